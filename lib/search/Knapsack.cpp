@@ -149,7 +149,7 @@ LagrangeMultipliers integers(const Prices &prices) {
   LagrangeMultipliers out;
   out.scale = __int128(1) << shift;
   for (size_t c = 0; c < kBudgets; ++c)
-    out.of[c] = static_cast<int64_t>(std::min(std::ldexp(prices[c], shift), std::ldexp(1.0, kHighest)));
+    out.of[c] = int64_t(std::min(std::ldexp(prices[c], shift), std::ldexp(1.0, kHighest)));
   return out;
 }
 
@@ -431,8 +431,7 @@ private:
         if (problem.budgets[c] != Knapsack::kUnlimited)
           lagrangian -= by.of[c] * problem.budgets[c];
       if (lagrangian > 0)
-        bound = static_cast<int64_t>(
-            std::clamp<__int128>((lagrangian + by.scale - 1) / by.scale, bound, Knapsack::kUnlimited));
+        bound = std::clamp<__int128>((lagrangian + by.scale - 1) / by.scale, bound, Knapsack::kUnlimited);
     }
     return bound;
   }
@@ -484,7 +483,7 @@ private:
     std::vector<std::pair<int64_t, size_t>> bounds;
     for (size_t i = 0; i < next.size(); ++i)
       bounds.push_back({boundOf(next[i].sum, k), i});
-    std::nth_element(bounds.begin(), bounds.begin() + static_cast<ptrdiff_t>(max), bounds.end());
+    std::nth_element(bounds.begin(), bounds.begin() + max, bounds.end());
     dropped = std::min(dropped, bounds[max].first);
     std::vector<bool> keep(next.size());
     for (size_t i = 0; i < max; ++i)

@@ -38,39 +38,36 @@ struct ShortIntegers {
   using Unsigned = unsigned __int128;
   static constexpr double kMax = 0x1p80;
 
-  explicit ShortIntegers(Integer determinant) : size(std::fabs(static_cast<double>(determinant))) {
-    auto bits = static_cast<Unsigned>(determinant);
-    auto low = static_cast<uint64_t>(bits);
+  explicit ShortIntegers(Integer determinant) : size(std::fabs(double(determinant))) {
+    const uint64_t low = determinant;
     zeros = low ? std::countr_zero(low) : 64;
-    Unsigned odd = static_cast<Unsigned>(determinant >> zeros);
+    const Unsigned odd = determinant >> zeros;
     inverse = odd;
     for (int i = 0; i < 7; ++i) // right in 3 bits, then in twice as many each time
       inverse *= 2 - odd * inverse;
   }
   bool replace(Integer &to, Integer from, Integer change, Integer next) const {
-    double max = std::fabs(static_cast<double>(to)) * std::fabs(static_cast<double>(next)) +
-                 std::fabs(static_cast<double>(change)) * std::fabs(static_cast<double>(from));
+    double max = std::fabs(double(to)) * std::fabs(double(next)) + std::fabs(double(change)) * std::fabs(double(from));
     if (max >= kMax * size || zeros > 30)
       return false;
-    Unsigned product = static_cast<Unsigned>(to) * static_cast<Unsigned>(next) -
-                       static_cast<Unsigned>(change) * static_cast<Unsigned>(from);
+    Unsigned product = Unsigned(to) * Unsigned(next) - Unsigned(change) * Unsigned(from);
     Unsigned quotient = (product >> zeros) * inverse; // right but for its first `zeros` bits
-    to = static_cast<Integer>(quotient << zeros) >> zeros;
+    to = Integer(quotient << zeros) >> zeros;
     return true;
   }
   static int compare(Integer a, Integer b, Integer c, Integer d) {
     // Most are far apart; of the others both products are as large integers.
-    double left = static_cast<double>(a) * b, right = static_cast<double>(c) * d;
+    double left = double(a) * b, right = double(c) * d;
     if (std::fabs(left - right) > 1e-12 * (std::fabs(left) + std::fabs(right)))
       return left < right ? -1 : 1;
     return LargeIntegers::compare(large(a), large(b), large(c), large(d));
   }
-  static double toDouble(Integer value) { return static_cast<double>(value); }
+  static double toDouble(Integer value) { return value; }
   static llvm::DynamicAPInt large(Integer value) {
-    auto small = static_cast<int64_t>(value);
+    const int64_t small = value;
     if (small == value)
       return llvm::DynamicAPInt(small);
-    const std::array<uint64_t, 2> words{static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64)};
+    const std::array<uint64_t, 2> words{uint64_t(value), uint64_t(value >> 64)};
     return llvm::DynamicAPInt(llvm::APInt(128, llvm::ArrayRef<uint64_t>(words)));
   }
 

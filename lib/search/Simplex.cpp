@@ -67,7 +67,7 @@ private:
   int64_t nudge(size_t column) const {
     uint64_t bits = (column + 1) * 0x9e3779b97f4a7c15u;
     bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93u;
-    return -static_cast<int64_t>(bits >> 52);
+    return -int64_t(bits >> 52);
   }
   /// A row of numbers times a column.
   Integer product(const Integer *row, size_t column) const {
@@ -203,8 +203,7 @@ private:
   }
   /// No column brings the amount of the row nearer to what it may be.
   ExactSolution contradiction(size_t row) const {
-    std::vector<Integer> multipliers(inverse.begin() + static_cast<ptrdiff_t>(row * rows),
-                                     inverse.begin() + static_cast<ptrdiff_t>((row + 1) * rows));
+    std::vector<Integer> multipliers(&inverse[row * rows], &inverse[row * rows] + rows);
     if (amounts[row] > 0)
       for (Integer &multiplier : multipliers)
         multiplier = -multiplier;

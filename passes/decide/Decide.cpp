@@ -123,12 +123,10 @@ struct SearchSparsity : impl::SearchSparsityBase<SearchSparsity> {
     beginParts(builder, sparsity, plan.assumptions);
     auto real = [&](double value) { return builder.getF64FloatAttr(value); };
     if (const auto &step = plan.step)
-      for (size_t i = 0; i < step->layers.size(); ++i) {
-        const PruneOption &chosen = step->chosen(i);
-        plan::LayerSparsityOp::create(builder, unknown, step->layers[i].name, chosen.label, real(chosen.seconds),
-                                      real(chosen.quantile), real(step->layers[i].options.front().seconds),
+      for (const PruneLayer &layer : step->layers)
+        plan::LayerSparsityOp::create(builder, unknown, layer.name, layer.chosen().label, real(layer.chosen().seconds),
+                                      real(layer.chosen().quantile), real(layer.options.front().seconds),
                                       IntegerAttr(), FloatAttr());
-      }
     else
       for (auto [layer, stage] : llvm::zip_equal(plan.pipeline->problem.layers, plan.pipeline->result.stages))
         plan::LayerSparsityOp::create(builder, unknown, layer.name, stage.label, FloatAttr(), FloatAttr(), FloatAttr(),
@@ -179,8 +177,7 @@ struct PartitionEnsemble : impl::PartitionEnsembleBase<PartitionEnsemble> {
     for (const PlacedMember &member : chosen->members) {
       const MemberCost &cost = plan.problem.kinds[member.kind].alternatives[member.device][member.alternative];
       plan::MemberOp::create(builder, unknown, plan.problem.kinds[member.kind].name,
-                             plan.problem.devices[member.device].name, member.first,
-                             plan.alternatives[member.kind][member.device][member.alternative], cost.devices, cost.time,
+                             plan.problem.devices[member.device].name, member.first, cost.text, cost.devices, cost.time,
                              cost.state, cost.activations);
     }
   }

@@ -3,6 +3,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,9 +12,12 @@
 namespace accord {
 namespace {
 
-/// In the order in which they are tried. The last one, a plan of one device, matches everything.
-constexpr auto kKinds = {explorationCertificate, ensembleCertificate,  sparsityCertificate,
-                         scheduleCertificate,    placementCertificate, planCertificate};
+/// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
+std::vector<CertificateKind> &kinds() {
+  static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
+                                             scheduleCertificate(),    placementCertificate(), planCertificate()};
+  return all;
+}
 
 void printFinding(const Error &finding, const std::string &path, bool located) {
   const SourceLocation &at = finding.location;
@@ -25,6 +29,8 @@ void printFinding(const Error &finding, const std::string &path, bool located) {
 }
 
 } // namespace
+
+void registerCertificateKind(CertificateKind kind) { kinds().insert(kinds().begin(), std::move(kind)); }
 
 void describe(JsonFields &f, ProvedAnswer &answer) {
   auto orNone = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
@@ -79,32 +85,28 @@ std::string answerFolder(const std::string &path) {
 }
 
 int verifyAnswer(const CertificateRequest &request) {
-  for (auto make : kKinds) {
-    std::unique_ptr<CertificateKind> kind = make();
-    if (!kind->matches(request.path))
-      continue;
-    auto verified = kind->verify(request);
-    if (!verified)
-      return kWrongInput;
-    const Verification &proof = verified->proof;
-    if (request.json) {
-      llvm::outs() << jsonText(toDocument(*verified)) << "\n";
-    } else {
-      for (const std::string &line : proof.checked)
-        llvm::outs() << "  checked  " << line << "\n";
-      for (const std::string &line : proof.trusted)
-        llvm::outs() << "  assumes  " << line << "\n";
-    }
-    for (const Error &finding : proof.findings)
-      printFinding(finding, request.path, verified->locatedByFindings);
-    if (!request.json)
-      llvm::outs() << fmt::format("the {} is {}\n", kind->subject(),
-                                  proof.holds() ? "valid"
-                                                : fmt::format("not valid: {} findings", proof.findings.size()));
-    return proof.holds() ? kDone : kWrongInput;
+  auto kind = llvm::find_if(kinds(), [&](const CertificateKind &one) { return one.matches(request.path); });
+  if (kind == kinds().end())
+    return refuse(Code::CannotRead, fmt::format("'{}' is no answer that can be verified", request.path), request.json,
+                  "verify");
+  auto verified = kind->verify(request);
+  if (!verified)
+    return kWrongInput;
+  const Verification &proof = verified->proof;
+  if (request.json) {
+    llvm::outs() << jsonText(toDocument(*verified)) << "\n";
+  } else {
+    for (const std::string &line : proof.checked)
+      llvm::outs() << "  checked  " << line << "\n";
+    for (const std::string &line : proof.trusted)
+      llvm::outs() << "  assumes  " << line << "\n";
   }
-  return refuse(Code::CannotRead, fmt::format("'{}' is no answer that can be verified", request.path), request.json,
-                "verify");
+  for (const Error &finding : proof.findings)
+    printFinding(finding, request.path, verified->locatedByFindings);
+  if (!request.json)
+    llvm::outs() << fmt::format("the {} is {}\n", kind->subject,
+                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
+  return proof.holds() ? kDone : kWrongInput;
 }
 
 } // namespace accord

@@ -1,12 +1,11 @@
 // What commands leave behind so that `accord verify` proves their answers again: one kind for each sort of answer.
 #pragma once
 #include "lib/exploration/verify/MiningVerifier.h"
-#include "lib/planning/verify/Verify.h"
+#include "lib/support/Verification.h"
 #include "llvm/Support/JSON.h"
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace accord {
 
@@ -30,18 +29,18 @@ struct VerifiedCertificate {
   bool locatedByFindings = false; ///< findings are of places in the file, not of the answer as a whole
 };
 
-/// A kind of answer with its certificate.
-class CertificateKind {
-public:
-  virtual ~CertificateKind() = default;
-  /// What the answer is called: "plan" of "the plan holds".
-  virtual const char *subject() const = 0;
+/// A kind of answer with its certificate. Add another one with `registerCertificateKind`.
+struct CertificateKind {
+  std::string subject; ///< what the answer is called: "plan" of "the plan holds"
   /// Whether the folder or file is an answer of this kind.
-  virtual bool matches(const std::string &path) const = 0;
+  std::function<bool(const std::string &path)> matches;
   /// Reads the answer with its certificate and proves it again, with code that shares nothing with what made it.
   /// Nothing where it cannot be read, which was printed.
-  virtual std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const = 0;
+  std::function<std::optional<VerifiedCertificate>(const CertificateRequest &request)> verify;
 };
+
+/// Adds a kind, of a plugin, which is tried before all others.
+void registerCertificateKind(CertificateKind kind);
 
 /// Verifies the answer by the first kind that matches, and prints what holds and what does not. Returns the exit status
 /// of `accord verify`: 0 where all holds.
@@ -50,11 +49,11 @@ int verifyAnswer(const CertificateRequest &request);
 /// The folder of an answer: the path itself, or that of a file.
 std::string answerFolder(const std::string &path);
 
-std::unique_ptr<CertificateKind> explorationCertificate();
-std::unique_ptr<CertificateKind> ensembleCertificate();
-std::unique_ptr<CertificateKind> sparsityCertificate();
-std::unique_ptr<CertificateKind> scheduleCertificate();
-std::unique_ptr<CertificateKind> placementCertificate();
-std::unique_ptr<CertificateKind> planCertificate();
+CertificateKind explorationCertificate();
+CertificateKind ensembleCertificate();
+CertificateKind sparsityCertificate();
+CertificateKind scheduleCertificate();
+CertificateKind placementCertificate();
+CertificateKind planCertificate();
 
 } // namespace accord

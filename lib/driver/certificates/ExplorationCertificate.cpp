@@ -15,25 +15,45 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/verify/Ordered.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
-std::string folderOf(const std::string &path) {
-  std::string folder = answerFolder(path);
-  return folder.empty() ? "." : folder;
+Error unproved(std::string message) { return {Code::BoundNotProved, std::move(message), {}, {}}; }
+
+/// The text of a file; `why` it is needed.
+Result<std::string> textOf(const std::string &file, const std::string &why = "") {
+  auto buffer = llvm::MemoryBuffer::getFile(file);
+  if (!buffer)
+    return unproved(fmt::format("'{}'{} cannot be read: {}", file, why, buffer.getError().message()));
+  return (*buffer)->getBuffer().str();
+}
+
+/// What `parse` makes of the text of a file.
+template <typename Parse> auto parsed(const std::string &file, const std::string &why, Parse parse) {
+  using Value = typename decltype(parse(llvm::StringRef(), llvm::StringRef()))::value_type;
+  auto text = textOf(file, why);
+  if (!text)
+    return Result<Value>(text.takeError());
+  llvm::Expected<Value> value = parse(*text, file);
+  return value ? Result<Value>(std::move(*value)) : Result<Value>(unproved(llvm::toString(value.takeError())));
 }
 
 class MiningProver {
 public:
-  MiningProver(const std::string &path, bool json) : folder_(folderOf(path)), json_(json) {}
+  MiningProver(const std::string &path, bool json) : folder_(answerFolder(path)), json_(json) {
+    if (folder_.empty())
+      folder_ = ".";
+  }
 
   std::optional<VerifiedCertificate> prove() {
     if (!read())
@@ -55,18 +75,19 @@ public:
 
 private:
   template <typename... T> void find(fmt::format_string<T...> text, T &&...args) {
-    out_.findings.push_back({Code::BoundNotProved, fmt::format(text, std::forward<T>(args)...), {}, {}});
+    out_.findings.push_back(unproved(fmt::format(text, std::forward<T>(args)...)));
   }
-
-  std::optional<std::string> textOf(const std::string &file) {
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    if (buffer)
-      return (*buffer)->getBuffer().str();
-    refuse(Code::CannotRead,
-           fmt::format("'{}', without which nothing of a mining is proved, cannot be read: {}", file,
-                       buffer.getError().message()),
-           json_, "verify");
-    return std::nullopt;
+  /// Findings of a part of the answer.
+  void take(const Errors &findings, const std::string &part) {
+    for (const Error &finding : findings)
+      out_.findings.push_back({finding.code, fmt::format("{}: {}", part, finding.message), {}, {}});
+  }
+  /// The value; what it is instead is a finding.
+  template <typename T> T orElse(Result<T> result, T otherwise) {
+    if (result)
+      return std::move(*result);
+    out_.findings.push_back(result.takeError());
+    return otherwise;
   }
 
   bool read() {
@@ -76,15 +97,19 @@ private:
     };
     std::string file = folder_ + "/" + kMiningCertificate, spaceFile = folder_ + "/" + kMiningSpace,
                 mined = folder_ + "/mine.json";
-    auto text = textOf(file), spaceText = text ? textOf(spaceFile) : std::nullopt,
-         minedText = spaceText ? textOf(mined) : std::nullopt;
-    if (!minedText)
-      return false;
-    auto certificate = miningCertificateFromJson(*text, file);
+    std::string texts[3];
+    for (auto [from, text] : llvm::zip_equal(std::array{file, spaceFile, mined}, texts)) {
+      auto found = textOf(from, ", without which nothing of a mining is proved,");
+      if (!found)
+        return fail(Code::CannotRead, found.error().message);
+      text = std::move(*found);
+    }
+    const auto &[text, spaceText, minedText] = texts;
+    auto certificate = miningCertificateFromJson(text, file);
     if (!certificate)
       return fail(Code::BadPlan, llvm::toString(certificate.takeError()));
     certificate_ = std::move(*certificate);
-    auto space = MiningSpace::read(*spaceText);
+    auto space = MiningSpace::read(spaceText);
     if (auto *wrong = std::get_if<std::string>(&space))
       return fail(Code::BadPlan, fmt::format("{}: {}", spaceFile, *wrong));
     space_ = std::move(std::get<std::unique_ptr<MiningSpace>>(space));
@@ -104,10 +129,10 @@ private:
     if (!space_->arrange(paths))
       return fail(Code::CertificateDisagrees, fmt::format("{}: {} choices, '{}' leaves {}", file, paths.size(),
                                                           spaceFile, space_->choices().size()));
-    if (llvm::Error error = agrees(certificate_, space_->name(), space_->requirements(), *minedText, mined))
+    if (llvm::Error error = agrees(certificate_, space_->name(), space_->requirements(), minedText, mined))
       return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
     llvm::SHA256 hash;
-    hash.update(*spaceText);
+    hash.update(spaceText);
     out_.checked.push_back(fmt::format("'{}' speaks of the space '{}' of {} (SHA-256 {}) and of the "
                                        "work of its certificate, whether or not files have changed",
                                        mined, space_->name(), kMiningSpace,
@@ -150,8 +175,10 @@ private:
                   machine->tdp.value);
     std::vector<double> values;
     for (size_t job : answer.jobs)
-      values.push_back(certificate_.jobs[job].placed() ? valueOfPlacement(verifier, answer, job, *machine)
-                                                       : valueOfPlan(verifier, answer, job, *machine));
+      values.push_back(orElse<double>(certificate_.jobs[job].placed()
+                                          ? valueOfPlacement(verifier, answer, job, *machine)
+                                          : valueOfPlan(verifier, answer, job, *machine),
+                                      INFINITY));
     if (!out_.holds())
       return;
     double value = verifier.aggregate(answer, values);
@@ -164,151 +191,120 @@ private:
                     answer.name, value, values.size() > 1 ? "valid plans" : "a valid plan"));
   }
 
-  double valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
-                          const Machine &machine) {
+  Result<double> valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
+                                  const Machine &machine) {
     std::string at = planFolder(certificate_, answer, job),
                 file = folder_ + "/" + at + "/" + kPlacementCertificate.str();
-    auto refused = [&](const std::string &message) {
-      find("{}", message);
-      return INFINITY;
-    };
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is evaluated, cannot be read: {}", file, answer.name,
-                                 buffer.getError().message()));
-    auto plan = placementFromCertificate((*buffer)->getBuffer(), file);
-    if (!plan)
-      return refused(llvm::toString(plan.takeError()));
-    if (!plan->result.plan)
-      return refused(fmt::format("{}: it has no placement", file));
+    ACCORD_TRY(plan, parsed(file, evaluates(answer), placementFromCertificate));
+    if (!plan.result.plan)
+      return unproved(fmt::format("{}: it has no placement", file));
     // That no other placement is better follows for all designs, below.
     PlacementProof brief;
     brief.effort = 0;
-    Verification proof = verifyPlacement(*plan, brief);
-    for (const Error &finding : proof.findings)
-      out_.findings.push_back({finding.code, fmt::format("{}: {}", at, finding.message), {}, {}});
-    PlacementProblem problem = plan->problem;
+    take(verifyPlacement(plan, brief).findings, at);
+    PlacementProblem problem = plan.problem;
     // The certificate knows nothing of these.
     problem.limits.watts = problem.limits.joules = 0;
     problem.placementConstraints.clear();
     for (PlacementProblem::Layer &layer : problem.layers)
       layer.placementConstraints.clear();
-    if (std::string other = verifier.differs(job, problem, *answer.winner, machine); !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    const CertificateCluster &cluster = certificate_.jobs[job].clusters[*clusterAt(certificate_, job, *answer.winner)];
-    if (std::string other = differsByScheduling(cluster, job, problem, machine, prices_, structures_); !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    bool tdp = certificate_.metric == "tdp_time";
-    return tdp ? plan->result.metrics.value
-               : verifier.metricValue(machine, {plan->result.metrics.step * 1e-12, 0, certificate_.jobs[job].batch});
+    std::string other = verifier.differs(job, problem, *answer.winner, machine);
+    if (other.empty())
+      other = differsByScheduling(certificate_.jobs[job].clusters[*clusterAt(certificate_, job, *answer.winner)], job,
+                                  problem, machine, prices_, structures_);
+    if (!other.empty())
+      return unproved(fmt::format("{}: {}", file, other));
+    const PlanMetrics &metrics = plan.result.metrics;
+    return certificate_.metric == "tdp_time"
+               ? metrics.value
+               : verifier.metricValue(machine, {metrics.step * 1e-12, 0, certificate_.jobs[job].batch});
   }
 
-  std::optional<PlacementProblem> placementsOf(const CertificatePlan &claimed, const Design &design,
-                                               const Machine &machine) {
+  Result<std::optional<PlacementProblem>> placementsOf(const CertificatePlan &claimed, const Design &design,
+                                                       const Machine &machine) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
-    auto refused = [&](const std::string &message) {
-      find("{}", message);
-      return std::nullopt;
-    };
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    if (!buffer)
-      return refused(fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
-    auto value = parseJson((*buffer)->getBuffer(), file);
-    if (!value)
-      return refused(llvm::toString(value.takeError()));
+    ACCORD_TRY(value,
+               parsed(file, "", [](llvm::StringRef text, llvm::StringRef name) { return parseJson(text, name); }));
+    auto wrong = [&](const std::string &message) { return unproved(fmt::format("{}: {}", file, message)); };
     llvm::json::Path::Root root("problem");
     PlacementProblem problem;
-    if (!readDocument(*value, problem, root))
-      return refused(fmt::format("{}: {}", file, llvm::toString(root.getError())));
-    if (auto wrong = check(problem); !wrong.empty())
-      return refused(fmt::format("{}: {}", file, wrong.front().message));
+    if (!readDocument(value, problem, root))
+      return wrong(llvm::toString(root.getError()));
+    if (auto errors = check(problem); !errors.empty())
+      return wrong(errors.front().message);
     auto at = clusterAt(certificate_, claimed.job, design);
     if (!at)
-      return refused(fmt::format("{}: there is no such cluster", file));
-    if (std::string other = differsByScheduling(certificate_.jobs[claimed.job].clusters[*at], claimed.job, problem,
-                                                machine, prices_, structures_);
-        !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    return problem;
+      return wrong("there is no such cluster");
+    std::string other = differsByScheduling(certificate_.jobs[claimed.job].clusters[*at], claimed.job, problem, machine,
+                                            prices_, structures_);
+    if (!other.empty())
+      return wrong(other);
+    return std::optional(std::move(problem));
   }
 
-  double valueOfPlan(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job, const Machine &machine) {
-    std::string at = folder_ + "/" + planFolder(certificate_, answer, job), file = at + "/plan.json";
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    auto refused = [&](const std::string &message) {
-      find("{}", message);
-      return INFINITY;
-    };
-    if (!buffer)
-      return refused(fmt::format("'{}', by which '{}' is evaluated, cannot be read: {}", file, answer.name,
-                                 buffer.getError().message()));
-    auto plan = planFromJson((*buffer)->getBuffer(), file);
-    if (!plan)
-      return refused(llvm::toString(plan.takeError()));
+  static std::string evaluates(const CertificateAnswer &answer) {
+    return fmt::format(", by which '{}' is evaluated,", answer.name);
+  }
+
+  /// How the machine or the prices of a plan differ from these.
+  static Result<void> expectSame(const Plan &plan, const Machine &machine, const std::optional<Costs> &costs,
+                                 const std::string &file) {
+    std::string other = differs(plan.machine, machine);
+    if (other.empty())
+      other = costs ? differs(plan.graph, plan.costs, *costs) : "it has no price";
+    return other.empty() ? Result<void>() : Result<void>(unproved(fmt::format("{}: {}", file, other)));
+  }
+
+  Result<double> valueOfPlan(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
+                             const Machine &machine) {
+    std::string file = folder_ + "/" + planFolder(certificate_, answer, job) + "/plan.json";
+    ACCORD_TRY(plan, parsed(file, evaluates(answer), planFromJson));
     const CertificateJob &of = certificate_.jobs[job];
-    llvm::json::Value work = toJson(plan->graph);
+    llvm::json::Value work = toJson(plan.graph);
     size_t alternative = 0;
     while (alternative < of.alternatives.size() && work != toJson(of.alternatives[alternative].graph))
       ++alternative;
     if (alternative == of.alternatives.size())
-      return refused(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'", file,
-                                 plan->graph.operations.size(), of.alternatives.size(), of.name, kMiningCertificate));
-    if (plan->graph.microbatch * plan->graph.microbatches != of.batch || plan->batch != of.batch)
-      return refused(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan->batch, of.name, of.batch));
-    if (std::string other = differs(plan->machine, machine); !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    auto priced = prices_(job, alternative, machine);
-    std::string other = priced ? differs(plan->graph, plan->costs, *priced) : "it has no price";
-    if (!other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    Verification proof = verify(*plan);
-    for (const Error &finding : proof.findings)
-      out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
-    if (!plan->feasible)
-      return refused(fmt::format("{}: the step does not fit", file));
-    Seconds step = plan->schedule.step.seconds();
-    double joules = stepEnergyBreakdown(plan->graph, plan->costs, plan->machine, step).total().value;
+      return unproved(fmt::format("{}: its work, {} operations, is none of the {} of '{}' in '{}'", file,
+                                  plan.graph.operations.size(), of.alternatives.size(), of.name, kMiningCertificate));
+    if (plan.graph.microbatch * plan.graph.microbatches != of.batch || plan.batch != of.batch)
+      return unproved(fmt::format("{}: a step of {}, '{}' has one of {}", file, plan.batch, of.name, of.batch));
+    if (auto same = expectSame(plan, machine, prices_(job, alternative, machine), file); !same)
+      return same.takeError();
+    take(verify(plan).findings, file);
+    if (!plan.feasible)
+      return unproved(fmt::format("{}: the step does not fit", file));
+    Seconds step = plan.schedule.step.seconds();
+    double joules = stepEnergyBreakdown(plan.graph, plan.costs, plan.machine, step).total().value;
     return verifier.metricValue(machine, {step.value, joules, of.batch});
   }
 
   /// A plan of the certificate, whose bound holds for every schedule of the work on the machine.
-  double provedBy(const CertificatePlan &claimed, const Machine &machine, const Costs &costs) {
+  Result<double> provedBy(const CertificatePlan &claimed, const Machine &machine, const Costs &costs) {
     std::string file = folder_ + "/" + miningPlanFile(claimed.number);
-    auto buffer = llvm::MemoryBuffer::getFile(file);
-    auto refused = [&](const std::string &message) {
-      find("{}", message);
-      return 0.0;
-    };
-    if (!buffer)
-      return refused(fmt::format("'{}' cannot be read: {}", file, buffer.getError().message()));
-    auto plan = planFromJson((*buffer)->getBuffer(), file);
-    if (!plan)
-      return refused(llvm::toString(plan.takeError()));
+    ACCORD_TRY(plan, parsed(file, "", planFromJson));
     const CertificateAlternative &alternative = certificate_.jobs[claimed.job].alternatives[claimed.alternative];
-    if (toJson(plan->graph) != toJson(alternative.graph))
-      return refused(fmt::format("{}: its work, {} operations, is not that of '{}', {} operations", file,
-                                 plan->graph.operations.size(), alternative.label,
-                                 alternative.graph.operations.size()));
-    if (std::string other = differs(plan->machine, machine); !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
-    if (std::string other = differs(plan->graph, plan->costs, costs); !other.empty())
-      return refused(fmt::format("{}: {}", file, other));
+    if (toJson(plan.graph) != toJson(alternative.graph))
+      return unproved(fmt::format("{}: its work, {} operations, is not that of '{}', {} operations", file,
+                                  plan.graph.operations.size(), alternative.label,
+                                  alternative.graph.operations.size()));
+    if (auto same = expectSame(plan, machine, costs, file); !same)
+      return same.takeError();
     // What is said of regions with repeats is about schedules in which these are units.
     std::vector<SchedulingBound> regions;
-    for (RegionId r = 0; r < plan->schedule.regions.size(); ++r) {
-      SchedulingBound &proven = plan->schedule.regions[r].proven;
+    for (RegionId r = 0; r < plan.schedule.regions.size(); ++r) {
+      SchedulingBound &proven = plan.schedule.regions[r].proven;
       regions.push_back(proven);
-      for (OperationId id : plan->graph.regions[r].operations)
-        if (plan->graph.operations[id].body != kNone)
+      for (OperationId id : plan.graph.regions[r].operations)
+        if (plan.graph.operations[id].body != kNone)
           proven = {};
     }
-    Verification proof = verify(*plan);
-    for (const Error &finding : proof.findings)
-      out_.findings.push_back({finding.code, fmt::format("{}: {}", file, finding.message), {}, {}});
+    PlanVerification proof = verify(plan);
+    take(proof.findings, file);
     if (!proof.holds())
-      return 0;
-    double ordered = proveOrdered(*plan, regions).step.seconds().value;
-    return std::max(ordered, proof.boundProved ? plan->schedule.bound.seconds().value : 0);
+      return 0.0;
+    double ordered = proveOrdered(plan, regions).step.seconds().value;
+    return std::max(ordered, proof.boundProved ? plan.schedule.bound.seconds().value : 0);
   }
 
   void checkBound(MiningVerifier &verifier, const CertificateAnswer &answer) {
@@ -319,13 +315,12 @@ private:
                                                 answer.bound, answer.name, MiningVerifier::kMaxDesigns));
     MiningProof proof;
     auto schedules = [&](const CertificatePlan &plan, const Machine &machine, const Costs &costs) {
-      return provedBy(plan, machine, costs);
+      return orElse(provedBy(plan, machine, costs), 0.0);
     };
     auto placements = [&](const CertificatePlan &plan, const Design &design, const Machine &machine) {
-      return placementsOf(plan, design, machine);
+      return orElse(placementsOf(plan, design, machine), std::optional<PlacementProblem>());
     };
-    for (Error &finding : verifier.proveBound(answer, proof, schedules, placements))
-      out_.findings.push_back(std::move(finding));
+    llvm::append_range(out_.findings, verifier.proveBound(answer, proof, schedules, placements));
     answers_.push_back({answer.name, answer.value, answer.bound, proof});
     if (!out_.holds())
       return;
@@ -372,18 +367,6 @@ private:
   std::vector<ProvedAnswer> answers_;
 };
 
-class ExplorationCertificateKind : public CertificateKind {
-  const char *subject() const override { return "mining"; }
-  bool matches(const std::string &path) const override {
-    if (!llvm::sys::fs::is_directory(path))
-      return llvm::sys::path::filename(path) == "mine.json";
-    return llvm::sys::fs::exists(path + "/mine.json") || llvm::sys::fs::exists(path + "/" + kMiningCertificate);
-  }
-  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
-    return MiningProver(request.path, request.json).prove();
-  }
-};
-
 /// By number among those of all clusters.
 const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
   auto behind = std::find_if(job.clusters.begin(), job.clusters.end(),
@@ -393,7 +376,15 @@ const CertificateStep &stepOf(const CertificateJob &job, size_t step) {
 
 } // namespace
 
-std::unique_ptr<CertificateKind> explorationCertificate() { return std::make_unique<ExplorationCertificateKind>(); }
+CertificateKind explorationCertificate() {
+  return {"mining",
+          [](const std::string &path) {
+            return llvm::sys::fs::is_directory(path) ? llvm::sys::fs::exists(path + "/mine.json") ||
+                                                           llvm::sys::fs::exists(path + "/" + kMiningCertificate)
+                                                     : llvm::sys::path::filename(path) == "mine.json";
+          },
+          [](const CertificateRequest &request) { return MiningProver(request.path, request.json).prove(); }};
+}
 
 CertificatePrices pricesOf(const MiningCertificate &certificate) {
   std::vector<std::vector<std::shared_ptr<PriceCache>>> caches;

@@ -2,7 +2,9 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include "lib/planning/solve/ScheduleStep.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace accord {
@@ -56,7 +58,7 @@ private:
     bool same = stated.classes.size() == layering_.classes.size();
     for (uint32_t c = 0; same && c < layering_.classes.size(); ++c) {
       same = stated.classes[c].name == layering_.classes[c].name;
-      of.insert(of.end(), static_cast<size_t>(layering_.classes[c].count), c);
+      of.insert(of.end(), size_t(layering_.classes[c].count), c);
     }
     same = same && std::equal(of.begin(), of.end(), stated.layers.begin(), stated.layers.end(),
                               [](auto cls, const auto &layer) { return layer.of == cls; });
@@ -89,17 +91,16 @@ private:
     return uses_[step] ? &*uses_[step] : nullptr;
   }
 
-  /// Steps by policy, divided as the form divides, or not at all.
-  std::vector<size_t> stepsOf(const Problem::ParallelConfig &parallelConfig, bool divided) const {
-    bool divides = divided && (parallelConfig.expert > 1 || parallelConfig.tables != Problem::Tables::Whole);
-    int64_t data = !divides ? 1 : parallelConfig.expert > 1 ? parallelConfig.expert : parallelConfig.data;
+  /// Steps by policy, divided as the configuration divides, or not at all.
+  std::vector<size_t> stepsOf(const Problem::ParallelConfig &config, bool divided) const {
+    bool divides = divided && (config.expert > 1 || config.tables != Problem::Tables::Whole);
+    int64_t data = !divides ? 1 : config.expert > 1 ? config.expert : config.data;
     std::vector<size_t> steps;
     for (size_t s = 0; s < cluster_.steps.size(); ++s)
       if (const CertificateStep &step = cluster_.steps[s];
-          step.tensor == parallelConfig.tensor && step.sequence == parallelConfig.sequence &&
-          step.microbatch == parallelConfig.microbatch && step.data == data &&
-          step.experts == (divides ? parallelConfig.expert : 1) &&
-          step.tables == (divides ? parallelConfig.tables : Problem::Tables::Whole))
+          step.tensor == config.tensor && step.sequence == config.sequence && step.microbatch == config.microbatch &&
+          step.data == data && step.experts == (divides ? config.expert : 1) &&
+          step.tables == (divides ? config.tables : Problem::Tables::Whole))
         steps.push_back(s);
     return steps;
   }
@@ -130,24 +131,23 @@ private:
       for (size_t step : steps)
         policies.push_back((*uses_[step])[c]);
       Problem::Cost is = costOf(how, policies, undivided ? &(*undivided)[c] : nullptr);
-      if (std::string other = differs(*stated.classes[c].costs[f], is, alike(stated, f, c)); !other.empty())
+      if (std::string other = differs(*stated.classes[c].costs[f], is, choicesOf(stated, f, c)); !other.empty())
         return fmt::format("'{}': {}", stated.classes[c].name, other);
     }
     return "";
   }
 
-  /// What forms of the same degrees keep.
-  static std::vector<Problem::RecomputeChoice> alike(const Problem &stated, size_t f, size_t c) {
-    std::vector<Problem::RecomputeChoice> recomputeChoices;
+  /// The choices of all configurations of the same degrees.
+  static std::vector<Problem::RecomputeChoice> choicesOf(const Problem &stated, size_t f, size_t c) {
+    std::vector<Problem::RecomputeChoice> choices;
     auto degrees = [](const Problem::ParallelConfig &one) {
       return std::tie(one.tensor, one.sequence, one.data, one.zero, one.microbatch, one.expert, one.tables,
                       one.ringOverlap, one.hostStates, one.hostWeights, one.order);
     };
     for (size_t g = 0; g < stated.parallelConfigs.size(); ++g)
       if (degrees(stated.parallelConfigs[g]) == degrees(stated.parallelConfigs[f]) && stated.classes[c].costs[g])
-        for (const Problem::RecomputeChoice &recomputeChoice : stated.classes[c].costs[g]->recomputeChoices)
-          recomputeChoices.push_back(recomputeChoice);
-    return recomputeChoices;
+        llvm::append_range(choices, stated.classes[c].costs[g]->recomputeChoices);
+    return choices;
   }
 
   static std::string differs(const Problem::Cost &said, const Problem::Cost &is,
@@ -164,23 +164,21 @@ private:
                                {"tied", &Problem::Cost::tied}})
       if (said.*field != is.*field)
         return fmt::format("{}: {} is stated, by its schedule it is {}", what, said.*field, is.*field);
-    auto same = [](const Problem::RecomputeChoice &a, const Problem::RecomputeChoice &b) {
-      return a.policy == b.policy && a.recomputeTime == b.recomputeTime && a.activations == b.activations &&
-             a.workspace == b.workspace && a.hostActivations == b.hostActivations;
+    auto numbers = [](const Problem::RecomputeChoice &one) {
+      return std::array{one.recomputeTime, one.activations, one.workspace, one.hostActivations};
     };
-    for (const Problem::RecomputeChoice &recomputeChoice : said.recomputeChoices)
-      if (std::none_of(is.recomputeChoices.begin(), is.recomputeChoices.end(),
-                       [&](const auto &other) { return same(recomputeChoice, other); }))
+    for (const Problem::RecomputeChoice &one : said.recomputeChoices)
+      if (llvm::none_of(is.recomputeChoices, [&](const Problem::RecomputeChoice &other) {
+            return one.policy == other.policy && numbers(one) == numbers(other);
+          }))
         return fmt::format("recomputation '{}' with {} bytes of activations and {} ps of recomputation is none of its "
                            "schedules",
-                           recomputeChoice.policy, recomputeChoice.activations, recomputeChoice.recomputeTime);
-    for (const Problem::RecomputeChoice &recomputeChoice : is.recomputeChoices)
-      if (std::none_of(choices.begin(), choices.end(), [&](const auto &other) {
-            return other.recomputeTime <= recomputeChoice.recomputeTime &&
-                   other.activations <= recomputeChoice.activations && other.workspace <= recomputeChoice.workspace &&
-                   other.hostActivations <= recomputeChoice.hostActivations;
+                           one.policy, one.activations, one.recomputeTime);
+    for (const Problem::RecomputeChoice &one : is.recomputeChoices)
+      if (llvm::none_of(choices, [&](const Problem::RecomputeChoice &other) {
+            return std::ranges::equal(numbers(other), numbers(one), std::ranges::less_equal());
           }))
-        return fmt::format("recomputation '{}' is left out", recomputeChoice.policy);
+        return fmt::format("recomputation '{}' is left out", one.policy);
     return "";
   }
 
@@ -206,7 +204,7 @@ void priceExchanges(const WorkGraph &graph, const Machine &machine, Costs &costs
     if (machine.memories.empty())
       continue;
     const Memory &memory = machine.memories.front();
-    Bytes bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
+    Bytes bytes(double(op.bytesRead) + op.bytesWritten);
     if (bytes.value > 0 && memory.bandwidth.value > 0)
       cost.transfer.front() = memory.latency + bytes / (memory.bandwidth * memory.efficiency);
     cost.time = std::max(cost.time, cost.transfer.front());

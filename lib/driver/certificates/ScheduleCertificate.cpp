@@ -99,16 +99,13 @@ Verification verifySchedule(const std::string &file, const std::string &solver) 
   return proof;
 }
 
-class ScheduleCertificateKind : public CertificateKind {
-  const char *subject() const override { return "schedule"; }
-  bool matches(const std::string &path) const override { return scheduleFileOf(path).has_value(); }
-  std::optional<VerifiedCertificate> verify(const CertificateRequest &request) const override {
-    return VerifiedCertificate{verifySchedule(*scheduleFileOf(request.path), request.solver), {}, true};
-  }
-};
-
 } // namespace
 
-std::unique_ptr<CertificateKind> scheduleCertificate() { return std::make_unique<ScheduleCertificateKind>(); }
+CertificateKind scheduleCertificate() {
+  return {"schedule", [](const std::string &path) { return scheduleFileOf(path).has_value(); },
+          [](const CertificateRequest &request) {
+            return VerifiedCertificate{verifySchedule(*scheduleFileOf(request.path), request.solver), {}, true};
+          }};
+}
 
 } // namespace accord

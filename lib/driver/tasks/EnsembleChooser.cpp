@@ -60,7 +60,7 @@ private:
       // By number of members: the most sets among them, kind by kind.
       std::vector<double> max(size + 1, 1);
       for (size_t i = 0; i < joint.kinds.size();) {
-        auto times = static_cast<size_t>(std::ranges::count(joint.kinds, joint.kinds[i]));
+        const size_t times = std::ranges::count(joint.kinds, joint.kinds[i]);
         std::vector<double> sets(size + 1, 0), next(size + 1, 0);
         for (size_t n = times; n <= size; ++n)
           sets[n] = n == times ? 1 : sets[n - 1] * n / (n - times);
@@ -99,7 +99,7 @@ private:
   int64_t testsWithTable(const std::vector<unsigned> &counts) const {
     MemberStatistics statistics = plan.statistics;
     for (unsigned k = 0; k < counts.size(); ++k) {
-      auto has = static_cast<unsigned>(std::ranges::count(plan.statistics.table.kinds, k));
+      const unsigned has = std::ranges::count(plan.statistics.table.kinds, k);
       statistics.table.kinds.insert(statistics.table.kinds.end(), std::max(counts[k], has) - has, k);
     }
     return statistics.table.kinds.size() > kMaxEnsembleMembers ? 0 : simultaneousTests(statistics, plan.problem.sizes);

@@ -78,6 +78,7 @@ private:
     const auto &read = std::get<std::vector<AccuracyFile>>(files);
     if (!(pipeline ? stages(*work, read) : step(std::move(*work), read)))
       return false;
+    plan_.proven = plan_.selection().proven(), plan_.gap = plan_.selection().gap();
     accuracyReport();
     return true;
   }
@@ -105,7 +106,7 @@ private:
   /// priced.
   Costs exchangedAt(double share, const Plan &plan) {
     WorkGraph graph = plan.graph;
-    auto part = [share](int64_t whole) { return static_cast<int64_t>(std::ceil(whole * share)); };
+    auto part = [share](int64_t whole) { return int64_t(std::ceil(whole * share)); };
     for (Operation &op : graph.operations)
       if (op.communication && llvm::StringRef(op.name).contains(".gradient.")) {
         op.communication->payload = part(op.communication->payload);
@@ -183,8 +184,8 @@ private:
     accuracyReport.level = describe(evaluation.level);
     accuracyReport.inputs.push_back(fmt::format("dense network: at least {}", evaluation.dense.print()));
     if (plan_.step)
-      for (size_t i = 0; i < plan_.step->layers.size(); ++i)
-        for (const SourceLocation &line : plan_.step->chosen(i).lines) {
+      for (const PruneLayer &layer : plan_.step->layers)
+        for (const SourceLocation &line : layer.chosen().lines) {
           std::string text = fmt::format("{}:{}", line.file, line.line);
           if (!llvm::is_contained(accuracyReport.inputs, text))
             accuracyReport.inputs.push_back(text);

@@ -5,6 +5,7 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/language/requests/Ensembles.h"
+#include "lib/search/ParetoFront.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
@@ -17,40 +18,22 @@
 namespace accord {
 namespace {
 
-/// The ways in which one member is trained on one machine: each micro-batch and recomputation that
-/// its training offers, planned as `accord compile` does, without those that another one beats in
-/// everything.
+/// How one member may be trained on one machine: each micro-batch and recomputation that its training offers, planned
+/// as `accord compile` does, without those that another one dominates.
 struct MemberAlternatives {
-  std::vector<MemberCost> alternatives;
-  std::vector<std::string> texts; ///< "micro-batch 32 x 8"
-  std::string reason;             ///< why there are none
-  std::string machine;            ///< its name
-  int64_t memory = 0;             ///< bytes of the machine
+  std::vector<MemberCost> costs;
+  std::string reason; ///< why there are none
+  int64_t memory = 0; ///< bytes of the machine
   std::vector<std::string> assumptions;
 };
 
 int64_t stateBytes(const MemoryUse &memory) {
-  return memory.atPeak[static_cast<size_t>(Category::Weights)] +
-         memory.atPeak[static_cast<size_t>(Category::OptimizerStates)];
+  return memory.atPeak[llvm::to_underlying(Category::Weights)] +
+         memory.atPeak[llvm::to_underlying(Category::OptimizerStates)];
 }
 
 bool dominates(const MemberCost &a, const MemberCost &b) {
-  return a.time <= b.time && a.state <= b.state && a.state + a.activations <= b.state + b.activations &&
-         a.activations <= b.activations && a.joules <= b.joules;
-}
-
-/// Adds a way unless another one beats it, and drops those that it beats.
-void add(MemberAlternatives &to, const MemberCost &alternative, std::string text) {
-  for (const MemberCost &other : to.alternatives)
-    if (dominates(other, alternative))
-      return;
-  for (size_t i = to.alternatives.size(); i-- > 0;)
-    if (dominates(alternative, to.alternatives[i])) {
-      to.alternatives.erase(to.alternatives.begin() + static_cast<ptrdiff_t>(i));
-      to.texts.erase(to.texts.begin() + static_cast<ptrdiff_t>(i));
-    }
-  to.alternatives.push_back(alternative);
-  to.texts.push_back(std::move(text));
+  return a.time <= b.time && a.state <= b.state && a.activations <= b.activations && a.joules <= b.joules;
 }
 
 /// Of the session's job on its machine. Nothing after errors.
@@ -59,8 +42,7 @@ std::optional<MemberAlternatives> memberAlternatives(Session &session) {
   const Machine &machine = session.machine();
   SingleDeviceRequest request = session.request();
   MemberAlternatives result;
-  result.machine = machine.name;
-  result.memory = static_cast<int64_t>(machine.memories.front().capacity.value);
+  result.memory = machine.memories.front().capacity.value;
   result.assumptions = job.assumptions;
   int64_t min = INT64_MAX;
   for (const std::string &policy : job.recomputes)
@@ -89,17 +71,17 @@ std::optional<MemberAlternatives> memberAlternatives(Session &session) {
         }
         continue;
       }
-      MemberCost alternative;
-      alternative.time = plan.schedule.step.value;
-      alternative.state = stateBytes(plan.memory);
-      alternative.activations = plan.memory.peak - alternative.state;
-      alternative.joules = measureCandidate(plan).energy.value;
-      std::string text = fmt::format("micro-batch {} x {}", microbatch, number);
+      MemberCost cost;
+      cost.time = plan.schedule.step.value;
+      cost.state = stateBytes(plan.memory);
+      cost.activations = plan.memory.peak - cost.state;
+      cost.joules = measureCandidate(plan).energy.value;
+      cost.text = fmt::format("micro-batch {} x {}", microbatch, number);
       if (job.recomputes.size() > 1)
-        text += fmt::format(", recompute {}", policy);
-      add(result, alternative, std::move(text));
+        cost.text += fmt::format(", recompute {}", policy);
+      addNondominated(result.costs, std::move(cost), dominates);
     }
-  if (!result.alternatives.empty())
+  if (!result.costs.empty())
     result.reason.clear();
   else if (result.reason.empty())
     result.reason = fmt::format("no micro-batch size in the search space divides its batch of {}", job.batch);
@@ -110,26 +92,13 @@ std::optional<MemberAlternatives> memberAlternatives(Session &session) {
 constexpr int64_t kDefaultSizes = 5;
 constexpr double kDefaultConfidence = 0.95;
 
-void remember(std::vector<std::string> &all, const std::string &text) {
-  if (!llvm::is_contained(all, text))
-    all.push_back(text);
-}
-
-MemberObjective objectiveOf(const std::string &word) {
-  return word == "energy"   ? MemberObjective::Energy
-         : word == "memory" ? MemberObjective::Memory
-         : word == "price"  ? MemberObjective::Price
-                            : MemberObjective::StepTime;
-}
-
 bool emit(const EnsemblePlan &plan, const Options &options, Diagnostics &diags) {
   AnswerFolder answer(diags, options.output);
   answer.write(kVoteFile, jsonText(toJson(plan)) + "\n").write("report.html", toReport(plan));
   return static_cast<bool>(answer);
 }
 
-} // namespace
-
+/// Odd sizes that are asked for; nothing after an error (A1006).
 std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::string> &assumptions,
                               Diagnostics &diags) {
   int64_t min = std::max<int64_t>(1, request.min), max = request.max;
@@ -151,6 +120,8 @@ std::vector<unsigned> sizesOf(const EnsembleRequest &request, std::vector<std::s
   return sizes;
 }
 
+/// Members of a request on its devices, each planned; false after errors, which are printed, with the exit status in
+/// `status`.
 bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std::optional<int> &status) {
   const EnsembleRequest &request = plan.request;
   std::vector<EnsembleRequest::Device> devices = request.devices;
@@ -160,7 +131,6 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std:
   }
   for (const EnsembleRequest::Kind &kind : request.kinds)
     plan.problem.kinds.push_back({kind.name, {}});
-  plan.alternatives.resize(request.kinds.size());
   plan.reasons.resize(request.kinds.size());
   for (const EnsembleRequest::Device &device : devices) {
     MemberProblem::Device on;
@@ -182,16 +152,18 @@ bool planMembers(Session &base, const Options &options, EnsemblePlan &plan, std:
         return false;
       }
       on.memory = found->memory;
-      plan.problem.kinds[k].alternatives.push_back(std::move(found->alternatives));
-      plan.alternatives[k].push_back(std::move(found->texts));
+      plan.problem.kinds[k].alternatives.push_back(std::move(found->costs));
       plan.reasons[k].push_back(std::move(found->reason));
       for (const std::string &text : found->assumptions)
-        remember(plan.assumptions, text);
+        if (!llvm::is_contained(plan.assumptions, text))
+          plan.assumptions.push_back(text);
     }
     plan.problem.devices.push_back(std::move(on));
   }
   return true;
 }
+
+} // namespace
 
 std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, std::optional<int> &status) {
   Diagnostics &diags = base.diagnostics();
@@ -216,7 +188,9 @@ std::optional<EnsemblePlan> planEnsemble(Session &base, const Options &options, 
   plan.problem.deviceFailures = std::min<int64_t>(request->deviceFailures, 1 << 20);
   if (request->error)
     plan.problem.max = request->error->max;
-  plan.problem.objective = objectiveOf(request->objective);
+  for (auto objective : {MemberObjective::Energy, MemberObjective::Memory, MemberObjective::Price})
+    if (request->objective == name(objective))
+      plan.problem.objective = objective;
   if (diags.hasErrors() || !planMembers(base, options, plan, status))
     return std::nullopt;
   if (plan.problem.objective == MemberObjective::Price &&

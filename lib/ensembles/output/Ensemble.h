@@ -8,15 +8,16 @@ namespace accord {
 
 constexpr const char *kVoteFile = "vote.json";
 
-/// All that is known of it, and what `readEnsemble` needs.
+/// The answer of `accord vote`: all that is known of it, and what `readEnsemble` needs.
 llvm::json::Value toJson(const EnsemblePlan &plan);
-/// Problem, answer, facts and claims of what `toJson` wrote; reports at `path` what is of another
-/// form. Words are not read.
+llvm::json::Value voteSchema();
+/// Reads what `toJson` wrote; reports at `path` what is of another form. Calls of members and why they do not run on a
+/// device are not read.
 bool readEnsemble(const llvm::json::Value &value, EnsemblePlan &plan, llvm::json::Path path);
 
 /// The table by size, what is chosen and where, and what it rests on. `folder`: of the report.
 std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style);
-/// report.html: lib/emit/report/ensemble.{html,js} with style and numbers of the other reports.
+/// report.html: lib/report/page/ensemble.{html,js} with style and numbers of the other reports.
 std::string toReport(const EnsemblePlan &plan);
 
 /// A share in per cent, as a decimal of four digits: "8.73 %". Rounded up: nothing guaranteed looks

@@ -1,28 +1,20 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/output/VoteCertificateJson.h"
-#include "lib/support/documents/JsonLists.h"
-#include <fmt/format.h>
+#include "lib/support/documents/FractionText.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <numeric>
-
-using llvm::json::Object;
 
 namespace json = llvm::json;
 namespace accord {
 namespace {
 
 constexpr IntegerRange kIndex{0, 1 << 20}, kAny{0, INT64_MAX}, kPositive{.min = 1};
+constexpr const char *kUnits[] = {"s", "J", "B", "$"}; // by objective
 
 void describeShare(JsonVisitor &v, Rational &share) {
-  v.custom([&] { return share.print(); },
-           [&](const json::Value &value, json::Path path) {
-             if (auto text = value.getAsString()) {
-               auto [above, below] = text->split('/');
-               auto n = Rational::parse(above), d = below.empty() ? Rational(1) : Rational::parse(below);
-               if (n && d && d->sign() > 0 && n->sign() >= 0 && *n <= *d)
-                 return share = *n / *d, true;
-             }
-             return path.report("expected a fraction of 0 to 1"), false;
-           });
+  describeFraction(
+      v, share, [](const Rational &value) { return value.sign() >= 0 && value <= Rational(1); },
+      "expected a fraction of 0 to 1");
 }
 void describeFinite(JsonVisitor &v, double &number) { v.numberOrNull(number); }
 
@@ -49,31 +41,29 @@ void describeIndexed(JsonFields &f, llvm::StringLiteral key, std::vector<T> &ite
   });
 }
 
+void describeCost(JsonFields &f, MemberCost &cost) {
+  f.field("alternative", cost.text)
+      .field("devices", cost.devices, kPositive)
+      .field("step_time_ps", cost.time)
+      .field("state_bytes", cost.state)
+      .field("activation_bytes", cost.activations)
+      .field("energy_J", cost.joules);
+}
+
 void describeMembers(JsonFields &f, EnsemblePlan &plan) {
-  auto describeCost = [&](JsonFields &g, MemberCost &cost, const std::string &text) {
-    g.computed("alternative", [&] { return text; })
-        .field("devices", cost.devices, kPositive)
-        .field("step_time_ps", cost.time)
-        .field("state_bytes", cost.state)
-        .field("activation_bytes", cost.activations)
-        .field("energy_J", cost.joules);
-  };
   describeIndexed(f, "members", plan.problem.kinds, [&](JsonFields &g, size_t k) {
     MemberProblem::Kind &kind = plan.problem.kinds[k];
-    if (g.reads())
+    if (!g.writes())
       plan.statistics.memberErrors.resize(plan.problem.kinds.size());
     g.field("name", kind.name).computedIf(k < plan.request.kinds.size(), "call", [&] {
       return plan.request.kinds[k].call;
     });
     describeRate(g, plan.statistics.memberErrors[k]);
     describeIndexed(g, "on", kind.alternatives, [&](JsonFields &h, size_t d) {
-      h.computed("device", [&] {
-         return plan.problem.devices[d].name;
-       }).computedIf(h.writes() && !plan.reasons[k][d].empty(), "reason", [&] { return plan.reasons[k][d]; });
-      std::vector<MemberCost> &costs = kind.alternatives[d];
-      describeIndexed(h, "alternatives", costs, [&](JsonFields &i, size_t w) {
-        describeCost(i, costs[w], i.writes() ? plan.alternatives[k][d][w] : "");
-      });
+      h.computed("device", [&] { return plan.problem.devices[d].name; })
+          .about("why it does not run there")
+          .computedIf(h.writes() && !plan.reasons[k][d].empty(), "reason", [&] { return plan.reasons[k][d]; })
+          .field("alternatives", kind.alternatives[d], describeCost);
     });
   });
 }
@@ -88,7 +78,7 @@ void describeDevice(JsonFields &f, MemberProblem::Device &device) {
 void describeVotes(JsonVisitor &v, VoteTable &table) {
   std::vector<std::vector<int64_t>> patterns;
   for (auto [pattern, votes] : table.votes)
-    patterns.push_back({static_cast<int64_t>(pattern), votes});
+    patterns.push_back({int64_t(pattern), votes});
   v.object([&](JsonFields &f) {
     f.field("members", table.kinds, kIndex).field("samples", table.samples).field("patterns", patterns, kAny);
   });
@@ -123,17 +113,17 @@ void describeStatistics(JsonFields &f, MemberStatistics &statistics) {
       statistics.jointErrors[kinds] = rate;
 }
 
-Object guarantee(const GuaranteeText &text) {
-  return Object{{"bound", text.bound},
-                {"formula", text.formula},
-                {"basis", text.basis},
-                {"value", text.value.print()},
-                {"single", text.single.print()},
-                {"inputs", strings(text.inputs)},
-                {"assumptions", strings(text.assumptions)},
-                {"bounds", list(text.bounds, [](const auto &one) {
-                   return Object{{"bound", one.first}, {"value", one.second.print()}};
-                 })}};
+void describeGuarantee(JsonFields &f, GuaranteeText &text) {
+  f.field("bound", text.bound)
+      .field("formula", text.formula)
+      .field("basis", text.basis)
+      .field("value", text.value, describeShare)
+      .field("single", text.single, describeShare)
+      .field("inputs", text.inputs)
+      .field("assumptions", text.assumptions)
+      .field("bounds", text.bounds, [](JsonFields &g, std::pair<std::string, Rational> &one) {
+        g.field("bound", one.first).field("value", one.second, describeShare);
+      });
 }
 
 void describeMember(JsonFields &f, PlacedMember &member) {
@@ -143,15 +133,17 @@ void describeMember(JsonFields &f, PlacedMember &member) {
       .field("number", member.first);
 }
 
-void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan,
-                  const std::optional<GuaranteeText> &text) {
+void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan, std::optional<GuaranteeText> &text) {
   bool feasible = size.best.has_value(), shown = size.shown();
   MemberChoice choice = shown ? *size.shown() : MemberChoice();
   f.field("size", size.size, IntegerRange{1, kMaxEnsembleMembers})
+      .about("the requirement")
       .field("feasible", feasible)
       .field("ensembles", size.ensembles)
       .field("proven", size.proven)
+      .about("ps, bytes, J or $; null: no ensemble keeps the requirement")
       .field("bound", size.bound, describeFinite)
+      .about("by kind of member")
       .visit("members", false, shown, [&](JsonVisitor &v) {
         shown = true;
         visitValue(v, choice.counts, kIndex);
@@ -164,116 +156,103 @@ void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan,
       .maybeIf(shown, "price", choice.price)
       .maybeIf(shown, "placement", choice.members, describeMember)
       .computedIf(shown, "text", [&] { return membersText(plan.problem, choice.counts); })
-      .computedIf(text.has_value(), "guarantee", [&] { return json::Value(guarantee(*text)); });
+      .maybe("guarantee", text, describeGuarantee);
   if (f.reads() && shown)
     (feasible ? size.best : size.minErrorChoice) = std::move(choice);
 }
 
-const char *unitOf(MemberObjective objective) {
-  switch (objective) {
-  case MemberObjective::StepTime:
-    return "s";
-  case MemberObjective::Energy:
-    return "J";
-  case MemberObjective::Memory:
-    return "B";
-  case MemberObjective::Price:
-    return "$";
-  }
-  return "";
+/// What people read at the top of the file, if an ensemble was chosen.
+void describeObjective(JsonFields &f, EnsemblePlan &plan, bool isChosen) {
+  ReportedObjective shown = f.writes() && isChosen ? plan.objective() : ReportedObjective();
+  const std::string unit = kUnits[llvm::to_underlying(plan.problem.objective)];
+  const bool required = f.reads() && isChosen;
+  f.visit("objective", required, isChosen, [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return unit; });
+    });
+  });
+  f.visit("bound", required, isChosen, [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.field("value", shown.bound, describeFinite).computed("unit", [&] { return unit; }).computed("proof", [] {
+        return std::string("all ensembles of the sizes, placed by branch and bound");
+      });
+    });
+  });
+  f.visit("gap", required, isChosen, [&](JsonVisitor &v) { v.number(shown.gap); });
+  if (required)
+    plan.reported = std::move(shown);
 }
 
-std::optional<MemberObjective> objectiveOf(llvm::StringRef word) {
-  using enum MemberObjective;
-  for (MemberObjective objective : {StepTime, Energy, Memory, Price})
-    if (word == name(objective))
-      return objective;
-  return std::nullopt;
+void describeFailure(JsonFields &f, EnsemblePlan::FailureCase &failure) {
+  f.field("devices", failure.devices)
+      .about("by kind of member")
+      .field("quorum", failure.quorum, kIndex)
+      .field("error", failure.error, describeShare);
 }
 
-/// What is chosen, for people.
-void describeChoice(JsonFields &f, const EnsemblePlan &plan) {
-  const MemberObjective objective = plan.problem.objective;
-  const double scale = objective == MemberObjective::StepTime ? 1e-12 : 1;
-  const MemberChoice *chosen = plan.chosen();
-  auto finite = [](double number) { return std::isfinite(number) ? json::Value(number) : json::Value(nullptr); };
-  f.computedIf(true, "command", [] { return std::string("vote"); })
-      .computedIf(true, "status", [&] { return std::string(chosen ? "done" : "infeasible"); })
-      .computedIf(chosen, "objective",
-                  [&] {
-                    return json::Value(Object{{"name", name(objective)},
-                                              {"value", valueOf(*chosen, objective) * scale},
-                                              {"unit", unitOf(objective)}});
-                  })
-      .computedIf(chosen, "bound",
-                  [&] {
-                    return json::Value(Object{{"value", finite(plan.result.bound * scale)},
-                                              {"unit", unitOf(objective)},
-                                              {"proof", "all ensembles of the sizes, placed by branch and bound"}});
-                  })
-      .computedIf(chosen, "gap", [&] { return plan.result.gap(objective); })
-      .computedIf(true, "more_data", [&] { return plan.moreData; })
-      .computedIf(true, "assumptions", [&] { return plan.assumptions; })
-      .computedIf(true, "failures",
-                  [&] {
-                    return json::Value(list(plan.failures, [](const EnsemblePlan::FailureCase &failure) {
-                      return Object{{"devices", strings(failure.devices)},
-                                    {"quorum", ids({failure.quorum.begin(), failure.quorum.end()})},
-                                    {"error", failure.error.print()}};
-                    }));
-                  })
-      .computedIf(!plan.conflict.empty(), "conflict",
-                  [&] { return json::Value(json::Array{Object{{"constraint", jsonString(plan.conflict)}}}); });
+void describeConflict(JsonVisitor &v, std::string &conflict) {
+  v.array(
+      1, "expected one conflict", [](size_t size) { return size == 1; },
+      [&](size_t, JsonVisitor &one) { one.object([&](JsonFields &f) { f.field("constraint", conflict); }); });
 }
 
 void describePlan(JsonFields &f, EnsemblePlan &plan) {
-  std::string metric = name(plan.problem.objective);
-  bool isChosen = f.writes() && plan.chosen();
-  int64_t best = isChosen ? static_cast<int64_t>(*plan.result.best) : -1;
-  describeChoice(f, plan);
-  f.field("version", plan.version)
+  using enum MemberObjective;
+  const bool isChosen = f.reads() ? f.has("best") : f.writes() && plan.chosen();
+  size_t best = plan.result.best.value_or(0);
+  f.constant("command", "vote", "no answer of accord vote")
+      .computed("status", [&] { return std::string(isChosen ? "done" : "infeasible"); })
+      .field("version", plan.version)
       .field("ensemble", plan.name)
       .field("training", plan.train)
+      .about("an exact fraction: 0.25, 1/3")
       .field("confidence", plan.confidence, describeShare)
+      .about("limits of samples that hold together")
       .field("tests", plan.tests, kPositive)
+      .about("devices that may fail")
       .field("device_failures", plan.problem.deviceFailures, kIndex)
-      .field("metric", metric);
+      .field("metric", plan.problem.objective, [](JsonVisitor &v, MemberObjective &objective) {
+        v.oneOf(objective, {StepTime, Energy, Memory, Price}, "no objective of ensembles");
+      });
+  describeObjective(f, plan, isChosen);
   describeMembers(f, plan);
   f.field("devices", plan.problem.devices, describeDevice)
       .field("error_statistics", plan.statistics, describeStatistics);
   describeIndexed(f, "sizes", plan.result.sizes, [&](JsonFields &g, size_t i) {
-    describeSize(g, plan.result.sizes[i], plan, i < plan.guarantees.size() ? plan.guarantees[i] : std::nullopt);
+    if (!g.writes())
+      plan.guarantees.resize(plan.result.sizes.size());
+    std::optional<GuaranteeText> none;
+    describeSize(g, plan.result.sizes[i], plan, i < plan.guarantees.size() ? plan.guarantees[i] : none);
   });
-  f.field("lower_bound", plan.result.bound, describeFinite)
-      .field("rejected", plan.result.rejected,
-             [](JsonFields &g, RejectedMembers &one) {
-               g.field("members", one.counts, kIndex).field("error", one.error, describeShare);
-             })
+  f.about("bound of all sizes")
+      .field("lower_bound", plan.result.bound, describeFinite)
+      .field(
+          "rejected", plan.result.rejected,
+          [](JsonFields &g, RejectedMembers &one) {
+            g.about("by kind of member").field("members", one.counts, kIndex).field("error", one.error, describeShare);
+          })
       .field("certificates", plan.certificates,
              [](JsonFields &g, EnsembleCertificate &one) {
-               g.field("members", one.counts, kIndex).field("certificate", one.certificate, describeCertificate);
+               g.about("by kind of member")
+                   .field("members", one.counts, kIndex)
+                   .about("what proves a guarantee")
+                   .field("certificate", one.certificate);
              })
+      .field("failures", plan.failures, describeFailure)
+      .field("more_data", plan.moreData)
+      .field("assumptions", plan.assumptions)
+      .maybeIf(!plan.conflict.empty(), "conflict", plan.conflict, describeConflict)
       .maybe("requirement", plan.problem.max, describeShare)
-      .maybeIf(isChosen, "best", best, kIndex)
-      .check("metric", objectiveOf(metric).has_value(), "no objective of ensembles");
-  if (!f.reads())
-    return;
-  plan.problem.objective = objectiveOf(metric).value_or(MemberObjective::StepTime);
-  if (best >= 0)
-    plan.result.best = static_cast<size_t>(best);
+      .about("index into sizes")
+      .maybeIf(isChosen, "best", best, kIndex);
+  if (f.reads() && isChosen)
+    plan.result.best = best;
 }
 
 } // namespace
 
-std::string membersText(const MemberProblem &problem, const std::vector<unsigned> &counts) {
-  std::string text;
-  for (size_t k = 0; k < counts.size(); ++k)
-    if (counts[k])
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[k], problem.kinds[k].name);
-  return text;
-}
-
 json::Value toJson(const EnsemblePlan &plan) { return toDocument(plan, describePlan); }
+json::Value voteSchema() { return schemaOf<EnsemblePlan>(describePlan); }
 
 bool readEnsemble(const json::Value &value, EnsemblePlan &plan, json::Path path) {
   if (!readDocument(value, plan, path, describePlan))

@@ -1,6 +1,7 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/report/ReportPage.h"
 #include "lib/support/documents/SummaryLines.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,31 +13,16 @@ namespace {
 std::string seconds(int64_t picoseconds) { return formatSi(picoseconds * 1e-12, "s"); }
 
 std::string valueText(const MemberChoice &choice, MemberObjective objective) {
-  switch (objective) {
-  case MemberObjective::StepTime:
-    return seconds(choice.time);
-  case MemberObjective::Energy:
-    return formatSi(choice.joules, "J");
-  case MemberObjective::Memory:
-    return formatBytes(choice.memory);
-  case MemberObjective::Price:
-    return fmt::format("{:.4g} $", choice.price);
-  }
-  return "";
+  const double value = valueOf(choice, objective);
+  return objective == MemberObjective::StepTime ? seconds(choice.time)
+         : objective == MemberObjective::Energy ? formatSi(value, "J")
+         : objective == MemberObjective::Memory ? formatBytes(value)
+                                                : fmt::format("{:.4g} $", value);
 }
 
 const char *objectiveText(MemberObjective objective) {
-  switch (objective) {
-  case MemberObjective::StepTime:
-    return "step time";
-  case MemberObjective::Energy:
-    return "energy of a step";
-  case MemberObjective::Memory:
-    return "peak device memory";
-  case MemberObjective::Price:
-    return "price of a step";
-  }
-  return "";
+  constexpr const char *kTexts[] = {"step time", "energy of a step", "peak device memory", "price of a step"};
+  return kTexts[llvm::to_underlying(objective)];
 }
 
 /// "a100 1: 2 thin (micro-batch 32 x 8)" by device.
@@ -53,7 +39,7 @@ std::vector<std::string> placementLines(const EnsemblePlan &plan, const MemberCh
       std::string inTurn = count > 1 ? " each, in turn" : "";
       std::string group = cost.devices > 1 ? fmt::format(" and {} more devices", cost.devices - 1) : "";
       line += fmt::format("{}{} {}{} ({}, {}{})", line.empty() ? "" : ", ", count, plan.problem.kinds[kind].name, group,
-                          plan.alternatives[kind][device.first][alternative], seconds(cost.time), inTurn);
+                          cost.text, seconds(cost.time), inTurn);
     }
     lines.push_back(fmt::format("{} {}: {}", plan.problem.devices[device.first].name, device.second + 1, line));
   }

@@ -1,4 +1,5 @@
 #include "lib/ensembles/output/VoteCertificateJson.h"
+#include "lib/support/documents/FractionText.h"
 
 using namespace llvm;
 namespace accord {
@@ -7,12 +8,17 @@ namespace {
 /// Of members, and their groups.
 constexpr IntegerRange kIndex{0, INT32_MAX};
 
+void describeNumber(JsonVisitor &v, Rational &fraction) {
+  describeFraction(
+      v, fraction, [](const Rational &value) { return value.bits() <= Rational::kMaxBits; }, "not a fraction");
+}
+
 void describeRate(JsonFields &f, ErrorRate &rate) {
-  f.field("rate", rate.rate, describeFraction).field("samples", rate.samples, IntegerRange{.min = -1});
+  f.field("rate", rate.rate, describeNumber).field("samples", rate.samples, IntegerRange{.min = -1});
 }
 
 void describeTerm(JsonFields &f, VoteTerm &term) {
-  f.field("counts", term.counts, kIndex).field("value", term.value, describeFraction);
+  f.field("counts", term.counts, kIndex).field("value", term.value, describeNumber);
 }
 
 void describeStatistics(JsonVisitor &v, ErrorStatistics &statistics) {
@@ -41,48 +47,25 @@ void describeStatistics(JsonVisitor &v, ErrorStatistics &statistics) {
 
 } // namespace
 
-void describeCertificate(JsonFields &f, VoteCertificate &certificate) {
-  using enum VoteCertificate::Proof;
+void describe(JsonFields &f, VoteCertificate &certificate) {
   f.field("error_statistics", certificate.statistics, describeStatistics)
       .field("member_types", certificate.kinds, kIndex)
-      .field("confidence", certificate.confidence, describeFraction)
+      .field("confidence", certificate.confidence, describeNumber)
       .field("tests", certificate.tests, IntegerRange{.min = 1})
       .field(
           "limits", certificate.limits,
           [](JsonFields &g, VoteLimit &limit) {
-            g.field("wrong", limit.wrong).field("samples", limit.samples).field("limit", limit.limit, describeFraction);
+            g.field("wrong", limit.wrong).field("samples", limit.samples).field("limit", limit.limit, describeNumber);
           })
       .field("proof", certificate.proof,
              [](JsonVisitor &v, VoteCertificate::Proof &proof) {
                v.oneOf(proof, {"multipliers", "independence", "table", "contradiction"}, "no such proof");
              })
-      .field("value", certificate.value, describeFraction)
+      .field("value", certificate.value, describeNumber)
       .field("groups", certificate.groups, kIndex)
-      .field("constant", certificate.constant, describeFraction)
+      .field("constant", certificate.constant, describeNumber)
       .field("multipliers", certificate.multipliers, describeTerm)
       .field("attained", certificate.attained, describeTerm);
-}
-
-void describeFraction(JsonVisitor &v, Rational &fraction) {
-  v.custom([&] { return fraction.print(); },
-           [&](const json::Value &value, json::Path path) {
-             auto text = value.getAsString();
-             if (!text)
-               return path.report("expected a fraction as text"), false;
-             auto [above, below] = text->split('/');
-             auto numerator = Rational::parse(above), denominator = Rational::parse(below.empty() ? "1" : below);
-             if (!numerator || !denominator || denominator->isZero() || text->ends_with("/") ||
-                 numerator->bits() + denominator->bits() > Rational::kMaxBits)
-               return path.report("not a fraction"), false;
-             fraction = *numerator / *denominator;
-             return true;
-           });
-}
-
-json::Value toJson(const VoteCertificate &certificate) { return toDocument(certificate, describeCertificate); }
-
-bool readVoteCertificate(const json::Value &value, VoteCertificate &out, json::Path path) {
-  return readDocument(value, out, path, describeCertificate);
 }
 
 } // namespace accord

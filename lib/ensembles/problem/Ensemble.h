@@ -25,6 +25,7 @@ struct ErrorStatistics {
   bool independent = false; ///< as the user asserts
   /// Votes seen: bit i of the pattern set where member i was wrong; how often. Empty: none.
   std::map<uint64_t, int64_t> votes;
+  bool operator==(const ErrorStatistics &) const = default;
 };
 
 } // namespace accord

@@ -1,4 +1,4 @@
-// An ensemble that was chosen, with what it rests on: what the emitters print.
+// An ensemble that was chosen, with what it rests on: what an answer prints.
 #pragma once
 #include "lib/ensembles/problem/MemberStatistics.h"
 #include "lib/ensembles/problem/Members.h"
@@ -21,6 +21,12 @@ struct EnsembleCertificate {
   VoteCertificate certificate;
 };
 
+/// What an answer shows of the chosen ensemble, in s, J, bytes or $.
+struct ReportedObjective {
+  std::string name;
+  double value = 0, bound = 0, gap = 0;
+};
+
 struct EnsemblePlan {
   std::string name, train, version;
   EnsembleRequest request;
@@ -29,9 +35,7 @@ struct EnsemblePlan {
   int64_t tests = 1; ///< limits of samples that hold together
   MemberProblem problem;
   MembersResult result;
-  /// By kind of member, device and way: "micro-batch 32 x 8"; by kind and device: why it does not
-  /// run there, empty if it does.
-  std::vector<std::vector<std::vector<std::string>>> alternatives;
+  /// By kind of member and device: why it does not run there, empty if it does.
   std::vector<std::vector<std::string>> reasons;
   std::vector<std::optional<GuaranteeText>> guarantees; ///< by size
   /// Of the chosen one, where devices may be lost: which, and the votes that are left.
@@ -45,11 +49,15 @@ struct EnsemblePlan {
   std::vector<EnsembleCertificate> certificates; ///< what guarantees, and refusals, rest on
   std::string conflict;                          ///< why nothing is chosen; empty: something is
   std::vector<std::string> assumptions;
+  std::optional<ReportedObjective> reported; ///< of an answer that was read
 
   const MemberChoice *chosen() const { return result.best ? result.sizes[*result.best].shown() : nullptr; }
+  /// Of the chosen ensemble, which there is.
+  ReportedObjective objective() const {
+    const double scale = problem.objective == MemberObjective::StepTime ? 1e-12 : 1;
+    return {accord::name(problem.objective), valueOf(*chosen(), problem.objective) * scale, result.bound * scale,
+            result.gap(problem.objective)};
+  }
 };
-
-/// "3 wide, 2 thin".
-std::string membersText(const MemberProblem &problem, const std::vector<unsigned> &counts);
 
 } // namespace accord

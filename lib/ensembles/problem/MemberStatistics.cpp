@@ -1,6 +1,7 @@
 #include "lib/ensembles/problem/MemberStatistics.h"
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace accord {
 namespace {
@@ -13,7 +14,7 @@ void eachSet(const std::vector<unsigned> &members, const std::vector<unsigned> &
     f(set);
     return;
   }
-  for (auto i = static_cast<unsigned>(from); i < members.size(); ++i)
+  for (unsigned i = from; i < members.size(); ++i)
     if (members[i] == kinds[set.size()]) {
       set.push_back(i);
       eachSet(members, kinds, i + 1, set, f);
@@ -42,13 +43,13 @@ uint64_t firstColumns(const MemberStatistics &statistics, std::vector<unsigned> 
 /// ones; nothing: too many to look at.
 std::optional<uint64_t> worstColumns(const MemberStatistics &statistics, const std::vector<unsigned> &counts) {
   constexpr double kMaxVisits = 1 << 24;
-  auto looks = static_cast<double>(statistics.table.votes.size());
+  double looks = statistics.table.votes.size();
   std::vector<unsigned> columns = columnsOf(statistics);
-  int enough = 1;
+  unsigned enough = 1;
   for (size_t k = 0; k < counts.size(); ++k) {
-    enough += static_cast<int>(counts[k]);
+    enough += counts[k];
     for (unsigned i = 0; i < counts[k]; ++i)
-      looks *= static_cast<double>(columns[k] - i) / (i + 1);
+      looks *= (columns[k] - i) / (i + 1.0);
   }
   enough /= 2;
   if (looks > kMaxVisits)
@@ -60,7 +61,7 @@ std::optional<uint64_t> worstColumns(const MemberStatistics &statistics, const s
     if (column == statistics.table.kinds.size()) {
       int64_t wrong = 0;
       for (const auto &[pattern, votes] : statistics.table.votes)
-        wrong += std::popcount(pattern & taken) >= enough ? votes : 0;
+        wrong += unsigned(std::popcount(pattern & taken)) >= enough ? votes : 0;
       if (wrong > max)
         max = wrong, worst = taken;
       return;
@@ -80,6 +81,12 @@ std::optional<uint64_t> worstColumns(const MemberStatistics &statistics, const s
   return worst;
 }
 
+/// Whether the table has so many members of each kind.
+bool inTable(const MemberStatistics &statistics, const std::vector<unsigned> &counts) {
+  return !statistics.table.kinds.empty() &&
+         std::ranges::equal(counts, columnsOf(statistics) | std::views::take(counts.size()), std::ranges::less_equal());
+}
+
 } // namespace
 
 MemberStatistics memberStatistics(const EnsembleRequest &request) {
@@ -97,13 +104,6 @@ std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts) {
   for (unsigned k = 0; k < counts.size(); ++k)
     kinds.insert(kinds.end(), counts[k], k);
   return kinds;
-}
-
-bool inTable(const MemberStatistics &statistics, const std::vector<unsigned> &counts) {
-  for (unsigned k = 0; k < counts.size(); ++k)
-    if (std::ranges::count(statistics.table.kinds, k) < static_cast<ptrdiff_t>(counts[k]))
-      return false;
-  return !statistics.table.kinds.empty();
 }
 
 ErrorStatistics statisticsOf(const MemberStatistics &statistics, const std::vector<unsigned> &counts) {
@@ -148,7 +148,7 @@ int64_t simultaneousTests(const MemberStatistics &statistics, const std::vector<
   for (size_t size = 3; size < number.size(); size += 2)
     if (statistics.anyOfKind || std::ranges::find(sizes, size) != sizes.end())
       tests += number[size];
-  return tests + static_cast<int64_t>(statistics.table.kinds.size());
+  return tests + std::ssize(statistics.table.kinds);
 }
 
 } // namespace accord

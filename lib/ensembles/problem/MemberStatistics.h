@@ -22,8 +22,6 @@ std::vector<unsigned> kindsOf(const std::vector<unsigned> &counts);
 /// of those whose vote was wrong most often, if it has as many; none where that are too many to
 /// look at (2^24 votes of members).
 ErrorStatistics statisticsOf(const MemberStatistics &statistics, const std::vector<unsigned> &counts);
-/// Whether the table has them all.
-bool inTable(const MemberStatistics &statistics, const std::vector<unsigned> &counts);
 
 /// Limits that have to hold together where an ensemble is chosen from all of these odd sizes (of
 /// all odd ones where devices may be lost): one for each rate that was measured, each member in the

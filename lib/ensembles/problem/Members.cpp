@@ -1,4 +1,5 @@
 #include "lib/ensembles/problem/Members.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -28,14 +29,14 @@ std::string checkCases(const MemberProblem &problem) {
   double devices = 0, size = problem.sizes.back();
   for (const MemberProblem::Device &device : problem.devices)
     devices += device.count;
-  if (binomial(static_cast<double>(problem.kinds.size()) - 1 + size, size) > kMaxCases)
+  if (binomial(problem.kinds.size() - 1 + size, size) > kMaxCases)
     return fmt::format("there are more than {} ensembles of {} members of {} kinds", kMaxCases, size,
                        problem.kinds.size());
   double widest = 1; // devices of a member
   for (const MemberProblem::Kind &kind : problem.kinds)
     for (const auto &alternatives : kind.alternatives)
       for (const MemberCost &alternative : alternatives)
-        widest = std::max(widest, static_cast<double>(alternative.devices));
+        widest = std::max<double>(widest, alternative.devices);
   double used = std::min(devices, widest * size), deviceFailures = std::min<double>(problem.deviceFailures, used);
   if (binomial(used, deviceFailures) > kMaxCases)
     return fmt::format("there are more than {} losses of {} of {} devices", kMaxCases, deviceFailures, used);
@@ -75,31 +76,21 @@ std::string checkSizes(const std::vector<unsigned> &sizes) {
 } // namespace
 
 const char *name(MemberObjective objective) {
-  switch (objective) {
-  case MemberObjective::StepTime:
-    return "step_time";
-  case MemberObjective::Energy:
-    return "energy";
-  case MemberObjective::Memory:
-    return "memory";
-  case MemberObjective::Price:
-    return "price";
-  }
-  return "";
+  constexpr const char *kNames[] = {"step_time", "energy", "memory", "price"};
+  return kNames[llvm::to_underlying(objective)];
 }
 
 double valueOf(const MemberChoice &choice, MemberObjective objective) {
-  switch (objective) {
-  case MemberObjective::StepTime:
-    return choice.time;
-  case MemberObjective::Energy:
-    return choice.joules;
-  case MemberObjective::Memory:
-    return choice.memory;
-  case MemberObjective::Price:
-    return choice.price;
-  }
-  return 0;
+  const double values[] = {double(choice.time), choice.joules, double(choice.memory), choice.price};
+  return values[llvm::to_underlying(objective)];
+}
+
+std::string membersText(const MemberProblem &problem, const std::vector<unsigned> &counts) {
+  std::string text;
+  for (size_t k = 0; k < counts.size(); ++k)
+    if (counts[k])
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[k], problem.kinds[k].name);
+  return text;
 }
 
 double MembersResult::gap(MemberObjective objective) const {

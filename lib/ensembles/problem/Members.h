@@ -16,6 +16,7 @@ struct MemberCost {
   int64_t state = 0;       ///< kept from step to step: parameters, optimizer state
   int64_t activations = 0; ///< besides, while its step runs
   double joules = 0;       ///< of its step, of all these devices
+  std::string text = {};   ///< "micro-batch 32 x 8"
 };
 
 /// What is made least; by the slowest device, of all members, of the fullest device, or for the
@@ -96,6 +97,9 @@ struct MembersResult {
   std::vector<RejectedMembers> rejected;
   double gap(MemberObjective objective) const; ///< (value - bound) / value
 };
+
+/// "3 wide, 2 thin".
+std::string membersText(const MemberProblem &problem, const std::vector<unsigned> &counts);
 
 /// Time, energy, memory and price of members on their devices. They must be of the problem.
 MemberChoice evaluateMembers(const MemberProblem &problem, std::vector<PlacedMember> members);

@@ -43,7 +43,7 @@ struct VoteCertificate {
     Contradiction,
   };
 
-  ErrorStatistics statistics; ///< of the members that vote: 1 to kMostVoters
+  ErrorStatistics statistics; ///< of the members that vote: 1 to kMaxEnsembleMembers
   /// Kind of each member: what is measured of kinds holds for all members of it, in one test.
   /// Empty: each is its own.
   std::vector<unsigned> kinds;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Calls `f` for all counts with that sum, none above `most`, ascending.
+/// Calls `f` for all counts with that sum, none above `max`, ascending.
 template <typename F>
 void eachCounts(std::vector<unsigned> &counts, size_t at, unsigned size, const std::vector<unsigned> &max, F &f) {
   if (at + 1 == counts.size()) {

@@ -23,7 +23,7 @@ struct ChooseOptions {
 /// bound is below the best so far, and asked for its error if it is placed. Does not depend on the
 /// order of kinds and devices but for which of equal ones is shown. The problem passes `check`.
 ///
-/// With `MemberProblem::lost` the least error of an odd sub-quorum of those that are left counts,
+/// With `MemberProblem::deviceFailures` the least error of an odd sub-quorum of those that are left counts,
 /// after the worst loss of so many of the devices that are used.
 MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error, const ChooseOptions &options = {});
 
@@ -42,7 +42,7 @@ struct DeviceFailure {
   std::vector<unsigned> left;                        ///< members, by kind
   Quorum quorum;
 };
-/// Each loss of `lost` of the devices that a choice uses (all, if it uses fewer).
+/// Each loss of `deviceFailures` of the devices that a choice uses (all, if it uses fewer).
 std::vector<DeviceFailure> deviceFailuresOf(const MemberProblem &problem, const MemberChoice &choice,
                                             unsigned deviceFailures, const VoteError &error);
 
@@ -57,7 +57,7 @@ struct MemberWidth {
   double cost = 0;   ///< of all together, at most the budget
 };
 
-/// For each number of members the widest model, of a multiple of `step` up to `most`, of which so
+/// For each number of members the widest model, of a multiple of `step` up to `max`, of which so
 /// many cost at most `budget`; those of which there is none are left out. By bisection, as cost is
 /// taken to grow with width; with W widths O(log W) models are asked for per number. A heuristic:
 /// what their errors are has to be measured. The square root law gives 1/sqrt(N) of the width.

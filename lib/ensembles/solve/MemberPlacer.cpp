@@ -1,4 +1,6 @@
 #include "lib/ensembles/solve/MemberPlacer.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -54,9 +56,8 @@ MemberPlacer::MemberPlacer(const MemberProblem &problem, QuorumError left, uint6
   std::iota(order.begin(), order.end(), 0u);
   std::vector<double> times;
   for (unsigned kind : order)
-    times.push_back(minOf(problem, kind, [&](const MemberCost &alternative, auto &, unsigned) {
-      return static_cast<double>(alternative.time);
-    }));
+    times.push_back(
+        minOf(problem, kind, [&](const MemberCost &alternative, auto &, unsigned) { return alternative.time; }));
   std::ranges::sort(order, {}, [&](unsigned kind) { return std::pair(-times[kind], kind); });
 }
 
@@ -78,7 +79,7 @@ double MemberPlacer::weightedBound(const std::vector<unsigned> &counts, const st
   for (unsigned kind = 0; kind < counts.size(); ++kind)
     if (counts[kind])
       amount += counts[kind] * minOf(problem, kind, [&](const MemberCost &alternative, auto &, unsigned d) {
-                  return weights[d] * static_cast<double>(alternative.devices) * amountOf(alternative);
+                  return weights[d] * alternative.devices * amountOf(alternative);
                 });
   for (unsigned d = 0; d < problem.devices.size(); ++d)
     room += weights[d] * usable(problem, d, sizeOf(counts));
@@ -121,9 +122,8 @@ double MemberPlacer::bound(const std::vector<unsigned> &counts) const {
     if (!counts[kind])
       continue;
     double min = minOf(problem, kind, [&](const MemberCost &alternative, auto &, unsigned) {
-      return problem.objective == MemberObjective::Memory
-                 ? static_cast<double>(alternative.state + alternative.activations)
-                 : static_cast<double>(alternative.time);
+      return problem.objective == MemberObjective::Memory ? alternative.state + alternative.activations
+                                                          : alternative.time;
     });
     if (std::isinf(min))
       return kInfinity;
@@ -131,7 +131,7 @@ double MemberPlacer::bound(const std::vector<unsigned> &counts) const {
     joules += counts[kind] *
               minOf(problem, kind, [](const MemberCost &alternative, auto &, unsigned) { return alternative.joules; });
     rent = std::max(rent, minOf(problem, kind, [](const MemberCost &alternative, auto &device, unsigned) {
-                      return static_cast<double>(alternative.devices) * device.pricePerHour;
+                      return alternative.devices * device.pricePerHour;
                     }));
   }
   if (problem.objective == MemberObjective::Energy)
@@ -158,7 +158,7 @@ struct MemberPlacer::Search {
       members.insert(members.end(), counts[kind], kind);
     for (unsigned d = 0; d < problem.devices.size(); ++d) {
       int64_t number = usable(problem, d, members.size());
-      slots.emplace_back(static_cast<size_t>(number));
+      slots.emplace_back(number);
       if (problem.deviceFailures)
         for (Slot &slot : slots.back())
           slot.counts.assign(problem.kinds.size(), 0);
@@ -173,7 +173,7 @@ struct MemberPlacer::Search {
       std::vector<double> rest(members.size() + 1, 0);
       for (size_t i = members.size(); i-- > 0;)
         rest[i] = rest[i + 1] + minOf(problem, members[i], [&](const MemberCost &alternative, auto &, unsigned d) {
-                    return w[d] * static_cast<double>(alternative.devices) * placer.amountOf(alternative);
+                    return w[d] * alternative.devices * placer.amountOf(alternative);
                   });
       amounts.push_back(std::move(rest));
       filled.push_back(0);
@@ -274,8 +274,8 @@ struct MemberPlacer::Search {
     const PlacedMember *after = next > 0 && members[next - 1] == kind ? &placed[next - 1] : nullptr;
     eachAlternative(problem, kind, [&](unsigned d, unsigned w) {
       const MemberCost &alternative = problem.kinds[kind].alternatives[d][w];
-      auto consider = [&](size_t first) {
-        PlacedMember member{kind, d, w, static_cast<int64_t>(first)};
+      auto consider = [&](int64_t first) {
+        PlacedMember member{kind, d, w, first};
         if (after && std::tuple(d, w, member.first) < std::tuple(after->device, after->alternative, after->first))
           return;
         State before = put(member);
@@ -289,17 +289,14 @@ struct MemberPlacer::Search {
         size_t first = 0;
         while (first < here.size() && here[first].used)
           ++first;
-        bool free = first + static_cast<size_t>(alternative.devices) <= here.size();
-        for (size_t s = first; free && s < first + static_cast<size_t>(alternative.devices); ++s)
-          free = !here[s].used;
-        if (free)
+        const size_t last = first + alternative.devices;
+        if (last <= here.size() && std::none_of(here.begin() + first, here.begin() + last, std::mem_fn(&Slot::used)))
           consider(first);
         return;
       }
       for (size_t s = 0; s < here.size(); ++s)
         if (!here[s].closed && hasRoom(here[s], alternative, d) &&
-            std::find(here.begin(), here.begin() + static_cast<ptrdiff_t>(s), here[s]) ==
-                here.begin() + static_cast<ptrdiff_t>(s))
+            !llvm::is_contained(llvm::ArrayRef(here).take_front(s), here[s]))
           consider(s);
     });
     std::ranges::sort(found, {}, [](const Option &option) {

@@ -56,10 +56,6 @@ PatternBound boundOf(const VoteRates &rates) {
 /// The sum of multiplier * `number(rate)` over all sets that `counts(set)`.
 template <typename C, typename F>
 Rational weightedSum(const PatternBound &bound, const VoteRates &rates, C counts, F number) {
-  std::vector<size_t> groupOf(rates.members);
-  for (size_t g = 0; g < bound.groups.size(); ++g)
-    for (unsigned member : bound.groups[g])
-      groupOf[member] = g;
   std::map<std::vector<unsigned>, Rational> multipliers;
   for (const VoteTerm &term : bound.multipliers)
     multipliers[term.counts] = term.value;
@@ -67,10 +63,7 @@ Rational weightedSum(const PatternBound &bound, const VoteRates &rates, C counts
   for (const auto &[set, rate] : rates.known) {
     if (!counts(set))
       continue;
-    std::vector<unsigned> wrong(bound.groups.size());
-    for (unsigned member : set)
-      ++wrong[groupOf[member]];
-    if (auto found = multipliers.find(wrong); found != multipliers.end())
+    if (auto found = multipliers.find(countsByGroup(bound.groups, set)); found != multipliers.end())
       sum = sum + found->second * number(rate.rate);
   }
   return sum;
@@ -192,7 +185,7 @@ MoreData moreData(const ErrorStatistics &statistics, const Rational &required, c
     int64_t wrong = 0, all = 0;
     for (auto [pattern, count] : statistics.votes) {
       all += count;
-      if (2 * static_cast<unsigned>(std::popcount(pattern)) >= rates.members)
+      if (2 * unsigned(std::popcount(pattern)) >= rates.members)
         wrong += count;
     }
     if (all > 0)

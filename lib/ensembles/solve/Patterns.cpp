@@ -2,6 +2,7 @@
 #include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/search/Simplex.h"
 #include "lib/support/ClopperPearson.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -19,7 +20,7 @@ bool isSet(const std::vector<unsigned> &set, unsigned members) {
 } // namespace
 
 VoteRates::VoteRates(const ErrorStatistics &statistics, const VoteOptions &options)
-    : members(static_cast<unsigned>(statistics.memberErrors.size())) {
+    : members(statistics.memberErrors.size()) {
   std::map<std::vector<unsigned>, ErrorRate> all;
   for (unsigned i = 0; i < members; ++i)
     all[{i}] = statistics.memberErrors[i];
@@ -37,7 +38,7 @@ VoteRates::VoteRates(const ErrorStatistics &statistics, const VoteOptions &optio
       measured.insert({kinds, {rate.rate, rate.samples}});
     }
   bool table = !statistics.votes.empty();
-  tests = options.tests > 0 ? options.tests : std::max<int64_t>(1, table ? 1 : static_cast<int64_t>(measured.size()));
+  tests = options.tests > 0 ? options.tests : std::max<int64_t>(1, table ? 1 : measured.size());
   delta = (Rational(1) - options.confidence) / Rational(tests);
   for (const auto &[set, rate] : all) {
     if (rate.samples == 0) {
@@ -91,7 +92,35 @@ std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates) {
   return groups;
 }
 
-uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups) {
+std::vector<unsigned> countsByGroup(const std::vector<std::vector<unsigned>> &groups,
+                                    const std::vector<unsigned> &set) {
+  std::vector<unsigned> counts;
+  for (const auto &group : groups)
+    counts.push_back(std::ranges::count_if(set, [&](unsigned member) { return llvm::is_contained(group, member); }));
+  return counts;
+}
+
+namespace {
+
+using Sets = std::vector<std::vector<unsigned>>;
+/// The sum of the rates of all sets with so many members of each group.
+using Sums = std::map<std::vector<unsigned>, VoteRate>;
+
+void add(Sums &sums, const std::vector<unsigned> &counts, const VoteRate &rate) {
+  VoteRate &sum = sums.try_emplace(counts, VoteRate{0, true}).first->second;
+  sum.rate = sum.rate + rate.rate;
+  sum.exact &= rate.exact;
+}
+
+Sums sumsOf(const VoteRates &rates, const Sets &groups) {
+  Sums sums;
+  for (const auto &[set, rate] : rates.known)
+    add(sums, countsByGroup(groups, set), rate);
+  return sums;
+}
+
+/// Numbers of wrong members by group that are told apart.
+uint64_t patternsOf(const Sets &groups) {
   uint64_t product = 1;
   for (const auto &group : groups)
     if (product <= kMaxPatterns)
@@ -100,146 +129,93 @@ uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups) {
 }
 
 /// n over k; exact for n up to 63.
-static int64_t choose(unsigned n, unsigned k) {
+int64_t choose(unsigned n, unsigned k) {
   if (k > n)
     return 0;
   unsigned __int128 result = 1;
   for (unsigned i = 0; i < std::min(k, n - k); ++i)
     result = result * (n - i) / (i + 1);
-  return static_cast<int64_t>(result);
+  return result;
 }
 
-/// The linear program over patterns of wrong members, told apart by how many of each group are wrong.
+/// The linear program over patterns of wrong members, told apart by how many of each group are wrong: a row for each
+/// sum of rates, a column for each pattern.
 struct PatternProgram {
-  /// A row for all sets that have as many members of each group.
-  PatternProgram(const VoteRates &rates, std::vector<std::vector<unsigned>> groups);
-  /// Rows by number of members of each group: the sum of rates of all such sets.
-  PatternProgram(std::vector<std::vector<unsigned>> groups, const std::map<std::vector<unsigned>, VoteRate> &sums);
+  PatternProgram(Sets in, const Sums &sums) : groups(std::move(in)) {
+    for (const auto &[counts, sum] : sums) {
+      sets.push_back(counts);
+      program.rows.push_back({sum.rate, sum.exact});
+    }
+    std::vector<unsigned> wrong(groups.size());
+    while (true) {
+      ExactProgram::Column column;
+      for (unsigned s = 0; s < sets.size(); ++s) {
+        int64_t times = 1;
+        for (size_t g = 0; g < groups.size() && times; ++g)
+          times *= choose(wrong[g], sets[s][g]);
+        if (times)
+          column.entries.push_back({s, times});
+      }
+      program.columns.push_back(std::move(column));
+      patterns.push_back(wrong);
+      size_t g = 0;
+      for (; g < groups.size() && wrong[g] == groups[g].size(); ++g)
+        wrong[g] = 0;
+      if (g == groups.size())
+        return;
+      ++wrong[g];
+    }
+  }
 
-  /// The objective: patterns of so many wrong members or more.
-  void countWrong(unsigned enough);
-  PatternBound solve() const;
+  /// The most that patterns of so many wrong members or more can have.
+  PatternBound solve(unsigned enough) {
+    for (size_t p = 0; p < patterns.size(); ++p)
+      program.columns[p].objective = std::accumulate(patterns[p].begin(), patterns[p].end(), 0u) >= enough;
+    ExactSolution solution = maximize(program);
+    PatternBound bound{groups, solution.feasible, solution.complete, solution.value, solution.constant, {}, {}};
+    for (size_t s = 0; s < sets.size(); ++s)
+      if (solution.multipliers[s].sign())
+        bound.multipliers.push_back({sets[s], solution.multipliers[s]});
+    for (size_t p = 0; p < solution.x.size(); ++p)
+      if (solution.x[p].sign())
+        bound.attained.push_back({patterns[p], solution.x[p]});
+    return bound;
+  }
 
-  std::vector<std::vector<unsigned>> groups;
-  std::vector<std::vector<unsigned>> sets;     ///< of rows
-  std::vector<std::vector<unsigned>> patterns; ///< of columns
+  Sets groups, sets, patterns; ///< sets of rows, patterns of columns
   ExactProgram program;
-
-private:
-  void fill(const std::map<std::vector<unsigned>, VoteRate> &sums);
 };
 
-PatternProgram::PatternProgram(const VoteRates &rates, std::vector<std::vector<unsigned>> in) : groups(std::move(in)) {
-  std::vector<size_t> groupOf(rates.members);
-  for (size_t g = 0; g < groups.size(); ++g)
-    for (unsigned member : groups[g])
-      groupOf[member] = g;
-  std::map<std::vector<unsigned>, VoteRate> sums;
-  for (const auto &[set, rate] : rates.known) {
-    std::vector<unsigned> counts(groups.size());
-    for (unsigned member : set)
-      ++counts[groupOf[member]];
-    auto [sum, added] = sums.try_emplace(counts, VoteRate{0, true});
-    sum->second.rate = sum->second.rate + rate.rate;
-    sum->second.exact &= rate.exact;
-  }
-  fill(sums);
-}
-
-PatternProgram::PatternProgram(std::vector<std::vector<unsigned>> in,
-                               const std::map<std::vector<unsigned>, VoteRate> &sums)
-    : groups(std::move(in)) {
-  fill(sums);
-}
-
-void PatternProgram::fill(const std::map<std::vector<unsigned>, VoteRate> &sums) {
-  for (const auto &[counts, sum] : sums) {
-    sets.push_back(counts);
-    program.rows.push_back({sum.rate, sum.exact});
-  }
-  std::vector<unsigned> wrong(groups.size());
-  while (true) {
-    ExactProgram::Column column;
-    for (size_t s = 0; s < sets.size(); ++s) {
-      int64_t times = 1;
-      for (size_t g = 0; g < groups.size() && times; ++g)
-        times *= choose(wrong[g], sets[s][g]);
-      if (times)
-        column.entries.push_back({static_cast<unsigned>(s), times});
-    }
-    program.columns.push_back(std::move(column));
-    patterns.push_back(wrong);
-    size_t g = 0;
-    for (; g < groups.size() && wrong[g] == groups[g].size(); ++g)
-      wrong[g] = 0;
-    if (g == groups.size())
-      break;
-    ++wrong[g];
-  }
-}
-
-PatternBound PatternProgram::solve() const {
-  ExactSolution solution = maximize(program);
-  PatternBound bound;
-  bound.groups = groups;
-  bound.feasible = solution.feasible;
-  bound.complete = solution.complete;
-  bound.value = solution.value;
-  bound.constant = solution.constant;
-  for (size_t s = 0; s < sets.size(); ++s)
-    if (solution.multipliers[s].sign())
-      bound.multipliers.push_back({sets[s], solution.multipliers[s]});
-  for (size_t p = 0; p < solution.x.size(); ++p)
-    if (solution.x[p].sign())
-      bound.attained.push_back({patterns[p], solution.x[p]});
-  return bound;
-}
-
-void PatternProgram::countWrong(unsigned enough) {
-  for (size_t p = 0; p < patterns.size(); ++p)
-    program.columns[p].objective = std::accumulate(patterns[p].begin(), patterns[p].end(), 0u) >= enough;
-}
+} // namespace
 
 std::optional<PatternBound> maxFailureProbability(const VoteRates &rates, unsigned enough) {
   auto groups = interchangeable(rates);
   if (patternsOf(groups) > kMaxPatterns)
     return std::nullopt;
-  PatternProgram program(rates, std::move(groups));
-  program.countWrong(enough);
-  return program.solve();
+  return PatternProgram(groups, sumsOf(rates, groups)).solve(enough);
 }
 
 PatternBound maxFailureProbabilityByMoments(const VoteRates &rates, unsigned enough) {
   std::vector<unsigned> all(rates.members);
   std::iota(all.begin(), all.end(), 0u);
-  std::map<unsigned, size_t> knownOf;
-  std::map<std::vector<unsigned>, VoteRate> sums;
-  auto add = [&](unsigned size, const VoteRate &rate) {
-    auto &sum = sums.try_emplace({size}, VoteRate{0, true}).first->second;
-    sum.rate = sum.rate + rate.rate;
-    sum.exact &= rate.exact;
-  };
+  std::map<unsigned, int64_t> knownOf;
+  Sums sums;
   for (const auto &[set, rate] : rates.known)
     ++knownOf[set.size()];
   for (const auto &[set, rate] : rates.known)
-    if (auto size = static_cast<unsigned>(set.size());
-        size > 2 && knownOf[size] == static_cast<uint64_t>(choose(rates.members, size)))
-      add(size, rate);
+    if (unsigned size = set.size(); size > 2 && knownOf[size] == choose(rates.members, size))
+      add(sums, {size}, rate);
   for (unsigned i : all) {
-    add(1, rates.of({i}));
+    add(sums, {1}, rates.of({i}));
     for (unsigned j = i + 1; j < rates.members; ++j)
-      add(2, rates.of({i, j}));
+      add(sums, {2}, rates.of({i, j}));
   }
-  PatternProgram program({all}, sums);
-  program.countWrong(enough);
-  PatternBound bound = program.solve();
+  PatternBound bound = PatternProgram({all}, sums).solve(enough);
   bound.attained.clear();
   return bound;
 }
 
 namespace {
-
-using Sets = std::vector<std::vector<unsigned>>;
 
 /// The contradiction among the rates; nothing: there is none, or none that is found.
 std::optional<PatternBound> contradiction(const VoteRates &rates) {
@@ -253,16 +229,9 @@ std::optional<PatternBound> contradiction(const VoteRates &rates) {
 
 /// Leaves the sets that the multipliers of a contradiction use.
 void keepUsed(VoteRates &rates, const PatternBound &bound) {
-  std::vector<size_t> groupOf(rates.members);
-  for (size_t g = 0; g < bound.groups.size(); ++g)
-    for (unsigned member : bound.groups[g])
-      groupOf[member] = g;
   std::erase_if(rates.known, [&](const auto &entry) {
-    std::vector<unsigned> counts(bound.groups.size());
-    for (unsigned member : entry.first)
-      ++counts[groupOf[member]];
-    return std::none_of(bound.multipliers.begin(), bound.multipliers.end(),
-                        [&](const VoteTerm &term) { return term.counts == counts; });
+    return std::ranges::find(bound.multipliers, countsByGroup(bound.groups, entry.first), &VoteTerm::counts) ==
+           bound.multipliers.end();
   });
 }
 
@@ -273,7 +242,7 @@ std::optional<std::pair<Rational, Rational>> rangeOf(VoteRates rates, const std:
   rates.known.erase(set);
   if (patternsOf(groups) > kMaxPatterns)
     return std::nullopt;
-  PatternProgram program(rates, groups);
+  PatternProgram program(groups, sumsOf(rates, groups));
   Rational ends[2];
   for (int sign : {-1, 1}) {
     for (size_t p = 0; p < program.patterns.size(); ++p) {

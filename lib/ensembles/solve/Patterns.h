@@ -12,7 +12,7 @@ struct VoteOptions {
   /// Limits that have to hold together at this confidence: of all candidates among which a choice
   /// is made with the same samples. 0: as many as these facts have.
   int64_t tests = 0;
-  std::vector<unsigned> kinds; ///< as in VoteClaim
+  std::vector<unsigned> kinds; ///< as in VoteCertificate
 };
 
 struct VoteRate {
@@ -39,6 +39,9 @@ public:
 /// Members that can change places without any rate changing, in groups.
 std::vector<std::vector<unsigned>> interchangeable(const VoteRates &rates);
 
+/// How many members of each group are in a set.
+std::vector<unsigned> countsByGroup(const std::vector<std::vector<unsigned>> &groups, const std::vector<unsigned> &set);
+
 struct PatternBound {
   std::vector<std::vector<unsigned>> groups;
   /// Some joint distribution has these rates. If none: `multipliers` are those of a contradiction.
@@ -47,12 +50,11 @@ struct PatternBound {
   bool complete = true;
   Rational value; ///< of a contradiction the negative sum
   Rational constant;
-  std::vector<VoteTerm> multipliers, attained; ///< as in VoteClaim
+  std::vector<VoteTerm> multipliers, attained; ///< as in VoteCertificate
 };
 
-/// Numbers of wrong members by group that are told apart; programs of more are not solved.
+/// Programs of more patterns than this are not solved.
 constexpr uint64_t kMaxPatterns = 512; // nine different members
-uint64_t patternsOf(const std::vector<std::vector<unsigned>> &groups);
 
 /// The most that P(`enough` or more are wrong) can be, and a distribution where it is that.
 /// Nothing: too many patterns. The program of a million members' votes is that of their groups.
@@ -74,7 +76,7 @@ struct VoteConflict {
   VoteCertificate certificate; ///< proves it; of `independent` there is nothing but the product
 };
 /// Nothing: some joint distribution has these rates; with too many patterns, none is excluded by
-/// their moments. Of at most kMostVoters members.
+/// their moments. Of at most kMaxEnsembleMembers members.
 std::optional<VoteConflict> conflictOf(const ErrorStatistics &statistics, const VoteOptions &options);
 /// "no joint distribution has error of a = 0.1 and of a and b together = 0.15: the last is 0 to 0.1
 /// at that". By member a name.

@@ -1,5 +1,6 @@
 #include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/support/ClopperPearson.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ Rational expOfMinus(const Rational &exact) {
   const Rational digits = 1'000'000'000'000'000;
   Rational y = (exact * digits).floor() / digits;
   Rational term = 1, sum = 1;
-  auto terms = static_cast<int64_t>(3 * y.toDouble()) + 20;
+  const int64_t terms = 3 * y.toDouble() + 20;
   for (int64_t k = 1; k < terms; ++k) {
     term = term * y / Rational(k);
     sum = sum + term;
@@ -211,8 +212,7 @@ private:
     return limit;
   }
   void table() {
-    VoteLimit limit =
-        limitOf([&](uint64_t pattern) { return static_cast<unsigned>(std::popcount(pattern)) >= enough; });
+    VoteLimit limit = limitOf([&](uint64_t pattern) { return unsigned(std::popcount(pattern)) >= enough; });
     add(VoteBoundKind::Table, VoteCertificate::Proof::Table, limit.limit).limits = {limit};
   }
 
@@ -308,22 +308,12 @@ std::string nameOf(const std::vector<unsigned> &set, const std::vector<std::stri
   return result;
 }
 
-VoteBoundDescription describe(VoteBoundKind kind) { return kTexts[static_cast<size_t>(kind)]; }
+VoteBoundDescription describe(VoteBoundKind kind) { return kTexts[llvm::to_underlying(kind)]; }
 
 const char *describe(GuaranteeBasis basis) {
-  switch (basis) {
-  case GuaranteeBasis::Table:
-    return "table of votes";
-  case GuaranteeBasis::Measured:
-    return "measured error rates";
-  case GuaranteeBasis::Asserted:
-    return "asserted error rates";
-  case GuaranteeBasis::Independence:
-    return "asserted independence";
-  case GuaranteeBasis::None:
-    return "none";
-  }
-  return "";
+  constexpr const char *kBases[] = {"table of votes", "measured error rates", "asserted error rates",
+                                    "asserted independence", "none"};
+  return kBases[llvm::to_underlying(basis)];
 }
 
 std::vector<std::string> inputsOf(const VoteBound &bound, const VoteRates &rates,

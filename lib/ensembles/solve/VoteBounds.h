@@ -59,7 +59,7 @@ struct VoteGuarantee {
   bool improvesOnBestMember() const { return value() < best; }
 };
 
-/// All bounds that apply to the vote of all members; with none, or more than kMostVoters, 1. Rates
+/// All bounds that apply to the vote of all members; with none, or more than kMaxEnsembleMembers, 1. Rates
 /// that were seen in samples count with their upper limits, which hold together with a probability
 /// of `confidence`; with a table of votes only the table does. Taking the least is allowed: all
 /// hold at once. `names` of members are for the words alone; missing ones are numbers.

@@ -50,7 +50,7 @@ struct RoundedUp {
 /// Never above the value: its last digit is 2^power.
 Rational scaled(Rational value, int64_t power) {
   Rational factor = 1, two = 2;
-  for (auto n = static_cast<uint64_t>(std::abs(power)); n; n >>= 1, two = two * two)
+  for (uint64_t n = std::abs(power); n; n >>= 1, two = two * two)
     if (n & 1)
       factor = factor * two;
   return power < 0 ? value / factor : value * factor;
@@ -63,9 +63,8 @@ bool atMost(const RoundedUp &sum, const Rational &delta) {
     return false;
   if (sum.power < -65'000) // a fraction of so few bits is more
     return true;
-  Rational digits =
-      Rational(llvm::DynamicAPInt(static_cast<int64_t>(sum.digits >> 1)), llvm::DynamicAPInt(1)) * Rational(2) +
-      Rational(sum.digits & 1);
+  Rational digits = Rational(llvm::DynamicAPInt(int64_t(sum.digits >> 1)), llvm::DynamicAPInt(1)) * Rational(2) +
+                    Rational(sum.digits & 1);
   return scaled(digits, sum.power) <= delta;
 }
 
@@ -89,14 +88,14 @@ std::optional<bool> tailAtMost(int64_t wrong, int64_t samples, const Rational &s
   }
   if (*part == 0)
     return delta >= Rational(1);
-  auto p = static_cast<uint64_t>(*part), q = static_cast<uint64_t>(*whole - *part), n = static_cast<uint64_t>(samples);
+  const uint64_t p = *part, q = *whole - *part, n = samples, last = wrong;
   RoundedUp term{1, 0}, base = RoundedUp{1, 0}.timesOver(q, *whole);
   term = term.full();
   for (uint64_t left = n; left; left >>= 1, base = base.times(base)) // q^n
     if (left & 1)
       term = term.times(base);
   RoundedUp sum = term;
-  for (uint64_t i = 1; i <= static_cast<uint64_t>(wrong); ++i) {
+  for (uint64_t i = 1; i <= last; ++i) {
     term = term.timesOver(n - i + 1, i).timesOver(p, q);
     sum = sum.plus(term);
   }

@@ -1,18 +1,252 @@
 #include "lib/ensembles/verify/Members.h"
-#include "lib/ensembles/verify/MemberPlacementChecker.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace accord {
 
 namespace {
 
 constexpr double kTolerance = 1e-9;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Sums of doubles in another order are equal within this.
+constexpr double kRounding = 1e-12;
 
 bool near(double a, double b) { return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b)); }
+
+/// Whether members can be placed below a value, for one problem.
+class MemberPlacementChecker {
+public:
+  MemberPlacementChecker(const MemberProblem &problem, uint64_t effort) : problem(problem), effort(effort) {}
+
+  /// Nothing: not known within the effort, which is that of all questions together.
+  std::optional<bool> below(const std::vector<unsigned> &counts, double value) {
+    if (!eachAlone(counts, value * (1 - kRounding)))
+      return false;
+    if (greedily(counts, value * (1 - kRounding)))
+      return true;
+    size_t states = 1;
+    for (unsigned count : counts)
+      if ((states *= count + 1) > 100'000)
+        return std::nullopt;
+    double limit = value * (1 - kRounding);
+    std::vector<std::vector<Load>> loads(problem.devices.size());
+    for (unsigned d = 0; d < loads.size(); ++d)
+      if (!loadsOf(d, counts, loads[d]))
+        return std::nullopt;
+    auto within = [](bool holds) { return holds ? 0 : kInfinity; };
+    std::optional<double> sum;
+    if (problem.objective != MemberObjective::Price) {
+      sum = minSum(counts, loads, [&](unsigned, const Load &load) {
+        return problem.objective == MemberObjective::StepTime ? within(load.time < limit)
+               : problem.objective == MemberObjective::Memory ? within(load.state + load.activations < limit)
+                                                              : load.joules;
+      });
+      return sum ? std::optional(*sum < limit) : std::nullopt;
+    }
+    std::set<int64_t> times; // of the slowest device
+    for (const auto &kind : loads)
+      for (const Load &load : kind)
+        times.insert(load.time);
+    for (int64_t slowest : times) {
+      sum = minSum(counts, loads, [&](unsigned d, const Load &load) {
+        return load.time <= slowest ? problem.devices[d].pricePerHour * load.devices : kInfinity;
+      });
+      if (!sum)
+        return std::nullopt;
+      if (*sum * (slowest * 1e-12 / 3600) < limit)
+        return true;
+    }
+    return false;
+  }
+
+private:
+  struct Load { ///< members of one device, and what they take
+    std::vector<unsigned> counts;
+    int64_t time = 0, state = 0, activations = 0;
+    double joules = 0;
+    int64_t devices = 1;
+  };
+  struct Part { ///< of a placement: what a device, or a group of them, has
+    size_t state;
+    int64_t devices;
+    double amount;
+  };
+
+  bool spend(uint64_t steps) { return (used += steps) <= effort; }
+
+  /// Adds all loads of a device that have the members in `load` and more, of ways from one on.
+  bool addLoads(unsigned device, unsigned kind, unsigned alternative, Load &load, const std::vector<unsigned> &counts,
+                std::vector<Load> &loads) {
+    if (!spend(1))
+      return false;
+    if (kind == counts.size()) {
+      loads.push_back(load);
+      return true;
+    }
+    const auto &alternatives = problem.kinds[kind].alternatives[device];
+    if (alternative == alternatives.size())
+      return addLoads(device, kind + 1, 0, load, counts, loads);
+    if (!addLoads(device, kind, alternative + 1, load, counts, loads))
+      return false;
+    if (alternatives[alternative].devices > 1)
+      return true;
+    int64_t memory = problem.devices[device].memory;
+    Load more = load;
+    while (more.counts[kind] < counts[kind]) {
+      ++more.counts[kind];
+      more.time += alternatives[alternative].time;
+      more.state += alternatives[alternative].state;
+      more.activations = std::max(more.activations, alternatives[alternative].activations);
+      more.joules += alternatives[alternative].joules;
+      if (memory > 0 && more.state + more.activations > memory)
+        break;
+      Load next = more;
+      if (!addLoads(device, kind, alternative + 1, next, counts, loads))
+        return false;
+    }
+    return true;
+  }
+
+  /// What one device, or a group for one member, may have.
+  bool loadsOf(unsigned device, const std::vector<unsigned> &counts, std::vector<Load> &loads) {
+    Load none;
+    none.counts.assign(counts.size(), 0);
+    Load load = none;
+    if (!addLoads(device, 0, 0, load, counts, loads))
+      return false;
+    int64_t memory = problem.devices[device].memory;
+    for (size_t kind = 0; kind < counts.size(); ++kind)
+      for (const MemberCost &alternative : problem.kinds[kind].alternatives[device])
+        if (alternative.devices > 1 && counts[kind] > 0 &&
+            (memory == 0 || alternative.state + alternative.activations <= memory)) {
+          Load group = none;
+          group.counts[kind] = 1;
+          group.time = alternative.time, group.state = alternative.state, group.activations = alternative.activations;
+          group.joules = alternative.joules, group.devices = alternative.devices;
+          loads.push_back(group);
+        }
+    return true;
+  }
+
+  /// The least sum over devices of what loads amount to, infinite ones left out.
+  std::optional<double> minSum(const std::vector<unsigned> &counts, const std::vector<std::vector<Load>> &loads,
+                               const std::function<double(unsigned, const Load &)> &amount) {
+    // A state is how many of each kind are placed, as one number.
+    std::vector<size_t> strides;
+    size_t states = 1, members = 0;
+    for (unsigned count : counts) {
+      strides.push_back(states);
+      states *= count + 1;
+      members += count;
+    }
+    std::vector<double> min(states, kInfinity);
+    min[0] = 0;
+    for (unsigned d = 0; d < loads.size(); ++d) {
+      std::vector<Part> parts;
+      int64_t widest = 1;
+      for (const Load &load : loads[d]) {
+        double takes = amount(d, load);
+        size_t state = 0;
+        for (size_t k = 0; k < counts.size(); ++k)
+          state += load.counts[k] * strides[k];
+        if (std::isfinite(takes) && state > 0)
+          parts.push_back({state, load.devices, takes}), widest = std::max(widest, load.devices);
+      }
+      // More devices than that have no members.
+      const size_t devices = std::min<int64_t>(problem.devices[d].count, widest * members);
+      std::vector<std::vector<double>> after(devices + 1, std::vector<double>(states, kInfinity));
+      after[0] = min;
+      for (size_t used = 0; used < devices; ++used) {
+        if (!spend(states * (parts.size() + 1)))
+          return std::nullopt;
+        for (size_t state = 0; state < states; ++state)
+          after[used + 1][state] = std::min(after[used + 1][state], after[used][state]);
+        for (const Part &part : parts) {
+          size_t then = used + part.devices;
+          if (then > devices)
+            continue;
+          for (size_t state = 0; state + part.state < states; ++state) {
+            bool room = std::isfinite(after[used][state]);
+            for (size_t k = 0; k < counts.size() && room; ++k) {
+              size_t modulus = counts[k] + 1;
+              room = state / strides[k] % modulus + part.state / strides[k] % modulus < modulus;
+            }
+            if (room)
+              after[then][state + part.state] =
+                  std::min(after[then][state + part.state], after[used][state] + part.amount);
+          }
+        }
+      }
+      min = after.back();
+    }
+    return min.back();
+  }
+
+  /// Whether every member has a way that is not above a limit by itself.
+  bool eachAlone(const std::vector<unsigned> &counts, double limit) const {
+    for (size_t kind = 0; kind < counts.size(); ++kind) {
+      bool runs = counts[kind] == 0;
+      for (size_t d = 0; d < problem.devices.size() && !runs; ++d)
+        for (const MemberCost &alternative : problem.kinds[kind].alternatives[d]) {
+          int64_t memory = alternative.state + alternative.activations;
+          bool fits = problem.devices[d].memory == 0 || memory <= problem.devices[d].memory;
+          const double values[] = {double(alternative.time), alternative.joules, double(memory), 0};
+          runs |= fits && values[llvm::to_underlying(problem.objective)] < limit;
+        }
+      if (!runs)
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether members one after the other, each where the value then is least, stay below it.
+  bool greedily(const std::vector<unsigned> &counts, double limit) const {
+    std::vector<PlacedMember> members;
+    for (unsigned kind = 0; kind < counts.size(); ++kind)
+      for (unsigned i = 0; i < counts[kind]; ++i) {
+        std::optional<std::pair<double, PlacedMember>> best;
+        for (unsigned d = 0; d < problem.devices.size(); ++d)
+          for (unsigned w = 0; w < problem.kinds[kind].alternatives[d].size(); ++w) {
+            if (problem.kinds[kind].alternatives[d][w].devices > 1)
+              continue;
+            // On a device that has members, or the first that has none.
+            int64_t used = 0;
+            for (const PlacedMember &other : members)
+              if (other.device == d)
+                used = std::max(used, other.first + 1);
+            for (int64_t on = 0; on < std::min(used + 1, problem.devices[d].count); ++on) {
+              int64_t state = 0, activations = 0;
+              PlacedMember member{kind, d, w, on};
+              members.push_back(member);
+              for (const PlacedMember &other : members)
+                if (other.device == d && other.first == on) {
+                  const MemberCost &alternative = problem.kinds[other.kind].alternatives[d][other.alternative];
+                  state += alternative.state, activations = std::max(activations, alternative.activations);
+                }
+              double value = valueOf(evaluateMembers(problem, members), problem.objective);
+              members.pop_back();
+              bool fits = problem.devices[d].memory == 0 || state + activations <= problem.devices[d].memory;
+              if (fits && value < limit && (!best || value < best->first))
+                best = {value, member};
+            }
+          }
+        if (!best)
+          return false;
+        members.push_back(best->second);
+      }
+    return true;
+  }
+
+  const MemberProblem &problem;
+  uint64_t effort, used = 0;
+};
 
 class MembersChecker {
 public:
@@ -139,7 +373,7 @@ private:
                     std::ranges::count_if(result.sizes, [](const MembersOfSize &of) { return of.shown(); })));
   }
 
-  /// Calls `judge` for all multisets of a size.
+  /// Calls `f` for all multisets of a size.
   template <typename F> void multisets(std::vector<unsigned> &counts, size_t at, unsigned size, F f) {
     if (at + 1 == counts.size()) {
       counts[at] = size;

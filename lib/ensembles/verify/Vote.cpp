@@ -181,7 +181,7 @@ private:
     for (uint64_t i = 0; i < patterns; ++i) {
       uint64_t rest = i;
       for (size_t g = 0; g < counts.size(); ++g) {
-        counts[g] = static_cast<unsigned>(rest % (certificate.groups[g].size() + 1));
+        counts[g] = rest % (certificate.groups[g].size() + 1);
         rest /= certificate.groups[g].size() + 1;
       }
       f(counts);
@@ -235,7 +235,7 @@ private:
       total = total + term.value * sumOver(term.counts, exact);
       if (!exact && term.value.sign() < 0)
         return find(Code::BoundNotProved, "a rate that may be less has the multiplier {}", term.value.print());
-      sets += static_cast<uint64_t>(*all.toInt64());
+      sets += *all.toInt64();
     }
     bool below = false;
     eachPattern([&](const Set &wrong) {
@@ -327,7 +327,7 @@ private:
     int64_t wrong = 0, all = 0;
     for (auto [pattern, count] : certificate.statistics.votes) {
       all += count;
-      if (static_cast<size_t>(std::popcount(pattern)) >= enough)
+      if (size_t(std::popcount(pattern)) >= enough)
         wrong += count;
     }
     for (const VoteLimit &limit : certificate.limits)

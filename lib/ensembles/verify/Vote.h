@@ -2,20 +2,17 @@
 #pragma once
 #include "lib/ensembles/problem/MemberStatistics.h"
 #include "lib/ensembles/problem/VoteCertificate.h"
-#include "lib/support/Result.h"
+#include "lib/support/Verification.h"
 
 namespace accord {
 
-struct VoteProof {
-  Errors findings; ///< A0906 a bound that does not follow, A0901 what is malformed
-  std::vector<std::string> checked, trusted;
+struct VoteProof : Verification {
   bool tight = false; ///< a distribution with these rates attains the bound
-  bool holds() const { return findings.empty(); }
 };
 
 /// Limits by the binomial tail, multipliers on every pattern of wrong members, independence and
 /// distributions by summing over all patterns. Samples of which too many were wrong for the sum are
-/// trusted. Facts themselves are taken as given.
+/// trusted. Rates themselves are taken as given. A0906 a bound that does not follow, A0901 what is malformed.
 VoteProof verify(const VoteCertificate &certificate);
 
 /// The fewest limits that have to hold together where ensembles of these odd sizes, and after a

@@ -8,7 +8,7 @@ namespace accord {
 
 struct Proof {
   const Plan &plan;
-  Verification out;
+  PlanVerification out;
   std::vector<int64_t> durations; ///< by OperationId, picoseconds; a repeat's is 0
 
   /// Walks stay below this many executions; longer steps are walked with the middle of their

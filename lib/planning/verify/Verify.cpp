@@ -76,7 +76,7 @@ void verifyTotals(Proof &p) {
 
 } // namespace
 
-Verification verify(const Plan &plan) {
+PlanVerification verify(const Plan &plan) {
   Proof p{plan, {}, {}};
   for (auto &errors : {check(plan.graph), check(plan.machine)})
     p.out.findings.insert(p.out.findings.end(), errors.begin(), errors.end());

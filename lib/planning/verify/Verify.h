@@ -3,18 +3,13 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/support/Result.h"
+#include "lib/support/Verification.h"
 
 namespace accord {
 
-struct Verification {
-  Errors findings;                  ///< what is wrong, sentences with both numbers; empty: the plan holds
-  std::vector<std::string> checked; ///< what was proved: "412 operations each have one slot"
-  std::vector<std::string> trusted; ///< what the proof rests on: "times of 3 operations by cost
-                                    ///< model 'mine' are taken as given"
+struct PlanVerification : Verification {
   /// `Schedule::bound` follows from the costs: no solver is believed, and nothing taken as given.
   bool boundProved = false;
-  bool holds() const { return findings.empty(); }
 };
 
 /// Codes: A0920/A0921 malformed graph or machine · A0909 an operation without slot or with several
@@ -25,7 +20,7 @@ struct Verification {
 /// that the arithmetic does not give · A0905 objective or its bound · A0914 a slack or critical
 /// path that does not hold · A0915 batch is not micro-batch * micro-batches · A0916 infeasible
 /// without a reason, or feasible with conflicts.
-Verification verify(const Plan &plan);
+PlanVerification verify(const Plan &plan);
 
 /// The problem of whose schedules `RegionSchedule::proven` speaks, built again from a plan that
 /// `verify` found to hold. Its times are picoseconds.

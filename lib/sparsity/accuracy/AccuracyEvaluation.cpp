@@ -185,10 +185,9 @@ private:
     }
     using Pattern = SparsityPattern::Kind;
     const std::vector<const Measured *> &curve = found->second;
-    double density = sparsity.pattern.kind == Pattern::Structured
-                         ? static_cast<double>(sparsity.pattern.kept) / sparsity.pattern.of
-                     : sparsity.pattern.kind == Pattern::Banded ? 0
-                                                                : sparsity.pattern.density;
+    double density = sparsity.pattern.kind == Pattern::Structured ? double(sparsity.pattern.kept) / sparsity.pattern.of
+                     : sparsity.pattern.kind == Pattern::Banded   ? 0
+                                                                  : sparsity.pattern.density;
     size_t last = 0;
     while (last < curve.size() && !(curve[last]->density <= density))
       ++last;
@@ -212,9 +211,9 @@ private:
       for (const Reading &reading : all)
         counts[reading.curve] = std::max(counts[reading.curve], reading.count);
     for (auto [curve, count] : counts)
-      points.insert(curve->begin(), curve->begin() + static_cast<ptrdiff_t>(count));
+      points.insert(curve->begin(), curve->begin() + count);
     bool both = basis->level == AccuracyBasis::LayerLossSums && basis->dense; // from below and above
-    out.numSimultaneousLimits = static_cast<int64_t>(points.size()) + both;
+    out.numSimultaneousLimits = points.size() + both;
   }
   Rational delta() const {
     return (Rational(1) - written(out.confidence)) / Rational(std::max<int64_t>(out.numSimultaneousLimits, 1));
@@ -293,7 +292,7 @@ private:
   }
 
   Rejection belowRequirement(const Measured *min, const Rational &limit, const AccuracyQuery *query) {
-    return limitTooLow({*request.accuracy, query, *min, limit, samplesFor(min)});
+    return limitTooLow(*request.accuracy, query, *min, limit, samplesFor(min));
   }
 
   /// So many samples with the same share would show what is required.
@@ -376,15 +375,6 @@ private:
 AccuracyEvaluation evaluateAccuracy(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
                                     const std::vector<AccuracyQuery> &queries) {
   return AccuracyEvaluator(request, files, queries).run();
-}
-
-std::optional<double> sensitivityOf(const std::vector<AccuracyFile> &files, std::string_view operation) {
-  std::optional<double> largest;
-  for (const AccuracyFile &file : files)
-    for (const LayerSensitivity &one : file.sensitivities)
-      if (matchesPattern(one.layer, operation))
-        largest = std::max(largest.value_or(0), one.value);
-  return largest;
 }
 
 } // namespace accord

@@ -88,7 +88,7 @@ struct AccuracyQuery {
 };
 
 struct AccuracyQueryResult {
-  /// Something was measured of it; if not, `refused` says what is missing.
+  /// Something was measured of it; if not, `rejected` says what is missing.
   bool measured = false;
   /// At least so accurate is the network in which only this option's layers have these zeros (level A: all layers): a
   /// lower limit where a confidence is required, else the share as measured.
@@ -131,8 +131,5 @@ struct AccuracyEvaluation {
 /// one that is stated.
 AccuracyEvaluation evaluateAccuracy(const SparsityRequest &request, const std::vector<AccuracyFile> &files,
                                     const std::vector<AccuracyQuery> &queries);
-
-/// The largest sensitivity of lines that mean the operation; nothing: no line does. It orders operations, no more.
-std::optional<double> sensitivityOf(const std::vector<AccuracyFile> &files, std::string_view operation);
 
 } // namespace accord

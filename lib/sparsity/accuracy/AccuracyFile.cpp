@@ -275,25 +275,25 @@ private:
   bool ranking = false, failed = false;
 };
 
-/// The text of a file, or why there is none.
-std::variant<std::string, std::string> contents(const std::string &path) {
+/// The text of the file that a request names.
+Result<std::string> contents(const SparsityRequest::AccuracyMeasurements &source) {
   using namespace llvm::sys::fs;
-  auto why = [](std::string text) {
-    return std::variant<std::string, std::string>(std::in_place_index<1>, std::move(text));
+  auto unreadable = [&](const std::string &why) {
+    return Error{Code::WrongQualityFile, fmt::format("cannot read '{}': {}", source.file, why), source.location};
   };
   file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status))
-    return why(llvm::StringRef(error.message()).lower());
+  if (std::error_code error = llvm::sys::fs::status(source.file, status))
+    return unreadable(llvm::StringRef(error.message()).lower());
   if (status.type() == file_type::directory_file)
-    return why("it is a directory");
+    return unreadable("it is a directory");
   if (status.type() != file_type::regular_file && status.type() != file_type::fifo_file)
-    return why("it is no file");
+    return unreadable("it is no file");
   if (status.getSize() > calibrate::kLargestText)
-    return why(fmt::format("it has more than {} bytes", calibrate::kLargestText));
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    return unreadable(fmt::format("it has more than {} bytes", calibrate::kLargestText));
+  auto buffer = llvm::MemoryBuffer::getFile(source.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return why(llvm::StringRef(buffer.getError().message()).lower());
-  return std::variant<std::string, std::string>(std::in_place_index<0>, (*buffer)->getBuffer().str());
+    return unreadable(llvm::StringRef(buffer.getError().message()).lower());
+  return (*buffer)->getBuffer().str();
 }
 
 } // namespace
@@ -314,20 +314,16 @@ std::variant<std::vector<AccuracyFile>, std::vector<Rejection>> readAccuracyFile
   using Key = decltype(std::tuple_cat(std::tuple<std::string, Kind>(), keyOf(MeasuredAccuracy())));
   std::map<Key, SourceLocation> first;
   for (const SparsityRequest::AccuracyMeasurements &source : request.measurements) {
-    auto text = contents(source.file);
-    if (text.index() == 1) {
-      rejections.push_back({{Code::WrongQualityFile,
-                             fmt::format("cannot read '{}': {}", source.file, std::get<1>(text)),
-                             source.location,
-                             {}},
-                            "paths are beside the file that names them"});
+    auto text = contents(source);
+    if (!text) {
+      rejections.push_back({text.takeError(), "paths are beside the file that names them"});
       continue;
     }
     std::vector<std::string> others;
     for (const SparsityRequest::AccuracyMeasurements &other : request.measurements)
       if (other.file == source.file && other.metric != source.metric)
         others.push_back(other.metric);
-    auto read = readAccuracies(std::get<0>(text), source, others);
+    auto read = readAccuracies(*text, source, others);
     if (auto *error = std::get_if<std::vector<Rejection>>(&read)) {
       rejections.insert(rejections.end(), error->begin(), error->end());
       continue;

@@ -1,4 +1,5 @@
 #include "lib/sparsity/accuracy/AccuracyMessages.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,17 +56,10 @@ std::string textOf(const AccuracyQuery &query) {
 } // namespace
 
 const char *describe(AccuracyBasis level) {
-  switch (level) {
-  case AccuracyBasis::WholeConfigurations:
-    return "measured configurations of this model";
-  case AccuracyBasis::LayerLossSums:
-    return "sum of separately measured or published layer losses";
-  case AccuracyBasis::SensitivityRanking:
-    return "sensitivity ranking only";
-  case AccuracyBasis::None:
-    break;
-  }
-  return "no measurements";
+  constexpr const char *kBases[] = {"measured configurations of this model",
+                                    "sum of separately measured or published layer losses", "sensitivity ranking only",
+                                    "no measurements"};
+  return kBases[llvm::to_underlying(level)];
 }
 
 Rejection noMeasurements(const QualityRequirement &required, const std::vector<AccuracyQuery> &queries) {
@@ -155,30 +149,28 @@ Rejection ambiguousLayer(const AccuracyQuery &query, const std::string &first, c
                    "layers that were measured together have one name, and no other layer means them");
 }
 
-Rejection limitTooLow(const LimitTooLow &low) {
-  const MeasuredAccuracy &m = low.measured;
-  std::string what = low.query              ? textOf(*low.query)
+Rejection limitTooLow(const QualityRequirement &required, const AccuracyQuery *query, const MeasuredAccuracy &m,
+                      const Rational &limit, std::optional<int64_t> samples) {
+  std::string what = query                  ? textOf(*query)
                      : m.pattern == "dense" ? "the dense network"
                                             : fmt::format("{} with density {}, the densest that was measured,",
                                                           withOperand(m.of, m.pattern), m.density);
-  bool confident = low.required.confidence > 0;
+  bool confident = required.confidence > 0;
   std::string seen = m.samples > 0 ? fmt::format("{} of {} right", m.right, m.samples)
                                    : fmt::format("{} of an unknown number of samples", print(m.share));
-  std::string message = fmt::format("{} is required, and {} shows {} ({}, {} line {})", print(low.required), what,
-                                    confident ? "only " + printDown(low.limit) : "only " + print(low.limit), seen,
+  std::string message = fmt::format("{} is required, and {} shows {} ({}, {} line {})", print(required), what,
+                                    confident ? "only " + printDown(limit) : "only " + print(limit), seen,
                                     m.location.file, m.location.line);
   std::string help;
   if (confident && m.samples == 0)
     help = "how many samples a share is of: samples 50000";
-  else if (low.samples)
-    help =
-        fmt::format("{} samples with the same share would show it; these show {}", *low.samples, printDown(low.limit));
-  else if (confident && m.share > low.required.min)
-    help = fmt::format("more samples, or a requirement of {}", printDown(low.limit));
+  else if (samples)
+    help = fmt::format("{} samples with the same share would show it; these show {}", *samples, printDown(limit));
+  else if (confident && m.share > required.min)
+    help = fmt::format("more samples, or a requirement of {}", printDown(limit));
   else
-    help =
-        fmt::format("no number of samples with this share shows it; a requirement of {} is kept", printDown(low.limit));
-  return rejection(Code::RequirementNotShown, low.required.location, std::move(message), std::move(help));
+    help = fmt::format("no number of samples with this share shows it; a requirement of {} is kept", printDown(limit));
+  return rejection(Code::RequirementNotShown, required.location, std::move(message), std::move(help));
 }
 
 Rejection lossTooHigh(const QualityRequirement &required, const AccuracyQuery &query,

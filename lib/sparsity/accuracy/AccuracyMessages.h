@@ -24,14 +24,10 @@ Rejection estimatesOnly(const QualityRequirement &required, bool published); // 
 Rejection ambiguousLayer(const AccuracyQuery &query, const std::string &first,
                          const std::string &second); // A1009
 
-struct LimitTooLow {
-  const QualityRequirement &required;
-  const AccuracyQuery *query;       ///< null: the dense network
-  const MeasuredAccuracy &measured; ///< the line with the least limit
-  Rational limit;
-  std::optional<int64_t> samples; ///< with the same share, these would do
-};
-Rejection limitTooLow(const LimitTooLow &low); // A1005
+/// A `limit` that the line `measured` shows of a query (null: of the dense network) is below what is required; with the
+/// same share `samples` would do.
+Rejection limitTooLow(const QualityRequirement &required, const AccuracyQuery *query, const MeasuredAccuracy &measured,
+                      const Rational &limit, std::optional<int64_t> samples); // A1005
 /// Of losses that are summed: this one alone is more than what may be lost.
 Rejection lossTooHigh(const QualityRequirement &required, const AccuracyQuery &query,
                       const AccuracyEvaluation &evaluation, const Rational &loss); // A1005

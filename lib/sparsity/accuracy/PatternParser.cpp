@@ -1,8 +1,8 @@
 #include "lib/sparsity/accuracy/PatternParser.h"
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 
 namespace accord {
@@ -51,8 +51,7 @@ private:
   std::string word() {
     blanks();
     size_t start = at;
-    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_' ||
-                                text[at] == '.' || text[at] == '-'))
+    while (at < text.size() && (llvm::isAlnum(text[at]) || text[at] == '_' || text[at] == '.' || text[at] == '-'))
       ++at;
     return std::string(text.substr(start, at - start));
   }
@@ -88,7 +87,7 @@ private:
         key = value, value = word();
       if (value.empty())
         return fail(fmt::format("'{}': expected a value at letter {}", text, at + 1));
-      bool isWord = std::isalpha(static_cast<unsigned char>(value[0]));
+      bool isWord = llvm::isAlpha(value[0]);
       if (key.empty() && isWord && value != "input" && value != "output")
         flag(value);
       else if (!key.empty() || place < keys.size())
@@ -150,7 +149,7 @@ private:
     if (p.kind == Kind::Structured) {
       if (p.kept > p.of)
         return fail(fmt::format("'{}' keeps more than it has", text));
-      out.density = p.density = static_cast<double>(p.kept) / p.of;
+      out.density = p.density = double(p.kept) / p.of;
     }
     if (p.kind == Kind::Dense)
       out.density = 1;

@@ -69,6 +69,12 @@ bool looksAt(const SparseAcceleration &use, const SparsityPattern &pattern) {
          supportsPattern(use, pattern);
 }
 
+/// Whether zeros of an operand that is stored so take no cycles.
+bool isSkipped(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
+  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
+         looksAt(use, pattern);
+}
+
 /// Tiles of `tile` neighbours of an operand, those that are not skipped as if nothing were zero.
 Result<TiledOperand> tiled(const SparsityPattern &pattern, OperandShape shape, const SparseAcceleration &use,
                            bool skipped, int64_t tile, TileDirection direction) {
@@ -226,11 +232,6 @@ Steps stepsOf(const TiledOperand &operand, int64_t outputs, int64_t tile, int64_
 }
 
 } // namespace
-
-bool isSkipped(const SparseAcceleration &use, const SparsityPattern &pattern, const SparseFormat &format) {
-  return use.mode == SparseAcceleration::Mode::Skip && format.kind != SparseFormat::Kind::Dense &&
-         looksAt(use, pattern);
-}
 
 bool supportsPattern(const SparseAcceleration &use, const SparsityPattern &p) {
   if (use.of == 0)

@@ -84,9 +84,6 @@ struct ProductCycles {
 /// confidence that is not above 0 and below 1; more cycles than a double counts.
 Result<ProductCycles> productCycles(const SparseProduct &, const SparseCore &, const ProductArray &, double confidence);
 
-/// Whether zeros of an operand that is stored so take no cycles.
-bool isSkipped(const SparseAcceleration &, const SparsityPattern &, const SparseFormat &);
-
 /// Whether a core's N:M use takes a pattern: at most `kept` of any aligned `of` are not zero, whatever is drawn.
 bool supportsPattern(const SparseAcceleration &, const SparsityPattern &);
 

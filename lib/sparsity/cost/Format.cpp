@@ -177,7 +177,7 @@ int64_t widthOf(int64_t bits) {
 
 } // namespace
 
-int64_t widthOfCount(int64_t count) { return std::bit_width(static_cast<uint64_t>(count - 1)); }
+int64_t widthOfCount(int64_t count) { return std::bit_width(uint64_t(count - 1)); }
 
 Result<StoredBits> storedBits(const SparsityPattern &p, const SparseFormat &f, OperandShape shape, int64_t elementBits,
                               double confidence) {

@@ -49,7 +49,7 @@ std::vector<double> cumulative(const Occupancy &cycles) {
 Conditional given(const TileParts &known, const TileParts &other, int64_t slots) {
   Conditional result;
   result.probability = total(known).probability;
-  const int64_t length = static_cast<int64_t>(result.probability.size()) - 1;
+  const int64_t length = std::ssize(result.probability) - 1;
   for (int64_t count = 0; count <= length; ++count) {
     if (result.probability[count] <= kNever) {
       result.probability[count] = 0;
@@ -67,7 +67,7 @@ UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, i
   Occupancy meet = overlap(stationary, streaming);
   unit.length = meet.max();
   unit.atMost = cumulative(rounds(meet, slots));
-  unit.levels = static_cast<int64_t>(unit.atMost.size()) - 1;
+  unit.levels = std::ssize(unit.atMost) - 1;
   unit.slots = slots;
   unit.stationaryAnywhere = stationary.size() == 1 && stationary.front().run == 1;
   unit.streamingAnywhere = streaming.size() == 1 && streaming.front().run == 1;
@@ -78,7 +78,7 @@ UnitCycles unitCycles(const TileParts &stationary, const TileParts &streaming, i
   return unit;
 }
 
-double at(const std::vector<double> &sums, int64_t a) { return a < static_cast<int64_t>(sums.size()) ? sums[a] : 1.0; }
+double at(const std::vector<double> &sums, int64_t a) { return a < std::ssize(sums) ? sums[a] : 1.0; }
 
 /// Tiles of a group that are alike, and how many units use each.
 struct Used {
@@ -455,9 +455,9 @@ std::vector<LaneGroups> laneGroups(int64_t columns, int64_t tiles, bool shorter,
     std::erase_if(group, [](const EquivalentTiles &none) { return none.tiles == 0 || none.units == 0; });
     return group;
   };
-  const auto units = static_cast<__int128>(columns) * tiles;
+  const auto units = __int128(columns) * tiles;
   const auto fullGroups = units / lanes;
-  const auto left = static_cast<int64_t>(units % lanes);
+  const int64_t left = units % lanes;
   // The last tile is in the window [start, start + extra), start = i * extra mod tiles, as often as i * extra passes a
   // multiple.
   const int64_t extra = lanes % tiles;

@@ -16,7 +16,7 @@ constexpr int64_t kCounted = int64_t{1} << 28;
 bool isShare(double value) { return value >= 0 && value <= 1; } // not of NaN
 
 std::optional<Error> checkHistogram(const SparsityPattern &p) {
-  if (p.window < 1 || p.window > kLargestTile || p.histogram.size() != static_cast<size_t>(p.window) + 1)
+  if (p.window < 1 || p.window > kLargestTile || std::ssize(p.histogram) != p.window + 1)
     return notSkipped(fmt::format("a histogram of windows of {} elements has {} shares; it needs one for each number "
                                   "of zeros, and windows of 1 to {} elements",
                                   p.window, p.histogram.size(), kLargestTile));
@@ -62,10 +62,10 @@ std::optional<Error> check(const SparsityPattern &p, OperandShape shape) {
   case Kind::Histogram:
     return checkHistogram(p);
   case Kind::Mask:
-    if (static_cast<int64_t>(p.mask.size()) != shape.outputs)
+    if (std::ssize(p.mask) != shape.outputs)
       return notSkipped(fmt::format("a mask has {} rows, its operand {} outputs", p.mask.size(), shape.outputs));
     for (const std::vector<bool> &row : p.mask)
-      if (static_cast<int64_t>(row.size()) != shape.reduction)
+      if (std::ssize(row) != shape.reduction)
         return notSkipped(fmt::format("a mask has a row of {} elements, its operand {} along the reduction", row.size(),
                                       shape.reduction));
     return std::nullopt;
@@ -179,9 +179,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
   if (aligned && tile % length == 0 && blocks < kLargestExtent) {
     const int64_t here = tile / length;
     Occupancy whole =
-        p.independent || here > static_cast<int64_t>(blocks)
-            ? binomial(here, share)
-            : hypergeometric(static_cast<int64_t>(blocks), static_cast<int64_t>(share * blocks + 0.5), here);
+        p.independent || here > blocks ? binomial(here, share) : hypergeometric(blocks, share * blocks + 0.5, here);
     Occupancy elements = emptyOccupancy(tile);
     for (int64_t i = 0; i <= here; ++i)
       elements.probability[i * length] = whole.probability[i];
@@ -198,8 +196,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
     TilePart any{tile, emptyOccupancy(tile), 1};
     for (int64_t i = 0; i < kinds; ++i) {
       const double equivalent = number((tiles.count() - i - 1) / period + 1) / tiles.count();
-      const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, static_cast<int64_t>(blocks),
-                                        static_cast<int64_t>(share * blocks + 0.5));
+      const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, blocks, share * blocks + 0.5);
       for (size_t k = 0; k < one.probability.size(); ++k)
         any.of.probability[k] += equivalent * one.probability[k];
     }
@@ -269,8 +266,7 @@ Result<TileParts> tileParts(const SparsityPattern &p, OperandShape shape, int64_
   case Kind::Unstructured:
     if (p.independent || elements >= 0x1p52)
       return onePart(binomial(tile, p.density));
-    return onePart(
-        hypergeometric(shape.outputs * shape.reduction, static_cast<int64_t>(keptOf(p.density, elements)), tile));
+    return onePart(hypergeometric(shape.outputs * shape.reduction, keptOf(p.density, elements), tile));
   case Kind::Structured:
     if (p.along == direction || p.transposable)
       return ofGroups(tiles, p.of, certain(p.of, p.kept), 1);

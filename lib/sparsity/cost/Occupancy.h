@@ -23,13 +23,9 @@ using TileDirection = SparsityPattern::Along;
 /// Distribution of a count from 0 to `max()`.
 struct Occupancy {
   std::vector<double> probability = {1.0}; ///< by count
-  int64_t max() const { return static_cast<int64_t>(probability.size()) - 1; }
+  int64_t max() const { return std::ssize(probability) - 1; }
   double mean() const;
   double variance() const;
-  /// P(count <= c); 1 from `max()` on.
-  double atMost(int64_t c) const;
-  /// The least count that is not exceeded with this probability; `max()` for 1 and above.
-  int64_t quantile(double confidence) const;
 };
 
 inline double number(int64_t value) { return value; }
@@ -56,9 +52,6 @@ using TileParts = std::vector<TilePart>;
 /// Independent counts added.
 Occupancy sum(const Occupancy &, const Occupancy &);
 Occupancy total(const TileParts &);
-/// `count` of it, each as if drawn alone.
-Occupancy times(const Occupancy &, int64_t count);
-
 /// Number of non-zeros among `draws` of `elements`, of which `nonZeros` are not zero.
 /// All its probabilities at once, outward from the likeliest, so that no size of an operand overflows (Boost.Math
 /// counts elements in 32 bits; the tests compare with it).
@@ -90,8 +83,6 @@ Occupancy overlap(const TileParts &, const TileParts &);
 /// a time. A last, shorter granule counts with its length.
 TileParts inGranules(const TileParts &, int64_t granule);
 
-/// Largest of several counts, each drawn alone; an empty list gives 0.
-Occupancy largest(const std::vector<Occupancy> &);
 /// ceil(count / slots).
 Occupancy rounds(const Occupancy &, int64_t slots);
 

@@ -49,45 +49,6 @@ struct LineSpan {
   int64_t line = 0, from = 0, to = 0;
 };
 
-/// Draws an operand that is skipped. Transposable N:M is drawn as squares with `kept` neighbours in each row, around
-/// the edge, whose rows and columns are shuffled.
-class OperandSampler {
-public:
-  /// `staticMask`: its zeros, where nothing is drawn. Granules of `granule` neighbours from the start of each tile
-  /// count whole.
-  OperandSampler(const SparsityPattern &, OperandShape, const std::optional<StaticMask> &staticMask, int64_t tile,
-                 int64_t granule);
-
-  bool random() const { return !staticMask_; }
-  /// Draws these spans of a new operand; lines ascend, and none comes twice.
-  void draw(const std::vector<LineSpan> &, SplitMix &);
-  /// Of the last draw: 1 where an element is not zero, from the start of the span on.
-  const uint8_t *at(size_t span) const { return bits_[span].data(); }
-  /// Elements that all draws took.
-  double sampled() const { return numSampled_; }
-
-private:
-  void lines(const std::vector<LineSpan> &, size_t first, size_t last, SplitMix &);
-  void elements(const LineSpan &, size_t span, SplitMix &);
-  void patternBlocks(const LineSpan &, size_t span, SplitMix &);
-  void across(const std::vector<LineSpan> &, size_t first, size_t last, SplitMix &);
-  void squares(const std::vector<LineSpan> &, size_t first, size_t last, SplitMix &);
-  void blocks(const std::vector<LineSpan> &, size_t first, size_t last, SplitMix &);
-  void joinGranules(const LineSpan &, size_t span);
-  bool sampleNonZero(SplitMix &);
-
-  const SparsityPattern &pattern_;
-  const std::optional<StaticMask> &staticMask_;
-  int64_t tile_, granule_;
-  PatternBlock patternBlock_;
-  /// Elements or blocks of an exact share that are left to draw from; 0: each is a draw of its own.
-  double all_ = 0, kept_ = 0, left_ = 0, leftKept_ = 0, share_ = 1;
-  std::vector<std::vector<uint8_t>> bits_;
-  std::vector<uint8_t> scratch_;
-  std::vector<int64_t> order_, columns_;
-  double numSampled_ = 0;
-};
-
 /// `kept` of `of` places, any of them as likely as any other.
 void choose(int64_t kept, int64_t of, SplitMix &random, uint8_t *places) {
   for (int64_t i = 0; i < of; ++i) {
@@ -111,150 +72,175 @@ std::pair<int64_t, int64_t> hullOf(const std::vector<LineSpan> &spans, size_t fi
   return {from, to};
 }
 
-OperandSampler::OperandSampler(const SparsityPattern &pattern, OperandShape shape,
-                               const std::optional<StaticMask> &staticMask, int64_t tile, int64_t granule)
-    : pattern_(pattern), staticMask_(staticMask), tile_(tile), granule_(granule),
-      patternBlock_(patternBlockOf(pattern)) {
-  const auto share = density(pattern, shape);
-  share_ = share.get() ? *share : 1;
-  if ((pattern.kind != Kind::Unstructured && pattern.kind != Kind::Block) || pattern.independent)
-    return;
-  all_ = number(divideUp(shape.outputs, patternBlock_.outputs)) *
-         number(divideUp(shape.reduction, patternBlock_.reduction));
-  kept_ = std::round(share_ * all_);
-}
-
-bool OperandSampler::sampleNonZero(SplitMix &random) {
-  if (all_ <= 0)
-    return random.unit() < share_;
-  const bool kept = random.unit() * left_ < leftKept_;
-  left_ -= 1, leftKept_ -= kept;
-  return kept;
-}
-
-void OperandSampler::elements(const LineSpan &of, size_t span, SplitMix &random) {
-  for (uint8_t &bit : bits_[span])
-    bit = sampleNonZero(random);
-  numSampled_ += number(of.to - of.from);
-}
-
-/// Groups and windows, one behind the other.
-void OperandSampler::patternBlocks(const LineSpan &of, size_t span, SplitMix &random) {
-  const int64_t length = patternBlock_.reduction, start = of.from / length * length;
-  const int64_t drawn = divideUp(of.to - start, length) * length;
-  scratch_.resize(drawn);
-  for (int64_t at = 0; at < drawn; at += length) {
-    int64_t kept = pattern_.kept;
-    if (pattern_.kind == Kind::Histogram) {
-      double left = random.unit();
-      int64_t zeros = 0;
-      while (zeros < length && (left -= pattern_.histogram[zeros]) >= 0)
-        ++zeros;
-      kept = length - zeros;
-    }
-    choose(kept, length, random, scratch_.data() + at);
+/// Draws an operand that is skipped. Transposable N:M is drawn as squares with `kept` neighbours in each row, around
+/// the edge, whose rows and columns are shuffled.
+class OperandSampler {
+public:
+  /// `staticMask`: its zeros, where nothing is drawn. Granules of `granule` neighbours from the start of each tile
+  /// count whole.
+  OperandSampler(const SparsityPattern &pattern, OperandShape shape, const std::optional<StaticMask> &staticMask,
+                 int64_t tile, int64_t granule)
+      : pattern_(pattern), staticMask_(staticMask), tile_(tile), granule_(granule),
+        patternBlock_(patternBlockOf(pattern)) {
+    const auto share = density(pattern, shape);
+    share_ = share.get() ? *share : 1;
+    if ((pattern.kind != Kind::Unstructured && pattern.kind != Kind::Block) || pattern.independent)
+      return;
+    all_ = number(divideUp(shape.outputs, patternBlock_.outputs)) *
+           number(divideUp(shape.reduction, patternBlock_.reduction));
+    kept_ = std::round(share_ * all_);
   }
-  std::copy_n(scratch_.begin() + (of.from - start), of.to - of.from, bits_[span].begin());
-  numSampled_ += number(drawn);
-}
 
-/// Groups of outputs: at each step of the reduction the lines that are looked at are some of the group's.
-void OperandSampler::across(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
-  const auto [from, to] = hullOf(spans, first, last);
-  for (int64_t k = from; k < to; ++k) {
-    int64_t left = pattern_.of, kept = pattern_.kept;
-    for (size_t i = first; i < last; ++i) {
-      if (k < spans[i].from || k >= spans[i].to)
-        continue;
-      const bool keep = random.unit() * number(left) < number(kept);
-      bits_[i][k - spans[i].from] = keep;
-      --left, kept -= keep;
+  bool random() const { return !staticMask_; }
+  /// Draws these spans of a new operand; lines ascend, and none comes twice.
+  void draw(const std::vector<LineSpan> &spans, SplitMix &random) {
+    left_ = all_, leftKept_ = kept_;
+    if (bits_.size() < spans.size())
+      bits_.resize(spans.size());
+    for (size_t i = 0; i < spans.size(); ++i)
+      bits_[i].resize(spans[i].to - spans[i].from);
+    if (staticMask_) {
+      for (size_t i = 0; i < spans.size(); ++i)
+        for (int64_t k = spans[i].from; k < spans[i].to; ++k)
+          bits_[i][k - spans[i].from] = staticMask_->at(spans[i].line, k);
+      return; // granules are whole there
     }
+    for (size_t first = 0, last = 0; first < spans.size(); first = last) {
+      const int64_t group = spans[first].line / patternBlock_.outputs;
+      while (last < spans.size() && spans[last].line / patternBlock_.outputs == group)
+        ++last;
+      lines(spans, first, last, random);
+    }
+    if (granule_ > 1)
+      for (size_t i = 0; i < spans.size(); ++i)
+        joinGranules(spans[i], i);
   }
-  for (size_t i = first; i < last; ++i)
-    numSampled_ += number(spans[i].to - spans[i].from);
-}
+  /// Of the last draw: 1 where an element is not zero, from the start of the span on.
+  const uint8_t *at(size_t span) const { return bits_[span].data(); }
+  /// Elements that all draws took.
+  double sampled() const { return numSampled_; }
 
-void OperandSampler::squares(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
-  const int64_t side = pattern_.of;
-  const auto [from, to] = hullOf(spans, first, last);
-  for (int64_t square = from / side * side; square < to; square += side) {
-    shuffle(order_, side, random);
-    shuffle(columns_, side, random);
-    for (size_t i = first; i < last; ++i) {
-      const int64_t row = order_[spans[i].line % side];
-      for (int64_t at = 0; at < side; ++at) {
-        const int64_t k = square + columns_[(row + at) % side];
-        if (k >= spans[i].from && k < spans[i].to)
-          bits_[i][k - spans[i].from] = at < pattern_.kept;
+private:
+  bool sampleNonZero(SplitMix &random) {
+    if (all_ <= 0)
+      return random.unit() < share_;
+    const bool kept = random.unit() * left_ < leftKept_;
+    left_ -= 1, leftKept_ -= kept;
+    return kept;
+  }
+
+  void elements(const LineSpan &of, size_t span, SplitMix &random) {
+    for (uint8_t &bit : bits_[span])
+      bit = sampleNonZero(random);
+    numSampled_ += number(of.to - of.from);
+  }
+
+  /// Groups and windows, one behind the other.
+  void patternBlocks(const LineSpan &of, size_t span, SplitMix &random) {
+    const int64_t length = patternBlock_.reduction, start = of.from / length * length;
+    const int64_t drawn = divideUp(of.to - start, length) * length;
+    scratch_.resize(drawn);
+    for (int64_t at = 0; at < drawn; at += length) {
+      int64_t kept = pattern_.kept;
+      if (pattern_.kind == Kind::Histogram) {
+        double left = random.unit();
+        int64_t zeros = 0;
+        while (zeros < length && (left -= pattern_.histogram[zeros]) >= 0)
+          ++zeros;
+        kept = length - zeros;
       }
-      numSampled_ += number(side);
+      choose(kept, length, random, scratch_.data() + at);
     }
-    numSampled_ += number(2 * side);
+    std::copy_n(scratch_.begin() + (of.from - start), of.to - of.from, bits_[span].begin());
+    numSampled_ += number(drawn);
   }
-}
 
-void OperandSampler::blocks(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
-  const auto [from, to] = hullOf(spans, first, last);
-  const int64_t length = patternBlock_.reduction;
-  scratch_.resize(to - from);
-  for (int64_t at = from; at < to;) {
-    const bool kept = sampleNonZero(random);
-    for (const int64_t end = std::min((at / length + 1) * length, to); at < end; ++at)
-      scratch_[at - from] = kept;
-  }
-  for (size_t i = first; i < last; ++i) {
-    std::copy_n(scratch_.begin() + (spans[i].from - from), spans[i].to - spans[i].from, bits_[i].begin());
-    numSampled_ += number(spans[i].to - spans[i].from);
-  }
-}
-
-void OperandSampler::joinGranules(const LineSpan &of, size_t span) {
-  std::vector<uint8_t> &bits = bits_[span];
-  for (int64_t from = 0; from < of.to - of.from; from += tile_)
-    for (int64_t end = std::min(from + tile_, of.to - of.from), g = from; g < end; g += granule_) {
-      const auto begin = bits.begin() + g, stop = bits.begin() + std::min(g + granule_, end);
-      std::fill(begin, stop, std::find(begin, stop, 1) != stop);
+  /// Groups of outputs: at each step of the reduction the lines that are looked at are some of the group's.
+  void across(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
+    const auto [from, to] = hullOf(spans, first, last);
+    for (int64_t k = from; k < to; ++k) {
+      int64_t left = pattern_.of, kept = pattern_.kept;
+      for (size_t i = first; i < last; ++i) {
+        if (k < spans[i].from || k >= spans[i].to)
+          continue;
+        const bool keep = random.unit() * number(left) < number(kept);
+        bits_[i][k - spans[i].from] = keep;
+        --left, kept -= keep;
+      }
     }
-}
-
-/// Spans of lines that are drawn together.
-void OperandSampler::lines(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
-  if (pattern_.kind == Kind::Block)
-    return blocks(spans, first, last, random);
-  // One line of squares is like groups of its own; one of groups of outputs like single draws.
-  const bool alone = last - first == 1;
-  if (patternBlock_.outputs > 1 && !alone)
-    return patternBlock_.reduction > 1 ? squares(spans, first, last, random) : across(spans, first, last, random);
-  for (size_t i = first; i < last; ++i)
-    if (patternBlock_.reduction > 1)
-      patternBlocks(spans[i], i, random);
-    else
-      elements(spans[i], i, random);
-}
-
-void OperandSampler::draw(const std::vector<LineSpan> &spans, SplitMix &random) {
-  left_ = all_, leftKept_ = kept_;
-  if (bits_.size() < spans.size())
-    bits_.resize(spans.size());
-  for (size_t i = 0; i < spans.size(); ++i)
-    bits_[i].resize(spans[i].to - spans[i].from);
-  if (staticMask_) {
-    for (size_t i = 0; i < spans.size(); ++i)
-      for (int64_t k = spans[i].from; k < spans[i].to; ++k)
-        bits_[i][k - spans[i].from] = staticMask_->at(spans[i].line, k);
-    return; // granules are whole there
+    for (size_t i = first; i < last; ++i)
+      numSampled_ += number(spans[i].to - spans[i].from);
   }
-  for (size_t first = 0, last = 0; first < spans.size(); first = last) {
-    const int64_t group = spans[first].line / patternBlock_.outputs;
-    while (last < spans.size() && spans[last].line / patternBlock_.outputs == group)
-      ++last;
-    lines(spans, first, last, random);
+
+  void squares(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
+    const int64_t side = pattern_.of;
+    const auto [from, to] = hullOf(spans, first, last);
+    for (int64_t square = from / side * side; square < to; square += side) {
+      shuffle(order_, side, random);
+      shuffle(columns_, side, random);
+      for (size_t i = first; i < last; ++i) {
+        const int64_t row = order_[spans[i].line % side];
+        for (int64_t at = 0; at < side; ++at) {
+          const int64_t k = square + columns_[(row + at) % side];
+          if (k >= spans[i].from && k < spans[i].to)
+            bits_[i][k - spans[i].from] = at < pattern_.kept;
+        }
+        numSampled_ += number(side);
+      }
+      numSampled_ += number(2 * side);
+    }
   }
-  if (granule_ > 1)
-    for (size_t i = 0; i < spans.size(); ++i)
-      joinGranules(spans[i], i);
-}
+
+  void blocks(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
+    const auto [from, to] = hullOf(spans, first, last);
+    const int64_t length = patternBlock_.reduction;
+    scratch_.resize(to - from);
+    for (int64_t at = from; at < to;) {
+      const bool kept = sampleNonZero(random);
+      for (const int64_t end = std::min((at / length + 1) * length, to); at < end; ++at)
+        scratch_[at - from] = kept;
+    }
+    for (size_t i = first; i < last; ++i) {
+      std::copy_n(scratch_.begin() + (spans[i].from - from), spans[i].to - spans[i].from, bits_[i].begin());
+      numSampled_ += number(spans[i].to - spans[i].from);
+    }
+  }
+
+  void joinGranules(const LineSpan &of, size_t span) {
+    std::vector<uint8_t> &bits = bits_[span];
+    for (int64_t from = 0; from < of.to - of.from; from += tile_)
+      for (int64_t end = std::min(from + tile_, of.to - of.from), g = from; g < end; g += granule_) {
+        const auto begin = bits.begin() + g, stop = bits.begin() + std::min(g + granule_, end);
+        std::fill(begin, stop, std::find(begin, stop, 1) != stop);
+      }
+  }
+
+  /// Spans of lines that are drawn together.
+  void lines(const std::vector<LineSpan> &spans, size_t first, size_t last, SplitMix &random) {
+    if (pattern_.kind == Kind::Block)
+      return blocks(spans, first, last, random);
+    // One line of squares is like groups of its own; one of groups of outputs like single draws.
+    const bool alone = last - first == 1;
+    if (patternBlock_.outputs > 1 && !alone)
+      return patternBlock_.reduction > 1 ? squares(spans, first, last, random) : across(spans, first, last, random);
+    for (size_t i = first; i < last; ++i)
+      if (patternBlock_.reduction > 1)
+        patternBlocks(spans[i], i, random);
+      else
+        elements(spans[i], i, random);
+  }
+
+  const SparsityPattern &pattern_;
+  const std::optional<StaticMask> &staticMask_;
+  int64_t tile_, granule_;
+  PatternBlock patternBlock_;
+  /// Elements or blocks of an exact share that are left to draw from; 0: each is a draw of its own.
+  double all_ = 0, kept_ = 0, left_ = 0, leftKept_ = 0, share_ = 1;
+  std::vector<std::vector<uint8_t>> bits_;
+  std::vector<uint8_t> scratch_;
+  std::vector<int64_t> order_, columns_;
+  double numSampled_ = 0;
+};
 
 /// No mean of `count` draws from a range, whose standard error is `error`, is further below the true one, but with
 /// `kFailureProbability` (Maurer and Pontil, COLT 2009, theorem 4).
@@ -423,8 +409,8 @@ GroupStatistics drawGroups(GroupSampler &group, int64_t rows, int64_t units, int
       return sampled;
     // Places that fill the rows and the groups of a row evenly (Roberts' plastic sequence).
     const double down = 0.5 + number(draw) * 0.7548776662466927, along = 0.5 + number(draw) * 0.5698402909980532;
-    const auto m = std::min(rows - 1, static_cast<int64_t>((down - std::floor(down)) * number(rows))),
-               g = std::min(inRow - 1, static_cast<int64_t>((along - std::floor(along)) * number(inRow)));
+    const int64_t m = std::min<int64_t>(rows - 1, (down - std::floor(down)) * number(rows)),
+                  g = std::min<int64_t>(inRow - 1, (along - std::floor(along)) * number(inRow));
     group.draw(m, g * lanes, std::min(units, (g + 1) * lanes), random);
     sampled.add(group);
   }
@@ -515,8 +501,7 @@ std::optional<CycleSum> sampledLaneCycles(const SparseProduct &p, const SparseCo
   const double sameRows = x ? std::min(rows, number(ofX.outputs)) : 1,
                beside = w ? groupsBeside(p.stationary, number(inRow), tile, tiles, core.lanes) : 1,
                further = std::min(std::ceil(number(ofX.reduction - 1) / number(tile)), number(tiles - 1)),
-               along =
-                   x ? numGroupsSharingTile(number(inRow), tiles, core.lanes, static_cast<int64_t>(further) + 1) : 1;
+               along = x ? numGroupsSharingTile(number(inRow), tiles, core.lanes, further + 1) : 1;
   const double square = result.longest * result.longest, max = std::min(square / 4, sampled.variance.limit(square / 2));
   auto limit = [&](const Estimate &part) { return std::clamp(part.limit(square), 0.0, max); };
   result.variance = all * (max * sameRows * beside + limit(sampled.ofStationary) * (rows - sameRows) * beside +

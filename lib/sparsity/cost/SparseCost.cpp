@@ -193,17 +193,6 @@ Result<Both> operandsOf(const Operation &op, const OperationProduct &product, co
   return both;
 }
 
-/// Share of the results of a weight gradient that the mask keeps and the core computes alone.
-double maskedShare(const Operation &op, const OperationProduct &product, const SparseCore &core,
-                   const LinearSparsity &sparsity) {
-  if (op.phase != Phase::WeightGradient || !sparsity.maskedGradients || sparsity.weights.pattern.dynamic ||
-      core.stationary.mode != Mode::Skip || core.stationary.of != 0)
-    return 1;
-  const OperandShape shape{product.rows, product.columns};
-  auto kept = density(fitting(sparsity.weights.pattern, shape), shape);
-  return kept ? *kept : 1;
-}
-
 /// Bytes of masks that change in this step, where an operand is seen first.
 double bytesOfMaskChanges(const Operation &op, const Both &both, double confidence) {
   double found = 0;
@@ -247,7 +236,7 @@ ProductArray productArray(const Machine &machine, const OperationCost &dense) {
 
 Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const Machine &machine,
                               const OperationCost &dense, const LinearSparsity &sparsity, double confidence) {
-  if (dense.core < 0 || static_cast<size_t>(dense.core) >= machine.cores.size() || op.givenSeconds || lookupRows(op))
+  if (dense.core < 0 || dense.core >= std::ssize(machine.cores) || op.givenSeconds || lookupRows(op))
     return asDense(dense);
   // What `roofline` does not give back is of a cost model of its own.
   auto again = combineCosts(op, machine, dense, dense.compute, "", dense.bytes);
@@ -279,13 +268,12 @@ Result<SparseCost> sparseCost(const WorkGraph &graph, const Operation &op, const
     return counted.takeError();
   }
   const auto &cycles = *counted;
-  const double masked = maskedShare(op, *product, sparse, sparsity);
 
   SparseCost result;
-  result.cycles = cycles.mean / cycles.dense * masked;
-  result.quantileCycles = cycles.quantile / cycles.dense * masked;
-  result.active = cycles.active * masked;
-  result.gated = cycles.gated * masked;
+  result.cycles = cycles.mean / cycles.dense;
+  result.quantileCycles = cycles.quantile / cycles.dense;
+  result.active = cycles.active;
+  result.gated = cycles.gated;
   result.sampled = cycles.sampled;
   const bool saves = result.cycles != 1 || result.active != 1;
   Seconds before;
@@ -393,7 +381,7 @@ Result<LayerCost> layerCost(const WorkGraph &graph, const Machine &machine, cons
     result.parts.emplace_back(id, std::move(one));
   }
   // All iterations of the repeats around it have weights of their own; micro-batches use the same.
-  const double copies = static_cast<double>(graph.executions(layer.forward)) / std::max<int64_t>(1, graph.microbatches);
+  const double copies = double(graph.executions(layer.forward)) / std::max<int64_t>(1, graph.microbatches);
   const double dense = number(layer.weights.outputs) * layer.weights.reduction * layer.weightBits / 8 * copies;
   double kept = dense;
   const int core = layer.forward < costs.operations.size() ? costs.operations[layer.forward].core : -1;

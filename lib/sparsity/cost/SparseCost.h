@@ -28,12 +28,10 @@ struct SparseCost {
 ///   gradients in the data gradient, where they are seen first;
 /// - both put together by `roofline`, as dense costs are;
 /// - energy: flops * energy of a FLOP * (active + gated * gatedEnergy) + traffic.
-/// With nothing zero, formats Dense and no set-up, `mean` is `dense` to the bit. A weight gradient that is masked has
-/// only columns * rows * density results: its arithmetic takes that share of the time where the core skips the
-/// stationary operand. An operation of phase Update whose parameter has a static mask, and is not stored dense, takes
-/// `updateShare` of arithmetic and traffic. A core without `sparse`, an operation that is no product (`productOf`), or
-/// a cost that `roofline` does not give (a plug-in's) keeps the dense cost. A1010 as in `productCycles` and
-/// `storedBits`, or set-up cycles without a clock.
+/// With nothing zero, formats Dense and no set-up, `mean` is `dense` to the bit. An operation of phase Update whose
+/// parameter has a static mask, and is not stored dense, takes `updateShare` of arithmetic and traffic. A core without
+/// `sparse`, an operation that is no product (`productOf`), or a cost that `roofline` does not give (a plug-in's) keeps
+/// the dense cost. A1010 as in `productCycles` and `storedBits`, or set-up cycles without a clock.
 Result<SparseCost> sparseCost(const WorkGraph &, const Operation &, const Machine &, const OperationCost &dense,
                               const LinearSparsity &, double confidence);
 

@@ -15,9 +15,6 @@ struct OperandSparsity {
 /// reduction; activations: rows of the result by reduction) and, of the gradient of Y, the data gradient see them.
 struct LinearSparsity {
   OperandSparsity weights, activations, gradients;
-  /// Of the weights' gradient only what the mask keeps is computed: the weights are static, and no dense gradient is
-  /// asked for.
-  bool maskedGradients = false;
 
   const OperandSparsity &of(GemmOperand operand) const {
     return operand == GemmOperand::Weights ? weights : operand == GemmOperand::Activations ? activations : gradients;

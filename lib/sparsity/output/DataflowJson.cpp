@@ -1,14 +1,16 @@
-#include "lib/sparsity/output/DataflowJson.h"
+#include "lib/sparsity/solve/FabricLayers.h"
 #include "lib/support/documents/Fields.h"
 
-namespace json = llvm::json;
 namespace accord {
 namespace {
 
 constexpr IntegerRange kPositive{.min = 1};
 
 void describeSparsity(JsonFields &f, DataflowSparsity &sparsity) {
-  f.field("label", sparsity.label).field("windows", sparsity.windows).field("loss", sparsity.loss);
+  f.field("label", sparsity.label)
+      .about("shares of windows by how many products are zero")
+      .field("windows", sparsity.windows)
+      .field("loss", sparsity.loss);
 }
 
 void describeLayer(JsonFields &f, DataflowLayer &layer) {
@@ -45,8 +47,14 @@ void describeStage(JsonFields &f, DataflowStage &stage, const std::string &layer
       .field("min_cycles", stage.minCycles);
 }
 
-void describe(JsonFields &f, DataflowProblem &problem, DataflowResult &result) {
+} // namespace
+
+void describe(JsonFields &f, FabricPlan &plan) {
+  DataflowProblem &problem = plan.problem;
+  DataflowResult &result = plan.result;
   size_t at = 0;
+  if (f.reads())
+    result.feasible = true;
   f.field("layers", problem.layers, describeLayer)
       .field("stages", result.stages,
              [&](JsonFields &g, DataflowStage &stage) {
@@ -57,6 +65,7 @@ void describe(JsonFields &f, DataflowProblem &problem, DataflowResult &result) {
       .field("max_images_per_second", result.maxImagesPerSecond)
       .field("multipliers", result.multipliers)
       .field("loss", result.loss)
+      .about("null: no limit")
       .field(
           "loss_budget", problem.lossBudget,
           [](JsonVisitor &v, int64_t &budget) { v.integerOrNull(budget, SelectionProblem::kUnlimited, {.min = -1}); })
@@ -64,23 +73,12 @@ void describe(JsonFields &f, DataflowProblem &problem, DataflowResult &result) {
       .field("multiplier_rows", problem.fabric.multiplierRows, kPositive)
       .field("multiplier_columns", problem.fabric.multiplierColumns, kPositive)
       .field("clock_Hz", problem.hertz)
+      .about("index of the slowest layer")
       .field("bottleneck", result.bottleneck)
+      .about("index of the layer that limits any such device")
       .field("saturating", result.saturating)
       .field("bound_ps", result.selection.bound)
       .computed("explanation", [&] { return result.explanation; });
-}
-
-} // namespace
-
-json::Value toJson(const DataflowProblem &problem, const DataflowResult &result) {
-  return toDocument(result, [&](JsonFields &f, DataflowResult &to) {
-    describe(f, const_cast<DataflowProblem &>(problem), to); // a writer only looks
-  });
-}
-
-bool readDataflow(const json::Value &value, DataflowProblem &problem, DataflowResult &result, json::Path path) {
-  result.feasible = true;
-  return readDocument(value, result, path, [&](JsonFields &f, DataflowResult &to) { describe(f, problem, to); });
 }
 
 } // namespace accord

@@ -1,10 +1,11 @@
-#include "lib/sparsity/output/DataflowJson.h"
 #include "lib/sparsity/output/Sparsity.h"
-#include "lib/support/documents/Fields.h"
-#include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/FractionText.h"
 
 namespace json = llvm::json;
 namespace accord {
+
+void describe(JsonFields &f, FabricPlan &plan);
+
 namespace {
 
 /// A number, or null where nothing is limited.
@@ -18,6 +19,7 @@ void describeOption(JsonFields &f, SelectionOption &option) {
       .field("time_ps", option.picoseconds)
       .field("energy_pJ", option.picojoules)
       .field("bytes", option.bytes)
+      .about("in 10^-12")
       .field("loss", option.loss)
       .field("sparse", option.sparse);
 }
@@ -30,30 +32,21 @@ void describeOperation(JsonFields &f, SelectionOperation &op) {
 
 void describeRule(JsonFields &f, SelectionRule &rule) {
   f.field("options", rule.options, [](JsonVisitor &v, std::pair<unsigned, unsigned> &option) {
-     std::vector<unsigned> both{option.first, option.second};
-     visitValue(v, both, kIndex);
-     v.check([&](json::Path at) {
-       if (both.size() != 2)
-         return at.report("expected an operation and an option"), false;
-       option = {both[0], both[1]};
-       return true;
-     });
+     v.tuple(
+         "expected an operation and an option", [&](JsonVisitor &one) { visitValue(one, option.first, kIndex); },
+         [&](JsonVisitor &one) { visitValue(one, option.second, kIndex); });
    }).field("max", rule.max);
 }
 
 void describeProblem(JsonFields &f, SelectionProblem &problem) {
   using enum SelectionObjective;
-  std::string objective = name(problem.objective);
-  f.field("objective", objective);
-  bool known = false;
-  for (auto one : {Time, Energy, Memory, SlowestStage})
-    if (objective == name(one)) {
-      known = true;
-      if (f.reads())
-        problem.objective = one;
-    }
-  f.check("objective", known, "unknown objective")
+  f.field("objective", problem.objective,
+          [](JsonVisitor &v, SelectionObjective &objective) {
+            v.oneOf(objective, {Time, Energy, Memory, SlowestStage}, "unknown objective");
+          })
+      .about("null: no limit")
       .field("loss_budget", problem.lossBudget, describeLimit)
+      .about("null: no limit")
       .field("byte_budget", problem.byteBudget, describeLimit)
       .field("operations", problem.operations, describeOperation)
       .field("groups", problem.groups, kIndex)
@@ -69,116 +62,112 @@ void describeResult(JsonFields &f, SelectionResult &result) {
       .field("loss", result.sums.loss)
       .field("slowest_ps", result.sums.slowest)
       .field("value", result.value)
+      .about("null: no limit")
       .field("bound", result.bound, describeLimit)
       .field("states", result.states);
 }
 
-json::Value toJson(const PruneOption &option) {
-  return json::Object{{"label", jsonString(option.label)},
-                      {"sparsity", jsonString(option.sparsity)},
-                      {"format", jsonString(option.format)},
-                      {"encoding", jsonString(option.encoding)},
-                      {"time_s", option.seconds},
-                      {"time_quantile_s", option.quantile},
-                      {"forward_s", option.forward},
-                      {"data_gradient_s", option.dataGradient},
-                      {"weight_gradient_s", option.weightGradient},
-                      {"update_s", option.update},
-                      {"gradient_sync_s", option.exchange},
-                      {"energy_J", option.joules},
-                      {"energy_quantile_J", option.quantileJoules},
-                      {"bytes", option.bytes},
-                      {"metadata_bytes", option.metadata},
-                      {"bound", jsonString(option.bound)},
-                      {"loss", option.loss.print()}};
+void describeExact(JsonVisitor &v, Rational &fraction) {
+  describeFraction(v, fraction, [](const Rational &) { return true; }, "expected a fraction");
 }
 
-json::Value toJson(const PrunePlan &plan) {
-  SparsitySums sums = sumsOf(plan);
-  json::Array layers;
-  for (size_t i = 0; i < plan.layers.size(); ++i) {
-    const PruneLayer &layer = plan.layers[i];
-    layers.push_back(json::Object{{"name", jsonString(layer.name)},
-                                  {"parameter", jsonString(layer.parameter)},
-                                  {"executions", layer.executions},
-                                  {"uses", jsonString(layer.uses)},
-                                  {"chosen", plan.result.choice[i]},
-                                  {"options", list(layer.options, [](const PruneOption &o) { return toJson(o); })}});
-  }
-  return json::Object{{"layers", std::move(layers)},        {"time_s", sums.seconds},
-                      {"time_quantile_s", sums.quantile},   {"energy_J", sums.joules},
-                      {"state_bytes", sums.bytes},          {"dense_time_s", sums.denseSeconds},
-                      {"dense_energy_J", sums.denseJoules}, {"dense_state_bytes", sums.denseBytes},
-                      {"other_time_s", plan.otherSeconds}};
+void describePruneOption(JsonFields &f, PruneOption &option) {
+  f.field("label", option.label)
+      .field("sparsity", option.sparsity)
+      .field("format", option.format)
+      .about("MLIR's #sparse_tensor.encoding of the weights; empty: dense")
+      .field("encoding", option.encoding)
+      .field("time_s", option.seconds)
+      .field("time_quantile_s", option.quantile)
+      .field("forward_s", option.forward)
+      .field("data_gradient_s", option.dataGradient)
+      .field("weight_gradient_s", option.weightGradient)
+      .field("update_s", option.update)
+      .field("gradient_sync_s", option.exchange)
+      .field("energy_J", option.joules)
+      .field("energy_quantile_J", option.quantileJoules)
+      .field("bytes", option.bytes)
+      .field("metadata_bytes", option.metadata)
+      .field("bound", option.bound)
+      .about("an exact fraction")
+      .field("loss", option.loss, describeExact);
+}
+
+void describeLayer(JsonFields &f, PruneLayer &layer) {
+  f.field("name", layer.name)
+      .field("parameter", layer.parameter)
+      .field("executions", layer.executions)
+      .field("uses", layer.uses)
+      .about("index into options; 0: dense")
+      .field("chosen", layer.choice)
+      .field("options", layer.options, describePruneOption);
+}
+
+void describeStep(JsonFields &f, PruneStep &step) {
+  f.field("layers", step.layers, describeLayer)
+      .field("time_s", step.chosen.seconds)
+      .field("time_quantile_s", step.quantile)
+      .field("energy_J", step.chosen.joules)
+      .field("state_bytes", step.chosen.bytes)
+      .field("dense_time_s", step.dense.seconds)
+      .field("dense_energy_J", step.dense.joules)
+      .field("dense_state_bytes", step.dense.bytes)
+      .field("other_time_s", step.otherSeconds);
+}
+
+void describeAccuracy(JsonFields &f, AccuracyReport &report) {
+  f.field("metric", report.metric)
+      .field("guaranteed", report.guaranteed)
+      .about("an exact fraction")
+      .field("min_accuracy", report.min, describeExact)
+      .computed("min_accuracy_fraction", [&] { return json::Value(report.min.toDouble()); })
+      .field("confidence", report.confidence)
+      .field("basis", report.level)
+      .maybe("required", report.required, describeExact)
+      .field("inputs", report.inputs)
+      .field("assumptions", report.assumptions);
+}
+
+void describePlan(JsonFields &f, SparsityPlan &plan) {
+  f.constant("command", "prune", "no answer of accord prune")
+      .constant("status", "done", "no answer of accord prune")
+      .field("version", plan.version)
+      .field("training", plan.training)
+      .field("model", plan.model)
+      .field("machine", plan.machine)
+      .field("objective", plan.objective)
+      .field("batch", plan.batch)
+      .field("microbatch", plan.microbatch)
+      .field("confidence", plan.confidence)
+      .field("gap", plan.gap)
+      .field("proven", plan.proven)
+      .field("assumptions", plan.assumptions)
+      .about("choices that measurements do not allow, and why")
+      .computed("excluded_options",
+                [&] {
+                  std::vector<std::string> messages;
+                  for (const Rejection &rejection : plan.excludedOptions())
+                    messages.push_back(rejection.error.message);
+                  return messages;
+                })
+      .maybe("step", plan.step, describeStep)
+      .maybe("pipeline", plan.pipeline)
+      .maybe("accuracy", plan.accuracy, describeAccuracy)
+      .check("step", plan.step || plan.pipeline, "missing value");
+  PrunePlan none;
+  PrunePlan &step = plan.step ? *plan.step : none;
+  const bool isStep = plan.step.has_value(), required = f.reads() && isStep;
+  f.visit("problem", required, isStep, [&](JsonVisitor &v) { visitValue(v, step.problem, describeProblem); });
+  f.visit("answer", required, isStep, [&](JsonVisitor &v) { visitValue(v, step.result, describeResult); });
 }
 
 } // namespace
 
-SparsitySums sumsOf(const PrunePlan &plan) {
-  SparsitySums sums;
-  sums.seconds = sums.quantile = sums.denseSeconds = plan.otherSeconds;
-  sums.joules = sums.denseJoules = plan.otherJoules;
-  sums.bytes = sums.denseBytes = plan.otherBytes;
-  for (size_t i = 0; i < plan.layers.size(); ++i) {
-    const PruneOption &chosen = plan.chosen(i), &dense = plan.layers[i].options.front();
-    sums.seconds += chosen.seconds, sums.quantile += chosen.quantile;
-    sums.joules += chosen.joules, sums.bytes += chosen.bytes;
-    sums.denseSeconds += dense.seconds, sums.denseJoules += dense.joules;
-    sums.denseBytes += dense.bytes;
-  }
-  return sums;
-}
+json::Value toJson(const SparsityPlan &plan) { return toDocument(plan, describePlan); }
+json::Value pruneSchema() { return schemaOf<SparsityPlan>(describePlan); }
 
-json::Value toJson(const SparsityPlan &plan) {
-  json::Object document{
-      {"command", "prune"},
-      {"version", plan.version},
-      {"status", "done"},
-      {"training", jsonString(plan.training)},
-      {"model", jsonString(plan.model)},
-      {"machine", jsonString(plan.machine)},
-      {"objective", plan.objective},
-      {"batch", plan.batch},
-      {"microbatch", plan.microbatch},
-      {"confidence", plan.confidence},
-      {"gap", plan.selection().gap()},
-      {"proven", plan.selection().proven()},
-      {"assumptions", strings(plan.assumptions)},
-      {"excluded_options",
-       list(plan.excludedOptions(), [](const Rejection &rejection) { return jsonString(rejection.error.message); })},
-  };
-  if (plan.step) {
-    document["step"] = toJson(*plan.step);
-    document["problem"] = toDocument(plan.step->problem, describeProblem);
-    document["answer"] = toDocument(plan.step->result, describeResult);
-  }
-  if (plan.pipeline)
-    document["pipeline"] = toJson(plan.pipeline->problem, plan.pipeline->result);
-  if (const auto &report = plan.accuracy) {
-    json::Object accuracy{{"metric", jsonString(report->metric)}, {"guaranteed", report->guaranteed},
-                          {"min_accuracy", report->min.print()},  {"min_accuracy_fraction", report->min.toDouble()},
-                          {"confidence", report->confidence},     {"basis", jsonString(report->level)},
-                          {"inputs", strings(report->inputs)},    {"assumptions", strings(report->assumptions)}};
-    if (report->required)
-      accuracy["required"] = report->required->print();
-    document["accuracy"] = std::move(accuracy);
-  }
-  return json::Value(std::move(document));
-}
-
-bool readSelection(const json::Value &value, SelectionProblem &problem, SelectionResult &result, json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected object");
-    return false;
-  }
-  for (const char *key : {"problem", "answer"})
-    if (!object->get(key)) {
-      path.field(key).report("missing value");
-      return false;
-    }
-  return readDocument(*object->get("problem"), problem, path.field("problem"), describeProblem) &&
-         readDocument(*object->get("answer"), result, path.field("answer"), describeResult);
+bool readSparsity(const json::Value &value, SparsityPlan &plan, json::Path path) {
+  return readDocument(value, plan, path, describePlan);
 }
 
 } // namespace accord

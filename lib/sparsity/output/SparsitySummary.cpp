@@ -73,7 +73,7 @@ std::string stepTable(const PrunePlan &plan, const TextStyle &style, Letters &le
   names = shortNames(std::move(names));
   for (size_t i = 0; i < plan.layers.size(); ++i) {
     const PruneLayer &layer = plan.layers[i];
-    const PruneOption &dense = layer.options.front(), &chosen = plan.chosen(i);
+    const PruneOption &dense = layer.options.front(), &chosen = layer.chosen();
     table.row({names[i], formatSi(dense.seconds, "s"), formatSi(chosen.seconds, "s"), formatSi(chosen.quantile, "s"),
                times(dense.seconds, chosen.seconds), chosen.bytes > 0 ? formatBytes(chosen.bytes) : "-",
                letters.of(chosen.label)});
@@ -122,7 +122,8 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
   const std::string proven =
       selected.proven() ? "proven optimal" : fmt::format("relative gap {:.2g} %", 100 * selected.gap());
   if (plan.step) {
-    SparsitySums sums = sumsOf(*plan.step);
+    const PruneStep &step = *plan.step;
+    const PruneStep::Totals &chosen = step.chosen, &dense = step.dense;
     lines.text += stepTable(*plan.step, style, letters);
     letters.addTo(lines);
     auto sparse =
@@ -132,24 +133,21 @@ std::string sparsitySummary(const SparsityPlan &plan, const std::string &folder,
                                         ? ""
                                         : fmt::format(" (in {} at most)", plan.step->problem.rules[0].max),
                                     objectiveText(plan.objective), proven));
-    const std::string gain = sums.seconds == sums.denseSeconds
-                                 ? "as dense"
-                                 : fmt::format("dense {}: speed-up {}", formatSi(sums.denseSeconds, "s"),
-                                               times(sums.denseSeconds, sums.seconds));
-    lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(sums.seconds, "s"),
-                                  formatSi(sums.quantile, "s"), plan.confidence, gain));
+    const std::string gain =
+        chosen.seconds == dense.seconds
+            ? "as dense"
+            : fmt::format("dense {}: speed-up {}", formatSi(dense.seconds, "s"), times(dense.seconds, chosen.seconds));
+    lines.add("step", fmt::format("{}, at most {} with confidence {}; {}", formatSi(chosen.seconds, "s"),
+                                  formatSi(step.quantile, "s"), plan.confidence, gain));
     lines.add("other", fmt::format("{} of it in operations without sparsity", formatSi(plan.step->otherSeconds, "s")));
-    if (sums.denseJoules > 0)
+    if (dense.joules > 0)
       lines.add("energy",
-                fmt::format("{} a step; dense {}", formatSi(sums.joules, "J"), formatSi(sums.denseJoules, "J")));
-    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}", formatBytes(sums.bytes),
-                                    formatBytes(sums.denseBytes)));
-    std::string uses;
-    for (const PruneLayer &layer : plan.step->layers)
-      if (uses.empty())
-        uses = layer.uses;
-    if (!uses.empty())
-      lines.add("hardware", uses);
+                fmt::format("{} a step; dense {}", formatSi(chosen.joules, "J"), formatSi(dense.joules, "J")));
+    lines.add("states", fmt::format("{} of weights, gradients and optimizer; dense {}", formatBytes(chosen.bytes),
+                                    formatBytes(dense.bytes)));
+    auto first = std::ranges::find_if(step.layers, [](const PruneLayer &layer) { return !layer.uses.empty(); });
+    if (first != step.layers.end())
+      lines.add("hardware", first->uses);
   } else {
     const DataflowResult &result = plan.pipeline->result;
     lines.text += pipelineTable(plan, style, letters);
@@ -178,9 +176,9 @@ std::string sparsityMlir(const SparsityPlan &plan) {
   if (!plan.step)
     return "";
   std::map<std::string, std::vector<std::string>> layers; // by encoding
-  for (size_t i = 0; i < plan.step->layers.size(); ++i)
-    if (const PruneOption &chosen = plan.step->chosen(i); !chosen.encoding.empty())
-      layers[chosen.encoding].push_back(plan.step->layers[i].parameter);
+  for (const PruneLayer &layer : plan.step->layers)
+    if (!layer.chosen().encoding.empty())
+      layers[layer.chosen().encoding].push_back(layer.parameter);
   std::string text;
   for (const auto &[encoding, parameters] : layers)
     text += fmt::format(

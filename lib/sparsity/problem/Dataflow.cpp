@@ -1,4 +1,5 @@
 #include "lib/sparsity/problem/Dataflow.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ constexpr size_t kMaxLayers = 10'000;
 std::string checkSparsity(const DataflowSparsity &sparsity, int64_t window) {
   if (sparsity.label == "dense")
     return "zeros must not be called 'dense'";
-  if (sparsity.windows.size() != static_cast<size_t>(window) + 1)
+  if (std::ssize(sparsity.windows) != window + 1)
     return fmt::format("'{}' has {} shares of windows, not {}", sparsity.label, sparsity.windows.size(), window + 1);
   double sum = 0;
   for (double share : sparsity.windows) {
@@ -56,15 +57,8 @@ DataflowBottleneck DataflowCycles::limit() const {
 }
 
 const char *name(DataflowBottleneck limit) {
-  switch (limit) {
-  case DataflowBottleneck::Products:
-    return "products";
-  case DataflowBottleneck::Input:
-    return "input";
-  case DataflowBottleneck::Output:
-    return "output";
-  }
-  return "";
+  constexpr const char *kNames[] = {"products", "input", "output"};
+  return kNames[llvm::to_underlying(limit)];
 }
 
 std::string check(const DataflowProblem &problem) {

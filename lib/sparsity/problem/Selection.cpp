@@ -1,5 +1,8 @@
 #include "lib/sparsity/problem/Selection.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -11,23 +14,19 @@ constexpr int64_t kMaxSum = int64_t(1) << 60;
 constexpr size_t kMaxOperations = 10'000;
 constexpr int64_t kLossUnits = 1'000'000'000'000;
 
-/// Adds the most that each operation can have; false: sums do not fit.
-bool addMax(const SelectionOperation &operation, SelectionSums &max) {
-  SelectionSums of;
-  for (const SelectionOption &option : operation.options) {
-    of.picoseconds = std::max(of.picoseconds, option.picoseconds);
-    of.picojoules = std::max(of.picojoules, option.picojoules);
-    of.bytes = std::max(of.bytes, option.bytes);
-    of.loss = std::max(of.loss, option.loss);
-  }
-  auto add = [](int64_t &sum, int64_t number) {
-    if (number > kMaxSum || sum > kMaxSum - number)
+/// Adds the most that an operation can have, of each number of its options; false: sums do not fit.
+bool addMax(const SelectionOperation &operation, std::array<int64_t, 4> &sums) {
+  constexpr int64_t SelectionOption::*kNumbers[] = {&SelectionOption::picoseconds, &SelectionOption::picojoules,
+                                                    &SelectionOption::bytes, &SelectionOption::loss};
+  for (auto [number, sum] : llvm::zip_equal(kNumbers, sums)) {
+    int64_t max = 0;
+    for (const SelectionOption &option : operation.options)
+      max = std::max(max, option.*number);
+    if (sum > kMaxSum - max)
       return false;
-    sum += number;
-    return true;
-  };
-  return add(max.picoseconds, of.picoseconds) && add(max.picojoules, of.picojoules) && add(max.bytes, of.bytes) &&
-         add(max.loss, of.loss);
+    sum += max;
+  }
+  return true;
 }
 
 std::string checkOperation(const SelectionOperation &operation) {
@@ -78,17 +77,8 @@ std::string checkRules(const SelectionProblem &problem) {
 } // namespace
 
 const char *name(SelectionObjective objective) {
-  switch (objective) {
-  case SelectionObjective::Time:
-    return "step_time";
-  case SelectionObjective::Energy:
-    return "energy";
-  case SelectionObjective::Memory:
-    return "memory";
-  case SelectionObjective::SlowestStage:
-    return "slowest_stage";
-  }
-  return "";
+  constexpr const char *kNames[] = {"step_time", "energy", "memory", "slowest_stage"};
+  return kNames[llvm::to_underlying(objective)];
 }
 
 int64_t lossUnits(const Rational &loss) {
@@ -128,17 +118,8 @@ SelectionSums sums(const SelectionProblem &problem, const std::vector<unsigned> 
 }
 
 int64_t valueOf(const SelectionSums &sums, SelectionObjective objective) {
-  switch (objective) {
-  case SelectionObjective::Time:
-    return sums.picoseconds;
-  case SelectionObjective::Energy:
-    return sums.picojoules;
-  case SelectionObjective::Memory:
-    return sums.bytes;
-  case SelectionObjective::SlowestStage:
-    return sums.slowest;
-  }
-  return 0;
+  const int64_t values[] = {sums.picoseconds, sums.picojoules, sums.bytes, sums.slowest};
+  return values[llvm::to_underlying(objective)];
 }
 
 bool isFeasible(const SelectionProblem &problem, const std::vector<unsigned> &choice) {
@@ -159,7 +140,7 @@ bool isFeasible(const SelectionProblem &problem, const std::vector<unsigned> &ch
 double SelectionResult::gap() const {
   if (!feasible || bound >= value)
     return 0;
-  return static_cast<double>(value - bound) / value;
+  return double(value - bound) / value;
 }
 
 std::string check(const SelectionProblem &problem) {
@@ -169,7 +150,7 @@ std::string check(const SelectionProblem &problem) {
     return fmt::format("{} operations of at most {}", problem.operations.size(), kMaxOperations);
   if (std::min(problem.lossBudget, problem.byteBudget) < -1)
     return "a budget is below -1";
-  SelectionSums max;
+  std::array<int64_t, 4> max = {};
   for (const SelectionOperation &operation : problem.operations) {
     if (std::string wrong = checkOperation(operation); !wrong.empty())
       return fmt::format("operation '{}': {}", operation.name, wrong);

@@ -31,7 +31,7 @@ struct SelectionOperation {
   std::vector<SelectionOption> options;
 };
 
-/// At most `most` of these options, each an operation and the number of one of its options, are taken.
+/// At most `max` of these options, each an operation and the number of one of its options, are taken.
 struct SelectionRule {
   std::vector<std::pair<unsigned, unsigned>> options;
   int64_t max = 0;

@@ -74,7 +74,7 @@ private:
   int64_t picoseconds(double cycles) const {
     double time = std::ceil(cycles * kPicoseconds / problem.hertz);
     double max = std::ldexp(1.0, 59) / problem.layers.size();
-    return time <= max ? static_cast<int64_t>(time) : -1;
+    return time <= max ? time : -1;
   }
 
   std::vector<LayerConfiguration> allConfigurations(const DataflowLayer &layer) const {
@@ -115,8 +115,8 @@ private:
   bool addLayer(const DataflowLayer &layer) {
     std::vector<LayerConfiguration> all = allConfigurations(layer);
     std::vector<KnapsackOption> figures;
-    size_t smallest = all.size();
-    for (size_t w = 0; w < all.size(); ++w) {
+    unsigned smallest = all.size();
+    for (unsigned w = 0; w < all.size(); ++w) {
       SelectionOption option = optionOf(all[w]);
       figures.push_back({option.picoseconds, {option.bytes, option.loss}});
       if (!all[w].sparsity && (smallest == all.size() || all[w].multipliers < all[smallest].multipliers))
@@ -126,7 +126,7 @@ private:
       return false;
     std::vector<unsigned> front = paretoFront(figures);
     std::erase(front, smallest);
-    front.insert(front.begin(), static_cast<unsigned>(smallest));
+    front.insert(front.begin(), smallest);
     SelectionOperation &operation = out.problem.operations.emplace_back();
     operation.name = layer.name;
     operation.stage = out.problem.operations.size() - 1;
@@ -272,7 +272,7 @@ private:
     bool pixels = first.sparsity.empty() && window(first) > 1;
     return fmt::format(" Layers without zeros{} hold {} of them ({:.1f} %).",
                        pixels ? ", as the first one, which reads pixels," : "", dense,
-                       100 * static_cast<double>(dense) / (dense + sparse));
+                       100.0 * dense / (dense + sparse));
   }
 };
 
@@ -288,10 +288,10 @@ DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &foldi
   double groups = layer.groups / folding.groups;
   double in = groups * (layer.channels / layer.groups / folding.in);
   double filters = layer.filters / layer.groups / folding.out;
-  double results = static_cast<double>(layer.rows) * layer.columns;
+  double results = double(layer.rows) * layer.columns;
   DataflowCycles cycles;
   cycles.products = results * in * filters * each;
-  cycles.input = static_cast<double>(layer.inputRows) * layer.inputColumns * in;
+  cycles.input = double(layer.inputRows) * layer.inputColumns * in;
   cycles.output = results * groups * filters;
   return cycles;
 }
@@ -301,7 +301,7 @@ int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding
       divided(layer.activationBits, fabric.multiplierRows) * divided(layer.weightBits, fabric.multiplierColumns);
   for (int64_t factor : {folding.groups, folding.in, folding.out, folding.fine})
     count = std::min<__int128>(count * factor, SelectionProblem::kUnlimited);
-  return static_cast<int64_t>(count);
+  return count;
 }
 
 std::variant<DataflowResult, std::string> planDataflow(const DataflowProblem &problem) {

@@ -1,4 +1,5 @@
 #include "lib/sparsity/solve/SelectWithZ3.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
 #include <map>
 #include <z3++.h>
@@ -87,7 +88,7 @@ private:
       if (same == options.end())
         solver.add(!literal);
       else
-        solver.add(z3::implies(literal, taken[other][static_cast<unsigned>(same - options.begin())]));
+        solver.add(z3::implies(literal, taken[other][unsigned(same - options.begin())]));
     }
   }
 
@@ -96,34 +97,22 @@ private:
       z3::expr_vector literals(context);
       for (auto [o, i] : rule.options)
         literals.push_back(taken[o][i]);
-      if (rule.max < static_cast<int64_t>(rule.options.size()))
+      if (rule.max < std::ssize(rule.options))
         solver.add(z3::atmost(literals, rule.max));
     }
   }
 
   void values() {
-    switch (problem.objective) {
-    case SelectionObjective::Time:
-      valueTerms.push_back(sum(&SelectionOption::picoseconds));
-      return;
-    case SelectionObjective::Energy:
-      valueTerms.push_back(sum(&SelectionOption::picojoules));
-      return;
-    case SelectionObjective::Memory:
-      valueTerms.push_back(sum(&SelectionOption::bytes));
-      return;
-    case SelectionObjective::SlowestStage:
-      break;
+    constexpr int64_t SelectionOption::*kFigures[] = {&SelectionOption::picoseconds, &SelectionOption::picojoules,
+                                                      &SelectionOption::bytes, &SelectionOption::picoseconds};
+    std::map<unsigned, z3::expr_vector> stages; // all is one where the value is a sum
+    for (size_t o = 0; o < taken.size(); ++o) {
+      unsigned stage = problem.objective == SelectionObjective::SlowestStage ? problem.operations[o].stage : 0;
+      stages.try_emplace(stage, context)
+          .first->second.push_back(of(o, kFigures[llvm::to_underlying(problem.objective)]));
     }
-    std::map<unsigned, std::vector<size_t>> stages;
-    for (size_t o = 0; o < taken.size(); ++o)
-      stages[problem.operations[o].stage].push_back(o);
-    for (const auto &[stage, members] : stages) {
-      z3::expr_vector terms(context);
-      for (size_t o : members)
-        terms.push_back(of(o, &SelectionOption::picoseconds));
+    for (const auto &[stage, terms] : stages)
       valueTerms.push_back(z3::sum(terms));
-    }
   }
 };
 

@@ -23,6 +23,8 @@ struct SparsityPlan {
   std::string objective; ///< "step_time", "energy", "memory", "throughput"
   int64_t batch = 1, microbatch = 1;
   double confidence = 0.95;
+  bool proven = false; ///< of the selection
+  double gap = 0;
   /// One of them: a step of training on one device, or the layers of a dataflow device.
   std::optional<PrunePlan> step;
   std::optional<FabricPlan> pipeline;

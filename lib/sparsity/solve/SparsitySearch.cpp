@@ -91,7 +91,6 @@ public:
   explicit SparsitySearcher(const SparsitySearch &search) : search_(search), request_(search.request) {}
 
   std::variant<PrunePlan, std::vector<Rejection>> run() {
-    plan_.confidence = request_.confidence;
     auto rejected = [](Error issue) { return std::vector<Rejection>{{std::move(issue), ""}}; };
     for (Layer &layer : layersOf(search_.graph))
       if (auto issue = add(std::move(layer)))
@@ -108,6 +107,7 @@ public:
                        "no sparsity configuration, including the dense one, satisfies the accuracy requirement",
                        request_.accuracy ? request_.accuracy->location : request_.location,
                        {}});
+    total();
     return std::move(plan_);
   }
 
@@ -138,7 +138,7 @@ private:
         });
       const int64_t bits = operand == GemmOperand::Weights ? p.stationaryBits : p.streamingBits;
       if (operand != GemmOperand::Weights)
-        formats = {cheapestFormat(pattern, shape, bits, plan_.confidence, formats)};
+        formats = {cheapestFormat(pattern, shape, bits, request_.confidence, formats)};
       for (const SparseFormat &format : formats)
         all.push_back({{pattern, format}, rule, rule->texts[c]});
     }
@@ -158,7 +158,6 @@ private:
       return std::nullopt;
     PruneLayer layer;
     layer.name = of.of.name, layer.parameter = of.parameter;
-    layer.location = search_.graph.operations[of.of.forward].location;
     layer.executions = search_.graph.executions(of.of.forward);
     // Of a parameter that several layers share, the first one has the update and the memory.
     const bool first = std::ranges::find(plan_.layers, of.parameter, &PruneLayer::parameter) == plan_.layers.end();
@@ -264,11 +263,11 @@ private:
     const Pattern &w = patterns[0];
     PruneOption option;
     option.label = labelOf(patterns, true), option.sparsity = labelOf(patterns, false);
-    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of, false};
+    const LinearSparsity sparsity{w.of, patterns[1].of, patterns[2].of};
     option.format = describe(w.of.format);
     if (w.rule)
       option.encoding = encoding(w.of.format).value_or("");
-    auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, plan_.confidence);
+    auto priced = layerCost(search_.graph, search_.machine, search_.costs, of.of, sparsity, request_.confidence);
     if (!priced)
       return priced.error();
     const auto &cost = *priced;
@@ -296,7 +295,7 @@ private:
     }
     option.seconds += option.exchange, option.quantile += option.exchange;
     if (first) {
-      auto dense = layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, plan_.confidence);
+      auto dense = layerCost(search_.graph, search_.machine, search_.costs, of.of, {}, request_.confidence);
       const auto *all = dense.get();
       keep(of, w, all && all->weights.value > 0 ? cost.weights / all->weights : 1, option);
     }
@@ -339,11 +338,26 @@ private:
         continue;
       const double times = search_.graph.executions(id);
       plan_.otherSeconds += search_.costs.operations[id].time.value * times;
-      plan_.otherJoules += search_.costs.operations[id].energy.value * times;
+      otherJoules_ += search_.costs.operations[id].energy.value * times;
     }
     for (const StaticTensor &resident : search_.graph.staticTensors)
       if (std::ranges::find(plan_.layers, resident.name, &PruneLayer::parameter) == plan_.layers.end())
-        plan_.otherBytes += resident.bytes;
+        otherBytes_ += resident.bytes;
+  }
+
+  void total() {
+    plan_.chosen = plan_.dense = {plan_.otherSeconds, otherJoules_, otherBytes_};
+    plan_.quantile = plan_.otherSeconds;
+    auto add = [](PruneStep::Totals &to, const PruneOption &option) {
+      to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
+    };
+    for (size_t i = 0; i < plan_.layers.size(); ++i) {
+      PruneLayer &layer = plan_.layers[i];
+      layer.choice = plan_.result.choice[i];
+      add(plan_.chosen, layer.chosen());
+      add(plan_.dense, layer.options.front());
+      plan_.quantile += layer.chosen().quantile;
+    }
   }
 
   double optionCost(const PruneOption &option) const {
@@ -359,9 +373,7 @@ private:
     if (plan_.evaluation.budget)
       plan_.problem.lossBudget = budgetUnits(*plan_.evaluation.budget, plan_.evaluation.margin);
     // Against zeros: what has any is rounded up, what has none down.
-    auto whole = [](double value, bool sparse) {
-      return static_cast<int64_t>(sparse ? std::ceil(value) : std::floor(value));
-    };
+    auto whole = [](double value, bool sparse) { return int64_t(sparse ? std::ceil(value) : std::floor(value)); };
     for (const PruneLayer &layer : plan_.layers) {
       SelectionOperation operation{layer.name, 0, {}};
       // Layers that take one option take one pattern, each in the format that is best for it: of each pattern the best
@@ -393,6 +405,7 @@ private:
   PrunePlan plan_;
   std::vector<std::vector<AccuracyQuery>> queries_; ///< by layer, of its options but the dense one
   std::vector<OperationId> touched_;
+  double otherJoules_ = 0, otherBytes_ = 0; ///< of operations that zeros do not touch, and of other parameters
 };
 
 } // namespace

@@ -23,10 +23,10 @@ public:
   /// Steps of a window with so many products at once, zeros left out.
   double steps(int64_t fine, const DataflowSparsity *sparsity) const {
     if (!sparsity)
-      return std::ceil(static_cast<double>(window) / fine);
+      return std::ceil(double(window) / fine);
     double mean = 0;
     for (int64_t left = 1; left <= window; ++left)
-      mean += std::ceil(static_cast<double>(left) / fine) * sparsity->windows[window - left];
+      mean += std::ceil(double(left) / fine) * sparsity->windows[window - left];
     return mean;
   }
 
@@ -37,7 +37,7 @@ public:
     return std::max({results * channelParts * steps, results, enters * channelParts});
   }
 
-  /// The fewest multipliers with an interval below `most` cycles; nothing is negative.
+  /// The fewest multipliers with an interval below `max` cycles; nothing is negative.
   int64_t minMultipliers(const DataflowSparsity *sparsity, double max) const {
     int64_t best = -1;
     for (int64_t g = 1; g <= layer.groups; ++g)
@@ -72,7 +72,7 @@ public:
 
   /// Many more than any device has count as 2^40.
   int64_t multipliers(int64_t g, int64_t in, int64_t out, int64_t fine) const {
-    return static_cast<int64_t>(std::min(__int128(g) * in * out * fine * each, __int128(1) << 40));
+    return std::min(__int128(g) * in * out * fine * each, __int128(1) << 40);
   }
 
   const DataflowLayer &layer;
@@ -85,7 +85,7 @@ public:
   DataflowChecker(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort)
       : problem(problem), result(result), effort(effort) {}
 
-  SelectionProof run() {
+  Verification run() {
     if (std::string wrong = check(problem); !wrong.empty()) {
       find(Code::MemoryExceeded, wrong);
       return std::move(out);
@@ -104,7 +104,7 @@ private:
   const DataflowResult &result;
   uint64_t effort;
   std::vector<LayerProof> layers;
-  SelectionProof out;
+  Verification out;
 
   void find(Code code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
@@ -185,7 +185,7 @@ private:
     }
     SelectionResult none;
     none.bound = SelectionProblem::kUnlimited;
-    SelectionProof proof = verify(below, none, effort);
+    Verification proof = verify(below, none, effort);
     for (const Error &error : proof.findings)
       find(Code::BoundNotProved, fmt::format("{} is stated: {}", claim, error.message));
     if (!proof.trusted.empty())
@@ -207,7 +207,7 @@ private:
 
 } // namespace
 
-SelectionProof verify(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort) {
+Verification verify(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort) {
   return DataflowChecker(problem, result, effort).run();
 }
 

@@ -9,6 +9,6 @@ namespace accord {
 /// interval: for each layer the fewest multipliers of all that are shorter (to 10^-9 of the interval), by its zeros, of
 /// which no choice keeps multipliers and losses. A0904 what a folding must keep, A0905 sums and cycles, A0906 the
 /// interval.
-SelectionProof verify(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort = 20'000'000);
+Verification verify(const DataflowProblem &problem, const DataflowResult &result, uint64_t effort = 20'000'000);
 
 } // namespace accord

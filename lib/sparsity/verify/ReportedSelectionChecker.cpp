@@ -21,12 +21,12 @@ public:
       find(fmt::format("the choice is called {}, with a value of {} and a bound of {}",
                        shown.proven ? "proven" : "not proven", result.value, result.bound));
     same("the gap", shown.gap, result.gap());
-    if (shown.layers.size() != problem.operations.size() || result.choice.size() != problem.operations.size()) {
-      find(fmt::format("{} layers are shown of {}", shown.layers.size(), problem.operations.size()));
+    if (shown.step.layers.size() != problem.operations.size() || result.choice.size() != problem.operations.size()) {
+      find(fmt::format("{} layers are shown of {}", shown.step.layers.size(), problem.operations.size()));
       return std::move(findings);
     }
-    for (size_t i = 0; i < shown.layers.size() && findings.size() < kMax; ++i)
-      layer(shown.layers[i], problem.operations[i], result.choice[i]);
+    for (size_t i = 0; i < shown.step.layers.size() && findings.size() < kMax; ++i)
+      layer(shown.step.layers[i], problem.operations[i], result.choice[i]);
     if (findings.empty())
       totals();
     return std::move(findings);
@@ -43,21 +43,21 @@ private:
   }
   /// A number in units of the problem, next to its integer.
   void counted(const std::string &what, double found, int64_t expected) {
-    const auto whole = static_cast<double>(expected);
+    const double whole = expected;
     if (!(std::abs(found - whole) < 1 + 1e-12 * std::abs(whole)))
       find(fmt::format("{} is shown as {}, and counted as {}", what, found, expected));
   }
 
-  void layer(const ReportedSelection::Layer &layer, const SelectionOperation &operation, unsigned choice) {
+  void layer(const PruneLayer &layer, const SelectionOperation &operation, unsigned choice) {
     if (layer.name != operation.name)
       find(fmt::format("'{}' is shown as '{}'", operation.name, layer.name));
-    if (layer.chosen != static_cast<int64_t>(choice) || layer.options.size() <= choice)
-      find(fmt::format("option {} of '{}' is shown as chosen, and it is {}", layer.chosen, layer.name, choice));
+    if (layer.choice != choice || layer.options.size() <= choice)
+      find(fmt::format("option {} of '{}' is shown as chosen, and it is {}", layer.choice, layer.name, choice));
     if (layer.options.size() != operation.options.size())
       return find(fmt::format("'{}' is shown with {} options of {}", layer.name, layer.options.size(),
                               operation.options.size()));
     for (size_t o = 0; o < layer.options.size(); ++o) {
-      const ReportedSelection::Option &option = layer.options[o];
+      const PruneOption &option = layer.options[o];
       const SelectionOption &of = operation.options[o];
       const std::string what = fmt::format("'{}' of '{}'", of.label, layer.name);
       if (option.label != of.label && option.sparsity != of.label)
@@ -69,33 +69,33 @@ private:
       counted("the memory of " + what, option.bytes, of.bytes);
       if (lossUnits(option.loss) != of.loss)
         find(fmt::format("the loss of {} is shown as {}, and counted as {}", what, option.loss.print(), of.loss));
-      same("the time of " + what + " on average", option.seconds, option.parts);
+      same("the time of " + what + " on average", option.seconds,
+           option.forward + option.dataGradient + option.weightGradient + option.update + option.exchange);
       if (option.seconds > option.quantile * (1 + 1e-9) || option.joules > option.quantileJoules * (1 + 1e-9))
         find(fmt::format("{} takes more on average than what is not exceeded", what));
     }
   }
 
   void totals() {
-    ReportedSelection::Totals chosen, dense;
-    double quantile = shown.otherSeconds;
-    chosen.seconds = dense.seconds = shown.otherSeconds;
-    for (const ReportedSelection::Layer &layer : shown.layers) {
-      auto add = [](ReportedSelection::Totals &to, const ReportedSelection::Option &option) {
+    PruneStep::Totals chosen, dense;
+    double quantile = shown.step.otherSeconds;
+    chosen.seconds = dense.seconds = shown.step.otherSeconds;
+    for (const PruneLayer &layer : shown.step.layers) {
+      auto add = [](PruneStep::Totals &to, const PruneOption &option) {
         to.seconds += option.seconds, to.joules += option.joules, to.bytes += option.bytes;
       };
-      const ReportedSelection::Option &option = layer.options[layer.chosen];
-      add(chosen, option), add(dense, layer.options.front());
-      quantile += option.quantile;
+      add(chosen, layer.chosen()), add(dense, layer.options.front());
+      quantile += layer.chosen().quantile;
     }
-    same("the time of the step", shown.chosen.seconds, chosen.seconds);
-    same("the dense time of the step", shown.dense.seconds, dense.seconds);
-    same("the time that the step does not exceed", shown.quantile, quantile);
+    same("the time of the step", shown.step.chosen.seconds, chosen.seconds);
+    same("the dense time of the step", shown.step.dense.seconds, dense.seconds);
+    same("the time that the step does not exceed", shown.step.quantile, quantile);
     // What no option changes has energy and memory too, the same in both.
-    const double joules = shown.dense.joules - dense.joules, bytes = shown.dense.bytes - dense.bytes;
+    const double joules = shown.step.dense.joules - dense.joules, bytes = shown.step.dense.bytes - dense.bytes;
     if (joules < -1e-9 * dense.joules || bytes < -1)
       find("the dense step takes less than its layers");
-    same("the energy of the step", shown.chosen.joules, chosen.joules + joules);
-    same("the memory of states", shown.chosen.bytes, chosen.bytes + bytes);
+    same("the energy of the step", shown.step.chosen.joules, chosen.joules + joules);
+    same("the memory of states", shown.step.chosen.bytes, chosen.bytes + bytes);
   }
 
   static constexpr size_t kMax = 20;

@@ -1,9 +1,17 @@
 // Holds what people read of a choice against the problem that was proved.
 #pragma once
-#include "lib/sparsity/problem/ReportedSelection.h"
+#include "lib/sparsity/problem/PruneStep.h"
 #include "lib/sparsity/verify/Selection.h"
 
 namespace accord {
+
+/// What is shown of a selection.
+struct ReportedSelection {
+  const PruneStep &step;
+  std::string objective;
+  bool proven;
+  double gap;
+};
 
 /// Layers, options and choice are those of the problem: times, energies and bytes in its integers (rounded to the next
 /// one on either side), losses as they are counted; parts add up; totals are sums; what is called proven has no gap.

@@ -15,121 +15,105 @@ struct LimitRow {
   std::string what;
   int64_t limit = 0;
 };
-/// What is decided at once, an operation or a group: for each of its options what it adds to rows.
-struct Branches {
-  std::vector<std::map<size_t, int64_t>> options;
-};
+/// What an option adds, by row.
+using Amounts = std::map<size_t, int64_t>;
+/// The options of what is decided at once, an operation or a group.
+using Unit = std::vector<Amounts>;
 
-/// All rows of a choice that keeps budgets and rules, and whose value, or each stage of it, is at most `most`
+/// All rows of a choice that keeps budgets and rules, and whose value, or each stage of it, is at most `max`
 /// (`kUnlimited`: any).
 class SelectionLimits {
 public:
-  SelectionLimits(const SelectionProblem &problem, int64_t max);
+  SelectionLimits(const SelectionProblem &problem, int64_t max) : problem(problem) {
+    if (problem.lossBudget != kUnlimited)
+      loss = row("losses", problem.lossBudget);
+    if (problem.byteBudget != kUnlimited)
+      bytes = row("bytes", problem.byteBudget);
+    for (size_t r = 0; r < problem.rules.size(); ++r) {
+      size_t number = row(fmt::format("rule {}", r), problem.rules[r].max);
+      for (const auto &option : problem.rules[r].options)
+        ruled[option].push_back(number);
+    }
+    for (const SelectionOperation &operation : problem.operations)
+      if (max != kUnlimited && !stages.contains(stageOf(operation)))
+        stages[stageOf(operation)] = row(fmt::format("value of stage {}", stageOf(operation)), max);
+    addUnits();
+  }
 
   std::vector<LimitRow> rows;
-  std::vector<Branches> units;
-  std::vector<std::vector<unsigned>> members; ///< operations of units
-  /// What an option of an operation adds, by row.
-  std::map<size_t, int64_t> adds(unsigned o, unsigned i) const;
+  std::vector<Unit> units;
+
+  Amounts adds(unsigned o, unsigned i) const {
+    const SelectionOption &option = problem.operations[o].options[i];
+    Amounts out;
+    if (loss != kNone)
+      out[loss] += option.loss;
+    if (bytes != kNone)
+      out[bytes] += option.bytes;
+    if (auto found = ruled.find({o, i}); found != ruled.end())
+      for (size_t r : found->second)
+        out[r] += 1;
+    if (auto stage = stages.find(stageOf(problem.operations[o])); stage != stages.end())
+      out[stage->second] += problem.objective == SelectionObjective::Energy   ? option.picojoules
+                            : problem.objective == SelectionObjective::Memory ? option.bytes
+                                                                              : option.picoseconds;
+    return out;
+  }
 
 private:
   static constexpr size_t kNone = SIZE_MAX;
   const SelectionProblem &problem;
   size_t loss = kNone, bytes = kNone;
   std::map<std::pair<unsigned, unsigned>, std::vector<size_t>> ruled;
-  std::map<unsigned, size_t> stages; ///< the row of a stage; of stage 0 where all is one sum
+  std::map<unsigned, size_t> stages; ///< the row of a stage
 
-  size_t row(std::string what, int64_t limit);
-  void values(int64_t max);
-  void branches();
-};
-
-SelectionLimits::SelectionLimits(const SelectionProblem &problem, int64_t max) : problem(problem) {
-  if (problem.lossBudget != kUnlimited)
-    loss = row("losses", problem.lossBudget);
-  if (problem.byteBudget != kUnlimited)
-    bytes = row("bytes", problem.byteBudget);
-  for (size_t r = 0; r < problem.rules.size(); ++r) {
-    size_t number = row(fmt::format("rule {}", r), problem.rules[r].max);
-    for (const auto &option : problem.rules[r].options)
-      ruled[option].push_back(number);
+  /// All is one where the value is a sum.
+  unsigned stageOf(const SelectionOperation &operation) const {
+    return problem.objective == SelectionObjective::SlowestStage ? operation.stage : 0;
   }
-  if (max != kUnlimited)
-    values(max);
-  branches();
-}
-
-std::map<size_t, int64_t> SelectionLimits::adds(unsigned o, unsigned i) const {
-  const SelectionOption &option = problem.operations[o].options[i];
-  std::map<size_t, int64_t> out;
-  if (loss != kNone)
-    out[loss] += option.loss;
-  if (bytes != kNone)
-    out[bytes] += option.bytes;
-  if (auto found = ruled.find({o, i}); found != ruled.end())
-    for (size_t r : found->second)
-      out[r] += 1;
-  auto stage = stages.find(problem.objective == SelectionObjective::SlowestStage ? problem.operations[o].stage : 0);
-  if (stage != stages.end())
-    out[stage->second] += problem.objective == SelectionObjective::Energy   ? option.picojoules
-                          : problem.objective == SelectionObjective::Memory ? option.bytes
-                                                                            : option.picoseconds;
-  return out;
-}
-
-size_t SelectionLimits::row(std::string what, int64_t limit) {
-  rows.push_back({std::move(what), limit});
-  return rows.size() - 1;
-}
-
-void SelectionLimits::values(int64_t max) {
-  for (const SelectionOperation &operation : problem.operations) {
-    unsigned stage = problem.objective == SelectionObjective::SlowestStage ? operation.stage : 0;
-    if (!stages.count(stage))
-      stages[stage] = row(fmt::format("value of stage {}", stage), max);
+  size_t row(std::string what, int64_t limit) {
+    rows.push_back({std::move(what), limit});
+    return rows.size() - 1;
   }
-}
-
-void SelectionLimits::branches() {
-  std::vector<bool> grouped(problem.operations.size());
-  for (const std::vector<unsigned> &group : problem.groups)
-    if (!group.empty()) {
-      members.push_back(group);
-      for (unsigned o : group)
-        grouped[o] = true;
-    }
-  for (unsigned o = 0; o < grouped.size(); ++o)
-    if (!grouped[o])
-      members.push_back({o});
-  for (const std::vector<unsigned> &of : members) {
-    std::map<std::string, std::pair<size_t, std::map<size_t, int64_t>>> byLabel;
-    for (unsigned o : of)
-      for (unsigned i = 0; i < problem.operations[o].options.size(); ++i) {
-        auto &[count, sum] = byLabel[problem.operations[o].options[i].label];
-        ++count;
-        for (auto [r, number] : adds(o, i))
-          sum[r] += number;
+  void addUnits() {
+    std::vector<std::vector<unsigned>> members; // operations of units
+    std::vector<bool> grouped(problem.operations.size());
+    for (const std::vector<unsigned> &group : problem.groups)
+      if (!group.empty()) {
+        members.push_back(group);
+        for (unsigned o : group)
+          grouped[o] = true;
       }
-    Branches &unit = units.emplace_back();
-    for (auto &[label, entry] : byLabel)
-      if (entry.first == of.size())
-        unit.options.push_back(std::move(entry.second));
+    for (unsigned o = 0; o < grouped.size(); ++o)
+      if (!grouped[o])
+        members.push_back({o});
+    for (const std::vector<unsigned> &of : members) {
+      std::map<std::string, std::pair<size_t, Amounts>> byLabel;
+      for (unsigned o : of)
+        for (unsigned i = 0; i < problem.operations[o].options.size(); ++i) {
+          auto &[count, sum] = byLabel[problem.operations[o].options[i].label];
+          ++count;
+          for (auto [r, number] : adds(o, i))
+            sum[r] += number;
+        }
+      Unit &unit = units.emplace_back();
+      for (auto &[label, entry] : byLabel)
+        if (entry.first == of.size())
+          unit.push_back(std::move(entry.second));
+    }
   }
-}
-
-struct SelectionInfeasibilityProof {
-  enum class Outcome : uint8_t { Infeasible, Feasible, Unknown }; ///< unknown: more branches than allowed
-  Outcome outcome = Outcome::Unknown;
-  uint64_t branches = 0;
 };
 
-int64_t added(const std::map<size_t, int64_t> &option, size_t row) {
+enum class Outcome : uint8_t { Infeasible, Feasible, Unknown }; ///< unknown: more branches than allowed
+
+int64_t added(const Amounts &option, size_t row) {
   auto found = option.find(row);
   return found == option.end() ? 0 : found->second;
 }
 
-using Outcome = SelectionInfeasibilityProof::Outcome;
-
+/// Branches over the options of one unit after another. A branch ends where a limit, or a sum of limits with
+/// multipliers, is passed whatever the units that follow take. The multipliers are whole numbers: any prove, good ones
+/// prove soon.
 class InfeasibilityProver {
 public:
   InfeasibilityProver(const SelectionLimits &limits, uint64_t effort)
@@ -154,7 +138,7 @@ public:
 
 private:
   std::vector<LimitRow> rows;
-  std::vector<Branches> units;
+  std::vector<Unit> units;
   uint64_t effort;
   std::vector<std::vector<__int128>> multipliers; ///< by set, by row
   std::vector<__int128> max;                      ///< of sets: multipliers * limits
@@ -163,9 +147,9 @@ private:
   std::vector<int64_t> sums;
   std::vector<__int128> weighted;
 
-  static int64_t minOf(const Branches &unit, size_t r) {
+  static int64_t minOf(const Unit &unit, size_t r) {
     int64_t out = kUnlimited;
-    for (const auto &option : unit.options)
+    for (const auto &option : unit)
       out = std::min(out, added(option, r));
     return out;
   }
@@ -173,26 +157,26 @@ private:
   /// Drops options that break a row whatever the others take. False: a unit has none left.
   bool tighten(bool &changed) {
     std::vector<int64_t> all(rows.size());
-    for (const Branches &unit : units) {
-      if (unit.options.empty())
+    for (const Unit &unit : units) {
+      if (unit.empty())
         return false;
       for (size_t r : used(unit))
         all[r] += minOf(unit, r);
     }
-    for (Branches &unit : units) {
-      std::map<size_t, int64_t> low;
+    for (Unit &unit : units) {
+      Amounts low;
       for (size_t r : used(unit))
         low[r] = minOf(unit, r);
-      size_t before = unit.options.size();
-      std::erase_if(unit.options, [&](const auto &option) {
+      size_t before = unit.size();
+      std::erase_if(unit, [&](const auto &option) {
         return std::any_of(low.begin(), low.end(), [&](const auto &entry) {
           auto [r, min] = entry;
           return added(option, r) - min > rows[r].limit - all[r];
         });
       });
-      if (unit.options.empty())
+      if (unit.empty())
         return false;
-      changed |= unit.options.size() != before;
+      changed |= unit.size() != before;
     }
     for (size_t r = 0; r < rows.size(); ++r)
       if (all[r] > rows[r].limit)
@@ -203,10 +187,10 @@ private:
   /// Rows that no choice passes any more need no proof.
   void drop() {
     std::vector<int64_t> high(rows.size());
-    for (const Branches &unit : units)
+    for (const Unit &unit : units)
       for (size_t r : used(unit)) {
         int64_t largest = 0;
-        for (const auto &option : unit.options)
+        for (const auto &option : unit)
           largest = std::max(largest, added(option, r));
         high[r] += largest;
       }
@@ -218,9 +202,9 @@ private:
         open.push_back(rows[r]);
       }
     rows = std::move(open);
-    for (Branches &unit : units)
-      for (auto &option : unit.options) {
-        std::map<size_t, int64_t> kept;
+    for (Unit &unit : units)
+      for (auto &option : unit) {
+        Amounts kept;
         for (auto [r, number] : option)
           if (auto found = numbers.find(r); found != numbers.end())
             kept[found->second] = number;
@@ -228,9 +212,9 @@ private:
       }
   }
 
-  static std::vector<size_t> used(const Branches &unit) {
+  static std::vector<size_t> used(const Unit &unit) {
     std::vector<size_t> out;
-    for (const auto &option : unit.options)
+    for (const auto &option : unit)
       for (const auto &entry : option)
         out.push_back(entry.first);
     std::sort(out.begin(), out.end());
@@ -241,13 +225,13 @@ private:
   double weightedSum(const std::vector<double> &by, std::vector<double> &over) const {
     double total = 0;
     for (size_t r = 0; r < rows.size(); ++r) {
-      over[r] = -static_cast<double>(rows[r].limit);
+      over[r] = -double(rows[r].limit);
       total += by[r] * over[r];
     }
-    for (const Branches &unit : units) {
-      const std::map<size_t, int64_t> *best = nullptr;
+    for (const Unit &unit : units) {
+      const Amounts *best = nullptr;
       double low = 0;
-      for (const auto &option : unit.options) {
+      for (const auto &option : unit) {
         double sum = 0;
         for (auto [r, number] : option)
           sum += by[r] * number;
@@ -271,7 +255,7 @@ private:
     std::vector<__int128> set;
     __int128 limit = 0;
     for (size_t r = 0; r < rows.size(); ++r) {
-      set.push_back(static_cast<int64_t>(std::ldexp(by[r], shift)));
+      set.push_back(int64_t(std::ldexp(by[r], shift)));
       limit += set.back() * rows[r].limit;
     }
     multipliers.push_back(std::move(set));
@@ -281,15 +265,12 @@ private:
   /// Each row in units of its limit: the last one (the value, where there is one) with each of the others, by halving
   /// until its sum turns; then with all of them along the slope, in ever smaller steps.
   void multiply() {
-    std::vector<double> unit;
-    std::vector<size_t> open;
-    for (size_t r = 0; r < rows.size(); ++r) {
-      open.push_back(r);
-      unit.push_back(1 / std::max(1.0, static_cast<double>(rows[r].limit)));
-    }
     constexpr size_t kMaxRows = 40; ///< sums of more might not fit
-    if (open.empty() || open.size() > kMaxRows)
+    if (rows.empty() || rows.size() > kMaxRows)
       return;
+    std::vector<double> unit;
+    for (const LimitRow &row : rows)
+      unit.push_back(1 / std::max<double>(1, row.limit));
     std::vector<double> over(rows.size()), best(rows.size());
     double highest = -HUGE_VAL;
     auto tryOut = [&](const std::vector<double> &by) {
@@ -299,10 +280,8 @@ private:
         best = by;
       }
     };
-    size_t base = open.back();
-    for (size_t r : open) {
-      if (r == base)
-        continue;
+    const size_t base = rows.size() - 1;
+    for (size_t r = 0; r < base; ++r) {
       std::vector<double> by(rows.size());
       double low = -60, high = 60;
       for (int i = 0; i < 70; ++i) {
@@ -314,33 +293,31 @@ private:
       }
       keep(by);
     }
-    if (open.size() == 1) {
+    if (base == 0) {
       best[base] = unit[base];
-    } else if (open.size() > 2) {
+    } else if (base > 1) {
       std::vector<double> by(rows.size());
       double size = 0;
-      for (size_t r : open) {
+      for (size_t r = 0; r <= base; ++r) {
         by[r] = best[r] > 0 ? best[r] : unit[r] / 16;
         size += by[r] / unit[r];
       }
       for (int i = 0; i < kSteps; ++i) {
         tryOut(by);
         double length = 0;
-        for (size_t r : open)
-          if (r != base)
-            length = std::max(length, std::abs(over[r] * unit[r]));
+        for (size_t r = 0; r < base; ++r)
+          length = std::max(length, std::abs(over[r] * unit[r]));
         if (length == 0)
           break;
         double step = size * 0.3 / (1 + i) / length;
-        for (size_t r : open)
-          if (r != base)
-            by[r] = std::max(0.0, by[r] + step * unit[r] * unit[r] * over[r]);
+        for (size_t r = 0; r < base; ++r)
+          by[r] = std::max(0.0, by[r] + step * unit[r] * unit[r] * over[r]);
       }
     }
     keep(best);
   }
 
-  __int128 weightedOf(const std::map<size_t, int64_t> &option, size_t set) const {
+  __int128 weightedOf(const Amounts &option, size_t set) const {
     __int128 sum = 0;
     for (auto [r, number] : option)
       sum += multipliers[set][r] * number;
@@ -354,13 +331,13 @@ private:
       std::vector<std::pair<__int128, size_t>> leads;
       for (size_t u = 0; u < units.size(); ++u) {
         std::vector<__int128> prices;
-        for (const auto &option : units[u].options)
+        for (const auto &option : units[u])
           prices.push_back(weightedOf(option, set));
         std::sort(prices.begin(), prices.end());
         leads.push_back({prices.size() > 1 ? prices[0] - prices[1] : -(__int128(1) << 126), u});
       }
       std::sort(leads.begin(), leads.end());
-      std::vector<Branches> sorted;
+      std::vector<Unit> sorted;
       for (const auto &entry : leads)
         sorted.push_back(std::move(units[entry.second]));
       units = std::move(sorted);
@@ -372,8 +349,8 @@ private:
       for (size_t r : used(units[u]))
         min[u][r] += minOf(units[u], r);
       for (size_t set = 0; set < multipliers.size(); ++set) {
-        __int128 low = weightedOf(units[u].options.front(), set);
-        for (const auto &option : units[u].options)
+        __int128 low = weightedOf(units[u].front(), set);
+        for (const auto &option : units[u])
           low = std::min(low, weightedOf(option, set));
         minWeighted[u][set] = minWeighted[u + 1][set] + low;
       }
@@ -394,7 +371,7 @@ private:
   Outcome branch(size_t u) {
     if (u == units.size())
       return Outcome::Feasible;
-    for (const auto &option : units[u].options) {
+    for (const auto &option : units[u]) {
       if (++branched > effort)
         return Outcome::Unknown;
       add(option, 1);
@@ -405,7 +382,7 @@ private:
     }
     return Outcome::Infeasible;
   }
-  void add(const std::map<size_t, int64_t> &option, int sign) {
+  void add(const Amounts &option, int sign) {
     for (auto [r, number] : option)
       sums[r] += sign * number;
     for (size_t set = 0; set < multipliers.size(); ++set)
@@ -413,23 +390,12 @@ private:
   }
 };
 
-/// Branches over the options of one unit after another. A branch ends where a limit, or a sum of limits with
-/// multipliers, is passed whatever the units that follow take. The multipliers are whole numbers: any prove, good ones
-/// prove soon.
-SelectionInfeasibilityProof proveInfeasible(const SelectionLimits &limits, uint64_t effort) {
-  InfeasibilityProver proof(limits, effort);
-  SelectionInfeasibilityProof out;
-  out.outcome = proof.run();
-  out.branches = proof.branched;
-  return out;
-}
-
 class SelectionChecker {
 public:
   SelectionChecker(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort)
       : problem(problem), result(result), effort(effort) {}
 
-  SelectionProof run() {
+  Verification run() {
     if (std::string wrong = check(problem); !wrong.empty())
       find(Code::MemoryExceeded, wrong);
     else if (result.feasible)
@@ -443,7 +409,7 @@ private:
   const SelectionProblem &problem;
   const SelectionResult &result;
   uint64_t effort;
-  SelectionProof out;
+  Verification out;
 
   void find(Code code, std::string text) { out.findings.push_back({code, std::move(text), {}, {}}); }
 
@@ -512,21 +478,21 @@ private:
       return;
     }
     bool none = result.bound == kUnlimited;
-    SelectionInfeasibilityProof proof =
-        proveInfeasible(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
+    InfeasibilityProver prover(SelectionLimits(problem, none ? kUnlimited : result.bound - 1), effort);
+    Outcome outcome = prover.run();
     std::string claim = none ? "no choice keeps all limits" : fmt::format("no choice is below {}", result.bound);
-    if (proof.outcome == SelectionInfeasibilityProof::Outcome::Feasible)
+    if (outcome == Outcome::Feasible)
       find(Code::BoundNotProved, claim + " is stated, but one does");
-    else if (proof.outcome == SelectionInfeasibilityProof::Outcome::Unknown)
+    else if (outcome == Outcome::Unknown)
       out.trusted.push_back(fmt::format("{} (not proved in {} branches)", claim, effort));
     else
-      out.checked.push_back(fmt::format("{} ({} branches)", claim, proof.branches));
+      out.checked.push_back(fmt::format("{} ({} branches)", claim, prover.branched));
   }
 };
 
 } // namespace
 
-SelectionProof verify(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort) {
+Verification verify(const SelectionProblem &problem, const SelectionResult &result, uint64_t effort) {
   return SelectionChecker(problem, result, effort).run();
 }
 

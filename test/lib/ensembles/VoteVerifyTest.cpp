@@ -56,7 +56,7 @@ std::optional<VoteCertificate> read(llvm::StringRef text) {
     return llvm::consumeError(value.takeError()), std::nullopt;
   llvm::json::Path::Root root("claim");
   VoteCertificate certificate;
-  if (!readVoteCertificate(*value, certificate, root))
+  if (!readDocument(*value, certificate, root))
     return llvm::consumeError(root.getError()), std::nullopt;
   return certificate;
 }
@@ -68,10 +68,10 @@ TEST(VoteVerify, ClaimsThatHold) {
     EXPECT_TRUE(proof.holds()) << proof.findings[0].message;
     EXPECT_FALSE(proof.checked.empty());
     ++proofs[static_cast<size_t>(certificate.proof)];
-    std::string text = jsonText(toJson(certificate));
+    std::string text = jsonText(toDocument(certificate));
     auto again = read(text);
     ASSERT_TRUE(again);
-    EXPECT_EQ(jsonText(toJson(*again)), text);
+    EXPECT_EQ(jsonText(toDocument(*again)), text);
     EXPECT_TRUE(verify(*again).holds());
   }
   for (unsigned count : proofs)
@@ -229,7 +229,7 @@ TEST(VoteVerify, WhatMayBeLessCountsOnlyOneWay) {
 
 TEST(VoteVerify, TextsThatAreNoClaim) {
   VoteCertificate certificate = certificates()[0];
-  llvm::json::Value good = toJson(certificate);
+  llvm::json::Value good = toDocument(certificate);
   EXPECT_TRUE(read(jsonText(good)));
   for (llvm::StringRef text : {"", "{}", "[]", "null", "\xff\xfe", "{\"facts\": 1}"})
     EXPECT_FALSE(read(text));

@@ -127,10 +127,10 @@ TEST(AccuracyFileReading, OfMetricsAndSensitivities) {
   EXPECT_EQ(bad("density,right,samples\n1,1,1\n", column).front().error.location.file, "t.accel");
 
   AccuracyMeasurements ranks = measurements(0, AccuracyMeasurements::Kind::Sensitivity);
-  std::vector<AccuracyFile> files{good("sensitivity,layer\n0.5,block.*\n2,block.1\n", ranks)};
-  EXPECT_EQ(sensitivityOf(files, "block.1"), 2);
-  EXPECT_EQ(sensitivityOf(files, "block.2"), 0.5);
-  EXPECT_EQ(sensitivityOf(files, "head"), std::nullopt);
+  std::vector<LayerSensitivity> layers = good("sensitivity,layer\n0.5,block.*\n2,block.1\n", ranks).sensitivities;
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0].layer, "block.*");
+  EXPECT_EQ(layers[1].value, 2);
   EXPECT_EQ(bad("layer,sensitivity\na,-1\n", ranks).front().error.message,
             "column 'sensitivity': expected a number of at least 0, found '-1'");
   EXPECT_EQ(bad("layer,sensitivity\na,1\na,2\n", ranks).front().error.message, "layer 'a' is in this file twice");

@@ -178,7 +178,7 @@ TEST(Dataflow, AsTryingEverything) {
     DataflowResult result = planned(problem);
     DataflowBruteForce all(problem);
     ASSERT_EQ(result.feasible, std::isfinite(all.min)) << seed;
-    SelectionProof proof = verify(problem, result);
+    Verification proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
     if (!result.feasible) {
       ++impossible;
@@ -210,7 +210,7 @@ TEST(Dataflow, ResNet18WithoutZeros) {
   EXPECT_GE(result.imagesPerSecond, 0.85 * ideal);
   EXPECT_LE(result.multipliers, 12288);
   EXPECT_TRUE(result.selection.proven());
-  SelectionProof proof = verify(problem, result);
+  Verification proof = verify(problem, result);
   EXPECT_TRUE(proof.holds() && proof.trusted.empty());
   // An image of 3 x 224 x 224 words enters in three streams.
   EXPECT_EQ(result.saturating, 0U);
@@ -238,7 +238,7 @@ TEST(Dataflow, ResNet18SaturatesAtItsFirstLayer) {
       EXPECT_DOUBLE_EQ(result.imagesPerSecond, 250e6 / (224 * 224));
       EXPECT_NE(result.explanation.find("3 channels"), std::string::npos) << result.explanation;
     }
-    SelectionProof proof = verify(problem, result);
+    Verification proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty());
   }
 }
@@ -285,7 +285,7 @@ TEST(Dataflow, ThresholdsOfLayersShareABudget) {
     EXPECT_LE(result.loss, budget);
     EXPECT_GE(result.imagesPerSecond, before);
     before = result.imagesPerSecond;
-    SelectionProof proof = verify(problem, result, 2'000'000);
+    Verification proof = verify(problem, result, 2'000'000);
     EXPECT_TRUE(proof.holds());
     EXPECT_TRUE(proof.trusted.empty()) << budget;
   }
@@ -297,7 +297,7 @@ TEST(Dataflow, ChangedClaimsAreFound) {
   auto found = [&](auto change, const char *code) {
     DataflowResult claim = result;
     change(claim);
-    SelectionProof proof = verify(problem, claim);
+    Verification proof = verify(problem, claim);
     return !proof.holds() && numberOf(proof.findings.front().code) == code;
   };
   EXPECT_TRUE(found([](auto &c) { c.stages.pop_back(); }, "A0904"));

@@ -157,7 +157,7 @@ void compare(const SelectionProblem &problem, uint64_t seed) {
     EXPECT_EQ(result.value, valueOf(result.sums, problem.objective));
     EXPECT_TRUE(isFeasible(problem, result.choice)) << seed;
   }
-  SelectionProof proof = verify(problem, result);
+  Verification proof = verify(problem, result);
   EXPECT_TRUE(proof.holds()) << seed << ": " << proof.findings.front().message;
   EXPECT_TRUE(proof.trusted.empty()) << seed;
 }
@@ -219,7 +219,7 @@ TEST(Select, LayersOfANetworkTakeFewPartialChoices) {
     SelectionResult result = select(problem);
     EXPECT_TRUE(result.feasible && result.proven());
     EXPECT_LT(result.states, 60'000U) << seed;
-    SelectionProof proof = verify(problem, result);
+    Verification proof = verify(problem, result);
     EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
     problem.byteBudget = result.sums.bytes - result.sums.bytes / 50;
     result = select(problem);
@@ -241,7 +241,7 @@ TEST(Select, FewerSparseLayersTakeFewPartialChoices) {
       EXPECT_LT(result.states, 300'000U) << seed;
       EXPECT_LE(result.value, before);
       EXPECT_GE(std::count(result.choice.begin(), result.choice.end(), 0U), 21 - max);
-      SelectionProof proof = verify(problem, result);
+      Verification proof = verify(problem, result);
       EXPECT_TRUE(proof.holds() && proof.trusted.empty()) << seed;
       before = result.value;
     }
@@ -303,7 +303,7 @@ TEST(Select, WhatALimitCutsIsAGap) {
   EXPECT_TRUE(isFeasible(problem, cut.choice));
   EXPECT_LT(cut.gap(), 1e-3);
   EXPECT_FALSE(cut.proven());
-  SelectionProof proof = verify(problem, cut, 10'000);
+  Verification proof = verify(problem, cut, 10'000);
   EXPECT_TRUE(proof.holds());
 }
 
@@ -313,7 +313,7 @@ TEST(Select, ChangedClaimsAreFound) {
     SelectionProblem problem = SelectRandom(seed).problem(6, 4, seed % 2);
     SelectionResult result = select(problem);
     auto found = [&](const SelectionResult &claim, const char *code) {
-      SelectionProof proof = verify(problem, claim);
+      Verification proof = verify(problem, claim);
       return std::any_of(proof.findings.begin(), proof.findings.end(),
                          [&](const Error &error) { return numberOf(error.code) == code; });
     };

@@ -117,7 +117,7 @@ TEST(SparsityCost, DensityOneIsDenseToTheBit) {
   for (const Job *of : {&gpt2(), &tiled()})
     for (OperationId id = 0; id < of->graph.operations.size(); ++id) {
       const std::string &name = of->graph.operations[id].name;
-      SparseCost found = cost(*of, with(of->machine, core), id, {all, all, all, false});
+      SparseCost found = cost(*of, with(of->machine, core), id, {all, all, all});
       expectSame(found.mean, of->costs.operations[id], name);
       EXPECT_EQ(found.quantile, of->costs.operations[id].time) << name;
       EXPECT_EQ(found.quantileEnergy, of->costs.operations[id].energy) << name;
@@ -125,7 +125,7 @@ TEST(SparsityCost, DensityOneIsDenseToTheBit) {
       // A core that says nothing of zeros gains nothing from them.
       OperandSparsity few{unstructured(0.1), kBitmask};
       expectSame(
-          cost(*of, of->machine, id, {of->graph.operations[id].phase == Phase::Update ? all : few, few, few, false})
+          cost(*of, of->machine, id, {of->graph.operations[id].phase == Phase::Update ? all : few, few, few})
               .mean,
           of->costs.operations[id], name);
     }
@@ -137,7 +137,7 @@ TEST(SparsityCost, TwoOfFourOnAnA100) {
   const Machine machine = with(gpt2().machine, core);
   const OperationId forward = named(gpt2(), "mlp.linear"), data = named(gpt2(), "mlp.linear", Phase::DataGradient),
                     weight = named(gpt2(), "mlp.linear", Phase::WeightGradient);
-  LinearSparsity sparsity{{twoOfFour(), kStructured}, {}, {}, false};
+  LinearSparsity sparsity{{twoOfFour(), kStructured}, {}, {}};
   const OperationCost &dense = gpt2().costs.operations[forward];
   SparseCost found = cost(gpt2(), machine, forward, sparsity);
   EXPECT_EQ(found.cycles, 0.5);
@@ -170,7 +170,7 @@ TEST(SparsityCost, GatingSavesEnergyAlone) {
   auto again = estimate(gpt2().graph, machine);
   const OperationCost &dense = again->operations[id];
   auto found = sparseCost(gpt2().graph, gpt2().graph.operations[id], machine, dense,
-                          {{unstructured(0.25), {}}, {}, {}, false}, 0.95);
+                          {{unstructured(0.25), {}}, {}, {}}, 0.95);
   const auto &gated = *found;
   EXPECT_EQ(gated.mean.time, dense.time);
   EXPECT_EQ(gated.mean.bytes, dense.bytes);
@@ -190,7 +190,7 @@ TEST(SparsityCost, CompressionFollowsTheTiles) {
     if (op.phase != Phase::Forward || !productOf(tiled().graph, op))
       continue;
     const OperationCost &dense = tiled().costs.operations[id];
-    SparseCost found = cost(tiled(), machine, id, {{unstructured(0.25), kBitmask}, {}, {}, false});
+    SparseCost found = cost(tiled(), machine, id, {{unstructured(0.25), kBitmask}, {}, {}});
     EXPECT_EQ(found.mean.compute, dense.compute);
     double share = found.stationary.value > 0 ? 0.25 + 1.0 / 16 : 1, weights = found.stationary.value / share;
     for (size_t i = 0; i < dense.bytes.size(); ++i) {
@@ -214,13 +214,13 @@ TEST(SparsityCost, PositionsCanCostMoreThanTheySave) {
   const Machine machine = with(gpt2().machine, core);
   OperationId id = named(gpt2(), "mlp.linear");
   const OperationCost &dense = gpt2().costs.operations[id];
-  SparseCost found = cost(gpt2(), machine, id, {{unstructured(0.97), kBitmask}, {}, {}, false});
+  SparseCost found = cost(gpt2(), machine, id, {{unstructured(0.97), kBitmask}, {}, {}});
   EXPECT_GT(found.mean.bytes[0], dense.bytes[0]);
   EXPECT_NEAR(found.mean.compute.value, dense.compute.value * found.cycles + 1000 / machine.clock.value, 1e-15);
   Machine clockless = machine;
   clockless.clock = Hertz(0);
   auto refused = sparseCost(gpt2().graph, gpt2().graph.operations[id], clockless, dense,
-                            {{unstructured(0.5), kBitmask}, {}, {}, false}, 0.95);
+                            {{unstructured(0.5), kBitmask}, {}, {}}, 0.95);
   ASSERT_TRUE(!refused);
   EXPECT_EQ(refused.error().code, Code::NotSkipped);
 }
@@ -233,8 +233,8 @@ TEST(SparsityCost, QuantilesAreAboveMeans) {
   OperationId id = named(gpt2(), "mlp.linear");
   OperandSparsity half{unstructured(0.5), kBitmask};
   half.pattern.independent = true;
-  SparseCost less = cost(gpt2(), machine, id, {half, half, half, false}, 0.9),
-             more = cost(gpt2(), machine, id, {half, half, half, false}, 0.999);
+  SparseCost less = cost(gpt2(), machine, id, {half, half, half}, 0.9),
+             more = cost(gpt2(), machine, id, {half, half, half}, 0.999);
   EXPECT_GT(less.quantileCycles, less.cycles);
   EXPECT_GT(more.quantileCycles, less.quantileCycles);
   EXPECT_GE(more.stationary, less.stationary);
@@ -248,7 +248,7 @@ TEST(SparsityCost, WhatADynamicMaskMoves) {
   core.stationary = use(SparseAcceleration::Mode::Skip, true);
   const Machine machine = with(gpt2().machine, core);
   OperationId id = named(gpt2(), "mlp.linear"), back = named(gpt2(), "mlp.linear", Phase::DataGradient);
-  LinearSparsity fixed{{unstructured(0.25), kBitmask}, {}, {}, false}, dynamic = fixed;
+  LinearSparsity fixed{{unstructured(0.25), kBitmask}, {}, {}}, dynamic = fixed;
   dynamic.weights.pattern.dynamic = true;
   auto product = *productOf(gpt2().graph, gpt2().graph.operations[id]);
   double weights = static_cast<double>(product.columns) * static_cast<double>(product.depth) * 2;
@@ -266,23 +266,12 @@ TEST(SparsityCost, UpdatesFollowAStaticMask) {
       update = id;
   ASSERT_NE(update, kNone);
   const OperationCost &dense = gpt2().costs.operations[update];
-  LinearSparsity sparsity{{unstructured(0.25), kBitmask}, {}, {}, false};
+  LinearSparsity sparsity{{unstructured(0.25), kBitmask}, {}, {}};
   SparseCost found = cost(gpt2(), gpt2().machine, update, sparsity);
   EXPECT_EQ(found.mean.bytes[0], dense.bytes[0] * 0.25);
   EXPECT_NEAR(found.mean.energy.value, dense.energy.value * 0.25, 1e-9 * dense.energy.value);
   sparsity.weights.pattern.dynamic = true;
   expectSame(cost(gpt2(), gpt2().machine, update, sparsity).mean, dense, "dynamic");
-}
-
-TEST(SparsityCost, MaskedGradientsAreFewer) {
-  SparseCore core;
-  core.stationary = use(SparseAcceleration::Mode::Skip, true);
-  const Machine machine = with(gpt2().machine, core);
-  OperationId id = named(gpt2(), "mlp.linear", Phase::WeightGradient);
-  LinearSparsity sparsity{{unstructured(0.25), kBitmask}, {}, {}, true};
-  EXPECT_NEAR(cost(gpt2(), machine, id, sparsity).cycles, 0.25, 1e-6);
-  sparsity.maskedGradients = false;
-  EXPECT_EQ(cost(gpt2(), machine, id, sparsity).cycles, 1);
 }
 
 } // namespace

@@ -53,7 +53,7 @@ LayerCost cost(const PrunedLayer &layer, const LinearSparsity &sparsity) {
 LinearSparsity weights(const PrunedLayer &layer, const SparsityPattern &pattern) {
   const SparseFormat format =
       cheapestFormat(pattern, layer.weights, layer.weightBits, 0.95, formatsOf(pattern, layer.weights));
-  return {{pattern, format}, {}, {}, false};
+  return {{pattern, format}, {}, {}};
 }
 
 TEST(SparsityLayer, EveryProductOfWeightsIsInOneLayer) {

@@ -242,24 +242,7 @@ TEST(TileOccupancy, OverlapIsWhereNeitherIsZero) {
   expectSame(overlap(groups, groups), sum(one, one).probability);
 }
 
-TEST(TileOccupancy, TheLargestOfLanes) {
-  // Every outcome of four lanes of eight places, half of them zero (published: 2915816807 / 536870912).
-  Occupancy lane = binomial(8, 0.5);
-  EXPECT_NEAR(largest({lane, lane, lane, lane}).mean(), 2915816807.0 / 536870912.0, 1e-12);
-  EXPECT_NEAR(largest(std::vector<Occupancy>(16, binomial(64, 0.25))).mean(), 22.286, 5e-4);
-  expectSame(largest({hypergeometric(4, 2, 1), binomial(2, 0.5)}), {.125, .625, .25});
-  EXPECT_EQ(largest({}).mean(), 0);
-  expectSame(rounds(binomial(3, 0.5), 2), {.125, .75, .125});
-}
-
-TEST(TileOccupancy, QuantilesAreNotExceeded) {
-  Occupancy lane = binomial(8, 0.5);
-  EXPECT_EQ(lane.quantile(0.5), 4);
-  EXPECT_EQ(lane.quantile(0.95), 6); // P(<= 6) = 247 / 256 = 0.9648, P(<= 5) = 0.8555
-  EXPECT_EQ(lane.quantile(1), 8);
-  EXPECT_EQ(times(lane, 3).max(), 24);
-  EXPECT_NEAR(times(lane, 3).variance(), 6, 1e-12);
-}
+TEST(TileOccupancy, RoundsOfSlots) { expectSame(rounds(binomial(3, 0.5), 2), {.125, .75, .125}); }
 
 TEST(TileOccupancy, WrongPatternsAreRefused) {
   auto refused = [](const SparsityPattern &p, OperandShape shape = {4, 8}, int64_t tile = 4) {

@@ -1,0 +1,155 @@
+#include "lib/ensembles/verify/Ensemble.h"
+#include "lib/ensembles/verify/Members.h"
+#include "lib/ensembles/verify/Vote.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace accord {
+namespace {
+
+class EnsembleChecker {
+public:
+  explicit EnsembleChecker(const EnsemblePlan &plan) : plan(plan) {}
+
+  Verification run() {
+    MembersProof members = verify(plan.problem, plan.result);
+    out = members;
+    if (out.holds()) {
+      guarantees(members);
+      reported();
+    }
+    return std::move(out);
+  }
+
+private:
+  template <typename... T> void find(fmt::format_string<T...> text, T &&...args) {
+    out.findings.push_back({Code::BoundNotProved, fmt::format(text, std::forward<T>(args)...), {}, {}});
+  }
+
+  void guarantees(const MembersProof &members) {
+    Rational tests = minSimultaneousTests(plan.statistics, plan.problem.sizes, plan.problem.deviceFailures > 0);
+    if (tests > Rational(plan.tests))
+      find("{} limits have to hold together, and the confidence is shared by {}", tests.print(), plan.tests);
+    for (const EnsembleCertificate &certificate : plan.certificates)
+      prove(certificate);
+    if (!out.holds())
+      return;
+    out.checked.push_back(fmt::format("guaranteed errors of {} ensembles, by fractions", proven.size()));
+    for (const MembersOfSize &of : plan.result.sizes)
+      if (const MemberChoice *shown = of.shown())
+        guaranteed(*shown);
+    verifyRejections(members.assumedRejections);
+    failures();
+  }
+
+  /// A claim is one of what is stated of these members, and follows from it.
+  void prove(const EnsembleCertificate &of) {
+    const VoteCertificate &certificate = of.certificate;
+    std::string who = membersText(plan.problem, of.counts);
+    if (certificate.statistics != statisticsOf(plan.statistics, of.counts))
+      return find("the guarantee of {} is not from the rates that are stated", who);
+    if (certificate.confidence != plan.confidence || certificate.tests < plan.tests)
+      return find("the guarantee of {} is of another confidence", who);
+    VoteProof proof = verify(certificate);
+    for (Error &error : proof.findings)
+      out.findings.push_back({error.code, who + ": " + error.message, error.location, error.notes});
+    for (const std::string &text : proof.trusted)
+      if (!llvm::is_contained(out.trusted, text))
+        out.trusted.push_back(text);
+    if (certificate.proof == VoteCertificate::Proof::Contradiction)
+      none.insert(of.counts);
+    else
+      proven[of.counts] = certificate.value;
+    // Limits of samples could be larger than they need to be.
+    if ((proof.tight && certificate.limits.empty()) || tableIsTight(certificate))
+      tight.insert(of.counts);
+  }
+
+  /// Whether the table does not show what is required.
+  bool tableIsTight(VoteCertificate certificate) const {
+    if (certificate.proof != VoteCertificate::Proof::Table || !plan.problem.max)
+      return false;
+    certificate.value = *plan.problem.max;
+    for (VoteLimit &limit : certificate.limits)
+      limit.limit = certificate.value;
+    return !verify(certificate).holds();
+  }
+
+  void guaranteed(const MemberChoice &choice) {
+    auto known = proven.find(choice.counts);
+    if (known == proven.end())
+      find("nothing proves the error of {}", membersText(plan.problem, choice.counts));
+    else if (known->second > choice.error)
+      find("an error of {} is proven of {}, {} is stated", known->second.print(),
+           membersText(plan.problem, choice.counts), choice.error.print());
+  }
+
+  /// What was refused though it could be better: a distribution of errors, or the votes that were seen, show that no
+  /// better guarantee follows from what is stated.
+  void verifyRejections(const std::vector<size_t> &assumedRejections) {
+    size_t shown = llvm::count_if(assumedRejections, [&](size_t i) {
+      const std::vector<unsigned> &counts = plan.result.rejected[i].counts;
+      auto known = proven.find(counts);
+      return none.contains(counts) ||
+             (known != proven.end() && tight.contains(counts) && known->second > *plan.problem.max);
+    });
+    if (shown)
+      out.checked.push_back(
+          fmt::format("that no better guarantee follows for {} cheaper ensembles: errors that have the "
+                      "stated rates, votes that were seen, or that no errors have these rates",
+                      shown));
+    if (shown < assumedRejections.size())
+      out.trusted.push_back(fmt::format("the search, that no better guarantee follows for {} cheaper ensembles",
+                                        assumedRejections.size() - shown));
+  }
+
+  void failures() {
+    const MemberChoice *chosen = plan.chosen();
+    if (!chosen || !plan.problem.deviceFailures)
+      return;
+    uint64_t number = 0;
+    llvm::append_range(out.findings, verifyDeviceFailures(plan.problem, *chosen, proven, number));
+    out.checked.push_back(fmt::format("a quorum after each of {} losses of devices", number));
+  }
+
+  /// What people read at the top of the file and of each size is what was proved.
+  void reported() {
+    auto same = [&](const char *what, double shown, double proved) {
+      if (!(std::abs(shown - proved) <= 1e-12 * std::max(1e-300, std::abs(proved))))
+        find("{} is shown as {}, and is {}", what, shown, proved);
+    };
+    if (plan.reported && plan.chosen()) {
+      const ReportedObjective &shown = *plan.reported, is = plan.objective();
+      same("the objective", shown.value, is.value);
+      if (shown.name != is.name)
+        find("another objective is shown than was proved");
+      same("the bound", shown.bound, is.bound);
+      same("the gap", shown.gap, is.gap);
+    }
+    for (size_t i = 0; i < plan.result.sizes.size(); ++i) {
+      const MemberChoice *choice = plan.result.sizes[i].shown();
+      if (!choice)
+        continue;
+      const std::string who = membersText(plan.problem, choice->counts);
+      if (i < plan.guarantees.size() && plan.guarantees[i] && plan.guarantees[i]->value != choice->error)
+        find("the guarantee of {} is shown as {}, and is {}", who, plan.guarantees[i]->value.print(),
+             choice->error.print());
+      if (!plan.problem.deviceFailures && choice->errorAfterFailures != choice->error)
+        find("{}: no device is lost, and another error is shown", who);
+    }
+  }
+
+  const EnsemblePlan &plan;
+  Verification out;
+  std::map<std::vector<unsigned>, Rational> proven;
+  std::set<std::vector<unsigned>> tight, none;
+};
+
+} // namespace
+
+Verification verify(const EnsemblePlan &plan) { return EnsembleChecker(plan).run(); }
+
+} // namespace accord
