@@ -93,12 +93,10 @@ Result<Profile> GraphProfiler::profile(const Workload &workload, int64_t microba
   auto known = data->profiles.find(key);
   if (known != data->profiles.end())
     return known->second;
-  auto work = graph(workload, microbatch, 1, row);
-  if (!work)
-    return work.takeError();
+  ACCORD_TRY(work, graph(workload, microbatch, 1, row));
   std::string error;
   Parameters parameters = parametersOf(data->graphOf(workload, error));
-  Profile profile = profileOf(*work);
+  Profile profile = profileOf(work);
   profile.blockParameters = parameters.block;
   profile.otherParameters = parameters.other;
   profile.tableParameters = parameters.table;
@@ -111,10 +109,10 @@ Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microba
   std::string error;
   dnn::TrainingGraphOp graph = data->graphOf(workload, error);
   if (!graph)
-    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph cannot be built: " + error, row};
   auto work = workGraphFrom(graph, microbatch, microbatches, error);
   if (!work)
-    return Error{Code::RowNotBuilt, "the row's training graph is too large: " + error, row, {}};
+    return Error{Code::RowNotBuilt, "the row's training graph is too large: " + error, row};
   return std::move(*work);
 }
 
@@ -129,10 +127,10 @@ Result<Machine> GraphProfiler::machine(const std::string &target) {
   Program program(diags, data->context, "machine.dnn", options);
   accel::AcceleratorOp op = program.machine(target, {});
   if (!op || diags.hasErrors())
-    return Error{Code::RowNotBuilt, diags.text(), {}, {}};
+    return Error{Code::RowNotBuilt, diags.text()};
   auto machine = machineFrom(op);
   if (mlir::failed(machine))
-    return Error{Code::RowNotBuilt, "the machine '" + target + "' cannot be used", {}, {}};
+    return Error{Code::RowNotBuilt, "the machine '" + target + "' cannot be used"};
   return *machine;
 }
 

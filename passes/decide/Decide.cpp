@@ -5,7 +5,7 @@
 #include "lib/driver/tasks/Latency.h"
 #include "lib/driver/tasks/Prune.h"
 #include "lib/driver/tasks/Vote.h"
-#include "lib/latency/forms/Jit.h"
+#include "lib/latency/forms/MlirLowering.h"
 #include "lib/latency/forms/Print.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Parser/Parser.h"

@@ -88,26 +88,21 @@ static void BM_LatencyBatch(benchmark::State &state) {
   std::vector<double> initial = gpt2().initial();
   std::vector<std::vector<int64_t>> integers(initial.size());
   std::vector<std::vector<double>> reals(initial.size());
-  std::vector<LatencyColumn> columns;
+  std::vector<const void *> columns;
   for (size_t index : jit->varying()) {
     const LatencyArgument &a = gpt2().arguments()[index];
-    LatencyColumn column;
     for (size_t i = 0; i < kCount; ++i) {
       integers[index].push_back(index == kBatch        ? 64 + int64_t(i % 512)
                                 : index == kMicrobatch ? 1 + int64_t(i % 64)
                                                        : int64_t(a.max) / 2 + int64_t(i % 128));
       reals[index].push_back(a.initial * (0.5 + double(i) / kCount));
     }
-    if (a.integer)
-      column.integers = integers[index].data();
-    else
-      column.reals = reals[index].data();
-    columns.push_back(column);
+    columns.push_back(a.integer ? static_cast<const void *>(integers[index].data()) : reals[index].data());
   }
   std::vector<double> step(kCount), memory(kCount), flops(kCount);
   std::vector<LatencyStatus> status(kCount);
   for (auto _ : state)
-    jit->evaluate(kCount, columns, {step.data(), memory.data(), flops.data(), status.data()});
+    jit->evaluateBlocks(kCount / LatencyJit::kLanes, columns, step.data(), memory.data(), flops.data(), status.data());
   if (status[0] != 0)
     return state.SkipWithError("the configurations are refused");
   state.SetItemsProcessed(state.iterations() * int64_t(kCount));
@@ -133,13 +128,14 @@ static void BM_LatencyDegrees(benchmark::State &state) {
     values[0].push_back(48 + 12 * int64_t(i % 512)), values[1].push_back(1 + int64_t(i % 4));
     values[2].push_back(int64_t(1) << i % 3), values[3].push_back(1 + int64_t(i % 3));
   }
-  std::vector<LatencyColumn> columns(4);
-  for (size_t k = 0; k < 4; ++k)
-    columns[k].integers = values[k].data();
+  std::vector<const void *> columns;
+  for (const auto &column : values)
+    columns.push_back(column.data());
   std::vector<double> step(kCount), memory(kCount), flops(kCount);
   std::vector<LatencyStatus> status(kCount);
   for (auto _ : state)
-    (*compiled)->evaluate(kCount, columns, {step.data(), memory.data(), flops.data(), status.data()});
+    (*compiled)->evaluateBlocks(kCount / LatencyJit::kLanes, columns, step.data(), memory.data(), flops.data(),
+                                status.data());
   if (std::count(status.begin(), status.end(), 0) != int64_t(kCount))
     return state.SkipWithError("configurations are refused");
   state.SetItemsProcessed(state.iterations() * int64_t(kCount));

@@ -5,7 +5,6 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/Accuracy.h"
 #include "lib/machine/calibration/CalibrationJson.h"
-#include "lib/machine/calibration/CalibrationRuns.h"
 #include "lib/placement/output/PublishedRuns.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
@@ -15,10 +14,33 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 namespace accord {
 namespace {
 using namespace calibrate;
+
+/// Keeps the rows that hold one of the values asked for in every column asked for, each written
+/// "column=value". Gives the name of a column that tables do not have; then all rows stay.
+std::optional<std::string> keepMatchingRows(std::vector<Row> &rows, const std::vector<std::string> &where) {
+  std::map<std::string, std::set<std::string>> wanted;
+  std::vector<std::string> columns = columnNames();
+  for (const std::string &text : where) {
+    size_t equals = text.find('=');
+    std::string column = text.substr(0, equals);
+    if (std::find(columns.begin(), columns.end(), column) == columns.end())
+      return column;
+    wanted[column].insert(equals == std::string::npos ? "" : text.substr(equals + 1));
+  }
+  std::erase_if(rows, [&](const Row &row) {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const auto &one) {
+      auto cell = row.text.find(one.first);
+      return !one.second.count(cell == row.text.end() ? std::string() : cell->second);
+    });
+  });
+  return std::nullopt;
+}
 
 class Calibration {
 public:
@@ -42,7 +64,7 @@ public:
     for (const Error &issue : prepared.warnings)
       report(issue, /*error=*/false);
     if (prepared.cases.empty())
-      return fail({Code::NothingFitted, "no row is left to fit", {}, {}});
+      return fail({Code::NothingFitted, "no row is left to fit"});
     progress("fitting");
     if (!options.accuracy.empty()) {
       llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
@@ -93,13 +115,15 @@ private:
   }
 
   int fitAll() {
-    auto made = fitCalibration(prepared);
+    auto made = fit(prepared.cases);
     if (!made)
       return fail(made.error());
-    const auto &[file, fit] = *made;
+    const Case &first = prepared.cases.front(); // it names the machine
+    CalibrationFile file = calibrationOf(first.machine, first.prior, *made, residualsOf(prepared.cases, made->factors),
+                                         prepared.assumptions);
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
-    return show(file, &fit);
+    return show(file, &*made);
   }
 
   int checkAll(GraphProfiler &profiler) {
@@ -116,13 +140,16 @@ private:
     const Machine *machine = named(profiler, file.machine);
     if (!machine)
       return finish(kWrongInput);
-    auto made = scoreCalibration(std::move(file), *machine, prepared.cases);
-    if (!made)
-      return fail(made.error());
-    const CalibrationScore &good = *made;
-    if (good.seen > 0)
-      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", good.seen, options.check);
-    return show(good.file, nullptr);
+    // Errors at rows that the file was fitted to say little.
+    size_t seen = std::erase_if(prepared.cases, [&](const Case &one) {
+      return std::ranges::find(file.rows, one.id, &Residual::id) != file.rows.end();
+    });
+    if (prepared.cases.empty())
+      return fail({Code::NothingFitted, "the calibration has seen every row of the table"});
+    if (seen > 0)
+      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", seen, options.check);
+    file.rows = residualsOf(prepared.cases, factorsOf(file, priorOf(*machine)));
+    return show(file, nullptr);
   }
 
   int show(const CalibrationFile &file, const Fit *fitted) {
@@ -133,16 +160,11 @@ private:
     return finish(kDone);
   }
 
-  SourceRange rangeOf(const SourceLocation &location) {
-    if (auto file = sources.find(location.file))
-      return sources.at(*file, {location.line, location.column});
-    return {};
-  }
   void report(const Error &issue, bool error = true) {
-    auto builder = error ? diags.error(issue.code, rangeOf(issue.location), issue.message)
-                         : diags.warning(issue.code, rangeOf(issue.location), issue.message);
+    auto builder = error ? diags.error(issue.code, rangeOf(diags, issue.location), issue.message)
+                         : diags.warning(issue.code, rangeOf(diags, issue.location), issue.message);
     for (auto &[location, message] : issue.notes)
-      builder.note(rangeOf(location), message);
+      builder.note(rangeOf(diags, location), message);
   }
   int fail(const Error &issue) {
     report(issue);

@@ -1,13 +1,11 @@
 #include "lib/driver/tasks/Latency.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
-#include "lib/driver/tasks/LatencyDegrees.h"
-#include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/latency/model/LatencySweep.h"
-#include "lib/machine/cost/Estimate.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,23 +16,26 @@
 #include <map>
 
 namespace accord {
-std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed) {
-  Diagnostics &diags = session.diagnostics();
-  EstimateOptions priced;
-  priced.costModel = session.request().costModel;
-  priced.threads = session.request().threads;
-  auto sampleAt = [&](int64_t microbatch, int64_t microbatches,
-                      std::optional<int64_t> sequence) -> std::optional<SampledWork> {
-    // That the training is not defined at another size is no error of the plan.
-    size_t before = diags.errors();
-    auto work = session.graphs().workAt(microbatch, microbatches, sequence);
-    diags.dropErrors(before);
-    if (!work)
-      return std::nullopt;
-    auto costs = estimate(*work, session.machine(), priced);
-    if (auto *found = costs.get())
-      return SampledWork{std::move(*work), std::move(*found)};
+
+std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, int64_t microbatch,
+                                     int64_t microbatches, std::optional<int64_t> sequence,
+                                     std::optional<Degrees> degrees) {
+  size_t before = session.diagnostics().errors();
+  auto work = session.graphs().workAt(microbatch, microbatches, sequence, std::move(degrees));
+  session.diagnostics().dropErrors(before);
+  if (!work)
     return std::nullopt;
+  options.costModel = session.request().costModel;
+  options.threads = session.request().threads;
+  auto costs = estimate(*work, session.machine(), options);
+  if (auto *found = costs.get())
+    return SampledWork{std::move(*work), std::move(*found)};
+  return std::nullopt;
+}
+
+std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed) {
+  auto sampleAt = [&](int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence) {
+    return sampledAt(session, {}, microbatch, microbatches, sequence);
   };
   return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt), needed);
 }
@@ -132,54 +133,44 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
   return rows;
 }
 
-llvm::json::Value number(double value, bool integer) {
-  if (integer && value == std::floor(value) && std::fabs(value) < 0x1p53)
-    return static_cast<int64_t>(value);
-  return value;
+/// What the document holds: a model, and the configurations that were asked for.
+struct LatencyDocument {
+  std::string version = kVersion;
+  LatencyModel model;
+  std::vector<Row> rows;
+};
+
+void describeArgument(JsonFields &f, LatencyArgument &a) {
+  f.field("name", a.name).field("unit", a.unit).field("description", a.text);
+  f.field("default", a.initial).field("min", a.min).field("max", a.max).field("multiple", a.multiple, IntegerRange{1});
+  f.about("of a parallel degree: no other value than these").maybe("allowed", a.allowed, IntegerRange{1});
+  f.about("why no other value than the default is allowed").maybe("fixed_reason", a.fixedReason);
 }
 
-llvm::json::Value document(const LatencyModel &model, const std::vector<Row> &rows) {
-  llvm::json::Array arguments, table, notes;
-  for (const std::string &note : model.notes)
-    notes.push_back(jsonString(note));
-  for (const LatencyArgument &a : model.arguments()) {
-    llvm::json::Object one{{"name", a.name},
-                           {"unit", a.unit},
-                           {"description", a.text},
-                           {"default", number(a.initial, a.integer)},
-                           {"min", number(a.min, a.integer)},
-                           {"max", number(a.max, a.integer)},
-                           {"multiple", a.multiple}};
-    if (!a.fixedReason.empty())
-      one["fixed_reason"] = a.fixedReason;
-    if (!a.allowed.empty())
-      one["allowed"] = llvm::json::Array(a.allowed);
-    arguments.push_back(std::move(one));
-  }
-  for (const Row &row : rows) {
-    llvm::json::Object at;
-    for (size_t i = 0; i < row.arguments.size(); ++i)
-      at[model.arguments()[i].name] = number(row.arguments[i], model.arguments()[i].integer);
-    llvm::json::Object one{{"arguments", std::move(at)}, {"status", row.found.status}};
-    if (row.found.status) {
-      one["refused"] = explain(model, row.found.status, row.arguments);
-    } else {
-      one["step_time_s"] = row.found.result.step;
-      one["memory_bytes"] = row.found.result.memory;
-      one["flops"] = row.found.result.flops;
-    }
-    table.push_back(std::move(one));
-  }
-  return llvm::json::Object{{"command", "latency"},
-                            {"version", kVersion},
-                            {"status", "done"},
-                            {"model", model.model},
-                            {"machine", model.machine},
-                            {"plan_step_s", model.planStep},
-                            {"exact", model.exact},
-                            {"notes", std::move(notes)},
-                            {"arguments", std::move(arguments)},
-                            {"configurations", std::move(table)}};
+void describeRow(JsonFields &f, Row &row, const LatencyModel &model) {
+  std::map<std::string, double> at;
+  for (size_t i = 0; i < row.arguments.size(); ++i)
+    at[model.arguments()[i].name] = row.arguments[i];
+  f.field("arguments", at).about("0: the model holds there").field("status", row.found.status);
+  LatencyResult &result = row.found.result;
+  bool holds = row.found.status == 0;
+  f.about("why it does not").computedIf(!holds, "refused", [&] {
+    return explain(model, row.found.status, row.arguments);
+  });
+  f.maybeIf(holds, "step_time_s", result.step).maybeIf(holds, "memory_bytes", result.memory);
+  f.maybeIf(holds, "flops", result.flops);
+}
+
+void describeDocument(JsonFields &f, LatencyDocument &document) {
+  LatencyModel &model = document.model;
+  f.constant("command", "latency", "no latency model");
+  f.about("version of accord that wrote this").field("version", document.version);
+  f.constant("status", "done", "no latency model").field("model", model.model).field("machine", model.machine);
+  f.about("what the schedule says at the defaults").field("plan_step_s", model.planStep);
+  f.about("the model gives plan_step_s there, else less").field("exact", model.exact);
+  f.about("what was assumed, held or left out, and why").field("notes", model.notes);
+  f.field("arguments", model.nodes.arguments(), describeArgument);
+  f.field("configurations", document.rows, [&](JsonFields &g, Row &row) { describeRow(g, row, model); });
 }
 
 void printTables(const LatencyModel &model, const LatencySweep &sweep, const std::vector<Row> &rows) {
@@ -219,6 +210,8 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep, const std
 }
 
 } // namespace
+
+llvm::json::Value latencySchema() { return schemaOf<LatencyDocument>(describeDocument); }
 
 std::optional<LatencyModel> jobLatencyModel(Session &session) {
   return session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
@@ -260,7 +253,9 @@ int latency(LatencyOptions options) {
     return stop();
   }
   if (options.json)
-    llvm::outs() << jsonText(document(*model, *rows)) << "\n";
+    llvm::outs() << jsonText(toDocument(LatencyDocument{.model = std::move(*model), .rows = std::move(*rows)},
+                                        describeDocument))
+                 << "\n";
   else
     printTables(*model, *sweep, *rows);
   return session.finish(kDone, "latency");

@@ -1,8 +1,11 @@
 // Step time, memory and FLOPs of a training as functions of its sizes, without searching for a plan.
 #pragma once
 #include "lib/driver/Options.h"
-#include "lib/latency/model/LatencyModel.h"
+#include "lib/language/requests/TrainingJob.h"
+#include "lib/latency/build/LatencyModelFit.h"
+#include "lib/machine/cost/Estimate.h"
 #include "lib/machine/model/Plan.h"
+#include "llvm/Support/JSON.h"
 
 namespace accord {
 
@@ -21,6 +24,9 @@ std::optional<LatencyModel> jobLatencyModel(Session &session);
 /// values at the configurations. Returns the exit status of `accord latency`.
 int latency(LatencyOptions options);
 
+/// Of what `accord latency --json` prints.
+llvm::json::Value latencySchema();
+
 /// Samples the job at the sizes that the model needs. Why there is none (A0707) is an error where
 /// it is `needed`, else a warning: the plan stands without. What it holds at the plan's value is a
 /// warning (A0708).
@@ -28,6 +34,17 @@ std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, boo
 
 /// The same of what was made already.
 std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel> made, bool needed);
+
+/// The job's step at other sizes and degrees, priced with `options`; nothing where it is not defined there, which is no
+/// error.
+std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, int64_t microbatch,
+                                     int64_t microbatches, std::optional<int64_t> sequence,
+                                     std::optional<Degrees> degrees = {});
+
+/// The latency model of the job on its cluster: plans the job at every degree that divides it and that the cluster has
+/// devices for: powers of two, those of the file, and divisors of the parameter `heads` where that is odd or twice odd.
+/// Nothing after errors. What is left out, and why, is in the notes.
+std::optional<LatencyModel> clusterLatencyModel(Session &session);
 
 struct LatencyFormat {
   const char *name, *file;

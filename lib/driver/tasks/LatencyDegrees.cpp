@@ -1,8 +1,6 @@
-#include "lib/driver/tasks/LatencyDegrees.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/tasks/Latency.h"
 #include "lib/latency/build/ClusterLatencyModel.h"
-#include "lib/machine/cost/Estimate.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,8 +53,8 @@ public:
       if (!llvm::StringRef(assumption).starts_with("the step takes"))
         job.notes.push_back(assumption);
     if (own.sequence)
-      job.notes.push_back("what lies between the layers is divided along the sequence at every "
-                          "tensor_parallel above 1, as the file says");
+      job.notes.push_back("what lies between the layers is divided along the sequence at every tensor_parallel above "
+                          "1, as the file says");
     if (own.expert)
       job.notes.push_back("experts are divided among all replicas, as the file says");
     return std::move(job);
@@ -186,22 +184,11 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session) {
   auto job = plans.run();
   if (!job)
     return std::nullopt;
-  EstimateOptions priced;
-  priced.costModel = session.request().costModel;
-  priced.threads = session.request().threads;
-  priced.fabric = job->fabric;
   auto sampleAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches,
-                      std::optional<int64_t> sequence) -> std::optional<SampledWork> {
-    size_t before = session.diagnostics().errors();
-    auto work = session.graphs().workAt(microbatch, microbatches, sequence, plans.at(tensor, data));
-    session.diagnostics().dropErrors(before);
-    if (!work)
-      return std::nullopt;
-    priced.axes = {{"tensor", tensor}, {"data", data}};
-    auto costs = estimate(*work, session.machine(), priced);
-    if (auto *found = costs.get())
-      return SampledWork{std::move(*work), std::move(*found)};
-    return std::nullopt;
+                      std::optional<int64_t> sequence) {
+    EstimateOptions options;
+    options.fabric = job->fabric, options.axes = {{"tensor", tensor}, {"data", data}};
+    return sampledAt(session, std::move(options), microbatch, microbatches, sequence, plans.at(tensor, data));
   };
   auto graphAt = [&](int64_t tensor, int64_t data, int64_t microbatch, int64_t microbatches) {
     return session.graphs().workAt(microbatch, microbatches, std::nullopt, plans.at(tensor, data));

@@ -2,6 +2,7 @@
 #include "lib/latency/build/LatencyBuilder.h"
 #include "lib/latency/build/MachineArguments.h"
 #include "lib/latency/build/SampleCache.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -90,8 +91,8 @@ private:
   };
   std::vector<LatencyArgument> sizes(int64_t maxMicrobatch) const;
   const DegreePlan &initialPlan() const;
-  /// By tensor degree and within it by data degree, where `of` gives each plan's node.
-  NodeId selectByDegrees(Expressions &e, NodeId StepNodes::*field) const;
+  /// By tensor degree and within it by data degree; kNoNode where there is none for a pair.
+  template <typename NodeAt> NodeId selectByDegrees(Expressions &e, NodeAt nodeAt) const;
   NodeId hasPlan(Expressions &e) const;
   void guards(LatencyModel &model, NodeId samples) const;
 
@@ -104,13 +105,6 @@ private:
   std::map<std::pair<int64_t, int64_t>, StepNodes> steps; ///< of the model that is being built
   int64_t longest = 0;
 };
-
-std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &samples) {
-  std::vector<PolynomialFit::Point> points;
-  for (const LatencySample &s : samples)
-    points.push_back({s.microbatch, s.sequence});
-  return points;
-}
 
 bool sameOrder(const LatencyBuilder &a, const LatencyBuilder &b) {
   auto same = [](const RegionOrder &x, const RegionOrder &y) {
@@ -130,12 +124,10 @@ ClusterBuilder::ClusterBuilder(const ClusterJob &job, const std::vector<PricingG
     : job(job), samples(std::move(samples)), options(options), terms(terms) {
   for (const PricingGroup &group : all)
     groups.push_back({&group, {}});
-  auto add = [](std::vector<int64_t> &to, int64_t degree) {
-    if (auto at = std::lower_bound(to.begin(), to.end(), degree); at == to.end() || *at != degree)
-      to.insert(at, degree);
-  };
+  std::set<int64_t> tensor, data;
   for (const DegreePlan &one : job.plans)
-    add(tensorDegrees, one.tensor), add(dataDegrees, one.data);
+    tensor.insert(one.tensor), data.insert(one.data);
+  tensorDegrees.assign(tensor.begin(), tensor.end()), dataDegrees.assign(data.begin(), data.end());
 }
 
 const DegreePlan &ClusterBuilder::initialPlan() const {
@@ -192,13 +184,13 @@ std::vector<LatencyArgument> ClusterBuilder::sizes(int64_t maxMicrobatch) const 
   return all;
 }
 
-NodeId ClusterBuilder::selectByDegrees(Expressions &e, NodeId StepNodes::*field) const {
+template <typename NodeAt> NodeId ClusterBuilder::selectByDegrees(Expressions &e, NodeAt nodeAt) const {
   std::vector<std::pair<int64_t, NodeId>> byTensor;
   for (int64_t tensor : tensorDegrees) {
     std::vector<std::pair<int64_t, NodeId>> byData;
     for (int64_t data : dataDegrees)
-      if (auto found = steps.find({tensor, data}); found != steps.end())
-        byData.push_back({data, found->second.*field});
+      if (NodeId node = nodeAt(tensor, data); node != kNoNode)
+        byData.push_back({data, node});
     byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
   }
   return e.select(e.argument("tensor_parallel"), byTensor);
@@ -206,17 +198,10 @@ NodeId ClusterBuilder::selectByDegrees(Expressions &e, NodeId StepNodes::*field)
 
 /// 1 where the pair of degrees has a plan or more devices than there are, else 0.
 NodeId ClusterBuilder::hasPlan(Expressions &e) const {
-  std::set<std::pair<int64_t, int64_t>> planned;
-  for (const DegreePlan &one : job.plans)
-    planned.insert({one.tensor, one.data});
-  std::vector<std::pair<int64_t, NodeId>> byTensor;
-  for (int64_t tensor : tensorDegrees) {
-    std::vector<std::pair<int64_t, NodeId>> byData;
-    for (int64_t data : dataDegrees)
-      byData.push_back({data, e.integer(planned.count({tensor, data}) || tensor * data > job.fabric->devices())});
-    byTensor.push_back({tensor, e.select(e.argument("data_parallel"), byData)});
-  }
-  return e.select(e.argument("tensor_parallel"), byTensor);
+  return selectByDegrees(e, [&](int64_t tensor, int64_t data) {
+    bool planned = llvm::any_of(job.plans, [&](const auto &one) { return one.tensor == tensor && one.data == data; });
+    return e.integer(planned || tensor * data > job.fabric->devices());
+  });
 }
 
 void ClusterBuilder::guards(LatencyModel &model, NodeId samplesOfReplica) const {
@@ -268,20 +253,15 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
     machine.at[dataAt] = group.of->plans.front()->data;
     std::string suffix = fmt::format(", tensor_parallel {}", group.of->tensor);
     group.steps.front().builder->setSuffix(suffix);
-    auto priced = group.steps.front().builder->price(model, machine);
-    if (!priced)
-      return priced.error();
-    const auto &operations = *priced;
+    ACCORD_TRY(operations, group.steps.front().builder->price(model, machine));
     if (fixed.empty())
       fixed = operations.single.fixed;
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
       machine.at[dataAt] = step.plans.front()->data;
-      auto nodes = step.builder->step(model, machine, operations, microbatches);
-      if (!nodes)
-        return nodes.error();
+      ACCORD_TRY(nodes, step.builder->step(model, machine, operations, microbatches));
       for (const DegreePlan *one : step.plans)
-        steps[{one->tensor, one->data}] = *nodes;
+        steps[{one->tensor, one->data}] = nodes;
     }
   }
   if (!fixed.empty())
@@ -291,7 +271,10 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
   StepNodes chosen;
   for (NodeId StepNodes::*field : {&StepNodes::micro, &StepNodes::update, &StepNodes::slowest, &StepNodes::bytes,
                                    &StepNodes::microFlops, &StepNodes::updateFlops})
-    chosen.*field = selectByDegrees(e, field);
+    chosen.*field = selectByDegrees(e, [&](int64_t tensor, int64_t data) {
+      auto found = steps.find({tensor, data});
+      return found == steps.end() ? kNoNode : found->second.*field;
+    });
   if (auto error = finishModel(model, chosen, microbatches, longest))
     return *error;
   model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
@@ -308,7 +291,7 @@ std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
       for (const DegreePlan *one : step.plans) {
         const WorkGraph &graph = one->plan.graph;
         std::vector<double> at = model.initial();
-        at[kBatch] = static_cast<double>(graph.microbatch) * graph.microbatches * one->data;
+        at[kBatch] = 1.0 * graph.microbatch * graph.microbatches * one->data;
         at[kMicrobatch] = graph.microbatch;
         at[tensorAt] = one->tensor, at[dataAt] = one->data;
         LatencyEvaluation found = evaluate(model, at);
@@ -319,13 +302,10 @@ std::optional<Error> ClusterBuilder::compare(const LatencyModel &model) const {
             (step.builder->exact() ? !agree(found.result.step, step_) : found.result.step > step_ * (1 + 1e-12)) ||
             !agree(found.result.memory, one->plan.memory.peak);
         if (wrong)
-          return Error{Code::NoLatencyModel,
-                       fmt::format("at tensor_parallel {} and data_parallel {} the model says {:.9g} s and {:.0f} B, "
-                                   "the plan {:.9g} s and {} B",
-                                   one->tensor, one->data, found.result.step, found.result.memory, step_,
-                                   one->plan.memory.peak),
-                       {},
-                       {}};
+          return Error{Code::NoLatencyModel, fmt::format("at tensor_parallel {} and data_parallel {} the model says "
+                                                         "{:.9g} s and {:.0f} B, the plan {:.9g} s and {} B",
+                                                         one->tensor, one->data, found.result.step, found.result.memory,
+                                                         step_, one->plan.memory.peak)};
       }
   return std::nullopt;
 }
@@ -369,10 +349,8 @@ Result<LatencyModel> clusterLatencyModelOf(const ClusterJob &job, std::optional<
                  const LatencyFitOptions &options) -> Result<LatencyModel> {
     std::vector<SampledSizes> samples;
     for (const PricingGroup &group : groups) {
-      auto found = samplesOf(*group.plans.front()).of(points, group.plans.front()->plan);
-      if (!found)
-        return found.error();
-      samples.push_back(std::move(*found));
+      ACCORD_TRY(found, samplesOf(*group.plans.front()).of(points, group.plans.front()->plan));
+      samples.push_back(std::move(found));
     }
     ClusterBuilder builder(job, groups, std::move(samples), options, terms);
     if (auto error = builder.prepare())

@@ -45,9 +45,7 @@ std::optional<Error> LatencyBuilder::prepareOrder() {
   // A picosecond sum over a micro-batch stays below 2^61.
   if (all >= Count(1) << 40)
     return Error{Code::NoLatencyModel,
-                 "the latency model's integers leave 64 bits: more than 2^40 executions in a step",
-                 {},
-                 {}};
+                 "the latency model's integers leave 64 bits: more than 2^40 executions in a step"};
   longest = static_cast<int64_t>(std::min<Count>(Count(1) << 52, (Count(1) << 61) / std::max<Count>(all, 1)));
   return std::nullopt;
 }
@@ -79,9 +77,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     if (uses.back().timeline.size() != uses.front().timeline.size())
       return Error{Code::NoLatencyModel,
                    fmt::format("device memory has another number of points at micro-batch {} and sequence {}",
-                               s.microbatch, s.sequence),
-                   {},
-                   {}};
+                               s.microbatch, s.sequence)};
   }
   std::set<std::vector<int64_t>> seen; // most points repeat another's bytes
   for (size_t i = 0; i < uses.front().timeline.size(); ++i) {
@@ -94,9 +90,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     std::string where = placeOf(uses.front().timeline[i].time);
     if (!p)
       return Error{Code::NoLatencyModel,
-                   fmt::format("device memory {} is no polynomial of the micro-batch and the sequence", where),
-                   {},
-                   {}};
+                   fmt::format("device memory {} is no polynomial of the micro-batch and the sequence", where)};
     addNondominated(liveSets, {where, *p},
                     [](const LiveSet &a, const LiveSet &b) { return dominated(b.bytes, a.bytes); });
   }
@@ -107,9 +101,7 @@ std::optional<Error> LatencyBuilder::prepareMemory() {
     if (!agree(max, uses[k].peak))
       return Error{Code::NoLatencyModel,
                    fmt::format("peak memory at micro-batch {} and sequence {} is {} B, its points give {:.0f} B",
-                               samples[k].microbatch, samples[k].sequence, uses[k].peak, max),
-                   {},
-                   {}};
+                               samples[k].microbatch, samples[k].sequence, uses[k].peak, max)};
   }
   return std::nullopt;
 }
@@ -159,10 +151,7 @@ Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes
     step.flops.push_back(Polynomial::constant(0));
     if (op.body != kNone)
       continue;
-    auto priced = fit.price(id);
-    if (!priced)
-      return priced.error();
-    auto &found = *priced;
+    ACCORD_TRY(found, fit.price(id));
     step.flops.back() = found.flops;
     step.durations.back() = model.nodes.picoseconds(found.seconds, longest);
     model.labels.push_back(
@@ -176,10 +165,8 @@ Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes
 Result<PricedSteps> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine) const {
   PricedSteps both;
   for (auto [priced, from] : {std::pair(&both.single, &samples), {&both.accumulated, &accumulated}}) {
-    auto found = price(model, machine, from->empty() ? samples : *from);
-    if (!found)
-      return found.error();
-    *priced = std::move(*found);
+    ACCORD_TRY(found, price(model, machine, from->empty() ? samples : *from));
+    *priced = std::move(found);
   }
   return both;
 }
@@ -260,7 +247,7 @@ Result<StepNodes> LatencyBuilder::step(LatencyModel &model, const MachineNodes &
     Polynomial &sum = inUpdate(id) ? update : one;
     auto more = add(sum, priced.single.flops[id], executions[id]);
     if (!more)
-      return Error{Code::NoLatencyModel, "the FLOPs of a micro-batch leave 64 bits", {}, {}};
+      return Error{Code::NoLatencyModel, "the FLOPs of a micro-batch leave 64 bits"};
     sum = *more;
   }
   nodes.microFlops = e.polynomial(one, machine.microbatch, machine.sequence);
@@ -281,19 +268,15 @@ Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
   model.nodes = Expressions(all);
   Expressions &e = model.nodes;
   MachineNodes machine = arguments.nodes(e);
-  auto priced = price(model, machine);
-  if (!priced)
-    return priced.error();
-  if (const std::string &fixed = priced->single.fixed; !fixed.empty())
+  ACCORD_TRY(priced, price(model, machine));
+  if (const std::string &fixed = priced.single.fixed; !fixed.empty())
     fixMachineArguments(model, fixed);
   NodeId batch = e.argument(kBatch);
   model.guards.push_back({machine.microbatch, batch, "the micro-batch is larger than the batch"});
   NodeId microbatches = e.ceilDivide(batch, machine.microbatch);
   model.labels.push_back({microbatches, "micro-batches in a step"});
-  auto nodes = step(model, machine, *priced, microbatches);
-  if (!nodes)
-    return nodes.error();
-  if (auto error = finishModel(model, *nodes, microbatches, longest))
+  ACCORD_TRY(nodes, step(model, machine, priced, microbatches));
+  if (auto error = finishModel(model, nodes, microbatches, longest))
     return *error;
   model.planStep = plan.schedule.step.seconds().value;
   LatencyEvaluation at = evaluate(model, model.initial());
@@ -322,15 +305,14 @@ static std::optional<Error> fractional(const LatencyModel &model) {
         }
         if (sum % p.denominator != 0)
           return Error{Code::NoLatencyModel,
-                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s),
-                       {},
-                       {}};
+                       fmt::format("a count of {} is no whole number at sequence {}", p.text(), s)};
       }
   }
   return std::nullopt;
 }
 
-bool fitsInt64(const LatencyModel &model) {
+/// Whether all integers of the model stay within 64 bits in its domain.
+static bool fitsInt64(const LatencyModel &model) {
   // The product that is the step, and its sum with the update, are guarded where they are asked.
   std::set<NodeId> guarded;
   for (NodeId id : model.nodes.needed(model.roots())) {
@@ -363,12 +345,11 @@ Result<LatencyModel> buildWithinInt64(int64_t microbatch,
     if (fitsInt64(built)) {
       LatencyEvaluation own = evaluate(built, built.initial());
       if (own.status)
-        return Error{
-            Code::NoLatencyModel, "the plan's own sizes: " + explain(built, own.status, built.initial()), {}, {}};
+        return Error{Code::NoLatencyModel, "the plan's own sizes: " + explain(built, own.status, built.initial())};
       return model;
     }
     if (max <= microbatch)
-      return Error{Code::NoLatencyModel, "the latency model's integers leave 64 bits", {}, {}};
+      return Error{Code::NoLatencyModel, "the latency model's integers leave 64 bits"};
   }
 }
 

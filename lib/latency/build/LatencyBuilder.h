@@ -34,7 +34,7 @@ public:
   std::optional<Error> prepare();
   std::optional<Error> prepareOrder();
   std::optional<Error> prepareMemory();
-  /// With micro-batches up to `mostMicrobatch`.
+  /// With micro-batches up to `maxMicrobatch`.
   Result<LatencyModel> build(int64_t maxMicrobatch);
 
   // The parts of `build`, for models of several steps.
@@ -79,13 +79,12 @@ private:
 };
 
 /// Guards and outputs of a model whose step is `micro-batches` times the micro-batch, then the update; labels in order.
-/// A0707: a count that is no whole number. `mostDuration` as LatencyBuilder says.
+/// A0707: a count that is no whole number. `maxDuration` as LatencyBuilder says.
 std::optional<Error> finishModel(LatencyModel &model, const StepNodes &nodes, NodeId microbatches, int64_t maxDuration);
-/// Whether all integers of the model stay within 64 bits in its domain.
-bool fitsInt64(const LatencyModel &model);
 /// Builds with as large micro-batches as integers allow, in powers of two, down to `microbatch`.
 Result<LatencyModel> buildWithinInt64(int64_t microbatch,
                                       const std::function<Result<LatencyModel>(int64_t max)> &build);
+std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &samples);
 /// Why samples are not of this plan's structure, or are too few.
 std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples);
 

@@ -1,4 +1,3 @@
-// From the same training at several sizes to one description.
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/build/LatencyBuilder.h"
 #include "lib/latency/build/SampleCache.h"
@@ -8,21 +7,21 @@
 
 namespace accord {
 std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySample> &samples) {
-  auto refuse = [](std::string text) { return Error{Code::NoLatencyModel, std::move(text), {}, {}}; };
+  auto refuse = [](std::string text) { return Error{Code::NoLatencyModel, std::move(text)}; };
   const WorkGraph &a = plan.graph;
   std::set<int64_t> microbatches, sequences;
   for (const LatencySample &s : samples) {
     microbatches.insert(s.microbatch), sequences.insert(s.sequence);
     const WorkGraph &b = *s.graph;
-    bool same = a.operations.size() == b.operations.size() && a.regions.size() == b.regions.size() &&
-                s.costs->operations.size() == a.operations.size();
-    for (size_t i = 0; same && i < a.operations.size(); ++i)
-      same = a.operations[i].name == b.operations[i].name && a.operations[i].region == b.operations[i].region &&
-             a.operations[i].parts.size() == b.operations[i].parts.size() &&
-             s.costs->operations[i].parts.size() == b.operations[i].parts.size();
-    for (size_t i = 0; same && i < a.regions.size(); ++i)
-      same = a.regions[i].count == b.regions[i].count;
-    if (!same)
+    auto sameOperation = [](const Operation &x, const Operation &y) {
+      return x.name == y.name && x.region == y.region && x.parts.size() == y.parts.size();
+    };
+    auto sameParts = [](const OperationCost &cost, const Operation &op) {
+      return cost.parts.size() == op.parts.size();
+    };
+    if (!std::ranges::equal(a.operations, b.operations, sameOperation) ||
+        !std::ranges::equal(s.costs->operations, b.operations, sameParts) ||
+        !std::ranges::equal(a.regions, b.regions, {}, &Region::count, &Region::count))
       return refuse(fmt::format(
           "the training step at micro-batch {} and sequence {} has other operations or repeats than the plan's",
           s.microbatch, s.sequence));
@@ -35,15 +34,19 @@ std::optional<Error> checkSamples(const Plan &plan, const std::vector<LatencySam
   return std::nullopt;
 }
 
+std::vector<PolynomialFit::Point> pointsOf(const std::vector<LatencySample> &samples) {
+  std::vector<PolynomialFit::Point> points;
+  for (const LatencySample &s : samples)
+    points.push_back({s.microbatch, s.sequence});
+  return points;
+}
+
 Result<LatencyModel> fitLatencyModel(const Plan &plan, const std::vector<LatencySample> &samples,
                                      const LatencyFitOptions &options, const std::vector<LatencySample> &accumulated) {
   for (const auto *all : {&samples, &accumulated})
     if (auto error = all->empty() ? std::nullopt : checkSamples(plan, *all))
       return *error;
-  std::vector<PolynomialFit::Point> points;
-  for (const LatencySample &s : samples)
-    points.push_back({s.microbatch, s.sequence});
-  LatencyBuilder builder(plan, samples, PolynomialFit(std::move(points)), options, accumulated);
+  LatencyBuilder builder(plan, samples, PolynomialFit(pointsOf(samples)), options, accumulated);
   if (auto error = builder.prepare())
     return *error;
   auto model = buildWithinInt64(plan.graph.microbatch, [&](int64_t max) { return builder.build(max); });
@@ -115,7 +118,7 @@ Result<SampledSizes> SampleCache::of(const std::vector<std::pair<int64_t, int64_
     for (auto [b, s] : points) {
       const Sampled *one = at(b, microbatches, s, reason);
       if (!one)
-        return Error{Code::NoLatencyModel, reason, {}, {}};
+        return Error{Code::NoLatencyModel, reason};
       list->push_back({b, s, &one->work.graph, &one->work.costs});
     }
   return samples;
@@ -146,10 +149,7 @@ Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> seq
   return fitOverGrids(plan.graph.microbatch, sequence,
                       [&](const std::vector<std::pair<int64_t, int64_t>> &points,
                           const LatencyFitOptions &options) -> Result<LatencyModel> {
-                        auto found = sampled.of(points, plan);
-                        if (!found)
-                          return found.error();
-                        const auto &samples = *found;
+                        ACCORD_TRY(samples, sampled.of(points, plan));
                         return fitLatencyModel(plan, samples.single, options, samples.accumulated);
                       });
 }

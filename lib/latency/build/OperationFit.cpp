@@ -36,7 +36,7 @@ OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &s
 
 Error OperationFit::error(OperationId id, const std::string &what) const {
   const Operation &op = plan.graph.operations[id];
-  return {Code::NoLatencyModel, fmt::format("operation '{}': {}", op.name, what), op.location, {}};
+  return {Code::NoLatencyModel, fmt::format("operation '{}': {}", op.name, what), op.location};
 }
 
 std::optional<Polynomial> OperationFit::polynomial(const std::vector<double> &values) const {

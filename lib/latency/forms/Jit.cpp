@@ -1,28 +1,14 @@
 #include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/MlirBody.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "lib/latency/forms/MlirLowering.h"
+#include "llvm-c/LLJIT.h"
+#include "llvm-c/Transforms/PassBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -32,12 +18,13 @@
 
 namespace accord {
 
-void registerLatencyDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
-}
-
+// LLVM's C interface: the headers of its C++ JIT and pass builder take 11 s to compile.
 struct LatencyJit::Code {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
+  LLVMOrcLLJITRef jit = nullptr;
+  ~Code() {
+    if (jit)
+      LLVMConsumeError(LLVMOrcDisposeLLJIT(jit));
+  }
   int32_t (*one)(const int64_t *, double *) = nullptr;
   void (*many)(int64_t, const void *const *, void *const *) = nullptr;
 };
@@ -47,12 +34,9 @@ LatencyJit::~LatencyJit() = default;
 
 namespace {
 
-/// Configurations that one pass of the batch function takes at once.
-constexpr unsigned kLatencyLanes = 8;
-
 /// `@one(arguments: ptr, results: ptr) -> i32`: 8 bytes per argument of `varying`, three doubles out. `@many(blocks:
 /// i64, columns: ptr, results: ptr)`: `columns` points to one pointer per argument of `varying`, `results` to those of
-/// step, memory, FLOPs (doubles) and status (i32), all of `blocks` * kLatencyLanes values.
+/// step, memory, FLOPs (doubles) and status (i32), all of `blocks` * LatencyJit::kLanes values.
 std::string jitText(const LatencyModel &model, const std::vector<size_t> &varying, bool one, bool many) {
   std::string out = "module {\n";
   auto line = [&](const std::string &text) { out += "    " + text + "\n"; };
@@ -91,8 +75,10 @@ std::string jitText(const LatencyModel &model, const std::vector<size_t> &varyin
       line(fmt::format("%q{} = llvm.load %qq{} : !llvm.ptr -> !llvm.ptr", i, i));
     }
     line("%zero = arith.constant 0 : i64\n    %each = arith.constant 1 : i64\n"
-         "    scf.for %block = %zero to %blocks step %each : i64 {");
-    MlirBody body(model, kLatencyLanes, out, "      ");
+         "    llvm.br ^head(%zero : i64)\n  ^head(%block: i64):\n"
+         "    %goes_on = arith.cmpi slt, %block, %blocks : i64\n"
+         "    llvm.cond_br %goes_on, ^body, ^end\n  ^body:");
+    MlirBody body(model, LatencyJit::kLanes, out, "      ");
     std::string status = body.type("i32");
     for (size_t k = 0; k < varying.size(); ++k) {
       std::string type = model.arguments()[varying[k]].integer ? body.integer() : body.real();
@@ -106,79 +92,67 @@ std::string jitText(const LatencyModel &model, const std::vector<size_t> &varyin
       line(fmt::format("  llvm.store {}, %b{} {{alignment = 4 : i64}} : {}, !llvm.ptr",
                        i < 3 ? results.outputs[i] : results.status, i, type));
     }
-    line("}\n    return\n  }");
+    line("  %next = arith.addi %block, %each : i64\n      llvm.br ^head(%next : i64)\n  ^end:\n    return\n  }");
   }
   return out + "}\n";
 }
 
 Error failed(const std::string &what) {
-  return Error{Code::InternalError, "the latency model cannot be compiled: " + what, {}, {}};
+  return Error{Code::InternalError, "the latency model cannot be compiled: " + what};
 }
 
-/// Parses, simplifies and lowers; the LLVM module, or nothing and `why`.
-std::unique_ptr<llvm::Module> lower(const std::string &text, llvm::LLVMContext &target, std::string &error) {
-  mlir::DialectRegistry registry;
-  registerLatencyDialects(registry);
-  registry.insert<mlir::LLVM::LLVMDialect>();
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
-    if (error.empty())
-      error = d.str();
-    return mlir::success();
-  });
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context));
-  if (!module)
-    return nullptr;
-  mlir::PassManager passes(&context);
-  passes.enableVerifier(false);
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
-  passes.addPass(mlir::createSCFToControlFlowPass());
-  passes.addPass(mlir::createConvertMathToLLVMPass());
-  passes.addPass(mlir::createArithToLLVMConversionPass());
-  passes.addPass(mlir::createConvertControlFlowToLLVMPass());
-  passes.addPass(mlir::createConvertFuncToLLVMPass());
-  passes.addPass(mlir::createReconcileUnrealizedCastsPass());
-  if (mlir::failed(passes.run(*module)))
-    return nullptr;
-  return mlir::translateModuleToLLVMIR(*module, target);
+Error failed(LLVMErrorRef error) {
+  char *message = LLVMGetErrorMessage(error);
+  Error made = failed(std::string(message));
+  LLVMDisposeErrorMessage(message);
+  return made;
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  (level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen))
-      .run(module, modules);
-}
+LLVMTargetMachineRef wrap(llvm::TargetMachine *machine) { return reinterpret_cast<LLVMTargetMachineRef>(machine); }
 
 /// Code for this machine at its full vector width; never a fused multiply-add that nobody asked for.
-llvm::Expected<llvm::orc::JITTargetMachineBuilder> thisMachine() {
+std::unique_ptr<llvm::TargetMachine> thisMachine(std::string &error) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder)
-    return builder.takeError();
-  builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  return builder;
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, llvm::sys::getHostCPUName(), features.getString(), options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+}
+
+LLVMErrorRef optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  std::string pipeline = fmt::format("default<O{}>", std::min(level, 3u));
+  LLVMErrorRef error = LLVMRunPasses(llvm::wrap(&module), pipeline.c_str(), wrap(&machine), options);
+  LLVMDisposePassBuilderOptions(options);
+  return error;
+}
+
+/// Takes the machine over.
+LLVMErrorRef makeJit(std::unique_ptr<llvm::TargetMachine> machine, LLVMOrcLLJITRef &jit) {
+  LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+      builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(wrap(machine.release())));
+  return LLVMOrcCreateLLJIT(&jit, builder);
+}
+
+LLVMErrorRef addModule(LLVMOrcLLJITRef jit, std::unique_ptr<llvm::LLVMContext> context,
+                       std::unique_ptr<llvm::Module> module) {
+  LLVMOrcThreadSafeContextRef shared = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(llvm::wrap(context.release()));
+  LLVMOrcThreadSafeModuleRef safe = LLVMOrcCreateNewThreadSafeModule(llvm::wrap(module.release()), shared);
+  LLVMOrcDisposeThreadSafeContext(shared);
+  return LLVMOrcLLJITAddLLVMIRModule(jit, LLVMOrcLLJITGetMainJITDylib(jit), safe);
 }
 
 } // namespace
@@ -201,44 +175,39 @@ Result<std::unique_ptr<LatencyJit>> LatencyJit::compile(const LatencyModel &mode
   auto context = std::make_unique<llvm::LLVMContext>();
   std::string error;
   std::unique_ptr<llvm::Module> module =
-      lower(jitText(model, result->arguments, options.single, options.batches), *context, error);
+      lowerToLlvm(jitText(model, result->arguments, options.single, options.batches), *context, error);
   if (!module)
     return failed(error.empty() ? "lowering failed" : error);
-  auto builder = thisMachine();
-  if (!builder)
-    return failed(llvm::toString(builder.takeError()));
-  auto machine = builder->createTargetMachine();
+  std::unique_ptr<llvm::TargetMachine> machine = thisMachine(error);
   if (!machine)
-    return failed(llvm::toString(machine.takeError()));
-  module->setDataLayout((*machine)->createDataLayout());
-  module->setTargetTriple((*machine)->getTargetTriple());
+    return failed(error);
+  module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(machine->getTargetTriple());
   for (llvm::Function &function : *module) {
     function.addFnAttr("prefer-vector-width", "512");
-    function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
-    function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
+    function.addFnAttr("target-cpu", machine->getTargetCPU());
+    function.addFnAttr("target-features", machine->getTargetFeatureString());
   }
-  optimize(*module, **machine, options.optimize);
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*builder)).create();
-  if (!jit)
-    return failed(llvm::toString(jit.takeError()));
+  if (LLVMErrorRef e = optimize(*module, *machine, options.optimize))
+    return failed(e);
   result->code = std::make_unique<Code>();
-  result->code->jit = std::move(*jit);
-  llvm::orc::ThreadSafeModule safe(std::move(module), llvm::orc::ThreadSafeContext(std::move(context)));
-  if (llvm::Error e = result->code->jit->addIRModule(std::move(safe)))
-    return failed(llvm::toString(std::move(e)));
-  auto find = [&](const char *name, auto &function) -> llvm::Error {
-    auto address = result->code->jit->lookup(name);
-    if (!address)
-      return address.takeError();
-    function = address->template toPtr<std::remove_reference_t<decltype(function)>>();
-    return llvm::Error::success();
+  Code &code = *result->code;
+  if (LLVMErrorRef e = makeJit(std::move(machine), code.jit))
+    return failed(e);
+  if (LLVMErrorRef e = addModule(code.jit, std::move(context), std::move(module)))
+    return failed(e);
+  auto find = [&](const char *name, auto &function) {
+    LLVMOrcExecutorAddress address = 0;
+    LLVMErrorRef e = LLVMOrcLLJITLookup(code.jit, &address, name);
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+    return e;
   };
   if (options.single)
-    if (llvm::Error e = find("one", result->code->one))
-      return failed(llvm::toString(std::move(e)));
+    if (LLVMErrorRef e = find("one", code.one))
+      return failed(e);
   if (options.batches)
-    if (llvm::Error e = find("many", result->code->many))
-      return failed(llvm::toString(std::move(e)));
+    if (LLVMErrorRef e = find("many", code.many))
+      return failed(e);
   return result;
 }
 
@@ -258,11 +227,7 @@ LatencyEvaluation LatencyJit::evaluate(const std::vector<double> &values) const 
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   LatencyEvaluation result;
   result.result = {kNan, kNan, kNan};
-  std::array<int64_t, 64> slots;
-  std::vector<int64_t> more;
-  int64_t *in = slots.data();
-  if (arguments.size() > slots.size())
-    more.resize(arguments.size()), in = more.data();
+  llvm::SmallVector<int64_t, 64> in(arguments.size());
   for (size_t k = 0; k < arguments.size(); ++k)
     if (!encode(described[k], values[arguments[k]], in[k])) {
       result.status = static_cast<LatencyStatus>(arguments[k] + 1);
@@ -271,67 +236,34 @@ LatencyEvaluation LatencyJit::evaluate(const std::vector<double> &values) const 
   double out[3];
   if (!code->one)
     return result;
-  result.status = code->one(in, out);
+  result.status = code->one(in.data(), out);
   result.result = {out[kStepTime], out[kMemory], out[kFlops]};
   return result;
 }
 
-void LatencyJit::evaluate(size_t n, const std::vector<LatencyColumn> &columns, const LatencyColumns &results) const {
-  if (!code->many || n == 0)
-    return;
-  // Results that nobody wants, and the last block when it is not full, go through buffers.
-  constexpr size_t kBlocks = 64, kBuffer = kBlocks * kLatencyLanes;
-  std::vector<double> buffer(3 * kBuffer);
-  std::vector<LatencyStatus> statuses(kBuffer);
-  std::vector<const void *> in(columns.size());
-  double *const wanted[] = {results.step, results.memory, results.flops};
-  auto run = [&](size_t first, size_t blocks, const std::vector<LatencyColumn> &from, bool direct) {
-    for (size_t k = 0; k < from.size(); ++k)
-      in[k] = from[k].integers + first; // both types have 8 bytes
-    void *out[4];
-    for (size_t i = 0; i < 3; ++i)
-      out[i] = direct && wanted[i] ? wanted[i] + first : buffer.data() + i * kBuffer;
-    out[3] = direct && results.status ? results.status + first : statuses.data();
-    code->many(static_cast<int64_t>(blocks), in.data(), out);
-  };
-  size_t whole = n / kLatencyLanes;
-  for (size_t block = 0; block < whole; block += kBlocks)
-    run(block * kLatencyLanes, std::min(kBlocks, whole - block), columns, true);
-  size_t rest = n % kLatencyLanes, first = n - rest;
-  if (!rest)
-    return;
-  std::vector<int64_t> padded(columns.size() * kLatencyLanes);
-  std::vector<LatencyColumn> last(columns.size());
-  for (size_t k = 0; k < columns.size(); ++k) {
-    for (size_t i = 0; i < kLatencyLanes; ++i) // the first one again
-      std::copy_n(reinterpret_cast<const char *>(columns[k].integers + first + (i < rest ? i : 0)), sizeof(int64_t),
-                  reinterpret_cast<char *>(&padded[k * kLatencyLanes + i]));
-    last[k].integers = padded.data() + k * kLatencyLanes;
-  }
-  run(0, 1, last, false);
-  for (size_t i = 0; i < 3; ++i)
-    if (wanted[i])
-      std::copy_n(buffer.data() + i * kBuffer, rest, wanted[i] + first);
-  if (results.status)
-    std::copy_n(statuses.data(), rest, results.status + first);
+void LatencyJit::evaluateBlocks(int64_t blocks, const std::vector<const void *> &columns, double *step, double *memory,
+                                double *flops, LatencyStatus *status) const {
+  void *results[] = {step, memory, flops, status};
+  if (code->many && blocks > 0)
+    code->many(blocks, columns.data(), results);
 }
 
 std::vector<LatencyEvaluation> LatencyJit::evaluate(size_t n,
                                                     const std::function<double(size_t, size_t)> &value) const {
-  std::vector<std::vector<int64_t>> storage(arguments.size(), std::vector<int64_t>(n));
-  std::vector<LatencyColumn> columns(arguments.size());
+  const size_t blocks = (n + kLanes - 1) / kLanes, size = blocks * kLanes;
+  std::vector<std::vector<int64_t>> storage(arguments.size(), std::vector<int64_t>(size));
+  std::vector<const void *> columns;
   for (size_t k = 0; k < arguments.size(); ++k) {
-    columns[k].integers = storage[k].data();
-    for (size_t i = 0; i < n; ++i)
-      encode(described[k], value(i, arguments[k]), storage[k][i]);
+    for (size_t i = 0; i < size; ++i) // the last block is filled with the last configuration
+      encode(described[k], value(std::min(i, n - 1), arguments[k]), storage[k][i]);
+    columns.push_back(storage[k].data());
   }
-  std::vector<double> results(3 * n);
-  std::vector<LatencyStatus> statuses(n);
-  if (n)
-    evaluate(n, columns, {results.data(), results.data() + n, results.data() + 2 * n, statuses.data()});
+  std::vector<double> step(size), memory(size), flops(size);
+  std::vector<LatencyStatus> statuses(size);
+  evaluateBlocks(blocks, columns, step.data(), memory.data(), flops.data(), statuses.data());
   std::vector<LatencyEvaluation> all(n);
   for (size_t i = 0; i < n; ++i)
-    all[i] = {statuses[i], {results[i], results[n + i], results[2 * n + i]}};
+    all[i] = {statuses[i], {step[i], memory[i], flops[i]}};
   return all;
 }
 

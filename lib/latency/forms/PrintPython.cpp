@@ -22,8 +22,7 @@ public:
 
 private:
   void head() {
-    line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without "
-         "packages.\n\n"
+    line("\"\"\"Step time, memory and FLOPs of training '{}' on '{}', for Python 3 without packages.\n\n"
          "Written by accord {}. Operations keep the order of the plan: there the plan's own step is {} s{}.\n",
          commentText(m.model), commentText(m.machine), commentText(m.version), ExpressionPrinter::real(m.planStep),
          m.exact ? ",\nand so is this model's"
@@ -36,8 +35,8 @@ private:
     std::string fields;
     for (const LatencyModel::Output &o : m.outputs)
       fields += (fields.empty() ? "" : " ") + o.name;
-    line("Argument = namedtuple(\"Argument\", \"name unit default least most multiple integer "
-         "range allowed\")\nResult = namedtuple(\"Result\", \"{}\")\n",
+    line("Argument = namedtuple(\"Argument\", \"name unit default least most multiple integer range allowed\")\nResult "
+         "= namedtuple(\"Result\", \"{}\")\n",
          fields);
   }
 
@@ -95,8 +94,7 @@ def _root(a, b):
       names += a.name + ", ";
     }
     line("def evaluate({}):\n"
-         "    \"\"\"Result(step_time_s, memory_bytes, flops) of one step; the defaults are the "
-         "plan's own.\"\"\"\n"
+         "    \"\"\"Result(step_time_s, memory_bytes, flops) of one step; the defaults are the plan's own.\"\"\"\n"
          "    {}= map(_check, ARGUMENTS, ({}))",
          parameters, names, names);
     auto guard = [&](size_t i) {

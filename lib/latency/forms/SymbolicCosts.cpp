@@ -15,65 +15,6 @@ Registry &registry() {
   return *all;
 }
 
-/// Rows, columns and depth of the product that a domain is, as the array model reads them: the last parallel loop is N,
-/// the others M, reductions K.
-struct Extents {
-  NodeId m, n, k, elements;
-};
-Extents extentsOf(const SymbolicOperation &op, Expressions &e) {
-  Extents x{e.integer(1), e.integer(1), e.integer(1), e.integer(1)};
-  for (size_t i = 0; i < op.extents.size(); ++i) {
-    x.elements = e.multiply(x.elements, op.extents[i]);
-    if (op.kinds[i] == IteratorKind::Reduction) {
-      x.k = e.multiply(x.k, op.extents[i]);
-    } else {
-      x.m = e.multiply(x.m, x.n);
-      x.n = op.extents[i];
-    }
-  }
-  return x;
-}
-
-/// extent / (ceil(extent / tile) * tile) of each, as one fraction.
-NodeId share(Expressions &e, const std::vector<std::pair<NodeId, int64_t>> &tilings) {
-  NodeId extents = e.real(1), padded = e.real(1);
-  for (auto [extent, tile] : tilings) {
-    extents = e.multiply(extents, e.toReal(extent));
-    NodeId tiles = e.toReal(e.ceilDivide(extent, e.integer(tile)));
-    padded = e.multiply(e.multiply(padded, tiles), e.real(tile));
-  }
-  return e.divide(extents, padded);
-}
-
-std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
-  std::vector<NodeId> found;
-  const Core &core = op.machine->cores[op.core];
-  NodeId flops = e.toReal(op.flops);
-  Extents x = extentsOf(op, e);
-  using Mapping = std::pair<NodeId, NodeId>;
-  // Weight, output, input stationary.
-  const Mapping mappings[] = {{x.k, x.n}, {x.m, x.n}, {x.k, x.m}};
-  bool array = core.rows > 0 && core.cols > 0 && !op.extents.empty();
-  if (op.rate != kNoNode) {
-    // Factors in the order in which the cost models multiply, so that the bits agree.
-    NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
-    found.push_back(e.divide(flops, rate));
-    if (core.perInstanceMapping && core.count > 1)
-      found.push_back(e.divide(flops, e.divide(rate, e.real(core.count))));
-    if (array)
-      for (auto [onRows, onCols] : mappings)
-        found.push_back(e.divide(flops, e.multiply(rate, share(e, {{onRows, core.rows}, {onCols, core.cols}}))));
-    int64_t lanes = 0;
-    if (core.lanes > 0 && !op.extents.empty() && !__builtin_mul_overflow(core.lanes, core.count, &lanes))
-      found.push_back(e.divide(flops, e.multiply(rate, share(e, {{x.elements, lanes}}))));
-    if (core.halfPerformanceWork.value > 0) {
-      NodeId reached = e.divide(flops, e.add(flops, e.real(core.halfPerformanceWork.value)));
-      found.push_back(e.divide(flops, e.multiply(rate, reached)));
-    }
-  }
-  return found;
-}
-
 /// Which of lhs, rhs, result (bits 1, 2, 4) each loop indexes; empty unless there are two operands and a result.
 std::vector<unsigned> rolesOf(const SymbolicOperation &op) {
   std::vector<unsigned> roles(op.extents.size());
@@ -94,14 +35,13 @@ std::vector<unsigned> rolesOf(const SymbolicOperation &op) {
 }
 
 /// Extents of the product that a domain is: by the tensors that each loop indexes (both operands and the result: batch;
-/// one operand and the result: m or n; else k), or, where no tensors are known, the last parallel loop is n, the others
-/// m, reductions k.
+/// one operand and the result: m or n; else k), or by their kinds, where `roles` is empty: the last parallel loop is n,
+/// the others m, reductions k.
 struct ProductNodes {
   NodeId batch, m, n, k;
 };
-ProductNodes productOf(const SymbolicOperation &op, Expressions &e) {
+ProductNodes productOf(const SymbolicOperation &op, const std::vector<unsigned> &roles, Expressions &e) {
   ProductNodes x{e.integer(1), e.integer(1), e.integer(1), e.integer(1)};
-  std::vector<unsigned> roles = rolesOf(op);
   for (size_t i = 0; i < op.extents.size(); ++i) {
     if (roles.empty() && op.kinds[i] == IteratorKind::Parallel) {
       x.m = e.multiply(x.m, x.n);
@@ -112,6 +52,54 @@ ProductNodes productOf(const SymbolicOperation &op, Expressions &e) {
     extent = e.multiply(extent, op.extents[i]);
   }
   return x;
+}
+
+/// The product of all.
+NodeId productOf(const std::vector<NodeId> &factors, Expressions &e) {
+  NodeId product = e.integer(1);
+  for (NodeId factor : factors)
+    product = e.multiply(product, factor);
+  return product;
+}
+
+/// extent / (ceil(extent / tile) * tile) of each, as one fraction.
+NodeId share(Expressions &e, const std::vector<std::pair<NodeId, int64_t>> &tilings) {
+  NodeId extents = e.real(1), padded = e.real(1);
+  for (auto [extent, tile] : tilings) {
+    extents = e.multiply(extents, e.toReal(extent));
+    NodeId tiles = e.toReal(e.ceilDivide(extent, e.integer(tile)));
+    padded = e.multiply(e.multiply(padded, tiles), e.real(tile));
+  }
+  return e.divide(extents, padded);
+}
+
+std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
+  std::vector<NodeId> found;
+  const Core &core = op.machine->cores[op.core];
+  NodeId flops = e.toReal(op.flops);
+  ProductNodes x = productOf(op, {}, e);
+  using Mapping = std::pair<NodeId, NodeId>;
+  // Weight, output, input stationary.
+  const Mapping mappings[] = {{x.k, x.n}, {x.m, x.n}, {x.k, x.m}};
+  bool array = core.rows > 0 && core.cols > 0 && !op.extents.empty();
+  if (op.rate != kNoNode) {
+    // Factors in the order in which the cost models multiply, so that the bits agree.
+    NodeId rate = e.multiply(e.multiply(op.rate, e.real(core.efficiency)), op.clock);
+    found.push_back(e.divide(flops, rate));
+    if (core.perInstanceMapping && core.count > 1)
+      found.push_back(e.divide(flops, e.divide(rate, e.real(core.count))));
+    if (array)
+      for (auto [onRows, onCols] : mappings)
+        found.push_back(e.divide(flops, e.multiply(rate, share(e, {{onRows, core.rows}, {onCols, core.cols}}))));
+    int64_t lanes = 0;
+    if (core.lanes > 0 && !op.extents.empty() && !__builtin_mul_overflow(core.lanes, core.count, &lanes))
+      found.push_back(e.divide(flops, e.multiply(rate, share(e, {{productOf(op.extents, e), lanes}}))));
+    if (core.halfPerformanceWork.value > 0) {
+      NodeId reached = e.divide(flops, e.add(flops, e.real(core.halfPerformanceWork.value)));
+      found.push_back(e.divide(flops, e.multiply(rate, reached)));
+    }
+  }
+  return found;
 }
 
 struct Folds {
@@ -139,7 +127,7 @@ NodeId cyclesOf(const Folds &of, NodeId batch, const Core &core, int64_t used, i
 
 /// Cycles of the whole operation as reals.
 std::vector<NodeId> arrayCycles(const SymbolicOperation &op, const Core &core, Expressions &e) {
-  ProductNodes x = productOf(op, e);
+  ProductNodes x = productOf(op, rolesOf(op), e);
   NodeId points = e.multiply(e.multiply(e.multiply(x.batch, x.m), x.n), x.k);
   // An operation may compute several products of these extents.
   NodeId products = e.divide(e.toReal(op.flops), e.multiply(e.real(2), e.toReal(points)));
@@ -196,7 +184,7 @@ std::vector<NodeId> laneCycles(const SymbolicOperation &op, const Core &core, Ex
 }
 
 /// Seconds of an array: load + stream + skew + (folds - 1) * interval cycles for output, weight and input stationary
-/// (SCALE-Sim v3, arXiv 2504.15377), whose folds all instances share unless `Core::oneEach`, long streams cut for idle
+/// (SCALE-Sim v3, arXiv 2504.15377), whose folds all instances share unless `Core::perInstanceMapping`, long streams cut for idle
 /// ones; and of lanes: rounds of elements, or of rows with 1, 2, 4, … lanes each and their results combined pairwise.
 /// At the clock that the peak implies, or the machine's.
 std::vector<NodeId> symbolicCycles(const SymbolicOperation &op, Expressions &e) {

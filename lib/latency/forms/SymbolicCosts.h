@@ -35,8 +35,8 @@ bool registerSymbolicCost(const std::string &costModel, SymbolicCost arithmetic,
 /// Stage 0: the registered ones of `costModel`; then those of the built-in models, stage 1:
 /// - flops / (rate * efficiency * clock): a data sheet;
 /// - the same times the used share of tiles of an array (M, N or K on rows and columns) or of lanes;
-/// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfWork); stage 2:
-/// - cycles of an array's folds and of lanes (`cycleForms`).
+/// - rate * efficiency * x / (x + half) with x = flops: an efficiency curve (Core::halfPerformanceWork); stage 2:
+/// - cycles of an array's folds and of lanes.
 std::vector<NodeId> symbolicCosts(const std::string &costModel, const SymbolicOperation &operation, Expressions &nodes,
                                   unsigned stage);
 constexpr unsigned kSymbolicCostStages = 3;

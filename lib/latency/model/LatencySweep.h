@@ -16,7 +16,7 @@ struct LatencySweep {
 constexpr size_t kMaxSweepRows = 1'000'000;
 
 /// Each text is `name=value`, values and further names separated by commas. A0801: no such argument, no number, a name
-/// twice, more than `kMostSweepRows` combinations.
+/// twice, more than `kMaxSweepRows` combinations.
 Result<LatencySweep> parseSweep(const LatencyModel &model, const std::vector<std::string> &texts);
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/latency/model/Polynomial.h"
+#include "lib/support/Rational.h"
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -12,7 +13,7 @@ Wide gcd(Wide a, Wide b) {
     // Nearly always small; a division of 128 bits takes many times as long.
     constexpr Wide kSmall = Wide(1) << 63;
     if (a < kSmall && b < kSmall)
-      return std::gcd(static_cast<int64_t>(a), static_cast<int64_t>(b));
+      return std::gcd(int64_t(a), int64_t(b));
     Wide r = a % b;
     a = b, b = r;
   }
@@ -20,38 +21,13 @@ Wide gcd(Wide a, Wide b) {
 }
 bool fits(Wide v) { return v >= std::numeric_limits<int64_t>::min() && v <= std::numeric_limits<int64_t>::max(); }
 
-/// An exact fraction; `valid` turns false for good once 128 bits did not suffice.
-struct Rational {
-  Wide n = 0, d = 1;
-  bool valid = true;
-
-  static Rational of(Wide n, Wide d, bool valid) {
-    if (!valid || d == 0)
-      return {0, 1, false};
-    if (d == 1)
-      return {n, 1, true};
-    Wide g = gcd(n, d);
-    if (d < 0)
-      g = -g;
-    return {n / g, d / g, true};
-  }
-  friend Rational operator*(const Rational &a, const Rational &b) {
-    // Crosswise first: keeps the products small.
-    Rational x = of(a.n, b.d, a.valid), y = of(b.n, a.d, b.valid);
-    Wide n = 0, d = 1;
-    bool overflow = __builtin_mul_overflow(x.n, y.n, &n) || __builtin_mul_overflow(x.d, y.d, &d);
-    return of(n, d, x.valid && y.valid && !overflow);
-  }
-  friend Rational operator/(const Rational &a, const Rational &b) {
-    return a * Rational{b.n < 0 ? -b.d : b.d, b.n < 0 ? -b.n : b.n, b.valid && b.n != 0};
-  }
-  friend Rational operator-(const Rational &a, const Rational &b) {
-    Wide g = gcd(a.d, b.d), x = 0, y = 0, n = 0, d = 1;
-    bool overflow = __builtin_mul_overflow(a.n, b.d / g, &x) || __builtin_mul_overflow(b.n, a.d / g, &y);
-    overflow = overflow || __builtin_sub_overflow(x, y, &n) || __builtin_mul_overflow(a.d, b.d / g, &d);
-    return of(n, d, a.valid && b.valid && !overflow);
-  }
-};
+/// Nothing where 128 bits do not suffice.
+std::optional<Wide> wide(const llvm::DynamicAPInt &value) {
+  const llvm::DynamicAPInt base = llvm::DynamicAPInt(int64_t(1) << 62);
+  if (value >= base * base || value <= -(base * base))
+    return std::nullopt;
+  return Wide(int64_t(value / base)) * (Wide(1) << 62) + int64_t(value % base);
+}
 
 /// Monomials in order of degree, so that the first ones that explain the samples win.
 struct Monomial {
@@ -118,13 +94,13 @@ std::optional<Polynomial> add(const Polynomial &a, const Polynomial &b, int64_t 
   Polynomial sum;
   if (!fits(d) || !fits(scaleB))
     return std::nullopt;
-  sum.denominator = static_cast<int64_t>(d);
+  sum.denominator = d;
   for (unsigned i = 0; i < Polynomial::kB; ++i)
     for (unsigned j = 0; j < Polynomial::kS; ++j) {
       Wide v;
       if (__builtin_add_overflow(a.c[i][j] * scaleA, b.c[i][j] * scaleB, &v) || !fits(v))
         return std::nullopt;
-      sum.c[i][j] = static_cast<int64_t>(v);
+      sum.c[i][j] = v;
     }
   return sum;
 }
@@ -153,19 +129,22 @@ std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) cons
   std::vector<std::vector<Rational>> rows;
   for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {
     std::vector<Rational> row(2 * terms);
-    for (unsigned t = 0; t < terms; ++t)
-      row[t] = {power(kMonomials[t], points[i]), 1};
-    row[terms + rows.size()] = {1, 1};
+    for (unsigned t = 0; t < terms; ++t) {
+      row[t] = 1;
+      for (unsigned j = 0; j < kMonomials[t].b + kMonomials[t].s; ++j)
+        row[t] = row[t] * Rational(j < kMonomials[t].b ? points[i].B : points[i].S);
+    }
+    row[terms + rows.size()] = 1;
     auto eliminate = [](std::vector<Rational> &from, const std::vector<Rational> &row, unsigned pivot) {
       Rational factor = from[pivot];
-      if (factor.n != 0)
+      if (!factor.isZero())
         for (size_t t = 0; t < from.size(); ++t)
           from[t] = from[t] - factor * row[t];
     };
     for (size_t r = 0; r < rows.size(); ++r)
       eliminate(row, rows[r], result.monomials[r]);
     unsigned pivot = 0;
-    while (pivot < terms && row[pivot].n == 0 && row[pivot].valid)
+    while (pivot < terms && row[pivot].isZero())
       ++pivot;
     if (pivot == terms)
       continue; // depends on the samples before: a check
@@ -178,20 +157,21 @@ std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) cons
     result.monomials.push_back(pivot);
     result.samples.push_back(i);
   }
-  auto weight = [&](size_t k, size_t i) { return rows[k][terms + i]; };
-  for (size_t k = 0; k < rows.size(); ++k)
-    for (size_t i = 0; i < rows.size(); ++i) {
-      Rational w = weight(k, i);
-      if (!w.valid ||
-          __builtin_mul_overflow(result.denominator, w.d / gcd(result.denominator, w.d), &result.denominator))
-        return std::nullopt;
-    }
-  for (size_t k = 0; k < rows.size(); ++k) {
+  Rational common = 1;
+  for (const auto &row : rows)
+    for (size_t i = 0; i < rows.size(); ++i) // the least that makes all whole
+      common = common * Rational((row[terms + i] * common).denominator(), llvm::DynamicAPInt(1));
+  auto denominator = wide(common.numerator());
+  if (!denominator)
+    return std::nullopt;
+  result.denominator = *denominator;
+  for (const auto &row : rows) {
     auto &line = result.matrix.emplace_back();
     for (size_t i = 0; i < rows.size(); ++i) {
-      Rational w = weight(k, i);
-      if (__builtin_mul_overflow(w.n, result.denominator / w.d, &line.emplace_back()))
+      auto weight = wide((row[terms + i] * common).numerator());
+      if (!weight)
         return std::nullopt;
+      line.push_back(*weight);
     }
   }
   return result;
@@ -222,12 +202,12 @@ std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values)
     Polynomial p;
     if (!fits(s.denominator / common))
       return std::nullopt;
-    p.denominator = static_cast<int64_t>(s.denominator / common);
+    p.denominator = s.denominator / common;
     for (unsigned t : s.monomials) {
       Wide c = coefficients[t] / common;
       if (!fits(c))
         return std::nullopt;
-      p.c[kMonomials[t].b][kMonomials[t].s] = static_cast<int64_t>(c);
+      p.c[kMonomials[t].b][kMonomials[t].s] = c;
     }
     return p;
   }

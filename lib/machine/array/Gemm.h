@@ -1,8 +1,6 @@
 // A contraction as a batch of matrix products.
 #pragma once
-#include "lib/machine/model/WorkGraph.h"
-#include <optional>
-#include <vector>
+#include "lib/machine/array/LoopRoles.h"
 
 namespace accord {
 
@@ -12,6 +10,9 @@ struct Gemm {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   friend bool operator==(const Gemm &, const Gemm &) = default;
 };
+
+/// The extent of a product that loops of this role multiply.
+int64_t &extentOf(Gemm &gemm, LoopRole role);
 
 /// The product that a loop nest over two tensors computes; batch * m * n * k is the number of
 /// points of the domain. The roles of loops are those of `loopRoles`. A convolution comes out as

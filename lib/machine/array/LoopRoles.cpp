@@ -30,7 +30,7 @@ double elementsOf(const LoopTensor &tensor, const std::vector<Loop> &domain) {
   for (const auto &position : tensor.dimensions) {
     double span = 1;
     for (const LoopTensor::Term &term : position)
-      span += (extentOf(domain[term.loop]) - 1) * std::abs(static_cast<double>(term.stride));
+      span += (extentOf(domain[term.loop]) - 1) * std::abs(double(term.stride));
     elements *= span;
   }
   return elements;
@@ -111,17 +111,20 @@ std::optional<LoopRoles> loopRoles(const std::vector<Loop> &domain, const std::v
   return found;
 }
 
+int64_t &extentOf(Gemm &gemm, LoopRole role) {
+  return role == LoopRole::Batch     ? gemm.batch
+         : role == LoopRole::Rows    ? gemm.m
+         : role == LoopRole::Columns ? gemm.n
+                                     : gemm.k;
+}
+
 std::optional<Gemm> gemmOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   auto roles = loopRoles(domain, tensors);
   if (!roles)
     return std::nullopt;
   Gemm gemm;
   for (size_t l = 0; l < domain.size(); ++l) {
-    LoopRole role = roles->roles[l];
-    int64_t &extent = role == LoopRole::Batch     ? gemm.batch
-                      : role == LoopRole::Rows    ? gemm.m
-                      : role == LoopRole::Columns ? gemm.n
-                                                  : gemm.k;
+    int64_t &extent = extentOf(gemm, roles->roles[l]);
     extent = saturatingMultiply64(extent, std::max<int64_t>(domain[l].extent, 1));
   }
   return gemm;

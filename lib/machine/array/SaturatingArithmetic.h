@@ -7,7 +7,7 @@
 namespace accord {
 
 /// The largest count; a result that reaches it means "at least this".
-constexpr Count kMaxCount = static_cast<Count>(~static_cast<unsigned __int128>(0) >> 1);
+constexpr Count kMaxCount = ~(Count(1) << 127);
 
 /// Neither argument is negative.
 inline int64_t saturatingMultiply64(int64_t a, int64_t b) {
@@ -17,16 +17,10 @@ inline int64_t saturatingMultiply64(int64_t a, int64_t b) {
 inline Count saturatingAdd(Count a, Count b) { return a > kMaxCount - b ? kMaxCount : a + b; }
 inline Count saturatingMultiply(Count a, Count b) {
   // Unsigned: the signed check needs a run-time library that not every compiler links.
-  using Wide = unsigned __int128;
-  constexpr Count kNarrow = std::numeric_limits<uint64_t>::max();
-  if (a <= kNarrow && b <= kNarrow) {
-    Wide product = static_cast<Wide>(a) * static_cast<Wide>(b);
-    return product > static_cast<Wide>(kMaxCount) ? kMaxCount : static_cast<Count>(product);
-  }
-  Wide product = 0;
-  bool over = __builtin_mul_overflow(static_cast<Wide>(a), static_cast<Wide>(b), &product) ||
-              product > static_cast<Wide>(kMaxCount);
-  return over ? kMaxCount : static_cast<Count>(product);
+  unsigned __int128 x = a, y = b, product = x * y; // exact where both have 64 bits
+  constexpr uint64_t kNarrow = std::numeric_limits<uint64_t>::max();
+  bool over = (x > kNarrow || y > kNarrow) && __builtin_mul_overflow(x, y, &product);
+  return over || product >> 127 ? kMaxCount : Count(product);
 }
 /// `by` is at least 1.
 inline int64_t ceilDivide64(int64_t a, int64_t by) { return a / by + (a % by != 0); }

@@ -10,13 +10,13 @@ constexpr int64_t kMaxCount64 = std::numeric_limits<int64_t>::max();
 bool usable(const VectorUnit &unit, double cycles) {
   return unit.lanes >= 1 && unit.count >= 1 && cycles >= 0 && std::isfinite(cycles);
 }
-double rounds(Count work, Count atOnce) { return static_cast<double>(work / atOnce + (work % atOnce != 0)); }
+double rounds(Count work, Count atOnce) { return work / atOnce + (work % atOnce != 0); }
 } // namespace
 
 std::optional<double> elementCycles(int64_t elements, double cyclesPerElement, const VectorUnit &unit) {
   if (!usable(unit, cyclesPerElement))
     return std::nullopt;
-  Count lanes = static_cast<Count>(unit.lanes) * (unit.split ? unit.count : 1);
+  Count lanes = Count(unit.lanes) * (unit.split ? unit.count : 1);
   return rounds(std::max<int64_t>(elements, 0), lanes) * cyclesPerElement;
 }
 
@@ -25,7 +25,7 @@ std::optional<RowCycles> rowCycles(const RowWork &work, const VectorUnit &unit) 
     return std::nullopt;
   int64_t cores = unit.split ? unit.count : 1, rows = std::max<int64_t>(work.rows, 1),
           length = std::max<int64_t>(work.length, 1);
-  auto combine = static_cast<double>(std::max<int64_t>(work.reductions, 0));
+  double combine = std::max<int64_t>(work.reductions, 0);
   std::optional<RowCycles> best;
   auto take = [&](int step, int64_t group, Count atOnce) {
     double row = rounds(length, group) * work.cyclesPerElement + combine * step;
@@ -36,7 +36,7 @@ std::optional<RowCycles> rowCycles(const RowWork &work, const VectorUnit &unit) 
   int step = 0;
   int64_t group = 1;
   for (;; ++step, group *= 2) { // lanes of one core
-    take(step, group, static_cast<Count>(unit.lanes / group) * cores);
+    take(step, group, Count(unit.lanes / group) * cores);
     if (group >= length || unit.lanes / group < 2) // more lanes would be empty, or are not there
       break;
   }

@@ -64,10 +64,9 @@ void splitScores(const std::vector<Case> &cases, std::vector<Accuracy *> scored,
       if (own.empty())
         continue;
       double mape = 100 * scoreOf(own).mape;
-      (balanced ? accuracy->mean : accuracy->hashedMean) += mape;
-      double &worst = balanced ? accuracy->worst : accuracy->hashedWorst;
-      worst = std::max(worst, mape);
-      ++(balanced ? accuracy->splits : accuracy->hashedSplits);
+      SplitScore &score = balanced ? accuracy->balanced : accuracy->hashed;
+      score.mean += mape, score.worst = std::max(score.worst, mape);
+      ++score.splits;
     }
   }
 }
@@ -126,10 +125,9 @@ std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases) {
     for (bool balanced : {true, false})
       splitScores(members, scored, balanced);
   }
-  for (Accuracy &one : all) {
-    one.mean /= std::max(1u, one.splits);
-    one.hashedMean /= std::max(1u, one.hashedSplits);
-  }
+  for (Accuracy &one : all)
+    for (SplitScore *score : {&one.balanced, &one.hashed})
+      score->mean /= std::max(1u, score->splits);
   return all;
 }
 
@@ -224,8 +222,8 @@ RankingScore rankingScore(const std::vector<Case> &cases, const std::string &cal
         if (a.measured > kNoise * b.measured)
           ++score.pairs, right += a.computed > b.computed;
   }
-  score.ordered = 100 * static_cast<double>(right) / std::max<double>(1, static_cast<double>(score.pairs));
-  double n = std::max<double>(1, static_cast<double>(score.groups));
+  score.ordered = 100.0 * right / std::max<size_t>(1, score.pairs);
+  double n = std::max<size_t>(1, score.groups);
   score.spearman /= n;
   score.regret /= n;
   return score;

@@ -18,16 +18,18 @@ struct Study {
 };
 const std::vector<Study> &studies();
 
+/// Five splits in halves, on the half not seen.
+struct SplitScore {
+  double mean = 0, worst = 0; ///< percent
+  unsigned splits = 0;        ///< how many of the five had rows in both halves
+  bool passes(const Study &study) const { return splits > 0 && mean <= study.gate; }
+};
 struct Accuracy {
   Study study;
   size_t rows = 0;
-  Score prior;                            ///< from the data sheet alone
-  double mean = 0, worst = 0;             ///< of five balanced splits in halves, on the half not seen, percent
-  double hashedMean = 0, hashedWorst = 0; ///< of five splits by the hash of the id alone
-  Score seen;                             ///< fitted to all rows of the study
-  unsigned splits = 0, hashedSplits = 0;  ///< how many of the five had rows in both halves
-  bool passed() const { return splits > 0 && mean <= study.gate; }
-  bool passedHashed() const { return hashedSplits > 0 && hashedMean <= study.gate; }
+  Score prior;                 ///< from the data sheet alone
+  SplitScore balanced, hashed; ///< balanced, and by the hash of the id alone
+  Score seen;                  ///< fitted to all rows of the study
 };
 /// In the order of `studies`; those without rows are left out.
 std::vector<Accuracy> accuracyOf(const std::vector<Case> &cases);

@@ -81,11 +81,10 @@ std::optional<double> messageBytes(const std::string &model) {
 }
 
 Error leftOut(const Row &row, const std::string &reason) {
-  return {Code::RowLeftOut, fmt::format("'{}' is left out: {}", row.id, reason), row.location, {}};
+  return {Code::RowLeftOut, fmt::format("'{}' is left out: {}", row.id, reason), row.location};
 }
 
-} // namespace
-
+/// The name in the catalogue of an accelerator of a table; the id itself if it is not known.
 std::string catalogueName(const std::string &accelerator) {
   static const std::map<std::string, std::string> names = {
       {"a100-sxm-80", "a100_80g"},  {"a100-sxm-40", "a100_40g"},  {"h100-sxm", "h100"}, {"h200-sxm", "h200"},
@@ -95,6 +94,7 @@ std::string catalogueName(const std::string &accelerator) {
   return found == names.end() ? accelerator : found->second;
 }
 
+/// "framework, accelerator, one server": rows that share hardware and software. Rows with one are scored together.
 std::string stratumOf(const Row &row) {
   double server = row.devices_per_node.value_or(fabricOf(row.accelerator).server);
   std::string framework = row.framework.substr(0, row.framework.find_first_of(",;"));
@@ -104,16 +104,7 @@ std::string stratumOf(const Row &row) {
                                                           : "one server");
 }
 
-const Machine *CaseBuilder::machine(const Row &row) {
-  std::string name = target.empty() ? catalogueName(row.accelerator) : target;
-  auto [found, isNew] = machines.try_emplace(name);
-  if (isNew)
-    found->second = name.empty() ? Result<Machine>(Error{Code::RowLeftOut, "no accelerator is named", {}, {}})
-                                 : graphs.machine(name);
-  return found->second.get();
-}
-
-Result<Layout> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double batch) const {
+Layout layoutOf(const Row &row, int64_t microbatch, double batch) {
   Layout l;
   const Fabric &fabric = fabricOf(row.accelerator);
   double devices = row.n_devices.value_or(1);
@@ -139,6 +130,17 @@ Result<Layout> CaseBuilder::layoutOf(const Row &row, int64_t microbatch, double 
   return l;
 }
 
+} // namespace
+
+const Machine *CaseBuilder::machine(const Row &row) {
+  std::string name = target.empty() ? catalogueName(row.accelerator) : target;
+  auto [found, isNew] = machines.try_emplace(name);
+  if (isNew)
+    found->second =
+        name.empty() ? Result<Machine>(Error{Code::RowLeftOut, "no accelerator is named"}) : graphs.machine(name);
+  return found->second.get();
+}
+
 Result<Case> CaseBuilder::collective(const Row &row, const Machine &machine) {
   auto bytes = messageBytes(row.model);
   if (!bytes || !row.n_devices || !row.step_time_s)
@@ -160,15 +162,10 @@ Result<Case> CaseBuilder::build(const Row &row) {
     return leftOut(row, fmt::format("no machine is known for '{}'", row.accelerator));
   Case one;
   if (isCollective(row)) {
-    auto made = collective(row, *machine);
-    if (!made)
-      return made.error();
-    one = *std::move(made);
+    ACCORD_TRY(made, collective(row, *machine));
+    one = std::move(made);
   } else {
-    auto described = workloadOf(row);
-    if (!described)
-      return described.error();
-    const Workload &workload = *described;
+    ACCORD_TRY(workload, workloadOf(row));
     if (!row.global_batch)
       return leftOut(row, "it has no 'global_batch'");
     double words = workload.batchInWords ? workload.wordsPerSample : 1;
@@ -179,20 +176,18 @@ Result<Case> CaseBuilder::build(const Row &row) {
       one.seconds = batch * workload.wordsPerSample / *row.value;
     std::vector<int64_t> sizes{1, 2, 4, 8, 16};
     if (row.micro_batch)
-      sizes = {static_cast<int64_t>(std::max(1.0, *row.micro_batch / words))};
+      sizes = {int64_t(std::max(1.0, *row.micro_batch / words))};
     else
       out.assumptions.push_back("micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
     for (const std::string &assumption : workload.assumptions)
       out.assumptions.push_back(assumption);
     bool fp8 = row.precision.starts_with("fp8");
     for (int64_t size : sizes) {
-      auto layout = layoutOf(row, size, batch);
-      if (layout->microbatches < 1 && size > 1 && !row.micro_batch)
+      Layout layout = layoutOf(row, size, batch);
+      if (layout.microbatches < 1 && size > 1 && !row.micro_batch)
         continue;
-      auto profile = graphs.profile(workload, size, row.location);
-      if (!profile)
-        return profile.error();
-      auto candidate = candidateOf(*profile, *layout, *machine, fp8);
+      ACCORD_TRY(profile, graphs.profile(workload, size, row.location));
+      auto candidate = candidateOf(profile, layout, *machine, fp8);
       if (auto *reason = std::get_if<std::string>(&candidate))
         return leftOut(row, *reason);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));
@@ -209,10 +204,10 @@ Result<Case> CaseBuilder::build(const Row &row) {
   one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
   if (double link = fabricOf(row.accelerator).link; link > 0)
-    one.prior[static_cast<size_t>(Parameter::LinkBandwidth)] = kLinkShare * link;
+    one.prior[Parameter::LinkBandwidth] = kLinkShare * link;
   if (!row.family.starts_with("llm")) {
-    one.prior[static_cast<size_t>(Parameter::HostOverheadPerMicrobatch)] *= kAhead;
-    one.prior[static_cast<size_t>(Parameter::HostOverheadPerStep)] *= kAhead;
+    one.prior[Parameter::HostOverheadPerMicrobatch] *= kAhead;
+    one.prior[Parameter::HostOverheadPerStep] *= kAhead;
   }
   one.place = row.location;
   one.columns = row.text;
@@ -221,16 +216,13 @@ Result<Case> CaseBuilder::build(const Row &row) {
 
 Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
   out = {};
-  LintOptions options;
-  options.machine = [this](const Row &row) { return machine(row); };
   std::vector<Row> gated;
   for (const Row &row : rows)
     if (isGated(row) && isStep(row))
       gated.push_back(row);
-  out.unscored = rows.size() - gated.size();
 
   std::set<size_t> wrong;
-  for (Finding &finding : lint(gated, options)) {
+  for (Finding &finding : lint(gated, [this](const Row &row) { return machine(row); })) {
     wrong.insert(finding.rows.begin(), finding.rows.end());
     out.warnings.push_back(std::move(finding.error));
   }

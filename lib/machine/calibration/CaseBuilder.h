@@ -11,7 +11,6 @@ struct Prepared {
   Errors warnings;                      ///< of rows left out: lint (A0463, A0464), no network (A0465), no
                                         ///< graph (A0466), no machine or time (A0468)
   std::vector<std::string> assumptions; ///< each once: what rows leave open
-  size_t unscored = 0;                  ///< rows of quality other than A and B, and of other metrics
   std::map<std::string, Machine> machines;
 };
 
@@ -30,19 +29,11 @@ public:
 private:
   Result<Case> build(const Row &row);
   Result<Case> collective(const Row &row, const Machine &machine);
-  Result<Layout> layoutOf(const Row &row, int64_t microbatch, double batch) const;
 
   GraphSource &graphs;
   std::string target;
   std::map<std::string, Result<Machine>> machines;
   Prepared out;
 };
-
-/// The name in the catalogue of an accelerator of a table: "a100-sxm-80" -> "a100_80g"; the id
-/// itself if it is not known.
-std::string catalogueName(const std::string &accelerator);
-/// "framework, accelerator, one server": rows that share hardware and software. Rows with one are
-/// scored together.
-std::string stratumOf(const Row &row);
 
 } // namespace accord::calibrate

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kScalingSlack = 1.05;
 constexpr double kShortText = 512;
+constexpr double kTolerance = 0.1; ///< relative difference of two values for one configuration
 
 SourceLocation at(const Row &row, const char *column) {
   SourceLocation place = row.location;
@@ -48,12 +49,12 @@ std::string configuration(const Row &row, bool scaled) {
 bool isStepTime(const Row &row) { return row.step_time_s && *row.step_time_s > 0 && row.global_batch && row.n_devices; }
 
 /// One configuration with several values: said once, at the first row that contradicts another.
-std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::vector<size_t> &same, double tolerance) {
+std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::vector<size_t> &same) {
   std::vector<size_t> against;
   for (size_t a : same)
     for (size_t b : same)
       if (std::abs(*rows[a].step_time_s - *rows[b].step_time_s) >
-          tolerance * std::min(*rows[a].step_time_s, *rows[b].step_time_s)) {
+          kTolerance * std::min(*rows[a].step_time_s, *rows[b].step_time_s)) {
         against.push_back(a);
         break;
       }
@@ -63,8 +64,7 @@ std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::ve
   Finding found{
       {Code::ImplausibleRow,
        fmt::format("'{}' is a configuration with {} values, here {} s", first.id, against.size(), *first.step_time_s),
-       at(first, "step_time_s"),
-       {}},
+       at(first, "step_time_s")},
       against};
   for (size_t i = 1; i < against.size(); ++i) {
     const Row &other = rows[against[i]];
@@ -74,8 +74,7 @@ std::optional<Finding> contradiction(const std::vector<Row> &rows, const std::ve
   return found;
 }
 
-std::optional<Error> checkPeak(const Row &row, const LintOptions &options) {
-  const Machine *machine = options.machine ? options.machine(row) : nullptr;
+std::optional<Error> checkPeak(const Row &row, const Machine *machine) {
   std::string type = typeOf(row);
   if (!machine || type.empty() || !row.model_pflop_per_step || !isStepTime(row))
     return std::nullopt;
@@ -87,7 +86,7 @@ std::optional<Error> checkPeak(const Row &row, const LintOptions &options) {
       fmt::format("'{}': {:.0f} % of the peak of {} in {}", row.id, 100 * rate / peak, machine->name, type);
   if (row.seq_len && *row.seq_len <= kShortText && *row.seq_len > 128)
     message += fmt::format("; a length of {:.0f} words is the longest there is, real text is shorter", *row.seq_len);
-  return Error{Code::AbovePeak, message, at(row, "step_time_s"), {}};
+  return Error{Code::AbovePeak, message, at(row, "step_time_s")};
 }
 
 std::optional<Error> checkProduct(const Row &row) {
@@ -101,8 +100,7 @@ std::optional<Error> checkProduct(const Row &row) {
   return Error{Code::ImplausibleRow,
                fmt::format("'{}': tp {} * pp {} * dp {} = {} on {} devices", row.id, *row.tp, *row.pp, *row.dp, product,
                            *row.n_devices),
-               at(row, "n_devices"),
-               {}};
+               at(row, "n_devices")};
 }
 
 double samplesPerSecond(const Row &row) { return *row.global_batch / *row.step_time_s; }
@@ -126,7 +124,7 @@ std::optional<Error> checkScaling(const std::vector<Row> &rows, const Row &row, 
 
 } // namespace
 
-std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &options) {
+std::vector<Finding> lint(const std::vector<Row> &rows, const MachineOf &machineOf) {
   std::vector<Finding> findings;
   std::map<std::string, std::vector<size_t>> scaled, same;
   for (size_t i = 0; i < rows.size(); ++i)
@@ -136,7 +134,7 @@ std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &optio
     }
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row &row = rows[i];
-    for (auto &error : {checkPeak(row, options), checkProduct(row),
+    for (auto &error : {checkPeak(row, machineOf ? machineOf(row) : nullptr), checkProduct(row),
                         isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)]) : std::nullopt})
       if (error)
         findings.push_back({*error, {i}});
@@ -144,7 +142,7 @@ std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &optio
       continue;
     const std::vector<size_t> &values = same[configuration(row, false)];
     if (values.front() == i)
-      if (auto found = contradiction(rows, values, options.tolerance))
+      if (auto found = contradiction(rows, values))
         findings.push_back(std::move(*found));
   }
   return findings;

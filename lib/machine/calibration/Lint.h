@@ -6,11 +6,8 @@
 
 namespace accord::calibrate {
 
-struct LintOptions {
-  double tolerance = 0.1; ///< relative difference of two values for one configuration
-  /// The machine a row ran on; null if it is not known (then its peak is not checked).
-  std::function<const Machine *(const Row &)> machine;
-};
+/// The machine a row ran on; null if it is not known (then its peak is not checked).
+using MachineOf = std::function<const Machine *(const Row &)>;
 
 /// What is wrong, and with which rows.
 struct Finding {
@@ -27,8 +24,8 @@ struct Finding {
 /// devices; replicas that ZeRO 3
 ///   or FSDP forms are not counted, so that there the product only has to divide it);
 ///   faster than linear scaling allows (5 % of slack) against the same job with as much work for
-///   each of fewer devices; values for one configuration that differ by more than the
-///   tolerance: one finding at the first of these rows, with a note at each other one.
-std::vector<Finding> lint(const std::vector<Row> &rows, const LintOptions &options);
+///   each of fewer devices; values for one configuration that differ by more than a tenth: one finding at the first
+///   of these rows, with a note at each other one.
+std::vector<Finding> lint(const std::vector<Row> &rows, const MachineOf &machineOf);
 
 } // namespace accord::calibrate

@@ -19,6 +19,8 @@ using Matrix = Eigen::Matrix<double, kParameters, kParameters>;
 
 constexpr double kLargestFactor = 30; // no calibration moves a parameter further than this from its default
 constexpr double kNormal95 = 1.96;
+/// Relative error at which a row starts to count less than its square: what repeated runs differ by.
+constexpr double kErrorScale = 0.03;
 
 Factors factorsOf(const double *logs) {
   Factors factors;
@@ -27,27 +29,27 @@ Factors factorsOf(const double *logs) {
   return factors;
 }
 
-double errorOf(const Case &one, const double *logs, double scale) {
-  return std::log(predict(one, factorsOf(logs)).total / one.seconds) / scale;
+double errorOf(const Case &one, const double *logs) {
+  return std::log(predict(one, factorsOf(logs)).total / one.seconds) / kErrorScale;
 }
 
 /// e and its derivatives by central differences: a row costs microseconds, and 48 of them no more
 /// than a formula would.
 class RowCost : public ceres::SizedCostFunction<1, kParameters> {
 public:
-  RowCost(const Case &one, double scale) : one(one), scale(scale) {}
+  explicit RowCost(const Case &one) : one(one) {}
   bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
     const double *logs = parameters[0];
-    residuals[0] = errorOf(one, logs, scale);
+    residuals[0] = errorOf(one, logs);
     if (jacobians && jacobians[0]) {
       double moved[kParameters];
       std::copy(logs, logs + kParameters, moved);
       constexpr double kStep = 1e-5;
       for (size_t i = 0; i < kParameters; ++i) {
         moved[i] = logs[i] + kStep;
-        double above = errorOf(one, moved, scale);
+        double above = errorOf(one, moved);
         moved[i] = logs[i] - kStep;
-        jacobians[0][i] = (above - errorOf(one, moved, scale)) / (2 * kStep);
+        jacobians[0][i] = (above - errorOf(one, moved)) / (2 * kStep);
         moved[i] = logs[i];
       }
     }
@@ -56,7 +58,6 @@ public:
 
 private:
   const Case &one;
-  double scale;
 };
 
 /// weight log(factor) / spread of every parameter.
@@ -83,15 +84,14 @@ Vector upperLogs(const std::vector<const Case *> &cases) {
   Vector upper = Vector::Constant(std::log(kLargestFactor));
   for (const Case *one : cases)
     for (size_t i = 0; i < kParameters; ++i)
-      upper[static_cast<Eigen::Index>(i)] =
-          std::min(upper[static_cast<Eigen::Index>(i)], std::log(info(i).upper / one->prior[i]));
+      upper[i] = std::min(upper[i], std::log(info(i).upper / one->prior[i]));
   return upper;
 }
 
 class Problem {
 public:
-  Problem(std::vector<const Case *> cases, double scale, double weight, unsigned iterations)
-      : cases(std::move(cases)), scale(scale), weight(weight), iterations(iterations), upper(upperLogs(this->cases)) {}
+  Problem(std::vector<const Case *> cases, double weight)
+      : cases(std::move(cases)), weight(weight), upper(upperLogs(this->cases)) {}
 
   /// The best of three starts; false if none can be computed.
   bool solve() {
@@ -99,7 +99,7 @@ public:
     bool found = false;
     for (double launch : starts) {
       Vector logs = Vector::Zero();
-      logs[static_cast<Eigen::Index>(Parameter::Launch)] = std::log(launch);
+      logs[indexOf(Parameter::Launch)] = std::log(launch);
       logs = logs.cwiseMin(upper - Vector::Constant(1e-6));
       double reached = 0;
       if (!minimize(logs, reached) || (found && reached >= cost))
@@ -120,7 +120,7 @@ public:
     Matrix normal = Matrix::Zero();
     std::vector<double> sizes;
     for (const Case *one : cases) {
-      RowCost row(*one, scale);
+      RowCost row(*one);
       double e = 0, gradient[kParameters];
       const double *logs = best.data();
       double *jacobian = gradient;
@@ -132,19 +132,16 @@ public:
     }
     double spread = 1;
     if (!sizes.empty()) {
-      std::nth_element(sizes.begin(), sizes.begin() + static_cast<long>(sizes.size() / 2), sizes.end());
+      std::nth_element(sizes.begin(), sizes.begin() + sizes.size() / 2, sizes.end());
       spread = std::max(1.0, sizes[sizes.size() / 2] / 0.6745); // of the median: normal distribution
     }
     normal /= spread * spread;
     for (size_t i = 0; i < kParameters; ++i)
-      normal(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(i)) += std::pow(weight / info(i).spread, 2);
+      normal(i, i) += std::pow(weight / info(i).spread, 2);
     return normal.ldlt().solve(Matrix::Identity());
   }
 
-  bool atBound(size_t i) const {
-    auto index = static_cast<Eigen::Index>(i);
-    return best[index] > upper[index] - 1e-3;
-  }
+  bool atBound(size_t i) const { return best[i] > upper[i] - 1e-3; }
 
 private:
   static constexpr size_t kFewRows = 4;
@@ -153,16 +150,16 @@ private:
     ceres::Problem problem;
     problem.AddParameterBlock(logs.data(), kParameters);
     for (const Case *one : cases)
-      problem.AddResidualBlock(new RowCost(*one, scale), new ceres::SoftLOneLoss(1), logs.data());
+      problem.AddResidualBlock(new RowCost(*one), new ceres::SoftLOneLoss(1), logs.data());
     problem.AddResidualBlock(new PriorCost(weight), nullptr, logs.data());
-    for (int i = 0; i < static_cast<int>(kParameters); ++i) {
+    for (size_t i = 0; i < kParameters; ++i) {
       problem.SetParameterUpperBound(logs.data(), i, upper[i]);
       problem.SetParameterLowerBound(logs.data(), i, -std::log(kLargestFactor));
     }
     ceres::Solver::Options solver;
     solver.linear_solver_type = ceres::DENSE_NORMAL_CHOLESKY;
     solver.logging_type = ceres::SILENT;
-    solver.max_num_iterations = iterations;
+    solver.max_num_iterations = 60;
     solver.num_threads = 1;
     ceres::Solver::Summary summary;
     ceres::Solve(solver, &problem, &summary);
@@ -171,53 +168,49 @@ private:
   }
 
   std::vector<const Case *> cases;
-  double scale, weight;
-  unsigned iterations;
+  double weight;
   Vector upper;
 };
 
 /// Mean soft error of rows that a fit has not seen, over four folds.
-double crossValidate(const std::vector<const Case *> &cases, double weight, const FitOptions &options) {
+double crossValidate(const std::vector<const Case *> &cases, double weight) {
   constexpr unsigned kFolds = 4;
   double sum = 0;
   for (unsigned fold = 0; fold < kFolds; ++fold) {
     std::vector<const Case *> seen, unseen;
     for (size_t i = 0; i < cases.size(); ++i)
       (i % kFolds == fold ? unseen : seen).push_back(cases[i]);
-    Problem problem(seen, options.scale, weight, options.iterations);
+    Problem problem(seen, weight);
     if (!problem.solve())
       return std::numeric_limits<double>::infinity();
     for (const Case *one : unseen)
-      sum += std::abs(errorOf(*one, problem.best.data(), options.scale));
+      sum += std::abs(errorOf(*one, problem.best.data()));
   }
   return sum;
 }
 
-double chooseWeight(const std::vector<const Case *> &cases, const FitOptions &options) {
-  if (options.priorWeight)
-    return *options.priorWeight;
+double chooseWeight(const std::vector<const Case *> &cases) {
   constexpr size_t kFew = 6, kMany = 40; // the prior must help, or need not
   if (cases.size() < kFew || cases.size() >= kMany)
     return cases.size() < kFew ? 2 : 1;
-  return crossValidate(cases, 2, options) < crossValidate(cases, 1, options) ? 2 : 1;
+  return crossValidate(cases, 2) < crossValidate(cases, 1) ? 2 : 1;
 }
 
 void describe(const Problem &problem, Fit &into) {
   Matrix covariance = problem.covariance();
   for (size_t i = 0; i < kParameters; ++i) {
-    auto index = static_cast<Eigen::Index>(i);
-    double deviation = std::sqrt(std::max(covariance(index, index), 0.0));
-    into.factors[i] = std::exp(problem.best[index]);
-    into.low[i] = std::exp(problem.best[index] - kNormal95 * deviation);
-    into.high[i] = std::exp(problem.best[index] + kNormal95 * deviation);
+    double deviation = std::sqrt(std::max(covariance(i, i), 0.0));
+    into.factors[i] = std::exp(problem.best[i]);
+    into.low[i] = std::exp(problem.best[i] - kNormal95 * deviation);
+    into.high[i] = std::exp(problem.best[i] + kNormal95 * deviation);
     into.informed[i] = deviation < 0.9 * info(i).spread / into.priorWeight;
     into.atBound[i] = problem.atBound(i);
   }
-  for (Eigen::Index i = 0; i < static_cast<Eigen::Index>(kParameters); ++i)
-    for (Eigen::Index j = 0; j < i; ++j) {
+  for (size_t i = 0; i < kParameters; ++i)
+    for (size_t j = 0; j < i; ++j) {
       double r = covariance(i, j) / std::sqrt(covariance(i, i) * covariance(j, j));
       if (std::abs(r) > 0.95)
-        into.correlated.push_back({static_cast<size_t>(j), static_cast<size_t>(i), r});
+        into.correlated.push_back({j, i, r});
     }
 }
 
@@ -239,29 +232,28 @@ StepTime predict(const Case &one, const Factors &factors, size_t *chosen) {
   return t;
 }
 
-Result<Fit> fit(const std::vector<Case> &cases, const FitOptions &options) try {
+Result<Fit> fit(const std::vector<Case> &cases, std::optional<double> priorWeight) try {
   if (cases.empty())
-    return Error{Code::NothingFitted, "no row is left to fit", {}, {}};
+    return Error{Code::NothingFitted, "no row is left to fit"};
   std::vector<const Case *> all;
   for (const Case &one : cases) {
     double start = predict(one, unitFactors()).total;
     if (!(one.seconds > 0) || !std::isfinite(start) || !(start > 0))
-      return Error{
-          Code::NothingFitted, fmt::format("'{}': no step time can be computed from it", one.id), one.place, {}};
+      return Error{Code::NothingFitted, fmt::format("'{}': no step time can be computed from it", one.id), one.place};
     all.push_back(&one);
   }
   // The order of rows in a table must not change folds, nor sums in their last digit.
   std::sort(all.begin(), all.end(), [](const Case *a, const Case *b) { return a->id < b->id; });
   Fit result;
-  result.priorWeight = chooseWeight(all, options);
-  Problem problem(all, options.scale, result.priorWeight, options.iterations);
+  result.priorWeight = priorWeight ? *priorWeight : chooseWeight(all);
+  Problem problem(all, result.priorWeight);
   if (!problem.solve())
-    return Error{Code::NothingFitted, "no parameters reproduce the rows", {}, {}};
+    return Error{Code::NothingFitted, "no parameters reproduce the rows"};
   result.cost = problem.cost;
   describe(problem, result);
   return result;
 } catch (const std::exception &e) {
-  return Error{Code::NothingFitted, fmt::format("the solver gave up: {}", e.what()), {}, {}};
+  return Error{Code::NothingFitted, fmt::format("the solver gave up: {}", e.what())};
 }
 
 static uint64_t hashOf(const std::string &id, unsigned split) {
@@ -273,13 +265,11 @@ static uint64_t hashOf(const std::string &id, unsigned split) {
   return hash ^ (hash >> 33);
 }
 
-bool isInCalibrationHalf(const std::string &id, unsigned split) { return (hashOf(id, split) & 1) == 0; }
-
 std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced) {
   std::vector<bool> half(cases.size());
   std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;
   for (size_t i = 0; i < cases.size(); ++i) {
-    half[i] = isInCalibrationHalf(cases[i].id, split);
+    half[i] = (hashOf(cases[i].id, split) & 1) == 0;
     groups[{cases[i].stratum, cases[i].shape}].push_back(i);
   }
   if (!balanced)
@@ -331,7 +321,6 @@ constexpr double kMemoryShare = 0.098; // 200 of 2039 GB/s
 
 } // namespace
 
-const ParameterInfo &info(Parameter parameter) { return kInfo[static_cast<size_t>(parameter)]; }
 const ParameterInfo &info(size_t index) { return kInfo[index]; }
 
 double peakOf(const Machine &machine, const std::string &type) {
@@ -349,17 +338,16 @@ Parameters priorOf(const Machine &machine) {
   Parameters prior;
   for (size_t i = 0; i < kParameters; ++i)
     prior[i] = kInfo[i].initial;
-  auto at = [&](Parameter p) -> double & { return prior[static_cast<size_t>(p)]; };
   double bandwidth = machine.memories.empty() ? 0 : machine.memories.front().bandwidth.value;
   double peak = peakOf(machine, "bf16");
   if (!(bandwidth > 0) || !(peak > 0))
     return prior;
   double r = std::clamp(peak / kPeak, 1.0, 20.0);
   for (Parameter p : {Parameter::ProductEfficiency, Parameter::AttentionEfficiency})
-    at(p) *= std::pow(r, -0.2);
+    prior[p] *= std::pow(r, -0.2);
   for (Parameter p : {Parameter::ProductDepth, Parameter::ProductWave})
-    at(p) *= std::sqrt(r);
-  at(Parameter::LinkBandwidth) = kMemoryShare * bandwidth;
+    prior[p] *= std::sqrt(r);
+  prior[Parameter::LinkBandwidth] = kMemoryShare * bandwidth;
   return prior;
 }
 

@@ -35,16 +35,6 @@ constexpr Factors unitFactors() {
 Parameters parametersOf(const Parameters &prior, const Factors &factors);
 StepTime predict(const Case &one, const Factors &factors, size_t *chosen = nullptr);
 
-struct FitOptions {
-  /// Relative error at which a row starts to count less than its square; 3 % is what repeated runs
-  /// differ by.
-  double scale = 0.03;
-  /// How much the prior counts; nothing: 2 with less than 6 rows, 1 with 40 or more, between them
-  /// the better of both in a cross-validation over the rows.
-  std::optional<double> priorWeight;
-  unsigned iterations = 60;
-};
-
 struct Fit {
   Factors factors = unitFactors();
   Factors low = unitFactors(), high = unitFactors(); ///< 95 % interval of each factor
@@ -59,19 +49,17 @@ struct Fit {
   double cost = 0;
 };
 
-/// Minimizes sum of 2 (sqrt(1 + e^2) - 1), e = log(computed / measured) / scale (a soft L1 norm:
+/// Minimizes sum of 2 (sqrt(1 + e^2) - 1), e = log(computed / measured) / 0.03 (a soft L1 norm:
 /// rows far off pull with constant force), plus (weight log(factor) / spread)^2 of each parameter,
 /// from three fixed starting points. Intervals come from the inverse of the Gauss-Newton matrix,
-/// widened when residuals are larger than `scale`. Deterministic. Error A0467: no rows, or a row
+/// widened when residuals are larger than 0.03. Deterministic. Error A0467: no rows, or a row
 /// whose time cannot be computed (the message names it).
-Result<Fit> fit(const std::vector<Case> &cases, const FitOptions &options = {});
+/// `priorWeight`: how much the prior counts; without it 2 for less than 6 rows, 1 for 40 or more, between them the
+/// better of both in a cross-validation over the rows.
+Result<Fit> fit(const std::vector<Case> &cases, std::optional<double> priorWeight = {});
 
-/// Whether a row belongs to the calibration half of a split: bit 0 of FNV-1a of "split:id" (64
-/// bit), mixed as in MurmurHash3.
-bool isInCalibrationHalf(const std::string &id, unsigned split);
-
-/// A split of cases in halves: by `inCalibrationHalf`, or, if `balanced`, alternating in each
-/// stratum and shape in the order of the same hash, so that neither half lacks a shape that the
+/// A split of cases in halves: by bit 0 of FNV-1a of "split:id" (64 bit), mixed as in MurmurHash3, or, if `balanced`,
+/// alternating in each stratum and shape in the order of the same hash, so that neither half lacks a shape that the
 /// other has twice.
 std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split, bool balanced);
 

@@ -39,8 +39,13 @@ enum class Parameter : uint8_t {
   DecodeCost                 ///< seconds of one of the host's workers to read, decode and crop an image
 };
 constexpr size_t kParameters = 27;
+constexpr size_t indexOf(Parameter parameter) { return static_cast<size_t>(parameter); }
 /// Indexed by Parameter, in base units.
-using Parameters = std::array<double, kParameters>;
+struct Parameters : std::array<double, kParameters> {
+  using std::array<double, kParameters>::operator[];
+  double &operator[](Parameter parameter) { return (*this)[indexOf(parameter)]; }
+  double operator[](Parameter parameter) const { return (*this)[indexOf(parameter)]; }
+};
 
 struct ParameterInfo {
   const char *name; ///< "product_efficiency"
@@ -49,7 +54,6 @@ struct ParameterInfo {
   double spread;    ///< standard deviation of the prior's logarithm
   double upper;     ///< largest value that has a meaning; infinite if there is none
 };
-const ParameterInfo &info(Parameter);
 const ParameterInfo &info(size_t index);
 
 /// The prior's medians for a machine. A chip with r times the 16-bit peak of an A100 needs larger

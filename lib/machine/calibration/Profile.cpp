@@ -6,17 +6,7 @@
 
 namespace accord::calibrate {
 
-const char *name(WorkClass work) {
-  static const char *names[] = {"product", "batched", "streaming", "softmax", "loss", "lookup", "collective"};
-  return names[static_cast<unsigned>(work)];
-}
-
-const char *name(Place place) {
-  static const char *names[] = {"block", "first", "last", "update"};
-  return names[static_cast<unsigned>(place)];
-}
-
-static void extents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, ProfileItem &into) {
+void productExtents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, ProfileItem &into) {
   into.batch = into.m = into.n = into.k = 1;
   // The first two operands and the first result: further ones are biases or masks.
   const LoopTensor *a = nullptr, *b = nullptr, *c = nullptr;
@@ -69,8 +59,6 @@ static void extents(const std::vector<Loop> &domain, const std::vector<LoopTenso
   }
 }
 
-void productExtents(const Operation &op, ProfileItem &into) { extents(op.domain, op.tensors, into); }
-
 namespace {
 
 bool isLookup(const std::string &kind) {
@@ -81,13 +69,13 @@ bool isLookup(const std::string &kind) {
 /// Of a fused operation the contraction with the most work stands for all of them.
 void describe(const Operation &op, ProfileItem &item) {
   if (op.parts.empty())
-    return productExtents(op, item);
+    return productExtents(op.domain, op.tensors, item);
   const FusedPart *max = nullptr;
   for (const FusedPart &part : op.parts)
     if (part.contraction && (!max || part.flops > max->flops))
       max = &part;
   if (max)
-    extents(max->domain, max->tensors, item);
+    productExtents(max->domain, max->tensors, item);
 }
 
 } // namespace

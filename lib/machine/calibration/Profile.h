@@ -14,13 +14,11 @@ namespace accord::calibrate {
 /// cross entropy over a vocabulary, which frameworks run in several passes of fp32). `Lookup`: rows
 /// gathered from or scattered to a table. `Collective`: a link.
 enum class WorkClass : uint8_t { Product, Batched, Streaming, Softmax, Loss, Lookup, Collective };
-const char *name(WorkClass); ///< "product", "batched", …
 
 /// Where in a pipeline it runs: in each repeated block, before the blocks (with their gradients:
 /// the first stage), behind them (the last stage), or in the update, once per step.
 enum class Place : uint8_t { Block, First, Last, Update };
 constexpr unsigned kPlaces = 4;
-const char *name(Place);
 
 /// Equal operations, counted. One execution multiplies `batch` times an m x k by a k x n matrix;
 /// all four are 0 for attention that keeps no scores, whose tiles are its own.
@@ -47,7 +45,6 @@ struct Profile {
   double otherParameters = 0; ///< of the rest, on this device
   double tableParameters = 0; ///< besides, of tables with sparse gradients
   double boundaryBytes = 0;   ///< what one block hands to the next, one micro-batch
-  double inputBytes = 0;      ///< what the host sends to the device for one micro-batch
   double activationBytes = 0; ///< activations of one block that wait for its backward pass
 };
 
@@ -64,6 +61,6 @@ bool isTimeLoop(const Region &region);
 
 /// Extents of a contraction from its loops: what all tensors share is `batch`, what the first
 /// operand and the result share is m, the second operand and the result n, and reductions are k.
-void productExtents(const Operation &op, ProfileItem &into);
+void productExtents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, ProfileItem &into);
 
 } // namespace accord::calibrate

@@ -131,7 +131,7 @@ private:
                 std::optional<std::pair<SourceLocation, std::string>> note = {}) {
     if (errors.size() >= kMaxErrors)
       return;
-    errors.push_back({code, std::move(message), {path, cell.line, cell.column}, {}});
+    errors.push_back({code, std::move(message), {path, cell.line, cell.column}});
     if (note)
       errors.back().notes.push_back(*note);
   }
@@ -175,16 +175,12 @@ std::vector<std::string> columnNames() {
 }
 
 Result<std::vector<Row>, Errors> readRows(std::string_view text, const std::string &path) {
-  auto read = readCsv(text, path);
-  if (!read)
-    return read.takeError();
-  auto &records = *read;
+  ACCORD_TRY(records, readCsv(text, path));
   if (records.size() < 2)
     return std::vector{
         Error{Code::BadTable,
               records.empty() ? "an empty file, expected a line of column names" : "column names without a row",
-              {path, 1, 1},
-              {}}};
+              {path, 1, 1}}};
   Table table(path);
   if (table.header(records.front()))
     for (size_t i = 1; i < records.size(); ++i)

@@ -33,7 +33,6 @@ struct Row {
   std::map<std::string, std::string> text;    ///< every column as written, for --where
   SourceLocation location;                    ///< of the row's first cell
   std::map<std::string, unsigned> columnAt;   ///< where a column's cell starts
-  double number(const std::optional<double> &v, double otherwise) const { return v.value_or(otherwise); }
 };
 
 /// The columns a table may have; `id` and `step_time_s` (or `value`) are required.

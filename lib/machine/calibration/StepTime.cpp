@@ -5,11 +5,6 @@
 namespace accord::calibrate {
 namespace {
 
-struct View {
-  const Parameters &p;
-  double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
-};
-
 /// One part of the graph, and what of it is the forward pass.
 struct Part {
   WorkTime all, forward;
@@ -26,9 +21,9 @@ struct Part {
 class Evaluator {
 public:
   Evaluator(const Candidate &candidate, const Parameters &parameters)
-      : c(candidate), l(candidate.layout), all(parameters), p{parameters} {
+      : c(candidate), l(candidate.layout), p(parameters) {
     for (const Work &work : c.work) {
-      Part &part = parts[static_cast<size_t>(work.item.place)];
+      Part &part = parts[static_cast<unsigned>(work.item.place)];
       if (work.item.place == Place::Update) {
         (work.item.work == WorkClass::Lookup ? part.updatedRows : part.updateBytes) +=
             work.item.bytes * work.item.count;
@@ -58,9 +53,9 @@ public:
     t.attention = steady(&WorkTime::attention);
     t.streaming = steady(&WorkTime::streaming);
     t.tensorParallel = steady(&WorkTime::collective);
-    double cost = p(Parameter::HostOverheadPerMicrobatch);
+    double cost = p[Parameter::HostOverheadPerMicrobatch];
     t.host = m * (stage + ends) - (t.product + t.attention + t.streaming + t.tensorParallel) +
-             m * l.virtualStages * cost + p(Parameter::HostOverheadPerStep);
+             m * l.virtualStages * cost + p[Parameter::HostOverheadPerStep];
     t.transfers = single ? 0 : (m * l.virtualStages + fill) * transferTime();
     t.bubble = fill * (stage / l.virtualStages + cost) + other;
     double backward = layers * block.backward() +
@@ -70,7 +65,7 @@ public:
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +
               t.dataParallel + t.optimizer;
     // The host's workers prepare the next batch meanwhile.
-    double waits = std::max(c.images * p(Parameter::DecodeCost) - t.total, 0.0);
+    double waits = std::max(c.images * p[Parameter::DecodeCost] - t.total, 0.0);
     t.host += waits;
     t.total += waits;
     return t;
@@ -80,13 +75,13 @@ private:
   /// Activations forward and their gradients back, between two stages. Each device of the tensor
   /// axis sends its part (Narayanan et al., SC 2021, section 4.1).
   double transferTime() const {
-    Line line = transferLine(l, all, /*across=*/l.tensor * l.data >= l.devicesPerNode);
+    Line line = transferLine(l, p, /*interNode=*/l.tensor * l.data >= l.devicesPerNode);
     double part = l.sequence ? c.boundaryBytes : c.boundaryBytes / l.tensor;
     return 2 * (line.latency + line.perByte * part);
   }
 
   /// Rows of tables that other devices hold come, and their gradients go back.
-  double exchangeTime() const { return rowsTime(2 * (l.data - 1) / l.data * c.allToAllBytes, l, all); }
+  double exchangeTime() const { return rowsTime(2 * (l.data - 1) / l.data * c.allToAllBytes, l, p); }
 
   double parametersOfDevice() const { return c.blockParameters / l.pipeline + c.otherParameters; }
 
@@ -98,8 +93,8 @@ private:
       return 0;
     double bytes = 2 * parametersOfDevice() * (n - 1) / n; // 16 bit
     double replicasPerNode = std::min(std::max(l.devicesPerNode / l.tensor, 1.0), n);
-    double half = bytes / gradientSyncBandwidth(l, replicasPerNode, all); // a gather or a scatter
-    GradientOverlap hiding = gradientOverlapOf(all);
+    double half = bytes / gradientSyncBandwidth(l, replicasPerNode, p); // a gather or a scatter
+    GradientOverlap hiding = gradientOverlapOf(p);
     double each = (l.zero == 2 ? 1 : l.zero >= 3 ? 2 : 0) * l.microbatches * half;
     double once = l.zero >= 2 ? half : 2 * half;
     return (1 - hiding.maxOverlap) * each + once -
@@ -109,14 +104,13 @@ private:
   double update() const {
     double sum = c.blockParameters + c.otherParameters;
     double bytes = parts[3].updateBytes * (sum > 0 ? parametersOfDevice() / sum : 1);
-    return updateTime(bytes, c.memoryBandwidth, all) / (l.zero >= 1 ? l.data : 1) +
-           updatedRowsTime(parts[3].updatedRows, c.memoryBandwidth, all);
+    return updateTime(bytes, c.memoryBandwidth, p) / (l.zero >= 1 ? l.data : 1) +
+           updatedRowsTime(parts[3].updatedRows, c.memoryBandwidth, p);
   }
 
   const Candidate &c;
   const Layout &l;
-  const Parameters &all;
-  View p;
+  const Parameters &p;
   Part parts[kPlaces];
 };
 
@@ -176,13 +170,13 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
 }
 
 double allReduceTime(const Ring &ring, const Parameters &parameters) {
-  View p{parameters};
+  const Parameters &p = parameters;
   double steps = 2 * (ring.devices - 1), part = ring.bytes / ring.devices;
   auto with = [&](double hop, double rate) {
-    return p(Parameter::LinkLatency) + steps * hop * p(Parameter::LinkStep) +
-           steps * part / (ring.share * rate * p(Parameter::LinkBandwidth));
+    return p[Parameter::LinkLatency] + steps * hop * p[Parameter::LinkStep] +
+           steps * part / (ring.share * rate * p[Parameter::LinkBandwidth]);
   };
-  return std::min(with(1, 1), with(0.56, 0.92)) + p(Parameter::LinkCopies) * part / ring.memory;
+  return std::min(with(1, 1), with(0.56, 0.92)) + p[Parameter::LinkCopies] * part / ring.memory;
 }
 
 } // namespace accord::calibrate

@@ -7,7 +7,6 @@ namespace accord::calibrate {
 
 /// One profile on one machine, with all that does not depend on parameters worked out.
 struct Candidate {
-  using Work = calibrate::Work;
   std::vector<Work> work;
   Layout layout;
   double blocks = 1, boundaryBytes = 0;

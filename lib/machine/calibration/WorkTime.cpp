@@ -15,11 +15,6 @@ constexpr double kHiddenOfBackward = 0.8;
 /// small result, a long sum).
 constexpr double kSplitDepth = 8192;
 
-struct View {
-  const Parameters &p;
-  double operator()(Parameter which) const { return p[static_cast<size_t>(which)]; }
-};
-
 Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
   if (item.work == WorkClass::Batched)
     return Parameter::AttentionEfficiency;
@@ -39,18 +34,18 @@ double kernelsOf(const ProfileItem &item) {
   return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
 }
 
-WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const View &p) {
+WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Parameters &p) {
   WorkTime t;
   bool intraNode = l.tensor <= l.devicesPerNode;
-  double between = l.network * p(Parameter::NetworkEfficiency);
+  double between = l.network * p[Parameter::NetworkEfficiency];
   double link =
-      intraNode ? p(Parameter::LinkBandwidth) : std::min(p(Parameter::LinkBandwidth), between * l.devicesPerNode);
+      intraNode ? p[Parameter::LinkBandwidth] : std::min(p[Parameter::LinkBandwidth], between * l.devicesPerNode);
   double n = l.tensor;
   bool whole = item.communication == "all_reduce"; // gathers and scatters are half of one
   double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
   if (item.payload > kJoinedBytes) {
-    time += p(intraNode ? Parameter::LinkLatency : Parameter::NetworkLatency) * (whole ? 1 : 0.5);
-    t.host += p(Parameter::LaunchCollective) * (n - 1) * item.count;
+    time += p[intraNode ? Parameter::LinkLatency : Parameter::NetworkLatency] * (whole ? 1 : 0.5);
+    t.host += p[Parameter::LaunchCollective] * (n - 1) * item.count;
   }
   t.collective = time * item.count;
   return t;
@@ -68,7 +63,7 @@ std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, doub
   if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
     return std::nullopt;
   double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
-  return Work{item, peak, rate, static_cast<uint8_t>(efficiencyOf(item, fp8))};
+  return Work{item, peak, rate, efficiencyOf(item, fp8)};
 }
 
 WorkTime &WorkTime::operator+=(const WorkTime &other) {
@@ -79,17 +74,17 @@ WorkTime &WorkTime::operator+=(const WorkTime &other) {
 
 WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth, const Parameters &parameters) {
   const ProfileItem &item = work.item;
-  View p{parameters};
+  const Parameters &p = parameters;
   WorkTime t;
   if (item.place == Place::Update)
     return t;
   if (item.work == WorkClass::Collective)
     t = collectiveTime(item, layout, p);
-  double kernels = kernelsOf(item), floor = p(Parameter::KernelLaunchOverhead) * kernels;
+  double kernels = kernelsOf(item), floor = p[Parameter::KernelLaunchOverhead] * kernels;
   // A library starts the steps of its recurrent layers itself, without the framework.
-  t.host += p(item.recurrent ? Parameter::KernelLaunchOverhead : Parameter::Launch) * kernels;
+  t.host += p[item.recurrent ? Parameter::KernelLaunchOverhead : Parameter::Launch] * kernels;
   auto streamed = [&](Parameter efficiency, double passes) {
-    t.streaming += item.bytes * passes / (memoryBandwidth * p(efficiency)) * item.count + floor;
+    t.streaming += item.bytes * passes / (memoryBandwidth * p[efficiency]) * item.count + floor;
   };
   switch (item.work) {
   case WorkClass::Product:
@@ -97,11 +92,11 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
     bool batched = item.work == WorkClass::Batched;
     double shape = 1;
     if (item.m > 0)
-      shape = (1 + work.rate * p(Parameter::ProductWave) /
+      shape = (1 + work.rate * p[Parameter::ProductWave] /
                        std::max(item.batch * item.m * item.n * (1 + item.k / kSplitDepth), 1.0)) *
-              (1 + work.rate * p(batched ? Parameter::AttentionDepth : Parameter::ProductDepth) / item.k);
-    double compute = item.flops * shape / (work.peak * parameters[work.efficiency]);
-    double moved = item.bytes / (memoryBandwidth * p(Parameter::MemoryEfficiency));
+              (1 + work.rate * p[batched ? Parameter::AttentionDepth : Parameter::ProductDepth] / item.k);
+    double compute = item.flops * shape / (work.peak * p[work.efficiency]);
+    double moved = item.bytes / (memoryBandwidth * p[Parameter::MemoryEfficiency]);
     double time = std::max(compute, moved);
     // Tensor cores take convolutions with channels innermost. Training in tf32 keeps them
     // outermost, as in fp32, so that each operand and result is transposed.
@@ -117,7 +112,7 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
     streamed(Parameter::SoftmaxEfficiency, 1);
     break;
   case WorkClass::Loss:
-    streamed(Parameter::MemoryEfficiency, p(Parameter::LossPasses));
+    streamed(Parameter::MemoryEfficiency, p[Parameter::LossPasses]);
     break;
   case WorkClass::Lookup:
     streamed(Parameter::LookupEfficiency, 1);
@@ -129,38 +124,38 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
 }
 
 double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
-  View p{parameters};
-  return bytes * p(Parameter::UpdatePasses) / (memoryBandwidth * p(Parameter::MemoryEfficiency));
+  const Parameters &p = parameters;
+  return bytes * p[Parameter::UpdatePasses] / (memoryBandwidth * p[Parameter::MemoryEfficiency]);
 }
 
 double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &parameters) {
-  return bytes / (memoryBandwidth * View{parameters}(Parameter::LookupEfficiency));
+  return bytes / (memoryBandwidth * parameters[Parameter::LookupEfficiency]);
 }
 
 double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
-  View p{parameters};
-  double intraNode = p(Parameter::LinkBandwidth);
+  const Parameters &p = parameters;
+  double intraNode = p[Parameter::LinkBandwidth];
   if (l.tensor * l.data > l.devicesPerNode)
-    return bytes / std::min(intraNode, l.network * p(Parameter::NetworkEfficiency));
+    return bytes / std::min(intraNode, l.network * p[Parameter::NetworkEfficiency]);
   return std::max((1 - l.unlinked) * bytes / intraNode, l.unlinked * bytes / kHostBus);
 }
 
 Line transferLine(const Layout &layout, const Parameters &parameters, bool interNode) {
-  View p{parameters};
-  return {p(interNode ? Parameter::NetworkLatency : Parameter::LinkLatency),
-          1 / (interNode ? layout.network * p(Parameter::StreamEfficiency) : p(Parameter::LinkBandwidth))};
+  const Parameters &p = parameters;
+  return {p[interNode ? Parameter::NetworkLatency : Parameter::LinkLatency],
+          1 / (interNode ? layout.network * p[Parameter::StreamEfficiency] : p[Parameter::LinkBandwidth])};
 }
 
 double gradientSyncBandwidth(const Layout &layout, double replicasPerNode, const Parameters &parameters) {
-  View p{parameters};
-  double bandwidth = p(Parameter::LinkBandwidth);
+  const Parameters &p = parameters;
+  double bandwidth = p[Parameter::LinkBandwidth];
   if (layout.data > replicasPerNode)
-    bandwidth = std::min(bandwidth, replicasPerNode * layout.network * p(Parameter::StreamEfficiency));
+    bandwidth = std::min(bandwidth, replicasPerNode * layout.network * p[Parameter::StreamEfficiency]);
   return bandwidth;
 }
 
 GradientOverlap gradientOverlapOf(const Parameters &parameters) {
-  double maxOverlap = 1 - View{parameters}(Parameter::DataParallelExposed);
+  double maxOverlap = 1 - parameters[Parameter::DataParallelExposed];
   return {maxOverlap, maxOverlap * kHiddenOfBackward};
 }
 

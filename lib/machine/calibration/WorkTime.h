@@ -25,9 +25,9 @@ struct Layout {
 /// An operation on one machine, with all that does not depend on parameters worked out.
 struct Work {
   ProfileItem item;
-  double peak = 0;        ///< FLOP/s of the type on this machine
-  double rate = 1;        ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
-  uint8_t efficiency = 0; ///< index of the Parameter that is the share of it
+  double peak = 0; ///< FLOP/s of the type on this machine
+  double rate = 1; ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
+  Parameter efficiency = Parameter::ProductEfficiency; ///< the share of it
 };
 /// `parts` as in Layout; `fp8`: products run in fp8. Nothing if the machine has no peak for a
 /// product's type.

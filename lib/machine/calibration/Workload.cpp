@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  Error error(std::string message) const { return {Code::NoWorkload, std::move(message), row.location, {}}; }
+  Error error(std::string message) const { return {Code::NoWorkload, std::move(message), row.location}; }
 
   void settings() {
     out.tensor = static_cast<int64_t>(row.tp.value_or(1));
@@ -135,8 +135,8 @@ private:
                  "model resnext101_32x4d() {\n"
                  "  input image : float[3, 224, 224]\n"
                  "  input label : int32[1]\n"
-                 "  loss cross_entropy(classifier(resnet_features(image, [3, 4, 23, 3], groups = 32, "
-                 "group_width = 4), 1000), label)\n"
+                 "  loss cross_entropy(classifier(resnet_features(image, [3, 4, 23, 3], groups = 32, group_width = 4), "
+                 "1000), label)\n"
                  "}\n" +
                  train("resnext101_32x4d()");
       return out;
@@ -170,11 +170,11 @@ private:
   Workload dlrm() {
     const char *rows = nullptr;
     if (contains(row.model, "FL15"))
-      rows = "7912889, 33823, 17139, 7339, 20046, 4, 7105, 1382, 63, 5554114, 582469, 245828, 11, "
-             "2209, 10667, 104, 4, 968, 15, 8165896, 2675940, 7156453, 302516, 12022, 97, 35";
+      rows = "7912889, 33823, 17139, 7339, 20046, 4, 7105, 1382, 63, 5554114, 582469, 245828, 11, 2209, 10667, 104, 4, "
+             "968, 15, 8165896, 2675940, 7156453, 302516, 12022, 97, 35";
     else if (contains(row.model, "FL3"))
-      rows = "45833188, 36747, 17246, 7414, 20244, 4, 7115, 1442, 63, 29275261, 1572176, 345139, "
-             "11, 2209, 11268, 128, 4, 975, 15, 48937457, 11316796, 40094537, 452104, 12607, 105, "
+      rows = "45833188, 36747, 17246, 7414, 20244, 4, 7115, 1442, 63, 29275261, 1572176, 345139, 11, 2209, 11268, 128, "
+             "4, 975, 15, 48937457, 11316796, 40094537, 452104, 12607, 105, "
              "36";
     if (!rows) {
       out.text = "import \"catalog/dlrm.dnn\"\n" + train("dlrm()");
@@ -185,8 +185,8 @@ private:
                            "  input numbers    : float[13]\n"
                            "  input categories : int32[26]\n"
                            "  input clicked    : fp32[1]\n"
-                           "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, "
-                           "256, 128], top = [1024, 1024, 512, 256])\n"
+                           "  let logit = dlrm_logit(numbers, categories, [{}], 128, bottom = [512, 256, 128], top = "
+                           "[1024, 1024, 512, 256])\n"
                            "  loss binary_cross_entropy(logit, clicked)\n"
                            "}}\n",
                            rows) +
@@ -197,24 +197,24 @@ private:
   /// SSD with a ResNet-50 up to its third stage, which keeps its resolution (NVIDIA
   /// DeepLearningExamples, PyTorch/Detection/SSD).
   Workload ssd() {
-    out.text = "import \"catalog/resnet.dnn\"\nimport \"catalog/ssd.dnn\"\n"
-               "model ssd_resnet50() {\n"
-               "  input image   : float[3, 300, 300]\n"
-               "  input label   : int32[8732]\n"
-               "  input target  : float[8732, 4]\n"
-               "  input matched : float[8732, 1]\n"
-               "  let map1 = resnet_features(image, [3, 4, 6], strides = [1, 2, 1])\n"
-               "  let map2 = ssd_shrink(map1, inner = 256, out = 512, stride = 2, padding = 1)\n"
-               "  let map3 = ssd_shrink(map2, inner = 256, out = 512, stride = 2, padding = 1)\n"
-               "  let map4 = ssd_shrink(map3, inner = 128, out = 256, stride = 2, padding = 1)\n"
-               "  let map5 = ssd_shrink(map4, inner = 128, out = 256)\n"
-               "  let map6 = ssd_shrink(map5, inner = 128, out = 256)\n"
-               "  let maps = [map1, map2, map3, map4, map5, map6]\n"
-               "  let offsets = ssd_heads(maps, values = 4)\n"
-               "  loss cross_entropy(ssd_heads(maps, values = 81), label) + smooth_l1(offsets * matched, "
-               "target * matched)\n"
-               "}\n" +
-               train("ssd_resnet50()");
+    out.text =
+        "import \"catalog/resnet.dnn\"\nimport \"catalog/ssd.dnn\"\n"
+        "model ssd_resnet50() {\n"
+        "  input image   : float[3, 300, 300]\n"
+        "  input label   : int32[8732]\n"
+        "  input target  : float[8732, 4]\n"
+        "  input matched : float[8732, 1]\n"
+        "  let map1 = resnet_features(image, [3, 4, 6], strides = [1, 2, 1])\n"
+        "  let map2 = ssd_shrink(map1, inner = 256, out = 512, stride = 2, padding = 1)\n"
+        "  let map3 = ssd_shrink(map2, inner = 256, out = 512, stride = 2, padding = 1)\n"
+        "  let map4 = ssd_shrink(map3, inner = 128, out = 256, stride = 2, padding = 1)\n"
+        "  let map5 = ssd_shrink(map4, inner = 128, out = 256)\n"
+        "  let map6 = ssd_shrink(map5, inner = 128, out = 256)\n"
+        "  let maps = [map1, map2, map3, map4, map5, map6]\n"
+        "  let offsets = ssd_heads(maps, values = 4)\n"
+        "  loss cross_entropy(ssd_heads(maps, values = 81), label) + smooth_l1(offsets * matched, target * matched)\n"
+        "}\n" +
+        train("ssd_resnet50()");
     return out;
   }
 

@@ -53,6 +53,38 @@ void addRound(Usage &usage, const Fabric &fabric, const Round &round, const Grou
   }
 }
 
+/// The formula of an algorithm in symbols, as in Collective.h; "" of a hierarchical one.
+const char *formulaOf(Algorithm algorithm, Collective collective, const GroupTopology &groupTopology, bool powerOfTwo) {
+  bool twice = collective == Collective::AllReduce, allToAll = collective == Collective::AllToAll;
+  switch (algorithm) {
+  case Algorithm::Ring:
+    return twice ? "2(n-1) a + 2(n-1)/n S/B" : "(n-1) a + (n-1)/n S/B";
+  case Algorithm::HalvingDoubling:
+    if (!powerOfTwo)
+      return "(2k+2) a + (2(2^k-1)/2^k + 2) S/B, k = floor(log2 n)";
+    return twice ? "2 log2(n) a + 2(n-1)/n S/B" : "log2(n) a + (n-1)/n S/B";
+  case Algorithm::DoubleTree:
+    return twice ? "2(d+m-1) (a + S/(m B))" : "(d+m-1) (a + S/(m B))";
+  case Algorithm::Direct:
+    if (collective == Collective::Send)
+      return "a + S/B";
+    if (groupTopology.hasLinkPerPair)
+      return twice ? "2 a + 2(n-1)/n S/B" : "a + (n-1)/n S/B";
+    return twice ? "2(n-1) a + 2(n-1)/n S/B" : "(n-1) a + (n-1)/n S/B";
+  case Algorithm::Tree:
+    return "ceil(log2 n) (a + S/B)";
+  case Algorithm::Dimensions:
+    if (allToAll)
+      return "sum(d_i-1) a + sum((d_i-1)/d_i) S/B";
+    return twice ? "2 sum(d_i-1) a + 2(n-1)/n S/B" : "sum(d_i-1) a + (n-1)/n S/B";
+  case Algorithm::InSwitch:
+    return "a + S/B";
+  case Algorithm::Hierarchical:
+    break;
+  }
+  return "";
+}
+
 } // namespace
 
 struct CollectiveModel::Alternative {
@@ -68,7 +100,7 @@ struct CollectiveModel::Alternative {
   std::vector<Part> parts; ///< of a hierarchical one
 };
 
-static Error badGroup(const std::string &error) { return {Code::TooFewDevices, error, {}, {}}; }
+static Error badGroup(const std::string &error) { return {Code::TooFewDevices, error}; }
 
 static std::optional<Error> checkGroups(const Fabric &fabric, const Groups &groups) {
   for (const auto &group : groups) {
@@ -129,10 +161,8 @@ Result<CollectiveModel> CollectiveModel::make(const Fabric &fabric, Collective c
       else if (collective == AllToAll)
         parts = {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
       for (auto &[kind, subgroups, scale] : parts) {
-        auto part = make(fabric, kind, *subgroups);
-        if (!part)
-          return part.error();
-        alternative->parts.push_back({std::move(*part), scale});
+        ACCORD_TRY(part, make(fabric, kind, *subgroups));
+        alternative->parts.push_back({std::move(part), scale});
       }
       if (!alternative->parts.empty())
         model.alternatives.push_back(std::move(alternative));
@@ -279,37 +309,6 @@ CollectiveCost CollectiveModel::cost(Bytes payload) const {
       first = false;
     }
   return best;
-}
-
-const char *formulaOf(Algorithm algorithm, Collective collective, const GroupTopology &groupTopology, bool powerOfTwo) {
-  bool twice = collective == Collective::AllReduce, allToAll = collective == Collective::AllToAll;
-  switch (algorithm) {
-  case Algorithm::Ring:
-    return twice ? "2(n-1) a + 2(n-1)/n S/B" : "(n-1) a + (n-1)/n S/B";
-  case Algorithm::HalvingDoubling:
-    if (!powerOfTwo)
-      return "(2k+2) a + (2(2^k-1)/2^k + 2) S/B, k = floor(log2 n)";
-    return twice ? "2 log2(n) a + 2(n-1)/n S/B" : "log2(n) a + (n-1)/n S/B";
-  case Algorithm::DoubleTree:
-    return twice ? "2(d+m-1) (a + S/(m B))" : "(d+m-1) (a + S/(m B))";
-  case Algorithm::Direct:
-    if (collective == Collective::Send)
-      return "a + S/B";
-    if (groupTopology.hasLinkPerPair)
-      return twice ? "2 a + 2(n-1)/n S/B" : "a + (n-1)/n S/B";
-    return twice ? "2(n-1) a + 2(n-1)/n S/B" : "(n-1) a + (n-1)/n S/B";
-  case Algorithm::Tree:
-    return "ceil(log2 n) (a + S/B)";
-  case Algorithm::Dimensions:
-    if (allToAll)
-      return "sum(d_i-1) a + sum((d_i-1)/d_i) S/B";
-    return twice ? "2 sum(d_i-1) a + 2(n-1)/n S/B" : "sum(d_i-1) a + (n-1)/n S/B";
-  case Algorithm::InSwitch:
-    return "a + S/B";
-  case Algorithm::Hierarchical:
-    break;
-  }
-  return "";
 }
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/machine/collectives/CollectiveRounds.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace accord {
@@ -9,11 +10,6 @@ constexpr const char *kNames[] = {"all_reduce", "reduce_scatter", "all_gather", 
 
 using Rounds = std::vector<Round>;
 
-void append(Rounds &rounds, Rounds more) {
-  for (Round &round : more)
-    rounds.push_back(std::move(round));
-}
-
 int64_t mod(int64_t value, int64_t n) { return (value % n + n) % n; }
 
 /// n - 1 rounds in which each peer hands on a part: of a reduce-scatter or an all-gather.
@@ -21,7 +17,7 @@ Rounds ring(int64_t n, bool isBidirectional) {
   Round round;
   round.times = n - 1;
   for (int64_t i = 0; i < n; ++i) {
-    double share = 1 / static_cast<double>(n);
+    double share = 1.0 / n;
     round.messages.push_back({i, mod(i + 1, n), isBidirectional ? share / 2 : share});
     if (isBidirectional)
       round.messages.push_back({i, mod(i - 1, n), share / 2});
@@ -36,7 +32,7 @@ Rounds direct(int64_t n, bool hasLinkPerPair) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
       if (i != j)
-        round.messages.push_back({i, j, 1 / static_cast<double>(n)});
+        round.messages.push_back({i, j, 1.0 / n});
   return {round};
 }
 
@@ -70,8 +66,8 @@ Rounds halvingDoubling(Collective collective, int64_t n) {
   }
   if (p < n)
     rounds.push_back(fold);
-  append(rounds, std::move(down));
-  append(rounds, std::move(up));
+  llvm::append_range(rounds, down);
+  llvm::append_range(rounds, up);
   if (p < n)
     rounds.push_back(unfold);
   return rounds;
@@ -105,42 +101,41 @@ Rounds tree(int64_t n) {
   return rounds;
 }
 
-/// Rings along dimension `d` in all rows of the grid, each over `share` of the payload.
-Round rowRings(const std::vector<int64_t> &grid, size_t d, double share) {
+/// Calls `each` with every peer of the grid, its coordinate in dimension `d`, the peer of its row at 0, and the stride.
+template <typename Each> void forEachInRows(const std::vector<int64_t> &grid, size_t d, Each each) {
   int64_t stride = 1, n = 1;
   for (size_t e = 0; e < grid.size(); ++e) {
     if (e < d)
       stride *= grid[e];
     n *= grid[e];
   }
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at = i / stride % grid[d];
+    each(i, at, i - at * stride, stride);
+  }
+}
+
+/// Rings along dimension `d` in all rows of the grid, each over `share` of the payload.
+Round rowRings(const std::vector<int64_t> &grid, size_t d, double share) {
   Round round;
   round.times = grid[d] - 1;
   double part = share / grid[d] / 2;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at = i / stride % grid[d], row = i - at * stride;
+  forEachInRows(grid, d, [&](int64_t i, int64_t at, int64_t row, int64_t stride) {
     round.messages.push_back({i, row + mod(at + 1, grid[d]) * stride, part});
     round.messages.push_back({i, row + mod(at - 1, grid[d]) * stride, part});
-  }
+  });
   return round;
 }
 
-/// All-to-all in the rows of one dimension: `1 / extent` of all that a peer has goes to each of its
-/// row.
+/// All-to-all in the rows of one dimension: `1 / extent` of all that a peer has goes to each of its row.
 Round rowDirect(const std::vector<int64_t> &grid, size_t d) {
-  int64_t stride = 1, n = 1;
-  for (size_t e = 0; e < grid.size(); ++e) {
-    if (e < d)
-      stride *= grid[e];
-    n *= grid[e];
-  }
   Round round;
   round.latencies = grid[d] - 1;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at = i / stride % grid[d], row = i - at * stride;
+  forEachInRows(grid, d, [&](int64_t i, int64_t at, int64_t row, int64_t stride) {
     for (int64_t other = 0; other < grid[d]; ++other)
       if (other != at)
-        round.messages.push_back({i, row + other * stride, 1 / static_cast<double>(grid[d])});
-  }
+        round.messages.push_back({i, row + other * stride, 1.0 / grid[d]});
+  });
   return round;
 }
 
@@ -175,7 +170,7 @@ Rounds dimensions(Collective collective, const std::vector<int64_t> &grid) {
     return down;
   if (collective == Collective::AllGather)
     return up;
-  append(down, std::move(up));
+  llvm::append_range(down, up);
   return down;
 }
 
@@ -184,10 +179,8 @@ Rounds dimensions(Collective collective, const std::vector<int64_t> &grid) {
 const char *name(Collective collective) { return kNames[static_cast<size_t>(collective)]; }
 
 std::optional<Collective> collectiveOf(const std::string &word) {
-  for (size_t i = 0; i < kCollectives; ++i)
-    if (word == kNames[i])
-      return static_cast<Collective>(i);
-  return std::nullopt;
+  const auto *found = std::ranges::find(kNames, word);
+  return found == std::end(kNames) ? std::nullopt : std::optional(static_cast<Collective>(found - kNames));
 }
 
 std::pair<std::vector<int64_t>, std::vector<int64_t>> doubleTree(int64_t n) {

@@ -42,7 +42,7 @@ int64_t piecesFor(int64_t depth, double a, double cs) {
   auto time = [&](double m) { return (depth + m - 1) * (a + cs / m); };
   double best = a > 0 ? std::sqrt((depth - 1) * cs / a) : kMaxPieces;
   double low = std::clamp(std::floor(best), 1.0, kMaxPieces), high = std::min(low + 1, kMaxPieces);
-  return static_cast<int64_t>(time(high) < time(low) ? high : low);
+  return time(high) < time(low) ? high : low;
 }
 
 double CollectiveTerms::at(double payload, const std::vector<double> &latencies,
@@ -50,7 +50,7 @@ double CollectiveTerms::at(double payload, const std::vector<double> &latencies,
   double time = alpha.at(latencies) + beta.at(ratios) * payload;
   for (const Tree &tree : trees) {
     double a = tree.alpha.at(latencies), cs = tree.beta.at(ratios) * payload;
-    auto m = static_cast<double>(piecesFor(tree.depth, a, cs));
+    double m = piecesFor(tree.depth, a, cs);
     time += (tree.depth + m - 1) * (a + cs / m);
   }
   return time;

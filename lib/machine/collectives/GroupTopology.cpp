@@ -41,9 +41,7 @@ static std::vector<int64_t> filled(const Network &network, const std::vector<int
     product *= extents.back();
     stride *= extent;
   }
-  if (grid.empty() || product != static_cast<int64_t>(endpoints.size()))
-    return {};
-  return extents;
+  return grid.empty() || std::cmp_not_equal(product, endpoints.size()) ? std::vector<int64_t>() : extents;
 }
 
 GroupTopology groupTopologyOf(const Fabric &fabric, const Groups &groups, const RankSpan &rankSpan) {
@@ -57,10 +55,13 @@ GroupTopology groupTopologyOf(const Fabric &fabric, const Groups &groups, const 
   if (!network.bandwidthByPeers.empty())
     return groupTopology;
   groupTopology.isBidirectional = !gridOf(network).empty();
+  int64_t unit = 1; // devices of an endpoint of the level
+  for (int l = 0; l < rankSpan.levels[0]; ++l)
+    unit *= fabric.levels[l].endpoints;
   for (size_t i = 0; i < groups.size() && groupTopology.isBidirectional; ++i) {
     std::vector<int64_t> endpoints;
     for (int64_t device : groups[i])
-      endpoints.push_back(coordinatesOf(fabric, device)[rankSpan.levels[0]]);
+      endpoints.push_back(device / unit % network.endpoints);
     std::vector<int64_t> grid = filled(network, endpoints);
     if (i == 0)
       groupTopology.grid = grid;
@@ -177,15 +178,6 @@ std::vector<int64_t> gridOf(const Network &network) {
   return {};
 }
 
-std::vector<int64_t> coordinatesOf(const Fabric &fabric, int64_t device) {
-  std::vector<int64_t> coordinates;
-  for (const Network &level : fabric.levels) {
-    coordinates.push_back(device % level.endpoints);
-    device /= level.endpoints;
-  }
-  return coordinates;
-}
-
 /// Links of an endpoint that is not at an edge.
 static int64_t degreeOf(const std::vector<int64_t> &grid) {
   int64_t degree = 0;
@@ -202,12 +194,11 @@ Links::Links(const Fabric &fabric, std::vector<int64_t> peers)
 
 void Links::load(int level, int64_t instance, int64_t link, double capacity, double bytes) {
   // Numbers of links are below 2^46: a fully connected network has n * n, and there are at most
-  // kMostDevices / n of it.
+  // kMaxDevices / n of it.
   const Network &network = fabric.levels[level];
   uint64_t n = network.endpoints;
   uint64_t links = network.topology == Topology::FullyConnected ? n * n : n * (2 * network.shape.size() + 4) + 4;
-  uint64_t key =
-      (static_cast<uint64_t>(level) << 58) | (static_cast<uint64_t>(instance) * links + static_cast<uint64_t>(link));
+  uint64_t key = (uint64_t(level) << 58) | (instance * links + link);
   Load &entry = loads[key];
   entry.bytes += bytes;
   entry.capacity = capacity;
@@ -231,7 +222,7 @@ void Links::route(int level, int64_t instance, int64_t from, int64_t to, double 
       ascends = up * 2 < extent || (up * 2 == extent && at % 2 == 0);
     for (; at != goal; ++hops) {
       int64_t direction = ascends ? 0 : 1;
-      load(level, instance, (node * static_cast<int64_t>(grid.size()) + d) * 2 + direction, capacity, bytes);
+      load(level, instance, (node * int64_t(grid.size()) + d) * 2 + direction, capacity, bytes);
       int64_t next = ascends ? (at + 1) % extent : (at + extent - 1) % extent;
       node += (next - at) * stride;
       at = next;

@@ -24,7 +24,4 @@ std::vector<int64_t> ringOrder(const std::vector<int64_t> &grid);
 /// several.
 std::pair<Groups, Groups> splitAtLevel(const Fabric &fabric, const Groups &groups, int inner);
 
-/// The formula of an algorithm in symbols, as in Collective.h; "" of a hierarchical one.
-const char *formulaOf(Algorithm algorithm, Collective collective, const GroupTopology &groupTopology, bool powerOfTwo);
-
 } // namespace accord

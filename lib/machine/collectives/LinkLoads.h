@@ -57,7 +57,5 @@ private:
 
 /// Extents of the grid that a ring, mesh or torus is; empty for others.
 std::vector<int64_t> gridOf(const Network &network);
-/// The coordinate of a device in each level, innermost first.
-std::vector<int64_t> coordinatesOf(const Fabric &fabric, int64_t device);
 
 } // namespace accord

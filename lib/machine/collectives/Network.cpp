@@ -12,10 +12,8 @@ constexpr const char *kNames[] = {"ring", "double_tree", "halving_doubling", "di
 static_assert(std::size(kNames) == kAlgorithms);
 
 template <typename Word, size_t N> std::optional<Word> wordOf(const char *const (&names)[N], const std::string &word) {
-  for (size_t i = 0; i < N; ++i)
-    if (word == names[i])
-      return static_cast<Word>(i);
-  return std::nullopt;
+  const auto *found = std::ranges::find(names, word);
+  return found == std::end(names) ? std::nullopt : std::optional(static_cast<Word>(found - names));
 }
 
 bool positive(double value) { return std::isfinite(value) && value > 0; }
@@ -46,15 +44,14 @@ BytesPerSecond endpointBandwidth(const Network &network, int64_t peers) {
   auto before = std::prev(after);
   if (after == table.end())
     return before->second;
-  double share = static_cast<double>(peers - before->first) / (after->first - before->first);
+  double share = double(peers - before->first) / (after->first - before->first);
   return before->second + (after->second - before->second) * share;
 }
 
 Errors check(const Fabric &fabric) {
   Errors errors;
   auto addError = [&](const Network &network, std::string message) {
-    errors.push_back(
-        {Code::NetworkNumbers, fmt::format("network '{}' {}", network.name, message), network.location, {}});
+    errors.push_back({Code::NetworkNumbers, fmt::format("network '{}' {}", network.name, message), network.location});
   };
   int64_t devices = 1;
   for (const Network &level : fabric.levels) {

@@ -1,7 +1,6 @@
 #include "lib/machine/array/LoopRoles.h"
 #include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/Systolic.h"
-#include "lib/machine/cost/BuiltinModels.h"
 #include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <array>
@@ -11,7 +10,7 @@
 namespace accord {
 namespace {
 
-double asDouble(Count count) { return static_cast<double>(count); }
+double asDouble(Count count) { return count; }
 
 /// "1 x 8 x 8", in the words of the dataflow.
 std::string shapeOf(const Gemm &g) {
@@ -23,17 +22,10 @@ std::string shapeOf(const Convolution &c) {
                      c.images, c.filters, c.channels, c.filterRows, c.filterCols, c.outRows, c.outCols);
 }
 const char *foldsOf(Dataflow flow) {
-  switch (flow) {
-  case Dataflow::OutputStationary:
-    return "ceil(M/rows) * ceil(N/columns)";
-  case Dataflow::WeightStationary:
-    return "ceil(K/rows) * ceil(N/columns)";
-  case Dataflow::InputStationary:
-    return "ceil(K/rows) * ceil(M/columns)";
-  case Dataflow::RowStationary:
-    break;
-  }
-  return "sets of window rows x result rows";
+  return flow == Dataflow::OutputStationary   ? "ceil(M/rows) * ceil(N/columns)"
+         : flow == Dataflow::WeightStationary ? "ceil(K/rows) * ceil(N/columns)"
+         : flow == Dataflow::InputStationary  ? "ceil(K/rows) * ceil(M/columns)"
+                                              : "sets of window rows x result rows";
 }
 
 SystolicArray arrayOf(const Core &core) {
@@ -88,10 +80,7 @@ std::vector<LoopRole> rolesOf(const LoopRoles &roles, const std::vector<std::vec
 Gemm gemmOfTile(const std::vector<LoopRole> &roles, std::span<const int64_t> extents) {
   Gemm gemm;
   for (size_t g = 0; g < roles.size(); ++g) {
-    int64_t &extent = roles[g] == LoopRole::Batch     ? gemm.batch
-                      : roles[g] == LoopRole::Rows    ? gemm.m
-                      : roles[g] == LoopRole::Columns ? gemm.n
-                                                      : gemm.k;
+    int64_t &extent = extentOf(gemm, roles[g]);
     extent = saturatingMultiply64(extent, extents[g]);
   }
   return gemm;
@@ -131,7 +120,7 @@ public:
       return nullptr;
     SystolicArray array = uncut(core);
     Seconds cycle = paceOf(q, whole);
-    double spread = array.split ? static_cast<double>(array.count) : 1;
+    double spread = array.split ? array.count : 1;
     array.count = 1;
     return [of = rolesOf(*roles, groups), cycle, array, flow, spread, all = *gemm](std::span<const int64_t> extents) {
       auto axes = [flow](const Gemm &g) -> std::array<int64_t, 3> { // rows, columns, stream
@@ -142,7 +131,7 @@ public:
       auto [rows, columns, stream] = axes(all);
       auto [maxRows, maxColumns, maxStream] = axes(gemmOfTile(of, extents));
       auto pieces = [](int64_t extent, int64_t max) { return (extent - 1) / max + 1; };
-      double folds = static_cast<double>(all.batch) * pieces(rows, std::min(array.rows, maxRows)) *
+      double folds = 1.0 * all.batch * pieces(rows, std::min(array.rows, maxRows)) *
                      pieces(columns, std::min(array.cols, maxColumns));
       int64_t cuts = pieces(stream, std::min(stream, maxStream)), each = stream / cuts;
       Gemm one;
@@ -161,7 +150,7 @@ public:
     // Arrays that share a stream hold the same operand, which reaches all of them at once.
     const Core &core = q.machine.cores[q.core];
     SystolicCost cost = costOf(core, uncut(core), op.domain, op.tensors);
-    auto width = [&](size_t tensor) { return static_cast<double>(op.tensors[tensor].elementBits) / 8; };
+    auto width = [&](size_t tensor) { return op.tensors[tensor].elementBits / 8.0; };
     size_t result = 0;
     while (!op.tensors[result].written)
       ++result;
@@ -192,11 +181,10 @@ public:
       cost = *systolicCost(gemm, flow, array);
     }
     // An operation may compute several products of these extents (attention), or skip a part.
-    double points = static_cast<double>(gemm.batch) * gemm.m * gemm.n * gemm.k;
+    double points = 1.0 * gemm.batch * gemm.m * gemm.n * gemm.k;
     double products = op.flops / (2 * points);
     std::string how =
-        fmt::format("load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * "
-                    "{:.0f}",
+        fmt::format("load + stream + skew + (folds - 1) * interval = {:.0f} + {:.0f} + {:.0f} + ({:.0f} - 1) * {:.0f}",
                     asDouble(cost.load), asDouble(cost.stream), asDouble(cost.skew), asDouble(cost.foldsPerArray),
                     asDouble(cost.interval));
     if (products != 1)

@@ -20,6 +20,12 @@ int widthOf(llvm::StringRef type) {
       .Default(1);
 }
 
+/// As the file has it.
+std::string textOf(const Memory &memory, const char *key) {
+  auto stated = memory.origins.find(key);
+  return stated == memory.origins.end() ? "" : stated->second.text;
+}
+
 } // namespace
 
 bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
@@ -29,10 +35,8 @@ bool checkPorts(accel::MemoryOp op, const Memory &memory, Hertz clock) {
          max = banks * ports * memory.portBytesPerCycle * clock.value;
   if (memory.bandwidth.value <= max * (1 + 1e-9))
     return true;
-  auto stated = memory.origins.find("bandwidth");
   auto error = emitError(accel::locationOf(op, "bandwidth"), Code::PortsTooSlow)
-               << "'bandwidth' of '" << memory.name << "' is "
-               << (stated == memory.origins.end() ? "" : stated->second.text)
+               << "'bandwidth' of '" << memory.name << "' is " << textOf(memory, "bandwidth")
                << fmt::format(", but its ports move {:.6g} B/cycle at most", max / clock.value);
   bool counted = op.getEntries().contains("ports");
   error.attachNote(accel::locationOf(op, counted ? "ports" : "port_width"))
@@ -48,26 +52,22 @@ bool checkTile(accel::CoreOp op, accel::MemoryOp holder, const Core &core, const
     auto stated = op.getEntries().getAs<StringAttr>(key);
     return stated ? stated.getValue() : llvm::StringRef();
   };
-  int operand = word("multiply").empty() ? 8 : widthOf(word("multiply"));
-  if (word("multiply").empty())
-    for (const auto &[type, peak] : core.peak)
-      operand = std::min(operand, widthOf(type));
-  if (word("multiply").empty() && core.peak.empty())
-    operand = 1;
+  int operand = core.peak.empty() ? 1 : 8;
+  for (const auto &[type, peak] : core.peak)
+    operand = std::min(operand, widthOf(type));
+  if (!word("multiply").empty())
+    operand = widthOf(word("multiply"));
   int result = word("accumulate").empty() ? operand : widthOf(word("accumulate"));
   auto twice = holder.getEntries().getAs<BoolAttr>("double_buffered");
   int copies = twice && !twice.getValue() ? 1 : 2;
   double need = copies * smallestTileBytes(core.rows, core.cols, core.dataflow, operand, result);
   if (memory.capacity.value >= need)
     return true;
-  auto stated = memory.origins.find("capacity");
-  auto error = emitError(accel::locationOf(holder, "capacity"), Code::MemoryBelowTile)
-               << "'capacity' of '" << memory.name << "' is "
-               << (stated == memory.origins.end() ? "" : stated->second.text)
-               << fmt::format(", but core '{}' needs {:.0f} B for {}", core.name, need,
-                              copies == 2 ? "two smallest tiles: one is filled while one is "
-                                            "used"
-                                          : "the smallest tile");
+  auto error =
+      emitError(accel::locationOf(holder, "capacity"), Code::MemoryBelowTile)
+      << "'capacity' of '" << memory.name << "' is " << textOf(memory, "capacity")
+      << fmt::format(", but core '{}' needs {:.0f} B for {}", core.name, need,
+                     copies == 2 ? "two smallest tiles: one is filled while one is used" : "the smallest tile");
   error.attachNote(accel::locationOf(op, "array"))
       << fmt::format("a tile is the {} x {} elements of one fold, and the {} and {} that pass them", core.rows,
                      core.cols, core.rows, core.cols);

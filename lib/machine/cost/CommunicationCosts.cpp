@@ -1,11 +1,13 @@
 #include "lib/machine/cost/CommunicationCosts.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace accord {
 
-Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given) {
+/// The axes of a graph: those that are given, then what its exchanges name besides. A0455 if an axis has two sizes.
+static Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given) {
   std::map<std::string, const Operation *> found; // sorted by name
   for (const Operation &op : graph.operations)
     if (op.core == CoreKind::Network && op.communication) {
@@ -22,8 +24,7 @@ Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given
     auto one = found.find(axis);
     if (one == found.end())
       return;
-    auto known = std::find_if(given.begin(), given.end(), [&](const Axis &a) { return a.name == axis; });
-    if (known == given.end())
+    if (std::ranges::find(given, axis, &Axis::name) == given.end())
       given.push_back({axis, one->second->communication->devices});
   };
   for (const char *usual : {"tensor", "sequence", "expert", "data"})
@@ -38,10 +39,7 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
   CommunicationCosts communicationCosts(machine);
   if (!options.fabric)
     return communicationCosts;
-  auto all = axesOf(graph, options.axes);
-  if (!all)
-    return all.error();
-  const auto &axes = *all;
+  ACCORD_TRY(axes, axesOf(graph, options.axes));
   std::vector<std::string> words;
   __int128 needed = 1;
   for (const Axis &axis : axes) {
@@ -50,14 +48,12 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
       needed *= std::max<int64_t>(axis.devices, 1);
   }
   if (needed > options.fabric->devices())
-    return Error{Code::TooFewDevices,
-                 fmt::format("{} need {} devices, there are {}",
-                             axes.size() == 1 ? "axis " + words[0] : fmt::format("axes {}", fmt::join(words, " x ")),
-                             needed > kMaxDevices ? fmt::format("more than {}", kMaxDevices)
-                                                  : std::to_string(static_cast<int64_t>(needed)),
-                             options.fabric->devices()),
-                 {},
-                 {}};
+    return Error{
+        Code::TooFewDevices,
+        fmt::format("{} need {} devices, there are {}",
+                    axes.size() == 1 ? "axis " + words[0] : fmt::format("axes {}", fmt::join(words, " x ")),
+                    needed > kMaxDevices ? fmt::format("more than {}", kMaxDevices) : std::to_string(int64_t(needed)),
+                    options.fabric->devices())};
   for (const Operation &op : graph.operations) {
     if (op.core != CoreKind::Network || !op.communication)
       continue;
@@ -66,16 +62,13 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
     if (communicationCosts.models.count(key) || !collective)
       continue;
     Groups groups = groupsAlong(axes, op.communication->axis);
-    if (!groups.empty() && static_cast<int64_t>(groups[0].size()) != op.communication->devices)
+    if (!groups.empty() && std::cmp_not_equal(groups[0].size(), op.communication->devices))
       return Error{Code::TooFewDevices,
                    fmt::format("'{}' exchanges data with {} devices of axis '{}', which has {}", op.name,
                                op.communication->devices, op.communication->axis, groups[0].size()),
-                   op.location,
-                   {}};
-    auto model = CollectiveModel::make(*options.fabric, *collective, groups);
-    if (!model)
-      return model.error();
-    communicationCosts.models.emplace(key, std::move(*model));
+                   op.location};
+    ACCORD_TRY(model, CollectiveModel::make(*options.fabric, *collective, groups));
+    communicationCosts.models.emplace(key, std::move(model));
   }
   return communicationCosts;
 }
@@ -85,10 +78,8 @@ Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions
   if (op.communication)
     model = models.find({op.communication->kind, op.communication->axis});
   if (model == models.end())
-    return Error{Code::MissingRate,
-                 fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
-                 op.location,
-                 {}};
+    return Error{Code::MissingRate, fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
+                 op.location};
   CollectiveCost communication = model->second.cost(Bytes(op.communication->payload));
   OperationCost cost;
   cost.bytes.resize(machine->memories.size());
@@ -101,18 +92,16 @@ Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions
     cost.type += " (" + communication.parts + ")";
   cost.model = communication.network.empty() ? "network" : "network " + communication.network;
   cost.formula =
-      fmt::format("{} of {} over {} devices of axis '{}' = {} = {:.6g} s (latency {:.6g} "
-                  "s, bytes {:.6g} s)",
+      fmt::format("{} of {} over {} devices of axis '{}' = {} = {:.6g} s (latency {:.6g} s, bytes {:.6g} s)",
                   op.communication->kind, op.name, op.communication->devices, op.communication->axis,
                   communication.formula, communication.time.value, communication.alpha.value, communication.beta.value);
   if (!machine->memories.empty()) {
     const Memory &memory = machine->memories[0];
-    cost.bytes[0] = Bytes(static_cast<double>(op.bytesRead) + op.bytesWritten);
+    cost.bytes[0] = compulsoryBytes(op);
     cost.energy += cost.bytes[0] * memory.energy;
     if (cost.bytes[0].value > 0 && memory.bandwidth.value > 0) {
       cost.transfer[0] = memory.latency + cost.bytes[0] / (memory.bandwidth * memory.efficiency);
-      cost.formula += fmt::format("; {} = latency + bytes / bandwidth = {:.6g} + {:.0f} / {:.6g} = "
-                                  "{:.6g} s",
+      cost.formula += fmt::format("; {} = latency + bytes / bandwidth = {:.6g} + {:.0f} / {:.6g} = {:.6g} s",
                                   memory.name, memory.latency.value, cost.bytes[0].value,
                                   memory.bandwidth.value * memory.efficiency, cost.transfer[0].value);
     }
@@ -123,8 +112,8 @@ Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions
   }
   cost.formula += fmt::format("; time = max = {:.6g} s ({})", cost.time.value, cost.bound);
   cost.cycles = machine->clock * cost.time;
-  assumptions.insert("all devices exchange data at the same time, each exchange by itself: gradients "
-                     "are not collected into larger messages");
+  assumptions.insert("all devices exchange data at the same time, each exchange by itself: gradients are not collected "
+                     "into larger messages");
   return cost;
 }
 

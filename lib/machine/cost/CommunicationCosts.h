@@ -26,8 +26,4 @@ private:
   std::map<std::pair<std::string, std::string>, CollectiveModel> models; ///< by kind and axis
 };
 
-/// The axes of a graph: those that are given, then what its exchanges name besides. Nothing but an
-/// issue (A0455) if an axis has two sizes.
-Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis> given);
-
 } // namespace accord

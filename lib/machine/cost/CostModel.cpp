@@ -1,6 +1,6 @@
 #include "lib/machine/cost/CostModel.h"
-#include "lib/machine/cost/BuiltinModels.h"
 #include "lib/machine/cost/MappedOperation.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/model/Lookups.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -57,16 +57,10 @@ std::unique_ptr<CostModel> makeCostModel(const std::string &name) {
 Result<OperationCost> CostModel::cost(const CostQuery &query, Assumptions &assumptions) const {
   if (query.parts)
     return roofline(query, *query.parts, assumptions);
-  auto computed = compute(query, assumptions);
-  if (!computed)
-    return computed.takeError();
-  const ComputeTime &whole = *computed;
+  ACCORD_TRY(whole, compute(query, assumptions));
   if (!isMapped(query))
     return roofline(query, whole, assumptions);
-  auto mapping = mapOperation(query, whole, *this, assumptions);
-  if (!mapping)
-    return mapping.takeError();
-  const MappedOperation &best = *mapping;
+  ACCORD_TRY(best, mapOperation(query, whole, *this, assumptions));
   return roofline(query, best.compute, assumptions, &best.traffic);
 }
 
@@ -83,9 +77,7 @@ TileTime CostModel::tileTime(const CostQuery &query, const ComputeTime &whole,
   };
 }
 
-Bytes CostModel::feed(const CostQuery &query) const {
-  return Bytes(static_cast<double>(query.operation.bytesRead) + query.operation.bytesWritten);
-}
+Bytes CostModel::feed(const CostQuery &query) const { return compulsoryBytes(query.operation); }
 
 namespace {
 
@@ -105,7 +97,7 @@ std::optional<Error> addTransfer(const CostQuery &query, size_t i, Bytes bytes, 
                    fmt::format("'{}' moves {:.0f} B, but memory '{}' of '{}' states no bandwidth", op.name, bytes.value,
                                memory.name, machine.name),
                    op.location,
-                   {{machine.location, fmt::format("'{}' is described here", machine.name)}}};
+                   {describedHere(machine)}};
     assumptions.insert(fmt::format("memory '{}' states no bandwidth and limits nothing", memory.name));
     return std::nullopt;
   }
@@ -138,7 +130,7 @@ Result<OperationCost> roofline(const CostQuery &query, const ComputeTime &comput
   cost.transfer.resize(machine.memories.size());
   cost.energy = Flops(op.flops) * energyPerFlop(machine, query.type);
 
-  const Bytes compulsory(static_cast<double>(op.bytesRead) + op.bytesWritten);
+  const Bytes compulsory = compulsoryBytes(op);
   std::optional<LookupRows> lookup = lookupRows(op);
   size_t levels = levelsOf(machine, core);
   for (size_t i = 0; i < levels; ++i) {

@@ -1,7 +1,7 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/CommunicationCosts.h"
-#include "lib/machine/cost/EstimateFailures.h"
 #include "lib/machine/cost/MappingCache.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -16,6 +16,28 @@
 namespace accord {
 namespace {
 
+/// Why an operation has no cost.
+struct Failure {
+  std::string cause; ///< the same for all operations that the same change would help
+  Error error;
+  double excess = 0; ///< of several for one cause, the one with the most is shown
+  OperationId operation = kNone;
+};
+
+/// Where a schedule cannot hold the time of an operation; `bound`: "bound by …" and where.
+std::optional<Failure> tooLong(const Operation &op, Seconds time, std::string cause, const std::string &bound) {
+  if (std::isfinite(time.value) && Picoseconds::fits(time))
+    return std::nullopt;
+  return Failure{std::move(cause),
+                 {Code::TimeOutOfRange,
+                  fmt::format("'{}' takes {:.6g} s{}, and a schedule holds at most 9e6 s", op.name, time.value, bound),
+                  op.location},
+                 time.value};
+}
+
+/// A plugin's model may look at anything of a machine.
+bool isBuiltin(const std::string &model) { return model == "array" || model == "vector" || model == "peak"; }
+
 /// The model that was asked for, unless it is one for arrays (or lanes) and the core has none.
 std::string modelFor(const Core &core, const std::string &asked) {
   static const std::string array = "array", vector = "vector", peak = "peak";
@@ -25,16 +47,11 @@ std::string modelFor(const Core &core, const std::string &asked) {
   return core.rows > 0 && core.cols > 0 ? array : core.lanes > 0 ? vector : peak;
 }
 
-std::pair<SourceLocation, std::string> describedHere(const Machine &machine) {
-  return {machine.location, fmt::format("'{}' is described here", machine.name)};
-}
-
 /// `ofKind`: the machine has cores of the kind, but none for the type.
 Error noCore(const Operation &op, const Machine &machine, bool ofKind) {
   if (op.core == CoreKind::Network)
     return {Code::UnsupportedType,
-            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a "
-                        "cluster would suffice",
+            fmt::format("'{}' ({}) exchanges data with other devices, '{}' is one device: a cluster would suffice",
                         op.name, op.kind, machine.name),
             op.location,
             {describedHere(machine)}};
@@ -53,6 +70,37 @@ Error noCore(const Operation &op, const Machine &machine, bool ofKind) {
           {describedHere(machine)}};
 }
 
+/// One issue per cause, in the order in which they came up.
+Errors errorsOf(std::vector<Failure> failures, const WorkGraph &graph) {
+  constexpr size_t kMax = 20, kNamed = 3;
+  std::map<std::string, size_t> places;
+  std::vector<std::vector<Failure *>> causes;
+  for (Failure &failure : failures) {
+    auto [place, isNew] = places.try_emplace(failure.cause, causes.size());
+    if (isNew)
+      causes.emplace_back();
+    causes[place->second].push_back(&failure);
+  }
+  Errors errors;
+  for (std::vector<Failure *> &same : causes) {
+    if (errors.size() == kMax)
+      break;
+    auto shown = llvm::max_element(same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
+    Error &error = errors.emplace_back(std::move((*shown)->error));
+    same.erase(shown);
+    if (same.empty())
+      continue;
+    std::vector<std::string> names;
+    for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
+      names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
+    std::string more = same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
+    error.notes.insert(error.notes.begin(), {graph.operations[same.front()->operation].location,
+                                             fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
+                                                         same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
+  }
+  return errors;
+}
+
 class Estimator {
 public:
   Estimator(const Machine &machine, std::string name) : machine_(machine), name_(std::move(name)) {}
@@ -60,18 +108,15 @@ public:
   /// The unknown name, if there is one, or why devices cannot exchange data.
   std::optional<Error> prepare(const WorkGraph &graph, const EstimateOptions &options) {
     if (options.fabric) {
-      auto communicationCosts = CommunicationCosts::make(graph, machine_, options);
-      if (!communicationCosts)
-        return communicationCosts.takeError();
-      communicationCosts_ = std::move(*communicationCosts);
+      ACCORD_TRY(communicationCosts, CommunicationCosts::make(graph, machine_, options));
+      communicationCosts_ = std::move(communicationCosts);
     }
     bool geometry = name_ == "array" || name_ == "vector";
     if (geometry && llvm::none_of(machine_.cores, [&](const Core &core) { return modelFor(core, name_) == name_; }))
       return Error{Code::MissingRate,
                    fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
                                name_ == "array" ? "'array'" : "'lanes'", machine_.name),
-                   machine_.location,
-                   {}};
+                   machine_.location};
     for (const Core &core : machine_.cores) {
       std::string model = modelFor(core, name_);
       if (models_.count(model))
@@ -80,13 +125,11 @@ public:
       if (!made)
         return Error{Code::UnknownCostModel,
                      fmt::format("unknown cost model '{}', there are '{}'", model, fmt::join(costModelNames(), "', '")),
-                     name_.empty() ? machine_.location : SourceLocation{}, // --cost-model
-                     {}};
+                     name_.empty() ? machine_.location : SourceLocation{}}; // of --cost-model: no place
       models_[model] = std::move(made);
     }
     prices_ = options.prices;
-    for (int i = prices_ ? -1 : 0, n = prices_ ? static_cast<int>(machine_.cores.size()) : 0; i < n;
-         ++i) // of fused operations, then by core
+    for (int i = -1, n = machine_.cores.size(); prices_ && i < n; ++i) // of fused operations, then by core
       known_.push_back(prices_->numberOf(PriceCache::keyOf(machine_, i, name_)));
     for (const Operation &op : graph.operations) {
       want(op.core, op.type);
@@ -109,15 +152,13 @@ public:
       return given(op, assumptions);
     if (op.core == CoreKind::Network && communicationCosts_)
       return exchanged(op, assumptions);
-    auto chosen = choose(op, assumptions);
-    if (!chosen)
-      return chosen.takeError();
+    ACCORD_TRY(chosen, choose(op, assumptions));
     return fastest<OperationCost>(
-        *chosen, assumptions, [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
+        chosen, assumptions, [&](const CoreChoice &choice, Assumptions &words) { return priceOn(op, choice, words); },
         [](const OperationCost &cost) { return cost.time; });
   }
 
-  /// Where this machine's `oneEach` is one of two ways: the cost on one instance, of an operation
+  /// Where this machine leaves the mapping open: the cost on one instance, of an operation
   /// that is one piece of arithmetic on such a core. What was given was measured on a whole device.
   std::optional<OperationCost> priceAlone(const Operation &op, Assumptions &assumptions) const {
     if (op.body != kNone || op.core == CoreKind::None || op.core == CoreKind::Network || op.givenSeconds ||
@@ -139,7 +180,7 @@ private:
     auto tensor = llvm::find_if(machine_.cores, [](const Core &core) { return core.kind == CoreKind::Tensor; });
     if (machine_.cores.empty())
       return Failure{"core", noCore(op, machine_, false)};
-    cost.core = tensor == machine_.cores.end() ? 0 : static_cast<int>(std::distance(machine_.cores.begin(), tensor));
+    cost.core = tensor == machine_.cores.end() ? 0 : tensor - machine_.cores.begin();
     cost.instances = instancesPerOperation(machine_.cores[cost.core]);
     cost.bytes.resize(machine_.memories.size());
     cost.transfer.resize(machine_.memories.size());
@@ -149,13 +190,8 @@ private:
     cost.type = op.type;
     cost.formula = fmt::format("time = {:.6g} s (given in the description, on every machine)", cost.time.value);
     assumptions.insert("operations with a given time move no counted bytes and use no energy");
-    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
-      return Failure{"time given",
-                     {Code::TimeOutOfRange,
-                      fmt::format("'{}' takes {:.6g} s, and a schedule holds at most 9e6 s", op.name, cost.time.value),
-                      op.location,
-                      {}},
-                     cost.time.value};
+    if (auto failure = tooLong(op, cost.time, "time given", ""))
+      return std::move(*failure);
     return cost;
   }
 
@@ -184,15 +220,13 @@ private:
   Result<OperationCost, Failure> priceOn(const Operation &op, const CoreChoice &choice,
                                          Assumptions &assumptions) const {
     std::string model = modelFor(machine_.cores[choice.core], name_);
-    // A plugin's model may look at anything.
-    if (!prices_ || (model != "array" && model != "vector" && model != "peak"))
+    if (!prices_ || !isBuiltin(model))
       return priceNow(op, choice, model, assumptions);
     bool numbers = prices_->detail() == PriceCache::Detail::Numbers;
-    PriceCache::PriceKey priceKey;
-    priceKey.operation = prices_->numberOf(op);
-    priceKey.machine = known_[op.parts.empty() ? static_cast<size_t>(choice.core) + 1 : 0];
-    priceKey.type = prices_->numberOf(choice.type);
-    priceKey.core = static_cast<uint32_t>(choice.core);
+    PriceCache::PriceKey priceKey{.operation = prices_->numberOf(op),
+                                  .machine = known_[op.parts.empty() ? choice.core + 1 : 0],
+                                  .type = prices_->numberOf(choice.type),
+                                  .core = uint32_t(choice.core)};
     auto known = prices_->find(priceKey);
     if (!known) {
       auto priced = std::make_shared<PriceCache::Priced>();
@@ -219,16 +253,12 @@ private:
                                           Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
     CostQuery query{op, machine_, choice.core, choice.type};
-    // A plugin's model may look at anything of this machine.
-    query.mappings =
-        prices_ && (model == "array" || model == "vector" || model == "peak") ? &prices_->mappings() : &mappings_;
+    query.mappings = prices_ && isBuiltin(model) ? &prices_->mappings() : &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
     if (!op.parts.empty()) {
-      auto computed = computeParts(op, parts, assumptions);
-      if (!computed)
-        return computed.takeError();
-      ofParts = std::move(*computed);
+      ACCORD_TRY(computed, computeParts(op, parts, assumptions));
+      ofParts = std::move(computed);
       query.parts = &ofParts;
     }
     auto result = models_.at(model)->cost(query, assumptions);
@@ -238,15 +268,13 @@ private:
     priced.model = model;
     priced.instances = op.parts.empty() ? instancesPerOperation(core) : core.count;
     priced.parts = std::move(parts);
-    if (!std::isfinite(priced.time.value) || !Picoseconds::fits(priced.time))
-      return Failure{priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound,
-                     {Code::TimeOutOfRange,
-                      fmt::format("'{}' takes {:.6g} s on core '{}' of '{}', bound by {}, and a schedule "
-                                  "holds at most 9e6 s",
-                                  op.name, priced.time.value, core.name, machine_.name, priced.bound),
-                      op.location,
-                      {describedHere(machine_)}},
-                     priced.time.value};
+    std::string cause = priced.bound == "compute" ? fmt::format("time {}", choice.core) : "time " + priced.bound;
+    if (auto failure =
+            tooLong(op, priced.time, std::move(cause),
+                    fmt::format(" on core '{}' of '{}', bound by {}", core.name, machine_.name, priced.bound))) {
+      failure->error.notes.push_back(describedHere(machine_));
+      return std::move(*failure);
+    }
     return std::move(priced);
   }
 
@@ -255,15 +283,8 @@ private:
     if (!priced)
       return Failure{"exchange", priced.takeError()};
     OperationCost &cost = *priced;
-    if (!std::isfinite(cost.time.value) || !Picoseconds::fits(cost.time))
-      return Failure{"time " + cost.bound,
-                     {Code::TimeOutOfRange,
-                      fmt::format("'{}' takes {:.6g} s, bound by {}, and a schedule holds at most "
-                                  "9e6 s",
-                                  op.name, cost.time.value, cost.bound),
-                      op.location,
-                      {}},
-                     cost.time.value};
+    if (auto failure = tooLong(op, cost.time, "time " + cost.bound, ", bound by " + cost.bound))
+      return std::move(*failure);
     return std::move(cost);
   }
 
@@ -286,9 +307,8 @@ private:
         assumptions.insert(
             fmt::format("{} on core '{}' runs as {}, for which it states a peak", op.type, core.name, choice.type));
       if (core.kind != op.core)
-        assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does "
-                                       "them",
-                                       choice.type, name(core.kind), core.name, name(op.core)));
+        assumptions.insert(fmt::format("contractions in {} run on {} core '{}', no {} core does them", choice.type,
+                                       name(core.kind), core.name, name(op.core)));
     }
     return choices;
   }
@@ -314,11 +334,9 @@ private:
       alone.domain = part.domain;
       alone.tensors = part.tensors;
       alone.location = op.location;
-      auto chosen = choose(alone, assumptions);
-      if (!chosen)
-        return chosen.takeError();
+      ACCORD_TRY(chosen, choose(alone, assumptions));
       auto priced = fastest<PartTime>(
-          *chosen, assumptions,
+          chosen, assumptions,
           [&](const CoreChoice &choice, Assumptions &words) -> Result<PartTime, Failure> {
             auto computed = models_.at(modelFor(machine_.cores[choice.core], name_))
                                 ->compute({alone, machine_, choice.core, choice.type}, words);
@@ -341,8 +359,8 @@ private:
         joint.time = time;
     joint.formula = fmt::format("{} [{}]", ofCore.size() > 1 ? "largest sum of a core" : "sum", each);
     if (ofCore.size() > 1)
-      assumptions.insert("parts of a fused operation on different cores overlap tile by tile, and it "
-                         "holds all of these cores while it runs");
+      assumptions.insert("parts of a fused operation on different cores overlap tile by tile, and it holds all of "
+                         "these cores while it runs");
     return joint;
   }
 
@@ -407,7 +425,7 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
     for (size_t i = size * t / threads; i < size * (t + 1) / threads; ++i) {
       auto priced = estimator.price(graph.operations[i], assumptions[t]);
       if (!priced) {
-        priced.error().operation = static_cast<OperationId>(i);
+        priced.error().operation = i;
         failures[t].push_back(priced.takeError());
       } else {
         costs.operations[i] = std::move(*priced);
@@ -435,7 +453,7 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
     if (others[i]) {
       if (!(others[i]->time > costs.operations[i].time)) // the same on fewer instances is better
         std::swap(*others[i], costs.operations[i]);
-      costs.alternatives[static_cast<OperationId>(i)].push_back(std::move(*others[i]));
+      costs.alternatives[i].push_back(std::move(*others[i]));
     }
   for (std::string &assumption : energyAssumptions(machine))
     merged.insert(std::move(assumption));
@@ -484,41 +502,11 @@ std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &m
       std::vector<CoreChoice> able;
       for (size_t i = 0; i < machine.cores.size(); ++i)
         if (machine.cores[i].kind == kind && rateOf(machine, machine.cores[i], type) > 0)
-          able.push_back({static_cast<int>(i), type});
+          able.push_back({int(i), type});
       if (!able.empty())
         return able;
     }
   return {};
-}
-
-Errors errorsOf(std::vector<Failure> failures, const WorkGraph &graph) {
-  constexpr size_t kMax = 20, kNamed = 3;
-  std::map<std::string, size_t> places;
-  std::vector<std::vector<Failure *>> causes;
-  for (Failure &failure : failures) {
-    auto [place, isNew] = places.try_emplace(failure.cause, causes.size());
-    if (isNew)
-      causes.emplace_back();
-    causes[place->second].push_back(&failure);
-  }
-  Errors errors;
-  for (std::vector<Failure *> &same : causes) {
-    if (errors.size() == kMax)
-      break;
-    auto shown = llvm::max_element(same, [](const Failure *a, const Failure *b) { return a->excess < b->excess; });
-    Error &error = errors.emplace_back(std::move((*shown)->error));
-    same.erase(shown);
-    if (same.empty())
-      continue;
-    std::vector<std::string> names;
-    for (const Failure *other : llvm::ArrayRef(same).take_front(kNamed))
-      names.push_back(fmt::format("'{}'", graph.operations[other->operation].name));
-    std::string more = same.size() > kNamed ? fmt::format(" and {} more", same.size() - kNamed) : "";
-    error.notes.insert(error.notes.begin(), {graph.operations[same.front()->operation].location,
-                                             fmt::format("the same holds for {} more operation{}: {}{}", same.size(),
-                                                         same.size() == 1 ? "" : "s", fmt::join(names, ", "), more)});
-  }
-  return errors;
 }
 
 } // namespace accord

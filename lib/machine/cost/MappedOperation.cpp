@@ -1,4 +1,6 @@
 #include "lib/machine/cost/MappedOperation.h"
+#include "lib/machine/cost/KeyBytes.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -67,19 +69,15 @@ std::string textOf(const tile::Nest &nest, const std::vector<tile::Level> &level
 /// nearest memory is none of it where the arithmetic takes longer than its transfer, in any tiles.
 std::string keyOf(const CostQuery &query, const CostModel &model, const std::vector<tile::Level> &levels, Seconds whole,
                   const tile::SearchLimits &limits) {
-  std::string key;
-  auto put = [&](auto number) { key.append(reinterpret_cast<const char *>(&number), sizeof number); };
-  for (size_t l = 0; l < levels.size(); ++l) {
-    put(l > 0 ? levels[l].capacity.value : 0.0), put(levels[l].latency.value);
-    put(l + 1 < levels.size() ? levels[l].bandwidth.value : 0.0);
-    put(static_cast<int64_t>(levels[l].doubleBuffered));
-  }
-  put(limits.minCompute.value < whole.value * (1 - 1e-6) ? 0.0 : limits.minCompute.value);
+  KeyBytes key;
+  for (size_t l = 0; l < levels.size(); ++l)
+    key << (l > 0 ? levels[l].capacity.value : 0.0) << levels[l].latency.value
+        << (l + 1 < levels.size() ? levels[l].bandwidth.value : 0.0) << levels[l].doubleBuffered;
   const Core &core = query.machine.cores[query.core];
-  for (int64_t number : {core.rows, core.cols, core.lanes, core.count,
-                         int64_t{core.overlapFill | core.overlapDrain << 1 | core.perInstanceMapping << 2}})
-    put(number);
-  return key + core.dataflow + ' ' + typeid(model).name();
+  key << (limits.minCompute.value < whole.value * (1 - 1e-6) ? 0.0 : limits.minCompute.value) << core.rows << core.cols
+      << core.lanes << core.count << core.overlapFill << core.overlapDrain << core.perInstanceMapping << core.dataflow
+      << std::string(typeid(model).name());
+  return std::move(key.text);
 }
 
 } // namespace
@@ -102,8 +100,7 @@ Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &
   std::vector<tile::Level> levels = levelsFor(query);
   double tensors = bytesOf(grouped.nest);
   // What the operation moves besides its tensors: gradients that are added up where they lie.
-  double compulsory = static_cast<double>(op.bytesRead) + op.bytesWritten;
-  Bytes otherBytes(std::max(0.0, compulsory - tensors));
+  Bytes otherBytes(std::max(0.0, compulsoryBytes(op).value - tensors));
   for (size_t l = 1; l < levels.size(); ++l)
     levels[l].otherBytes = otherBytes;
   Bytes feed = model.feed(query);
@@ -147,11 +144,11 @@ Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &
   for (size_t l = 0; l < best->levels.size(); ++l) {
     const tile::LevelMapping &level = best->levels[l];
     mapped.traffic.bytes[l] = level.bytes + otherBytes;
-    mapped.traffic.tiles.push_back({static_cast<int>(l) + 1, grouped.members, level.tile, level.order});
+    mapped.traffic.tiles.push_back({int(l) + 1, grouped.members, level.tile, level.order});
   }
   if (!best->exact)
-    assumptions.insert("tiles of some operations are not proven optimal: the search ended at its work "
-                       "limit, the formula says how far from the best at most");
+    assumptions.insert("tiles of some operations are not proven optimal: the search ended at its work limit, the "
+                       "formula says how far from the best at most");
   return mapped;
 }
 

@@ -14,7 +14,7 @@ struct MappedOperation {
   Traffic traffic;
 };
 
-/// The tiles of least time (lib/tile), with `feed` bytes between the nearest memory and the core
+/// The tiles of least time (lib/machine/tiling), with `feed` bytes between the nearest memory and the core
 /// whatever the tiles. `tileTime` gets an extent for each entry of `groups`: loops of the domain
 /// that are cut together. Error: A0453, no tile fits.
 Result<MappedOperation> mapOperation(const CostQuery &query, const ComputeTime &whole, const CostModel &model,

@@ -58,9 +58,7 @@ FailureOr<MemoryOrder> memoryOrder(accel::AcceleratorOp accelerator) {
     if (hasPath && !paths.onPath.contains(memory))
       return emitError(accel::blockLocation(memory), Code::UnreachableMemory)
              << "no path reaches memory '" << memory.getSymName() << "'";
-  // The next one is the memory that no memory left stands before; there must be exactly one each
-
-  // time.
+  // The next one is the memory that no memory left stands before; there must be exactly one each time.
   while (hasPath && !left.empty()) {
     SmallVector<accel::MemoryOp> next;
     for (accel::MemoryOp memory : left)

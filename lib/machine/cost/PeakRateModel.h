@@ -1,4 +1,4 @@
-// What the built-in cost models share: the rate of a core, and what is assumed when it is used.
+// The cost models that Accord ships, and what they share: the rate of a core, and what is assumed when it is used.
 #pragma once
 #include "lib/machine/cost/CostModel.h"
 
@@ -15,6 +15,11 @@ private:
   virtual Result<ComputeTime> computeAt(const CostQuery &, const Core &, FlopsPerSecond peak, Assumptions &) const = 0;
 };
 
+/// Each operand and result once.
+Bytes compulsoryBytes(const Operation &operation);
+/// A note at the machine: where it is described.
+std::pair<SourceLocation, std::string> describedHere(const Machine &machine);
+
 /// flops / (instances * peak * efficiency).
 ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 
@@ -22,6 +27,24 @@ ComputeTime timeAtPeak(const CostQuery &, FlopsPerSecond peak);
 /// `how` being their formula. The clock is the machine's, or peak / FLOP per cycle where that
 /// differs: the peak is of another arithmetic, or there is no clock.
 ComputeTime timeOfCycles(const CostQuery &, FlopsPerSecond peak, double cycles, const std::string &how, Assumptions &);
+
+/// Data sheet: (flops + half_performance_work) / (count * peak * efficiency), which is the share efficiency *
+/// flops / (flops + half_performance_work) of the peak: small operations reach less of it. `half_performance_work` is 0
+/// unless the machine states one (or a calibration fitted it).
+std::unique_ptr<CostModel> makePeakModel();
+
+/// Systolic array: cycles / (clock * efficiency), the cycles being those of the product that the
+/// operation's tensors state (`gemmOf`, `convolutionOf`; of its domain alone where it has none) in
+/// the core's dataflow (weight stationary where it states none), with its overlaps: `systolicCost`.
+/// All instances share the folds, or one does them all where each operation runs on one. An
+/// operation whose FLOPs are not two per point of that product counts as flops / (2 * points) of
+/// them. What is no contraction runs at the peak.
+std::unique_ptr<CostModel> makeArrayModel();
+
+/// Lanes: cycles / (clock * efficiency), the cycles being those of `elementCycles`, or of
+/// `rowCycles` where the domain reduces. A lane takes for an element what the core states for the
+/// kind of operation, else a cycle for each FLOP.
+std::unique_ptr<CostModel> makeVectorModel();
 
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
 Error missingGeometryError(const CostQuery &, const char *model, const char *what);

@@ -15,7 +15,7 @@ struct StepDataLoading {
 };
 
 /// L = batch / loader, H = batch / host link (0 where the machine states none), C = `compute`; in
-/// steady state as `loadedStep` has it. Error A0486 when that is no time.
+/// steady state as `dataLoaderStep` has it. Error A0486 when that is no time.
 Result<StepDataLoading> stepDataLoading(const WorkGraph &graph, const Machine &machine, const DataLoader &dataLoader,
                                         Seconds compute);
 

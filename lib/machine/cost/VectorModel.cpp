@@ -1,6 +1,5 @@
 #include "lib/machine/array/SaturatingArithmetic.h"
 #include "lib/machine/array/VectorCycles.h"
-#include "lib/machine/cost/BuiltinModels.h"
 #include "lib/machine/cost/PeakRateModel.h"
 #include <fmt/format.h>
 
@@ -34,7 +33,7 @@ public:
       extent = saturatingMultiply64(extent, std::max<int64_t>(loop.extent, 1));
     }
     bool reduces = work.length > 1;
-    double points = static_cast<double>(work.rows) * work.length;
+    double points = 1.0 * work.rows * work.length;
     work.cyclesPerElement = given ? table->second : op.flops / points;
     work.reductions = reductionsOf(op.kind);
     std::string perElement = given ? fmt::format("{:.6g} stated for {}", work.cyclesPerElement, op.kind)
@@ -50,12 +49,11 @@ public:
     }
     auto fastest = rowCycles(work, unit);
     int64_t g = fastest ? fastest->lanesPerRow : 1;
-    std::string how =
-        fmt::format("ceil(rows / at once) * (ceil(length / g) * c{}) = ceil({} / {:.0f}) * (ceil({} / {}) * "
-                    "{:.6g}{}), g = {} lanes of a row, c = {}",
-                    g > 1 ? " + reductions * log2(g)" : "", work.rows,
-                    fastest ? static_cast<double>(fastest->rowsAtOnce) : 1, work.length, g, work.cyclesPerElement,
-                    g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g, perElement);
+    std::string how = fmt::format("ceil(rows / at once) * (ceil(length / g) * c{}) = ceil({} / {:.0f}) * (ceil({} / "
+                                  "{}) * {:.6g}{}), g = {} lanes of a row, c = {}",
+                                  g > 1 ? " + reductions * log2(g)" : "", work.rows,
+                                  fastest ? double(fastest->rowsAtOnce) : 1, work.length, g, work.cyclesPerElement,
+                                  g > 1 ? fmt::format(" + {} * log2({})", work.reductions, g) : "", g, perElement);
     return finish(q, peak, fastest ? std::optional(fastest->cycles) : std::nullopt, how, assumptions);
   }
 

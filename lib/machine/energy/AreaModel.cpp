@@ -15,9 +15,7 @@ std::string sizesOf(const std::map<double, double> &table) {
 
 bool isPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
-Error notCovered(const std::string &what) {
-  return {Code::AreaNotCovered, fmt::format("has no area for {}", what), {}, {}};
-}
+Error notCovered(const std::string &what) { return {Code::AreaNotCovered, fmt::format("has no area for {}", what)}; }
 
 Result<double> lookUp(const std::map<double, double> &table, double bytes, const std::string &what) {
   auto found = table.find(bytes);
@@ -42,10 +40,7 @@ SquareMetres areaOfParts(const Machine &machine, const AreaRates &rates) {
 }
 
 Result<AreaModel> AreaModel::read(std::string_view text, const std::string &file) {
-  auto parsed = Table::parse(text, file, {"part", "size", "area"});
-  if (!parsed)
-    return parsed.takeError();
-  const Table &table = *parsed;
+  ACCORD_TRY(table, Table::parse(text, file, {"part", "size", "area"}));
   AreaModel out;
   for (const TableRow &row : table.rows()) {
     const std::string &part = table.text(row, "part");
@@ -53,23 +48,18 @@ Result<AreaModel> AreaModel::read(std::string_view text, const std::string &file
     if (!sized && part != "tensor_element" && part != "vector_element")
       return Error{Code::UnknownChoice,
                    fmt::format("'{}' is none of tensor_element, vector_element, core_memory, buffer", part),
-                   {file, row.line, 1},
-                   {}};
-    auto area = table.number(row, "area", Dimension::of(Base::Metre, 2));
-    if (!area)
-      return area.takeError();
-    double metres = *area;
+                   {file, row.line, 1}};
+    ACCORD_TRY(area, table.number(row, "area", Dimension::of(Base::Metre, 2)));
+    double metres = area;
     if (!sized) {
       (part == "tensor_element" ? out.tensorElement : out.vectorElement) = metres;
       continue;
     }
-    auto size = table.number(row, "size", Dimension::of(Base::Byte));
-    if (!size)
-      return size.takeError();
-    (part == "buffer" ? out.buffers : out.coreMemories)[*size] = metres;
+    ACCORD_TRY(size, table.number(row, "size", Dimension::of(Base::Byte)));
+    (part == "buffer" ? out.buffers : out.coreMemories)[size] = metres;
   }
   if (out.buffers.empty() || out.coreMemories.empty() || out.tensorElement <= 0 || out.vectorElement <= 0)
-    return Error{Code::MissingKey, "the table lacks one of its parts", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table lacks one of its parts", {file, 1, 1}};
   return out;
 }
 
@@ -88,29 +78,23 @@ Result<SquareMetres> AreaModel::tensorCore(int64_t width, int64_t depth) const {
   if (!isPowerOfTwo(width) || !isPowerOfTwo(depth))
     return notCovered(fmt::format("an array of {} x {}, only for powers of two", width, depth));
   double elements = static_cast<double>(width) * depth;
-  auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
-                       fmt::format("the memory of a tensor core of {} x {}", width, depth));
-  if (!memory)
-    return memory.takeError();
-  return SquareMetres{tensorElement * elements + *memory};
+  ACCORD_TRY(memory, lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
+                            fmt::format("the memory of a tensor core of {} x {}", width, depth)));
+  return SquareMetres{tensorElement * elements + memory};
 }
 
 Result<SquareMetres> AreaModel::vectorCore(int64_t width) const {
   if (!isPowerOfTwo(width))
     return notCovered(fmt::format("{} lanes, only for powers of two", width));
   double elements = width;
-  auto memory = lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
-                       fmt::format("the memory of a vector core of {} lanes", width));
-  if (!memory)
-    return memory.takeError();
-  return SquareMetres{vectorElement * elements + *memory};
+  ACCORD_TRY(memory, lookUp(coreMemories, std::max(1.0, elements / 64) * kKiB,
+                            fmt::format("the memory of a vector core of {} lanes", width)));
+  return SquareMetres{vectorElement * elements + memory};
 }
 
 Result<SquareMetres> AreaModel::buffer(Bytes capacity) const {
-  auto area = lookUp(buffers, capacity.value, "a buffer");
-  if (!area)
-    return area.takeError();
-  return SquareMetres{*area};
+  ACCORD_TRY(area, lookUp(buffers, capacity.value, "a buffer"));
+  return SquareMetres{area};
 }
 
 Result<SquareMetres> AreaModel::area(const Machine &machine) const {
@@ -118,19 +102,15 @@ Result<SquareMetres> AreaModel::area(const Machine &machine) const {
   for (const Core &core : machine.cores) {
     if (core.rows <= 0 && core.lanes <= 0)
       return notCovered(fmt::format("core '{}', which states no array or lanes", core.name));
-    auto one = core.rows > 0 ? tensorCore(core.rows, core.cols) : vectorCore(core.lanes);
-    if (!one)
-      return one.takeError();
-    sum.value += core.count * one->value;
+    ACCORD_TRY(one, core.rows > 0 ? tensorCore(core.rows, core.cols) : vectorCore(core.lanes));
+    sum.value += core.count * one.value;
   }
   Bytes onChip;
   for (const Memory &memory : machine.memories)
     if (memory.kind == "scratchpad" || memory.kind == "cache")
       onChip += memory.capacity;
-  auto shared = buffer(onChip);
-  if (!shared)
-    return shared.takeError();
-  return SquareMetres{sum.value + shared->value};
+  ACCORD_TRY(shared, buffer(onChip));
+  return SquareMetres{sum.value + shared.value};
 }
 
 } // namespace accord

@@ -68,12 +68,8 @@ EnergyBreakdown stepEnergyBreakdown(const WorkGraph &graph, const Costs &costs, 
   return sum;
 }
 
-Watts averagePower(const EnergyBreakdown &energy, Seconds step) {
-  return step.value > 0 ? energy.total() / step : Watts();
-}
-
 std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step) {
-  Watts average = averagePower(energy, step);
+  Watts average = step.value > 0 ? energy.total() / step : Watts();
   if (machine.tdp.value <= 0 || average <= machine.tdp)
     return std::nullopt;
   auto origin = machine.origins.find("tdp");
@@ -81,12 +77,11 @@ std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &ma
   for (size_t i = 0; i < energy.memories.size(); ++i)
     of += fmt::format(", {} {:.4g} J", machine.memories[i].name, energy.memories[i].value);
   return Error{Code::PowerAboveLimit,
-               fmt::format("a step uses {:.4g} J in {:.4g} s, {:.4g} W on average, but the 'tdp' of "
-                           "'{}' is {:.4g} W: it would lower its clock ({}, idle {:.4g} J)",
+               fmt::format("a step uses {:.4g} J in {:.4g} s, {:.4g} W on average, but the 'tdp' of '{}' is {:.4g} W: "
+                           "it would lower its clock ({}, idle {:.4g} J)",
                            energy.total().value, step.value, average.value, machine.name, machine.tdp.value, of,
                            energy.idle.value),
-               origin == machine.origins.end() ? machine.location : origin->second.location,
-               {}};
+               origin == machine.origins.end() ? machine.location : origin->second.location};
 }
 
 void fillEnergies(Machine &machine, double node, const std::map<std::string, std::string> &standards,
@@ -137,8 +132,8 @@ std::vector<std::string> energyAssumptions(const Machine &machine) {
       source = origin.source;
     }
   if (!types.empty())
-    out.push_back(fmt::format("'{}' states no energy of arithmetic: {} (lib/catalog/energy.csv: {}; "
-                              "the arithmetic alone, without instructions and wires)",
+    out.push_back(fmt::format("'{}' states no energy of arithmetic: {} (lib/catalog/energy.csv: {}; the arithmetic "
+                              "alone, without instructions and wires)",
                               machine.name, types, source));
   for (const Memory &memory : machine.memories)
     if (auto origin = memory.origins.find("energy");

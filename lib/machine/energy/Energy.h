@@ -20,9 +20,6 @@ EnergyBreakdown energyOf(const OperationCost &cost, const Machine &machine);
 /// `step`.
 EnergyBreakdown stepEnergyBreakdown(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step);
 
-/// Energy over time; 0 for no time.
-Watts averagePower(const EnergyBreakdown &energy, Seconds step);
-
 /// Error A0482, a warning, when the average is above the design power: the chip would lower its
 /// clock. Nothing when the machine states no design power.
 std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &machine, Seconds step);

@@ -12,10 +12,7 @@
 namespace accord {
 
 Result<EnergyTable> EnergyTable::read(std::string_view text, const std::string &file) {
-  auto parsed = Table::parse(text, file, {"part", "type", "size", "energy", "per", "node", "source"});
-  if (!parsed)
-    return parsed.takeError();
-  const Table &table = *parsed;
+  ACCORD_TRY(table, Table::parse(text, file, {"part", "type", "size", "energy", "per", "node", "source"}));
   const Dimension joule = Dimension::of(Base::Joule), byte = Dimension::of(Base::Byte),
                   metre = Dimension::of(Base::Metre);
   EnergyTable out;
@@ -25,8 +22,7 @@ Result<EnergyTable> EnergyTable::read(std::string_view text, const std::string &
     if (!arithmetic && !wire && part != "sram" && part != "dram" && part != "register")
       return Error{Code::UnknownChoice,
                    fmt::format("'{}' is none of add, multiply, register, sram, dram, wire", part),
-                   {file, row.line, 1},
-                   {}};
+                   {file, row.line, 1}};
     bool total = !table.text(row, "per").empty();
     Entry entry;
     entry.source = table.text(row, "source");
@@ -43,25 +39,19 @@ Result<EnergyTable> EnergyTable::read(std::string_view text, const std::string &
     for (Cell &cell : cells) {
       if (!cell.needed && table.text(row, cell.key).empty())
         continue;
-      auto value = table.number(row, cell.key, cell.dimension);
-      if (!value)
-        return value.takeError();
-      *cell.to = *value;
+      ACCORD_TRY(value, table.number(row, cell.key, cell.dimension));
+      *cell.to = value;
       if (*cell.to <= 0)
-        return Error{Code::OutOfRange, fmt::format("'{}' is positive", cell.key), {file, row.line, 1}, {}};
+        return Error{Code::OutOfRange, fmt::format("'{}' is positive", cell.key), {file, row.line, 1}};
     }
     entry.joules /= per;
-    if (arithmetic)
-      out.operations[{part, type}] = entry;
-    else if (part == "dram")
-      out.drams[type] = entry;
-    else if (part == "sram")
+    if (part == "sram")
       out.srams.push_back(entry);
     else
-      (wire ? out.wire : out.registers) = entry;
+      out.entries[{part, type}] = entry;
   }
   if (out.srams.empty())
-    return Error{Code::MissingKey, "the table has no 'sram'", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table has no 'sram'", {file, 1, 1}};
   std::sort(out.srams.begin(), out.srams.end(), [](const Entry &a, const Entry &b) { return a.size < b.size; });
   return out;
 }
@@ -75,13 +65,6 @@ const EnergyTable &EnergyTable::shipped() {
   return energies;
 }
 
-std::optional<Sourced<Joules>> EnergyTable::operation(const std::string &what, const std::string &type) const {
-  auto found = operations.find({what, type});
-  if (found == operations.end())
-    return std::nullopt;
-  return Sourced<Joules>{Joules(found->second.joules), found->second.source};
-}
-
 std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type, double node) const {
   static const std::map<std::string, const char *> kAs = {
       {"bf16", "fp16"}, {"fp16", "fp16"}, {"fp32", "fp32"},   {"tf32", "fp32"},   {"fp64", "fp32"},  {"fp8", "int8"},
@@ -90,9 +73,9 @@ std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type,
   if (as == kAs.end())
     return std::nullopt;
   std::string_view name = as->second;
-  auto multiply = operations.find({"multiply", as->second}),
-       add = operations.find({"add", name.starts_with("fp") ? "fp32" : "int32"});
-  if (multiply == operations.end() || add == operations.end())
+  auto multiply = entries.find({"multiply", as->second}),
+       add = entries.find({"add", name.starts_with("fp") ? "fp32" : "int32"});
+  if (multiply == entries.end() || add == entries.end())
     return std::nullopt;
   double significand = type == "fp64" ? 53.0 * 53 / (24.0 * 24) : 1;
   const NodeScaling &scaling = NodeScaling::shipped();
@@ -121,23 +104,16 @@ Sourced<JoulesPerByte> EnergyTable::sram(Bytes capacity, double node) const {
   return {JoulesPerByte(entry.joules * NodeScaling::shipped().energy(entry.node, node)), entry.source};
 }
 
-std::optional<Sourced<JoulesPerByte>> EnergyTable::dram(const std::string &kind) const {
-  auto found = drams.find(kind);
-  if (found == drams.end())
+std::optional<Sourced<JoulesPerByte>> EnergyTable::perByte(const std::string &part, const std::string &type) const {
+  auto found = entries.find({part, type});
+  if (found == entries.end())
     return std::nullopt;
   return Sourced<JoulesPerByte>{JoulesPerByte(found->second.joules), found->second.source};
 }
 
-std::vector<std::string> EnergyTable::dramKinds() const {
-  std::vector<std::string> kinds;
-  for (const auto &[kind, entry] : drams)
-    kinds.push_back(kind);
-  return kinds;
-}
-
-Sourced<JoulesPerByte> EnergyTable::registerFile() const { return {JoulesPerByte(registers.joules), registers.source}; }
-Sourced<JoulesPerByte> EnergyTable::wirePerMillimetre() const {
-  return {JoulesPerByte(wire.size > 0 ? wire.joules * 1e-3 / wire.size : 0), wire.source};
+std::optional<Sourced<JoulesPerByte>> EnergyTable::dram(const std::string &kind) const { return perByte("dram", kind); }
+Sourced<JoulesPerByte> EnergyTable::registerFile() const {
+  return perByte("register", "").value_or(Sourced<JoulesPerByte>());
 }
 
 namespace {
@@ -187,7 +163,7 @@ Result<Table> Table::parse(std::string_view text, const std::string &file, const
       continue;
     TableRow row{number, {}};
     auto error = [&](Code code, unsigned column, std::string message) {
-      return Error{code, std::move(message), {file, number, column}, {}};
+      return Error{code, std::move(message), {file, number, column}};
     };
     if (!split(line, row.cells))
       return error(Code::UnclosedText, 1, "a text in quotes does not end on its line");
@@ -207,7 +183,7 @@ Result<Table> Table::parse(std::string_view text, const std::string &file, const
   }
   if (!header)
     return Error{
-        Code::MissingKey, fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")), {file, 1, 1}, {}};
+        Code::MissingKey, fmt::format("the table has no line of keys: {}", fmt::join(keys, ", ")), {file, 1, 1}};
   return table;
 }
 
@@ -221,7 +197,7 @@ Result<double> Table::number(const TableRow &row, std::string_view key, const Di
                              bool negative) const {
   const TableCell &where = cell(row, key);
   auto error = [&](Code code, std::string message) {
-    return Error{code, std::move(message), {file_, row.line, where.column}, {}};
+    return Error{code, std::move(message), {file_, row.line, where.column}};
   };
   auto value = parseQuantity(where.text);
   if (!value)
@@ -235,28 +211,23 @@ Result<double> Table::number(const TableRow &row, std::string_view key, const Di
 }
 
 Result<NodeScaling> NodeScaling::read(std::string_view text, const std::string &file) {
-  auto parsed = Table::parse(text, file, {"node", "area", "a", "b", "c"});
-  if (!parsed)
-    return parsed.takeError();
-  const Table &table = *parsed;
+  ACCORD_TRY(table, Table::parse(text, file, {"node", "area", "a", "b", "c"}));
   NodeScaling out;
   for (const TableRow &row : table.rows()) {
     Node &node = out.nodes.emplace_back();
     std::pair<const char *, double *> cells[] = {
-        {"node", &node.metres}, {"area", &node.area}, {"a", &node.a}, {"b", &node.b}, {"c", &node.c}};
+        {"node", &node.metres}, {"a", &node.a}, {"b", &node.b}, {"c", &node.c}};
     for (auto [key, to] : cells) {
       Dimension dimension = to == &node.metres ? Dimension::of(Base::Metre) : Dimension{};
-      auto value = table.number(row, key, dimension, to != &node.metres && to != &node.area);
-      if (!value)
-        return value.takeError();
-      *to = *value;
+      ACCORD_TRY(value, table.number(row, key, dimension, to != &node.metres));
+      *to = value;
     }
     bool smaller = out.nodes.size() < 2 || node.metres < out.nodes[out.nodes.size() - 2].metres;
-    if (!smaller || node.metres <= 0 || node.area <= 0)
-      return Error{Code::OutOfRange, "nodes are positive and get smaller from row to row", {file, row.line, 1}, {}};
+    if (!smaller || node.metres <= 0)
+      return Error{Code::OutOfRange, "nodes are positive and get smaller from row to row", {file, row.line, 1}};
   }
   if (out.nodes.empty())
-    return Error{Code::MissingKey, "the table has no node", {file, 1, 1}, {}};
+    return Error{Code::MissingKey, "the table has no node", {file, 1, 1}};
   return out;
 }
 
@@ -264,7 +235,7 @@ const NodeScaling &NodeScaling::shipped() {
   static const NodeScaling scaling = [] {
     auto read = NodeScaling::read(shippedTable("scaling"), "catalog/scaling.csv");
     auto *good = read.get();
-    return good ? std::move(*good) : NodeScaling{{{45e-9, 1, 0, 0, 1}}}; // a test reads it
+    return good ? std::move(*good) : NodeScaling{{{45e-9, 0, 0, 1}}}; // a test reads it
   }();
   return scaling;
 }
@@ -283,12 +254,11 @@ NodeScaling::Node NodeScaling::at(double metres) const {
   const Node &large = nodes[i - 1], &small = nodes[i];
   double share = (metres - small.metres) / (large.metres - small.metres); // of the large one
   auto mix = [&](double l, double s) { return l * share + s * (1 - share); };
-  return {metres, mix(large.area, small.area), mix(large.a, small.a), mix(large.b, small.b), mix(large.c, small.c)};
+  return {metres, mix(large.a, small.a), mix(large.b, small.b), mix(large.c, small.c)};
 }
 
-double NodeScaling::area(double from, double to) const { return at(to).area / at(from).area; }
-
-double NodeScaling::energy(double from, double to, double volts) const {
+double NodeScaling::energy(double from, double to) const {
+  constexpr double volts = 0.8;
   auto of = [&](const Node &n) { return n.a * volts * volts + n.b * volts + n.c; };
   return of(at(to)) / of(at(from));
 }

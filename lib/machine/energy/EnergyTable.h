@@ -20,8 +20,6 @@ public:
   static Result<EnergyTable> read(std::string_view text, const std::string &file);
   static const EnergyTable &shipped();
 
-  /// One operation ("add", "multiply") of a tabulated type at its published node.
-  std::optional<Sourced<Joules>> operation(const std::string &what, const std::string &type) const;
   /// Half a multiply-accumulate of a type at a node in metres: a multiplication in the type and an
   /// addition in its accumulator: fp32 for floating point, int32 for integers. Types that are not
   /// tabulated: bf16 as fp16, tf32 as fp32, fp8 and int4 as int8 with its accumulator, other
@@ -32,9 +30,7 @@ public:
   /// the logarithms of both; beyond them as the nearest (a larger memory is made of such banks).
   Sourced<JoulesPerByte> sram(Bytes capacity, double node) const;
   std::optional<Sourced<JoulesPerByte>> dram(const std::string &kind) const; ///< "hbm2", …
-  std::vector<std::string> dramKinds() const;
   Sourced<JoulesPerByte> registerFile() const;
-  Sourced<JoulesPerByte> wirePerMillimetre() const;
 
 private:
   struct Entry {
@@ -44,10 +40,9 @@ private:
     std::string source;
   };
   Entry sramAt(double size) const;
-  std::map<std::pair<std::string, std::string>, Entry> operations;
-  std::map<std::string, Entry> drams;
-  std::vector<Entry> srams; ///< by size
-  Entry registers, wire;
+  std::optional<Sourced<JoulesPerByte>> perByte(const std::string &part, const std::string &type) const;
+  std::map<std::pair<std::string, std::string>, Entry> entries; ///< by part and type, but for srams
+  std::vector<Entry> srams;                                     ///< by size
 };
 
 } // namespace accord

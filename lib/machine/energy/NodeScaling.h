@@ -5,11 +5,11 @@
 
 namespace accord {
 
-/// Node, area and the coefficients of lib/catalog/scaling.csv, from the largest node to the
+/// Node and the coefficients of lib/catalog/scaling.csv, from the largest node to the
 /// smallest.
 struct NodeScaling {
   struct Node {
-    double metres, area, a, b, c;
+    double metres, a, b, c;
   };
   std::vector<Node> nodes;
 
@@ -18,12 +18,10 @@ struct NodeScaling {
   static Result<NodeScaling> read(std::string_view text, const std::string &file);
   static const NodeScaling &shipped();
 
-  /// Factor on an area, or on the energy of a switch at the same supply voltage: the ratio of two
-  /// numbers that are each interpolated linearly between the nodes around (Stillmaker and Baas,
-  /// Integration 58, 2017). Nodes beyond the table count as its last: what is
+  /// Factor on the energy of a switch at 0.8 V: the ratio of two numbers that are each interpolated linearly between
+  /// the nodes around (Stillmaker and Baas, Integration 58, 2017). Nodes beyond the table count as its last: what is
   /// smaller than 7 nm is priced as 7 nm. Nodes are positive, in metres.
-  double area(double from, double to) const;
-  double energy(double from, double to, double volts = 0.8) const;
+  double energy(double from, double to) const;
   /// The node that is meant for a node: itself, or the nearest in the table's range.
   double within(double metres) const;
 

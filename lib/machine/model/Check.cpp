@@ -1,5 +1,6 @@
 #include "lib/machine/model/Check.h"
 #include "lib/machine/model/Dependences.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -24,10 +25,9 @@ public:
   }
 
 private:
-  template <typename... T>
-  void report(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
+  template <typename... T> void report(const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {
     if (errors_.size() < 20)
-      errors_.push_back({code, fmt::format(text, std::forward<T>(args)...), at, {}});
+      errors_.push_back({Code::MalformedGraph, fmt::format(text, std::forward<T>(args)...), at});
   }
   SourceLocation location(OperationId id) const {
     return id < graph_.operations.size() ? graph_.operations[id].location : SourceLocation{};
@@ -36,21 +36,19 @@ private:
   void ranges() {
     size_t values = graph_.values.size(), operations = graph_.operations.size(), regions = graph_.regions.size();
     if (regions < 2)
-      return report(Code::MalformedGraph, {},
-                    "the graph has {} regions, it needs one for the micro-batch and one for the update", regions);
+      return report({}, "the graph has {} regions, it needs one for the micro-batch and one for the update", regions);
     if (values >= kNone || operations >= kNone)
-      return report(Code::MalformedGraph, {}, "the graph has more than 2^32 - 2 values or operations");
+      return report({}, "the graph has more than 2^32 - 2 values or operations");
     for (const Value &v : graph_.values)
       if ((v.alias != kNone && v.alias >= values) || (v.region != kNone && v.region >= regions))
-        report(Code::MalformedGraph, {}, "value '{}' names an alias or a region that does not exist", v.name);
+        report({}, "value '{}' names an alias or a region that does not exist", v.name);
     for (const Operation &op : graph_.operations) {
       bool good = op.region < regions && (op.body == kNone || op.body < regions);
       for (const auto *ids : {&op.operands, &op.results})
         for (ValueId v : *ids)
           good &= v < values;
       if (!good)
-        report(Code::MalformedGraph, op.location, "operation '{}' names a value or a region that does not exist",
-               op.name);
+        report(op.location, "operation '{}' names a value or a region that does not exist", op.name);
     }
     for (const Region &region : graph_.regions) {
       bool good =
@@ -63,59 +61,49 @@ private:
         for (const Region::Slice &s : *slices)
           good &= s.inside < values && s.stacked < values;
       if (!good)
-        report(Code::MalformedGraph, {}, "region '{}' names an operation, a value or a region that does not exist",
-               region.name);
+        report({}, "region '{}' names an operation, a value or a region that does not exist", region.name);
     }
   }
 
   void regions() {
     for (RegionId id = 0; id < graph_.regions.size(); ++id) {
       const Region &region = graph_.regions[id];
-      bool top = id == kMicrobatchRegion || id == kUpdateRegion;
-      if (top) {
+      if (id == kMicrobatchRegion || id == kUpdateRegion) {
         if (region.owner != kNone || region.parent != kNone || region.count != 1 || !region.carried.empty() ||
             !region.stashed.empty() || !region.unstashed.empty())
-          report(Code::MalformedGraph, location(region.owner),
-                 "region '{}' runs once and belongs to no repeat, found an owner, a count or "
-                 "carried values",
+          report(location(region.owner),
+                 "region '{}' runs once and belongs to no repeat, found an owner, a count or carried values",
                  region.name);
         continue;
       }
       if (region.owner == kNone || region.parent == kNone || graph_.operations[region.owner].body != id ||
           graph_.operations[region.owner].region != region.parent) {
-        report(Code::MalformedGraph, location(region.owner), "region '{}' is not the body of a repeat in its parent",
-               region.name);
+        report(location(region.owner), "region '{}' is not the body of a repeat in its parent", region.name);
         continue;
       }
       if (region.count < 1)
-        report(Code::MalformedGraph, location(region.owner), "repeat '{}' runs {} times, it has to run at least once",
-               region.name, region.count);
+        report(location(region.owner), "repeat '{}' runs {} times, it has to run at least once", region.name,
+               region.count);
       unsigned depth = 0;
-      RegionId at = id;
-      while (at != kNone && depth <= kMaxNesting) {
-        at = graph_.regions[at].parent;
+      for (RegionId at = id; at != kNone && depth <= kMaxNesting; at = graph_.regions[at].parent)
         ++depth;
-      }
       if (depth > kMaxNesting)
-        report(Code::MalformedGraph, location(region.owner), "repeat '{}' is nested more than {} deep", region.name,
-               kMaxNesting);
+        report(location(region.owner), "repeat '{}' is nested more than {} deep", region.name, kMaxNesting);
     }
     std::vector<unsigned> listed(graph_.operations.size());
     for (RegionId id = 0; id < graph_.regions.size(); ++id)
       for (OperationId op : graph_.regions[id].operations) {
         ++listed[op];
         if (graph_.operations[op].region != id)
-          report(Code::MalformedGraph, location(op),
-                 "operation '{}' is listed in region '{}', to which it does not belong", graph_.operations[op].name,
-                 graph_.regions[id].name);
+          report(location(op), "operation '{}' is listed in region '{}', to which it does not belong",
+                 graph_.operations[op].name, graph_.regions[id].name);
       }
     for (OperationId id = 0; id < listed.size(); ++id) {
       const Operation &op = graph_.operations[id];
       if (listed[id] != 1)
-        report(Code::MalformedGraph, op.location, "operation '{}' is listed {} times in regions, it has to be once",
-               op.name, listed[id]);
+        report(op.location, "operation '{}' is listed {} times in regions, it has to be once", op.name, listed[id]);
       if (op.body != kNone && graph_.regions[op.body].owner != id)
-        report(Code::MalformedGraph, op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
+        report(op.location, "repeat '{}' and its body '{}' disagree on their owner", op.name,
                graph_.regions[op.body].name);
     }
   }
@@ -124,7 +112,7 @@ private:
     std::vector<OperationId> maker(graph_.values.size(), kNone);
     auto make = [&](ValueId v, OperationId id) {
       if (maker[v] != kNone && maker[v] != id)
-        report(Code::MalformedGraph, location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
+        report(location(id), "value '{}' is made by '{}' and by '{}'", graph_.values[v].name,
                graph_.operations[maker[v]].name, graph_.operations[id].name);
       maker[v] = id;
     };
@@ -142,9 +130,8 @@ private:
     std::vector<bool> argument(graph_.values.size());
     auto bind = [&](ValueId v, const Region &region) {
       if (argument[v] || maker[v] != kNone)
-        report(Code::MalformedGraph, location(region.owner),
-               "argument '{}' of repeat '{}' is bound twice or made by an operation", graph_.values[v].name,
-               region.name);
+        report(location(region.owner), "argument '{}' of repeat '{}' is bound twice or made by an operation",
+               graph_.values[v].name, region.name);
       argument[v] = true;
     };
     for (const Region &region : graph_.regions) {
@@ -154,14 +141,12 @@ private:
         bind(s.inside, region);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v) {
-      ValueId at = v;
       size_t steps = 0;
-      while (at != kNone && steps <= graph_.values.size()) {
+      ValueId at = v;
+      for (; at != kNone && steps <= graph_.values.size(); ++steps)
         at = graph_.values[at].alias;
-        ++steps;
-      }
       if (at != kNone)
-        return report(Code::MalformedGraph, {}, "value '{}' is a view of itself", graph_.values[v].name);
+        return report({}, "value '{}' is a view of itself", graph_.values[v].name);
     }
   }
 
@@ -177,8 +162,8 @@ private:
   void scopes() {
     auto use = [&](ValueId v, RegionId at, OperationId by) {
       if (!visible(graph_.values[v].region, at))
-        report(Code::MalformedGraph, location(by), "'{}' uses value '{}' of region '{}', which is not around it",
-               graph_.operations[by].name, graph_.values[v].name, graph_.regions[graph_.values[v].region].name);
+        report(location(by), "'{}' uses value '{}' of region '{}', which is not around it", graph_.operations[by].name,
+               graph_.values[v].name, graph_.regions[graph_.values[v].region].name);
     };
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
       const Operation &op = graph_.operations[id];
@@ -186,40 +171,35 @@ private:
         use(v, op.region, id);
       for (ValueId v : op.results)
         if (graph_.values[v].region != op.region)
-          report(Code::MalformedGraph, op.location, "'{}' makes value '{}', which is stated to be of another region",
-                 op.name, graph_.values[v].name);
+          report(op.location, "'{}' makes value '{}', which is stated to be of another region", op.name,
+                 graph_.values[v].name);
     }
     for (ValueId v = 0; v < graph_.values.size(); ++v)
       if (ValueId of = graph_.values[v].alias; of != kNone) {
         RegionId region = graph_.values[v].region;
         if (region == kNone ? graph_.values[of].region != kNone : !visible(graph_.values[of].region, region))
-          report(Code::MalformedGraph, {}, "value '{}' is a view of '{}', which is in a region that is not around it",
-                 graph_.values[v].name, graph_.values[of].name);
+          report({}, "value '{}' is a view of '{}', which is in a region that is not around it", graph_.values[v].name,
+                 graph_.values[of].name);
       }
     for (RegionId id = 2; id < graph_.regions.size(); ++id) {
       const Region &region = graph_.regions[id];
-      auto inside = [&](ValueId v) {
-        if (graph_.values[v].region != id)
-          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the body of repeat '{}'",
-                 graph_.values[v].name, region.name);
-      };
-      auto outside = [&](ValueId v) {
-        if (graph_.values[v].region != region.parent)
-          report(Code::MalformedGraph, location(region.owner), "value '{}' has to be in the region around repeat '{}'",
-                 graph_.values[v].name, region.name);
+      auto isIn = [&](ValueId v, RegionId where) {
+        if (graph_.values[v].region != where)
+          report(location(region.owner), "value '{}' has to be in the {} repeat '{}'", graph_.values[v].name,
+                 where == id ? "body of" : "region around", region.name);
       };
       for (const Region::Carried &c : region.carried) {
-        inside(c.argument);
+        isIn(c.argument, id);
         use(c.yielded, id, region.owner);
         use(c.initial, region.parent, region.owner);
-        outside(c.result);
+        isIn(c.result, region.parent);
       }
       for (const Region::Slice &s : region.stashed) {
         use(s.inside, id, region.owner);
-        outside(s.stacked);
+        isIn(s.stacked, region.parent);
       }
       for (const Region::Slice &s : region.unstashed) {
-        inside(s.inside);
+        isIn(s.inside, id);
         use(s.stacked, region.parent, region.owner);
       }
     }
@@ -232,12 +212,12 @@ private:
       for (OperationId id : region.operations) {
         for (OperationId before : d.predecessors[id])
           if (!done[before])
-            report(Code::MalformedGraph, location(id), "operation '{}' precedes '{}', whose result it needs",
-                   graph_.operations[id].name, graph_.operations[before].name);
+            report(location(id), "operation '{}' precedes '{}', whose result it needs", graph_.operations[id].name,
+                   graph_.operations[before].name);
         for (ValueId v : d.uses[id])
           if (d.producer[v] == id)
-            report(Code::MalformedGraph, location(id), "operation '{}' needs its own result '{}'",
-                   graph_.operations[id].name, graph_.values[v].name);
+            report(location(id), "operation '{}' needs its own result '{}'", graph_.operations[id].name,
+                   graph_.values[v].name);
         for (ValueId result : graph_.operations[id].results)
           view(d, id, result);
         done[id] = true;
@@ -250,29 +230,24 @@ private:
     ValueId of = graph_.values[result].alias;
     if (of == kNone)
       return;
-    bool shares = false;
-    for (ValueId operand : op.operands)
-      shares |= d.root[operand] == d.root[of];
-    if (op.body != kNone || !shares)
-      report(Code::MalformedGraph, op.location, "result '{}' of '{}' is a view of '{}', which is no operand",
-             graph_.values[result].name, op.name, graph_.values[of].name);
+    if (op.body != kNone || llvm::none_of(op.operands, [&](ValueId one) { return d.root[one] == d.root[of]; }))
+      report(op.location, "result '{}' of '{}' is a view of '{}', which is no operand", graph_.values[result].name,
+             op.name, graph_.values[of].name);
   }
 
   void numbers() {
     if (graph_.microbatch < 1 || graph_.microbatches < 1 || graph_.parameters < 0)
-      report(Code::MalformedGraph, {},
-             "micro-batch {} and number of micro-batches {} have to be at least 1, parameters {} "
-             "not negative",
+      report({}, "micro-batch {} and number of micro-batches {} have to be at least 1, parameters {} not negative",
              graph_.microbatch, graph_.microbatches, graph_.parameters);
     long double total = 0, memory = 0;
     for (const Value &v : graph_.values) {
       if (v.bytes < 0 || v.slices < 1)
-        report(Code::MalformedGraph, {}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
+        report({}, "value '{}' has {} bytes in {} slices", v.name, v.bytes, v.slices);
       memory += v.bytes;
     }
     for (const StaticTensor &r : graph_.staticTensors) {
       if (r.bytes < 0)
-        report(Code::MalformedGraph, {}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
+        report({}, "'{}' keeps {} bytes of {}", r.name, r.bytes, name(r.category));
       memory += r.bytes;
     }
     for (OperationId id = 0; id < graph_.operations.size(); ++id) {
@@ -281,46 +256,43 @@ private:
       for (RegionId at = op.region; at != kNone; at = graph_.regions[at].parent)
         times *= graph_.regions[at].count;
       if (op.flops < 0 || op.bytesRead < 0 || op.bytesWritten < 0)
-        report(Code::MalformedGraph, op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written",
-               op.name, op.flops, op.bytesRead, op.bytesWritten);
+        report(op.location, "operation '{}' has negative work: {} FLOP, {} B read, {} B written", op.name, op.flops,
+               op.bytesRead, op.bytesWritten);
       for (const Loop &loop : op.domain)
         if (loop.extent < 0)
-          report(Code::MalformedGraph, op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
+          report(op.location, "a loop of operation '{}' has extent {}", op.name, loop.extent);
       if (op.core == CoreKind::None && op.body == kNone && op.flops != 0)
-        report(Code::MalformedGraph, op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
+        report(op.location, "operation '{}' wants no core, but has {} FLOP", op.name, op.flops);
       if (times > kMaxExecutions)
-        report(Code::MalformedGraph, op.location, "operation '{}' runs more than {:.0e} times in a step", op.name,
-               kMaxExecutions);
-      total += times * (static_cast<long double>(op.flops) + op.bytesRead + op.bytesWritten);
+        report(op.location, "operation '{}' runs more than {:.0e} times in a step", op.name, kMaxExecutions);
+      total += times * (0.0L + op.flops + op.bytesRead + op.bytesWritten);
     }
     if (total > 1e37L)
-      report(Code::MalformedGraph, {}, "the step has more than 1e37 FLOPs and bytes");
+      report({}, "the step has more than 1e37 FLOPs and bytes");
     if (memory > 4e18L)
-      report(Code::MalformedGraph, {}, "the values and static tensors have more than 4e18 bytes");
+      report({}, "the values and static tensors have more than 4e18 bytes");
   }
 
   void repeats() {
     auto slices = [&](const Region &region, const Region::Slice &s) {
       const Value &stack = graph_.values[s.stacked];
       if (stack.slices != region.count || stack.bytes % stack.slices != 0)
-        report(Code::MalformedGraph, location(region.owner),
-               "stack '{}' has {} B in {} slices, repeat '{}' runs {} times", stack.name, stack.bytes, stack.slices,
-               region.name, region.count);
+        report(location(region.owner), "stack '{}' has {} B in {} slices, repeat '{}' runs {} times", stack.name,
+               stack.bytes, stack.slices, region.name, region.count);
       else if (int64_t one = graph_.values[s.inside].bytes; one != stack.bytes / stack.slices)
-        report(Code::MalformedGraph, location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B",
-               stack.name, stack.bytes / stack.slices, graph_.values[s.inside].name, one);
+        report(location(region.owner), "a slice of stack '{}' has {} B, '{}' has {} B", stack.name,
+               stack.bytes / stack.slices, graph_.values[s.inside].name, one);
     };
     for (const Region &region : graph_.regions) {
-      for (const Region::Slice &s : region.stashed)
-        slices(region, s);
-      for (const Region::Slice &s : region.unstashed)
-        slices(region, s);
+      for (const auto *all : {&region.stashed, &region.unstashed})
+        for (const Region::Slice &s : *all)
+          slices(region, s);
       for (const Region::Carried &c : region.carried) {
         int64_t bytes = graph_.values[c.argument].bytes;
         for (ValueId v : {c.yielded, c.initial, c.result})
           if (graph_.values[v].bytes != bytes)
-            report(Code::MalformedGraph, location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B",
-                   region.name, graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
+            report(location(region.owner), "repeat '{}' carries '{}' of {} B, but '{}' has {} B", region.name,
+                   graph_.values[c.argument].name, bytes, graph_.values[v].name, graph_.values[v].bytes);
       }
     }
   }
@@ -336,7 +308,7 @@ Errors check(const WorkGraph &graph) { return Checker(graph).run(); }
 Errors check(const Machine &machine) {
   Errors errors;
   auto report = [&](std::string text) {
-    errors.push_back({Code::MalformedMachine, std::move(text), machine.location, {}});
+    errors.push_back({Code::MalformedMachine, std::move(text), machine.location});
   };
   auto number = [&](const std::string &what, double value) {
     if (!(value >= 0) || !std::isfinite(value))
@@ -370,7 +342,7 @@ Errors check(const Machine &machine) {
     if (c.count < 1 || c.rows < 0 || c.cols < 0 || c.lanes < 0)
       report(fmt::format("core '{}' of '{}' has count {}, array {} x {}, lanes {}", c.name, machine.name, c.count,
                          c.rows, c.cols, c.lanes));
-    if (c.reads < -1 || c.reads >= static_cast<int>(machine.memories.size()))
+    if (c.reads < -1 || std::cmp_greater_equal(c.reads, machine.memories.size()))
       report(fmt::format("core '{}' of '{}' reads memory {} of {}", c.name, machine.name, c.reads,
                          machine.memories.size()));
     if (!(c.efficiency > 0 && c.efficiency <= 1))

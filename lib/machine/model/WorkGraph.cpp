@@ -5,55 +5,20 @@
 namespace accord {
 
 const char *name(Phase phase) {
-  switch (phase) {
-  case Phase::Forward:
-    return "forward";
-  case Phase::DataGradient:
-    return "data_gradient";
-  case Phase::WeightGradient:
-    return "weight_gradient";
-  case Phase::Update:
-    return "update";
-  case Phase::Communication:
-    return "communication";
-  case Phase::Recompute:
-    return "recompute";
-  }
-  return "unknown";
+  constexpr const char *kNames[] = {"forward", "data_gradient", "weight_gradient",
+                                    "update",  "communication", "recompute"};
+  return kNames[static_cast<unsigned>(phase)];
 }
 
 const char *name(CoreKind kind) {
-  switch (kind) {
-  case CoreKind::None:
-    return "none";
-  case CoreKind::Tensor:
-    return "tensor";
-  case CoreKind::Vector:
-    return "vector";
-  case CoreKind::Network:
-    return "network";
-  }
-  return "unknown";
+  constexpr const char *kNames[] = {"none", "tensor", "vector", "network"};
+  return kNames[static_cast<unsigned>(kind)];
 }
 
 const char *name(Category category) {
-  switch (category) {
-  case Category::Weights:
-    return "weights";
-  case Category::Gradients:
-    return "gradients";
-  case Category::OptimizerStates:
-    return "optimizer_states";
-  case Category::Activations:
-    return "activations";
-  case Category::Temporaries:
-    return "temporaries";
-  case Category::Buffers:
-    return "buffers";
-  case Category::Inputs:
-    return "inputs";
-  }
-  return "unknown";
+  constexpr const char *kNames[kCategories] = {"weights", "gradients", "optimizer_states", "activations", "temporaries",
+                                               "buffers", "inputs"};
+  return kNames[static_cast<unsigned>(category)];
 }
 
 Count WorkGraph::executions(OperationId id) const {

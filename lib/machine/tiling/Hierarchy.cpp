@@ -21,14 +21,13 @@ double visits(const Shape &shape, unsigned tensor, const Split *const *levels, c
 }
 
 double linkBits(const Shape &shape, const double *sums, const Split *const *levels, const Order *const *orders,
-                unsigned level) {
+                unsigned level, double *moved) {
   double bits = 0;
   for (unsigned t = 0; t < shape.tensors.size(); ++t) {
     const ShapeTensor &tensor = shape.tensors[t];
-    double moved = sums[t] * visits(shape, t, levels, orders, level);
-    if (tensor.written)
-      moved += std::max(0.0, moved - tensor.whole);
-    bits += moved * tensor.bits;
+    moved[t] = sums[t] * visits(shape, t, levels, orders, level);
+    double again = tensor.written ? std::max(0.0, moved[t] - tensor.whole) : 0;
+    bits += (moved[t] + again) * tensor.bits;
   }
   return bits;
 }
@@ -43,12 +42,7 @@ uint32_t iterating(const Shape &shape, const Split *outer, const Split *inner) {
 
 Clock::Clock(std::span<const Level> levels, Seconds minCompute) : min(minCompute) {
   auto rate = [](const Level &level) {
-    double max = std::numeric_limits<double>::infinity();
-    if (level.bandwidth.value > 0)
-      max = level.bandwidth.value;
-    if (level.ports.value > 0)
-      max = std::min(max, level.ports.value);
-    return max;
+    return level.bandwidth.value > 0 ? level.bandwidth.value : std::numeric_limits<double>::infinity();
   };
   for (size_t l = 0; l < levels.size(); ++l) {
     double capacityBits = levels[l].capacity.value * 8 / (levels[l].doubleBuffered ? 2 : 1);
@@ -99,20 +93,16 @@ Seconds computeOf(const ComputeOfTile &compute, const Split *const *splits, unsi
 std::optional<Error> check(std::span<const Level> levels) {
   if (levels.empty() || levels.size() > kMaxLevels)
     return Error{Code::MalformedMachine,
-                 fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size()),
-                 {},
-                 {}};
+                 fmt::format("a mapping needs 1 to {} memories, found {}", kMaxLevels, levels.size())};
   for (const Level &level : levels) {
     bool good = level.capacity.value >= 0;
-    for (double number : {level.bandwidth.value, level.latency.value, level.ports.value, level.otherBytes.value})
+    for (double number : {level.bandwidth.value, level.latency.value, level.otherBytes.value})
       good = good && std::isfinite(number) && number >= 0;
     if (!good)
-      return Error{Code::MalformedMachine,
-                   fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is "
-                               "negative or not a number",
-                               level.name),
-                   {},
-                   {}};
+      return Error{
+          Code::MalformedMachine,
+          fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is negative or not a number",
+                      level.name)};
   }
   return std::nullopt;
 }
@@ -122,9 +112,7 @@ Error doesNotFitError(std::span<const Level> levels, unsigned level, double bits
   return Error{Code::TileDoesNotFit,
                fmt::format("memory '{}' has {:.0f} B, but one tile of each tensor takes {:.0f} B{}", memory.name,
                            memory.capacity.value, std::ceil(bits / 8 * (memory.doubleBuffered ? 2 : 1)),
-                           memory.doubleBuffered ? ", counted twice because it is double buffered" : ""),
-               {},
-               {}};
+                           memory.doubleBuffered ? ", counted twice because it is double buffered" : "")};
 }
 
 } // namespace accord::tile

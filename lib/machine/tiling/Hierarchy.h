@@ -12,9 +12,10 @@ namespace accord::tile {
 double visits(const Shape &shape, unsigned tensor, const Split *const *levels, const Order *const *orders,
               unsigned level);
 
-/// Bits over link `level`, of all tensors, `sums[t]` being their sums over the tiles of that level.
+/// Bits over link `level`, of all tensors, `sums[t]` being their sums over the tiles of that level; `moved` gets the
+/// elements of each that cross it, partial results once.
 double linkBits(const Shape &shape, const double *sums, const Split *const *levels, const Order *const *orders,
-                unsigned level);
+                unsigned level, double *moved);
 
 /// Mask of loops with more than one tile of `inner` in a full tile of `outer`.
 uint32_t iterating(const Shape &shape, const Split *outer, const Split *inner);

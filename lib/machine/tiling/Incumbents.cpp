@@ -36,9 +36,8 @@ void Search::fill(unsigned level, std::vector<int64_t> tile, const std::vector<u
     return;
   for (unsigned loop : turn) {
     const std::vector<int64_t> &extents = *frames[level].extents[loop];
-    Index max = static_cast<Index>(extents.size() - 1);
-    auto at = std::lower_bound(extents.begin(), extents.end(), tile[loop]) - extents.begin();
-    tile[loop] = extents[largest(level, loop, static_cast<Index>(at), max, tile.data())];
+    Index at = std::lower_bound(extents.begin(), extents.end(), tile[loop]) - extents.begin();
+    tile[loop] = extents[largest(level, loop, at, extents.size() - 1, tile.data())];
   }
   for (unsigned loop : turn)
     setTile(level, loop, tile[loop]);

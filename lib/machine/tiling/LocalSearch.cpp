@@ -7,7 +7,7 @@ namespace accord::tile {
 LocalSearch::LocalSearch(const Nest &nest, const Shape &shape, Orders &orders, const Clock &clock,
                          const ComputeOfTile &compute, const ComputeFloor &floor, int64_t steps)
     : steps(steps), nest(nest), shape(shape), orders(orders), clock(clock), compute(compute), floor(floor),
-      loops(static_cast<unsigned>(nest.loops.size())), nearest(clock.count() - 1) {
+      loops(nest.loops.size()), nearest(clock.count() - 1) {
   const Split *whole[kMaxLoops];
   for (unsigned i = 0; i < loops; ++i) {
     tile[0][i] = nest.loops[i].extent;
@@ -47,13 +47,13 @@ void LocalSearch::choose(unsigned level, double seconds, Objective &at) {
   const Split *splits[kMaxLevels];
   for (unsigned l = 0; l <= nearest; ++l)
     splits[l] = split[l];
-  double min = at.bits[level];
+  double min = at.bits[level], moved[kMaxTensors];
   for (const Order &each : orders.of(iterating(shape, split[level - 1], split[level]))) {
     if (steps <= 0)
       break;
     --steps;
     order[level] = &each;
-    at.bits[level] = linkBits(shape, sums[level], splits, order, level);
+    at.bits[level] = linkBits(shape, sums[level], splits, order, level, moved);
     at.time = clock.total(Seconds(seconds), at.bits).value;
     if ((any && !at.below(next, nearest + 1)) || (reached && !at.below(here, nearest + 1)))
       continue;
@@ -126,6 +126,15 @@ int64_t LocalSearch::largest(unsigned level, unsigned loop, const std::vector<in
   return end == of.begin() ? 0 : *(end - 1);
 }
 
+/// Whether a loop that was whole inside, and stays so in its larger tile, makes the tiles better.
+bool LocalSearch::stayingWhole(unsigned level, unsigned loop, const Saved &saved) {
+  int64_t before = saved.tile[level], now = tile[level][loop];
+  if (level == nearest || saved.tile[level + 1] != before || now <= before)
+    return false;
+  set(level + 1, loop, now);
+  return fits(level + 1) && better();
+}
+
 /// A second loop makes room, or takes what is left.
 bool LocalSearch::paired(unsigned level, unsigned loop) {
   bool fit = fits(level);
@@ -138,14 +147,8 @@ bool LocalSearch::paired(unsigned level, unsigned loop) {
       continue;
     Saved saved = save(other);
     set(level, other, max);
-    if (better())
+    if (better() || stayingWhole(level, other, saved))
       return true;
-    // What was whole inside stays whole.
-    if (level < nearest && saved.tile[level + 1] == before && max > before) {
-      set(level + 1, other, max);
-      if (fits(level + 1) && better())
-        return true;
-    }
     restore(other, saved);
   }
   return false;
@@ -154,7 +157,7 @@ bool LocalSearch::paired(unsigned level, unsigned loop) {
 bool LocalSearch::neighbours(unsigned level, unsigned loop) {
   std::vector<int64_t> of = extents(level, loop);
   auto now = std::lower_bound(of.begin(), of.end(), tile[level][loop]) - of.begin();
-  auto count = static_cast<std::ptrdiff_t>(of.size());
+  std::ptrdiff_t count = of.size();
   Saved saved = save(loop);
   for (std::ptrdiff_t step = 1; step < 2 * count; step *= 2)
     for (std::ptrdiff_t way : {step, -step}) {
@@ -165,12 +168,8 @@ bool LocalSearch::neighbours(unsigned level, unsigned loop) {
       bool fit = fits(level);
       if ((fit && better()) || paired(level, loop))
         return true;
-      if (fit && level < nearest && saved.tile[level + 1] == saved.tile[level] &&
-          tile[level][loop] > saved.tile[level]) {
-        set(level + 1, loop, tile[level][loop]);
-        if (fits(level + 1) && better())
-          return true;
-      }
+      if (fit && stayingWhole(level, loop, saved))
+        return true;
       restore(loop, saved);
       if (steps <= 0)
         return false;

@@ -37,6 +37,7 @@ private:
     int64_t tile[kMaxLevels];
   };
   Saved save(unsigned loop) const;
+  bool stayingWhole(unsigned level, unsigned loop, const Saved &saved);
   void restore(unsigned loop, const Saved &saved);
 
   const Nest &nest;

@@ -32,7 +32,7 @@ class Orders {
 public:
   explicit Orders(const Shape &shape) : shape(shape) {}
   const std::vector<Order> &of(uint32_t iterating);
-  /// Whether a nest had more orders than are searched (`kMostOrders` for one mask).
+  /// Whether a nest had more orders than are searched (`kMaxOrders` for one mask).
   bool truncated() const { return cut; }
   static constexpr size_t kMaxOrders = 256;
 

@@ -9,7 +9,7 @@ namespace accord::tile {
 namespace {
 
 std::optional<Error> malformed(const Nest &nest, std::span<const Level> levels, std::span<const Tiling> tilings) {
-  auto refuse = [](std::string why) { return Error{Code::MalformedGraph, std::move(why), {}, {}}; };
+  auto refuse = [](std::string why) { return Error{Code::MalformedGraph, std::move(why)}; };
   if (tilings.size() + 1 != levels.size())
     return refuse(fmt::format("{} tilings for {} memories", tilings.size(), levels.size()));
   for (size_t l = 0; l < tilings.size(); ++l) {
@@ -20,8 +20,8 @@ std::optional<Error> malformed(const Nest &nest, std::span<const Level> levels, 
       good = sorted[i] == i && tilings[l].tile[i] >= 1 &&
              tilings[l].tile[i] <= (l ? tilings[l - 1].tile[i] : nest.loops[i].extent);
     if (!good)
-      return refuse(fmt::format("a tiling of memory '{}' that is not one extent per loop, each "
-                                "within the tile around it, and an order of all loops",
+      return refuse(fmt::format("a tiling of memory '{}' that is not one extent per loop, each within the tile around "
+                                "it, and an order of all loops",
                                 levels[l + 1].name));
   }
   return std::nullopt;
@@ -65,20 +65,13 @@ Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span
     if (tileBits > clock.capacityBits(l))
       return doesNotFitError(levels, l, tileBits);
     level.footprint = Bytes(tileBits / 8);
-    for (unsigned i = 0; i < loops; ++i) {
-      int64_t around = splits[l - 1][i].tile, tile = level.tile[i];
-      level.trips.push_back(around / tile + (around % tile != 0));
-    }
+    for (unsigned i = 0; i < loops; ++i)
+      level.trips.push_back((splits[l - 1][i].tile - 1) / level.tile[i] + 1);
     for (unsigned t = 0; t < shape.tensors.size(); ++t) {
       const ShapeTensor &tensor = shape.tensors[t];
       double moved = tensor.sum(splitsAt[l]) * visits(shape, t, splitsAt.data(), ordersAt.data(), l);
-      TensorTraffic traffic;
-      if (tensor.written) {
-        traffic.written = Bytes(moved * tensor.bits / 8);
-        traffic.read = Bytes(std::max(0.0, moved - tensor.whole) * tensor.bits / 8);
-      } else {
-        traffic.read = Bytes(moved * tensor.bits / 8);
-      }
+      TensorTraffic traffic{Bytes((tensor.written ? std::max(0.0, moved - tensor.whole) : moved) * tensor.bits / 8),
+                            Bytes(tensor.written ? moved * tensor.bits / 8 : 0)};
       level.tensors.push_back(traffic);
       level.bytes += traffic.read + traffic.written;
     }
@@ -91,18 +84,10 @@ Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span
     nearest.push_back(&splits.back()[i]);
   out.compute = computeOf(compute, nearest.data(), loops);
   if (!(out.compute.value >= 0) || !std::isfinite(out.compute.value))
-    return Error{
-        Code::TimeOutOfRange, fmt::format("the compute time of a loop nest is {} s", out.compute.value), {}, {}};
+    return Error{Code::TimeOutOfRange, fmt::format("the compute time of a loop nest is {} s", out.compute.value)};
   out.time = out.bound = clock.total(out.compute, bits.data());
   if (!std::isfinite(out.time.value))
-    return Error{Code::TimeOutOfRange, "the time of a loop nest passes all numbers", {}, {}};
-  Seconds longest = out.compute;
-  out.binds = "compute";
-  for (size_t l = 0; l < out.levels.size(); ++l)
-    if (out.levels[l].time > longest) {
-      longest = out.levels[l].time;
-      out.binds = "bandwidth " + levels[l].name;
-    }
+    return Error{Code::TimeOutOfRange, "the time of a loop nest passes all numbers"};
   return out;
 }
 
@@ -115,7 +100,7 @@ Result<Mapping> bestMapping(const Nest &nest, std::span<const Level> levels, con
   if (auto error = search.fits())
     return std::move(*error);
   if (!search.run())
-    return Error{Code::TimeOutOfRange, "the compute time of a tile is negative, infinite or not a number", {}, {}};
+    return Error{Code::TimeOutOfRange, "the compute time of a tile is negative, infinite or not a number"};
   auto priced = price(nest, levels, search.best, compute, limits);
   if (auto *mapping = priced.get()) {
     mapping->bound = std::min(mapping->time, Seconds(search.bound));

@@ -17,9 +17,9 @@
 //    is fetched for each.
 // Traffic is never below the compulsory traffic (each element once).
 //
-// Time of link l = latency of memory l-1 + bytes / rate of memory l-1, the smaller of its bandwidth
-// and ports. A memory that is double buffered holds its tile in half of its capacity and is filled
-// while it is used, any other before. From the core outwards, for l from the nearest memory to 1:
+// Time of link l = latency of memory l-1 + bytes / bandwidth of memory l-1. A memory that is double buffered holds its
+// tile in half of its capacity and is filled while it is used, any other before. From the core outwards, for l from the
+// nearest memory to 1:
 //   time = compute;  time = max(time, link l) if memory l is double buffered, else time + link l
 // What moves between the nearest memory and the core is part of the caller's compute time.
 //
@@ -39,7 +39,6 @@ struct Level {
   BytesPerSecond bandwidth; ///< 0: not stated, limits nothing
   Seconds latency;          ///< of a transfer out of this memory, once per operation
   bool doubleBuffered = false;
-  BytesPerSecond ports; ///< ports * width * clock; 0: not stated, limits nothing
   /// What crosses the link into this memory besides the tiles, whatever they are.
   Bytes otherBytes = Bytes(0);
 };
@@ -89,7 +88,6 @@ struct Mapping {
   Seconds bound;
   double gap = 0;     ///< 1 - bound / time
   bool exact = false; ///< the search ended before its limit: least time, and of those least traffic
-  std::string binds;  ///< "compute" or "bandwidth NAME": the longest part of the time
   int64_t nodes = 0;  ///< looked at
 };
 
@@ -109,10 +107,10 @@ Result<Mapping> price(const Nest &nest, std::span<const Level> levels, std::span
 
 /// The mapping of least time; of those the one with the least bytes on link 1, then link 2 and so
 /// on; of those the first one found, always the same. Searched: the extents of `candidates`
-/// (Split.h) for each loop and memory, all orders (Orders.h). Exact there by branch and bound if
+/// (LoopSplit.h) for each loop and memory, all orders (LoopOrders.h). Exact there by branch and bound if
 /// the limit on nodes suffices; else the best found, starting with each level by itself from the
 /// farthest, and improved by local search (LocalSearch.h), also from the best where one memory is half
-/// as large. While the search is exact, more capacity, bandwidth, ports or a faster core never give
+/// as large. While the search is exact, more capacity, bandwidth or a faster core never give
 /// more time. A0453 when not even tiles of one granule fit; the other issues as in `price`.
 Result<Mapping> bestMapping(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                             const SearchLimits &limits = {});

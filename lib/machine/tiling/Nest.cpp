@@ -1,5 +1,6 @@
 #include "lib/machine/tiling/Nest.h"
 #include "lib/machine/tiling/NestShape.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,9 +12,7 @@ namespace {
 
 constexpr double kMax = 4.611686018427387904e18; // 2^62
 
-std::optional<Error> refuse(std::string why) {
-  return Error{Code::MalformedGraph, "loop nest " + std::move(why), {}, {}};
-}
+std::optional<Error> refuse(std::string why) { return Error{Code::MalformedGraph, "loop nest " + std::move(why)}; }
 
 /// Whether a loop of the nest is alone in every position it has, and each tensor has one at most.
 bool standsAlone(const Nest &nest, unsigned loop) {
@@ -21,9 +20,7 @@ bool standsAlone(const Nest &nest, unsigned loop) {
     unsigned uses = 0;
     for (size_t d = 0; d < tensor.dimensions.size(); ++d) {
       const auto &terms = tensor.dimensions[d];
-      bool here =
-          std::any_of(terms.begin(), terms.end(), [&](const Term &t) { return t.loop == loop && t.stride != 0; });
-      if (!here)
+      if (llvm::none_of(terms, [&](const Term &t) { return t.loop == loop && t.stride != 0; }))
         continue;
       ++uses;
       bool capped = d < tensor.sizes.size() && tensor.sizes[d] > 0 && tensor.sizes[d] < nest.loops[loop].extent;
@@ -91,7 +88,7 @@ Nest nestOf(std::span<const Loop> domain, std::span<const LoopTensor> tensors) {
     tensor.elementBits = from.elementBits;
     tensor.written = from.written;
     tensor.sizes = from.sizes;
-    tensor.name = std::string(1, static_cast<char>('A' + std::min<size_t>(nest.tensors.size(), 25)));
+    tensor.name = std::string(1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[std::min<size_t>(nest.tensors.size(), 25)]);
     for (const auto &terms : from.dimensions) {
       auto &into = tensor.dimensions.emplace_back();
       for (const LoopTensor::Term &term : terms)
@@ -172,10 +169,6 @@ double elements(const NestTensor &tensor, std::span<const int64_t> extents) {
   return ShapeTensor(tensor).elements(extents.data());
 }
 
-double footprintBits(const Nest &nest, std::span<const int64_t> extents) {
-  return Shape(nest).footprintBits(extents.data());
-}
-
 std::string nameOf(const Nest &nest, unsigned loop) {
   const std::string &name = nest.loops[loop].name;
   return name.empty() ? fmt::format("d{}", loop) : name;
@@ -229,8 +222,9 @@ double ShapeDimension::positions(const int64_t *extents) const {
 ShapeTensor::ShapeTensor(const NestTensor &from) : bits(from.elementBits), written(from.written) {
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
     ShapeDimension dimension;
-    dimension.cap = d < from.sizes.size() && from.sizes[d] > 0 ? static_cast<double>(from.sizes[d])
-                                                               : std::numeric_limits<double>::infinity();
+    dimension.cap = std::numeric_limits<double>::infinity();
+    if (d < from.sizes.size() && from.sizes[d] > 0)
+      dimension.cap = from.sizes[d];
     int64_t factor = 0;
     for (const Term &term : from.dimensions[d]) {
       // The least int64 has no absolute value; one below it is as far apart.
@@ -238,8 +232,7 @@ ShapeTensor::ShapeTensor(const NestTensor &from) : bits(from.elementBits), writt
                                                                           : std::abs(term.stride);
       if (stride == 0)
         continue;
-      auto same = std::find_if(dimension.terms.begin(), dimension.terms.end(),
-                               [&](const Term &t) { return t.loop == term.loop; });
+      auto same = std::ranges::find(dimension.terms, term.loop, &Term::loop);
       if (same == dimension.terms.end())
         dimension.terms.push_back({term.loop, stride});
       else if (__builtin_add_overflow(same->stride, stride, &same->stride))
@@ -257,19 +250,18 @@ ShapeTensor::ShapeTensor(const NestTensor &from) : bits(from.elementBits), writt
       joined.loops.push_back(term.loop);
     joined.dimensions.push_back(std::move(dimension));
     for (size_t c = 0; c < components.size();) {
-      bool shares = std::any_of(components[c].loops.begin(), components[c].loops.end(), [&](unsigned loop) {
-        return std::find(joined.loops.begin(), joined.loops.end(), loop) != joined.loops.end();
-      });
+      bool shares =
+          llvm::any_of(components[c].loops, [&](unsigned loop) { return llvm::is_contained(joined.loops, loop); });
       if (!shares) {
         ++c;
         continue;
       }
       for (unsigned loop : components[c].loops)
-        if (std::find(joined.loops.begin(), joined.loops.end(), loop) == joined.loops.end())
+        if (!llvm::is_contained(joined.loops, loop))
           joined.loops.push_back(loop);
       for (ShapeDimension &other : components[c].dimensions)
         joined.dimensions.push_back(std::move(other));
-      components.erase(components.begin() + static_cast<std::ptrdiff_t>(c));
+      components.erase(components.begin() + c);
     }
     components.push_back(std::move(joined));
   }

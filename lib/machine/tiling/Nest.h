@@ -79,9 +79,6 @@ GroupedNest grouped(const Nest &nest);
 /// it).
 double elements(const NestTensor &tensor, std::span<const int64_t> extents);
 
-/// Bits of tiles of all tensors together.
-double footprintBits(const Nest &nest, std::span<const int64_t> extents);
-
 std::string nameOf(const Nest &nest, unsigned loop);
 std::string tensorName(const Nest &nest, unsigned tensor);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -47,8 +48,7 @@ bool Objective::below(const Objective &other, unsigned levels) const {
 Search::Search(const Nest &nest, std::span<const Level> levels, const ComputeOfTile &compute,
                const SearchLimits &limits)
     : nest(nest), shape(nest), orders(shape), clock(levels, limits.minCompute), levels(levels), compute(compute),
-      limits(limits), floor(limits.floor), loops(static_cast<unsigned>(nest.loops.size())),
-      nearest(static_cast<unsigned>(levels.size()) - 1),
+      limits(limits), floor(limits.floor), loops(nest.loops.size()), nearest(levels.size() - 1),
       limit(std::max<int64_t>(limits.nodes, 64)) { // a first answer needs some, whatever the limit
   for (unsigned i = 0; i < loops; ++i) {
     frames[0].split[i] = Split::whole(nest.loops[i].extent);
@@ -129,7 +129,7 @@ double Search::floorWith(const int64_t *tile) const {
 double Search::minBits(unsigned level, const Order **best) {
   double min = 0;
   bool first = true;
-  eachOrder(level, [&](const Order &order, double bits) {
+  eachOrder(level, [&](const Order &order, double bits, const double *) {
     if (!first && bits >= min)
       return;
     first = false;
@@ -159,7 +159,7 @@ bool Search::improves(const Objective &value) const { return !found || value.bel
 Search::Box Search::wholeBox(unsigned level) const {
   Box box;
   for (unsigned loop : frames[level].open)
-    box.high[loop] = static_cast<Index>(frames[level].extents[loop]->size() - 1);
+    box.high[loop] = frames[level].extents[loop]->size() - 1;
   return box;
 }
 
@@ -211,7 +211,7 @@ std::optional<unsigned> Search::widest(unsigned level, const Box &box) const {
     if (arithmetic && !traffic)
       return loop;
     const auto &extents = *f.extents[loop];
-    double ratio = static_cast<double>(extents[box.high[loop]]) / extents[box.low[loop]];
+    double ratio = 1.0 * extents[box.high[loop]] / extents[box.low[loop]];
     if (ratio > max) {
       max = ratio;
       found = loop;
@@ -263,21 +263,18 @@ void Search::explore(unsigned level) {
       if (!split || compare(reached, box.seconds) <= 0)
         continue;
     }
-    Box half = box;
-    auto middle = static_cast<Index>(box.low[*split] + (box.high[*split] - box.low[*split]) / 2);
+    Index middle = std::midpoint(box.low[*split], box.high[*split]);
     // A loop that is whole stands in no order: bounds tell little of tilings that are and that are
     // not.
-    if (static_cast<size_t>(box.high[*split]) + 1 == f.extents[*split]->size())
+    if (std::cmp_equal(box.high[*split] + 1, f.extents[*split]->size()))
       middle = box.high[*split] - 1;
-    half.low[*split] = static_cast<Index>(middle + 1);
-    half.serial = ++serial;
-    if (bounds(level, half))
-      push(half);
-    half = box;
-    half.high[*split] = middle;
-    half.serial = ++serial;
-    if (bounds(level, half))
-      push(half);
+    for (bool upper : {true, false}) {
+      Box half = box;
+      (upper ? half.low : half.high)[*split] = upper ? middle + 1 : middle;
+      half.serial = ++serial;
+      if (bounds(level, half))
+        push(half);
+    }
   }
   if (level == 1 && cut)
     unexploredBound = std::min(box.value.time, queue.empty() ? box.value.time : queue.top()->value.time);
@@ -295,7 +292,7 @@ double Search::finishLevel(unsigned level) {
       record(value);
     return seconds;
   }
-  eachOrder(level, [&](const Order &order, double bits) {
+  eachOrder(level, [&](const Order &order, double bits, const double *) {
     if (cut || !improves(objective(level, seconds, bits)))
       return;
     f.order = &order;
@@ -455,20 +452,15 @@ std::optional<Error> Search::fits() const {
 Index Search::largest(unsigned level, unsigned loop, Index low, Index high, int64_t *tile) const {
   const std::vector<int64_t> &extents = *frames[level].extents[loop];
   int64_t before = tile[loop];
-  auto fit = [&](int index) {
-    tile[loop] = extents[index];
+  auto fits = [&](int64_t extent) {
+    tile[loop] = extent;
     return shape.footprintBits(tile) <= clock.capacityBits(level);
   };
-  int min = low, max = high;
-  if (fit(max))
-    min = max;
-  else
-    while (max - min > 1) {
-      int middle = min + (max - min) / 2;
-      (fit(middle) ? min : max) = middle;
-    }
+  Index found = high; // nearly always
+  if (low < high && !fits(extents[high]))
+    found = std::partition_point(extents.begin() + low + 1, extents.begin() + high, fits) - extents.begin() - 1;
   tile[loop] = before;
-  return static_cast<Index>(min);
+  return found;
 }
 
 /// The largest extent of each loop that the nearest memory holds, the others at their least.

@@ -3,7 +3,6 @@
 #include "lib/machine/tiling/Hierarchy.h"
 #include <array>
 #include <map>
-#include <type_traits>
 
 namespace accord::tile {
 
@@ -104,7 +103,7 @@ private:
 };
 
 /// Bits over the link of `level` under each order that matters, by the splits as they are:
-/// each(order, bits), or each(order, bits, elements of each tensor that cross).
+/// each(order, bits, elements of each tensor that cross).
 template <class Each> void Search::eachOrder(unsigned level, Each each) {
   const Split *splits[kMaxLevels];
   const Order *outer[kMaxLevels];
@@ -121,14 +120,8 @@ template <class Each> void Search::eachOrder(unsigned level, Each each) {
     sums[t] = shape.tensors[t].sum(splits[depth]);
   for (const Order &order : orders.of(iterating(shape, splits[depth - 1], splits[depth]))) {
     outer[depth] = &order;
-    if constexpr (std::is_invocable_v<Each, const Order &, double, const double *>) {
-      double moved[kMaxTensors];
-      for (unsigned t = 0; t < shape.tensors.size(); ++t)
-        moved[t] = sums[t] * visits(shape, t, splits, outer, depth);
-      each(order, linkBits(shape, sums, splits, outer, depth), moved);
-    } else {
-      each(order, linkBits(shape, sums, splits, outer, depth));
-    }
+    double moved[kMaxTensors];
+    each(order, linkBits(shape, sums, splits, outer, depth, moved), moved);
   }
 }
 

@@ -5,7 +5,6 @@
 #include "lib/machine/cost/CheckMemories.h"
 #include "lib/machine/energy/AreaModel.h"
 #include "lib/machine/energy/Energy.h"
-#include "lib/machine/translate/AccelReader.h"
 #include "lib/machine/translate/MachineProperties.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
@@ -18,31 +17,78 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-bool readMemory(accel::MemoryOp op, Rational clock, Memory &memory) {
-  memory.name = op.getSymName().str();
-  memory.kind = op.getKind().str();
-  AccelReader keys(op, op.getEntries(), memory.name, memory.origins);
-  memory.capacity = Bytes(keys.number("capacity"));
-  memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
-  memory.latency = Seconds(keys.number("latency", clock));
-  memory.energy = JoulesPerByte(keys.number("energy"));
-  memory.sector = Bytes(keys.number("sector"));
-  if (auto flag = keys.get<BoolAttr>("double_buffered"))
-    memory.doubleBuffered = flag.getValue();
-  if (auto ports = keys.get<IntegerAttr>("ports"))
-    memory.ports = ports.getInt();
-  if (auto banks = keys.get<IntegerAttr>("banks"))
-    memory.banks = banks.getInt();
-  if (auto width = keys.get<accel::QuantityAttr>("port_width")) {
-    memory.portBytesPerCycle = width.quantity().value.toDouble();
-    keys.remember("port_width", width.spelled(), width.getSource());
+/// Reads the keys of one block; the first problem is reported and remembered.
+class AccelReader {
+public:
+  AccelReader(mlir::Operation *block, DictionaryAttr entries, std::string name, std::map<std::string, Origin> &origins)
+      : block(block), entries(entries), name(std::move(name)), origins(origins) {}
+
+  bool failed = false;
+
+  /// The value of `key` if it is stated, as `Kind` and nothing left open.
+  template <typename Kind> Kind get(StringRef key) { return closed<Kind>(key, entries.get(key)); }
+
+  template <typename Kind> Kind closed(StringRef key, Attribute value) {
+    if (!value)
+      return {};
+    if (auto found = dyn_cast<Kind>(value))
+      return found;
+    bool open = isa<accel::ChoiceAttr>(value);
+    complain(key, open ? Code::NotADesign : Code::NotSupported)
+        << (open ? " is left open: choose a value, or mine the design space first"
+                 : " has no value yet: it depends on other keys");
+    return {};
   }
-  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
-    memory.efficiency = keys.number("efficiency", efficiency, clock);
-  if (auto refresh = keys.get<accel::QuantityAttr>("refresh_efficiency"))
-    memory.efficiency *= keys.number("refresh_efficiency", refresh, clock);
-  return !keys.failed;
-}
+
+  InFlightDiagnostic complain(StringRef key, Code code) {
+    failed = true;
+    return emitError(accel::locationOf(block, key), code) << "'" << key << "' of '" << name << "'";
+  }
+
+  void remember(StringRef key, const std::string &text, StringRef source = "") {
+    origins[key.str()] = {text, source.str(), sourceOf(accel::locationOf(block, key.split('.').first))};
+  }
+
+  /// In base units, per second where it was stated per cycle (and in seconds where in cycles);
+  /// `divisor` of it.
+  double number(StringRef key, accel::QuantityAttr value, Rational clock, int64_t divisor = 1) {
+    if (!value)
+      return 0;
+    Quantity quantity = value.quantity();
+    int cycles = quantity.dimension.exponents[static_cast<unsigned>(Base::Cycle)];
+    bool rate = key == "clock";
+    if (cycles != 0 && !rate) {
+      if (clock.isZero()) {
+        complain(key, Code::NoClock) << " is counted in cycles, but the accelerator states no 'clock'";
+        return 0;
+      }
+      quantity.value = cycles < 0 ? quantity.value * clock : quantity.value / clock;
+    }
+    remember(key, value.spelled(), value.getSource());
+    return (quantity.value / Rational(divisor)).toDouble();
+  }
+  double number(StringRef key, Rational clock = 0) { return number(key, get<accel::QuantityAttr>(key), clock); }
+  /// The value of a key as it is, where it is stated.
+  void read(StringRef key, Attribute value, bool &into) {
+    if (auto flag = closed<BoolAttr>(key, value))
+      into = flag.getValue();
+  }
+  void read(StringRef key, Attribute value, int64_t &into) {
+    if (auto integer = closed<IntegerAttr>(key, value))
+      into = integer.getInt();
+  }
+  void read(StringRef key, Attribute value, double &into, int64_t factor = 1) {
+    if (auto quantity = closed<accel::QuantityAttr>(key, value))
+      into = (quantity.quantity().value * Rational(factor)).toDouble();
+  }
+  template <typename Value> void read(StringRef key, Value &into) { read(key, entries.get(key), into); }
+
+private:
+  mlir::Operation *block;
+  DictionaryAttr entries;
+  std::string name;
+  std::map<std::string, Origin> &origins;
+};
 
 /// The types an array or the lanes compute in, as far as they are stated.
 std::vector<std::string> statedTypes(AccelReader &keys) {
@@ -131,40 +177,56 @@ void readMapping(AccelReader &keys, Core &core) {
         (word.getValue() == "fill" ? core.overlapFill : core.overlapDrain) = true;
 }
 
-bool readCore(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree, Core &core) {
-  core.name = op.getSymName().str();
-  core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
-  AccelReader keys(op, op.getEntries(), core.name, core.origins);
-  auto count = op.instances();
-  if (!count) {
-    keys.complain("count", Code::NotADesign) << " is left open: choose a value, or mine the design space first";
-    return false;
+/// `sparse nm(n, m) { … }`: the operand is stored compressed, and only what is kept is computed; `sparse { … }`: as it
+/// says.
+SparseCore sparseCoreOf(AccelReader &keys, DictionaryAttr sparsity) {
+  SparseCore core;
+  auto read = [&](StringRef key, auto &into, auto... factor) {
+    keys.read("sparse", sparsity.get(key), into, factor...);
+  };
+  auto word = [&](StringRef key) {
+    auto value = keys.closed<StringAttr>("sparse", sparsity.get(key));
+    return value ? value.getValue() : StringRef();
+  };
+  if (sparsity.contains("pattern")) {
+    SparseAcceleration &use = word("on") == "activations" ? core.streaming : core.stationary;
+    use.mode = SparseAcceleration::Mode::Skip;
+    use.compress = true;
+    read("n", use.kept);
+    read("m", use.of);
   }
-  core.count = *count;
-  PerCycle geometry = readGeometry(keys, core);
-  if (auto peaks = keys.get<DictionaryAttr>("peak"))
-    readPeaks(keys, peaks, clock, geometry, ratesAgree, core);
-  else if (!geometry.text.empty())
-    derivePeaks(keys, clock, geometry, core);
-  if (auto dataflow = keys.get<StringAttr>("dataflow"))
-    core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
-  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
-    core.efficiency = keys.number("efficiency", efficiency, clock);
-  core.halfPerformanceWork = Flops(keys.number("half_performance_work"));
-  readMapping(keys, core);
-  if (auto cycles = keys.get<DictionaryAttr>("cycles"))
-    for (NamedAttribute entry : cycles)
-      if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
-        core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
-  if (auto sparsity = keys.get<DictionaryAttr>("sparse"))
-    core.sparse = sparseCoreOf(keys, sparsity);
-  if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
-    auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
-    core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
-  } else if (auto last = order.lastBeforeCore.find(op); last != order.lastBeforeCore.end()) {
-    core.reads = last->second;
+  for (auto [key, use] : {std::pair("stationary", &core.stationary), {"streaming", &core.streaming}}) {
+    StringRef mode = word(key);
+    if (!mode.empty())
+      use->mode = mode == "skip"   ? SparseAcceleration::Mode::Skip
+                  : mode == "gate" ? SparseAcceleration::Mode::Gate
+                                   : SparseAcceleration::Mode::None;
+    read("granule", use->granule);
   }
-  return !keys.failed;
+  if (auto operands = keys.closed<ArrayAttr>("sparse", sparsity.get("compress")))
+    for (Attribute operand : operands)
+      if (auto name = dyn_cast<StringAttr>(operand))
+        (name.getValue() == "stationary" ? core.stationary : core.streaming).compress = true;
+  read("tile", core.tile);
+  read("slots", core.slots);
+  read("lanes", core.lanes);
+  read("metadata", core.metadataBits, int64_t(8));
+  read("setup_cycles", core.setupCycles);
+  read("gated_energy", core.gatedEnergy);
+  read("words_per_cycle", core.wordsPerCycle);
+  return core;
+}
+
+/// `dataflow { … }`.
+DataflowFabric fabricOf(AccelReader &keys, DictionaryAttr fabric) {
+  DataflowFabric made;
+  keys.read("dataflow", fabric.get("multipliers"), made.multipliers);
+  if (auto bits = keys.closed<ArrayAttr>("dataflow", fabric.get("multiplier_bits")); bits && bits.size() == 2) {
+    auto rows = keys.closed<IntegerAttr>("dataflow", bits[0]), columns = keys.closed<IntegerAttr>("dataflow", bits[1]);
+    if (rows && columns)
+      made.multiplierRows = rows.getInt(), made.multiplierColumns = columns.getInt();
+  }
+  return made;
 }
 
 /// The accelerator's cost model, else the only one its cores name.
@@ -275,7 +337,26 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
 
 FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
   Memory memory;
-  if (!readMemory(op, clock, memory))
+  memory.name = op.getSymName().str();
+  memory.kind = op.getKind().str();
+  AccelReader keys(op, op.getEntries(), memory.name, memory.origins);
+  memory.capacity = Bytes(keys.number("capacity"));
+  memory.bandwidth = BytesPerSecond(keys.number("bandwidth", clock));
+  memory.latency = Seconds(keys.number("latency", clock));
+  memory.energy = JoulesPerByte(keys.number("energy"));
+  memory.sector = Bytes(keys.number("sector"));
+  keys.read("double_buffered", memory.doubleBuffered);
+  keys.read("ports", memory.ports);
+  keys.read("banks", memory.banks);
+  if (auto width = keys.get<accel::QuantityAttr>("port_width")) {
+    memory.portBytesPerCycle = width.quantity().value.toDouble();
+    keys.remember("port_width", width.spelled(), width.getSource());
+  }
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    memory.efficiency = keys.number("efficiency", efficiency, clock);
+  if (auto refresh = keys.get<accel::QuantityAttr>("refresh_efficiency"))
+    memory.efficiency *= keys.number("refresh_efficiency", refresh, clock);
+  if (keys.failed)
     return failure();
   if (node > 0) {
     std::map<std::string, std::string> standards;
@@ -285,14 +366,46 @@ FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
     alone.location = sourceOf(accel::blockLocation(op->getParentOp()));
     alone.memories = {memory};
     fillEnergies(alone, node, standards);
-    memory = alone.memories[0];
+    return alone.memories[0];
   }
   return memory;
 }
 
 FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree) {
   Core core;
-  if (!readCore(op, clock, order, ratesAgree, core))
+  core.name = op.getSymName().str();
+  core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;
+  AccelReader keys(op, op.getEntries(), core.name, core.origins);
+  auto count = op.instances();
+  if (!count) {
+    keys.complain("count", Code::NotADesign) << " is left open: choose a value, or mine the design space first";
+    return failure();
+  }
+  core.count = *count;
+  PerCycle geometry = readGeometry(keys, core);
+  if (auto peaks = keys.get<DictionaryAttr>("peak"))
+    readPeaks(keys, peaks, clock, geometry, ratesAgree, core);
+  else if (!geometry.text.empty())
+    derivePeaks(keys, clock, geometry, core);
+  if (auto dataflow = keys.get<StringAttr>("dataflow"))
+    core.dataflow = accel::canonicalWord(dataflow.getValue()).str();
+  if (auto efficiency = keys.get<accel::QuantityAttr>("efficiency"))
+    core.efficiency = keys.number("efficiency", efficiency, clock);
+  core.halfPerformanceWork = Flops(keys.number("half_performance_work"));
+  readMapping(keys, core);
+  if (auto cycles = keys.get<DictionaryAttr>("cycles"))
+    for (NamedAttribute entry : cycles)
+      if (auto count = keys.closed<accel::QuantityAttr>("cycles", entry.getValue()))
+        core.cyclesOf[entry.getName().str()] = count.quantity().value.toDouble();
+  if (auto sparsity = keys.get<DictionaryAttr>("sparse"))
+    core.sparse = sparseCoreOf(keys, sparsity);
+  if (auto reads = op.getEntries().getAs<FlatSymbolRefAttr>("reads")) {
+    auto *memory = SymbolTable::lookupSymbolIn(op->getParentOp(), reads);
+    core.reads = order.indexOf.contains(memory) ? order.indexOf.lookup(memory) : -1;
+  } else if (auto last = order.lastBeforeCore.find(op); last != order.lastBeforeCore.end()) {
+    core.reads = last->second;
+  }
+  if (keys.failed)
     return failure();
   return core;
 }

@@ -12,7 +12,7 @@ namespace accord {
 namespace {
 
 Error uneven(mlir::Operation *at, std::string message) {
-  return {Code::UnevenCluster, std::move(message), sourceOf(accel::blockLocation(at)), {}};
+  return {Code::UnevenCluster, std::move(message), sourceOf(accel::blockLocation(at))};
 }
 
 /// The only block of its kind in a scope; null after an issue.
@@ -70,8 +70,7 @@ public:
                fmt::format("'{}' {}", key.str(),
                            isa<accel::ChoiceAttr>(value) ? "is left open: choose a value, or mine the cluster"
                                                          : "has no value yet: it depends on other keys"),
-               sourceOf(accel::locationOf(block, key)),
-               {}};
+               sourceOf(accel::locationOf(block, key))};
     return {};
   }
   std::optional<double> number(llvm::StringRef key) {
@@ -149,10 +148,7 @@ Result<Network> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> n
     if (!connects || !llvm::all_of(names, ends))
       continue;
     std::vector<std::string> assumed;
-    auto made = networkFrom(op, endpoints, assumed);
-    if (!made)
-      return made.error();
-    Network &network = *made;
+    ACCORD_TRY(network, networkFrom(op, endpoints, assumed));
     several |= best.has_value();
     if (!best || endpointBandwidth(network, endpoints) > endpointBandwidth(*best, endpoints)) {
       best = std::move(network);
@@ -181,8 +177,7 @@ double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp 
       if (!amount)
         continue;
       if (amount.quantity().dimension != Dimension::of(Base::Dollar) / Dimension::of(Base::Second)) {
-        assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per "
-                              "device");
+        assumptions.push_back("a price to buy is not counted: state a rent, such as 4 USD/h per device");
         continue;
       }
       double hour = amount.quantity().value.toDouble() * 3600;
@@ -220,16 +215,12 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
   if (*devices > 1) {
-    auto network = widest(inner, {device.getSymName()}, *devices, cluster.assumptions);
-    if (!network)
-      return network.error();
-    cluster.fabric.levels.push_back(std::move(*network));
+    ACCORD_TRY(network, widest(inner, {device.getSymName()}, *devices, cluster.assumptions));
+    cluster.fabric.levels.push_back(std::move(network));
   }
   if (*servers > 1) {
-    auto network = widest(op, {server.getSymName()}, *servers, cluster.assumptions);
-    if (!network)
-      return network.error();
-    cluster.fabric.levels.push_back(std::move(*network));
+    ACCORD_TRY(network, widest(op, {server.getSymName()}, *servers, cluster.assumptions));
+    cluster.fabric.levels.push_back(std::move(network));
   }
   Keys own(op, op.getEntries(), nullptr);
   for (NamedAttribute entry : op.getEntries())
@@ -267,26 +258,20 @@ std::vector<Parts> kindsOf(accel::ClusterOp cluster) {
 } // namespace
 
 Result<accel::AcceleratorOp> acceleratorOf(accel::ClusterOp cluster) {
-  auto parts = partsOf(cluster);
-  if (!parts)
-    return parts.error();
-  return acceleratorOf(cluster, parts->device);
+  ACCORD_TRY(parts, partsOf(cluster));
+  return acceleratorOf(cluster, parts.device);
 }
 
 Result<Cluster> clusterFrom(accel::ClusterOp op, Machine machine) {
-  auto parts = partsOf(op);
-  if (!parts)
-    return parts.error();
-  return groupFrom(op, *parts, std::move(machine));
+  ACCORD_TRY(parts, partsOf(op));
+  return groupFrom(op, parts, std::move(machine));
 }
 
 Result<std::vector<accel::AcceleratorOp>> acceleratorsOf(accel::ClusterOp cluster) {
   std::vector<accel::AcceleratorOp> found;
   for (const Parts &kind : kindsOf(cluster)) {
-    auto one = acceleratorOf(cluster, kind.device);
-    if (!one)
-      return one.error();
-    found.push_back(*one);
+    ACCORD_TRY(one, acceleratorOf(cluster, kind.device));
+    found.push_back(one);
   }
   if (found.empty()) // the verifier knows
     return uneven(cluster, "the cluster has no device");
@@ -304,10 +289,8 @@ Result<ClusterGroups> groupsFrom(accel::ClusterOp op, std::vector<Machine> machi
   bool oneServer = true;
   std::vector<llvm::StringRef> names;
   for (size_t i = 0; i < kinds.size(); ++i) {
-    auto group = groupFrom(op, kinds[i], std::move(machines[i]));
-    if (!group)
-      return group.error();
-    all.groups.push_back(std::move(*group));
+    ACCORD_TRY(group, groupFrom(op, kinds[i], std::move(machines[i])));
+    all.groups.push_back(std::move(group));
     oneServer &= kinds[i].server == kinds.front().server;
   }
   if (kinds.size() == 1)
@@ -326,10 +309,8 @@ Result<ClusterGroups> groupsFrom(accel::ClusterOp op, std::vector<Machine> machi
       }
     }
   }
-  auto between = widest(scope, names, endpoints, all.groups.front().assumptions);
-  if (!between)
-    return between.error();
-  all.between = std::move(*between);
+  ACCORD_TRY(between, widest(scope, names, endpoints, all.groups.front().assumptions));
+  all.between = std::move(between);
   return all;
 }
 

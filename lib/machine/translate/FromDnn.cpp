@@ -1,7 +1,5 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "dialects/dnn/Dnn.h"
-#include "lib/machine/energy/Arithmetic.h"
-#include "lib/machine/translate/AccelReader.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -17,6 +15,41 @@ using namespace mlir;
 
 namespace accord {
 namespace {
+
+/// "bf16" for a tensor of bf16, in the words of the machine language.
+std::string arithmetic(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    type = shaped.getElementType();
+  if (type.isBF16())
+    return "bf16";
+  if (type.isF16())
+    return "fp16";
+  if (type.isTF32())
+    return "tf32";
+  if (type.isF64())
+    return "fp64";
+  if (isa<IntegerType>(type))
+    return "int" + std::to_string(type.getIntOrFloatBitWidth());
+  return "fp32";
+}
+
+/// In the words of the training language: "mixed(bf16)", "fp32".
+std::string describe(dnn::PrecisionAttr precision) {
+  std::string element = arithmetic(precision.getElement());
+  if (!precision.getMixed())
+    return element;
+  if (precision.getGradients() != precision.getElement())
+    element += ", gradients = " + arithmetic(precision.getGradients());
+  return "mixed(" + element + ")";
+}
+
+/// Arithmetic of an operation's inner loop: that of its first float operand.
+std::string typeOf(mlir::Operation &op) {
+  for (mlir::Value typed : op.getOperands())
+    if (isa<RankedTensorType>(typed.getType()) && isa<FloatType>(getElementTypeOrSelf(typed.getType())))
+      return arithmetic(typed.getType());
+  return Operation().type;
+}
 
 class Extractor {
 public:
@@ -70,7 +103,7 @@ ValueId Extractor::define(mlir::Value value, RegionId region, Category category)
     fail(*value.getDefiningOp(), "has a result whose size");
   if (auto stash = dyn_cast<dnn::StashType>(value.getType()))
     v.slices = stash.getCount();
-  ValueId id = static_cast<ValueId>(out.values.size());
+  ValueId id = out.values.size();
   out.values.push_back(std::move(v));
   ids[value] = id;
   return id;
@@ -99,20 +132,9 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   auto read = op.getBytesRead(*samples), written = op.getBytesWritten(*samples);
   if (!flops || !read || !written)
     return fail(*op.getOperation(), "has work that");
-  switch (op.getCoreKind()) {
-  case WorkCore::None:
-    into.core = CoreKind::None;
+  into.core = static_cast<CoreKind>(op.getCoreKind());
+  if (into.core == CoreKind::None)
     return;
-  case WorkCore::Tensor:
-    into.core = CoreKind::Tensor;
-    break;
-  case WorkCore::Vector:
-    into.core = CoreKind::Vector;
-    break;
-  case WorkCore::Network:
-    into.core = CoreKind::Network;
-    break;
-  }
   into.flops = *flops;
   into.bytesRead = *read;
   into.bytesWritten = *written;
@@ -155,7 +177,7 @@ std::vector<LoopTensor> Extractor::tensors(WorkOpInterface op) {
     for (AffineExpr position : map.getResults())
       tensor.dimensions.push_back(termsOf(position, w.domain.size()));
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && type.getRank() == static_cast<int64_t>(map.getNumResults()))
+    if (type && type.getRank() == map.getNumResults())
       for (int64_t extent : type.getShape())
         tensor.sizes.push_back(ShapedType::isDynamic(extent) ? out.microbatch : extent);
     list.push_back(std::move(tensor));
@@ -207,8 +229,8 @@ void Extractor::communication(mlir::Operation &op, Operation &into) {
     return;
   std::optional<int64_t> payload;
   auto fill = [&](auto one, StringRef kind) {
-    into.communication =
-        Communication{kind.str(), one.getAxis().str(), static_cast<int64_t>(one.getDevices()), payload.value_or(0)};
+    int64_t devices = one.getDevices();
+    into.communication = Communication{kind.str(), one.getAxis().str(), devices, payload.value_or(0)};
   };
   llvm::TypeSwitch<mlir::Operation *>(&op)
       .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {
@@ -250,7 +272,7 @@ void Extractor::gradientBuffers(mlir::Operation &op, Operation &into) {
 }
 
 void Extractor::repeat(dnn::RepeatOp op, OperationId id, RegionId parent) {
-  RegionId body = static_cast<RegionId>(out.regions.size());
+  RegionId body = out.regions.size();
   out.regions.emplace_back();
   out.regions[body].name = op.getLabel().str();
   out.regions[body].count = op.getCount();
@@ -327,7 +349,7 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     out.values[define(read.getResult(), region, Category::Weights)].bytes = 0; // resident
     return;
   }
-  OperationId id = static_cast<OperationId>(out.operations.size());
+  OperationId id = out.operations.size();
   out.operations.emplace_back();
   origins.push_back(&op);
   out.regions[region].operations.push_back(id);
@@ -464,61 +486,6 @@ void describeAccesses(WorkGraph &work, dnn::TrainingGraphOp graph) {
     for (mlir::Value result : op->getResults())
       add(result, true);
   }
-}
-
-SparseCore sparseCoreOf(AccelReader &keys, DictionaryAttr sparsity) {
-  SparseCore core;
-  auto count = [&](StringRef key, int64_t &into) {
-    if (auto value = keys.closed<IntegerAttr>("sparse", sparsity.get(key)))
-      into = value.getInt();
-  };
-  auto number = [&](StringRef key, double &into, int64_t factor = 1) {
-    if (auto value = keys.closed<accel::QuantityAttr>("sparse", sparsity.get(key)))
-      into = (value.quantity().value * Rational(factor)).toDouble();
-  };
-  auto word = [&](StringRef key) {
-    auto value = keys.closed<StringAttr>("sparse", sparsity.get(key));
-    return value ? value.getValue() : StringRef();
-  };
-  if (sparsity.contains("pattern")) {
-    SparseAcceleration &use = word("on") == "activations" ? core.streaming : core.stationary;
-    use.mode = SparseAcceleration::Mode::Skip;
-    use.compress = true;
-    count("n", use.kept);
-    count("m", use.of);
-  }
-  for (auto [key, use] : {std::pair("stationary", &core.stationary), {"streaming", &core.streaming}}) {
-    StringRef mode = word(key);
-    if (!mode.empty())
-      use->mode = mode == "skip"   ? SparseAcceleration::Mode::Skip
-                  : mode == "gate" ? SparseAcceleration::Mode::Gate
-                                   : SparseAcceleration::Mode::None;
-    count("granule", use->granule);
-  }
-  if (auto operands = keys.closed<ArrayAttr>("sparse", sparsity.get("compress")))
-    for (Attribute operand : operands)
-      if (auto name = dyn_cast<StringAttr>(operand))
-        (name.getValue() == "stationary" ? core.stationary : core.streaming).compress = true;
-  count("tile", core.tile);
-  count("slots", core.slots);
-  count("lanes", core.lanes);
-  number("metadata", core.metadataBits, 8);
-  number("setup_cycles", core.setupCycles);
-  number("gated_energy", core.gatedEnergy);
-  number("words_per_cycle", core.wordsPerCycle);
-  return core;
-}
-
-DataflowFabric fabricOf(AccelReader &keys, DictionaryAttr fabric) {
-  DataflowFabric made;
-  if (auto value = keys.closed<IntegerAttr>("dataflow", fabric.get("multipliers")))
-    made.multipliers = value.getInt();
-  if (auto bits = keys.closed<ArrayAttr>("dataflow", fabric.get("multiplier_bits")); bits && bits.size() == 2) {
-    auto rows = keys.closed<IntegerAttr>("dataflow", bits[0]), columns = keys.closed<IntegerAttr>("dataflow", bits[1]);
-    if (rows && columns)
-      made.multiplierRows = rows.getInt(), made.multiplierColumns = columns.getInt();
-  }
-  return made;
 }
 
 } // namespace accord

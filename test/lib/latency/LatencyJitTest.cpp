@@ -57,17 +57,19 @@ TEST(LatencyJit, LeavesOutWhatDoesNotVary) {
   ASSERT_TRUE(jit);
   EXPECT_EQ(jit->varying(), (std::vector<size_t>{kMicrobatch, kSequence}));
   std::vector<int64_t> microbatch = {1, 2, 3, 4, 5, 6, 7, 8, 32, 33}, sequence(10, 777);
-  std::vector<double> step(10, -1);
-  std::vector<LatencyStatus> status(10, -1);
-  std::vector<LatencyColumn> columns(2);
-  columns[0].integers = microbatch.data(), columns[1].integers = sequence.data();
-  jit->evaluate(10, columns, {step.data(), nullptr, nullptr, status.data()});
+  std::vector<LatencyEvaluation> found = jit->evaluate(
+      10, [&](size_t i, size_t argument) { return argument == kMicrobatch ? microbatch[i] : sequence[i]; });
   for (size_t i = 0; i < 10; ++i) {
     LatencyEvaluation expected = evaluate(model, 32, microbatch[i], 777);
-    EXPECT_EQ(status[i], expected.status);
-    EXPECT_TRUE(sameBits(step[i], expected.result.step)) << i;
+    EXPECT_EQ(found[i].status, expected.status);
+    EXPECT_TRUE(sameBits(found[i].result.step, expected.result.step)) << i;
   }
-  EXPECT_NE(status[9], 0); // the batch is 32
+  EXPECT_NE(found[9].status, 0); // the batch is 32
+  std::vector<double> step(8), memory(8), flops(8);
+  std::vector<LatencyStatus> status(8, -1);
+  jit->evaluateBlocks(1, {microbatch.data(), sequence.data()}, step.data(), memory.data(), flops.data(), status.data());
+  for (size_t i = 0; i < 8; ++i)
+    EXPECT_TRUE(status[i] == found[i].status && sameBits(step[i], found[i].result.step)) << i;
 }
 
 TEST(LatencyJit, NamesUnknownArguments) {

@@ -203,7 +203,7 @@ TEST(CalibrateProfile, GradientOfAConvolutionsInput) {
   tensor({{4}, {1}, {5}, {6}}, false);
   tensor({{0}, {1}, {2, 5}, {3, 6}}, true);
   ProfileItem item;
-  productExtents(op, item);
+  productExtents(op.domain, op.tensors, item);
   EXPECT_EQ(item.batch, 1);
   EXPECT_EQ(item.m, 2 * 14 * 14);
   EXPECT_EQ(item.n, 64);
@@ -233,22 +233,22 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
       faster.layout.network *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
       faster = c;
-      for (Candidate::Work &work : faster.work)
+      for (Work &work : faster.work)
         work.peak *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
-      for (Candidate::Work &work : faster.work)
+      for (Work &work : faster.work)
         work.item.bytes *= 0.5, work.item.payload *= 0.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
     }
 }
 
 TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
-  auto fitted = fit(cases(truth(), 0.02, 3), {.priorWeight = 1});
+  auto fitted = fit(cases(truth(), 0.02, 3), 1);
   const Fit &f = *fitted;
   for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
-    EXPECT_TRUE(f.informed[at(p)]) << info(p).name;
-    EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(p).name;
-    EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(p).name;
+    EXPECT_TRUE(f.informed[at(p)]) << info(at(p)).name;
+    EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(at(p)).name;
+    EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(at(p)).name;
   }
   EXPECT_FALSE(f.informed[at(Parameter::Fp8Efficiency)]); // no row has any
   EXPECT_FALSE(f.informed[at(Parameter::LookupEfficiency)]);
@@ -259,7 +259,7 @@ TEST(CalibrateFit, WrongRowsPullLittle) {
   std::vector<Case> clean = cases(truth(), 0.02, 5), spoilt = clean;
   for (size_t i = 0; i < spoilt.size(); i += 10)
     spoilt[i].seconds *= i % 20 ? 2.5 : 0.4;
-  auto a = fit(clean, {.priorWeight = 1}), b = fit(spoilt, {.priorWeight = 1});
+  auto a = fit(clean, 1), b = fit(spoilt, 1);
   std::vector<Case> others = cases(truth(), 0, 6);
   double before = scoreOf(residualsOf(others, a->factors)).mape;
   double after = scoreOf(residualsOf(others, b->factors)).mape;
@@ -268,7 +268,7 @@ TEST(CalibrateFit, WrongRowsPullLittle) {
 
 TEST(CalibrateFit, OrderOfRowsDoesNotMatter) {
   std::vector<Case> rows = cases(truth(), 0.02, 8), turned(rows.rbegin(), rows.rend());
-  auto a = fit(rows, {.priorWeight = 1}), b = fit(turned, {.priorWeight = 1});
+  auto a = fit(rows, 1), b = fit(turned, 1);
   EXPECT_EQ(a->factors, b->factors);
 }
 
@@ -308,7 +308,7 @@ TEST(CalibrateScore, RankCorrelationAndRegret) {
 
 CalibrationFile file() {
   std::vector<Case> rows = cases(truth(), 0.02, 3);
-  auto fitted = fit(rows, {.priorWeight = 1});
+  auto fitted = fit(rows, 1);
   const Fit &f = *fitted;
   return calibrationOf("m \"x\"", rows.front().prior, f, residualsOf(rows, f.factors), {"a thing"});
 }

@@ -94,10 +94,8 @@ TEST(CalibrateRows, AnyBytesAreRefusedOrRead) {
 }
 
 std::vector<std::string> lintOf(const std::string &text, const Machine *machine = nullptr) {
-  LintOptions options;
-  options.machine = [&](const Row &) { return machine; };
   std::vector<std::string> codes;
-  for (const Finding &finding : lint(good(text), options))
+  for (const Finding &finding : lint(good(text), [&](const Row &) { return machine; }))
     codes.push_back(numberOf(finding.error.code) + ":" + std::to_string(finding.error.location.line));
   return codes;
 }

@@ -1,4 +1,4 @@
-// Loading with a bounded queue: closed form, recursion and an event simulation agree.
+// Loading with a bounded queue: closed form and an event simulation agree.
 #include "lib/machine/cost/DataLoader.h"
 #include <deque>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ DataLoaderStep stepOf(const DataLoaderStages &stages, int64_t prefetch, Bytes ba
 }
 
 /// Every batch's end of computation, by stepping from event to event: who is idle and finds input
-/// and a buffer starts. Shares nothing with the recursion.
+/// and a buffer starts.
 std::vector<double> simulate(const std::vector<DataLoaderStages> &batches, int64_t prefetch) {
   struct Stage {
     bool busy = false;
@@ -31,7 +31,7 @@ std::vector<double> simulate(const std::vector<DataLoaderStages> &batches, int64
       bool alone = !copy.busy && !compute.busy && loaded == 0 && copied == 0;
       if (!load.busy && load.next < batches.size() && hostFree > 0 && (prefetch > 0 || alone)) {
         --hostFree;
-        load.until = now + batches[load.next].load.value / double(batches[load.next].workers);
+        load.until = now + batches[load.next].load.value;
         load.busy = changed = true;
       }
       if (!copy.busy && loaded > 0 && deviceFree > 0) {
@@ -74,7 +74,7 @@ std::vector<double> simulate(const std::vector<DataLoaderStages> &batches, int64
 
 TEST(Prefetch, HidesThirtyPercentWholly) {
   // (load + copy) / compute = 0.30: the overlapped step is exactly 1.30 times as fast.
-  DataLoaderStages stages{Seconds(80), 4, Seconds(10), Seconds(100)}; // 20 + 10 + 100
+  DataLoaderStages stages{Seconds(20), Seconds(10), Seconds(100)};
   EXPECT_EQ(stepOf(stages, 0).step.value, 130);
   EXPECT_EQ(stepOf(stages, 2).step.value, 100);
   EXPECT_EQ(stepOf(stages, 2).gain, 1.30);
@@ -83,25 +83,24 @@ TEST(Prefetch, HidesThirtyPercentWholly) {
 }
 
 TEST(Prefetch, StagesThatBind) {
-  DataLoaderStages stages{Seconds(30), 1, Seconds(20), Seconds(40)};
+  DataLoaderStages stages{Seconds(30), Seconds(20), Seconds(40)};
   EXPECT_EQ(stepOf(stages, 1).step.value, 50);
   EXPECT_STREQ(stepOf(stages, 1).bound, "load and copy");
   EXPECT_EQ(stepOf(stages, 2, Bytes(1024)).queue.value, 2048);
-  EXPECT_EQ(stepOf(stages, 2).startup.value, 50);
   stages.load = Seconds(400);
   EXPECT_STREQ(stepOf(stages, 3).bound, "load");
   EXPECT_EQ(stepOf(stages, 3).step.value, 400);
-  stages.workers = 100;
+  stages.load = Seconds(4);
   stages.copy = Seconds(41);
   EXPECT_STREQ(stepOf(stages, 3).bound, "copy");
 }
 
 TEST(Prefetch, GainIsAtMostThree) {
-  EXPECT_EQ(stepOf({Seconds(7), 1, Seconds(7), Seconds(7)}, 2).gain, 3);
+  EXPECT_EQ(stepOf({Seconds(7), Seconds(7), Seconds(7)}, 2).gain, 3);
   std::mt19937 random(1);
   for (int i = 0; i < 500; ++i) {
     auto time = [&] { return Seconds(double(random() % 1000)); };
-    DataLoaderStages stages{time(), int64_t(1 + random() % 8), time(), time()};
+    DataLoaderStages stages{time(), time(), time()};
     double before = std::numeric_limits<double>::infinity();
     for (int64_t depth = 0; depth < 5; ++depth) {
       DataLoaderStep step = stepOf(stages, depth);
@@ -113,65 +112,31 @@ TEST(Prefetch, GainIsAtMostThree) {
   }
 }
 
-TEST(Prefetch, RecursionIsTheSimulation) {
-  std::mt19937 random(7);
-  for (int run = 0; run < 300; ++run) {
-    std::vector<DataLoaderStages> batches(1 + random() % 40);
-    for (DataLoaderStages &b : batches) {
-      b.workers = 1 << random() % 3;
-      b.load = Seconds(double(random() % 64) * (random() % 8 ? 4 : 40)); // with stragglers
-      b.copy = Seconds(double(random() % 64));
-      b.compute = Seconds(double(random() % 128));
-    }
-    int64_t depth = int64_t(random() % 5);
-    auto result = simulateDataLoader(batches, depth);
-    ASSERT_TRUE(result);
-    auto &ends = *result;
-    std::vector<double> simulated = simulate(batches, depth);
-    ASSERT_EQ(ends.size(), simulated.size());
-    for (size_t n = 0; n < ends.size(); ++n)
-      ASSERT_EQ(ends[n].computed.value, simulated[n]) << "run " << run << " batch " << n;
-    EXPECT_GE(stallTime(batches, ends).value, 0);
-  }
-}
-
 TEST(Prefetch, ConstantTimesReachTheSteadyState) {
   std::mt19937 random(3);
   for (int run = 0; run < 200; ++run) {
     auto time = [&] { return Seconds(double(random() % 100)); };
-    DataLoaderStages one{time(), 1, time(), time()};
+    DataLoaderStages one{time(), time(), time()};
     std::vector<DataLoaderStages> batches(600, one);
     for (int64_t depth : {0, 1, 2, 4}) {
-      auto ends = *simulateDataLoader(batches, depth);
-      double period = (ends[599].computed.value - ends[399].computed.value) / 200;
+      std::vector<double> ends = simulate(batches, depth);
+      ASSERT_EQ(ends.size(), 600u);
+      double period = (ends[599] - ends[399]) / 200;
       EXPECT_DOUBLE_EQ(period, stepOf(one, depth).step.value) << "depth " << depth;
     }
   }
 }
 
-TEST(Prefetch, RowsAheadAreHiddenButForSharedOnes) {
-  RowPrefetch batch{1000, 200, Bytes(256), BytesPerSecond(1e6), Seconds(1)};
-  auto ahead = *prefetchRows(batch, 2);
-  EXPECT_DOUBLE_EQ(ahead.exposed.value, 200 * 256 / 1e6);
-  EXPECT_DOUBLE_EQ(ahead.step.step.value, 1 + 200 * 256 / 1e6);
-  EXPECT_EQ(ahead.cache.value, 2 * 1000 * 256);
-  auto serial = *prefetchRows(batch, 0);
-  EXPECT_DOUBLE_EQ(serial.step.step.value, 1 + 1000 * 256 / 1e6);
-}
-
 TEST(Prefetch, RefusesNonsense) {
   auto code = [](const auto &result) { return numberOf(result.error().code); };
   double infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(-1), 1, Seconds(), Seconds()}, 2, Bytes())), "A0486");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(nan), 1, Seconds(), Seconds()}, 2, Bytes())), "A0486");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(1), 0, Seconds(), Seconds()}, 2, Bytes())), "A0486");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(1), 1, Seconds(), Seconds()}, -1, Bytes())), "A0486");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(1), 1, Seconds(), Seconds()}, 1, Bytes(infinite))), "A0486");
-  EXPECT_EQ(code(dataLoaderStep({Seconds(1e308), 1, Seconds(1e308), Seconds()}, 1, Bytes())), "A0486");
-  EXPECT_EQ(code(simulateDataLoader({{Seconds(), 1, Seconds(infinite), Seconds()}}, 1)), "A0486");
-  EXPECT_EQ(code(prefetchRows({10, 20, Bytes(4), BytesPerSecond(1), Seconds()}, 1)), "A0486");
-  EXPECT_EQ(code(prefetchRows({20, 10, Bytes(4), BytesPerSecond(0), Seconds()}, 1)), "A0486");
-  EXPECT_EQ(stepOf({Seconds(), 1, Seconds(), Seconds()}, 2).gain, 1);
+  EXPECT_EQ(code(dataLoaderStep({Seconds(-1), Seconds(), Seconds()}, 2, Bytes())), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(nan), Seconds(), Seconds()}, 2, Bytes())), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(1), Seconds(), Seconds()}, -1, Bytes())), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(1), Seconds(), Seconds()}, 1, Bytes(infinite))), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(1e308), Seconds(1e308), Seconds()}, 1, Bytes())), "A0486");
+  EXPECT_EQ(code(dataLoaderStep({Seconds(), Seconds(infinite), Seconds()}, 1, Bytes())), "A0486");
+  EXPECT_EQ(stepOf({Seconds(), Seconds(), Seconds()}, 2).gain, 1);
 }
 
 } // namespace

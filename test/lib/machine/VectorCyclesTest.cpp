@@ -1,6 +1,5 @@
-// Lanes against lanes that are stepped one element at a time, and the published table.
+// Lanes against lanes that are stepped one element at a time.
 #include "lib/machine/array/VectorCycles.h"
-#include "lib/machine/array/PublishedCycles.h"
 #include "test/support/Random.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -136,18 +135,4 @@ TEST(VectorCycles, OddInput) {
   EXPECT_EQ(rowCycles({max, max, 1, 1}, {max, max})->cycles, 2 + 62); // 2^62 lanes of a row
   EXPECT_EQ(rowCycles({0, 0, 3, -2}, {4, 2})->cycles, 3);
   EXPECT_FALSE(std::isnan(rowCycles({max, max, 1e300, max}, {1, 1})->cycles));
-}
-
-TEST(VectorCycles, PublishedTable) {
-  // As listed for the estimator of Phaze.
-  EXPECT_EQ(phazeCycles("add"), 1);
-  EXPECT_EQ(phazeCycles("dropout"), 2);
-  EXPECT_EQ(phazeCycles("div"), 10);
-  EXPECT_EQ(phazeCycles("silu"), 12);
-  EXPECT_EQ(phazeCycles("cos"), 13);
-  EXPECT_EQ(phazeCycles("sqrt"), 15);
-  EXPECT_EQ(phazeCycles("tanh"), 27);
-  EXPECT_EQ(phazeCycles("gelu"), std::nullopt);
-  // 16 rows of 512 on two cores of 128: 16 * 2 + 10 + 10 * 32.
-  EXPECT_EQ(phazeSoftmaxCycles(16, 512, 256), 362);
 }
