@@ -410,7 +410,7 @@ std::vector<std::string> huggingFaceFamilies() {
   return names;
 }
 
-std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId file, const std::string &name) {
+std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId file, const std::string &name) {
   size_t before = diags.errors();
   Config config(diags, file);
   if (!config.valid())
@@ -429,14 +429,13 @@ std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId fi
   config.ignore(kIgnored);
   if (diags.errors() != before)
     return std::nullopt;
-  HuggingFaceImport result;
-  result.unread = config.unread();
-  std::string text = draft.text(import::nameFrom(name, "model"), type, result.unread);
-  auto formatted = import::formatted(diags, file, text);
-  if (!formatted)
+  std::vector<std::string> unread = config.unread(), notes;
+  auto text = import::formatted(diags, file, draft.text(import::nameFrom(name, "model"), type, unread));
+  if (!text)
     return std::nullopt;
-  result.text = std::move(*formatted);
-  return result;
+  if (!unread.empty())
+    notes.push_back(fmt::format("not understood and left out: {}", fmt::join(unread, ", ")));
+  return ImportedModel{std::move(*text), std::move(notes)};
 }
 
 } // namespace accord
