@@ -204,9 +204,15 @@ private:
     int64_t n = extent();
     if (expr.size() > 400 || shape.empty())
       return unary(expr);
-    size_t rank = shape.size(), axis = random.below(rank);
+    size_t axis = random.below(shape.size()), choice = random.below(26);
+    return choice < 11 ? stepOfAnyRank(choice, expr, shape, n, axis) : stepOfRank(choice, expr, shape, n);
+  }
+
+  /// The first of the choices; each takes a tensor of any rank but 0.
+  std::string stepOfAnyRank(size_t choice, const std::string &expr, Shape &shape, int64_t n, size_t axis) {
+    size_t rank = shape.size();
     int64_t &last = shape.back();
-    switch (random.below(26)) {
+    switch (choice) {
     case 0:
     case 1:
       last = n;
@@ -251,15 +257,21 @@ private:
       return fmt::format("concat({}, {}, axis = {})", expr, second, axis);
     }
     case 9: {
-      int64_t start = static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis])));
-      int64_t size = 1 + static_cast<int64_t>(random.below(static_cast<size_t>(shape[axis] - start)));
+      int64_t start = random.below(shape[axis]), size = 1 + random.below(shape[axis] - start);
       shape[axis] = size;
       return fmt::format("slice({}, axis = {}, start = {}, size = {})", expr, axis, start, size);
     }
-    case 10: {
-      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    default:
+      shape.erase(shape.begin() + axis);
       return fmt::format("{}({}, axis = {})", random.percent(50) ? "reduce_mean" : "reduce_sum", expr, axis);
     }
+  }
+
+  /// The other choices; each is for some ranks only.
+  std::string stepOfRank(size_t choice, const std::string &expr, Shape &shape, int64_t n) {
+    size_t rank = shape.size();
+    int64_t &last = shape.back();
+    switch (choice) {
     case 11:
       if (rank < 2)
         return unary(expr);
@@ -308,7 +320,7 @@ private:
   std::string custom(const std::string &expr, Shape &shape) {
     std::vector<std::string> indices, result, leaves = {"0.5", "2"};
     for (size_t i = 0; i < shape.size(); ++i)
-      indices.push_back(std::string(1, static_cast<char>('i' + i)));
+      indices.push_back(std::string(1, 'i' + i));
     std::string x = fmt::format("x[{}]", fmt::join(indices, ", "));
     leaves.insert(leaves.end(), {x, x, indices[random.below(indices.size())]});
     bool weight = random.percent(50), combined = random.percent(50);
@@ -322,8 +334,8 @@ private:
     for (size_t i = 0; i < shape.size(); ++i)
       if (!combined || i != over) {
         size_t at = random.below(result.size() + 1);
-        result.insert(result.begin() + static_cast<std::ptrdiff_t>(at), indices[i]);
-        extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(at), shape[i]);
+        result.insert(result.begin() + at, indices[i]);
+        extents.insert(extents.begin() + at, shape[i]);
       }
     std::string value = fmt::format("{}{} + {}", x, weight ? " * " + w : "", element(leaves, 3));
     if (combined) {

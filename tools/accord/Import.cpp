@@ -4,7 +4,6 @@
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
-#include "lib/import/text/Mlir.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
@@ -31,11 +30,13 @@ std::string nameOf(const ImportOptions &options) {
   return options.name.empty() ? name.str() : options.name;
 }
 
-/// Prints or writes the text that an importer makes; its notes go to standard error.
-template <typename Import> int convert(const ImportOptions &options, Import import) {
+/// One file by one importer: prints or writes what that gives; its notes go to standard error.
+int importFile(const ImportOptions &options,
+               llvm::function_ref<std::optional<ImportedModel>(Diagnostics &, const std::string &)> import) {
   SourceManager sources;
   Diagnostics diags(sources);
-  if (auto result = import(diags)) {
+  std::optional<ImportedModel> result = import(diags, nameOf(options));
+  if (result) {
     for (const std::string &note : result->notes)
       fmt::print(stderr, "accord: {}\n", note);
     if (options.output.empty())
@@ -45,54 +46,20 @@ template <typename Import> int convert(const ImportOptions &options, Import impo
   }
   return finish(diags, kDone, false, "import");
 }
-/// The same of an importer that takes a text.
-template <typename Import> int convertText(const ImportOptions &options, Import import) {
-  return convert(options, [&](Diagnostics &diags) {
-    auto file = readFile(diags, options.file);
-    return file ? import(diags, *file) : std::nullopt;
-  });
-}
-/// The same of one that needs no more than a name.
+
+/// Importers of texts: a file, a name, and what comes out.
 template <auto import> int importText(const ImportOptions &options) {
-  return convertText(options, [&](Diagnostics &diags, FileId file) { return import(diags, file, nameOf(options)); });
-}
-
-int importConfig(const ImportOptions &options) {
-  struct Converted {
-    std::string text;
-    std::vector<std::string> notes;
-  };
-  return convertText(options, [&](Diagnostics &diags, FileId file) -> std::optional<Converted> {
-    auto result = importHuggingFace(diags, file, nameOf(options));
-    if (!result)
-      return std::nullopt;
-    Converted made{std::move(result->text), {}};
-    if (!result->unread.empty())
-      made.notes.push_back(fmt::format("not understood and left out: {}", fmt::join(result->unread, ", ")));
-    return made;
+  return importFile(options, [&](Diagnostics &diags, const std::string &name) {
+    auto file = readFile(diags, options.file);
+    return file ? import(diags, *file, name) : std::nullopt;
   });
 }
 
-/// [OUTPUT=]KIND, each; false after an error.
-bool readLosses(const ImportOptions &options, std::map<std::string, std::string> &losses) {
-  for (const std::string &text : options.losses) {
-    auto [output, kind] = llvm::StringRef(text).rsplit('=');
-    if (kind.empty())
-      std::swap(output, kind);
-    if (!llvm::is_contained(onnxLosses(), kind)) {
-      refuse(Code::BadCommandLine,
-             fmt::format("--loss: expected one of {}, found '{}'", fmt::join(onnxLosses(), ", "), text), false,
-             "import");
-      return false;
-    }
-    losses[output.str()] = kind.str();
-  }
-  return true;
-}
-
-int importOnnxFile(const ImportOptions &options) {
-  OnnxOptions onnx;
-  onnx.name = nameOf(options);
+/// Importers of networks as they infer.
+template <bool onnx> int importNetwork(const ImportOptions &options) {
+  NetworkOptions network;
+  network.inputs = options.inputs;
+  network.unrolled = options.unrolled;
   for (const std::string &text : options.sizes) {
     auto [symbol, number] = llvm::StringRef(text).rsplit('=');
     int64_t size = 0;
@@ -100,22 +67,25 @@ int importOnnxFile(const ImportOptions &options) {
       return refuse(Code::BadCommandLine,
                     "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text + "'", false,
                     "import");
-    onnx.sizes[symbol.str()] = size;
+    network.sizes[symbol.str()] = size;
   }
-  onnx.unrolled = options.unrolled;
-  if (!readLosses(options, onnx.losses))
-    return kWrongInput;
-  return convert(options, [&](Diagnostics &diags) { return importOnnx(diags, options.file, onnx); });
-}
-
-int importMlirFile(const ImportOptions &options) {
-  MlirOptions mlir;
-  mlir.name = nameOf(options);
-  mlir.inputs = options.inputs;
-  mlir.unrolled = options.unrolled;
-  if (!readLosses(options, mlir.losses))
-    return kWrongInput;
-  return convertText(options, [&](Diagnostics &diags, FileId file) { return importMlir(diags, file, mlir); });
+  for (const std::string &text : options.losses) {
+    auto [output, kind] = llvm::StringRef(text).rsplit('=');
+    if (kind.empty())
+      std::swap(output, kind);
+    if (!llvm::is_contained(lossKinds(), kind))
+      return refuse(Code::BadCommandLine,
+                    fmt::format("--loss: expected one of {}, found '{}'", fmt::join(lossKinds(), ", "), text), false,
+                    "import");
+    network.losses[output.str()] = kind.str();
+  }
+  return importFile(options, [&](Diagnostics &diags, const std::string &name) -> std::optional<ImportedModel> {
+    network.name = name;
+    if constexpr (onnx)
+      return importOnnx(diags, options.file, network);
+    auto file = readFile(diags, options.file);
+    return file ? importMlir(diags, *file, network) : std::nullopt;
+  });
 }
 
 constexpr const char *kUnrolled = "Write layers that repeat each, as the file does, not as one 'repeat'";
@@ -134,12 +104,13 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
   };
   importer("huggingface",
            fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
-           "config", "The config.json", importConfig)
+           "config", "The config.json", importText<importHuggingFace>)
       .example("accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
-  Command onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importOnnxFile);
+  Command onnx =
+      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importNetwork<true>);
   onnx.option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
   onnx.option("--loss", options->losses,
-              fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(onnxLosses(), ", ")));
+              fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(lossKinds(), ", ")));
   onnx.flag("--unrolled", options->unrolled, kUnrolled);
   onnx.example("accord import onnx bert.onnx --size sequence=512 --loss cross_entropy -o bert.dnn");
   importer("scalesim", "A layer list of SCALE-Sim: convolutions, or M, N, K", "layers", "The topology .csv",
@@ -153,15 +124,15 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
       .example("accord import dnn-partitioning gnmt.json -o gnmt.dnn");
   for (auto [name, summary] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
                                {"linalg", "An MLIR module in Linalg as it infers"}}) {
-    Command mlir =
-        importer(name, fmt::format("{}; a loss is added", summary), "module", "The .mlir or .mlirbc", importMlirFile);
+    Command mlir = importer(name, fmt::format("{}; a loss is added", summary), "module", "The .mlir or .mlirbc",
+                            importNetwork<false>);
     mlir.option("--inputs", options->inputs,
                 "N: the first N arguments are inputs, the others weights (default: those with an open batch, or the "
                 "first)")
         .range(1, int64_t(1) << 20);
     mlir.option(
         "--loss", options->losses,
-        fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})", fmt::join(onnxLosses(), ", ")));
+        fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})", fmt::join(lossKinds(), ", ")));
     mlir.flag("--unrolled", options->unrolled, kUnrolled);
     mlir.example(fmt::format("accord import {} resnet.mlir -o resnet.dnn", name));
   }

@@ -87,9 +87,26 @@ void refuseActivation(Config &c, llvm::StringRef key, llvm::StringRef missing, l
 
 const std::vector<llvm::StringRef> kGelu = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"};
 
+/// A size that the configuration has to state, by the first of these keys that is there.
+void take(Config &c, Draft &d, const char *name, llvm::ArrayRef<llvm::StringRef> keys) {
+  d.size(name, c.integer(keys), keys.front().str());
+}
+
 void decoderSizes(Config &c, Draft &d) {
-  d.size("layers", c.integer({"num_hidden_layers"}), "num_hidden_layers");
-  d.size("hidden", c.integer({"hidden_size"}), "hidden_size");
+  take(c, d, "layers", {"num_hidden_layers"});
+  take(c, d, "hidden", {"hidden_size"});
+}
+
+void textSizes(Config &c, Draft &d) {
+  take(c, d, "vocab", {"vocab_size"});
+  take(c, d, "seq", {"max_position_embeddings"});
+}
+
+/// Layers of attention and feed-forward as most encoders and decoders name them; `inner`: its key.
+void blockSizes(Config &c, Draft &d, const char *inner = "intermediate_size") {
+  decoderSizes(c, d);
+  take(c, d, "heads", {"num_attention_heads"});
+  take(c, d, "inner", {inner});
 }
 
 /// Llama, Mistral and Mixtral.
@@ -110,11 +127,10 @@ Draft llama(Config &c) {
   refuseActivation(c, "hidden_act", "silu", {"silu", "swish"});
   d.size("heads", heads, "num_attention_heads");
   d.size("kv_heads", c.integer({"num_key_value_heads"}, heads), "num_key_value_heads");
-  d.size("inner", c.integer({"intermediate_size"}), "intermediate_size");
+  take(c, d, "inner", {"intermediate_size"});
   if (experts)
-    d.size("experts", c.integer({"num_local_experts"}), "num_local_experts");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
-  d.size("seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
+    take(c, d, "experts", {"num_local_experts"});
+  textSizes(c, d);
   d.set("epsilon", c.number("rms_norm_eps", 1e-6));
   d.set("base", c.number("rope_theta", 10000));
   d.add(kTokens);
@@ -138,11 +154,11 @@ Draft llama(Config &c) {
 
 Draft gpt2(Config &c) {
   Draft d("a pre-norm decoder with gelu, learned positions and a tied head.");
-  d.size("layers", c.integer({"n_layer", "num_hidden_layers"}), "n_layer");
-  d.size("hidden", c.integer({"n_embd", "hidden_size"}), "n_embd");
-  d.size("heads", c.integer({"n_head", "num_attention_heads"}), "n_head");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
-  d.size("seq", c.integer({"n_positions", "n_ctx"}), "n_positions");
+  take(c, d, "layers", {"n_layer", "num_hidden_layers"});
+  take(c, d, "hidden", {"n_embd", "hidden_size"});
+  take(c, d, "heads", {"n_head", "num_attention_heads"});
+  take(c, d, "vocab", {"vocab_size"});
+  take(c, d, "seq", {"n_positions", "n_ctx"});
   int64_t hidden = c.integer({"n_embd", "hidden_size"});
   d.set("inner", c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
   refuseActivation(c, "activation_function", "gelu_new", kGelu);
@@ -167,11 +183,8 @@ Draft gptNeoX(Config &c) {
   Draft d("a decoder whose attention and feed-forward layers run side by side, with rotary "
           "positions.");
   bool tied = c.flag("tie_word_embeddings", false);
-  decoderSizes(c, d);
-  d.size("heads", c.integer({"num_attention_heads"}), "num_attention_heads");
-  d.size("inner", c.integer({"intermediate_size"}), "intermediate_size");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
-  d.size("seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
+  blockSizes(c, d);
+  textSizes(c, d);
   d.set("epsilon", c.number("layer_norm_eps", 1e-5));
   d.set("base", c.number("rotary_emb_base", 10000));
   refuseActivation(c, "hidden_act", "gelu", kGelu);
@@ -198,12 +211,9 @@ Draft opt(Config &c) {
   Draft d("a pre-norm decoder with relu, learned positions (two rows more than the longest text) "
           "and a tied head.");
   bool tied = c.flag("tie_word_embeddings", true);
-  decoderSizes(c, d);
+  blockSizes(c, d, "ffn_dim");
   int64_t hidden = c.integer({"hidden_size"});
-  d.size("heads", c.integer({"num_attention_heads"}), "num_attention_heads");
-  d.size("inner", c.integer({"ffn_dim"}), "ffn_dim");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
-  d.size("seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
+  textSizes(c, d);
   if (c.integer({"word_embed_proj_dim"}, hidden) != hidden)
     c.unsupported("word_embed_proj_dim", "a token table of another width than the layers has no "
                                          "is supported here");
@@ -227,10 +237,10 @@ Draft opt(Config &c) {
 
 Draft bloom(Config &c) {
   Draft d("a pre-norm decoder with linear biases for positions and a norm after the token table.");
-  d.size("layers", c.integer({"n_layer", "num_hidden_layers"}), "n_layer");
-  d.size("hidden", c.integer({"hidden_size", "n_embed"}), "hidden_size");
-  d.size("heads", c.integer({"n_head", "num_attention_heads"}), "n_head");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
+  take(c, d, "layers", {"n_layer", "num_hidden_layers"});
+  take(c, d, "hidden", {"hidden_size", "n_embed"});
+  take(c, d, "heads", {"n_head", "num_attention_heads"});
+  take(c, d, "vocab", {"vocab_size"});
   d.size("seq", c.integer({"seq_length"}, 2048), "seq_length");
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
   if (c.flag("apply_residual_connection_post_layernorm", false))
@@ -252,11 +262,8 @@ Draft bloom(Config &c) {
 Draft bert(Config &c) {
   Draft d("a post-norm encoder with the heads of its pre-training: masked tokens and next "
           "sentence.");
-  decoderSizes(c, d);
-  d.size("heads", c.integer({"num_attention_heads"}), "num_attention_heads");
-  d.size("inner", c.integer({"intermediate_size"}), "intermediate_size");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
-  d.size("seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
+  blockSizes(c, d);
+  textSizes(c, d);
   d.set("types", std::to_string(c.integer({"type_vocab_size"}, 2)));
   d.set("epsilon", c.number("layer_norm_eps", 1e-12));
   d.set("drop", c.number("hidden_dropout_prob", 0.1));
@@ -287,12 +294,12 @@ Draft bert(Config &c) {
 Draft t5(Config &c) {
   Draft d("an encoder and a decoder with RMS norms, learned biases per distance instead of "
           "positions, and no biases elsewhere.");
-  d.size("layers", c.integer({"num_layers"}), "num_layers");
+  take(c, d, "layers", {"num_layers"});
   d.size("decoder_layers", c.integer({"num_decoder_layers"}, c.integer({"num_layers"})), "num_decoder_layers");
-  d.size("hidden", c.integer({"d_model"}), "d_model");
-  d.size("heads", c.integer({"num_heads"}), "num_heads");
-  d.size("inner", c.integer({"d_ff"}), "d_ff");
-  d.size("vocab", c.integer({"vocab_size"}), "vocab_size");
+  take(c, d, "hidden", {"d_model"});
+  take(c, d, "heads", {"num_heads"});
+  take(c, d, "inner", {"d_ff"});
+  take(c, d, "vocab", {"vocab_size"});
   d.size("length", c.integer({"n_positions"}, 512), "n_positions (512 unless given)");
   d.size("target", 114, "what span corruption leaves of 512 tokens");
   if (c.integer({"d_kv"}, 64) * c.integer({"num_heads"}) != c.integer({"d_model"}))
@@ -359,8 +366,8 @@ Draft vit(Config &c) {
   int64_t image = c.integer({"image_size"}), patch = c.integer({"patch_size"});
   if (image % patch)
     c.unsupported("patch_size", "the patches must cover the image evenly");
-  d.size("heads", c.integer({"num_attention_heads"}), "num_attention_heads");
-  d.size("inner", c.integer({"intermediate_size"}), "intermediate_size");
+  take(c, d, "heads", {"num_attention_heads"});
+  take(c, d, "inner", {"intermediate_size"});
   d.size("size", image, "image_size");
   d.size("patch", patch, "patch_size");
   d.size("classes", c.integer({"num_labels"}, 1000), "num_labels (1000 unless given)");
@@ -410,7 +417,7 @@ std::vector<std::string> huggingFaceFamilies() {
   return names;
 }
 
-std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId file, const std::string &name) {
+std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId file, const std::string &name) {
   size_t before = diags.errors();
   Config config(diags, file);
   if (!config.valid())
@@ -429,14 +436,13 @@ std::optional<HuggingFaceImport> importHuggingFace(Diagnostics &diags, FileId fi
   config.ignore(kIgnored);
   if (diags.errors() != before)
     return std::nullopt;
-  HuggingFaceImport result;
-  result.unread = config.unread();
-  std::string text = draft.text(import::nameFrom(name, "model"), type, result.unread);
-  auto formatted = import::formatted(diags, file, text);
-  if (!formatted)
+  std::vector<std::string> unread = config.unread(), notes;
+  auto text = import::formatted(diags, file, draft.text(import::nameFrom(name, "model"), type, unread));
+  if (!text)
     return std::nullopt;
-  result.text = std::move(*formatted);
-  return result;
+  if (!unread.empty())
+    notes.push_back(fmt::format("not understood and left out: {}", fmt::join(unread, ", ")));
+  return ImportedModel{std::move(*text), std::move(notes)};
 }
 
 } // namespace accord

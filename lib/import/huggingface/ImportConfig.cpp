@@ -114,16 +114,6 @@ std::string Config::text(StringRef key, StringRef missing) {
   return missing.str();
 }
 
-std::vector<std::string> Config::texts(StringRef key) {
-  std::vector<std::string> all;
-  if (const json::Value *value = find(key))
-    if (const json::Array *array = value->getAsArray())
-      for (const json::Value &item : *array)
-        if (std::optional<StringRef> text = item.getAsString())
-          all.push_back(text->str());
-  return all;
-}
-
 const json::Array *Config::list(StringRef key) {
   const json::Value *value = find(key);
   if (!value || !value->getAsArray())

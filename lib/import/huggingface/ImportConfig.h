@@ -14,14 +14,13 @@ public:
   Config(Diagnostics &diags, FileId file);
   bool valid() const { return object != nullptr; }
 
-  /// A whole number of at least `least`; an error and `least` if it is missing (and no default is
+  /// A whole number of at least `min`; an error and `min` if it is missing (and no default is
   /// given) or something else. The first of `keys` that is there counts.
   int64_t integer(llvm::ArrayRef<llvm::StringRef> keys, std::optional<int64_t> missing = {}, int64_t min = 1);
   /// As it would be written in `.dnn`.
   std::string number(llvm::StringRef key, double missing);
   bool flag(llvm::StringRef key, bool missing);
   std::string text(llvm::StringRef key, llvm::StringRef missing);
-  std::vector<std::string> texts(llvm::StringRef key);
   /// An error and null if it is no list.
   const llvm::json::Array *list(llvm::StringRef key);
   /// Whether it is there and not null.

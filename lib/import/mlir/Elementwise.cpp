@@ -1,87 +1,70 @@
 // What is done to each element: of tosa, of arith and math, and in the bodies of linalg.
-#include "lib/import/mlir/Importer.h"
+#include "lib/import/mlir/MlirContext.h"
 #include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
 
 namespace accord::import {
+namespace {
 
-MlirValue MlirImporter::unary(const char *call, const MlirValue &x) {
-  MlirValue y = x;
-  if (x.kind == Kind::Number)
-    reportUnsupported("computes with numbers alone, which is not done here");
-  y.weight = {};
-  if (x.computed())
-    y.id = textBuilder.add(nameOf(current), call, {x.id}, {}, textBuilder.shape(x.id));
-  return y; // computed of a weight alone: it counts as the weight
+MlirValue clamped(MlirContext &c, const MlirValue &x, double low, double high) {
+  // maximum(0) and minimum(6), one after the other
+  if (low < -1e30 && high == 6 && x.computed() && c.textBuilder.callOf(x.id) == "relu") {
+    MlirValue y = x;
+    y.id = c.textBuilder.operandOf(x.id);
+    return c.unary("relu6", y);
+  }
+  const char *call = callOfBounds(low, high);
+  if (!call)
+    c.reportUnsupported(boundsText(low, high));
+  return c.unary(call, x);
 }
 
-MlirValue MlirImporter::scaled(const MlirValue &x, double factor) {
-  if (!x.computed())
+MlirValue withNumber(MlirContext &c, char sign, const MlirValue &x, double number, bool numberLast) {
+  if (!x.computed() && (sign == '*' || (sign == '/' && numberLast)))
     return x;
-  if (!std::isfinite(static_cast<float>(factor)))
-    reportUnsupported("divides by zero");
+  std::string error;
+  auto factor = factorOf(sign, number, numberLast, error);
+  if (!factor)
+    c.reportUnsupported(error);
   MlirValue y = x;
-  if (auto sum = means.find(x.id); sum != means.end() && std::abs(factor * sum->second.second - 1) < 1e-4)
+  if (auto sum = c.means.find(x.id); sum != c.means.end() && std::abs(*factor * sum->second.second - 1) < 1e-4)
     y.id = sum->second.first;
-  else if (factor != 1)
-    y.id = textBuilder.add(nameOf(current), "scale", {x.id}, {fmt::format("factor = {}", static_cast<float>(factor))},
-                           textBuilder.shape(x.id));
+  else if (*factor != 1)
+    y = c.unary("scale", x, {"factor = " + singleText(*factor)});
   return y;
 }
 
-MlirValue MlirImporter::clamped(const MlirValue &x, double low, double high) {
-  const char *call = low == 0 && high == 6 ? "relu6" : low == 0 && high > 1e30 ? "relu" : nullptr;
-  // maximum(0) and minimum(6), one after the other
-  if (low < -1e30 && high == 6 && x.computed() && textBuilder.callOf(x.id) == "relu") {
-    MlirValue y = x;
-    y.id = textBuilder.operandOf(x.id);
-    return unary("relu6", y);
-  }
-  if (!call)
-    reportUnsupported(fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, are supported", low, high));
-  return unary(call, x);
-}
-
-MlirValue MlirImporter::withNumber(char sign, const MlirValue &x, double number, bool numberLast) {
-  if (sign == '*' || (sign == '/' && numberLast))
-    return scaled(x, sign == '*' ? number : 1 / number);
-  if (number == 0 && (sign == '+' || (sign == '-' && numberLast)))
-    return x;
-  reportUnsupported(sign == '/' ? fmt::format("divides {} by a tensor, which is not supported", number)
-                                : fmt::format("adds or subtracts the number {}, which is not supported", number));
-}
-
 /// The batch of the larger of two tensors and that of the other are the same dimension, or one has none.
-void MlirImporter::checkBatch(const MlirValue &a, const MlirValue &b, int batchDim) {
+void checkBatch(MlirContext &c, const MlirValue &a, const MlirValue &b, int batchDim) {
   bool apart = false;
   for (const MlirValue *one : {&a, &b})
-    apart |= one->batchDim >= 0 ? one->batchDim != batchDim : batchDim >= 0 && batch > 1 && one->full[batchDim] != 1;
+    apart |= one->batchDim >= 0 ? one->batchDim != batchDim : batchDim >= 0 && c.batch > 1 && one->full[batchDim] != 1;
   if (apart)
-    reportUnsupported(
+    c.reportUnsupported(
         fmt::format("joins {} and {} across the batch, which is not supported", listOf(a.full), listOf(b.full)));
 }
 
 /// The order of `lead`, if it has all that `y` has; else the order of the file.
-std::vector<int> MlirImporter::orderFor(const MlirValue &lead, const MlirValue &y) const {
-  auto all = llvm::seq<int>(0, static_cast<int>(y.full.size()));
-  if (llvm::all_of(all, [&](int dim) { return llvm::is_contained(lead.dims, dim) || extent(y, dim) == 1; }))
+std::vector<int> orderFor(MlirContext &c, const MlirValue &lead, const MlirValue &y) {
+  auto all = llvm::seq<int>(0, y.full.size());
+  if (llvm::all_of(all, [&](int dim) { return llvm::is_contained(lead.dims, dim) || c.extent(y, dim) == 1; }))
     return lead.dims;
   std::vector<int> order;
-  llvm::copy_if(all, std::back_inserter(order), [&](int dim) { return dim != y.batchDim || extent(y, dim) != 1; });
+  llvm::copy_if(all, std::back_inserter(order), [&](int dim) { return dim != y.batchDim || c.extent(y, dim) != 1; });
   return order;
 }
 
-MlirValue MlirImporter::binary(char sign, const MlirValue &a, const MlirValue &b) {
+MlirValue binary(MlirContext &c, char sign, const MlirValue &a, const MlirValue &b) {
   if (b.kind == Kind::Number && a.kind != Kind::Number)
-    return withNumber(sign, a, b.number, true);
+    return withNumber(c, sign, a, b.number, true);
   if (a.kind == Kind::Number && b.kind != Kind::Number)
-    return withNumber(sign, b, a.number, false);
+    return withNumber(c, sign, b, a.number, false);
   if (a.kind == Kind::Number)
-    reportUnsupported("computes with numbers alone, which is not done here");
+    c.reportUnsupported("computes with numbers alone, which is not done here");
   auto misfit = [&] {
-    reportUnsupported(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
+    c.reportUnsupported(fmt::format("joins {} and {}, which do not fit", listOf(a.full), listOf(b.full)));
   };
   if (a.full.size() != b.full.size())
     misfit();
@@ -98,18 +81,15 @@ MlirValue MlirImporter::binary(char sign, const MlirValue &a, const MlirValue &b
     return y;
   if (y.batchDim < 0)
     y.batchDim = other.batchDim;
-  checkBatch(a, b, y.batchDim);
-  y.dims = orderFor(lead, y);
-  Shape shape;
-  for (int dim : y.dims)
-    shape.push_back(extent(y, dim));
-  DnnTextBuilder::Id first = arranged(lead, y.dims), with = arranged(other, y.dims);
-  y.id = textBuilder.add(nameOf(current), std::string(1, sign),
-                         second ? std::vector{with, first} : std::vector{first, with}, {}, shape);
+  checkBatch(c, a, b, y.batchDim);
+  y.dims = orderFor(c, lead, y);
+  DnnTextBuilder::Id first = c.arranged(lead, y.dims), with = c.arranged(other, y.dims);
+  y.id = c.add(std::string(1, sign), second ? std::vector{with, first} : std::vector{first, with}, {},
+               c.extentsOf(y, y.dims));
   return y;
 }
 
-MlirValue MlirImporter::element(mlir::Operation *op, llvm::ArrayRef<MlirValue> operands) {
+MlirValue element(MlirContext &c, mlir::Operation *op, llvm::ArrayRef<MlirValue> operands) {
   static const std::map<std::string, const char *> kUnary = {
       {"sigmoid", "sigmoid"}, {"tanh", "tanh"}, {"exp", "exp"}, {"sqrt", "sqrt"}, {"negate", "neg"}};
   static const std::map<std::string, char> kSigns = {{"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"div", '/'}};
@@ -118,28 +98,28 @@ MlirValue MlirImporter::element(mlir::Operation *op, llvm::ArrayRef<MlirValue> o
   if (kind == "cast")
     return x;
   if (auto call = kUnary.find(kind); call != kUnary.end())
-    return unary(call->second, x);
+    return c.unary(call->second, x);
   if (auto sign = kSigns.find(kind); sign != kSigns.end() && operands.size() > 1)
-    return binary(sign->second, x, operands[1]);
+    return binary(c, sign->second, x, operands[1]);
   if ((kind == "maximum" || kind == "minimum") && operands.size() > 1) {
     bool second = operands[1].kind == Kind::Number;
     const MlirValue &bound = operands[second ? 1 : 0], &of = operands[second ? 0 : 1];
     if (bound.kind != Kind::Number)
-      reportUnsupported("takes the larger or smaller of two tensors, which is not supported");
-    return kind == "maximum" ? clamped(of, bound.number, INFINITY) : clamped(of, -INFINITY, bound.number);
+      c.reportUnsupported("takes the larger or smaller of two tensors, which is not supported");
+    return kind == "maximum" ? clamped(c, of, bound.number, INFINITY) : clamped(c, of, -INFINITY, bound.number);
   }
   if (kind == "rsqrt" || kind == "reciprocal") {
     if (!x.computed())
-      return unary("sqrt", x);
-    reportUnsupported("is supported only of weights, or in a softmax");
+      return c.unary("sqrt", x);
+    c.reportUnsupported("is supported only of weights, or in a softmax");
   }
-  reportUnsupported("is not supported");
+  c.reportUnsupported("is not supported");
 }
 
-void MlirImporter::elementwise(mlir::Operation *op) {
+void elementwise(MlirContext &c, mlir::Operation *op) {
   if (kindOf(op) == "clamp") {
     auto low = splatOf(op->getAttr("min_val")), high = splatOf(op->getAttr("max_val"));
-    return setResult(op, clamped(plain(op->getOperand(0)), low.value_or(NAN), high.value_or(NAN)));
+    return c.setResult(op, clamped(c, c.plain(op->getOperand(0)), low.value_or(NAN), high.value_or(NAN)));
   }
   // The third operand of tosa.mul shifts integers; the last of linalg's is where the result goes.
   unsigned count = std::min(2u, op->getNumOperands());
@@ -147,12 +127,12 @@ void MlirImporter::elementwise(mlir::Operation *op) {
     count = op->getNumOperands() - 1;
   std::vector<MlirValue> operands;
   for (unsigned i = 0; i < count; ++i)
-    operands.push_back(plain(op->getOperand(i)));
-  setResult(op, element(op, operands));
+    operands.push_back(c.plain(op->getOperand(i)));
+  c.setResult(op, element(c, op, operands));
 }
 
 /// An operand as the body of a generic operation of this rank reads it.
-MlirValue MlirImporter::readThrough(const MlirValue &x, mlir::AffineMap map, size_t rank) {
+MlirValue readThrough(MlirContext &c, const MlirValue &x, mlir::AffineMap map, size_t rank) {
   MlirValue seen = x;
   seen.full.assign(rank, 1);
   std::vector<int> place;
@@ -161,8 +141,8 @@ MlirValue MlirImporter::readThrough(const MlirValue &x, mlir::AffineMap map, siz
     auto zero = llvm::dyn_cast<mlir::AffineConstantExpr>(result);
     if (!dim &&
         !(zero && zero.getValue() == 0 && x.kind != Kind::Missing && (x.kind == Kind::Number || x.full[from] == 1)))
-      reportUnsupported("reads at places that are computed, which is not supported");
-    place.push_back(dim ? static_cast<int>(dim.getPosition()) : -1);
+      c.reportUnsupported("reads at places that are computed, which is not supported");
+    place.push_back(dim ? dim.getPosition() : -1);
     if (dim && x.kind != Kind::Number)
       seen.full[dim.getPosition()] = x.full[from];
   }
@@ -172,18 +152,18 @@ MlirValue MlirImporter::readThrough(const MlirValue &x, mlir::AffineMap map, siz
     for (int dim : x.dims)
       if (place[dim] >= 0) {
         seen.dims.push_back(place[dim]);
-        shape.push_back(extent(x, dim));
+        shape.push_back(c.extent(x, dim));
       }
     seen.batchDim = x.batchDim < 0 ? -1 : place[x.batchDim];
     if (x.batchDim >= 0 && seen.batchDim < 0)
-      reportUnsupported("moves the batch, which is not supported");
-    seen.id = textBuilder.reshape(x.id, shape);
+      c.reportUnsupported("moves the batch, which is not supported");
+    seen.id = c.textBuilder.reshape(x.id, shape);
   } else if (x.kind == Kind::Weight) {
     int last = 0;
     for (auto [at, extent] : llvm::zip(place, x.full))
       if (at >= 0 && extent > 1) {
         if (at < last)
-          noteOnce("weights that are read in another order have that order here");
+          c.noteOnce("weights that are read in another order have that order here");
         last = at;
       }
   }
@@ -191,19 +171,19 @@ MlirValue MlirImporter::readThrough(const MlirValue &x, mlir::AffineMap map, siz
 }
 
 /// Every element by itself: the body's operations, one after the other, on the whole tensors.
-void MlirImporter::generic(mlir::Operation *op) {
+void generic(MlirContext &c, mlir::Operation *op) {
   auto maps = op->getAttrOfType<mlir::ArrayAttr>("indexing_maps");
   mlir::Block &body = op->getRegion(0).front();
   if (!maps || maps.size() != op->getNumOperands() || op->getNumResults() != 1)
-    reportUnsupported("has another number of results than one");
+    c.reportUnsupported("has another number of results than one");
   auto mapOf = [&](size_t i) { return llvm::cast<mlir::AffineMapAttr>(maps[i]).getValue(); };
   if (!mapOf(maps.size() - 1).isIdentity())
-    reportUnsupported("reduces or moves dimensions; only what is done to each element is supported");
+    c.reportUnsupported("reduces or moves dimensions; only what is done to each element is supported");
   size_t rank = mapOf(maps.size() - 1).getNumResults();
   llvm::DenseMap<mlir::Value, MlirValue> inside;
   for (size_t i = 0; i + 1 < maps.size(); ++i)
     if (!body.getArgument(i).use_empty())
-      inside[body.getArgument(i)] = readThrough(plain(op->getOperand(i)), mapOf(i), rank);
+      inside[body.getArgument(i)] = readThrough(c, c.plain(op->getOperand(i)), mapOf(i), rank);
   auto read = [&](mlir::Value value) {
     if (auto found = inside.find(value); found != inside.end())
       return found->second;
@@ -213,35 +193,46 @@ void MlirImporter::generic(mlir::Operation *op) {
       constant.number = *number;
       return constant;
     }
-    reportUnsupported("reads where its result goes, or something outside, which is not supported");
+    c.reportUnsupported("reads where its result goes, or something outside, which is not supported");
   };
   for (mlir::Operation &one : body.without_terminator()) {
     if (one.getNumResults() != 1 || splatOf(one.getResult(0)))
       continue;
-    if (auto found = forms.joined.find(&one); found != forms.joined.end()) {
-      inside[one.getResult(0)] = unary(found->second.first.c_str(), read(found->second.second));
+    if (auto found = c.forms.joined.find(&one); found != c.forms.joined.end()) {
+      inside[one.getResult(0)] = c.unary(found->second.first, read(found->second.second));
       continue;
     }
     // What belongs to a joined form is left out there.
-    if (forms.inside.contains(&one) &&
-        llvm::all_of(one.getUsers(), [&](mlir::Operation *user) { return forms.inside.contains(user); }))
+    if (c.forms.inside.contains(&one) &&
+        llvm::all_of(one.getUsers(), [&](mlir::Operation *user) { return c.forms.inside.contains(user); }))
       continue;
     std::vector<MlirValue> operands;
     for (mlir::Value operand : one.getOperands())
       operands.push_back(read(operand));
     static const std::set<llvm::StringRef> kOther = {"arith.cmpf", "arith.select", "linalg.index"};
     if (operands.empty() || kOther.count(one.getName().getStringRef()))
-      reportUnsupported(
+      c.reportUnsupported(
           fmt::format("contains '{}', which is not supported", shown(one.getName().getStringRef().str())));
-    inside[one.getResult(0)] = element(&one, operands);
+    inside[one.getResult(0)] = element(c, &one, operands);
   }
   MlirValue result = read(body.getTerminator()->getOperand(0));
   if (result.kind != Kind::Number)
     for (auto [known, stated] :
          llvm::zip(result.full, llvm::cast<mlir::ShapedType>(op->getResult(0).getType()).getShape()))
       if (known == 1 && stated > 1)
-        reportUnsupported("repeats a tensor, which is supported only where another is added to it");
-  setResult(op, result);
+        c.reportUnsupported("repeats a tensor, which is supported only where another is added to it");
+  c.setResult(op, result);
+}
+
+} // namespace
+
+std::vector<MlirOperations> mlirElementwise() {
+  return {{elementwise,
+           {"tosa.add",    "tosa.sub",     "tosa.mul",     "tosa.clamp",   "tosa.sigmoid", "tosa.tanh",
+            "tosa.exp",    "tosa.negate",  "tosa.maximum", "tosa.minimum", "tosa.rsqrt",   "tosa.reciprocal",
+            "linalg.add",  "linalg.sub",   "linalg.mul",   "linalg.div",   "linalg.exp",   "linalg.tanh",
+            "linalg.sqrt", "linalg.rsqrt", "linalg.negf",  "linalg.max",   "linalg.min",   "linalg.reciprocal"}},
+          {generic, {"linalg.generic"}}};
 }
 
 } // namespace accord::import

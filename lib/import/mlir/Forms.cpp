@@ -1,17 +1,15 @@
 // Forms that an exporter took apart: sigmoid, silu, softmax, gelu.
-#include "lib/import/mlir/Importer.h"
+#include "lib/import/mlir/MlirContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 namespace accord::import {
 
-/// The operation without its dialect, by one name for all of them: "add", "exp".
 std::string kindOf(mlir::Operation *op) {
   static const std::map<std::string, std::string> kNames = {
       {"addf", "add"},         {"subf", "sub"},         {"mulf", "mul"},        {"divf", "div"},
       {"negf", "negate"},      {"maximumf", "maximum"}, {"maxnumf", "maximum"}, {"neg", "negate"},
-      {"minimumf", "minimum"}, {"minnumf", "minimum"},  {"truncf", "cast"},     {"extf", "cast"},
-      {"negf", "negate"}};
+      {"minimumf", "minimum"}, {"minnumf", "minimum"},  {"truncf", "cast"},     {"extf", "cast"}};
   std::string name = op->getName().stripDialect().str();
   auto found = kNames.find(name);
   return found == kNames.end() ? name : found->second;
@@ -106,7 +104,7 @@ private:
     if (!llvm::isa<mlir::ShapedType>(x.value.getType()) || axis < 0 ||
         axis != axisOf(difference.of("sub", 1).value, "reduce_max"))
       return false;
-    forms.axis[op] = static_cast<int>(axis);
+    forms.axis[op] = axis;
     return add(op, "softmax", x.value);
   }
 

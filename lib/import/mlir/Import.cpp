@@ -1,5 +1,5 @@
 // Reading the module: upstream dialects live in a context of their own, for as long as this takes.
-#include "lib/import/mlir/Importer.h"
+#include "lib/import/mlir/MlirContext.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
@@ -102,7 +102,7 @@ static bool survivesReading(llvm::StringRef text) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const MlirOptions &options) {
+std::optional<ImportedModel> importMlir(Diagnostics &diags, FileId file, const NetworkOptions &options) {
   llvm::StringRef text = diags.sources().text(file);
   bool bytecode = text.starts_with("ML\xefR");
   auto fail = [&](Code code, const std::string &reason) {
@@ -159,16 +159,14 @@ std::optional<MlirImport> importMlir(Diagnostics &diags, FileId file, const Mlir
   if (functions.size() != 1)
     return fail(Code::ImportSetting, fmt::format("expected one func.func with a body, the forward pass; found {}",
                                                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  MlirImporter importer(diags, file, functions[0], options);
-  if (!importer.run())
+  MlirContext network(diags, file, options);
+  if (!importFunction(network, functions[0]))
     return std::nullopt;
   std::string name = nameFrom(options.name, "model");
-  std::vector<std::string> lines{fmt::format("{}: imported from the function {} of an MLIR module;", name, names[0]),
-                                 importer.batchText() + "."};
-  for (const std::string &note : importer.notes)
-    lines.push_back("Note: " + note + ".");
-  auto result = formatted(diags, file, importer.textBuilder.text(name, lines, !options.unrolled));
-  return result ? std::optional(MlirImport{*result, importer.notes}) : std::nullopt;
+  return finished(
+      diags, file, network.textBuilder, name,
+      {fmt::format("{}: imported from the function {} of an MLIR module;", name, names[0]), network.batchText() + "."},
+      network.notes, !options.unrolled);
 }
 
 } // namespace accord

@@ -1,51 +1,57 @@
-#include "lib/import/mlir/Importer.h"
-#include "lib/import/text/AddLoss.h"
+#include "lib/import/mlir/MlirContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 
 namespace accord::import {
 
-SourceRange MlirImporter::placeOf(mlir::Location location) const {
-  while (auto named = llvm::dyn_cast<mlir::NameLoc>(location))
-    location = named.getChildLoc();
-  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
-  if (!at || at.getFilename() != diags.sources().path(file) || at.getLine() == 0)
-    return {file, 0, 0};
-  return diags.sources().at(file, {at.getLine(), at.getColumn()});
+namespace {
+
+const std::map<std::string, MlirHandler> &handlers() {
+  static const std::map<std::string, MlirHandler> table = [] {
+    std::map<std::string, MlirHandler> all;
+    for (const auto &part : {mlirElementwise(), mlirLayers(), mlirMovement()})
+      for (const MlirOperations &operations : part)
+        for (const char *name : operations.names)
+          all[name] = operations.import;
+    return all;
+  }();
+  return table;
 }
 
-void MlirImporter::reportUnsupported(const std::string &reason) {
-  SourceRange place = placeOf(current->getLoc());
-  std::string name = "'" + shown(current->getName().getStringRef().str()) + "'";
-  // Bytecode says where its text was.
-  if (auto at = current->getLoc()->findInstanceOf<mlir::FileLineColLoc>(); at && place.end == 0)
-    name += fmt::format(" (at {}:{}:{})", shown(at.getFilename().str()), at.getLine(), at.getColumn());
-  diags.error(Code::ImportUnsupported, place, fmt::format("{} {}", name, reason));
-  throw Failed();
-}
+/// Goes through a function: arguments, operations, results.
+class FunctionImporter {
+public:
+  FunctionImporter(MlirContext &c, mlir::func::FuncOp function) : c(c), function(function) {}
+  bool run();
 
-void MlirImporter::noteOnce(const std::string &note) {
-  if (!llvm::is_contained(notes, note))
-    notes.push_back(note);
-}
+private:
+  bool readArguments();
+  bool checkArgument(mlir::BlockArgument argument, bool input);
+  void addInput(mlir::BlockArgument argument, const std::string &name);
+  Diagnostics::Builder argumentError(mlir::BlockArgument argument, Code code, const std::string &reason);
+  std::vector<mlir::Operation *> neededOperations();
+  bool checkKnown(const std::vector<mlir::Operation *> &operations);
+  void importOperation(mlir::Operation *op);
+  void addLosses(mlir::Operation *results);
 
-std::string MlirImporter::batchText() const {
-  return batchIsOpen ? "the batch is open in the file" : fmt::format("the file fixes the batch at {}", batch);
-}
+  MlirContext &c;
+  mlir::func::FuncOp function;
+};
 
-Diagnostics::Builder MlirImporter::argumentError(mlir::BlockArgument argument, Code code, const std::string &reason) {
-  return diags.error(
-      code, placeOf(argument.getLoc()),
+Diagnostics::Builder FunctionImporter::argumentError(mlir::BlockArgument argument, Code code,
+                                                     const std::string &reason) {
+  return c.diags.error(
+      code, c.placeOf(argument.getLoc()),
       fmt::format("the argument {} of '{}' {}", argument.getArgNumber(), shown(function.getName().str()), reason));
 }
 
-static bool opensBatch(mlir::BlockArgument argument) {
+bool opensBatch(mlir::BlockArgument argument) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
   return type && type.getRank() > 0 && type.isDynamicDim(0);
 }
 
 /// An image that is read with its channels last is an input with its channels first.
-static bool isReadChannelsLast(mlir::BlockArgument argument) {
+bool isReadChannelsLast(mlir::BlockArgument argument) {
   auto readsLast = [](mlir::Operation *user) {
     llvm::StringRef name = user->getName().getStringRef();
     return name.contains("nhwc") || name == "tosa.conv2d" || name == "tosa.depthwise_conv2d" ||
@@ -58,7 +64,7 @@ static bool isReadChannelsLast(mlir::BlockArgument argument) {
 }
 
 /// Whether an argument has the shape and the elements of an input or a weight; reports what it lacks.
-bool MlirImporter::checkArgument(mlir::BlockArgument argument, bool input) {
+bool FunctionImporter::checkArgument(mlir::BlockArgument argument, bool input) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(argument.getType());
   if (!type) {
     argumentError(argument, Code::ImportSetting, "is no tensor of known rank")
@@ -93,102 +99,92 @@ bool MlirImporter::checkArgument(mlir::BlockArgument argument, bool input) {
   return true;
 }
 
-void MlirImporter::addInput(mlir::BlockArgument argument, const std::string &name) {
+void FunctionImporter::addInput(mlir::BlockArgument argument, const std::string &name) {
   auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
   MlirValue value;
   value.kind = Kind::Computed;
   value.full.assign(type.getShape().begin(), type.getShape().end());
-  value.full[0] = batch;
+  value.full[0] = c.batch;
   value.batchDim = 0;
-  for (int i = value.full.size() > 1 ? 1 : 0; i < static_cast<int>(value.full.size()); ++i)
+  for (int i = value.full.size() > 1; i < std::ssize(value.full); ++i)
     value.dims.push_back(i);
   if (value.full.size() == 4 && isReadChannelsLast(argument)) {
     value.dims = {3, 1, 2};
-    noteOnce("inputs that are read with their channels last have them first here");
+    c.noteOnce("inputs that are read with their channels last have them first here");
   }
-  Shape sample;
-  for (int dim : value.dims)
-    sample.push_back(extent(value, dim));
-  value.id = textBuilder.input(name, type.getElementType().isFloat() ? "float" : "int32", sample);
-  values[argument] = value;
+  value.id =
+      c.textBuilder.input(name, type.getElementType().isFloat() ? "float" : "int32", c.extentsOf(value, value.dims));
+  c.values[argument] = value;
 }
 
 /// With `--inputs N` the first N arguments are inputs. Else those whose first extent is open, and
 /// where none is, the first alone. The others are weights.
-bool MlirImporter::readArguments() {
-  size_t before = diags.errors();
+bool FunctionImporter::readArguments() {
+  size_t before = c.diags.errors();
   auto arguments = function.getArguments();
-  if (options.inputs > static_cast<int64_t>(arguments.size()))
-    diags.error(Code::ImportSetting, placeOf(function.getLoc()),
-                fmt::format("--inputs {}: '{}' has {} arguments", options.inputs, shown(function.getName().str()),
-                            arguments.size()));
+  if (c.options.inputs > std::ssize(arguments))
+    c.diags.error(Code::ImportSetting, c.placeOf(function.getLoc()),
+                  fmt::format("--inputs {}: '{}' has {} arguments", c.options.inputs, shown(function.getName().str()),
+                              arguments.size()));
   bool anyOpen = llvm::any_of(arguments, opensBatch);
   std::vector<mlir::BlockArgument> inputs;
   for (mlir::BlockArgument argument : arguments) {
     int64_t number = argument.getArgNumber();
-    bool input = options.inputs ? number < options.inputs : anyOpen ? opensBatch(argument) : !number;
+    bool input = c.options.inputs ? number < c.options.inputs : anyOpen ? opensBatch(argument) : !number;
     if (!checkArgument(argument, input))
       continue;
     if (input)
       inputs.push_back(argument);
     else
-      values[argument] = weightOf(argument, Shape(llvm::cast<mlir::RankedTensorType>(argument.getType()).getShape()));
+      c.values[argument] =
+          c.weightOf(argument, Shape(llvm::cast<mlir::RankedTensorType>(argument.getType()).getShape()));
   }
   for (mlir::BlockArgument argument : inputs) {
     int64_t first = llvm::cast<mlir::RankedTensorType>(argument.getType()).getDimSize(0);
     if (mlir::ShapedType::isDynamic(first))
       continue;
-    if (!batchIsOpen && first != batch)
+    if (!c.batchIsOpen && first != c.batch)
       argumentError(argument, Code::ImportUnsupported,
-                    fmt::format("has the batch {} as its first extent, and one before it {}", first, batch));
-    batchIsOpen = false;
-    batch = first;
+                    fmt::format("has the batch {} as its first extent, and one before it {}", first, c.batch));
+    c.batchIsOpen = false;
+    c.batch = first;
   }
   for (mlir::BlockArgument argument : inputs)
     addInput(argument, inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x");
-  if (inputs.empty() && diags.errors() == before)
-    diags.error(Code::ImportSetting, placeOf(function.getLoc()),
-                fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
-  return diags.errors() == before;
+  if (inputs.empty() && c.diags.errors() == before)
+    c.diags.error(Code::ImportSetting, c.placeOf(function.getLoc()),
+                  fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
+  return c.diags.errors() == before;
 }
 
-void MlirImporter::operation(mlir::Operation *op) {
-  current = op;
+void FunctionImporter::importOperation(mlir::Operation *op) {
+  c.current = op;
   try {
     for (mlir::Type type :
          llvm::concat<mlir::Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
       if (llvm::isa<mlir::UnrankedTensorType, mlir::BaseMemRefType, mlir::VectorType>(type))
-        reportUnsupported("has an operand or a result that is no tensor of known rank");
+        c.reportUnsupported("has an operand or a result that is no tensor of known rank");
     if (op->getNumResults() != 1)
-      reportUnsupported("has another number of results than one");
+      c.reportUnsupported("has another number of results than one");
     auto result = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
     if (result && op->getNumOperands() && !result.getElementType().isFloat())
-      reportUnsupported("computes something else than floating-point numbers");
-    if (auto found = forms.joined.find(op); found != forms.joined.end()) {
-      MlirValue x = plain(found->second.second);
-      if (auto axis = forms.axis.find(op); axis != forms.axis.end())
-        return setResult(op, softmaxOf(x, axis->second));
-      return setResult(op, unary(found->second.first.c_str(), x));
+      c.reportUnsupported("computes something else than floating-point numbers");
+    if (auto found = c.forms.joined.find(op); found != c.forms.joined.end()) {
+      MlirValue x = c.plain(found->second.second);
+      auto axis = c.forms.axis.find(op);
+      c.setResult(op, axis == c.forms.axis.end() ? c.unary(found->second.first, x) : c.softmaxOf(x, axis->second));
+    } else if (auto bias = c.absorbed.find(op); bias != c.absorbed.end()) {
+      c.setResult(op, c.get(bias->second));
+    } else {
+      handlers().at(op->getName().getStringRef().str())(c, op);
     }
-    if (auto found = absorbed.find(op); found != absorbed.end())
-      return setResult(op, get(found->second));
-    (this->*handlers().at(op->getName().getStringRef().str()))(op);
   } catch (const Failed &) {
     // Told; what depends on it is passed over.
   }
 }
 
-bool MlirImporter::run() {
-  size_t before = diags.errors();
-  if (!llvm::hasSingleElement(function.getBody())) {
-    diags.error(Code::ImportUnsupported, placeOf(function.getLoc()),
-                fmt::format("'{}' has branches, which are not supported", shown(function.getName().str())));
-    return false;
-  }
-  if (!readArguments())
-    return false;
-  forms = findForms(function);
-  // What the results need, backwards.
+/// What the results need, in the order of the function.
+std::vector<mlir::Operation *> FunctionImporter::neededOperations() {
   llvm::DenseSet<mlir::Operation *> needed;
   std::vector<mlir::Operation *> order;
   mlir::Block &body = function.getBody().front();
@@ -200,79 +196,94 @@ bool MlirImporter::run() {
       if (mlir::Operation *from = value.getDefiningOp())
         needed.insert(from);
     };
-    if (auto found = forms.joined.find(&op); found != forms.joined.end())
+    if (auto found = c.forms.joined.find(&op); found != c.forms.joined.end())
       need(found->second.second);
     else
       op.walk([&](mlir::Operation *inner) { llvm::for_each(inner->getOperands(), need); });
     if (!ends)
       order.push_back(&op);
   }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+/// Reports operations that no handler is for; false if there are some.
+bool FunctionImporter::checkKnown(const std::vector<mlir::Operation *> &operations) {
   std::map<std::string, std::pair<size_t, mlir::Operation *>> unknown;
-  for (mlir::Operation *op : llvm::reverse(order))
-    if (std::string name = op->getName().getStringRef().str(); !forms.joined.count(op) && !handlers().count(name))
+  for (mlir::Operation *op : operations)
+    if (std::string name = op->getName().getStringRef().str(); !c.forms.joined.count(op) && !handlers().count(name))
       if (auto &[count, first] = unknown[name]; count++ == 0)
         first = op;
   for (const auto &[name, found] : unknown)
-    diags
-        .error(Code::ImportUnsupported, placeOf(found.second->getLoc()),
+    c.diags
+        .error(Code::ImportUnsupported, c.placeOf(found.second->getLoc()),
                fmt::format("the operation '{}' is not supported; {} of {} operations", shown(name), found.first,
-                           order.size()))
+                           operations.size()))
         .help("replace it by operations that have one before the export, or cut the function there "
               "and write that part by hand; docs/importers.md lists them");
-  if (!unknown.empty())
+  return unknown.empty();
+}
+
+bool FunctionImporter::run() {
+  size_t before = c.diags.errors();
+  if (!llvm::hasSingleElement(function.getBody())) {
+    c.diags.error(Code::ImportUnsupported, c.placeOf(function.getLoc()),
+                  fmt::format("'{}' has branches, which are not supported", shown(function.getName().str())));
+    return false;
+  }
+  if (!readArguments())
+    return false;
+  c.forms = findForms(function);
+  std::vector<mlir::Operation *> operations = neededOperations();
+  if (!checkKnown(operations))
     return false;
   // Constants first: whether a summand is a bias is asked before its place.
   for (bool constants : {true, false})
-    for (mlir::Operation *op : llvm::reverse(order))
+    for (mlir::Operation *op : operations)
       if ((op->getNumOperands() == 0) == constants)
-        operation(op);
-  if (diags.errors() == before)
-    results(body.getTerminator());
-  return diags.errors() == before;
+        importOperation(op);
+  if (c.diags.errors() == before)
+    addLosses(function.getBody().front().getTerminator());
+  return c.diags.errors() == before;
 }
 
-void MlirImporter::results(mlir::Operation *op) {
-  current = op;
-  textBuilder.from("the loss, which the file does not state");
+void FunctionImporter::addLosses(mlir::Operation *op) {
+  c.current = op;
+  c.textBuilder.from("the loss, which the file does not state");
   std::vector<std::string> known;
   for (size_t i = 0; i < op->getNumOperands(); ++i)
     known.push_back(fmt::format("output{}", i));
-  for (const auto &[name, kind] : options.losses)
-    if (!name.empty() && !llvm::is_contained(known, name))
-      diags
-          .error(Code::ImportSetting, placeOf(op->getLoc()),
-                 fmt::format("the function has no output '{}'", shown(name)))
-          .suggest(nearest(name, known));
-  for (size_t i = 0; i < known.size(); ++i) {
-    auto chosen = options.losses.find(known[i]);
-    chosen = chosen == options.losses.end() ? options.losses.find("") : chosen;
-    std::string wanted = chosen == options.losses.end() ? "" : chosen->second;
+  c.checkLosses(known, "function", c.placeOf(op->getLoc()));
+  for (auto [i, output] : llvm::enumerate(known)) {
     MlirValue x;
     try {
-      x = plain(op->getOperand(i));
+      x = c.plain(op->getOperand(i));
     } catch (const Failed &) {
       continue;
     }
-    if (!x.computed() || x.batchDim < 0 || wanted == "none") {
-      notes.push_back(fmt::format("the output '{}' has no loss", known[i]));
+    if (!x.computed() || x.batchDim < 0 || c.lossOf(output) == "none") {
+      c.noteNoLoss(output);
       continue;
     }
     // A training's loss has the last softmax or sigmoid in it.
     std::string before;
-    DnnTextBuilder::Id last = textBuilder.behindViews(x.id);
-    if (last == x.id && textBuilder.callOf(last) == "sigmoid")
+    DnnTextBuilder::Id last = c.textBuilder.behindViews(x.id);
+    if (last == x.id && c.textBuilder.callOf(last) == "sigmoid")
       before = "Sigmoid";
-    else if (last == x.id && textBuilder.callOf(last) == "softmax" && softmaxAxis[last] == x.dims.back())
+    else if (last == x.id && c.textBuilder.callOf(last) == "softmax" && c.softmaxAxis[last] == x.dims.back())
       before = "Softmax";
     if (!before.empty())
-      x.id = textBuilder.operandOf(last);
+      x.id = c.textBuilder.operandOf(last);
     bool image = before.empty() && x.dims.size() == 3; // channels last in the file or not
-    addLoss(textBuilder, image ? x.id : arranged(x, natural(x)),
-            {known[i], known.size() > 1 ? known[i] + "_" : "", wanted, before}, notes);
+    c.addLoss(image ? x.id : c.arranged(x, c.natural(x)), output, known.size(), before);
   }
-  if (!textBuilder.hasLoss() && !diags.hasErrors())
-    diags.error(Code::ImportUnsupported, placeOf(op->getLoc()),
-                "no output depends on the inputs, so that there is nothing to train");
+  c.checkTrained("the inputs", c.placeOf(op->getLoc()));
+}
+
+} // namespace
+
+bool importFunction(MlirContext &context, mlir::func::FuncOp function) {
+  return FunctionImporter(context, function).run();
 }
 
 } // namespace accord::import

@@ -1,37 +1,38 @@
 // Operators that only move elements.
-#include "lib/import/onnx/OnnxImporter.h"
+#include "lib/import/onnx/OnnxContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace accord::import {
 
-Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
+Shape reshapedBy(OnnxContext &c, const OnnxNode &node, const Shape &from) {
   Shape shape;
-  auto rank = static_cast<int64_t>(from.size());
+  int64_t rank = std::ssize(from);
   if (node.op == "Reshape") {
-    Shape target = listed(node, "shape", 1).value_or(Shape{});
+    Shape target = c.listed("shape", 1).value_or(Shape{});
     int64_t known = 1, all = 1;
     for (int64_t extent : from)
       if (__builtin_mul_overflow(all, extent, &all))
-        reportInvalid("has a shape that is too large");
+        c.reportInvalid("has a shape that is too large");
     for (size_t i = 0; i < target.size(); ++i) {
       int64_t extent = target[i];
       if (extent == 0 && !node.integer("allowzero", 0))
         extent = i < from.size() ? from[i] : 0;
       if (extent < -1 || extent == 0 || (extent > 0 && __builtin_mul_overflow(known, extent, &known)))
-        reportInvalid(fmt::format("has an impossible target {}", listOf(target)));
+        c.reportInvalid(fmt::format("has an impossible target {}", listOf(target)));
       shape.push_back(extent);
     }
     auto open = llvm::find(shape, -1);
     if (open != shape.end()) {
       if (all % known || llvm::count(shape, -1) > 1)
-        reportInvalid(fmt::format("cannot make {} of {}", listOf(target), listOf(from)));
+        c.reportInvalid(fmt::format("cannot make {} of {}", listOf(target), listOf(from)));
       *open = all / known;
     }
     return shape;
   }
-  Shape axes = listed(node, "axes", 1).value_or(Shape{});
+  Shape axes = c.listed("axes", 1).value_or(Shape{});
   if (node.op == "Squeeze") {
     for (int64_t &axis : axes)
       axis += axis < 0 ? rank : 0;
@@ -41,183 +42,164 @@ Shape OnnxImporter::reshapedBy(const OnnxNode &node, const Shape &from) {
         shape.push_back(from[i]);
     return shape;
   }
-  int64_t grown = rank + static_cast<int64_t>(axes.size());
+  int64_t grown = rank + std::ssize(axes);
   std::set<int64_t> places;
   for (int64_t axis : axes)
     places.insert(axis < 0 ? axis + grown : axis);
   if (places.size() != axes.size() || (!places.empty() && (*places.begin() < 0 || *places.rbegin() >= grown)))
-    reportInvalid("has axes that do not fit");
+    c.reportInvalid("has axes that do not fit");
   size_t next = 0;
   for (int64_t i = 0; i < grown; ++i)
     shape.push_back(places.count(i) ? 1 : from[next++]);
   return shape;
 }
 
-void OnnxImporter::reshape(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  setResult(node, viewed(x, reshapedBy(node, x.full)));
-}
-void OnnxImporter::squeeze(const OnnxNode &node) { reshape(node); }
-void OnnxImporter::unsqueeze(const OnnxNode &node) { reshape(node); }
+namespace {
 
-void OnnxImporter::flatten(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  auto rank = static_cast<int64_t>(x.full.size());
-  int64_t axis = node.integer("axis", 1), before = 1, after = 1;
+void reshape(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  c.setResult(c.viewed(x, reshapedBy(c, node, x.full)));
+}
+
+void flatten(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  int64_t rank = std::ssize(x.full), axis = node.integer("axis", 1), before = 1, after = 1;
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis > rank)
-    reportInvalid("has an axis outside its input");
+    c.reportInvalid("has an axis outside its input");
   for (int64_t i = 0; i < rank; ++i)
     if (int64_t &side = i < axis ? before : after; __builtin_mul_overflow(side, x.full[i], &side))
-      reportInvalid("has a shape that is too large");
-  setResult(node, viewed(x, {before, after}));
+      c.reportInvalid("has a shape that is too large");
+  c.setResult(c.viewed(x, {before, after}));
 }
 
-void OnnxImporter::transpose(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  auto rank = static_cast<int64_t>(x.full.size());
-  Shape permutation = node.integers("perm").value_or(Shape{});
+void transpose(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  Shape identity(x.full.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  Shape permutation = node.integers("perm").value_or(Shape{}), full;
   if (permutation.empty())
-    for (int64_t i = rank; i-- > 0;)
-      permutation.push_back(i);
-  Shape sorted = permutation, full;
-  std::sort(sorted.begin(), sorted.end());
-  for (int64_t i = 0; i < static_cast<int64_t>(sorted.size()); ++i)
-    if (sorted[i] != i || static_cast<int64_t>(sorted.size()) != rank)
-      reportInvalid(fmt::format("has 'perm' = {} for {} dimensions", listOf(permutation), rank));
+    permutation.assign(identity.rbegin(), identity.rend());
+  if (!std::ranges::is_permutation(permutation, identity))
+    c.reportInvalid(fmt::format("has 'perm' = {} for {} dimensions", listOf(permutation), identity.size()));
   for (int64_t from : permutation)
     full.push_back(x.full[from]);
-  if (x.batch == Batch::None)
-    return setResult(node, textBuilder.transpose(x.id, permutation, nameOf(node)), full, Batch::None);
-  if (batch == 1) { // a batch of one is an extent as any other
-    DnnTextBuilder::Id whole = textBuilder.reshape(x.id, x.full);
+  auto moved = [&](DnnTextBuilder::Id id, const Shape &order) { return c.textBuilder.transpose(id, order, c.name()); };
+  // A batch of one is an extent as any other.
+  if (x.batch != Batch::None && c.batch == 1) {
+    DnnTextBuilder::Id whole = c.textBuilder.reshape(x.id, x.full);
     if (permutation[0] != 0 || x.batch == Batch::Merged)
-      return setResult(
-          node,
-          viewed({std::nullopt, textBuilder.transpose(whole, permutation, nameOf(node)), full, Batch::Merged}, full));
+      return c.setResult(c.viewed(moved(whole, permutation), Batch::Merged, full, full));
   }
-  if (permutation[0] != 0)
-    reportUnsupported("moves the batch to another place than the first");
-  if (x.batch == Batch::Merged)
-    return setResult(node, textBuilder.transpose(x.id, permutation, nameOf(node)), full, x.batch);
-  Shape sample;
-  for (int64_t from : llvm::drop_begin(permutation))
-    sample.push_back(from - 1);
-  setResult(node, textBuilder.transpose(x.id, sample, nameOf(node)), full, x.batch);
+  if (x.batch != Batch::None && permutation[0] != 0)
+    c.reportUnsupported("moves the batch to another place than the first");
+  if (x.batch == Batch::Leads) {
+    permutation.erase(permutation.begin());
+    for (int64_t &from : permutation)
+      --from;
+  }
+  c.setResult(moved(x.id, permutation), full, x.batch);
 }
 
-void OnnxImporter::concat(const OnnxNode &node) {
+void concat(OnnxContext &c, const OnnxNode &node) {
   std::vector<OnnxValue> all;
-  const OnnxValue *batched = nullptr;
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    all.push_back(tensor(node, i));
-  for (const OnnxValue &one : all)
-    if (one.batch != Batch::None && !batched)
-      batched = &one;
-  const OnnxValue &like = batched ? *batched : all.at(0);
-  int64_t axis = node.integer("axis", 0), dim = axisOf(like, axis);
-  axis += axis < 0 ? static_cast<int64_t>(like.full.size()) : 0;
-  Shape shape = textBuilder.shape(like.id), full = like.full;
+    all.push_back(c.tensor(i));
+  auto batched = llvm::find_if(all, [](const OnnxValue &one) { return one.batch != Batch::None; });
+  const OnnxValue like = batched == all.end() ? all.at(0) : *batched;
+  int64_t axis = node.integer("axis", 0), dim = c.axisOf(like, axis), extent = 0;
+  Shape shape = c.shape(like.id), full = like.full;
   std::vector<DnnTextBuilder::Id> ids;
-  int64_t extent = 0;
   for (OnnxValue &one : all) {
     if (one.full.size() != full.size() || (one.batch != like.batch && one.batch != Batch::None))
-      reportUnsupported("joins tensors of different ranks or batches");
+      c.reportUnsupported("joins tensors of different ranks or batches");
     if (one.batch == Batch::None && like.batch == Batch::Leads) { // the same for every sample
       if (one.full[0] != 1)
-        reportUnsupported("joins a weight with a batch of its own");
-      one.id = textBuilder.reshape(one.id, Shape(one.full.begin() + 1, one.full.end()));
+        c.reportUnsupported("joins a weight with a batch of its own");
+      one.id = c.textBuilder.reshape(one.id, Shape(one.full.begin() + 1, one.full.end()));
     }
-    Shape here = textBuilder.shape(one.id);
-    for (size_t i = 0; i < here.size(); ++i)
-      if (static_cast<int64_t>(i) != dim && here[i] != shape[i])
-        reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(shape), listOf(here)));
+    Shape here = c.shape(one.id);
     extent += here[dim];
+    shape[dim] = here[dim];
+    if (here != shape) {
+      shape[dim] = c.shape(like.id)[dim];
+      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(shape), listOf(here)));
+    }
     ids.push_back(one.id);
   }
   shape[dim] = full[axis] = extent;
   if (ids.size() == 1)
-    return setResult(node, like);
+    return c.setResult(like);
   if (like.batch == Batch::Merged && dim == 0)
-    full[0] = extent * batch;
-  setResult(node, textBuilder.add(nameOf(node), "concat", ids, {fmt::format("axis = {}", dim)}, shape), full,
-            like.batch);
+    full[0] = extent * c.batch;
+  c.setResult(c.add("concat", ids, {fmt::format("axis = {}", dim)}, shape), full, like.batch);
 }
 
-void OnnxImporter::split(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  int64_t axis = node.integer("axis", 0), dim = axisOf(x, axis);
-  axis += axis < 0 ? static_cast<int64_t>(x.full.size()) : 0;
-  int64_t extent = textBuilder.shape(x.id)[dim];
-  auto parts = static_cast<int64_t>(node.outputs.size());
-  Shape sizes = listed(node, "split", 1).value_or(Shape{});
+void split(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  int64_t axis = node.integer("axis", 0), dim = c.axisOf(x, axis), extent = c.shape(x.id)[dim],
+          parts = std::ssize(node.outputs);
+  Shape sizes = c.listed("split", 1).value_or(Shape{});
   if (sizes.empty()) {
     int64_t each = (extent + parts - 1) / parts;
     for (int64_t i = 0; i < parts; ++i)
       sizes.push_back(std::min(each, extent - i * each));
   }
   int64_t left = extent;
-  bool fits = static_cast<int64_t>(sizes.size()) == parts;
+  bool fits = std::ssize(sizes) == parts;
   for (int64_t size : sizes)
     if ((fits &= size >= 1 && size <= left))
       left -= size;
   if (!fits || left != 0)
-    reportInvalid(fmt::format("splits {} into {}", extent, listOf(sizes)));
-  bool even = llvm::all_equal(sizes);
+    c.reportInvalid(fmt::format("splits {} into {}", extent, listOf(sizes)));
   DnnTextBuilder::Id list = -1;
-  if (even && parts > 1)
-    list = textBuilder.addList(nameOf(node), "split", {x.id},
-                               {fmt::format("parts = {}", parts), fmt::format("axis = {}", dim)});
+  if (llvm::all_equal(sizes) && parts > 1)
+    list = c.textBuilder.addList(c.name(), "split", {x.id},
+                                 {fmt::format("parts = {}", parts), fmt::format("axis = {}", dim)});
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    Shape shape = textBuilder.shape(x.id), full = x.full;
+    Shape shape = c.shape(x.id), full = x.full;
     shape[dim] = full[axis] = sizes[i];
     DnnTextBuilder::Id y = x.id;
     if (list >= 0)
-      y = textBuilder.piece(list, i, shape);
+      y = c.textBuilder.piece(list, i, shape);
     else if (parts > 1)
-      y = textBuilder.add(
-          nameOf(node), "slice", {x.id},
-          {fmt::format("axis = {}", dim), fmt::format("start = {}", start), fmt::format("size = {}", sizes[i])}, shape);
+      y = c.textBuilder.slice(c.name(), x.id, dim, start, sizes[i]);
     start += sizes[i];
-    setResult(node, y, full, x.batch, i);
+    c.setResult(y, full, x.batch, i);
   }
 }
 
-void OnnxImporter::slice(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  auto starts = listed(node, "starts", 1), ends = listed(node, "ends", 2), axes = listed(node, "axes", 3),
-       steps = integers(node, 4);
+void slice(OnnxContext &c, const OnnxNode &) {
+  OnnxValue x = c.tensor(0);
+  auto starts = c.listed("starts", 1), ends = c.listed("ends", 2), axes = c.listed("axes", 3), steps = c.integers(4);
   if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()))
-    reportInvalid("has starts, ends and axes that do not fit together");
-  auto rank = static_cast<int64_t>(x.full.size());
+    c.reportInvalid("has starts, ends and axes that do not fit together");
+  int64_t rank = std::ssize(x.full);
   for (size_t i = 0; i < starts->size(); ++i) {
-    int64_t axis = axes ? (*axes)[i] : static_cast<int64_t>(i);
+    int64_t axis = axes ? (*axes)[i] : i;
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis >= rank)
-      reportInvalid("has an axis outside its input");
+      c.reportInvalid("has an axis outside its input");
     int64_t extent = x.full[axis];
     auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
     int64_t start = bound((*starts)[i]), size = bound((*ends)[i]) - start;
     if (steps && i < steps->size() && (*steps)[i] != 1)
-      reportUnsupported(fmt::format("takes steps of {}, and only 1 is supported", (*steps)[i]));
+      c.reportUnsupported(fmt::format("takes steps of {}, and only 1 is supported", (*steps)[i]));
     if (size == extent)
       continue;
-    int64_t dim = axisOf(x, axis);
+    int64_t dim = c.axisOf(x, axis);
     if (size < 1)
-      reportInvalid("leaves nothing");
-    Shape shape = textBuilder.shape(x.id);
-    shape[dim] = x.full[axis] = size;
-    x.id = textBuilder.add(
-        nameOf(node), "slice", {x.id},
-        {fmt::format("axis = {}", dim), fmt::format("start = {}", start), fmt::format("size = {}", size)}, shape);
+      c.reportInvalid("leaves nothing");
+    x.full[axis] = size;
+    x.id = c.textBuilder.slice(c.name(), x.id, dim, start, size);
   }
-  setResult(node, x);
+  c.setResult(x);
 }
 
-void OnnxImporter::expand(const OnnxNode &node) {
-  OnnxValue x = tensor(node, 0);
-  Shape target = integers(node, 1).value_or(Shape{});
+void expand(OnnxContext &c, const OnnxNode &) {
+  OnnxValue x = c.tensor(0);
+  Shape target = c.integers(1).value_or(Shape{});
   // A weight for every sample of the batch stays one weight.
   Shape padded = x.full;
   while (padded.size() < target.size())
@@ -225,37 +207,48 @@ void OnnxImporter::expand(const OnnxNode &node) {
   for (size_t i = 0; i < padded.size(); ++i) {
     size_t back = padded.size() - i;
     int64_t wanted = back <= target.size() ? target[target.size() - back] : 1;
-    bool isBatch = i == 0 && x.batch == Batch::None && wanted == batch;
+    bool isBatch = i == 0 && x.batch == Batch::None && wanted == c.batch;
     if (wanted != 1 && wanted != padded[i] && !isBatch)
-      reportUnsupported(fmt::format("repeats {} to {}, which is not supported", listOf(x.full), listOf(target)));
+      c.reportUnsupported(fmt::format("repeats {} to {}, which is not supported", listOf(x.full), listOf(target)));
   }
-  setResult(node, viewed(x, padded));
+  c.setResult(c.viewed(x, padded));
 }
 
-void OnnxImporter::resize(const OnnxNode &node) {
-  DnnTextBuilder::Id x = sized(node, 0, 3);
+void resize(OnnxContext &c, const OnnxNode &node) {
+  DnnTextBuilder::Id x = c.sized(0, 3);
   std::string mode = node.text("mode");
   if (!mode.empty() && mode != "nearest")
-    reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' is supported", shown(mode)));
-  const Shape full = get(node, 0).full;
+    c.reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' is supported", shown(mode)));
+  const Shape full = c.get(0).full;
   std::vector<double> scales;
-  size_t at = node.op == "Upsample" || model.opset < 11 ? 1 : 2;
+  size_t at = node.op == "Upsample" || c.model.opset < 11 ? 1 : 2;
   if (auto found = node.attributes.find("scales"); found != node.attributes.end())
     scales = found->second.list;
-  else if (node.has(at) && get(node, at).constant && get(node, at).constant->numbers)
-    scales = *get(node, at).constant->numbers;
+  else if (node.has(at) && c.get(at).constant && c.get(at).constant->numbers)
+    scales = *c.get(at).constant->numbers;
   if (scales.empty() && node.has(3)) {
-    Shape sizes = integers(node, 3).value_or(Shape{});
+    Shape sizes = c.integers(3).value_or(Shape{});
     for (size_t i = 0; i < sizes.size() && i < full.size(); ++i)
-      scales.push_back(static_cast<double>(sizes[i]) / full[i]);
+      scales.push_back(1.0 * sizes[i] / full[i]);
   }
   if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] != scales[3] || scales[2] < 1 ||
       scales[2] != std::floor(scales[2]) || scales[2] > 1 << 20)
-    reportUnsupported("scales by other than one known whole number of rows and columns");
-  auto times = static_cast<int64_t>(scales[2]);
-  Shape shape{full[1], full[2] * times, full[3] * times};
-  setResult(node, textBuilder.add(nameOf(node), "upsample", {x}, {fmt::format("scale = {}", times)}, shape),
-            {full[0], shape[0], shape[1], shape[2]}, Batch::Leads);
+    c.reportUnsupported("scales by other than one known whole number of rows and columns");
+  int64_t times = scales[2];
+  c.setImage(c.add("upsample", {x}, {fmt::format("scale = {}", times)}, {full[1], full[2] * times, full[3] * times}));
+}
+
+} // namespace
+
+std::vector<OnnxOperators> onnxMovement() {
+  return {{concat, {"Concat"}},
+          {expand, {"Expand"}},
+          {flatten, {"Flatten"}},
+          {reshape, {"Reshape", "Squeeze", "Unsqueeze"}},
+          {resize, {"Resize", "Upsample"}},
+          {slice, {"Slice"}},
+          {split, {"Split"}},
+          {transpose, {"Transpose"}}};
 }
 
 } // namespace accord::import

@@ -108,7 +108,7 @@ private:
 
 using namespace import;
 
-std::optional<ProfileImport> importDnnPartitioning(Diagnostics &diags, FileId file, const std::string &name) {
+std::optional<ImportedModel> importDnnPartitioning(Diagnostics &diags, FileId file, const std::string &name) {
   size_t before = diags.errors();
   Writer reader(diags, file);
   reader.run();

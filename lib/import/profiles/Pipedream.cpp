@@ -131,7 +131,7 @@ std::optional<ProfileGraph> readPipedream(Diagnostics &diags, FileId file) {
 
 using namespace import;
 
-std::optional<ProfileImport> importPipedream(Diagnostics &diags, FileId file, const std::string &name) {
+std::optional<ImportedModel> importPipedream(Diagnostics &diags, FileId file, const std::string &name) {
   auto graph = readPipedream(diags, file);
   if (!graph)
     return std::nullopt;

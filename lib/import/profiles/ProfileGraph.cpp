@@ -42,7 +42,7 @@ std::string milliseconds(double value) {
 
 } // namespace
 
-std::optional<ProfileImport> toDnn(Diagnostics &diags, FileId file, ProfileGraph graph, const std::string &wanted) {
+std::optional<ImportedModel> toDnn(Diagnostics &diags, FileId file, ProfileGraph graph, const std::string &wanted) {
   std::vector<size_t> order = ordered(graph);
   if (order.size() != graph.nodes.size()) {
     std::set<size_t> done(order.begin(), order.end());
@@ -98,12 +98,7 @@ std::optional<ProfileImport> toDnn(Diagnostics &diags, FileId file, ProfileGraph
   std::string name = nameFrom(wanted, "profile");
   std::vector<std::string> lines{name + ": " + graph.lines.front()};
   lines.insert(lines.end(), graph.lines.begin() + 1, graph.lines.end());
-  for (const std::string &note : graph.notes)
-    lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, textBuilder.text(name, lines, false));
-  if (!text)
-    return std::nullopt;
-  return ProfileImport{*text, graph.notes};
+  return finished(diags, file, textBuilder, name, std::move(lines), graph.notes);
 }
 
 } // namespace accord::import

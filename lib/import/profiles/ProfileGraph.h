@@ -1,7 +1,7 @@
 // What both kinds of profiled graphs say, and its text. Internal to lib/import.
 #pragma once
 #include "lib/import/profiles/Profiles.h"
-#include "lib/import/text/DnnTextBuilder.h"
+#include "lib/import/text/Network.h"
 
 namespace accord::import {
 
@@ -23,7 +23,7 @@ std::optional<ProfileGraph> readPipedream(Diagnostics &diags, FileId file);
 
 /// Orders the nodes; nodes that no other reads end in the loss, those that read none have an input
 /// of their own. An error for a cycle, and where nothing is trained.
-std::optional<ProfileImport> toDnn(Diagnostics &diags, FileId file, ProfileGraph graph, const std::string &name);
+std::optional<ImportedModel> toDnn(Diagnostics &diags, FileId file, ProfileGraph graph, const std::string &name);
 
 /// A time in ms or a size in B that a profile may hold.
 inline bool isMeasured(double value) { return value >= 0 && value <= 1e15; }

@@ -1,7 +1,7 @@
 // Source: scalesim/topology_utils.py of SCALE-Sim v3: output extents are ceil((H - F) / S) + 1, and
 // a layer with "DP" in its name is one layer for each channel.
 #include "lib/import/scalesim/ScaleSim.h"
-#include "lib/import/text/DnnTextBuilder.h"
+#include "lib/import/text/Network.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -103,13 +103,11 @@ private:
     const Shape &v = *given;
     textBuilder.from(fmt::format("row '{}'", row.fields[0].str()));
     Shape in, out;
-    std::string call;
     std::vector<std::string> attributes;
     if (width == 4) { // M x K times K x N
       in = {v[0], v[2]};
       out = {v[0], v[1]};
-      call = "linear";
-      attributes = {fmt::format("out = {}", v[1])};
+      attributes = {fmt::format("out = {}", v[1]), "bias = false"};
     } else {
       auto [h, w, fh, fw, channels, filters, stride] = std::tuple(v[0], v[1], v[2], v[3], v[4], v[5], v[6]);
       if (fh > h || fw > w) {
@@ -128,23 +126,15 @@ private:
       in[2] = std::max(in[2], w);
       bool each = row.fields[0].contains("DP"); // one layer for each channel
       out = {each ? channels * filters : filters, rows, columns};
-      call = "conv2d";
-      auto pair = [](const char *key, int64_t a, int64_t b) {
-        return a == b ? fmt::format("{} = {}", key, a) : fmt::format("{} = [{}, {}]", key, a, b);
-      };
-      attributes = {fmt::format("out = {}", out[0]), pair("kernel", fh, fw)};
-      if (stride > 1)
-        attributes.push_back(fmt::format("stride = {}", stride));
-      if (each && channels > 1)
-        attributes.push_back(fmt::format("groups = {}", channels));
+      attributes =
+          convolutionAttributes(out[0], {{fh, fw}, {stride, stride}}, each && channels > 1 ? channels : 0, false);
     }
-    attributes.push_back("bias = false");
     if (!elementsOf(in) || !elementsOf(out)) {
       diags.error(Code::ImportSetting, row.range, "the layer is too large");
       return;
     }
     DnnTextBuilder::Id x = textBuilder.input(name + "_in", "float", in);
-    DnnTextBuilder::Id y = textBuilder.add(name, call, {x}, attributes, out);
+    DnnTextBuilder::Id y = textBuilder.add(name, width == 4 ? "linear" : "conv2d", {x}, attributes, out);
     textBuilder.loss(
         textBuilder.add(name + "_cost", "mse", {y, textBuilder.input(name + "_target", "float", out)}, {}, {}));
   }
@@ -158,7 +148,7 @@ private:
 
 using namespace import;
 
-std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file, const std::string &wanted) {
+std::optional<ImportedModel> importScaleSim(Diagnostics &diags, FileId file, const std::string &wanted) {
   size_t before = diags.errors();
   Reader reader(diags, file);
   reader.run();
@@ -171,12 +161,7 @@ std::optional<ScaleSimImport> importScaleSim(Diagnostics &diags, FileId file, co
       "The list does not say how its layers are connected: each has an input and a loss of its "
       "own.",
       "A gradient of those inputs is not computed; join the layers by hand for that."};
-  for (const std::string &note : reader.notes)
-    lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, reader.textBuilder.text(name, lines, false));
-  if (!text)
-    return std::nullopt;
-  return ScaleSimImport{*text, reader.notes};
+  return finished(diags, file, reader.textBuilder, name, std::move(lines), reader.notes);
 }
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,15 +16,30 @@ std::string pairOf(int64_t rows, int64_t columns) {
   return rows == columns ? std::to_string(rows) : fmt::format("[{}, {}]", rows, columns);
 }
 
-std::vector<std::string> windowAttributes(const Shape &kernel, const Shape &strides, const Shape &padding,
-                                          const Shape &dilations, bool pools) {
-  std::vector<std::string> attributes{"kernel = " + pairOf(kernel[0], kernel[1])};
-  if (pools ? strides != kernel : strides != Shape{1, 1})
-    attributes.push_back("stride = " + pairOf(strides[0], strides[1]));
-  if (padding != Shape{0, 0})
-    attributes.push_back("padding = " + pairOf(padding[0], padding[1]));
-  if (dilations != Shape{1, 1})
-    attributes.push_back("dilation = " + pairOf(dilations[0], dilations[1]));
+static std::vector<std::string> windowAttributes(const Window &window, const Shape &defaultStride) {
+  std::vector<std::string> attributes;
+  auto add = [&](const char *key, const Shape &pair, const Shape &otherwise) {
+    if (pair != otherwise)
+      attributes.push_back(fmt::format("{} = {}", key, pairOf(pair[0], pair[1])));
+  };
+  add("kernel", window.kernel, {});
+  add("stride", window.strides, defaultStride);
+  add("padding", window.padding, {0, 0});
+  add("dilation", window.dilations, {1, 1});
+  add("output_padding", window.outputPadding, {0, 0});
+  return attributes;
+}
+
+std::vector<std::string> poolAttributes(const Window &window) { return windowAttributes(window, window.kernel); }
+
+std::vector<std::string> convolutionAttributes(int64_t out, const Window &window, int64_t groups, bool bias) {
+  std::vector<std::string> attributes = windowAttributes(window, {1, 1});
+  if (out)
+    attributes.insert(attributes.begin(), fmt::format("out = {}", out));
+  if (groups)
+    attributes.push_back(fmt::format("groups = {}", groups));
+  if (!bias)
+    attributes.push_back("bias = false");
   return attributes;
 }
 
@@ -33,6 +49,42 @@ std::optional<int64_t> elementsOf(const Shape &shape) {
     if (extent < 1 || __builtin_mul_overflow(all, extent, &all) || all > int64_t(1) << 58)
       return std::nullopt;
   return all;
+}
+
+std::optional<Shape> broadcastOf(llvm::ArrayRef<int64_t> left, llvm::ArrayRef<int64_t> right) {
+  auto [shorter, longer] = left.size() < right.size() ? std::pair(left, right) : std::pair(right, left);
+  Shape all(longer);
+  for (auto [extent, other] : llvm::zip(llvm::reverse(all), llvm::reverse(shorter))) {
+    if (extent != other && extent != 1 && other != 1)
+      return std::nullopt;
+    extent = extent == 1 ? other : extent;
+  }
+  return all;
+}
+
+std::string singleText(double value) { return fmt::format("{}", static_cast<float>(value)); }
+
+std::optional<double> factorOf(char sign, double number, bool numberLast, std::string &error) {
+  bool divides = sign == '/';
+  if (sign == '*' || (divides && numberLast)) {
+    double factor = divides ? 1 / number : number;
+    if (std::isfinite(static_cast<float>(factor)))
+      return factor;
+    error = "divides by zero";
+  } else if (number == 0 && (sign == '+' || (sign == '-' && numberLast))) {
+    return 1;
+  } else {
+    error = divides ? fmt::format("divides {} by a tensor, which is not supported", number)
+                    : fmt::format("adds or subtracts the number {}, which is not supported", number);
+  }
+  return std::nullopt;
+}
+
+const char *callOfBounds(double low, double high) {
+  return low == 0 && high == 6 ? "relu6" : low == 0 && high > 1e30 ? "relu" : nullptr;
+}
+std::string boundsText(double low, double high) {
+  return fmt::format("bounds by {} and {}; only 0 and 6, or 0 alone, are supported", low, high);
 }
 
 std::string nameFrom(const std::string &wanted, const std::string &otherwise) {
@@ -85,14 +137,22 @@ std::string DnnTextBuilder::uniqueName(const std::string &wanted, const std::str
   return name;
 }
 
-DnnTextBuilder::Id DnnTextBuilder::push(Value value) {
+DnnTextBuilder::Id DnnTextBuilder::push(std::string name, std::string call, std::vector<Id> operands,
+                                        std::vector<std::string> attributes, Shape shape) {
+  Value &value = values.emplace_back();
+  value.name = std::move(name);
+  value.call = std::move(call);
+  value.operands = std::move(operands);
+  value.attributes = std::move(attributes);
+  value.shape = std::move(shape);
   value.origin = origin;
-  values.push_back(std::move(value));
-  return static_cast<Id>(values.size()) - 1;
+  return values.size() - 1;
 }
 
 DnnTextBuilder::Id DnnTextBuilder::input(const std::string &name, const std::string &type, Shape shape) {
-  return push({uniqueName(name, "input"), "input", {}, {}, std::move(shape), {}, type, {}});
+  Id id = push(uniqueName(name, "input"), "input", {}, {}, std::move(shape));
+  values.back().element = type;
+  return id;
 }
 
 DnnTextBuilder::Id DnnTextBuilder::add(const std::string &name, const std::string &call, std::vector<Id> operands,
@@ -101,14 +161,8 @@ DnnTextBuilder::Id DnnTextBuilder::add(const std::string &name, const std::strin
       {"+", "sum"}, {"-", "difference"}, {"*", "product"}, {"/", "quotient"}};
   auto sign = kSigns.find(call);
   std::string otherwise = sign == kSigns.end() ? call : sign->second;
-  return push({uniqueName(name.empty() ? otherwise : name, otherwise),
-               call,
-               std::move(operands),
-               std::move(attributes),
-               std::move(shape),
-               {},
-               {},
-               {}});
+  return push(uniqueName(name.empty() ? otherwise : name, otherwise), call, std::move(operands), std::move(attributes),
+              std::move(shape));
 }
 
 DnnTextBuilder::Id DnnTextBuilder::addNamed(const std::string &name, const std::string &call, std::vector<Id> operands,
@@ -136,7 +190,7 @@ DnnTextBuilder::Id DnnTextBuilder::addList(const std::string &name, const std::s
 
 DnnTextBuilder::Id DnnTextBuilder::piece(Id list, size_t index, Shape shape) {
   std::string text = fmt::format("{}[{}]", values[list].name, index);
-  return push({text, "piece", {list}, {std::to_string(index)}, std::move(shape), {}, {}, {}});
+  return push(std::move(text), "piece", {list}, {std::to_string(index)}, std::move(shape));
 }
 
 DnnTextBuilder::Id DnnTextBuilder::parameter(const std::string &name, Shape shape) {
@@ -153,15 +207,21 @@ DnnTextBuilder::Id DnnTextBuilder::reshape(Id value, Shape shape) {
   Id behind = behindViews(value);
   if (this->shape(behind) == shape)
     return behind;
-  std::vector<std::string> attributes{listOf(shape)};
-  return push({uniqueName(values[behind].name + "_as", "reshaped"),
-               "reshape",
-               {behind},
-               std::move(attributes),
-               std::move(shape),
-               {},
-               {},
-               {}});
+  return add(values[behind].name + "_as", "reshape", {behind}, {listOf(shape)}, shape);
+}
+
+DnnTextBuilder::Id DnnTextBuilder::slice(const std::string &name, Id value, int64_t axis, int64_t start, int64_t size) {
+  Shape shape = this->shape(value);
+  shape[axis] = size;
+  return add(name, "slice", {value},
+             {fmt::format("axis = {}", axis), fmt::format("start = {}", start), fmt::format("size = {}", size)}, shape);
+}
+
+DnnTextBuilder::Id DnnTextBuilder::softmax(const std::string &name, Id value, int64_t axis) {
+  std::vector<std::string> attributes;
+  if (axis + 1 != std::ssize(shape(value)))
+    attributes.push_back(fmt::format("axis = {}", axis));
+  return add(name, "softmax", {value}, attributes, shape(value));
 }
 
 DnnTextBuilder::Id DnnTextBuilder::transpose(Id value, const std::vector<int64_t> &permutation,

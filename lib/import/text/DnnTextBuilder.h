@@ -17,11 +17,26 @@ using Shape = std::vector<int64_t>;
 std::string listOf(const Shape &shape);
 /// `3` of two equal numbers, else `[3, 5]`.
 std::string pairOf(int64_t rows, int64_t columns);
-/// `kernel = 3`, and what is not the language's default of a convolution or, if `pools`, of a pool.
-std::vector<std::string> windowAttributes(const Shape &kernel, const Shape &strides, const Shape &padding,
-                                          const Shape &dilations, bool pools);
+/// A window that moves over rows and columns.
+struct Window {
+  Shape kernel, strides = {1, 1}, padding = {0, 0}, dilations = {1, 1}, outputPadding = {0, 0};
+  Shape extents = {0, 0}; ///< rows and columns of the result
+};
+/// What is not the language's default: `kernel = 3` and more of a pool.
+std::vector<std::string> poolAttributes(const Window &window);
+/// The same of a convolution; `out` 0: as many channels as it reads, `groups` 0: not stated.
+std::vector<std::string> convolutionAttributes(int64_t out, const Window &window, int64_t groups, bool bias);
 /// The product, or nothing if an extent is below 1 or the product passes 2^58.
 std::optional<int64_t> elementsOf(const Shape &shape);
+/// The shape of two that broadcast from the right; nothing if they do not fit.
+std::optional<Shape> broadcastOf(llvm::ArrayRef<int64_t> left, llvm::ArrayRef<int64_t> right);
+/// A number that a file holds in single precision: 1e-05, not 9.999999747378752e-06.
+std::string singleText(double value);
+/// By how much an operator with a number on one side scales the other side; else nothing, and why.
+std::optional<double> factorOf(char sign, double number, bool numberLast, std::string &error);
+/// What bounds elements from below and above: relu, relu6, or null; and that it cannot be said.
+const char *callOfBounds(double low, double high);
+std::string boundsText(double low, double high);
 /// A name of the language from any text: lower case, digits and `_`, no reserved word.
 std::string nameFrom(const std::string &wanted, const std::string &otherwise);
 /// A text that can stand in a comment or a diagnostic: one line, printable, not too long.
@@ -50,6 +65,10 @@ public:
   /// A view: of a view of the same value, the value itself if it has this shape.
   Id reshape(Id value, Shape shape);
   Id transpose(Id value, const std::vector<int64_t> &permutation, const std::string &name = "");
+  /// The entries from `start` on along an axis.
+  Id slice(const std::string &name, Id value, int64_t axis, int64_t start, int64_t size);
+  /// Over the last axis unless it is another.
+  Id softmax(const std::string &name, Id value, int64_t axis);
 
   const Shape &shape(Id value) const { return values[value].shape; }
   /// What `x` is a view of, for a look behind reshapes.
@@ -78,7 +97,8 @@ private:
     std::string element; ///< of an input
     std::string byName;  ///< of the last operand
   };
-  Id push(Value value);
+  Id push(std::string name, std::string call, std::vector<Id> operands, std::vector<std::string> attributes,
+          Shape shape);
   std::string uniqueName(const std::string &wanted, const std::string &otherwise);
 
   friend class DnnTextWriter;

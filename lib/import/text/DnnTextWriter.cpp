@@ -69,8 +69,7 @@ private:
     return !handed[at(id)] && (value(id).call == "piece" || (value(id).call == "reshape" && uses[at(id)] == 1));
   }
 
-  //===--- Planning
-  //-----------------------------------------------------------------------------===//
+  // ---- Planning
 
   std::vector<Step> steps() const;
   void plan();
@@ -78,8 +77,7 @@ private:
   std::string labelOf(const Repeat &repeat);
   std::string localName(const Repeat &repeat, int i);
 
-  //===--- Writing
-  //------------------------------------------------------------------------------===//
+  // ---- Writing
 
   /// The steps from `from` to `to`; some of them are the next value of a variable.
   void write(int from, int to, size_t &next, const std::map<Id, std::string> &assigned);

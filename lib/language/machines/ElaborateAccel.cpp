@@ -1,6 +1,7 @@
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/Calibration.h"
 #include "lib/language/machines/MachineElaborator.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/support/EmitError.h"
 
 using namespace mlir;
@@ -311,11 +312,7 @@ accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, M
 }
 
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
-  auto range = [&](Location location) {
-    SourceLocation place = sourceOf(location);
-    auto file = diags.sources().find(place.file);
-    return file ? diags.sources().at(*file, {place.line, place.column}) : otherwise;
-  };
+  auto range = [&](Location location) { return rangeOf(sourceOf(location), diags, otherwise); };
   std::string text = problem.str();
   auto [message, suggestion] = llvm::StringRef(text).split(", did you mean '");
   auto error = diags.error(codeOf(problem, Code::DuplicateName), range(problem.getLocation()), message.str());
@@ -334,9 +331,7 @@ void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &di
 bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
   size_t before = diags.errors();
   auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
-    SourceLocation place = sourceOf(accel::locationOf(op, key));
-    auto file = diags.sources().find(place.file);
-    return file ? diags.sources().at(*file, {place.line, place.column}) : SourceRange{};
+    return rangeOf(sourceOf(accel::locationOf(op, key)), diags);
   };
   if (auto from = machine->getAttrOfType<StringAttr>(kCalibration))
     applyCalibration(machine, from.getValue(), placeOf(machine, "efficiency"), diags);

@@ -34,7 +34,7 @@ bool isCondition(const ast::Expr &expr) {
 std::optional<unsigned> CustomOperation::tensorNamed(llvm::StringRef name) const {
   for (auto [i, operand] : llvm::enumerate(operands))
     if (operand->name.text == name)
-      return static_cast<unsigned>(i);
+      return i;
   if (resultKnown && name == resultName)
     return shape.result();
   if (resultKnown && name == gradientName)
@@ -45,7 +45,7 @@ std::optional<unsigned> CustomOperation::tensorNamed(llvm::StringRef name) const
 std::optional<unsigned> CustomOperation::indexNamed(llvm::StringRef name) const {
   for (auto [i, index] : llvm::enumerate(shape.indices))
     if (index.name == name)
-      return static_cast<unsigned>(i);
+      return i;
   return std::nullopt;
 }
 
@@ -118,14 +118,8 @@ dnn::ScalarAttr CustomOperation::reference(const ast::Reference &reference, Sour
   if (auto tensor = tensorNamed(name)) {
     const std::vector<ast::Name> &indices =
         *tensor < operands.size() ? operands[*tensor]->indices : declaration.indices;
-    if (indices.empty()) {
-      CustomAccess whole{*tensor, {}};
-      auto known = llvm::find(shape.accesses, whole);
-      unsigned place = known - shape.accesses.begin();
-      if (known == shape.accesses.end())
-        shape.accesses.push_back(whole);
-      return dnn::scalarOperand(context, place);
-    }
+    if (indices.empty())
+      return access({*tensor, {}});
     diags.error(Code::WrongType, range, fmt::format("'{}' is a tensor: say which element", name))
         .help(fmt::format("for example {}[{}]", name,
                           fmt::join(llvm::map_range(indices, [](const ast::Name &n) { return n.text; }), ", ")));
@@ -184,6 +178,11 @@ dnn::ScalarAttr CustomOperation::element(const ast::Index &index, SourceRange ra
       return {};
     made.at.push_back(at);
   }
+  return access(std::move(made));
+}
+
+/// What is read there; the same place is read once.
+dnn::ScalarAttr CustomOperation::access(CustomAccess made) {
   auto known = llvm::find(shape.accesses, made);
   unsigned place = known - shape.accesses.begin();
   if (known == shape.accesses.end())
@@ -222,7 +221,7 @@ std::optional<int64_t> CustomOperation::integer(const ast::Expr &expr, const cha
     diags.error(Code::NotAnInteger, expr.range, fmt::format("{} is an integer, but this is {}", what, number));
     return std::nullopt;
   }
-  return static_cast<int64_t>(number);
+  return number;
 }
 
 AffineExpr CustomOperation::position(const ast::Expr &expr) {
@@ -320,64 +319,43 @@ dnn::ScalarAttr CustomOperation::call(const ast::Call &call, SourceRange range) 
   return dnn::scalar(*dnn::symbolizeScalarKind(name), arguments);
 }
 
-dnn::ScalarAttr CustomOperation::chain(const ast::Chain &chain) {
+/// One operator on two values at a point.
+static dnn::ScalarAttr joined(ast::BinaryOp op, dnn::ScalarAttr a, dnn::ScalarAttr b) {
   using enum ast::BinaryOp;
+  static constexpr std::pair<ast::BinaryOp, Kind> kKinds[] = {
+      {Add, Kind::Add},     {Subtract, Kind::Subtract}, {Multiply, Kind::Multiply},   {Divide, Kind::Divide},
+      {Power, Kind::Power}, {Less, Kind::Less},         {LessEqual, Kind::LessEqual}, {Equal, Kind::Equal}};
+  for (auto [known, kind] : kKinds)
+    if (known == op)
+      return dnn::scalar(kind, {a, b});
+  auto number = [&](double v) { return dnn::scalarNumber(a.getContext(), v); };
+  switch (op) {
+  case Modulo: // of the sign of the divisor, as for numbers
+    return joined(Subtract, a, joined(Multiply, dnn::scalar(Kind::Floor, joined(Divide, a, b)), b));
+  case And:
+    return dnn::scalar(Kind::Select, {a, b, number(0)});
+  case Or:
+    return dnn::scalar(Kind::Select, {a, number(1), b});
+  case Greater:
+    return joined(Less, b, a);
+  case GreaterEqual:
+    return joined(LessEqual, b, a);
+  default:
+    return joined(Equal, joined(Equal, a, b), number(0));
+  }
+}
+
+dnn::ScalarAttr CustomOperation::chain(const ast::Chain &chain) {
   dnn::ScalarAttr value = scalar(*chain.first);
-  auto number = [&](double v) { return dnn::scalarNumber(context, v); };
   for (const ast::Chain::Link &link : chain.rest) {
     dnn::ScalarAttr next = scalar(*link.operand);
     if (!value || !next)
       return {};
-    switch (link.op) {
-    case Add:
-      value = dnn::scalar(Kind::Add, {value, next});
-      break;
-    case Subtract:
-      value = dnn::scalar(Kind::Subtract, {value, next});
-      break;
-    case Multiply:
-      value = dnn::scalar(Kind::Multiply, {value, next});
-      break;
-    case Divide:
-      if (next == number(0)) {
-        diags.error(Code::DivisionByZero, link.operand->range, "division by zero");
-        return {};
-      }
-      value = dnn::scalar(Kind::Divide, {value, next});
-      break;
-    case Power:
-      value = dnn::scalar(Kind::Power, {value, next});
-      break;
-    case Modulo: { // of the sign of the divisor, as for numbers
-      dnn::ScalarAttr times = dnn::scalar(Kind::Floor, dnn::scalar(Kind::Divide, {value, next}));
-      value = dnn::scalar(Kind::Subtract, {value, dnn::scalar(Kind::Multiply, {times, next})});
-      break;
+    if (link.op == ast::BinaryOp::Divide && next == dnn::scalarNumber(context, 0)) {
+      diags.error(Code::DivisionByZero, link.operand->range, "division by zero");
+      return {};
     }
-    case And:
-      value = dnn::scalar(Kind::Select, {value, next, number(0)});
-      break;
-    case Or:
-      value = dnn::scalar(Kind::Select, {value, number(1), next});
-      break;
-    case Less:
-      value = dnn::scalar(Kind::Less, {value, next});
-      break;
-    case LessEqual:
-      value = dnn::scalar(Kind::LessEqual, {value, next});
-      break;
-    case Greater:
-      value = dnn::scalar(Kind::Less, {next, value});
-      break;
-    case GreaterEqual:
-      value = dnn::scalar(Kind::LessEqual, {next, value});
-      break;
-    case Equal:
-      value = dnn::scalar(Kind::Equal, {value, next});
-      break;
-    case NotEqual:
-      value = dnn::scalar(Kind::Equal, {dnn::scalar(Kind::Equal, {value, next}), number(0)});
-      break;
-    }
+    value = joined(link.op, value, next);
   }
   return value;
 }

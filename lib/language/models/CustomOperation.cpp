@@ -265,7 +265,7 @@ void CustomOperation::bindIndices(unsigned place, llvm::ArrayRef<int64_t> extent
     if (!known) {
       if (!declare(index))
         continue;
-      known = static_cast<unsigned>(shape.indices.size());
+      known = shape.indices.size();
       shape.indices.push_back({index.text, extents[d], index.range});
     } else if (shape.indices[*known].extent != extents[d]) {
       diags

@@ -1,5 +1,5 @@
 // A call of an `operation` that a file declares -> one `dnn.custom`: its indices, what is computed
-// at every point, how the points combine, and the gradients that it states. Internal to lib/syntax.
+// at every point, how the points combine, and the gradients that it states. Internal to lib/language/models.
 #pragma once
 #include "dialects/dnn/Scalar.h"
 #include "lib/language/models/ModelBuilder.h"
@@ -36,7 +36,7 @@ struct CustomShape {
   std::vector<std::vector<unsigned>> tensors; ///< the indices of each operand, then of the result
   CustomBody forward;
   std::vector<CustomBody> gradients;
-  unsigned result() const { return static_cast<unsigned>(tensors.size()) - 1; }
+  unsigned result() const { return tensors.size() - 1; }
   unsigned gradient() const { return result() + 1; } ///< of the result
 };
 
@@ -89,6 +89,7 @@ private:
   dnn::ScalarAttr scalar(const ast::Expr &expr); ///< null after an error
   dnn::ScalarAttr reference(const ast::Reference &reference, SourceRange range);
   dnn::ScalarAttr element(const ast::Index &index, SourceRange range);
+  dnn::ScalarAttr access(CustomAccess made);
   dnn::ScalarAttr call(const ast::Call &call, SourceRange range);
   dnn::ScalarAttr chain(const ast::Chain &chain);
   dnn::ScalarAttr conditional(const ast::Conditional &conditional);

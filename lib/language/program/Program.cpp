@@ -2,6 +2,7 @@
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
 #include "llvm/ADT/StringExtras.h"
@@ -110,16 +111,10 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
         .note(found->name.range, "declared here");
     return nullptr;
   }
-  auto [slot, isNew] = d.machines.try_emplace(found, nullptr);
-  if (isNew) {
-    Sources::Unit *unit = d.sources.unitOf(*found);
-    if (unit != d.main) // else checkAll() has
-      d.rejectMicroarchitectures(*unit);
-    slot->second = elaborateAccelerator(*found, *d.module, d.diags, d.lookupIn(*found));
-  }
-  if (slot->second && !rejectUnsupported(slot->second, d.diags))
-    return nullptr;
-  return slot->second;
+  if (Sources::Unit *unit = d.sources.unitOf(*found); unit != d.main && !d.machines.count(found)) // else checkAll() has
+    d.rejectMicroarchitectures(*unit);
+  accel::AcceleratorOp op = d.acceleratorOf(*found);
+  return op && rejectUnsupported(op, d.diags) ? op : nullptr;
 }
 
 accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
@@ -212,7 +207,6 @@ std::optional<int64_t> Program::parameter(const TrainingJob &job, llvm::StringRe
       }
   if (!expr)
     return std::nullopt;
-  SourceManager none;
   Constant value = evaluate(*expr, data->diags, data->lookupIn(*written));
   auto *number = value.as<Quantity>();
   return number ? number->toInt64() : std::nullopt;
@@ -257,9 +251,7 @@ void Program::checkAll() {
     if (declaration.kind == ast::DeclarationKind::Constant) {
       d.checkConstant(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
-      auto [slot, isNew] = d.machines.try_emplace(&declaration, nullptr);
-      if (isNew)
-        slot->second = elaborateAccelerator(declaration, *d.module, d.diags, d.lookupIn(declaration));
+      d.acceleratorOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
       d.clusterOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
@@ -279,6 +271,13 @@ void Program::checkAll() {
   }
 }
 
+accel::AcceleratorOp Program::Data::acceleratorOf(const ast::Declaration &declaration) {
+  auto [slot, isNew] = machines.try_emplace(&declaration, nullptr);
+  if (isNew)
+    slot->second = elaborateAccelerator(declaration, *module, diags, lookupIn(declaration));
+  return slot->second;
+}
+
 // ---- Clusters as targets: which one is meant, and how a step is shared among its devices
 
 accel::ClusterOp Program::Data::clusterOf(const ast::Declaration &declaration) {
@@ -288,10 +287,7 @@ accel::ClusterOp Program::Data::clusterOf(const ast::Declaration &declaration) {
       const ast::Declaration *found = sources.find(name, declaration, {});
       if (!found || found->kind != ast::DeclarationKind::Accelerator)
         return false;
-      // An imported one has to stand in the module as well.
-      auto [machine, firstTime] = machines.try_emplace(found, nullptr);
-      if (firstTime)
-        machine->second = elaborateAccelerator(*found, *module, diags, lookupIn(*found));
+      acceleratorOf(*found); // an imported one has to stand in the module as well
       return true;
     });
   return slot->second;
@@ -302,25 +298,19 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   accel::ClusterOp op = clusterOf(cluster);
   if (!op)
     return nullptr;
-  using Accelerators = std::vector<accel::AcceleratorOp>;
-  Result<Accelerators> device = Accelerators{};
-  if (options.placement) {
+  Result<std::vector<accel::AcceleratorOp>> device = std::vector<accel::AcceleratorOp>{};
+  if (options.placement)
     device = acceleratorsOf(op);
-  } else {
-    if (auto one = acceleratorOf(op))
-      device = Accelerators{*one};
-    else
-      device = one.takeError();
-  }
+  else if (auto one = accord::acceleratorOf(op))
+    device->push_back(*one);
+  else
+    device = one.takeError();
   if (!device) {
-    auto file = diags.sources().find(device.error().location.file);
-    auto error = diags.error(
-        device.error().code,
-        file ? diags.sources().at(*file, {device.error().location.line, device.error().location.column}) : place,
-        device.error().message);
+    auto error =
+        diags.error(device.error().code, rangeOf(device.error().location, diags, place), device.error().message);
     for (auto &[at, message] : device.error().notes)
-      if (auto other = diags.sources().find(at.file))
-        error.note(diags.sources().at(*other, {at.line, at.column}), message);
+      if (SourceRange other = rangeOf(at, diags); other.valid())
+        error.note(other, message);
     return nullptr;
   }
   targetMachines = *device;
@@ -337,8 +327,7 @@ std::vector<PlacementLimit> Program::limitsOn(const TrainingJob &job, const Mach
   std::vector<PlacementLimit> limits;
   for (auto &[condition, entry] : data->requirements)
     if (auto limit = placementLimit(condition, machine, job.batch, data->diags)) {
-      auto *rule = entry->as<ast::Rule>();
-      limit->text = rule->label.empty() ? data->diags.sources().text(rule->expr->range).str() : rule->label.text;
+      limit->text = data->textOf(*entry);
       limits.push_back(std::move(*limit));
     }
   return limits;
@@ -400,16 +389,9 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
   if (!job.schedules.empty())
     job.assumptions.push_back(target ? "schedule has no effect: there is no pipeline"
                                      : "schedule has no effect on one device");
-  for (auto [key, stated] : {std::pair{"offload", &job.offloads},
-                             {"tensor_overlap", &job.tensorOverlaps},
-                             {"rank_order", &job.orders},
-                             {"transfers", &job.transfers},
-                             {"table_parallel", &job.tables},
-                             {"recompute_granularity", &job.recomputeGranularity},
-                             {"regather_sequence", &job.regatherSequence},
-                             {"stages", &job.stages}})
-    if (!stated->empty())
-      job.assumptions.push_back(fmt::format("{} has no effect: accord compile chooses it on a cluster", key));
+  for (const PlacementWords &choices : placementWords())
+    if (!(job.*choices.into).empty())
+      job.assumptions.push_back(fmt::format("{} has no effect: accord compile chooses it on a cluster", choices.key));
   if (!job.zero.empty() && job.zero.front() > 0)
     diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
         .help(target ? "accord compile chooses it; let the choice start at 0"

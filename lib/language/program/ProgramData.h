@@ -32,6 +32,11 @@ struct Program::Data {
       return constants[found] = value;
     };
   }
+  /// A `require` as it is written, or its label.
+  std::string textOf(const ast::Entry &requirement) const {
+    auto *rule = requirement.as<ast::Rule>();
+    return rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+  }
   const ast::Declaration *pick(const std::vector<const ast::Declaration *> &candidates, Code code, const char *several);
   const ast::Declaration *chosenTraining();
   const ast::Declaration *rejectTraining(const ast::Declaration &declaration);
@@ -41,6 +46,7 @@ struct Program::Data {
   bool overrides(TrainingJob &job);
   const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
   accel::AcceleratorOp clusterDevice(const ast::Declaration &cluster, SourceRange place);
+  accel::AcceleratorOp acceleratorOf(const ast::Declaration &declaration);
   accel::ClusterOp clusterOf(const ast::Declaration &declaration);
   bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
@@ -65,9 +71,9 @@ struct Program::Data {
   std::map<const ast::Declaration *, accel::ClusterOp> clusters;
   std::map<const ast::Declaration *, std::optional<SparsityRequest>> sparsities; ///< as above
   std::map<const ast::Declaration *, std::optional<EnsembleRequest>> ensembles;
-  const ast::Declaration *target = nullptr;                          ///< the cluster that was found, if it is one
-  std::vector<accel::AcceleratorOp> targetMachines;                  ///< of its kinds of devices
-  std::vector<std::pair<Constant, const ast::Entry *>> requirements; ///< of the job, to be checked against its machine
+  const ast::Declaration *target = nullptr;         ///< the cluster that was found, if it is one
+  std::vector<accel::AcceleratorOp> targetMachines; ///< of its kinds of devices
+  Conditions requirements;                          ///< of the job, to be checked against its machine
 };
 
 } // namespace accord

@@ -65,50 +65,13 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   job.targetAt = train.target.range;
   size_t before = diags.errors();
   modelCall(member ? member->value.get() : train.value.get(), train, name, job);
-  TrainSettings settings = trainSettings(train, context, diags, lookupIn(train));
-  job.batch = settings.batch.value_or(1);
-  job.precision = settings.precision;
-  job.microbatches = std::move(settings.microbatches);
-  job.microbatchAt = settings.microbatchAt;
-  job.dataLoader = settings.dataLoader;
-  job.dataLoaderAt = settings.dataLoaderAt;
-  job.parallel = std::move(settings.parallel);
-  job.zero = std::move(settings.zero);
-  job.zeroAt = settings.zeroAt;
-  job.schedules = std::move(settings.schedules);
-  job.virtualStages = std::move(settings.virtualStages);
-  job.scheduleAt = settings.scheduleAt;
-  job.offloads = std::move(settings.offloads);
-  job.offloadAt = settings.offloadAt;
-  job.tensorOverlaps = std::move(settings.tensorOverlaps);
-  job.orders = std::move(settings.orders);
-  job.transfers = std::move(settings.transfers);
-  job.tables = std::move(settings.tables);
-  job.recomputeGranularity = std::move(settings.recomputeGranularity);
-  job.regatherSequence = std::move(settings.regatherSequence);
-  job.stages = std::move(settings.stages);
-  job.recomputeStated = !settings.recomputes.empty();
-  if (job.recomputeStated)
-    job.recomputes = std::move(settings.recomputes);
-  job.objective = settings.objective.value_or(Objective::Throughput);
-  job.placementObjective = settings.placementObjective;
-  job.objectiveAt = settings.objectiveAt;
-  if (settings.expression && !options.mines)
-    rejectObjective(*settings.expression, diags);
-  job.expression = std::move(settings.expression);
-  job.placementConstraints = std::move(settings.placementConstraints);
-  job.samples = settings.samples, job.tokens = settings.tokens;
-  job.amountAt = settings.amountAt;
-  job.assumptions = std::move(settings.assumptions);
-  if (settings.optimizer)
-    job.optimizer = dnn::OptimizerKindAttr::get(&context, *settings.optimizer);
-  for (auto &[condition, entry] : settings.requirements) {
-    auto *rule = entry->as<ast::Rule>();
-    std::string text = rule->label.empty() ? diags.sources().text(rule->expr->range).str() : rule->label.text;
+  requirements = readTrainSettings(train, job, context, diags, lookupIn(train));
+  if (job.expression && !options.mines)
+    rejectObjective(*job.expression, diags);
+  for (auto &[condition, entry] : requirements) {
     job.conditions.push_back(std::make_shared<Constant>(condition));
-    job.requirements.push_back(requirement(condition, text, diags.sources().location(entry->range)));
+    job.requirements.push_back(requirement(condition, textOf(*entry), diags.sources().location(entry->range)));
   }
-  requirements = std::move(settings.requirements);
   for (const ast::Declaration &other : main->file->declarations)
     if (other.kind == ast::DeclarationKind::Sparsity && other.target.text == train.name.text && !options.prunes)
       job.assumptions.push_back(fmt::format("nothing is zero: `accord prune` looks at 'sparsity for {}'", job.name));
@@ -167,15 +130,14 @@ bool Program::Data::overrides(TrainingJob &job) {
         job.microbatches = *list;
   if (!options.recompute.empty())
     if (auto value = written(options.recompute, "--recompute"))
-      if (auto policies = recomputesOf(*value, diags); !policies.empty())
-        job.recomputes = std::move(policies), job.recomputeStated = true;
+      readRecomputes(*value, job, diags);
   if (!options.precision.empty())
     if (auto value = written(options.precision, "--precision"))
       job.precision = precisionOf(*value, context, diags);
   if (!options.optimizer.empty())
     if (auto value = written(options.optimizer, "--optimizer"))
-      if (auto kind = optimizerOf(*value, diags))
-        job.optimizer = dnn::OptimizerKindAttr::get(&context, *kind);
+      if (auto kind = optimizerOf(*value, context, diags))
+        job.optimizer = kind;
   if (!job.precision) {
     if (job.declaration)
       job.assumptions.push_back("precision = mixed(bf16): the training does not say one");
@@ -397,8 +359,7 @@ std::optional<EnsembleRequest> Program::ensemble() {
     return std::nullopt;
   size_t before = data->diags.errors();
   for (const EnsembleRequest::Device &device : request->devices)
-    if (auto file = data->diags.sources().find(device.location.file))
-      machine(device.machine, data->diags.sources().at(*file, {device.location.line, device.location.column}));
+    machine(device.machine, rangeOf(device.location, data->diags));
   return data->diags.errors() == before ? request : std::nullopt;
 }
 

@@ -9,6 +9,11 @@ constexpr unsigned kMaxBits = 128; ///< of a share that a file states
 constexpr int64_t kMaxSamples = int64_t(1) << 53;
 } // namespace
 
+Constants membersOf(const Constant &value) {
+  auto *choice = value.as<Choice>();
+  return choice && choice->kind == Choice::Kind::Set ? *choice->members : Constants{value};
+}
+
 SourceLocation BlockReader::place(SourceRange range) const { return diags.sources().location(range); }
 
 std::string BlockReader::beside(llvm::StringRef path, SourceRange at) const {
@@ -37,6 +42,15 @@ void BlockReader::unknown(const ast::Name &key, const std::vector<std::string> &
   diags.error(Code::UnknownKey, key.range, fmt::format("{} has no '{}'", what, key.text))
       .suggest(nearest(key.text, known))
       .help(fmt::format("{} has {}", what, fmt::join(known, ", ")));
+}
+
+void BlockReader::read(const ast::KeyValue &pair, const ast::Entry &entry, const KeyReaders &readers) {
+  clauses(entry, kNoClause);
+  if (!once(pair.key))
+    return;
+  Constant read = value(*pair.value);
+  if (!read.failed())
+    readers.at(pair.key.text)(read);
 }
 
 void BlockReader::clauses(const ast::Entry &entry, unsigned allowed) {
@@ -143,23 +157,27 @@ double BlockReader::confidence(const ast::Entry &entry) {
   return share ? share->toDouble() : 0;
 }
 
-bool BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule) {
+void BlockReader::rule(const ast::Entry &entry, const ast::Rule &rule, const std::vector<RequirementSpec> &specs,
+                       llvm::function_ref<void(const Limit &)> require,
+                       llvm::function_ref<void(bool maximize)> objective) {
   if (rule.kind == ast::RuleKind::Prefer) {
     diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in " + what)
         .help("use 'require' or an objective");
-    return false;
+  } else if (rule.kind == ast::RuleKind::Require) {
+    clauses(entry, kConfidence);
+    double stated = confidence(entry);
+    if (auto asked = limit(entry, rule, specs))
+      require({asked->first, asked->second, stated});
+  } else {
+    clauses(entry, kNoClause);
+    if (objectiveAt.valid()) {
+      diags.error(Code::SeveralObjectives, entry.range, what + " has one objective")
+          .note(objectiveAt, "the first is here");
+      return;
+    }
+    objectiveAt = entry.range;
+    objective(rule.kind == ast::RuleKind::Maximize);
   }
-  const bool required = rule.kind == ast::RuleKind::Require;
-  clauses(entry, required ? kConfidence : kNoClause);
-  if (required)
-    return true;
-  if (objectiveAt.valid()) {
-    diags.error(Code::SeveralObjectives, entry.range, what + " has one objective")
-        .note(objectiveAt, "the first is here");
-    return false;
-  }
-  objectiveAt = entry.range;
-  return true;
 }
 
 std::optional<std::pair<std::string, Rational>> BlockReader::limit(const ast::Entry &entry, const ast::Rule &rule,

@@ -7,10 +7,13 @@
 
 namespace accord {
 
+/// A set as its members, anything else as itself.
+Constants membersOf(const Constant &value);
+
 /// Clauses that an entry may have.
 enum ClauseSet : unsigned { kNoClause = 0, kFrom = 1, kSamples = 2, kConfidence = 4, kError = 8, kTransposable = 16 };
 
-/// What a block may require of a name: a share, or a whole number up to `most`.
+/// What a block may require of a name: a share, or a whole number up to `max`.
 struct RequirementSpec {
   std::string name;
   bool atLeast = false;
@@ -27,13 +30,21 @@ public:
   Constant value(const ast::Expr &expr) { return evaluate(expr, diags, lookup); }
   /// False after reporting that the key is there already.
   bool once(const ast::Name &key);
+  /// Where a key was given first; null if it was not.
+  const SourceRange *given(llvm::StringRef key) const {
+    auto found = seen.find(key.str());
+    return found == seen.end() ? nullptr : &found->second;
+  }
   /// Reports a key that the block does not have, or that is given in another form ("with '='", "as
   /// a block").
   void unknown(const ast::Name &key, const std::vector<std::string> &known, bool pair);
+  /// `key = value` without clauses, given once: shown to the reader of its key, unless the value is an error.
+  using KeyReaders = std::map<std::string, std::function<void(const Constant &)>>;
+  void read(const ast::KeyValue &pair, const ast::Entry &entry, const KeyReaders &readers);
   /// Reports clauses that are not in `allowed` (of `ClauseSet`).
   void clauses(const ast::Entry &entry, unsigned allowed);
 
-  /// A plain number from `least` to `most`; without the ends where `open`. At most 128 bits: what a
+  /// A plain number from `min` to `max`; without the ends where `open`. At most 128 bits: what a
   /// file states as a share is no longer.
   std::optional<Rational> number(const Constant &value, llvm::StringRef name, const Rational &min, const Rational &max,
                                  bool open = false);
@@ -45,11 +56,16 @@ public:
   int64_t samples(const ast::Entry &entry);
   /// `confidence 0.95`: 0 where it is not stated or wrong.
   double confidence(const ast::Entry &entry);
-  /// False after reporting a preference or a second objective; clauses are checked, too.
-  bool rule(const ast::Entry &entry, const ast::Rule &rule);
-  /// The name and the value of `require NAME >= 0.74` or `require NAME <= 0.09`, in either order.
-  std::optional<std::pair<std::string, Rational>> limit(const ast::Entry &entry, const ast::Rule &rule,
-                                                        const std::vector<RequirementSpec> &specs);
+  /// What a `require` asks for.
+  struct Limit {
+    std::string name;
+    Rational value;
+    double confidence = 0;
+  };
+  /// Shows a `require NAME >= 0.74` or `require NAME <= 0.09`, in either order, to `require`, and an objective to
+  /// `objective`. Reports a preference, a second objective, and clauses that do not belong there.
+  void rule(const ast::Entry &entry, const ast::Rule &rule, const std::vector<RequirementSpec> &specs,
+            llvm::function_ref<void(const Limit &)> require, llvm::function_ref<void(bool maximize)> objective);
   /// A relative path is beside the file that names it.
   std::string beside(llvm::StringRef path, SourceRange at) const;
   SourceLocation place(SourceRange range) const;
@@ -58,6 +74,9 @@ public:
   const Lookup &lookup;
 
 private:
+  std::optional<std::pair<std::string, Rational>> limit(const ast::Entry &entry, const ast::Rule &rule,
+                                                        const std::vector<RequirementSpec> &specs);
+
   std::string what;
   std::map<std::string, SourceRange> seen, required;
   SourceRange objectiveAt;

@@ -1,6 +1,7 @@
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/PatternFiles.h"
+#include "lib/language/syntax/Parser.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -171,30 +172,23 @@ private:
   }
 
   void readPair(const ast::KeyValue &pair, const ast::Entry &entry) {
-    const std::string &key = pair.key.text;
-    reader.clauses(entry, kNoClause);
-    if (!reader.once(pair.key))
-      return;
-    Constant value = reader.value(*pair.value);
-    if (value.failed())
-      return;
-    if (key == "independent") {
-      auto *truth = value.as<bool>();
-      if (truth)
-        out.independent = *truth;
-      else
-        diags.error(Code::WrongType, value.range,
-                    fmt::format("'independent' is true or false, not {}", value.describe()));
-    } else if (key == "size") {
-      size(value);
-    } else if (key == "voting") {
-      reader.word(value, key, {"majority"});
-    } else if (key == "device_failures") {
-      if (auto number = reader.integer(value, key, 0, kMaxMembers - 1))
-        out.deviceFailures = *number;
-    } else {
-      devices(value);
-    }
+    reader.read(pair, entry,
+                {{"independent",
+                  [&](const Constant &value) {
+                    if (auto *truth = value.as<bool>())
+                      out.independent = *truth;
+                    else
+                      diags.error(Code::WrongType, value.range,
+                                  fmt::format("'independent' is true or false, not {}", value.describe()));
+                  }},
+                 {"size", [&](const Constant &value) { size(value); }},
+                 {"voting", [&](const Constant &value) { reader.word(value, "voting", {"majority"}); }},
+                 {"device_failures",
+                  [&](const Constant &value) {
+                    out.deviceFailures =
+                        reader.integer(value, "device_failures", 0, kMaxMembers - 1).value_or(out.deviceFailures);
+                  }},
+                 {"devices", [&](const Constant &value) { devices(value); }}});
   }
 
   void size(const Constant &value) {
@@ -237,24 +231,21 @@ private:
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
-    using K = ast::RuleKind;
-    if (!reader.rule(entry, rule))
-      return;
-    if (rule.kind == K::Require) {
-      double confidence = reader.confidence(entry);
-      if (auto max = reader.limit(entry, rule, {{"error", false, "0.09 confidence 0.95"}}))
-        out.error = {max->second, confidence, reader.place(entry.range)};
-      return;
-    }
-    const std::vector<std::string> known{"step_time", "energy", "memory", "price"};
-    if (rule.kind == K::Maximize) {
-      diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
-          .help(fmt::format("objectives are {}", fmt::join(known, ", ")));
-      return;
-    }
-    std::string word = reader.word(reader.value(*rule.expr), "minimize", known);
-    if (!word.empty())
-      out.objective = word;
+    auto require = [&](const BlockReader::Limit &limit) {
+      out.error = {limit.value, limit.confidence, reader.place(entry.range)};
+    };
+    auto objective = [&](bool maximize) {
+      const std::vector<std::string> known{"step_time", "energy", "memory", "price"};
+      if (maximize) {
+        diags.error(Code::UnknownChoice, entry.range, "an ensemble minimizes")
+            .help(fmt::format("objectives are {}", fmt::join(known, ", ")));
+        return;
+      }
+      std::string word = reader.word(reader.value(*rule.expr), "minimize", known);
+      if (!word.empty())
+        out.objective = word;
+    };
+    reader.rule(entry, rule, {{"error", false, "0.09 confidence 0.95"}}, require, objective);
   }
 
   BlockReader reader;
@@ -402,8 +393,7 @@ private:
 } // namespace
 
 std::optional<VoteTable> readVotes(const EnsembleRequest &request, Diagnostics &diags) {
-  auto main = diags.sources().find(request.votesAt.file);
-  SourceRange from = main ? diags.sources().at(*main, {request.votesAt.line, request.votesAt.column}) : SourceRange{};
+  SourceRange from = rangeOf(request.votesAt, diags);
   auto table = readTable(request.votesFile, from, diags);
   return table ? VoteReader(request, *table, from, diags).read() : std::nullopt;
 }

@@ -59,13 +59,9 @@ public:
       constraint.layers.push_back(std::move(*others));
       return constraint;
     }
-    Constant value = evaluate(*right, diags, lookup);
-    if (value.failed())
+    auto stage = number(*right, "a stage");
+    if (!stage)
       return std::nullopt;
-    auto *number = value.as<Quantity>();
-    auto stage = number && number->dimensionless() ? number->toInt64() : std::nullopt;
-    if (!stage || *stage < 0)
-      return reject(right->range, fmt::format("a stage is a whole number from 0, not {}", value.describe()));
     constraint.of = LayerConstraint::Of::Stage;
     constraint.stage = *stage;
     return constraint;
@@ -77,6 +73,18 @@ private:
     return std::nullopt;
   }
 
+  /// A whole number from 0; nothing after an error.
+  std::optional<int64_t> number(const ast::Expr &expr, const char *what) {
+    Constant value = evaluate(expr, diags, lookup);
+    if (value.failed())
+      return std::nullopt;
+    auto *quantity = value.as<Quantity>();
+    auto found = quantity && quantity->dimensionless() ? quantity->toInt64() : std::nullopt;
+    if (found && *found >= 0)
+      return found;
+    return reject(expr.range, fmt::format("{} is a whole number from 0, not {}", what, value.describe()));
+  }
+
   std::optional<LayerPattern> pattern(const ast::Expr &expr) {
     LayerPattern found;
     found.at = expr.range;
@@ -85,7 +93,7 @@ private:
       LayerPattern::Part part;
       if (auto *index = at->as<ast::Index>()) {
         if (index->indices.size() != 1)
-          return reject(at->range, "layers have one index"), std::nullopt;
+          return reject(at->range, "layers have one index");
         part.range = range(*index->indices[0]);
         if (!part.range)
           return std::nullopt;
@@ -94,7 +102,7 @@ private:
       auto *member = at->as<ast::Member>();
       auto *name = at->as<ast::Reference>();
       if (!member && !name)
-        return reject(at->range, "layers are given by their name"), std::nullopt;
+        return reject(at->range, "layers are given by their name");
       part.name = member ? member->member.text : name->name;
       found.parts.insert(found.parts.begin(), std::move(part));
       if (name)
@@ -106,23 +114,13 @@ private:
   std::optional<std::pair<int64_t, int64_t>> range(const ast::Expr &expr) {
     auto *both = expr.as<ast::Range>();
     if (both && (both->powersOfTwo || both->step))
-      return reject(expr.range, "layers are a range without steps"), std::nullopt;
-    auto number = [&](const ast::Expr &one) -> std::optional<int64_t> {
-      Constant value = evaluate(one, diags, lookup);
-      auto *quantity = value.as<Quantity>();
-      auto index = quantity && quantity->dimensionless() ? quantity->toInt64() : std::nullopt;
-      if (value.failed())
-        return std::nullopt;
-      if (!index || *index < 0)
-        return reject(one.range, fmt::format("an index of layers is a whole number from 0, not {}", value.describe())),
-               std::nullopt;
-      return index;
-    };
-    auto low = number(both ? *both->low : expr), high = both ? number(*both->high) : low;
+      return reject(expr.range, "layers are a range without steps");
+    const char *what = "an index of layers";
+    auto low = number(both ? *both->low : expr, what), high = both ? number(*both->high, what) : low;
     if (!low || !high)
       return std::nullopt;
     if (*low > *high)
-      return reject(expr.range, fmt::format("from {} to {} there are no layers", *low, *high)), std::nullopt;
+      return reject(expr.range, fmt::format("from {} to {} there are no layers", *low, *high));
     return std::pair(*low, *high);
   }
 

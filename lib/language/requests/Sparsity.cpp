@@ -1,6 +1,7 @@
 #include "lib/language/requests/Sparsity.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/SparsityPatterns.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/support/NamePattern.h"
 #include <fmt/format.h>
 
@@ -56,23 +57,21 @@ private:
       reader.unknown(pair.key, keys, /*pair=*/true);
       return;
     }
-    reader.clauses(entry, kNoClause);
-    if (!reader.once(pair.key))
-      return;
-    Constant value = reader.value(*pair.value);
-    if (value.failed())
-      return;
-    if (key == "margin") {
-      if (auto number = reader.number(value, key, 1, 1000))
-        out.margin = number->toDouble();
-    } else if (key == "confidence") {
-      if (auto number = reader.number(value, key, 0, 1, /*open=*/true))
-        out.confidence = number->toDouble();
-    } else if (key == "format") {
-      out.formats = readFormats(value, reader);
-    } else {
-      out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
-    }
+    reader.read(pair, entry,
+                {{"margin",
+                  [&](const Constant &value) {
+                    if (auto number = reader.number(value, key, 1, 1000))
+                      out.margin = number->toDouble();
+                  }},
+                 {"confidence",
+                  [&](const Constant &value) {
+                    if (auto number = reader.number(value, key, 0, 1, /*open=*/true))
+                      out.confidence = number->toDouble();
+                  }},
+                 {"format", [&](const Constant &value) { out.formats = readFormats(value, reader); }},
+                 {"phases", [&](const Constant &value) {
+                    out.forwardOnly = reader.word(value, key, {"forward", "training"}) == "forward";
+                  }}});
   }
 
   void patterns(const ast::Node &node, const ast::Entry &entry) {
@@ -141,28 +140,23 @@ private:
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
-    using K = ast::RuleKind;
-    if (!reader.rule(entry, rule))
-      return;
-    if (rule.kind == K::Require) {
-      double confidence = reader.confidence(entry);
-      auto limit = reader.limit(
-          entry, rule, {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMaxLayers}});
-      if (limit && limit->first == "accuracy")
-        out.accuracy = {limit->second, confidence, reader.place(entry.range)};
-      else if (limit) {
-        reader.clauses(entry, kNoClause);
-        out.sparseLayers = {limit->second.toInt64().value(), reader.place(entry.range)};
+    auto require = [&](const BlockReader::Limit &limit) {
+      if (limit.name == "accuracy") {
+        out.accuracy = {limit.value, limit.confidence, reader.place(entry.range)};
+        return;
       }
-      return;
-    }
-    Constant value = reader.value(*rule.expr);
-    bool max = rule.kind == K::Maximize;
-    std::vector<std::string> known =
-        max ? std::vector<std::string>{"throughput"} : std::vector<std::string>{"step_time", "energy", "memory"};
-    std::string word = reader.word(value, max ? "maximize" : "minimize", known);
-    if (!word.empty())
-      out.objective = word;
+      reader.clauses(entry, kNoClause);
+      out.sparseLayers = {limit.value.toInt64().value(), reader.place(entry.range)};
+    };
+    auto objective = [&](bool max) {
+      std::vector<std::string> known =
+          max ? std::vector<std::string>{"throughput"} : std::vector<std::string>{"step_time", "energy", "memory"};
+      std::string word = reader.word(reader.value(*rule.expr), max ? "maximize" : "minimize", known);
+      if (!word.empty())
+        out.objective = word;
+    };
+    reader.rule(entry, rule, {{"accuracy", true, "0.74 confidence 0.95"}, {"sparse_layers", false, "6", kMaxLayers}},
+                require, objective);
   }
 
   BlockReader reader;
@@ -188,10 +182,8 @@ bool checkRuleNames(const SparsityRequest &request, const std::map<GemmOperand, 
     const std::vector<std::string> &all = names == known.end() ? none : names->second;
     if (llvm::any_of(all, [&](const std::string &name) { return matchesPattern(rule.names, name); }))
       continue;
-    auto file = diags.sources().find(rule.location.file);
-    SourceRange at = file ? diags.sources().at(*file, {rule.location.line, rule.location.column}) : SourceRange{};
     diags
-        .error(Code::UnknownName, at,
+        .error(Code::UnknownName, rangeOf(rule.location, diags),
                fmt::format("'{}' means no operation whose {} may have zeros", rule.names,
                            kOperands[static_cast<size_t>(rule.of)]))
         .suggest(nearest(rule.names, all));

@@ -10,12 +10,6 @@ constexpr int64_t kMaxExtent = int64_t(1) << 40, kMaxGroupSize = 1024, kMaxWindo
 constexpr size_t kMaxPatterns = 1000;
 const std::vector<std::string> kPatterns{"dense", "unstructured", "nm", "block", "banded", "histogram", "mask"};
 
-/// A set as its members, anything else as itself.
-Constants membersOf(const Constant &value) {
-  auto *choice = value.as<Choice>();
-  return choice && choice->kind == Choice::Kind::Set ? *choice->members : Constants{value};
-}
-
 class PatternReader {
 public:
   PatternReader(SparsityRequest::Rule &rule, bool transposable, BlockReader &reader)

@@ -1,20 +1,19 @@
 // What settings name, checked: precisions, optimizers, words of a list.
+#include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/TrainSettings.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
 mlir::Type elementOf(llvm::StringRef word, mlir::MLIRContext &context) {
-  if (word == "fp32")
-    return mlir::Float32Type::get(&context);
-  if (word == "tf32")
-    return mlir::FloatTF32Type::get(&context);
-  if (word == "bf16")
-    return mlir::BFloat16Type::get(&context);
-  if (word == "fp16")
-    return mlir::Float16Type::get(&context);
-  return {};
+  return llvm::StringSwitch<mlir::Type>(word)
+      .Case("fp32", mlir::Float32Type::get(&context))
+      .Case("tf32", mlir::FloatTF32Type::get(&context))
+      .Case("bf16", mlir::BFloat16Type::get(&context))
+      .Case("fp16", mlir::Float16Type::get(&context))
+      .Default({});
 }
 } // namespace
 
@@ -60,27 +59,24 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
   return {};
 }
 
-std::optional<dnn::OptimizerKind> optimizerOf(const Constant &value, Diagnostics &diags) {
+dnn::OptimizerKindAttr optimizerOf(const Constant &value, mlir::MLIRContext &context, Diagnostics &diags) {
   if (value.failed())
-    return std::nullopt;
+    return {};
   auto *word = value.as<Word>();
   if (word)
     if (auto kind = dnn::symbolizeOptimizerKind(word->text);
         kind && *kind != dnn::OptimizerKind::RowwiseAdagrad) // of tables alone
-      return *kind;
+      return dnn::OptimizerKindAttr::get(&context, *kind);
   diags.error(Code::UnknownOptimizer, value.range, fmt::format("{} is no optimizer", value.describe()))
       .suggest(nearest(word ? word->text : "", std::vector<std::string>{"sgd", "momentum", "adam", "adamw"}))
       .help("optimizers are sgd, momentum, adam and adamw");
-  return std::nullopt;
+  return {};
 }
 
 std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm::StringRef key,
                                  const std::vector<std::string> &known) {
-  std::vector<Constant> members{value};
-  if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
-    members = *choice->members;
   std::vector<std::string> found;
-  for (const Constant &member : members) {
+  for (const Constant &member : membersOf(value)) {
     if (member.failed())
       return {};
     auto *word = member.as<Word>();
@@ -99,8 +95,12 @@ std::vector<std::string> wordsOf(const Constant &value, Diagnostics &diags, llvm
   return found;
 }
 
-std::vector<std::string> recomputesOf(const Constant &value, Diagnostics &diags) {
-  return wordsOf(value, diags, "recompute", {"none", "selective", "full"});
+void readRecomputes(const Constant &value, TrainingJob &job, Diagnostics &diags) {
+  std::vector<std::string> recomputes = wordsOf(value, diags, "recompute", {"none", "selective", "full"});
+  if (recomputes.empty())
+    return;
+  job.recomputes = std::move(recomputes);
+  job.recomputeStated = true;
 }
 
 } // namespace accord

@@ -1,19 +1,19 @@
 #include "lib/language/requests/TrainSettings.h"
+#include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/LayerConstraints.h"
 #include <fmt/format.h>
-#include <map>
 
 namespace accord {
 namespace {
 
 class Reader {
 public:
-  Reader(mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup)
-      : context(context), diags(diags), lookup(lookup) {}
-  TrainSettings out;
+  Reader(TrainingJob &job, mlir::MLIRContext &context, Diagnostics &diags, const Lookup &lookup)
+      : out(job), context(context), diags(diags), lookup(lookup) {}
+  Conditions conditions;
 
   void read(const ast::Declaration &train) {
-    std::map<std::string, SourceRange> seen;
+    BlockReader block(diags, lookup, "a training");
     std::string meant; // by a key that is misspelt
     const std::vector<std::string> keys{"batch", "precision", "optimizer", "samples", "tokens", "data", "search"};
     for (const ast::Entry &entry : train.entries) {
@@ -28,35 +28,26 @@ public:
         diags.error(Code::UnknownEntryKind, entry.range, "a training has no paths");
         continue;
       }
-      auto [it, isNew] = seen.try_emplace(key->text, key->range);
-      if (!isNew)
-        diags.error(Code::DuplicateKey, key->range, fmt::format("'{}' is given twice", key->text))
-            .note(it->second, "the first time");
-      else if (pair && key->text == "batch")
-        batch(evaluate(*pair->value, diags, lookup));
-      else if (pair && key->text == "precision")
-        out.precision = precisionOf(evaluate(*pair->value, diags, lookup), context, diags);
-      else if (pair && key->text == "optimizer")
-        out.optimizer = optimizerOf(evaluate(*pair->value, diags, lookup), diags);
-      else if (pair && (key->text == "samples" || key->text == "tokens"))
-        amount(*key, evaluate(*pair->value, diags, lookup));
-      else if (node && key->text == "search")
-        search(*node);
-      else if (node && key->text == "data")
-        data(*node);
-      else if (llvm::is_contained(keys, key->text))
-        diags.error(Code::WrongType, key->range,
-                    node ? fmt::format("'{}' is given with '='", key->text)
-                         : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
-      else
-        diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
-            .suggest(meant = nearest(key->text, keys))
-            .help(fmt::format("keys of a training: {}", fmt::join(keys, ", ")));
+      bool isBlock = key->text == "search" || key->text == "data";
+      if (block.once(*key)) {
+        if (!llvm::is_contained(keys, key->text))
+          diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
+              .suggest(meant = nearest(key->text, keys))
+              .help(fmt::format("keys of a training: {}", fmt::join(keys, ", ")));
+        else if (isBlock != (node != nullptr))
+          diags.error(Code::WrongType, key->range,
+                      node ? fmt::format("'{}' is given with '='", key->text)
+                           : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
+        else if (node)
+          key->text == "search" ? search(*node) : data(*node);
+        else
+          setting(*key, block.value(*pair->value));
+      }
       if (entry.clauses().per)
         diags.error(Code::UnexpectedClause, entry.clauses().per->range,
                     fmt::format("'{}' of a training takes no 'per'", key->text));
     }
-    if (!seen.count("batch") && meant != "batch")
+    if (!block.given("batch") && meant != "batch")
       diags
           .error(Code::MissingKey, train.name.range,
                  fmt::format("training '{}' does not say its batch", train.name.text))
@@ -64,6 +55,17 @@ public:
   }
 
 private:
+  void setting(const ast::Name &key, const Constant &value) {
+    if (key.text == "batch")
+      batch(value);
+    else if (key.text == "precision")
+      out.precision = precisionOf(value, context, diags);
+    else if (key.text == "optimizer")
+      out.optimizer = optimizerOf(value, context, diags);
+    else
+      amount(key, value);
+  }
+
   void batch(const Constant &value) {
     if (value.as<Choice>()) {
       diags.error(Code::ChoiceNotAllowed, value.range, "the batch is one number: another batch is another training");
@@ -109,7 +111,7 @@ private:
       return;
     switch (rule.kind) {
     case ast::RuleKind::Require:
-      out.requirements.push_back({std::move(value), &entry});
+      conditions.push_back({std::move(value), &entry});
       return;
     case ast::RuleKind::Prefer:
       diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a training")
@@ -119,12 +121,12 @@ private:
     case ast::RuleKind::Minimize:
       break;
     }
-    if (objectiveAt.valid()) {
+    if (out.objectiveAt.valid()) {
       diags.error(Code::SeveralObjectives, entry.range, "a training has one objective")
-          .note(objectiveAt, "the first is here");
+          .note(out.objectiveAt, "the first is here");
       return;
     }
-    objectiveAt = out.objectiveAt = entry.range;
+    out.objectiveAt = entry.range;
     bool maximize = rule.kind == ast::RuleKind::Maximize;
     auto *word = value.as<Word>();
     llvm::StringRef name = word ? llvm::StringRef(word->text) : "";
@@ -167,7 +169,7 @@ private:
   }
 
   void zero(const Constant &value) {
-    auto stages = integersOf(value, diags, "zero", /*least=*/0);
+    auto stages = integersOf(value, diags, "zero", /*min=*/0);
     if (!stages)
       return;
     out.zeroAt = value.range;
@@ -184,11 +186,8 @@ private:
     std::vector<std::string> names;
     for (const ScheduleModel *one : scheduleModels())
       names.push_back(one->name);
-    std::vector<Constant> members{value};
-    if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set)
-      members = *choice->members;
     out.scheduleAt = value.range;
-    for (const Constant &member : members) {
+    for (const Constant &member : membersOf(value)) {
       if (member.failed())
         continue;
       auto *word = member.as<Word>();
@@ -215,63 +214,31 @@ private:
             .help("for example: schedule = {one_f_one_b, interleaved(2..8)}");
         continue;
       }
-      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, text, /*least=*/2,
-                                          /*most=*/64))
+      if (auto virtualStages = integersOf(*call->arguments[0].second, diags, text, /*min=*/2, /*max=*/64))
         out.virtualStages.insert(out.virtualStages.end(), virtualStages->begin(), virtualStages->end());
     }
     llvm::sort(out.virtualStages);
     out.virtualStages.erase(std::unique(out.virtualStages.begin(), out.virtualStages.end()), out.virtualStages.end());
   }
 
-  /// Choices by name; whether the key is one of them.
-  bool words(const ast::KeyValue &pair, const Constant &value) {
-    struct Choices {
-      std::vector<std::string> &into;
-      std::vector<std::string> known;
-      bool one = false; ///< nothing searches for it
-    };
-    std::map<std::string, Choices> by{{"offload", {out.offloads, {"none", "optimizer", "activations", "weights"}}},
-                                      {"tensor_overlap", {out.tensorOverlaps, {"none", "ring"}}},
-                                      {"rank_order", {out.orders, {"tensor_data_pipeline", "tensor_pipeline_data"}}},
-                                      {"transfers", {out.transfers, {"blocking", "overlapped"}, true}},
-                                      {"table_parallel", {out.tables, {"none", "rows", "columns"}}},
-                                      {"recompute_granularity", {out.recomputeGranularity, {"layer", "model"}, true}},
-                                      {"regather_sequence", {out.regatherSequence, {"true", "false"}}},
-                                      {"stages", {out.stages, {"any", "uniform"}, true}}};
-    auto found = by.find(pair.key.text);
-    if (found == by.end())
-      return false;
-    const std::string &key = found->first;
-    Choices &choices = found->second;
-    choices.into = wordsOf(value, diags, key, choices.known);
-    if (key == "offload")
+  void words(const PlacementWords &choices, const Constant &value) {
+    out.*choices.into = wordsOf(value, diags, choices.key, choices.known);
+    if (choices.key == "offload")
       out.offloadAt = value.range;
-    if (choices.one && choices.into.size() > 1)
-      diags.error(Code::ChoiceNotAllowed, value.range,
-                  fmt::format("'{}' is one of {}: nothing searches for it", key, fmt::join(choices.known, " and ")));
-    return true;
+    if (choices.single && (out.*choices.into).size() > 1)
+      diags.error(
+          Code::ChoiceNotAllowed, value.range,
+          fmt::format("'{}' is one of {}: nothing searches for it", choices.key, fmt::join(choices.known, " and ")));
   }
 
   void search(const ast::Node &node) {
-    std::map<std::string, SourceRange> seen;
-    const std::vector<std::string> keys{"microbatch",
-                                        "tensor_parallel",
-                                        "pipeline_parallel",
-                                        "data_parallel",
-                                        "sequence_parallel",
-                                        "expert_parallel",
-                                        "zero",
-                                        "recompute",
-                                        "schedule",
-                                        "offload",
-                                        "tensor_overlap",
-                                        "rank_order",
-                                        "transfers",
-                                        "table_parallel",
-                                        "recompute_granularity",
-                                        "regather_sequence",
-                                        "stages",
-                                        "max_stages"};
+    BlockReader block(diags, lookup, "'search'");
+    std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
+                                  "data_parallel", "sequence_parallel", "expert_parallel",
+                                  "zero",          "recompute",         "schedule"};
+    for (const PlacementWords &choices : placementWords())
+      keys.push_back(choices.key);
+    keys.push_back("max_stages");
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -279,46 +246,40 @@ private:
             .help("for example: search { microbatch = pow2 1..8 }");
         continue;
       }
-      auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
-      if (!isNew) {
-        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text))
-            .note(it->second, "the first time");
-        continue;
-      }
-      Constant value = evaluate(*pair->value, diags, lookup);
+      const std::string &key = pair->key.text;
+      Constant value = block.once(pair->key) ? block.value(*pair->value) : Constant{};
       if (value.failed())
         continue;
-      if (auto *choice = value.as<Choice>(); choice && choice->kind == Choice::Kind::Set && choice->members->empty()) {
-        diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", pair->key.text));
-        continue;
-      }
-      if (pair->key.text == "max_stages" && value.as<Choice>()) {
+      auto *choice = value.as<Choice>();
+      auto *choices = llvm::find_if(placementWords(), [&](const PlacementWords &one) { return one.key == key; });
+      if (choice && choice->kind == Choice::Kind::Set && choice->members->empty())
+        diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", key));
+      else if (key == "max_stages" && choice)
         diags.error(Code::ChoiceNotAllowed, value.range, "'max_stages' is one number: nothing searches for it");
-      } else if (pair->key.text == "microbatch") {
-        if (auto sizes = integersOf(value, diags, "microbatch"))
-          out.microbatches = *sizes;
-        out.microbatchAt = value.range;
-      } else if (pair->key.text == "recompute") {
-        out.recomputes = recomputesOf(value, diags);
-      } else if (pair->key.text == "schedule") {
+      else if (key == "recompute")
+        readRecomputes(value, out, diags);
+      else if (key == "schedule")
         schedule(value);
-      } else if (pair->key.text == "zero") {
+      else if (key == "zero")
         zero(value);
-      } else if (words(*pair, value)) {
-        continue;
-      } else if (llvm::is_contained(keys, pair->key.text)) {
-        degree(pair->key, value);
-      } else {
-        diags.error(Code::UnknownKey, pair->key.range, fmt::format("'search' has no '{}'", pair->key.text))
-            .suggest(nearest(pair->key.text, keys))
+      else if (choices != placementWords().end())
+        words(*choices, value);
+      else if (!llvm::is_contained(keys, key))
+        diags.error(Code::UnknownKey, pair->key.range, fmt::format("'search' has no '{}'", key))
+            .suggest(nearest(key, keys))
             .help(fmt::format("'search' knows {}", fmt::join(keys, ", ")));
+      else if (key != "microbatch")
+        degree(pair->key, value);
+      else {
+        out.microbatches = integersOf(value, diags, "microbatch").value_or(out.microbatches);
+        out.microbatchAt = value.range;
       }
     }
   }
 
   void data(const ast::Node &node) {
+    BlockReader block(diags, lookup, "'data'");
     const std::vector<std::string> keys{"loader", "prefetch"};
-    std::map<std::string, SourceRange> seen;
     DataLoader dataLoader;
     size_t before = diags.errors();
     for (const ast::Entry &entry : node.entries) {
@@ -331,13 +292,9 @@ private:
           error.suggest(nearest(pair->key.text, keys));
         continue;
       }
-      auto [it, isNew] = seen.try_emplace(pair->key.text, pair->key.range);
-      if (!isNew) {
-        diags.error(Code::DuplicateKey, pair->key.range, fmt::format("'{}' is given twice", pair->key.text))
-            .note(it->second, "the first time");
+      if (!block.once(pair->key))
         continue;
-      }
-      Constant value = evaluate(*pair->value, diags, lookup);
+      Constant value = block.value(*pair->value);
       if (pair->key.text == "loader")
         dataLoader.rate = loaderRate(value);
       else if (value.as<Choice>())
@@ -345,16 +302,16 @@ private:
       else if (auto depth = integersOf(value, diags, "prefetch", 0))
         dataLoader.prefetch = depth->front();
     }
-    if (!seen.count("loader") && diags.errors() == before)
+    if (!block.given("loader") && diags.errors() == before)
       diags.error(Code::MissingKey, node.kind.range, "'data' does not say how fast its loader is")
           .help("add 'loader = 2 GB/s', the bytes of input it delivers per second");
     if (diags.errors() != before)
       return;
-    if (!seen.count("prefetch"))
+    if (!block.given("prefetch"))
       out.assumptions.push_back(
           fmt::format("data states no prefetch: {} batches are loaded ahead", dataLoader.prefetch));
     out.dataLoader = dataLoader;
-    out.dataLoaderAt = seen["loader"];
+    out.dataLoaderAt = *block.given("loader");
   }
 
   BytesPerSecond loaderRate(const Constant &value) {
@@ -374,13 +331,27 @@ private:
     return {};
   }
 
+  TrainingJob &out;
   mlir::MLIRContext &context;
   Diagnostics &diags;
   const Lookup &lookup;
-  SourceRange objectiveAt;
 };
 
 } // namespace
+
+llvm::ArrayRef<PlacementWords> placementWords() {
+  using J = TrainingJob;
+  static const std::vector<PlacementWords> table{
+      {"offload", &J::offloads, {"none", "optimizer", "activations", "weights"}},
+      {"tensor_overlap", &J::tensorOverlaps, {"none", "ring"}},
+      {"rank_order", &J::orders, {"tensor_data_pipeline", "tensor_pipeline_data"}},
+      {"transfers", &J::transfers, {"blocking", "overlapped"}, true},
+      {"table_parallel", &J::tables, {"none", "rows", "columns"}},
+      {"recompute_granularity", &J::recomputeGranularity, {"layer", "model"}, true},
+      {"regather_sequence", &J::regatherSequence, {"true", "false"}},
+      {"stages", &J::stages, {"any", "uniform"}, true}};
+  return table;
+}
 
 void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags) {
   auto *word = expression.value->as<Word>();
@@ -398,11 +369,11 @@ void rejectObjective(const ObjectiveExpression &expression, Diagnostics &diags) 
       .help(fmt::format("maximize throughput or throughput / power.tdp, or minimize {} or {}", others, last));
 }
 
-TrainSettings trainSettings(const ast::Declaration &train, mlir::MLIRContext &context, Diagnostics &diags,
-                            const Lookup &lookup) {
-  Reader reader(context, diags, lookup);
+Conditions readTrainSettings(const ast::Declaration &train, TrainingJob &job, mlir::MLIRContext &context,
+                             Diagnostics &diags, const Lookup &lookup) {
+  Reader reader(job, context, diags, lookup);
   reader.read(train);
-  return std::move(reader.out);
+  return std::move(reader.conditions);
 }
 
 } // namespace accord

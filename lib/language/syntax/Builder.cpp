@@ -2,24 +2,16 @@
 #include "grammar/DnnParser.h"
 #include "tree/TerminalNodeImpl.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include <map>
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
 
-std::vector<Rule> ruleTable(const std::vector<std::string> &names) {
-  // In the order of Rule, from File on.
-  static constexpr llvm::StringLiteral known[] = {
-      "file",       "importLine", "declaration", "constant", "description", "operation", "module",    "model",
-      "parameters", "parameter",  "indices",     "block",    "entry",       "item",      "count",     "type",
-      "pattern",    "clause",     "constraint",  "path",     "stop",        "body",      "statement", "input",
-      "bind",       "repeat",     "scan",        "forLoop",  "when",        "loss",      "expr",      "chain",
-      "infix",      "operand",    "sign",        "primary",  "braceItem",   "suffix",    "arguments", "argument"};
-  std::vector<Rule> result;
-  for (const std::string &name : names) {
-    auto found = llvm::find(known, name);
-    result.push_back(found == std::end(known) ? Rule::None : Rule(found - std::begin(known) + 1));
-  }
+std::vector<size_t> ruleTable(const std::vector<std::string> &names) {
+  static const std::vector<std::string> known = P(nullptr).getRuleNames();
+  std::vector<size_t> result;
+  for (const std::string &name : names)
+    result.push_back(llvm::find(known, name) - known.begin());
   return result;
 }
 
@@ -93,9 +85,9 @@ ast::Text Builder::text(const ParseChild &parseChild) {
 
 void Builder::build(antlr4::ParserRuleContext *tree) {
   for (const ParseChild &parseChild : parseChildren(tree)) {
-    if (parseChild.rule == Rule::ImportLine)
+    if (parseChild.rule == P::RuleImportLine)
       importLine(parseChild.context);
-    else if (parseChild.rule == Rule::Declaration)
+    else if (parseChild.rule == P::RuleDeclaration)
       declaration(parseChild.context);
   }
 }
@@ -122,22 +114,22 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
     return;
   result.kindRange = range(inner[0]);
   switch (parts[0].rule) {
-  case Rule::Constant:
+  case P::RuleConstant:
     result.kind = ast::DeclarationKind::Constant;
     for (const ParseChild &parseChild : inner)
       if (parseChild.type == P::IDENT)
         result.name = name(parseChild);
-      else if (parseChild.rule == Rule::Expr)
+      else if (parseChild.rule == P::RuleExpr)
         result.value = expr(parseChild.context);
     if (!result.value)
       return;
     break;
-  case Rule::Operation:
-  case Rule::Module:
-  case Rule::Model:
-    result.kind = parts[0].rule == Rule::Operation ? ast::DeclarationKind::Operation
-                  : parts[0].rule == Rule::Module  ? ast::DeclarationKind::Module
-                                                   : ast::DeclarationKind::Model;
+  case P::RuleOperation:
+  case P::RuleModule:
+  case P::RuleModel:
+    result.kind = parts[0].rule == P::RuleOperation ? ast::DeclarationKind::Operation
+                  : parts[0].rule == P::RuleModule  ? ast::DeclarationKind::Module
+                                                    : ast::DeclarationKind::Model;
     module(parts[0].context, result);
     break;
   default: {
@@ -161,18 +153,10 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
         error.suggest(nearest(kind, known));
       return;
     }
-    result.kind = llvm::StringSwitch<K>(kind)
-                      .Case("accelerator", K::Accelerator)
-                      .Case("cluster", K::Cluster)
-                      .Case("microarchitecture", K::Microarchitecture)
-                      .Case("operation", K::Operation)
-                      .Case("module", K::Module)
-                      .Case("model", K::Model)
-                      .Case("train", K::Train)
-                      .Case("sparsity", K::Sparsity)
-                      .Case("ensemble", K::Ensemble)
-                      .Case("jobs", K::Jobs)
-                      .Default(K::Constant);
+    for (K each : {K::Constant, K::Accelerator, K::Cluster, K::Microarchitecture, K::Operation, K::Module, K::Model,
+                   K::Train, K::Sparsity, K::Ensemble, K::Jobs})
+      if (ast::spelling(each) == kind)
+        result.kind = each;
     describe(parts[0].context, result);
     if (result.kind == K::Operation || result.kind == K::Module || result.kind == K::Model ||
         result.kind == K::Constant)
@@ -191,14 +175,14 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
       head.relationAt = range(part);
     } else if (part.type == P::IDENT) {
       (head.relation.empty() ? result.name : result.target) = name(part);
-    } else if (part.rule == Rule::Parameters) {
+    } else if (part.rule == P::RuleParameters) {
       result.hasParameters = true;
       head.parametersAt = range(part);
       parameters(part.context, result.parameters);
-    } else if (part.rule == Rule::Expr) {
+    } else if (part.rule == P::RuleExpr) {
       result.value = expr(part.context);
       head.valueAt = range(part);
-    } else if (part.rule == Rule::Block) {
+    } else if (part.rule == P::RuleBlock) {
       block(part.context, result.entries);
       head.hasBlock = true;
     }
@@ -242,13 +226,13 @@ void Builder::module(antlr4::ParserRuleContext *context, ast::Declaration &resul
       result.results.push_back(name(parseChild));
     else if (parseChild.type == P::IDENT)
       result.name = name(parseChild);
-    else if (parseChild.rule == Rule::Indices) {
+    else if (parseChild.rule == P::RuleIndices) {
       hasIndices = true;
       indices(parseChild.context, result.indices);
-    } else if (parseChild.rule == Rule::Parameters) {
+    } else if (parseChild.rule == P::RuleParameters) {
       result.hasParameters = true;
       parameters(parseChild.context, result.parameters);
-    } else if (parseChild.rule == Rule::Body)
+    } else if (parseChild.rule == P::RuleBody)
       body(parseChild.context, result.body);
   }
   if (result.kind != ast::DeclarationKind::Operation)
@@ -280,16 +264,16 @@ void Builder::reportOperands(const ast::Declaration &declaration) {
 
 void Builder::parameters(antlr4::ParserRuleContext *context, std::vector<ast::Parameter> &result) {
   for (const ParseChild &parseChild : parseChildren(context)) {
-    if (parseChild.rule != Rule::Parameter)
+    if (parseChild.rule != P::RuleParameter)
       continue;
     ast::Parameter parameter;
     for (const ParseChild &part : parseChildren(parseChild.context))
       if (part.type == P::IDENT)
         (parameter.name.empty() ? parameter.name : parameter.type) = name(part);
-      else if (part.rule == Rule::Indices) {
+      else if (part.rule == P::RuleIndices) {
         parameter.isOperand = true;
         indices(part.context, parameter.indices);
-      } else if (part.rule == Rule::Expr)
+      } else if (part.rule == P::RuleExpr)
         parameter.defaultValue = expr(part.context);
     for (const ast::Parameter &earlier : result)
       if (earlier.name.text == parameter.name.text)
@@ -306,7 +290,7 @@ void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
   for (const ParseChild &parseChild : parseChildren(context)) {
     if (parseChild.type == P::LBRACE)
       file.layout.blocks.push_back(range(parseChild).begin);
-    else if (parseChild.rule == Rule::Entry)
+    else if (parseChild.rule == P::RuleEntry)
       entry(parseChild.context, result);
   }
   if (of == "joint_error")
@@ -319,11 +303,11 @@ void Builder::block(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
 
 void Builder::addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments) {
   for (const ParseChild &parseChild : parseChildren(context)) {
-    if (parseChild.rule != Rule::Argument)
+    if (parseChild.rule != P::RuleArgument)
       continue;
     ast::Argument argument;
     for (const ParseChild &part : parseChildren(parseChild.context)) {
-      if (part.rule != Rule::Expr)
+      if (part.rule != P::RuleExpr)
         continue;
       if (argument.value) { // `name = value`: the first expression is the name
         auto *reference = argument.value->as<ast::Reference>();
@@ -353,47 +337,26 @@ void Builder::clause(antlr4::ParserRuleContext *context, ast::Entry &entry) {
                   "'" + diags.sources().text(range(parts[0])).str() + "' given twice");
   };
   const ParseChild &last = parts.back();
-  switch (parts[0].type) {
-  case P::SOURCE:
-  case P::FROM:
-    if (last.type == P::STRING) {
-      bool isSource = parts[0].type == P::SOURCE;
-      auto &slot = isSource ? result.source : result.from;
-      twice(slot.has_value());
-      slot = text(last);
-      (isSource ? result.sourceRange : result.fromRange) = place;
-    }
-    return;
-  case P::TRANSPOSABLE:
+  size_t type = parts[0].type;
+  if (type == P::TRANSPOSABLE)
     result.transposable = true;
-    return;
-  default:
-    break;
+  if (last.type == P::STRING && (type == P::SOURCE || type == P::FROM)) {
+    auto &slot = type == P::SOURCE ? result.source : result.from;
+    twice(slot.has_value());
+    slot = text(last);
+    (type == P::SOURCE ? result.sourceRange : result.fromRange) = place;
   }
-  if (last.rule != Rule::Chain)
-    return;
-  ast::ExprPtr *slot = nullptr;
-  switch (parts[0].type) {
-  case P::PER:
-    slot = &result.per;
-    break;
-  case P::WEIGHT:
-    slot = &result.weight;
-    break;
-  case P::CONFIDENCE:
-    slot = &result.confidence;
-    break;
-  case P::SAMPLES:
-    slot = &result.samples;
-    break;
-  case P::ERROR:
-    slot = &result.error;
-    break;
-  default:
-    return;
-  }
-  twice(*slot != nullptr);
-  *slot = chain(last.context);
+  static constexpr std::pair<size_t, ast::ExprPtr ast::Clauses::*> values[] = {
+      {P::PER, &ast::Clauses::per},
+      {P::WEIGHT, &ast::Clauses::weight},
+      {P::CONFIDENCE, &ast::Clauses::confidence},
+      {P::SAMPLES, &ast::Clauses::samples},
+      {P::ERROR, &ast::Clauses::error}};
+  for (auto [word, slot] : values)
+    if (word == type && last.rule == P::RuleChain) {
+      twice(result.*slot != nullptr);
+      result.*slot = chain(last.context);
+    }
 }
 
 bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
@@ -402,11 +365,11 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
   for (const ParseChild &parseChild : parseChildren(context)) {
     if (parseChild.type == P::ASSIGN)
       continue;
-    if (parseChild.rule == Rule::Clause) {
+    if (parseChild.rule == P::RuleClause) {
       clause(parseChild.context, result);
       continue;
     }
-    if (parseChild.rule == Rule::Expr) {
+    if (parseChild.rule == P::RuleExpr) {
       node.value = expr(parseChild.context);
       continue;
     }
@@ -423,22 +386,22 @@ bool Builder::item(antlr4::ParserRuleContext *context, ast::Entry &result) {
     } else if (parseChild.type == P::STRING) {
       node.label = text(parseChild);
       node.name.range = range(parseChild);
-    } else if (parseChild.rule == Rule::Arguments) {
+    } else if (parseChild.rule == P::RuleArguments) {
       node.hasArguments = true;
       addArguments(parseChild.context, node.arguments);
-    } else if (parseChild.rule == Rule::Count) {
+    } else if (parseChild.rule == P::RuleCount) {
       for (const ParseChild &part : parseChildren(parseChild.context))
-        if (part.rule == Rule::Expr)
+        if (part.rule == P::RuleExpr)
           node.count = expr(part.context);
-    } else if (parseChild.rule == Rule::Type) {
+    } else if (parseChild.rule == P::RuleType) {
       for (const ParseChild &part : parseChildren(parseChild.context))
         if (part.type == P::IDENT)
           node.type = name(part);
-        else if (part.rule == Rule::Arguments)
+        else if (part.rule == P::RuleArguments)
           addArguments(part.context, node.typeArguments);
-    } else if (parseChild.rule == Rule::Pattern) {
+    } else if (parseChild.rule == P::RulePattern) {
       node.pattern = name(parseChild);
-    } else if (parseChild.rule == Rule::Block) {
+    } else if (parseChild.rule == P::RuleBlock) {
       node.hasBlock = true;
       block(parseChild.context, node.entries, node.kind.text);
     }
@@ -461,13 +424,13 @@ void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
   made.range = range(context);
   made.doc = docOf(context);
   start(made.range);
-  if (parts[0].rule == Rule::Item) {
+  if (parts[0].rule == P::RuleItem) {
     if (!item(parts[0].context, made))
       return;
-  } else if (parts[0].rule == Rule::Path) {
+  } else if (parts[0].rule == P::RulePath) {
     ast::Path path;
     for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
-      if (parseChild.rule != Rule::Stop)
+      if (parseChild.rule != P::RuleStop)
         continue;
       auto &stop = path.stops.emplace_back();
       for (const ParseChild &part : parseChildren(parseChild.context))
@@ -475,16 +438,16 @@ void Builder::entry(antlr4::ParserRuleContext *context, std::vector<ast::Entry> 
           stop.push_back(name(part));
     }
     made.node = std::move(path);
-  } else if (parts[0].rule == Rule::Constraint) {
+  } else if (parts[0].rule == P::RuleConstraint) {
     ast::Rule rule;
     for (const ParseChild &parseChild : parseChildren(parts[0].context)) {
       if (parseChild.type >= P::REQUIRE && parseChild.type <= P::MINIMIZE)
         rule.kind = static_cast<ast::RuleKind>(parseChild.type - P::REQUIRE);
       else if (parseChild.type == P::LABEL)
         rule.label = name(parseChild);
-      else if (parseChild.rule == Rule::Expr)
+      else if (parseChild.rule == P::RuleExpr)
         rule.expr = expr(parseChild.context);
-      else if (parseChild.rule == Rule::Clause)
+      else if (parseChild.rule == P::RuleClause)
         clause(parseChild.context, made);
     }
     if (!rule.expr)
@@ -503,62 +466,53 @@ void Builder::body(antlr4::ParserRuleContext *context, std::vector<ast::Statemen
   for (const ParseChild &parseChild : parseChildren(context)) {
     if (parseChild.type == P::LBRACE)
       file.layout.blocks.push_back(range(parseChild).begin);
-    else if (parseChild.rule == Rule::Statement)
+    else if (parseChild.rule == P::RuleStatement)
       statement(parseChild.context, result);
   }
 }
 
 bool Builder::bind(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::Bind bind;
+  static const std::map<size_t, ast::BindKind> kinds = {{P::LET, ast::BindKind::Let},
+                                                        {P::VAR, ast::BindKind::Var},
+                                                        {P::GRADIENT, ast::BindKind::Gradient},
+                                                        {P::SURROGATE, ast::BindKind::Surrogate}};
+  auto &bind = result.node.emplace<ast::Bind>();
   bind.kind = ast::BindKind::Assign;
   for (const ParseChild &parseChild : parseChildren(context)) {
-    if (parseChild.type == P::LET)
-      bind.kind = ast::BindKind::Let;
-    else if (parseChild.type == P::VAR)
-      bind.kind = ast::BindKind::Var;
-    else if (parseChild.type == P::GRADIENT)
-      bind.kind = ast::BindKind::Gradient;
-    else if (parseChild.type == P::SURROGATE)
-      bind.kind = ast::BindKind::Surrogate;
+    if (auto kind = kinds.find(parseChild.type); kind != kinds.end())
+      bind.kind = kind->second;
     else if (parseChild.type == P::IDENT)
       bind.names.push_back(name(parseChild));
-    else if (parseChild.rule == Rule::Expr)
+    else if (parseChild.rule == P::RuleExpr)
       bind.value = expr(parseChild.context);
   }
-  if (bind.names.empty() || !bind.value)
-    return false;
-  result.node = std::move(bind);
-  return true;
+  return !bind.names.empty() && bind.value;
 }
 
 bool Builder::input(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::Input input;
+  auto &input = result.node.emplace<ast::Input>();
   for (const ParseChild &part : parseChildren(context))
     if (part.type == P::IDENT)
       (input.name.empty() ? input.name : input.type) = name(part);
-    else if (part.rule == Rule::Expr)
+    else if (part.rule == P::RuleExpr)
       input.dims.push_back(expr(part.context));
-  bool complete = !input.type.empty();
-  result.node = std::move(input);
-  return complete;
+  return !input.type.empty();
 }
 
 bool Builder::repeat(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::Repeat repeat;
+  auto &repeat = result.node.emplace<ast::Repeat>();
   for (const ParseChild &part : parseChildren(context))
     if (part.type == P::IDENT)
       repeat.name = name(part);
-    else if (part.rule == Rule::Expr)
+    else if (part.rule == P::RuleExpr)
       repeat.count = expr(part.context);
-    else if (part.rule == Rule::Body)
+    else if (part.rule == P::RuleBody)
       body(part.context, repeat.body);
-  bool complete = repeat.count != nullptr;
-  result.node = std::move(repeat);
-  return complete;
+  return repeat.count != nullptr;
 }
 
 bool Builder::scan(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::Scan scan;
+  auto &scan = result.node.emplace<ast::Scan>();
   bool results = false;
   for (const ParseChild &part : parseChildren(context))
     if (part.type == P::REVERSE)
@@ -567,59 +521,51 @@ bool Builder::scan(antlr4::ParserRuleContext *context, ast::Statement &result) {
       results = true;
     else if (part.type == P::IDENT)
       (results ? scan.results : scan.steps).push_back(name(part));
-    else if (part.rule == Rule::Expr)
+    else if (part.rule == P::RuleExpr)
       scan.sources.push_back(expr(part.context));
-    else if (part.rule == Rule::Body)
+    else if (part.rule == P::RuleBody)
       body(part.context, scan.body);
-  bool complete = !scan.sources.empty() && !scan.steps.empty();
-  result.node = std::move(scan);
-  return complete;
+  return !scan.sources.empty() && !scan.steps.empty();
 }
 
 bool Builder::forLoop(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::For loop;
+  auto &loop = result.node.emplace<ast::For>();
   for (const ParseChild &part : parseChildren(context))
     if (part.type == P::IDENT)
       loop.variable = name(part);
-    else if (part.rule == Rule::Expr)
+    else if (part.rule == P::RuleExpr)
       loop.range = expr(part.context);
-    else if (part.rule == Rule::Body)
+    else if (part.rule == P::RuleBody)
       body(part.context, loop.body);
-  bool complete = loop.range != nullptr;
-  result.node = std::move(loop);
-  return complete;
+  return loop.range != nullptr;
 }
 
 bool Builder::when(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::When when;
+  auto &when = result.node.emplace<ast::When>();
   ast::ExprPtr condition;
   for (const ParseChild &part : parseChildren(context))
-    if (part.rule == Rule::Expr) {
+    if (part.rule == P::RuleExpr) {
       condition = expr(part.context);
-    } else if (part.rule == Rule::Body) {
+    } else if (part.rule == P::RuleBody) {
       when.branches.push_back({std::move(condition), {}});
       body(part.context, when.branches.back().body);
     }
-  bool complete = !when.branches.empty();
-  result.node = std::move(when);
-  return complete;
+  return !when.branches.empty();
 }
 
 bool Builder::loss(antlr4::ParserRuleContext *context, ast::Statement &result) {
-  ast::Loss loss;
+  auto &loss = result.node.emplace<ast::Loss>();
   for (const ParseChild &part : parseChildren(context))
-    if (part.rule == Rule::Expr)
+    if (part.rule == P::RuleExpr)
       loss.value = expr(part.context);
-  bool complete = loss.value != nullptr;
-  result.node = std::move(loss);
-  return complete;
+  return loss.value != nullptr;
 }
 
 void Builder::statement(antlr4::ParserRuleContext *context, std::vector<ast::Statement> &result) {
-  static constexpr std::pair<Rule, bool (Builder::*)(antlr4::ParserRuleContext *, ast::Statement &)> kinds[] = {
-      {Rule::Input, &Builder::input}, {Rule::Bind, &Builder::bind},       {Rule::Repeat, &Builder::repeat},
-      {Rule::Scan, &Builder::scan},   {Rule::ForLoop, &Builder::forLoop}, {Rule::When, &Builder::when},
-      {Rule::Loss, &Builder::loss}};
+  static constexpr std::pair<size_t, bool (Builder::*)(antlr4::ParserRuleContext *, ast::Statement &)> kinds[] = {
+      {P::RuleInput, &Builder::input}, {P::RuleBind, &Builder::bind},       {P::RuleRepeat, &Builder::repeat},
+      {P::RuleScan, &Builder::scan},   {P::RuleForLoop, &Builder::forLoop}, {P::RuleWhen, &Builder::when},
+      {P::RuleLoss, &Builder::loss}};
   ParseChildren parts = parseChildren(context);
   if (parts.empty() || !parts[0].context)
     return;

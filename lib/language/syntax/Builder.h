@@ -1,4 +1,4 @@
-// ANTLR's parse tree -> our tree, written once for both grammars. Internal to lib/syntax.
+// ANTLR's parse tree -> our tree, written once for both grammars. Internal to lib/language/syntax.
 #pragma once
 #include "ParserRuleContext.h"
 #include "lib/language/syntax/Tokens.h"
@@ -6,56 +6,13 @@
 
 namespace accord::syntax {
 
-enum class Rule : uint8_t {
-  None,
-  File,
-  ImportLine,
-  Declaration,
-  Constant,
-  Description,
-  Operation,
-  Module,
-  Model,
-  Parameters,
-  Parameter,
-  Indices,
-  Block,
-  Entry,
-  Item,
-  Count,
-  Type,
-  Pattern,
-  Clause,
-  Constraint,
-  Path,
-  Stop,
-  Body,
-  Statement,
-  Input,
-  Bind,
-  Repeat,
-  Scan,
-  ForLoop,
-  When,
-  Loss,
-  Expr,
-  Chain,
-  Infix,
-  Operand,
-  Sign,
-  Primary,
-  BraceItem,
-  Suffix,
-  Arguments,
-  Argument
-};
-/// The rules of a generated parser by their names.
-std::vector<Rule> ruleTable(const std::vector<std::string> &names);
+/// The rules of a generated parser as those of the same name in the parser of `.dnn`, which has all of them.
+std::vector<size_t> ruleTable(const std::vector<std::string> &names);
 
 class Builder {
 public:
   /// `clean`: of trees without errors, in which every rule has a token.
-  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<Rule> rules, bool clean)
+  Builder(Diagnostics &diags, ast::File &file, const TokenList &list, std::vector<size_t> rules, bool clean)
       : diags(diags), file(file), list(list), rules(std::move(rules)), clean(clean) {}
   /// A whole file, or its parts one by one.
   void build(antlr4::ParserRuleContext *tree);
@@ -65,10 +22,8 @@ public:
 private:
   /// A child: a rule with its context, or a token with its index.
   struct ParseChild {
-    Rule rule = Rule::None;
     antlr4::ParserRuleContext *context = nullptr;
-    size_t token = ~size_t{0};
-    size_t type = ~size_t{0};
+    size_t rule = ~size_t{0}, token = ~size_t{0}, type = ~size_t{0};
   };
   using ParseChildren = llvm::SmallVector<ParseChild, 8>;
   /// The children; those that stand for errors are left out.
@@ -113,7 +68,7 @@ private:
   // Expressions.cpp: never null; where the text was wrong, an invalid number stands.
   ast::ExprPtr expr(antlr4::ParserRuleContext *context);
   ast::ExprPtr chain(antlr4::ParserRuleContext *context);
-  ast::ExprPtr operand(antlr4::ParserRuleContext *context, size_t skipSigns);
+  ast::ExprPtr operand(antlr4::ParserRuleContext *context);
   ast::ExprPtr primary(antlr4::ParserRuleContext *context);
   ast::ExprPtr braces(const ParseChildren &parseChildren, SourceRange range);
   ast::ExprPtr number(const ParseChild &parseChild);
@@ -129,7 +84,7 @@ private:
   Diagnostics &diags;
   ast::File &file;
   const TokenList &list;
-  std::vector<Rule> rules;
+  std::vector<size_t> rules;
   bool clean;
 };
 

@@ -3,7 +3,7 @@
 #include "grammar/DnnParser.h"
 #include "lib/language/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace accord::syntax {
 namespace {
@@ -23,6 +23,53 @@ bool startsOperand(size_t type) {
 
 class Marker {
 public:
+  /// What a word means, in which language, and where.
+  struct Meaning {
+    uint16_t type;
+    enum : uint8_t { Both, Accel, Dnn } language;
+    bool (Marker::*means)() const;
+    bool isOf(bool dnn) const { return language == Both || (language == Dnn) == dnn; }
+  };
+  static const llvm::StringMap<Meaning> &words() {
+    using M = Marker;
+    static const llvm::StringMap<Meaning> table = {
+        {"import", {P::IMPORT, Meaning::Both, &M::beforeText}},
+        {"let", {P::LET, Meaning::Both, &M::bindsNames}},
+        {"require", {P::REQUIRE, Meaning::Both, &M::ruleWord}},
+        {"prefer", {P::PREFER, Meaning::Both, &M::ruleWord}},
+        {"maximize", {P::MAXIMIZE, Meaning::Both, &M::ruleWord}},
+        {"minimize", {P::MINIMIZE, Meaning::Both, &M::ruleWord}},
+        {"path", {P::PATH, Meaning::Both, &M::isPath}},
+        {"source", {P::SOURCE, Meaning::Both, &M::textClause}},
+        {"from", {P::FROM, Meaning::Both, &M::textClause}},
+        {"per", {P::PER, Meaning::Both, &M::clause}},
+        {"weight", {P::WEIGHT, Meaning::Both, &M::clause}},
+        {"confidence", {P::CONFIDENCE, Meaning::Both, &M::clause}},
+        {"samples", {P::SAMPLES, Meaning::Both, &M::sampleClause}},
+        {"step", {P::STEP, Meaning::Both, &M::isStep}},
+        {"error", {P::ERROR, Meaning::Both, &M::isError}},
+        {"pow2", {P::POW2, Meaning::Both, &M::isPowers}},
+        {"transposable", {P::TRANSPOSABLE, Meaning::Both, &M::isTransposable}},
+        {"of", {P::OF, Meaning::Both, &M::isOf}},
+        {"for", {P::FOR, Meaning::Both, &M::isFor}},
+        {"on", {P::ON, Meaning::Both, &M::isOn}},
+        {"x", {P::CROSS, Meaning::Accel, &M::isCross}},
+        {"input", {P::INPUT, Meaning::Dnn, &M::isInput}},
+        {"var", {P::VAR, Meaning::Dnn, &M::bindsNames}},
+        {"repeat", {P::REPEAT, Meaning::Dnn, &M::loops}},
+        {"scan", {P::SCAN, Meaning::Dnn, &M::loops}},
+        {"reverse", {P::REVERSE, Meaning::Dnn, &M::isReverse}},
+        {"loss", {P::LOSS, Meaning::Dnn, &M::isLoss}},
+        {"in", {P::IN, Meaning::Dnn, &M::isIn}},
+        {"as", {P::AS, Meaning::Dnn, &M::isAs}},
+        {"gradient", {P::GRADIENT, Meaning::Dnn, &M::statedGradient}},
+        {"surrogate", {P::SURROGATE, Meaning::Dnn, &M::statedGradient}},
+        {"operation", {P::OPERATION, Meaning::Dnn, &M::declares}},
+        {"module", {P::MODULE, Meaning::Dnn, &M::declares}},
+        {"model", {P::MODEL, Meaning::Dnn, &M::declares}}};
+    return table;
+  }
+
   Marker(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens)
       : text(text), isDnn(language == ast::Language::Dnn), tokens(tokens) {}
 
@@ -49,28 +96,13 @@ private:
   bool inBlock() const { return levels.back().opener == P::LBRACE; }
 
   void track() {
-    switch (tokens[i].type) {
-    case P::LBRACE:
-    case P::LPAREN:
-    case P::LBRACKET:
-      levels.push_back({tokens[i].type});
-      break;
-    case P::RBRACE:
-    case P::RPAREN:
-    case P::RBRACKET:
-      if (levels.size() > 1)
-        levels.pop_back();
-      break;
-    case P::RANGE:
-      levels.back().range = true;
-      break;
-    case P::COMMA:
-    case P::ASSIGN:
-      levels.back().range = false;
-      break;
-    default:
-      break;
-    }
+    size_t type = tokens[i].type;
+    if (llvm::is_contained({P::LBRACE, P::LPAREN, P::LBRACKET}, type))
+      levels.push_back({type});
+    else if (llvm::is_contained({P::RBRACE, P::RPAREN, P::RBRACKET}, type) && levels.size() > 1)
+      levels.pop_back();
+    else if (llvm::is_contained({P::RANGE, P::COMMA, P::ASSIGN}, type))
+      levels.back().range = type == P::RANGE;
   }
 
   /// A new entry or statement can start here.
@@ -86,7 +118,6 @@ private:
   }
   /// `scan reverse as r`: a tensor of that name is walked.
   bool isBinding() const { return word(i + 1) == "as" && at(i + 2) == P::IDENT; }
-  static uint16_t when(bool condition, uint16_t type) { return condition ? type : P::IDENT; }
 
   bool isPath() const {
     if (!inBlock() || !atStart())
@@ -112,71 +143,40 @@ private:
     // A label stands between the word and a ':'.
     if (i > 0 && at(i + 1) == P::COLON && previous() >= P::REQUIRE && previous() <= P::MINIMIZE)
       return P::LABEL;
-    uint16_t type = commonType(name);
-    if (type != P::IDENT)
-      return type;
-    return isDnn ? dnnType(name) : when(name == "x" && isCross(), P::CROSS);
-  }
-
-  /// Words of both languages.
-  uint16_t commonType(llvm::StringRef name) const {
-    size_t next = at(i + 1);
-    return llvm::StringSwitch<uint16_t>(name)
-        .Case("import", when(next == P::STRING, P::IMPORT))
-        .Case("let", when(bindsNames(), P::LET))
-        .Case("require", when(ruleWord(), P::REQUIRE))
-        .Case("prefer", when(ruleWord(), P::PREFER))
-        .Case("maximize", when(ruleWord(), P::MAXIMIZE))
-        .Case("minimize", when(ruleWord(), P::MINIMIZE))
-        .Case("path", when(isPath(), P::PATH))
-        .Case("source", when(endsOperand(previous()) && next == P::STRING, P::SOURCE))
-        .Case("from", when(endsOperand(previous()) && next == P::STRING, P::FROM))
-        .Case("per", when(clause(), P::PER))
-        .Case("weight", when(clause(), P::WEIGHT))
-        .Case("confidence", when(clause(), P::CONFIDENCE))
-        .Case("samples", when(sampleClause(), P::SAMPLES))
-        .Case("step", when(levels.back().range && endsOperand(previous()) && beforeValue(), P::STEP))
-        .Case("error", when(next == P::ASSIGN && endsOperand(previous()) && !tokens[i].first, P::ERROR))
-        .Case("pow2", when(beforeValue() && next != P::LPAREN, P::POW2))
-        .Case("transposable", when((previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) &&
-                                       next != P::ASSIGN && next != P::COLON,
-                                   P::TRANSPOSABLE))
-        .Case("of", when(previous() == P::IDENT && (next == P::IDENT || next == P::STAR), P::OF))
-        .Case("for", when(next == P::IDENT && previous() != P::FOR, P::FOR))
-        .Case("on", when(top() && endsOperand(previous()) && next == P::IDENT, P::ON))
-        .Default(P::IDENT);
-  }
-
-  /// Words of `.dnn` alone.
-  uint16_t dnnType(llvm::StringRef name) const {
-    size_t next = at(i + 1), afterNext = at(i + 2);
-    return llvm::StringSwitch<uint16_t>(name)
-        .Case("input", when(inBlock() && next == P::IDENT && afterNext == P::COLON, P::INPUT))
-        .Case("var", when(bindsNames(), P::VAR))
-        .Case("repeat", when(loops(), P::REPEAT))
-        .Case("scan", when(loops(), P::SCAN))
-        .Case("reverse", when(previous() == P::SCAN && beforeValue() && !isBinding(), P::REVERSE))
-        .Case("loss", when(inBlock() && atStart() && (next == P::IDENT || next == P::LPAREN), P::LOSS))
-        .Case("in", when(previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR, P::IN))
-        .Case("as", when(endsOperand(previous()) && next == P::IDENT, P::AS))
-        .Case("gradient", when(statedGradient(), P::GRADIENT))
-        .Case("surrogate", when(statedGradient(), P::SURROGATE))
-        .Case("operation", when(top() && next == P::IDENT, P::OPERATION))
-        .Case("module", when(top() && next == P::IDENT, P::MODULE))
-        .Case("model", when(top() && next == P::IDENT, P::MODEL))
-        .Default(P::IDENT);
+    auto found = words().find(name);
+    if (found == words().end() || !found->second.isOf(isDnn) || !(this->*found->second.means)())
+      return P::IDENT;
+    return found->second.type;
   }
 
   bool beforeValue() const { return startsOperand(at(i + 1)) && at(i + 1) != P::STRING; }
+  bool beforeText() const { return at(i + 1) == P::STRING; }
+  bool beforeName() const { return at(i + 1) == P::IDENT; }
   /// `let h = …`, `var x, y = …`.
-  bool bindsNames() const {
-    return atStart() && at(i + 1) == P::IDENT && (at(i + 2) == P::ASSIGN || at(i + 2) == P::COMMA);
-  }
+  bool bindsNames() const { return atStart() && beforeName() && (at(i + 2) == P::ASSIGN || at(i + 2) == P::COMMA); }
   bool statedGradient() const { return inBlock() && bindsNames() && at(i + 2) == P::ASSIGN; }
   bool loops() const { return inBlock() && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
   bool ruleWord() const { return (inBlock() || top()) && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
   /// `1000 samples/s` is a unit, `0.08 samples 10000` a clause.
   bool sampleClause() const { return clause() || (previous() == P::STRING && at(i + 1) == P::NUMBER); }
+  bool textClause() const { return endsOperand(previous()) && beforeText(); }
+  bool isStep() const { return levels.back().range && endsOperand(previous()) && beforeValue(); }
+  bool isError() const { return at(i + 1) == P::ASSIGN && endsOperand(previous()) && !tokens[i].first; }
+  bool isPowers() const { return beforeValue() && at(i + 1) != P::LPAREN; }
+  bool isTransposable() const {
+    size_t next = at(i + 1);
+    return (previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) && next != P::ASSIGN &&
+           next != P::COLON;
+  }
+  bool isOf() const { return previous() == P::IDENT && (beforeName() || at(i + 1) == P::STAR); }
+  bool isFor() const { return beforeName() && previous() != P::FOR; }
+  bool isOn() const { return top() && isAs(); }
+  bool isAs() const { return endsOperand(previous()) && beforeName(); }
+  bool isIn() const { return previous() == P::IDENT && i >= 2 && at(i - 2) == P::FOR; }
+  bool isInput() const { return inBlock() && beforeName() && at(i + 2) == P::COLON; }
+  bool isReverse() const { return previous() == P::SCAN && beforeValue() && !isBinding(); }
+  bool isLoss() const { return inBlock() && atStart() && (beforeName() || at(i + 1) == P::LPAREN); }
+  bool declares() const { return top() && beforeName(); }
 
   llvm::StringRef text;
   bool isDnn;
@@ -188,13 +188,8 @@ private:
 } // namespace
 
 bool isContextualWord(llvm::StringRef word, ast::Language language) {
-  static const llvm::StringRef both[] = {
-      "import", "let",  "require", "prefer",     "maximize", "minimize", "path",         "source", "from", "per",
-      "weight", "step", "error",   "confidence", "pow2",     "samples",  "transposable", "of",     "for",  "on"};
-  static const llvm::StringRef dnn[] = {"input", "var",       "repeat",   "loss",      "in",   "as",     "module",
-                                        "model", "operation", "gradient", "surrogate", "scan", "reverse"};
-  return llvm::is_contained(both, word) ||
-         (language == ast::Language::Dnn ? llvm::is_contained(dnn, word) : word == "x");
+  auto found = Marker::words().find(word);
+  return found != Marker::words().end() && found->second.isOf(language == ast::Language::Dnn);
 }
 
 void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens) {

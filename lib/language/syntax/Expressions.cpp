@@ -11,65 +11,26 @@ namespace {
 /// operands.
 enum Level { kOr, kAnd, kNot, kComparison, kShape, kSum, kProduct, kSigned };
 
-Level levelOf(size_t type) {
-  switch (type) {
-  case P::OR:
-    return kOr;
-  case P::AND:
-    return kAnd;
-  case P::EQ:
-  case P::NE:
-  case P::LE:
-  case P::GE:
-  case P::LT:
-  case P::GT:
-    return kComparison;
-  case P::CROSS:
-    return kShape;
-  case P::PLUS:
-  case P::MINUS:
-    return kSum;
-  case P::STAR:
-  case P::SLASH:
-  case P::PERCENT:
-    return kProduct;
-  default:
-    return kSigned;
-  }
-}
-
-BinaryOp opOf(size_t type) {
-  switch (type) {
-  case P::OR:
-    return BinaryOp::Or;
-  case P::AND:
-    return BinaryOp::And;
-  case P::EQ:
-    return BinaryOp::Equal;
-  case P::NE:
-    return BinaryOp::NotEqual;
-  case P::LE:
-    return BinaryOp::LessEqual;
-  case P::GE:
-    return BinaryOp::GreaterEqual;
-  case P::LT:
-    return BinaryOp::Less;
-  case P::GT:
-    return BinaryOp::Greater;
-  case P::PLUS:
-    return BinaryOp::Add;
-  case P::MINUS:
-    return BinaryOp::Subtract;
-  case P::STAR:
-    return BinaryOp::Multiply;
-  case P::SLASH:
-    return BinaryOp::Divide;
-  case P::PERCENT:
-    return BinaryOp::Modulo;
-  default:
-    return BinaryOp::Power;
-  }
-}
+struct Operator {
+  size_t type;
+  Level level;
+  BinaryOp op;
+};
+constexpr Operator kOperators[] = {{P::OR, kOr, BinaryOp::Or},
+                                   {P::AND, kAnd, BinaryOp::And},
+                                   {P::EQ, kComparison, BinaryOp::Equal},
+                                   {P::NE, kComparison, BinaryOp::NotEqual},
+                                   {P::LE, kComparison, BinaryOp::LessEqual},
+                                   {P::GE, kComparison, BinaryOp::GreaterEqual},
+                                   {P::LT, kComparison, BinaryOp::Less},
+                                   {P::GT, kComparison, BinaryOp::Greater},
+                                   {P::CROSS, kShape, BinaryOp::Multiply}, // a shape, no operation
+                                   {P::PLUS, kSum, BinaryOp::Add},
+                                   {P::MINUS, kSum, BinaryOp::Subtract},
+                                   {P::STAR, kProduct, BinaryOp::Multiply},
+                                   {P::SLASH, kProduct, BinaryOp::Divide},
+                                   {P::PERCENT, kProduct, BinaryOp::Modulo},
+                                   {P::CARET, kSigned, BinaryOp::Power}};
 } // namespace
 
 /// Precedence climbing over the operands of one chain; recursion is by level, never by length.
@@ -77,13 +38,13 @@ class ChainBuilder {
 public:
   ChainBuilder(Builder &builder, antlr4::ParserRuleContext *context) : b(builder) {
     for (const auto &parseChild : b.parseChildren(context)) {
-      if (parseChild.rule == Rule::Operand) {
+      if (parseChild.rule == P::RuleOperand) {
         Item item{parseChild.context, {}, 0};
         for (const auto &part : b.parseChildren(parseChild.context))
-          if (part.rule == Rule::Sign)
+          if (part.rule == P::RuleSign)
             item.signs.push_back(b.parseChildren(part.context)[0]);
         items.push_back(std::move(item));
-      } else if (parseChild.rule == Rule::Infix && ops.size() + 1 == items.size()) {
+      } else if (parseChild.rule == P::RuleInfix && ops.size() + 1 == items.size()) {
         ops.push_back(b.parseChildren(parseChild.context)[0]);
       }
     }
@@ -107,51 +68,70 @@ private:
     std::vector<Builder::ParseChild> signs;
     size_t used;
   };
-  size_t opType() const { return at < ops.size() && at + 1 < items.size() ? ops[at].type : ~size_t{0}; }
+  /// The operator that comes next; null at the end.
+  const Operator *next() const {
+    if (at >= ops.size() || at + 1 >= items.size())
+      return nullptr;
+    const auto *found = llvm::find_if(kOperators, [&](const Operator &one) { return one.type == ops[at].type; });
+    return found == std::end(kOperators) ? nullptr : found;
+  }
+  bool continues(Level which) const { return next() && next()->level == which; }
 
-  ast::ExprPtr prefix(ast::UnaryOp op, Level operandLevel) {
+  template <typename Operand> ast::ExprPtr prefix(ast::UnaryOp op, Operand operandOf) {
     SourceRange sign = b.range(items[at].signs[items[at].used++]);
-    ast::ExprPtr operand = level(operandLevel);
+    ast::ExprPtr operand = operandOf();
     SourceRange range = sign.to(operand->range);
     return b.make(range, ast::Unary{op, std::move(operand)});
   }
 
-  ast::ExprPtr level(int which) {
-    if (which == kNot) {
-      Item &item = items[at];
-      if (item.used < item.signs.size() && item.signs[item.used].type == P::NOT)
-        return prefix(ast::UnaryOp::Not, kNot);
-      return level(kComparison);
-    }
-    if (which == kSigned)
-      return signedOperand(true);
-    ast::ExprPtr first = level(which + 1);
-    if (levelOf(opType()) != which || opType() == ~size_t{0} || opType() == P::CARET)
-      return first;
-    if (which == kShape)
-      return shape(std::move(first));
+  /// `first` and what follows it on this level; all but the first of several operators are shown to `refuse`.
+  template <typename Operand, typename Refuse>
+  ast::ExprPtr chain(Level which, ast::ExprPtr first, Operand operandOf, Refuse refuse) {
     ast::Chain chain;
     SourceRange range = first->range;
     chain.first = std::move(first);
-    while (opType() != ~size_t{0} && opType() != P::CARET && levelOf(opType()) == which) {
-      ast::Chain::Link link{opOf(opType()), b.range(ops[at]), nullptr};
-      if (which == kComparison && !chain.rest.empty())
-        b.diags.error(Code::SyntaxError, link.opRange, "comparisons do not chain")
-            .help("write 'a <= b and b <= c'")
-            .note(chain.rest[0].opRange, "the first comparison");
+    while (continues(which)) {
+      ast::Chain::Link link{next()->op, b.range(ops[at]), nullptr};
+      if (!chain.rest.empty())
+        refuse(link.opRange, chain.rest[0].opRange);
       ++at;
-      link.operand = level(which + 1);
+      link.operand = operandOf();
       range = range.to(link.operand->range);
       chain.rest.push_back(std::move(link));
     }
     return b.make(range, std::move(chain));
   }
 
+  ast::ExprPtr level(int each) {
+    auto which = Level(each);
+    if (which == kNot) {
+      Item &item = items[at];
+      if (item.used < item.signs.size() && item.signs[item.used].type == P::NOT)
+        return prefix(ast::UnaryOp::Not, [&] { return level(kNot); });
+      return level(kComparison);
+    }
+    if (which == kSigned)
+      return signedOperand(true);
+    ast::ExprPtr first = level(which + 1);
+    if (!continues(which))
+      return first;
+    if (which == kShape)
+      return shape(std::move(first));
+    return chain(
+        which, std::move(first), [&] { return level(which + 1); },
+        [&](SourceRange op, SourceRange firstOp) {
+          if (which == kComparison)
+            b.diags.error(Code::SyntaxError, op, "comparisons do not chain")
+                .help("write 'a <= b and b <= c'")
+                .note(firstOp, "the first comparison");
+        });
+  }
+
   ast::ExprPtr shape(ast::ExprPtr first) {
     ast::Shape shape;
     SourceRange range = first->range;
     shape.dims.push_back(std::move(first));
-    while (opType() == P::CROSS) {
+    while (continues(kShape)) {
       ++at;
       shape.dims.push_back(level(kShape + 1));
       range = range.to(shape.dims.back()->range);
@@ -168,29 +148,17 @@ private:
         ++item.used;
         return signedOperand(withPower);
       }
-      ast::UnaryOp op = item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus;
-      SourceRange sign = b.range(item.signs[item.used++]);
-      ast::ExprPtr operand = signedOperand(withPower);
-      SourceRange range = sign.to(operand->range);
-      return b.make(range, ast::Unary{op, std::move(operand)});
+      return prefix(item.signs[item.used].type == P::MINUS ? ast::UnaryOp::Negate : ast::UnaryOp::Plus,
+                    [&] { return signedOperand(withPower); });
     }
-    ast::ExprPtr base = b.operand(item.context, 0);
-    if (!withPower || opType() != P::CARET)
+    ast::ExprPtr base = b.operand(item.context);
+    if (!withPower || !continues(kSigned))
       return base;
-    ast::Chain chain;
-    SourceRange range = base->range;
-    chain.first = std::move(base);
-    while (opType() == P::CARET) {
-      if (!chain.rest.empty())
-        b.diags.error(Code::SyntaxError, b.range(ops[at]), "powers do not chain")
-            .help("write '(a ^ b) ^ c' or 'a ^ (b ^ c)'");
-      ast::Chain::Link link{BinaryOp::Power, b.range(ops[at]), nullptr};
-      ++at;
-      link.operand = signedOperand(false);
-      range = range.to(link.operand->range);
-      chain.rest.push_back(std::move(link));
-    }
-    return b.make(range, std::move(chain));
+    return chain(
+        kSigned, std::move(base), [&] { return signedOperand(false); },
+        [&](SourceRange op, SourceRange) {
+          b.diags.error(Code::SyntaxError, op, "powers do not chain").help("write '(a ^ b) ^ c' or 'a ^ (b ^ c)'");
+        });
   }
 
   Builder &b;
@@ -220,7 +188,7 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
     size_t elses = 0;
     for (const ParseChild &parseChild : parts) {
       elses += parseChild.type == P::ELSE;
-      if (parseChild.rule == Rule::Expr)
+      if (parseChild.rule == P::RuleExpr)
         values.push_back(expr(parseChild.context));
     }
     if (values.size() < 3 || values.size() % 2 == 0 || elses != 1)
@@ -235,7 +203,7 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
   for (const ParseChild &parseChild : parts) {
     powers |= parseChild.type == P::POW2;
     isRange |= parseChild.type == P::RANGE;
-    if (parseChild.rule == Rule::Chain)
+    if (parseChild.rule == P::RuleChain)
       chains.push_back(chain(parseChild.context));
   }
   if (chains.empty() || (powers && chains.size() < 2) || (isRange && chains.size() < 2))
@@ -251,13 +219,13 @@ ast::ExprPtr Builder::expr(antlr4::ParserRuleContext *context) {
   return make(place, std::move(result));
 }
 
-ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
+ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context) {
   ast::ExprPtr result;
   size_t suffixes = 0;
   for (const ParseChild &parseChild : parseChildren(context)) {
-    if (parseChild.rule == Rule::Primary) {
+    if (parseChild.rule == P::RulePrimary) {
       result = primary(parseChild.context);
-    } else if (parseChild.rule == Rule::Suffix && result) {
+    } else if (parseChild.rule == P::RuleSuffix && result) {
       ParseChildren parts = parseChildren(parseChild.context);
       if (parts.empty())
         continue;
@@ -270,14 +238,14 @@ ast::ExprPtr Builder::operand(antlr4::ParserRuleContext *context, size_t) {
       if (parts[0].type == P::DOT) {
         if (parts.size() > 1)
           result = make(place, ast::Member{std::move(result), name(parts[1])});
-      } else if (parts[0].rule == Rule::Arguments) {
+      } else if (parts[0].rule == P::RuleArguments) {
         ast::Call call{std::move(result), {}};
         addArguments(parts[0].context, call.arguments);
         result = make(place, std::move(call));
       } else {
         ast::Index index{std::move(result), {}};
         for (const ParseChild &part : parts)
-          if (part.rule == Rule::Expr)
+          if (part.rule == P::RuleExpr)
             index.indices.push_back(expr(part.context));
         result = make(place, std::move(index));
       }
@@ -321,11 +289,11 @@ ast::ExprPtr Builder::braces(const ParseChildren &parts, SourceRange place) {
   ast::Set set;
   ast::Map map;
   for (const ParseChild &parseChild : parts) {
-    if (parseChild.rule != Rule::BraceItem)
+    if (parseChild.rule != P::RuleBraceItem)
       continue;
     llvm::SmallVector<ast::ExprPtr, 2> sides;
     for (const ParseChild &part : parseChildren(parseChild.context))
-      if (part.rule == Rule::Expr)
+      if (part.rule == P::RuleExpr)
         sides.push_back(expr(part.context));
     if (sides.size() == 2) {
       const auto *key = sides[0]->as<ast::Reference>();
@@ -367,7 +335,7 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
     return make(place, ast::Reference{name(parts[0]).text});
   case P::LPAREN: {
     for (const ParseChild &parseChild : parts)
-      if (parseChild.rule == Rule::Expr) {
+      if (parseChild.rule == P::RuleExpr) {
         ast::ExprPtr inner = expr(parseChild.context);
         inner->range = place;
         return inner;
@@ -377,7 +345,7 @@ ast::ExprPtr Builder::primary(antlr4::ParserRuleContext *context) {
   case P::LBRACKET: {
     ast::List list;
     for (const ParseChild &parseChild : parts)
-      if (parseChild.rule == Rule::Expr)
+      if (parseChild.rule == P::RuleExpr)
         list.elements.push_back(expr(parseChild.context));
     return make(place, std::move(list));
   }

@@ -30,8 +30,8 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
     Scanned scanned = scan(text, at);
     Token token;
     token.type = scanned.type;
-    token.begin = static_cast<uint32_t>(at);
-    token.end = static_cast<uint32_t>(scanned.end);
+    token.begin = at;
+    token.end = scanned.end;
     token.line = line;
     at = scanned.end;
     SourceRange range{file, token.begin, token.end};
@@ -87,30 +87,20 @@ std::vector<Token> lex(Diagnostics &diags, FileId file, std::vector<ast::Comment
   return tokens;
 }
 
-static uint16_t closerOf(size_t opener) {
-  return opener == P::LBRACE ? P::RBRACE : opener == P::LPAREN ? P::RPAREN : P::RBRACKET;
+/// Brackets and their texts; each opening one before its closing one.
+static constexpr std::pair<uint16_t, const char *> kBrackets[] = {
+    {P::LBRACE, "{"}, {P::RBRACE, "}"}, {P::LPAREN, "("}, {P::RPAREN, ")"}, {P::LBRACKET, "["}, {P::RBRACKET, "]"}};
+static auto bracketOf(size_t type) {
+  return llvm::find_if(kBrackets, [&](const auto &bracket) { return bracket.first == type; });
 }
-
-static const char *spell(size_t type) {
-  switch (type) {
-  case P::LBRACE:
-    return "{";
-  case P::RBRACE:
-    return "}";
-  case P::LPAREN:
-    return "(";
-  case P::RPAREN:
-    return ")";
-  case P::LBRACKET:
-    return "[";
-  default:
-    return "]";
-  }
-}
+static uint16_t closerOf(size_t opener) { return std::next(bracketOf(opener))->first; }
+static const char *spell(size_t type) { return bracketOf(type)->second; }
+static bool isOpener(size_t type) { return type == P::LBRACE || type == P::LPAREN || type == P::LBRACKET; }
+static bool isCloser(size_t type) { return type == P::RBRACE || type == P::RPAREN || type == P::RBRACKET; }
 
 static bool endsValue(size_t type) {
   return type == P::IDENT || type == P::NUMBER || type == P::STRING || type == P::TRUE || type == P::FALSE ||
-         type == P::RPAREN || type == P::RBRACKET || type == P::RBRACE;
+         isCloser(type);
 }
 
 /// Words that can follow a value within brackets.
@@ -170,10 +160,7 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
       missing.first = false;
       result.push_back(missing);
     }
-    switch (token.type) {
-    case P::LBRACE:
-    case P::LPAREN:
-    case P::LBRACKET:
+    if (isOpener(token.type)) {
       open.push_back(token);
       if (open.size() > kMaxDepth) {
         diags
@@ -182,36 +169,27 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
             .note({file, open[0].begin, open[0].end}, "the first of them");
         return false;
       }
-      break;
-    case P::RBRACE:
-    case P::RPAREN:
-    case P::RBRACKET: {
-      bool hasPartner = llvm::any_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; });
-      if (!hasPartner) {
+    } else if (isCloser(token.type)) {
+      if (llvm::none_of(open, [&](const Token &o) { return closerOf(o.type) == token.type; })) {
         balanced = false;
-        if (!open.empty() && open.back().type != P::LBRACE && token.type != P::RBRACE) {
-          // `f(x]`: one mistake, not a bracket too many and one too few.
+        // `f(x]`: one mistake, not a bracket too many and one too few.
+        if (!open.empty() && open.back().type != P::LBRACE && token.type != P::RBRACE)
           close(token, false);
-          continue;
-        }
-        diags.error(Code::UnclosedBracket, {file, token.begin, token.end},
-                    std::string("'") + spell(token.type) + "' closes nothing");
+        else
+          diags.error(Code::UnclosedBracket, {file, token.begin, token.end},
+                      std::string("'") + spell(token.type) + "' closes nothing");
         continue;
       }
       while (closerOf(open.back().type) != token.type)
         close(token, false);
       open.pop_back();
-      break;
-    }
-    default:
-      break;
     }
     result.push_back(token);
   }
   if (!open.empty()) {
     Token end;
     llvm::StringRef text = diags.sources().text(file).rtrim();
-    end.begin = end.end = static_cast<uint32_t>(text.size());
+    end.begin = end.end = text.size();
     end.line = result.back().line;
     while (!open.empty())
       close(end, true);

@@ -104,6 +104,11 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
   return diags.sources().add(shown.str(), (*buffer)->getBuffer().str());
 }
 
+SourceRange rangeOf(const SourceLocation &place, const Diagnostics &diags, SourceRange otherwise) {
+  auto file = diags.sources().find(place.file);
+  return file ? diags.sources().at(*file, {place.line, place.column}) : otherwise;
+}
+
 llvm::ArrayRef<llvm::StringRef> reservedWords() {
   static const llvm::StringRef words[] = {"if", "then", "else", "and", "or", "not", "true", "false"};
   return words;

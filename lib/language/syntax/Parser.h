@@ -17,6 +17,9 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId file);
 std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceRange from = {},
                                llvm::StringRef shown = {});
 
+/// Where a place that travelled as data is in the files that were read; `otherwise` if it is in none of them.
+SourceRange rangeOf(const SourceLocation &place, const Diagnostics &diags, SourceRange otherwise = {});
+
 /// A name as the languages see it: a letter or underscore, then letters, digits, underscores; no
 /// reserved word.
 bool isName(llvm::StringRef text);

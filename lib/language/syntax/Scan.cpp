@@ -69,31 +69,12 @@ Scanned symbol(llvm::StringRef text, size_t at) {
   auto either = [&](char second, uint16_t both, uint16_t one) {
     return next == second ? Scanned{both, at + 2} : Scanned{one, at + 1};
   };
+  static constexpr llvm::StringLiteral kSingle = "{}()[],:+*%^";
+  static constexpr uint16_t kSingleTypes[] = {P::LBRACE, P::RBRACE, P::LPAREN, P::RPAREN, P::LBRACKET, P::RBRACKET,
+                                              P::COMMA,  P::COLON,  P::PLUS,   P::STAR,   P::PERCENT,  P::CARET};
+  if (size_t single = kSingle.find(text[at]); single != llvm::StringRef::npos)
+    return {kSingleTypes[single], at + 1};
   switch (text[at]) {
-  case '{':
-    return {P::LBRACE, at + 1};
-  case '}':
-    return {P::RBRACE, at + 1};
-  case '(':
-    return {P::LPAREN, at + 1};
-  case ')':
-    return {P::RPAREN, at + 1};
-  case '[':
-    return {P::LBRACKET, at + 1};
-  case ']':
-    return {P::RBRACKET, at + 1};
-  case ',':
-    return {P::COMMA, at + 1};
-  case ':':
-    return {P::COLON, at + 1};
-  case '+':
-    return {P::PLUS, at + 1};
-  case '*':
-    return {P::STAR, at + 1};
-  case '%':
-    return {P::PERCENT, at + 1};
-  case '^':
-    return {P::CARET, at + 1};
   case '-':
     return either('>', P::ARROW, P::MINUS);
   case '.':

@@ -53,81 +53,104 @@ struct Matrices {
   }
 };
 
-/// Deals the folds to the arrays and steps each; the slowest one's cycles, and what all of them
-/// access.
-/// Streams are cut into `pieces`, whose folds follow each other.
+/// The folds of one array, and where they lie in the matrices. Streams are cut into `pieces`, whose folds follow each
+/// other.
+class Share {
+public:
+  Share(Matrices &x, Dataflow flow, const SystolicArray &array, int64_t pieces, Counted &counted)
+      : x(x), g(x.g), flow(flow), array(array), counted(counted), pieces(pieces), onRows(flow == kOutput ? g.m : g.k),
+        onCols(flow == kInput ? g.m : g.n), whole(flow == kOutput  ? g.k
+                                                  : flow == kInput ? g.n
+                                                                   : g.m),
+        piece(up(whole, pieces)), rowFolds(up(onRows, array.rows)), colFolds(up(onCols, array.cols)) {}
+
+  /// Every `count`-th fold from `part` on; the cycles that they take.
+  int64_t run(int64_t part, int64_t count) {
+    mine.clear();
+    for (int64_t f = part; f < g.batch * rowFolds * colFolds * pieces; f += count)
+      mine.push_back(f);
+    return mine.empty() ? 0 : flow == kOutput ? outputs() : stationary();
+  }
+
+private:
+  int64_t row(int f, int r) const { return mine[f] / pieces / colFolds % rowFolds * array.rows + r; }
+  int64_t col(int f, int c) const { return mine[f] / pieces % colFolds * array.cols + c; }
+  int64_t at(int f, int t) const { return mine[f] % pieces * piece + t; }
+  int64_t batch(int f) const { return mine[f] / pieces / colFolds / rowFolds; }
+
+  int64_t outputs() {
+    OutputFolds is;
+    is.rows = int(array.rows), is.cols = int(array.cols), is.depth = int(piece), is.folds = int(mine.size());
+    is.left = [&](int f, int r, int t) -> int64_t {
+      if (row(f, r) >= g.m || at(f, t) >= g.k)
+        return 0;
+      return ++counted.lhs, x.a(batch(f), row(f, r), at(f, t));
+    };
+    is.top = [&](int f, int c, int t) -> int64_t {
+      if (col(f, c) >= g.n || at(f, t) >= g.k)
+        return 0;
+      return ++counted.rhs, x.b(batch(f), at(f, t), col(f, c));
+    };
+    is.leaves = [&](int f, int r, int c, int64_t value) {
+      if (row(f, r) < g.m && col(f, c) < g.n)
+        ++counted.writes, x.c(batch(f), row(f, r), col(f, c)) += value;
+    };
+    for (int interval = array.overlapDrain ? 1 : 0;; ++interval) { // the shortest that does not collide
+      Counted before = counted;
+      auto results = x.found;
+      if (int64_t cycles = runOutputStationary(is, interval); cycles >= 0)
+        return cycles;
+      counted = before;
+      x.found = results;
+    }
+  }
+
+  int64_t stationary() {
+    bool input = flow == kInput;
+    StationaryFolds is;
+    is.rows = int(array.rows), is.cols = int(array.cols), is.outputs = int(piece), is.folds = int(mine.size());
+    is.fill = array.overlapFill, is.drain = array.overlapDrain;
+    is.stays = [&](int f, int r, int c, int) -> int64_t {
+      int64_t k = row(f, r), other = col(f, c);
+      if (k >= g.k || other >= onCols)
+        return 0;
+      ++(input ? counted.lhs : counted.rhs);
+      return input ? x.a(batch(f), other, k) : x.b(batch(f), k, other);
+    };
+    is.moves = [&](int f, int r, int, int t) -> int64_t {
+      int64_t k = row(f, r), moved = at(f, t);
+      if (k >= g.k || moved >= whole)
+        return 0;
+      ++(input ? counted.rhs : counted.lhs);
+      return input ? x.b(batch(f), k, moved) : x.a(batch(f), moved, k);
+    };
+    is.leaves = [&](int f, int c, int t, int64_t value) {
+      int64_t moved = at(f, t);
+      if (col(f, c) >= onCols || moved >= whole)
+        return;
+      ++counted.writes;
+      (input ? x.c(batch(f), col(f, c), moved) : x.c(batch(f), moved, col(f, c))) += value;
+    };
+    return StationaryArray(is).run();
+  }
+
+  Matrices &x;
+  const Gemm &g;
+  Dataflow flow;
+  const SystolicArray &array;
+  Counted &counted;
+  int64_t pieces, onRows, onCols, whole, piece, rowFolds, colFolds;
+  std::vector<int64_t> mine;
+};
+
+/// Deals the folds to the arrays and steps each; the slowest one's cycles, and what all of them access.
 Counted step(const Gemm &g, Dataflow flow, const SystolicArray &array, int64_t pieces, fuzz::Random &random) {
   Matrices x(g, random);
-  int R = static_cast<int>(array.rows), C = static_cast<int>(array.cols);
-  int64_t onRows = flow == kOutput ? g.m : g.k, onCols = flow == kInput ? g.m : g.n;
-  int64_t rowFolds = up(onRows, R), colFolds = up(onCols, C), folds = g.batch * rowFolds * colFolds * pieces;
-  int64_t whole = flow == kOutput ? g.k : flow == kInput ? g.n : g.m, piece = up(whole, pieces);
   Counted counted;
-  for (int64_t part = 0; part < (array.split ? array.count : 1); ++part) {
-    std::vector<int64_t> mine;
-    for (int64_t f = part; f < folds; f += array.split ? array.count : 1)
-      mine.push_back(f);
-    if (mine.empty())
-      continue;
-    auto row = [&](int f, int r) { return mine[size_t(f)] / pieces / colFolds % rowFolds * R + r; };
-    auto col = [&](int f, int c) { return mine[size_t(f)] / pieces % colFolds * C + c; };
-    auto at = [&](int f, int t) { return mine[size_t(f)] % pieces * piece + t; };
-    auto batch = [&](int f) { return mine[size_t(f)] / pieces / colFolds / rowFolds; };
-    int64_t cycles = 0;
-    if (flow == kOutput) {
-      OutputFolds is;
-      is.rows = R, is.cols = C, is.depth = int(piece), is.folds = int(mine.size());
-      is.left = [&](int f, int r, int t) -> int64_t {
-        if (row(f, r) >= g.m || at(f, t) >= g.k)
-          return 0;
-        return ++counted.lhs, x.a(batch(f), row(f, r), at(f, t));
-      };
-      is.top = [&](int f, int c, int t) -> int64_t {
-        if (col(f, c) >= g.n || at(f, t) >= g.k)
-          return 0;
-        return ++counted.rhs, x.b(batch(f), at(f, t), col(f, c));
-      };
-      is.leaves = [&](int f, int r, int c, int64_t value) {
-        if (row(f, r) < g.m && col(f, c) < g.n)
-          ++counted.writes, x.c(batch(f), row(f, r), col(f, c)) += value;
-      };
-      int interval = array.overlapDrain ? 1 : 0; // the shortest that does not collide
-      for (;; ++interval) {
-        Counted before = counted;
-        auto results = x.found;
-        if ((cycles = runOutputStationary(is, interval)) >= 0)
-          break;
-        counted = before;
-        x.found = results;
-      }
-    } else {
-      bool input = flow == kInput;
-      StationaryFolds is;
-      is.rows = R, is.cols = C, is.outputs = int(piece), is.folds = int(mine.size());
-      is.fill = array.overlapFill, is.drain = array.overlapDrain;
-      is.stays = [&](int f, int r, int c, int) -> int64_t {
-        int64_t k = row(f, r), other = col(f, c);
-        if (k >= g.k || other >= onCols)
-          return 0;
-        ++(input ? counted.lhs : counted.rhs);
-        return input ? x.a(batch(f), other, k) : x.b(batch(f), k, other);
-      };
-      is.moves = [&](int f, int r, int, int t) -> int64_t {
-        int64_t k = row(f, r), moved = at(f, t);
-        if (k >= g.k || moved >= whole)
-          return 0;
-        ++(input ? counted.rhs : counted.lhs);
-        return input ? x.b(batch(f), k, moved) : x.a(batch(f), moved, k);
-      };
-      is.leaves = [&](int f, int c, int t, int64_t value) {
-        int64_t moved = at(f, t);
-        if (col(f, c) >= onCols || moved >= whole)
-          return;
-        ++counted.writes;
-        (input ? x.c(batch(f), col(f, c), moved) : x.c(batch(f), moved, col(f, c))) += value;
-      };
-      cycles = StationaryArray(is).run();
-    }
+  Share share(x, flow, array, pieces, counted);
+  int64_t count = array.split ? array.count : 1;
+  for (int64_t part = 0; part < count; ++part) {
+    int64_t cycles = share.run(part, count);
     counted.cycles = std::max(counted.cycles, cycles);
   }
   EXPECT_TRUE(x.correct());

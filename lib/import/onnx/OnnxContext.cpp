@@ -1,13 +1,37 @@
 // Values of the graph: where their batch is, which are known, what they are called.
-#include "lib/import/onnx/OnnxImporter.h"
+#include "lib/import/onnx/OnnxContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 namespace accord::import {
 
-const OnnxValue &OnnxImporter::get(const OnnxNode &node, size_t i) {
-  const std::string &name = node.input(i);
+OnnxContext::OnnxContext(Diagnostics &diags, FileId file, const NetworkOptions &options, const OnnxModel &model)
+    : Network(diags, file, options), model(model) {
+  for (const OnnxNode &node : model.nodes)
+    for (const std::string &name : node.inputs)
+      ++uses[name];
+}
+
+void OnnxContext::start(const OnnxNode &next) {
+  node = &next;
+  textBuilder.from("from " + origin());
+}
+
+std::string OnnxContext::subject() const {
+  return fmt::format("{} '{}'", shown(node->op), shown(node->name.empty() ? node->outputs[0] : node->name));
+}
+void OnnxContext::reportUnsupported(const std::string &reason) {
+  diags.error(Code::ImportUnsupported, {file, 0, 0}, subject() + " " + reason);
+  throw Failed();
+}
+void OnnxContext::reportInvalid(const std::string &reason) {
+  diags.error(Code::ImportSetting, {file, 0, 0}, subject() + " " + reason);
+  throw Failed();
+}
+
+const OnnxValue &OnnxContext::get(size_t i) {
+  const std::string &name = node->input(i);
   auto found = values.find(name);
   if (found == values.end() && model.initializers.count(name))
     found = values.emplace(name, OnnxValue{model.initializers.at(name), -1, {}, Batch::None}).first;
@@ -18,7 +42,7 @@ const OnnxValue &OnnxImporter::get(const OnnxNode &node, size_t i) {
   throw Failed(); // it was refused where it is made
 }
 
-OnnxValue OnnxImporter::parameterOf(const OnnxTensor &constant) {
+OnnxValue OnnxContext::parameterOf(const OnnxTensor &constant) {
   if (constant.type != OnnxType::Float)
     reportUnsupported("needs a tensor of integers that is known; only numbers can be trained");
   auto found = parameters.find(constant.initializer);
@@ -30,70 +54,72 @@ OnnxValue OnnxImporter::parameterOf(const OnnxTensor &constant) {
   }
   if (constant.shape.empty())
     reportUnsupported("adds or compares a single number, which is not supported");
-  std::string name = constant.initializer;
-  if (name.empty()) {
-    name = nameOf(*current) + "_constant";
+  std::string parameter = constant.initializer;
+  if (parameter.empty()) {
+    parameter = name() + "_constant";
     noteOnce(fmt::format("the constant {} of {} is a trained parameter here: '{}'", listOf(constant.shape),
-                         shown(originOf(*current)), shown(name)));
+                         shown(origin()), shown(parameter)));
   }
-  value.id = textBuilder.parameter(name, constant.shape);
+  value.id = textBuilder.parameter(parameter, constant.shape);
   if (!constant.initializer.empty())
-    parameters[name] = value.id;
+    parameters[parameter] = value.id;
   return value;
 }
 
-OnnxValue OnnxImporter::tensor(const OnnxNode &node, size_t i) {
-  const OnnxValue &value = get(node, i);
+OnnxValue OnnxContext::tensor(size_t i) {
+  const OnnxValue &value = get(i);
   return value.constant ? parameterOf(*value.constant) : value;
 }
 
-const OnnxTensor *OnnxImporter::initializer(const OnnxNode &node, size_t i) {
-  if (!node.has(i))
+const OnnxTensor *OnnxContext::initializer(size_t i) {
+  if (!node->has(i))
     return nullptr;
-  const OnnxValue &value = get(node, i);
+  const OnnxValue &value = get(i);
   return value.constant && value.constant->type == OnnxType::Float ? &*value.constant : nullptr;
 }
 
-const OnnxTensor &OnnxImporter::weight(const OnnxNode &node, size_t i, size_t rank) {
-  const OnnxTensor *found = initializer(node, i);
+bool OnnxContext::isShared(const OnnxTensor &tensor) const {
+  auto found = uses.find(tensor.initializer);
+  return !tensor.initializer.empty() && found != uses.end() && found->second > 1;
+}
+
+const OnnxTensor &OnnxContext::weight(size_t i, size_t rank) {
+  const OnnxTensor *found = initializer(i);
   if (!found)
     reportUnsupported(
-        fmt::format("computes its input {} ('{}'), which has to be an initializer", i + 1, shown(node.input(i))));
+        fmt::format("computes its input {} ('{}'), which has to be an initializer", i + 1, shown(node->input(i))));
   if (found->shape.size() != rank)
     reportUnsupported(fmt::format("has an input {} of {} dimensions, expected {}", i + 1, found->shape.size(), rank));
-  shareNote(*found);
+  if (isShared(*found))
+    noteOnce(fmt::format("'{}' is one tensor for {} nodes of the file; here each has its own",
+                         shown(found->initializer), uses[found->initializer]));
   return *found;
 }
 
-void OnnxImporter::shareNote(const OnnxTensor &tensor) {
-  if (!tensor.initializer.empty() && uses[tensor.initializer] > 1)
-    noteOnce(fmt::format("'{}' is one tensor for {} nodes of the file; here each has its own",
-                         shown(tensor.initializer), uses[tensor.initializer]));
+std::optional<double> OnnxContext::scalar(size_t i) {
+  const std::optional<OnnxTensor> &constant = get(i).constant;
+  if (!constant || !constant->numbers || constant->numbers->size() != 1)
+    return std::nullopt;
+  return constant->numbers->front();
 }
 
-std::optional<double> OnnxImporter::scalar(const OnnxValue &value) const {
-  if (!value.constant || !value.constant->numbers || value.constant->numbers->size() != 1)
+std::optional<std::vector<int64_t>> OnnxContext::integers(size_t i) {
+  if (!node->has(i))
     return std::nullopt;
-  return value.constant->numbers->front();
-}
-
-std::optional<std::vector<int64_t>> OnnxImporter::integers(const OnnxNode &node, size_t i) {
-  if (!node.has(i))
-    return std::nullopt;
-  const OnnxValue &value = get(node, i);
+  const OnnxValue &value = get(i);
   if (!value.constant || !value.constant->numbers)
     reportUnsupported(fmt::format("computes its input {} ('{}') from the model's inputs; shapes have to be "
                                   "known",
-                                  i + 1, shown(node.input(i))));
+                                  i + 1, shown(node->input(i))));
   return std::vector<int64_t>(value.constant->numbers->begin(), value.constant->numbers->end());
 }
 
-std::optional<std::vector<int64_t>> OnnxImporter::listed(const OnnxNode &node, const char *key, size_t input) {
-  auto attribute = node.integers(key);
-  return attribute ? attribute : integers(node, input);
+std::optional<std::vector<int64_t>> OnnxContext::listed(const char *key, size_t input) {
+  auto attribute = node->integers(key);
+  return attribute ? attribute : integers(input);
 }
 
-Shape OnnxImporter::sampleOf(const Shape &full, Batch where) {
+Shape OnnxContext::sampleOf(const Shape &full, Batch where) {
   Shape shape = full;
   if (where == Batch::Leads)
     shape.erase(shape.begin());
@@ -104,8 +130,8 @@ Shape OnnxImporter::sampleOf(const Shape &full, Batch where) {
   return shape;
 }
 
-int64_t OnnxImporter::axisOf(const OnnxValue &value, int64_t axis) {
-  auto rank = static_cast<int64_t>(value.full.size());
+int64_t OnnxContext::axisOf(const OnnxValue &value, int64_t &axis) {
+  int64_t rank = std::ssize(value.full);
   if (axis < -rank || axis >= rank)
     reportInvalid(fmt::format("has an axis {} outside the {} dimensions of its input", axis, rank));
   axis += axis < 0 ? rank : 0;
@@ -114,43 +140,43 @@ int64_t OnnxImporter::axisOf(const OnnxValue &value, int64_t axis) {
   return value.batch == Batch::Leads ? axis - 1 : axis;
 }
 
-/// The operand with its sample of exactly `rank` dimensions.
-DnnTextBuilder::Id OnnxImporter::sized(const OnnxNode &node, size_t i, size_t rank) {
-  OnnxValue value = tensor(node, i);
-  if (value.batch != Batch::Leads || textBuilder.shape(value.id).size() != rank)
-    reportUnsupported(
-        fmt::format("takes {} dimensions after the batch, found {}", rank, textBuilder.shape(value.id).size()));
+DnnTextBuilder::Id OnnxContext::sized(size_t i, size_t rank) {
+  OnnxValue value = tensor(i);
+  if (value.batch != Batch::Leads || shape(value.id).size() != rank)
+    reportUnsupported(fmt::format("takes {} dimensions after the batch, found {}", rank, shape(value.id).size()));
   return value.id;
 }
 
-void OnnxImporter::setResult(const OnnxNode &node, OnnxValue value, size_t output) {
+void OnnxContext::setResult(OnnxValue value, size_t output) {
   if (value.id >= 0) {
-    const Shape &sample = textBuilder.shape(value.id);
+    const Shape &sample = shape(value.id);
     if (!elementsOf(sample))
       reportInvalid(fmt::format("gives an impossible shape: {}", listOf(sample)));
     if (sample.size() + (value.batch == Batch::Leads) != value.full.size())
       reportUnsupported(fmt::format("joins tensors across the batch, giving {}", listOf(value.full)));
   }
-  if (output < node.outputs.size() && !node.outputs[output].empty())
-    values[node.outputs[output]] = std::move(value);
-}
-void OnnxImporter::setResult(const OnnxNode &node, DnnTextBuilder::Id id, Shape full, Batch where, size_t output) {
-  setResult(node, OnnxValue{std::nullopt, id, std::move(full), where}, output);
+  if (output < node->outputs.size() && !node->outputs[output].empty())
+    values[node->outputs[output]] = std::move(value);
 }
 
-OnnxValue OnnxImporter::viewed(const OnnxValue &x, Shape full) {
-  OnnxValue result{std::nullopt, x.id, full, Batch::None};
-  if (x.batch != Batch::None) {
+void OnnxContext::setImage(DnnTextBuilder::Id id) {
+  Shape full = shape(id);
+  full.insert(full.begin(), get(0).full[0]);
+  setResult(id, std::move(full), Batch::Leads);
+}
+
+OnnxValue OnnxContext::viewed(DnnTextBuilder::Id id, Batch where, const Shape &from, const Shape &full) {
+  OnnxValue result{std::nullopt, id, full, Batch::None};
+  if (where != Batch::None) {
     if (full.empty() || full[0] % batch != 0)
-      reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(x.full), listOf(full)));
+      reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(from), listOf(full)));
     // With an open batch an extent that is the batch alone is the batch.
-    bool leads = full[0] == batch && full.size() > 1;
-    result.batch = leads ? Batch::Leads : Batch::Merged;
+    result.batch = full[0] == batch && full.size() > 1 ? Batch::Leads : Batch::Merged;
   }
-  Shape shape = sampleOf(full, result.batch);
-  if (elementsOf(shape) != elementsOf(textBuilder.shape(x.id)))
-    reportInvalid(fmt::format("has another number of elements after it: {} becomes {}", listOf(x.full), listOf(full)));
-  result.id = textBuilder.reshape(x.id, shape);
+  Shape sample = sampleOf(full, result.batch);
+  if (elementsOf(sample) != elementsOf(shape(id)))
+    reportInvalid(fmt::format("has another number of elements after it: {} becomes {}", listOf(from), listOf(full)));
+  result.id = textBuilder.reshape(id, sample);
   return result;
 }
 
@@ -174,16 +200,16 @@ static std::string scoped(const OnnxNode &node) {
   return llvm::join(kept, ".");
 }
 
-std::string OnnxImporter::nameOf(const OnnxNode &node) const {
+std::string OnnxContext::name() const {
   // "Conv_12" says less than the weight's "layer1.0.conv1.weight".
-  llvm::StringRef name(node.name);
-  bool numbered = name.starts_with(node.written) && name.drop_front(node.written.size()).find_if([](char c) {
+  llvm::StringRef own(node->name);
+  bool numbered = own.starts_with(node->written) && own.drop_front(node->written.size()).find_if([](char c) {
     return llvm::isAlpha(c);
   }) == llvm::StringRef::npos;
-  if (!name.empty() && !numbered)
-    return scoped(node);
-  for (size_t i = 1; i < node.inputs.size(); ++i)
-    if (auto found = model.initializers.find(node.inputs[i]);
+  if (!own.empty() && !numbered)
+    return scoped(*node);
+  for (size_t i = 1; i < node->inputs.size(); ++i)
+    if (auto found = model.initializers.find(node->inputs[i]);
         found != model.initializers.end() && !found->second.shape.empty()) {
       llvm::StringRef weight = found->first, last = weight.rsplit('.').second;
       for (const char *role : {"weight", "bias", "gamma", "beta", "kernel"})
@@ -194,8 +220,8 @@ std::string OnnxImporter::nameOf(const OnnxNode &node) const {
   return "";
 }
 
-std::string OnnxImporter::originOf(const OnnxNode &node) const {
-  std::string path = nameOf(node);
+std::string OnnxContext::origin() const {
+  std::string path = name();
   size_t dot = path.rfind('.');
   return dot == std::string::npos ? "the graph itself" : path.substr(0, dot);
 }

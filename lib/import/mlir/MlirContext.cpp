@@ -1,7 +1,8 @@
 // Tensors of the file: where their batch is, and how their dimensions lie here.
-#include "lib/import/mlir/Importer.h"
+#include "lib/import/mlir/MlirContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
+#include <numeric>
 
 namespace accord::import {
 
@@ -16,6 +17,15 @@ std::optional<std::vector<int64_t>> integersOf(mlir::Attribute attribute) {
   for (const llvm::APInt &number : list.getValues<llvm::APInt>())
     numbers.push_back(number.getSExtValue());
   return numbers;
+}
+
+int64_t productOf(llvm::ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+std::string nameOf(mlir::Operation *op) {
+  auto named = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return named ? named.getName().str() : "";
 }
 
 static mlir::Attribute constantOf(mlir::Value value) {
@@ -38,38 +48,82 @@ std::optional<double> splatOf(mlir::Attribute attribute) {
   if (auto one = llvm::dyn_cast_or_null<mlir::FloatAttr>(attribute))
     return number(one.getValue());
   if (auto one = llvm::dyn_cast_or_null<mlir::IntegerAttr>(attribute); one && one.getValue().getBitWidth() <= 64)
-    return static_cast<double>(one.getValue().getSExtValue());
+    return one.getValue().getSExtValue();
   if (auto list = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(attribute); list && list.isSplat())
     return splatOf(list.getSplatValue<mlir::Attribute>());
   return std::nullopt;
 }
 std::optional<double> splatOf(mlir::Value value) { return splatOf(constantOf(value)); }
 
-MlirValue MlirImporter::get(mlir::Value value) {
+SourceRange MlirContext::placeOf(mlir::Location location) const {
+  while (auto named = llvm::dyn_cast<mlir::NameLoc>(location))
+    location = named.getChildLoc();
+  auto at = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  if (!at || at.getFilename() != diags.sources().path(file) || at.getLine() == 0)
+    return {file, 0, 0};
+  return diags.sources().at(file, {at.getLine(), at.getColumn()});
+}
+
+void MlirContext::reportUnsupported(const std::string &reason) {
+  SourceRange place = placeOf(current->getLoc());
+  std::string name = "'" + shown(current->getName().getStringRef().str()) + "'";
+  // Bytecode says where its text was.
+  if (auto at = current->getLoc()->findInstanceOf<mlir::FileLineColLoc>(); at && place.end == 0)
+    name += fmt::format(" (at {}:{}:{})", shown(at.getFilename().str()), at.getLine(), at.getColumn());
+  diags.error(Code::ImportUnsupported, place, fmt::format("{} {}", name, reason));
+  throw Failed();
+}
+
+DnnTextBuilder::Id MlirContext::add(const std::string &call, std::vector<DnnTextBuilder::Id> operands,
+                                    std::vector<std::string> attributes, Shape shape) {
+  return textBuilder.add(nameOf(current), call, std::move(operands), std::move(attributes), std::move(shape));
+}
+
+MlirValue MlirContext::unary(const std::string &call, const MlirValue &x, std::vector<std::string> attributes) {
+  MlirValue y = x;
+  if (x.kind == Kind::Number)
+    reportUnsupported("computes with numbers alone, which is not done here");
+  y.weight = {};
+  if (x.computed())
+    y.id = add(call, {x.id}, std::move(attributes), shape(x.id));
+  return y; // computed of a weight alone: it counts as the weight
+}
+
+MlirValue MlirContext::softmaxOf(const MlirValue &x, int axis) {
+  auto place = llvm::find(x.dims, axis);
+  if (!x.computed() || place == x.dims.end())
+    reportUnsupported("works across the samples of a batch");
+  MlirValue y = x;
+  y.id = textBuilder.softmax(nameOf(current), x.id, place - x.dims.begin());
+  softmaxAxis[y.id] = axis;
+  return y;
+}
+
+MlirValue MlirContext::get(mlir::Value value) {
   auto found = values.find(value);
   if (found == values.end() || found->second.kind == Kind::Missing)
     throw Failed(); // told where it was to be made
   return found->second;
 }
 
-MlirValue MlirImporter::plain(mlir::Value value) {
+MlirValue MlirContext::plain(mlir::Value value) {
   MlirValue x = get(value);
   if (!x.low.empty())
     reportUnsupported("reads what is padded, and padding is supported only in convolutions and pools");
   return x;
 }
 
-void MlirImporter::setResult(mlir::Operation *op, MlirValue value) {
+void MlirContext::setResult(mlir::Operation *op, MlirValue value) {
   mlir::Value to = op->getResult(0);
   if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(to.getType()))
     for (auto [i, extent] : llvm::enumerate(type.getShape()))
       if (value.kind == Kind::Computed && !mlir::ShapedType::isDynamic(extent) &&
-          (type.getRank() != static_cast<int64_t>(value.full.size()) || value.full[i] != extent))
+          (type.getRank() != std::ssize(value.full) || value.full[i] != extent))
         reportUnsupported(fmt::format("gives {} by its operands, and its type says another shape", listOf(value.full)));
   values[to] = std::move(value);
 }
 
-MlirValue MlirImporter::weightOf(mlir::Value value, Shape full) const {
+MlirValue MlirContext::weightOf(mlir::Value value, Shape full) const {
   MlirValue weight;
   weight.kind = Kind::Weight;
   weight.weight = value;
@@ -77,8 +131,19 @@ MlirValue MlirImporter::weightOf(mlir::Value value, Shape full) const {
   return weight;
 }
 
+void MlirContext::checkZero(mlir::Value start) {
+  MlirValue value = get(start);
+  if (value.kind != Kind::Number || value.number != 0)
+    reportUnsupported("adds to what a tensor holds; only zeros are supported");
+}
+
+void MlirContext::noteSharedWeight(mlir::Value weight) {
+  if (weight && !weight.hasOneUse())
+    noteOnce("weights that several operations read are counted for each of them");
+}
+
 /// Open extents of a result are the batch's, times what `like` has there.
-Shape MlirImporter::fullOf(mlir::Value value, const MlirValue &like) const {
+Shape MlirContext::fullOf(mlir::Value value, const MlirValue &like) const {
   Shape full;
   auto type = llvm::cast<mlir::ShapedType>(value.getType());
   for (int64_t extent : type.getShape())
@@ -88,33 +153,37 @@ Shape MlirImporter::fullOf(mlir::Value value, const MlirValue &like) const {
   return full;
 }
 
-int64_t MlirImporter::extent(const MlirValue &value, int dim) const {
+int64_t MlirContext::extent(const MlirValue &value, int dim) const {
   int64_t all = value.full[dim];
   return dim == value.batchDim ? all / batch : all;
 }
 
-std::vector<int> MlirImporter::natural(const MlirValue &value) const {
+Shape MlirContext::extentsOf(const MlirValue &value, llvm::ArrayRef<int> dims) const {
+  Shape shape;
+  for (int dim : dims)
+    shape.push_back(extent(value, dim));
+  return shape;
+}
+
+std::vector<int> MlirContext::natural(const MlirValue &value) const {
   std::vector<int> order;
   bool merged = llvm::is_contained(value.dims, value.batchDim);
-  for (int i = 0; i < static_cast<int>(value.full.size()); ++i)
+  for (int i = 0; i < std::ssize(value.full); ++i)
     if (i != value.batchDim || merged || !value.computed())
       order.push_back(i);
   return order;
 }
 
-DnnTextBuilder::Id MlirImporter::arranged(const MlirValue &value, const std::vector<int> &order) {
-  Shape shape;
-  for (int dim : order)
-    shape.push_back(extent(value, dim));
+DnnTextBuilder::Id MlirContext::arranged(const MlirValue &value, const std::vector<int> &order) {
+  Shape shape = extentsOf(value, order);
   if (!value.computed()) {
     if (value.kind == Kind::Number)
       reportUnsupported("reads a constant where a tensor has to be computed");
     size_t ones = 0;
     while (ones + 1 < shape.size() && shape[ones] == 1)
       ++ones;
-    shape.erase(shape.begin(), shape.begin() + static_cast<long>(ones));
-    if (value.weight && !value.weight.hasOneUse())
-      noteOnce("weights that several operations read are counted for each of them");
+    shape.erase(shape.begin(), shape.begin() + ones);
+    noteSharedWeight(value.weight);
     return textBuilder.parameter("w", shape.empty() ? Shape{1} : shape);
   }
   std::vector<int> wanted;
@@ -125,16 +194,13 @@ DnnTextBuilder::Id MlirImporter::arranged(const MlirValue &value, const std::vec
   auto has = llvm::make_filter_range(value.dims, [&](int dim) { return extent(value, dim) != 1; });
   if (llvm::equal(wanted, has))
     return textBuilder.reshape(value.id, shape);
-  if (wanted.size() != static_cast<size_t>(std::distance(has.begin(), has.end())))
+  if (std::ssize(wanted) != std::distance(has.begin(), has.end()))
     reportUnsupported("moves the batch, which is not supported");
   // Only what is more than one moves; the others are put back by a view.
-  Shape narrow;
   std::vector<int> from(has.begin(), has.end());
-  for (int dim : from)
-    narrow.push_back(extent(value, dim));
-  bool same = value.dims.size() == order.size();
-  if (same)
-    from = value.dims, wanted = order, narrow = textBuilder.shape(value.id);
+  if (value.dims.size() == order.size())
+    from = value.dims, wanted = order;
+  Shape narrow = extentsOf(value, from);
   for (int dim : wanted)
     permutation.push_back(llvm::find(from, dim) - from.begin());
   return textBuilder.reshape(textBuilder.transpose(textBuilder.reshape(value.id, narrow), permutation), shape);
@@ -142,7 +208,7 @@ DnnTextBuilder::Id MlirImporter::arranged(const MlirValue &value, const std::vec
 
 /// The view where it only joins or parts dimensions that lie side by side here too: their order is
 /// kept, and nothing moves.
-std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, const Shape &full) {
+std::optional<MlirValue> MlirContext::reshapedInPlace(const MlirValue &value, const Shape &full) {
   MlirValue result = value;
   result.full = full;
   result.dims.clear();
@@ -160,44 +226,36 @@ std::optional<MlirValue> MlirImporter::reshapedInPlace(const MlirValue &value, c
       else
         return std::nullopt;
     bool one = i - from == 1 && j - to == 1;
-    auto first = static_cast<int>(from);
-    if (first <= value.batchDim && value.batchDim < static_cast<int>(i)) {
+    int first = from, end = i;
+    if (first <= value.batchDim && value.batchDim < end) {
       if (!one || llvm::is_contained(value.dims, value.batchDim))
         return std::nullopt;
       result.batchDim = to;
       continue;
     }
     auto place = llvm::find(value.dims, first);
-    for (size_t k = from; k < i; ++k, ++place) {
-      if (place == value.dims.end() || *place != static_cast<int>(k))
+    for (int k = first; k < end; ++k, ++place) {
+      if (place == value.dims.end() || *place != k)
         return std::nullopt;
-      if (k > from)
-        inner.insert(*place);
+      if (k > first)
+        inner.insert(k);
     }
     for (size_t k = to; k < j; ++k)
       becomes[first].push_back(k);
   }
-  Shape shape;
   for (int dim : value.dims)
     if (!inner.count(dim))
       llvm::append_range(result.dims, becomes[dim]);
-  for (int dim : result.dims)
-    shape.push_back(extent(result, dim));
-  result.id = textBuilder.reshape(value.id, shape);
+  result.id = textBuilder.reshape(value.id, extentsOf(result, result.dims));
   return result;
 }
 
-MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
+MlirValue MlirContext::reshaped(const MlirValue &value, const Shape &full) {
   MlirValue result = value;
   result.full = full;
   if (!value.computed())
     return result;
-  int64_t before = 1, after = 1;
-  for (int64_t extent : value.full)
-    before *= extent;
-  for (int64_t extent : full)
-    after *= extent;
-  if (before != after)
+  if (productOf(value.full) != productOf(full))
     reportUnsupported(
         fmt::format("has another number of elements after it: {} becomes {}", listOf(value.full), listOf(full)));
   if (!llvm::is_sorted(value.dims))
@@ -208,7 +266,7 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
   size_t first = 0;
   if (value.batchDim >= 0) {
     for (int i = 0; i < value.batchDim && batch > 1; ++i)
-      if (value.full[static_cast<size_t>(i)] != 1)
+      if (value.full[i] != 1)
         reportUnsupported("moves the batch, which is not supported");
     while (batch > 1 && first + 1 < full.size() && full[first] == 1)
       ++first;
@@ -217,23 +275,20 @@ MlirValue MlirImporter::reshaped(const MlirValue &value, const Shape &full) {
     result.batchDim = first;
   }
   bool leads = result.batchDim >= 0 && full[first] == batch && full.size() > 1;
-  Shape shape;
-  for (int i = 0; i < static_cast<int>(full.size()); ++i)
-    if (i != result.batchDim || !leads) {
+  for (int i = 0; i < std::ssize(full); ++i)
+    if (i != result.batchDim || !leads)
       result.dims.push_back(i);
-      shape.push_back(extent(result, i));
-    }
-  result.id = textBuilder.reshape(arranged(value, natural(value)), shape);
+  result.id = textBuilder.reshape(arranged(value, natural(value)), extentsOf(result, result.dims));
   return result;
 }
 
-MlirValue MlirImporter::permuted(const MlirValue &value, llvm::ArrayRef<int64_t> permutation) {
+MlirValue MlirContext::permuted(const MlirValue &value, llvm::ArrayRef<int64_t> permutation) {
   MlirValue result = value;
   if (permutation.size() != value.full.size())
     reportUnsupported("has a permutation of another rank");
   std::vector<int> place(permutation.size());
   for (auto [to, from] : llvm::enumerate(permutation)) {
-    if (from < 0 || from >= static_cast<int64_t>(place.size()))
+    if (from < 0 || from >= std::ssize(place))
       reportUnsupported("has an impossible permutation");
     result.full[to] = value.full[from];
     place[from] = to;
@@ -243,11 +298,6 @@ MlirValue MlirImporter::permuted(const MlirValue &value, llvm::ArrayRef<int64_t>
   if (value.batchDim >= 0)
     result.batchDim = batch == 1 ? 0 : place[value.batchDim];
   return result;
-}
-
-std::string MlirImporter::nameOf(mlir::Operation *op) const {
-  auto named = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return named ? named.getName().str() : "";
 }
 
 } // namespace accord::import
