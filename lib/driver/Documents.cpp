@@ -1,5 +1,11 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/driver/tasks/Latency.h"
+#include "lib/ensembles/output/Ensemble.h"
+#include "lib/exploration/output/MiningOutput.h"
+#include "lib/machine/calibration/CalibrationJson.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/sparsity/output/Sparsity.h"
 
 using namespace llvm;
 namespace accord {
@@ -16,7 +22,7 @@ std::map<std::string, Document> &documents() {
        {"accord calibrate --json",
         "Parameters of a machine fitted to measured steps (or, with --check, read from a file) and how far computed "
         "steps are from measured ones. Errors are shares: 0.05 is 5 %.",
-        nullptr}},
+        calibrateSchema}},
       {"estimate",
        {"accord estimate --json",
         "Work, time, energy and bytes of a training step. flops, time_s, cycles, energy_J and bytes of an operation "
@@ -26,8 +32,8 @@ std::map<std::string, Document> &documents() {
         nullptr}},
       {"latency",
        {"accord latency --json",
-        "Arguments of the latency model with their ranges, and the configurations that were asked for.", nullptr}},
-      {"mine", {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", nullptr}},
+        "Arguments of the latency model with their ranges, and the configurations that were asked for.", latencySchema}},
+      {"mine", {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
       {"partition",
        {"accord partition --json",
         "Which stage of a pipeline runs which nodes of a profiled graph. Times are seconds of one sample, or of the "
@@ -37,7 +43,7 @@ std::map<std::string, Document> &documents() {
        {"accord compile --json of a cluster, plan.json",
         "Stages on groups of devices: what accord verify, explain, diff and emit read, with "
         "certificate/placement.json, from which it follows. Times in _s are seconds.",
-        nullptr}},
+        placementSchema}},
       {"plan",
        {"accord compile --json, plan.json",
         "The whole plan: what accord verify, explain and diff read. Times in _s are seconds, in _ps whole picoseconds.",
@@ -46,7 +52,7 @@ std::map<std::string, Document> &documents() {
        {"accord prune --json, prune.json",
         "Zeros of each layer of a training step (step, with the problem of the choice and its answer), or of layers "
         "side by side on a dataflow device (pipeline); what is claimed of accuracy.",
-        nullptr}},
+        pruneSchema}},
       {"schedule",
        {"accord schedule --json",
         "When each operation runs on which core. Times are seconds from the start of one iteration of the slot's "
@@ -57,7 +63,7 @@ std::map<std::string, Document> &documents() {
        {"accord vote --json, vote.json",
         "An ensemble: members, devices and what is known; the best of each size; what is chosen, what guarantees its "
         "error and proves the choice. Members and devices are named by index elsewhere.",
-        nullptr}},
+        voteSchema}},
   };
   return all;
 }
