@@ -53,7 +53,7 @@ std::optional<VerifiedCertificate> verifyClusterPlan(const CertificateRequest &r
 }
 
 std::string checkSparsity(const SparsityPlan &plan) {
-  return plan.pipeline ? check(plan.pipeline->problem) : check(plan.step->problem);
+  return plan.pipeline ? check(plan.pipeline->problem) : plan.step ? check(plan.step->problem) : "";
 }
 
 std::optional<VerifiedCertificate> verifySparsity(const CertificateRequest &request) {
@@ -61,12 +61,11 @@ std::optional<VerifiedCertificate> verifySparsity(const CertificateRequest &requ
   if (!plan)
     return std::nullopt;
   Verification proof;
-  if (plan->pipeline) {
-    proof = verify(plan->pipeline->problem, plan->pipeline->result);
-  } else {
-    const PrunePlan &step = *plan->step;
-    proof = verify(step.problem, step.result);
-    Errors found = verify(step.problem, step.result, {step, plan->objective, plan->proven, plan->gap});
+  if (const auto &pipeline = plan->pipeline) {
+    proof = verify(pipeline->problem, pipeline->result);
+  } else if (const auto &step = plan->step) {
+    proof = verify(step->problem, step->result);
+    Errors found = verify(step->problem, step->result, {*step, plan->objective, plan->proven, plan->gap});
     if (found.empty())
       proof.checked.push_back("what is shown of layers, options and the step is what was chosen");
     llvm::append_range(proof.findings, found);

@@ -77,6 +77,7 @@ void describeDevice(JsonFields &f, MemberProblem::Device &device) {
 
 void describeVotes(JsonVisitor &v, VoteTable &table) {
   std::vector<std::vector<int64_t>> patterns;
+  patterns.reserve(table.votes.size());
   for (auto [pattern, votes] : table.votes)
     patterns.push_back({int64_t(pattern), votes});
   v.object([&](JsonFields &f) {
@@ -164,18 +165,18 @@ void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan, 
 /// What people read at the top of the file, if an ensemble was chosen.
 void describeObjective(JsonFields &f, EnsemblePlan &plan, bool isChosen) {
   ReportedObjective shown = f.writes() && isChosen ? plan.objective() : ReportedObjective();
-  const std::string unit = kUnits[llvm::to_underlying(plan.problem.objective)];
+  const char *unit = kUnits[llvm::to_underlying(plan.problem.objective)];
   const bool required = f.reads() && isChosen;
   f.visit("objective", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
-      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return unit; });
+      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return std::string(unit); });
     });
   });
   f.visit("bound", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
-      g.field("value", shown.bound, describeFinite).computed("unit", [&] { return unit; }).computed("proof", [] {
-        return std::string("all ensembles of the sizes, placed by branch and bound");
-      });
+      g.field("value", shown.bound, describeFinite)
+          .computed("unit", [&] { return std::string(unit); })
+          .computed("proof", [] { return std::string("all ensembles of the sizes, placed by branch and bound"); });
     });
   });
   f.visit("gap", required, isChosen, [&](JsonVisitor &v) { v.number(shown.gap); });

@@ -176,10 +176,12 @@ std::optional<EnsemblePlan> readBack(llvm::json::Value document) {
 TEST(EnsembleJson, WrittenAndReadBack) {
   EnsemblePlan plan = somePlan();
   ASSERT_TRUE(plan.result.best);
+  plan.guarantees[1].emplace().value = share(1, 3); // no decimal
   auto back = readBack(toJson(plan));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->problem.max, plan.problem.max);
   EXPECT_EQ(back->problem.sizes, plan.problem.sizes);
+  EXPECT_EQ(back->guarantees[1]->value, share(1, 3));
   EXPECT_EQ(back->result.best, plan.result.best);
   EXPECT_EQ(back->result.bound, plan.result.bound);
   EXPECT_EQ(back->statistics.jointErrors, plan.statistics.jointErrors);
@@ -191,6 +193,16 @@ TEST(EnsembleJson, WrittenAndReadBack) {
   // Calls and reasons are not read; all else is, to the last digit.
   back->reasons = plan.reasons, back->request = plan.request;
   EXPECT_EQ(jsonText(toJson(*back)), jsonText(toJson(plan)));
+}
+
+TEST(EnsembleJson, SchemaOfAllKeys) {
+  llvm::json::Value schema = voteSchema(), document = toJson(somePlan());
+  const llvm::json::Object *properties = schema.getAsObject()->getObject("properties");
+  ASSERT_TRUE(properties);
+  for (const auto &[key, value] : *document.getAsObject())
+    EXPECT_TRUE(properties->get(key)) << llvm::StringRef(key).str();
+  for (const char *key : {"requirement", "conflict"})
+    EXPECT_TRUE(properties->get(key)) << key;
 }
 
 /// Whatever is taken out, or replaced by something else: a diagnostic or a plan, never more.

@@ -1,5 +1,6 @@
 // Layers on a dataflow device against trying all foldings, cycles against counting, and ResNet-18.
 #include "lib/sparsity/solve/Dataflow.h"
+#include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/solve/FabricLayers.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "test/support/CatalogueWork.h"
@@ -394,6 +395,16 @@ TEST(Dataflow, WrongProblemsAreRefused) {
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].label = "dense"; }));
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity[0].loss = -1; }));
   EXPECT_TRUE(wrong([](auto &p) { p.layers[3].sparsity.push_back(p.layers[3].sparsity[0]); }));
+}
+
+TEST(SparsityJson, SchemaOfStepsAndPipelines) {
+  llvm::json::Value schema = pruneSchema();
+  const llvm::json::Object *properties = schema.getAsObject()->getObject("properties");
+  ASSERT_TRUE(properties);
+  for (const char *key : {"command", "objective", "step", "problem", "answer", "pipeline", "accuracy", "proven", "gap"})
+    EXPECT_TRUE(properties->get(key)) << key;
+  const llvm::json::Object *stages = properties->getObject("pipeline")->getObject("properties")->getObject("stages");
+  EXPECT_TRUE(stages->getObject("items")->getObject("properties")->get("fine"));
 }
 
 } // namespace
