@@ -236,6 +236,7 @@ private:
           g.put("data_groups", config(group).tensor);
         });
     std::vector<int64_t> pipeline;
+    pipeline.reserve(figures.groups.size());
     for (const GroupFigures &group : figures.groups)
       pipeline.push_back(group.first);
     f.about("ranks of the first pipeline group, each within its device type").put("first_pipeline", pipeline);

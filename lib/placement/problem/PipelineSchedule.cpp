@@ -261,6 +261,10 @@ std::vector<int64_t> virtualStagesOf(const PlacementProblem &problem, const Sche
   return all;
 }
 
+const RecomputeChoice &PlacementProblem::choiceOf(const PlacedStage &stage, size_t position) const {
+  return cost(stage.layers[position], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[position]];
+}
+
 size_t Placement::groupOf(size_t stage) const { return modelOf(schedule).groupOf(stage, groups()); }
 
 std::vector<size_t> Placement::stagesOf(size_t group) const {

@@ -236,9 +236,6 @@ struct PlacedStage {
   PlacementProblem::Id parallelConfig = 0;
   std::vector<uint32_t> recomputeChoices; ///< by position in `layers`: index into Cost::recomputeChoices
 };
-inline const RecomputeChoice &PlacementProblem::choiceOf(const PlacedStage &stage, size_t position) const {
-  return cost(stage.layers[position], stage.parallelConfig)->recomputeChoices[stage.recomputeChoices[position]];
-}
 
 /// A plan: p * `virtualStages` stages in order; stages s, p + s, … are on the same devices and have one parallel
 /// configuration. Devices of a device type are given to device groups in order, from rank 0.
