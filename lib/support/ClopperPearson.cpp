@@ -19,11 +19,12 @@ struct Above {
   static Above of(Wide value, int64_t exponent = 0) {
     if (value == 0)
       return {};
-    auto high = static_cast<uint64_t>(value >> 64);
-    int zeros = high ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<uint64_t>(value));
+    uint64_t high = value >> 64, low = value;
+    int zeros = high ? std::countl_zero(high) : 64 + std::countl_zero(low);
     value <<= zeros;
-    Above result{static_cast<uint64_t>(value >> 64), exponent + 64 - zeros};
-    if (static_cast<uint64_t>(value) != 0 && ++result.mantissa == 0)
+    high = value >> 64, low = value;
+    Above result{high, exponent + 64 - zeros};
+    if (low != 0 && ++result.mantissa == 0)
       result = {uint64_t{1} << 63, result.exponent + 1};
     return result;
   }
@@ -31,26 +32,18 @@ struct Above {
   static Above ofDouble(double value) {
     int exponent = 0;
     double mantissa = std::frexp(value * (1 + 1e-14), &exponent);
-    return of(static_cast<uint64_t>(std::ceil(std::ldexp(mantissa, 60))), exponent - 60);
+    return of(std::ceil(std::ldexp(mantissa, 60)), exponent - 60);
   }
   /// The first bits of a positive fraction, cut: never above it.
   static Above below(const Rational &value) {
-    using llvm::DynamicAPInt;
-    int64_t shift =
-        62 + static_cast<int64_t>(bitsOf(value.denominator())) - static_cast<int64_t>(bitsOf(value.numerator()));
-    Rational two(1);
-    for (int64_t i = 0; i < std::abs(shift); ++i)
-      two = two + two;
-    Rational scaled = (shift < 0 ? value / two : value * two).floor();
-    return of(static_cast<uint64_t>(*scaled.toInt64()), -shift);
+    int64_t above = bitsOf(value.numerator()), below = bitsOf(value.denominator()), shift = 62 + below - above;
+    return of(*(value * Rational(2).power(shift)).floor().toInt64(), -shift);
   }
 
-  friend Above operator*(Above a, Above b) {
-    return of(static_cast<Wide>(a.mantissa) * b.mantissa, a.exponent + b.exponent);
-  }
-  friend Above operator*(Above a, uint64_t b) { return of(static_cast<Wide>(a.mantissa) * b, a.exponent); }
+  friend Above operator*(Above a, Above b) { return of(Wide{a.mantissa} * b.mantissa, a.exponent + b.exponent); }
+  friend Above operator*(Above a, uint64_t b) { return of(Wide{a.mantissa} * b, a.exponent); }
   friend Above operator/(Above a, uint64_t b) {
-    Wide shifted = static_cast<Wide>(a.mantissa) << 63;
+    Wide shifted = Wide{a.mantissa} << 63;
     return of(shifted / b + 1, a.exponent - 63);
   }
   friend Above operator+(Above a, Above b) {
@@ -59,8 +52,8 @@ struct Above {
     if (a < b)
       std::swap(a, b);
     int64_t apart = a.exponent - b.exponent;
-    Wide less = apart < 127 ? (static_cast<Wide>(b.mantissa) << 63) >> apart : 0;
-    return of((static_cast<Wide>(a.mantissa) << 63) + less + 1, a.exponent - 63);
+    Wide less = apart < 127 ? (Wide{b.mantissa} << 63) >> apart : 0;
+    return of((Wide{a.mantissa} << 63) + less + 1, a.exponent - 63);
   }
   friend bool operator<(Above a, Above b) {
     if (a.mantissa == 0 || b.mantissa == 0)
@@ -98,7 +91,7 @@ struct Tail {
     }
     // n! = sqrt(2 pi n) (n/e)^n e^r with 1/(12n+1) < r < 1/(12n) (Robbins, American Mathematical
     // Monthly 62, 1955); e^-y < 1 - y + y^2/2.
-    auto n = static_cast<double>(samples), a = static_cast<double>(x), b = static_cast<double>(other);
+    double n = samples, a = x, b = other;
     double y = 1 / (12 * a + 1) + 1 / (12 * b + 1) - 1 / (12 * n);
     double root = std::sqrt(n / a / b / (2 * 3.141592653589793));
     return Above::ofDouble(root * (1 - y + y * y / 2)) * power(p * samples / x, x) * power(q * samples / other, other);
@@ -106,7 +99,7 @@ struct Tail {
 
   /// At least P(X <= x); 1 where p <= x / samples.
   Above atMost(uint64_t x) const {
-    if (static_cast<Wide>(samples) * part <= static_cast<Wide>(x) * whole)
+    if (Wide{samples} * part <= Wide{x} * whole)
       return Above::of(1);
     if (part == whole)
       return {};
@@ -115,11 +108,11 @@ struct Tail {
     for (int terms = 0; x > 0; --x, ++terms) {
       // The next term is r times this one, and r only falls: what is left is below a geometric sum.
       if (terms == kMaxTerms || term.exponent < sum.exponent - 90) {
-        Wide gap = (static_cast<Wide>(samples) + 1) * part - static_cast<Wide>(x) * whole;
+        Wide gap = (Wide{samples} + 1) * part - Wide{x} * whole;
         int shift = 0;
         for (; gap >> 64; gap >>= 1)
           ++shift;
-        Above left = term * x * rest() / static_cast<uint64_t>(gap);
+        Above left = term * x * rest() / gap;
         left.exponent -= shift;
         return sum + left;
       }
@@ -137,7 +130,8 @@ double guess(uint64_t wrong, uint64_t samples, double delta) {
                        evaluation_error<ignore_error>, rounding_error<ignore_error>, promote_double<false>>;
   if (samples > 1'000'000'000'000 || !(delta > 1e-300))
     return NAN;
-  return boost::math::ibetac_inv(static_cast<double>(wrong) + 1, static_cast<double>(samples - wrong), delta, Quiet());
+  double a = wrong, b = samples - wrong;
+  return boost::math::ibetac_inv(a + 1, b, delta, Quiet());
 }
 
 } // namespace
@@ -149,17 +143,17 @@ Rational upperLimit(int64_t wrong, int64_t samples, const Rational &delta) {
   Above max = Above::below(delta);
   max.mantissa -= max.mantissa >> 30; // room for who sums up in another order
   max = Above::of(max.mantissa, max.exponent);
-  auto x = static_cast<uint64_t>(wrong), n = static_cast<uint64_t>(samples);
-  double seen = static_cast<double>(x) / n;
+  uint64_t x = wrong, n = samples;
+  double all = n, seen = x / all;
   double near = guess(x, n, delta.toDouble());
   if (!(near > seen && near < 1))
-    near = std::min(0.999, std::max(seen, 1 / static_cast<double>(n)));
+    near = std::min(0.999, std::max(seen, 1 / all));
   uint64_t whole = 10'000'000;
   while (std::min(near, 1 - near) * whole < 1e6 && whole < 1'000'000'000'000'000'000)
     whole *= 10;
   auto holds = [&](uint64_t part) { return !(max < Tail{n, part, whole}.atMost(x)); };
   // The least that holds is in (fails, enough].
-  auto part = static_cast<uint64_t>(near * whole);
+  uint64_t part = near * whole;
   uint64_t fails = 0, enough = whole, step = 1;
   if (holds(part)) {
     for (enough = part; enough > step && holds(enough - step); step *= 2)

@@ -69,13 +69,6 @@ const std::array<const char *, Dimension::kBases> &Dimension::symbols() {
   return kSymbols;
 }
 
-std::string Dimension::name() const {
-  for (const Known &known : knownDimensions())
-    if (known.dimension == *this)
-      return known.name;
-  return baseUnits(*this);
-}
-
 std::string describe(const Dimension &dimension) {
   if (dimension.dimensionless())
     return "a plain number";

@@ -39,17 +39,6 @@ Result<int64_t> exponentOf(const Quantity &b) {
   return *n;
 }
 
-Rational raise(const Rational &base, int64_t n) {
-  Rational result(1), square = base;
-  for (uint64_t k = n < 0 ? -n : n; k; k >>= 1) {
-    if (k & 1)
-      result = result * square;
-    if (k > 1)
-      square = square * square;
-  }
-  return n < 0 ? Rational(1) / result : result;
-}
-
 } // namespace
 
 std::optional<int64_t> Quantity::toInt64() const { return dimensionless() ? value.toInt64() : std::nullopt; }
@@ -166,9 +155,9 @@ Result<Quantity> power(const Quantity &a, const Quantity &b) {
     if (exponent != 0 && size * (exponent < 0 ? -exponent : exponent) > 32)
       return Error{Code::BadExponent, "the dimension of the result has an exponent beyond 32"};
   // 0, 1 and -1 stay small whatever the exponent.
-  if (a.value.bits() > 1 && static_cast<int64_t>(a.value.bits()) * size > Rational::kMaxBits)
+  if (a.value.bits() > 1 && a.value.bits() * size > Rational::kMaxBits)
     return tooLarge();
-  return checked(raise(a.value, *n), a.dimension.power(a.dimensionless() ? 0 : *n));
+  return checked(a.value.power(*n), a.dimension.power(a.dimensionless() ? 0 : *n));
 }
 
 Result<Quantity> powerOfTwo(const Quantity &a) { return power(Quantity::number(2), a); }
@@ -188,8 +177,8 @@ Result<Quantity> logTwo(const Quantity &a) {
   if (above && below)
     return Quantity(Rational(*above - *below));
   // Beyond the range of a double the logarithm is split, so that it stays finite.
-  double shift = static_cast<double>(bitsOf(v.numerator())) - bitsOf(v.denominator());
-  auto scaled = multiply(Quantity(v), *powerOfTwo(Quantity(Rational(-static_cast<int64_t>(shift)))));
+  int64_t bits = bitsOf(v.numerator()), shift = bits - bitsOf(v.denominator());
+  auto scaled = multiply(Quantity(v), *powerOfTwo(Quantity::number(-shift)));
   if (!scaled)
     return tooLarge();
   return Quantity(Rational::ofDouble(std::log2(scaled->value.toDouble()) + shift));
@@ -265,7 +254,7 @@ std::string Quantity::print() const {
     bool handy = value.isZero() ||
                  (size >= one && size < (candidate.unit.find('i') == std::string::npos ? thousand : Rational(1024)));
     // Out of the handy range only if that saves four characters.
-    unsigned cost = static_cast<unsigned>(text->size()) + (handy ? 0 : 4);
+    unsigned cost = text->size() + (handy ? 0 : 4);
     if (cost < bestCost) {
       bestCost = cost;
       best = *text + " " + (candidate.unit == "cycles" && number == one ? "cycle" : candidate.unit);

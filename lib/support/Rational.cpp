@@ -24,20 +24,9 @@ static DynamicAPInt ofDigits(llvm::StringRef digits) {
   return DynamicAPInt(APInt(APInt::getSufficientBitsNeeded(digits, 10) + 1, digits, 10));
 }
 
-static DynamicAPInt toThePower(int64_t base, unsigned n) {
-  DynamicAPInt result(1), square(base);
-  for (; n; n >>= 1) {
-    if (n & 1)
-      result *= square;
-    if (n > 1)
-      square *= square;
-  }
-  return result;
-}
-
 std::string digitsOf(const DynamicAPInt &value) {
   if (isSmall(value))
-    return std::to_string(static_cast<int64_t>(value));
+    return std::to_string(int64fromDynamicAPInt(value));
   std::string text;
   llvm::raw_string_ostream out(text);
   out << value;
@@ -52,8 +41,8 @@ static APInt magnitude(const DynamicAPInt &value) {
 
 unsigned bitsOf(const DynamicAPInt &value) {
   if (isSmall(value)) {
-    int64_t v = static_cast<int64_t>(value);
-    return std::bit_width(v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v));
+    uint64_t size = int64fromDynamicAPInt(value);
+    return std::bit_width(value < 0 ? -size : size);
   }
   return magnitude(value).getActiveBits();
 }
@@ -103,39 +92,34 @@ std::optional<Rational> Rational::parse(llvm::StringRef text) {
   DynamicAPInt value = ofDigits(digits);
   if (negative)
     value = -value;
-  if (scale >= 0)
-    return Rational(value * toThePower(10, scale), DynamicAPInt(1));
-  return Rational(value, toThePower(10, -scale));
+  return Rational(value, DynamicAPInt(1)) * Rational(10).power(scale);
 }
 
 Rational Rational::ofDouble(double value) {
   int exponent = 0;
   double mantissa = std::frexp(value, &exponent);
-  DynamicAPInt n(static_cast<int64_t>(std::ldexp(mantissa, 53)));
-  exponent -= 53;
-  if (exponent >= 0)
-    return Rational(n * toThePower(2, exponent), DynamicAPInt(1));
-  return Rational(n, toThePower(2, -exponent));
+  int64_t whole = std::ldexp(mantissa, 53);
+  return whole * Rational(2).power(exponent - 53);
 }
 
 std::optional<int64_t> Rational::toInt64() const {
   if (!isInteger() || !isSmall(num))
     return std::nullopt;
-  return static_cast<int64_t>(num);
+  return int64fromDynamicAPInt(num);
 }
 
 double Rational::toDouble() const {
   constexpr int64_t kExact = int64_t{1} << 53;
   if (num >= -kExact && num <= kExact && den <= kExact)
-    return static_cast<double>(static_cast<int64_t>(num)) / static_cast<int64_t>(den);
+    return 1.0 * int64fromDynamicAPInt(num) / int64fromDynamicAPInt(den);
   // A quotient of at least 66 bits with the remainder folded into its last bit rounds like the
   // exact value.
   APInt n = magnitude(num), d = magnitude(den);
-  int shift = 66 - (static_cast<int>(n.getActiveBits()) - static_cast<int>(d.getActiveBits()));
-  unsigned width = std::max(n.getActiveBits(), d.getActiveBits()) + static_cast<unsigned>(std::abs(shift)) + 70;
+  int above = n.getActiveBits(), below = d.getActiveBits(), shift = 66 - (above - below);
+  int width = std::max(above, below) + std::abs(shift) + 70;
   n = n.zextOrTrunc(width);
   d = d.zextOrTrunc(width);
-  (shift >= 0 ? n : d) <<= static_cast<unsigned>(std::abs(shift));
+  (shift >= 0 ? n : d) <<= std::abs(shift);
   APInt quotient, remainder;
   APInt::udivrem(n, d, quotient, remainder);
   if (!remainder.isZero())
@@ -154,7 +138,7 @@ std::optional<std::string> Rational::decimal(unsigned maxDigits) const {
   if (den != 1) {
     if (!isSmall(den))
       return std::nullopt;
-    int64_t d = static_cast<int64_t>(den);
+    int64_t d = int64fromDynamicAPInt(den);
     unsigned twos = 0, fives = 0;
     for (; d % 2 == 0; d /= 2)
       ++twos;
@@ -163,7 +147,7 @@ std::optional<std::string> Rational::decimal(unsigned maxDigits) const {
     if (d != 1)
       return std::nullopt;
     places = std::max(twos, fives);
-    n = num * toThePower(10, places) / den;
+    n = (*this * Rational(10).power(places)).num;
   }
   std::string digits = digitsOf(n);
   bool negative = digits[0] == '-';
@@ -187,6 +171,17 @@ std::string Rational::print() const {
   if (auto text = decimal(24))
     return *text;
   return isInteger() ? digitsOf(num) : digitsOf(num) + "/" + digitsOf(den);
+}
+
+Rational Rational::power(int64_t n) const {
+  Rational result(1), square = *this;
+  for (uint64_t k = n < 0 ? -n : n; k; k >>= 1) {
+    if (k & 1)
+      result = result * square;
+    if (k > 1)
+      square = square * square;
+  }
+  return n < 0 ? 1 / result : result;
 }
 
 Rational Rational::floor() const { return Rational(floorDiv(num, den), DynamicAPInt(1)); }

@@ -35,6 +35,7 @@ public:
   /// Exact: a decimal if there is a short one, else "1/3".
   std::string print() const;
 
+  Rational power(int64_t n) const; ///< of 0 only for n >= 0
   Rational floor() const;
   Rational ceil() const;
 

@@ -7,13 +7,6 @@
 namespace accord {
 namespace {
 
-Rational powerOf(int64_t base, int n) {
-  Rational result(1);
-  for (int i = 0; i < (n < 0 ? -n : n); ++i)
-    result = result * Rational(base);
-  return n < 0 ? Rational(1) / result : result;
-}
-
 struct Prefix {
   const char *symbol;
   int64_t base;
@@ -34,7 +27,7 @@ public:
   void with(llvm::ArrayRef<Prefix> prefixes, const std::string &name, const Rational &factor, Dimension dimension,
             int power = 1) {
     for (const Prefix &prefix : prefixes)
-      one(prefix.symbol + name, powerOf(prefix.base, prefix.exponent * power) * factor, dimension);
+      one(prefix.symbol + name, Rational(prefix.base).power(prefix.exponent * power) * factor, dimension);
   }
 };
 
@@ -140,8 +133,8 @@ Picoseconds Picoseconds::ceil(Seconds s) {
   // 1000000 ps.
   double whole = std::nearbyint(product);
   if (std::fabs(product - whole) <= std::fabs(product) * 0x1p-50)
-    return {static_cast<int64_t>(whole)};
-  return {static_cast<int64_t>(std::ceil(product))};
+    return Picoseconds(whole);
+  return Picoseconds(std::ceil(product));
 }
 
 } // namespace accord

@@ -13,7 +13,7 @@ template <typename T, typename One> llvm::json::Array list(const std::vector<T> 
   return array;
 }
 inline llvm::json::Array ids(const std::vector<uint32_t> &items) {
-  return list(items, [](uint32_t id) { return llvm::json::Value(static_cast<int64_t>(id)); });
+  return list(items, [](uint32_t id) { return llvm::json::Value(id); });
 }
 inline llvm::json::Array numbers(const std::vector<int64_t> &items) {
   return list(items, [](int64_t n) { return llvm::json::Value(n); });

@@ -78,8 +78,8 @@ TEST(Diagnostics, Json) {
   llvm::json::Value document = errorDocument(diags, "compile");
   EXPECT_EQ(
       jsonLine(*document.getAsObject()->get("diagnostics")),
-      R"([{"code":"A0101","column":1,"end_column":3,"end_line":2,"file":"a.accel","help":"did you mean 'x'?","line":2,)"
-      R"("message":"m","notes":[{"column":1,"end_column":3,"end_line":1,"file":"a.accel","line":1,"message":"n"}],)"
+      R"([{"file":"a.accel","line":2,"column":1,"code":"A0101","end_column":3,"end_line":2,"help":"did you mean 'x'?",)"
+      R"("message":"m","notes":[{"file":"a.accel","line":1,"column":1,"end_column":3,"end_line":1,"message":"n"}],)"
       R"("severity":"error"}])");
 }
 
