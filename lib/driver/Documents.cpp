@@ -1,6 +1,5 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
-#include "lib/driver/tasks/Latency.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/machine/calibration/CalibrationJson.h"
@@ -30,9 +29,6 @@ std::map<std::string, Document> &documents() {
         "of ONE execution; count is how often it runs in one step (micro-batches times the repeats around it). "
         "totals.flops is the sum of flops * count, and so are time_s (one after the other) and energy_J.",
         nullptr}},
-      {"latency",
-       {"accord latency --json",
-        "Arguments of the latency model with their ranges, and the configurations that were asked for.", latencySchema}},
       {"mine", {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
       {"partition",
        {"accord partition --json",

@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Latency.h"
+#include "lib/driver/Documents.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/latency/forms/Jit.h"
@@ -211,7 +212,10 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep, const std
 
 } // namespace
 
-llvm::json::Value latencySchema() { return schemaOf<LatencyDocument>(describeDocument); }
+static const DocumentEntry
+    kDocument("latency", "accord latency --json",
+              "Arguments of the latency model with their ranges, and the configurations that were asked for.",
+              [] { return schemaOf<LatencyDocument>(describeDocument); });
 
 std::optional<LatencyModel> jobLatencyModel(Session &session) {
   return session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);

@@ -24,9 +24,6 @@ std::optional<LatencyModel> jobLatencyModel(Session &session);
 /// values at the configurations. Returns the exit status of `accord latency`.
 int latency(LatencyOptions options);
 
-/// Of what `accord latency --json` prints.
-llvm::json::Value latencySchema();
-
 /// Samples the job at the sizes that the model needs. Why there is none (A0707) is an error where
 /// it is `needed`, else a warning: the plan stands without. What it holds at the plan's value is a
 /// warning (A0708).
