@@ -110,7 +110,7 @@ private:
     auto colour = classed ? number(object, "colorClass", "node", i) : std::optional(0.0);
     if (!id || !cpu || !accelerator || !size || !colour || !fits || !backward)
       return;
-    if (auto [known, isNew] = ids.try_emplace(static_cast<int64_t>(*id), read.nodes.size()); !isNew)
+    if (auto [known, isNew] = ids.try_emplace(*id, read.nodes.size()); !isNew)
       diags.error(Code::ImportSetting, place(i), fmt::format("node {} has the id {} of an earlier one", i + 1, *id))
           .note(read.nodes[known->second].range, "the first one");
     auto name = object->getString("name");
@@ -119,14 +119,13 @@ private:
             "layerId"});
     PartitioningFile::Node one;
     one.name = name && !name->empty() ? name->str() : fmt::format("node{}", *id);
-    one.id = static_cast<int64_t>(*id);
     one.accelerator = *accelerator;
     one.processor = *cpu;
     one.size = *size;
     one.fits = *fits != 0;
     one.backward = *backward != 0;
     if (classed)
-      one.colour = static_cast<int64_t>(*colour);
+      one.colour = *colour;
     one.range = place(i);
     read.nodes.push_back(std::move(one));
   }
@@ -139,7 +138,7 @@ private:
     bool sized = object->get("size"), timed = object->get("cost");
     auto carries = sized ? number(object, "size", "edge", i) : std::optional(0.0);
     auto cost = timed || !sized ? number(object, "cost", "edge", i) : std::optional(0.0);
-    auto source = ids.find(static_cast<int64_t>(*from)), end = ids.find(static_cast<int64_t>(*to));
+    auto source = ids.find(*from), end = ids.find(*to);
     for (auto [found, id] : {std::pair(source, *from), std::pair(end, *to)})
       if (found == ids.end())
         diags.error(Code::ImportSetting, place(i),

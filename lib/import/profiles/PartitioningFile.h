@@ -10,7 +10,6 @@ namespace accord::import {
 struct PartitioningFile {
   struct Node {
     std::string name;
-    int64_t id = 0;
     double accelerator = 0, processor = 0; ///< milliseconds
     double size = 0;                       ///< bytes
     bool fits = true;                      ///< on an accelerator

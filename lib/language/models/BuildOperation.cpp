@@ -256,7 +256,7 @@ bool OperationBuilder::collect() {
     }
     ok &= attribute(*a, *argument.value);
   }
-  if (places.size() + spec.optionalOperands < spec.operands.size() && ok) {
+  if (places.size() < spec.operands.size() && ok) {
     fail(Code::WrongOperandCount,
          fmt::format("'{}' needs {}: '{}' is missing", spec.name.str(),
                      spec.operands.size() == 1 ? "an operand" : fmt::format("{} operands", spec.operands.size()),

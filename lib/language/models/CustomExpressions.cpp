@@ -130,7 +130,7 @@ dnn::ScalarAttr CustomOperation::reference(const ast::Reference &reference, Sour
     return {};
   }
   if (model.declarations.find(name, declaration, range)) {
-    ModelValue value = model.evalReference(reference, range);
+    ModelValue value = model.evalNode(reference, range);
     if (value.number() && value.number()->dimensionless())
       if (auto number = model.real(*value.number(), range, "this number"))
         return dnn::scalarNumber(context, *number);

@@ -81,31 +81,17 @@ bool ModelBuilder::proceed(SourceRange range, size_t count) {
 
 void ModelBuilder::run(const std::vector<ast::Statement> &body) {
   for (const ast::Statement &statement : body)
-    run(statement);
+    if (proceed(statement.range))
+      std::visit([&](const auto &node) { run(node, statement.range); }, statement.node);
 }
 
-void ModelBuilder::run(const ast::Statement &statement) {
-  if (!proceed(statement.range))
-    return;
-  std::visit(
-      [&](const auto &node) {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, ast::Input>)
-          input(node);
-        else if constexpr (std::is_same_v<T, ast::Bind>)
-          bind(node);
-        else if constexpr (std::is_same_v<T, ast::Repeat>)
-          repeat(node, statement.range);
-        else if constexpr (std::is_same_v<T, ast::Scan>)
-          scan(node, statement.range);
-        else if constexpr (std::is_same_v<T, ast::For>)
-          loop(node);
-        else if constexpr (std::is_same_v<T, ast::When>)
-          when(node);
-        else
-          loss(node, statement.range);
-      },
-      statement.node);
+void ModelBuilder::within(llvm::function_ref<void()> body) {
+  Scope inner;
+  inner.parent = scope;
+  inner.declaration = scope->declaration;
+  scope = &inner;
+  body();
+  scope = inner.parent;
 }
 
 bool ModelBuilder::checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range) {
@@ -119,7 +105,7 @@ bool ModelBuilder::checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range) {
   return true;
 }
 
-void ModelBuilder::input(const ast::Input &input) {
+void ModelBuilder::run(const ast::Input &input, SourceRange) {
   MLIRContext *context = module.getContext();
   if (calls.size() > 1 || !repeats.empty() || outermostScan) {
     diags
@@ -161,7 +147,7 @@ void ModelBuilder::input(const ast::Input &input) {
   scope->variables[input.name.text].input = true;
 }
 
-void ModelBuilder::bind(const ast::Bind &bind) {
+void ModelBuilder::run(const ast::Bind &bind, SourceRange) {
   if (bind.names.size() == 1 && bind.kind == ast::BindKind::Let)
     pendingName = bind.names[0].text;
   ModelValue value = eval(*bind.value);
@@ -204,7 +190,7 @@ void ModelBuilder::bind(const ast::Bind &bind) {
   }
 }
 
-void ModelBuilder::loop(const ast::For &loop) {
+void ModelBuilder::run(const ast::For &loop, SourceRange) {
   ModelValue values = eval(*loop.range);
   if (values.failed())
     return;
@@ -215,19 +201,16 @@ void ModelBuilder::loop(const ast::For &loop) {
   }
   ModelList elements = *values.list();
   for (const ModelValue &element : elements) {
-    Scope inner;
-    inner.parent = scope;
-    inner.declaration = scope->declaration;
-    scope = &inner;
-    declare(loop.variable, element, false);
-    run(loop.body);
-    scope = inner.parent;
+    within([&] {
+      declare(loop.variable, element, false);
+      run(loop.body);
+    });
     if (!proceed(loop.variable.range))
       return;
   }
 }
 
-void ModelBuilder::when(const ast::When &when) {
+void ModelBuilder::run(const ast::When &when, SourceRange) {
   for (const auto &branch : when.branches) {
     if (branch.condition) {
       auto holds = condition(*branch.condition);
@@ -236,17 +219,11 @@ void ModelBuilder::when(const ast::When &when) {
       if (!*holds)
         continue;
     }
-    Scope inner;
-    inner.parent = scope;
-    inner.declaration = scope->declaration;
-    scope = &inner;
-    run(branch.body);
-    scope = inner.parent;
-    return;
+    return within([&] { run(branch.body); });
   }
 }
 
-void ModelBuilder::loss(const ast::Loss &loss, SourceRange range) {
+void ModelBuilder::run(const ast::Loss &loss, SourceRange range) {
   ModelValue value = eval(*loss.value);
   if (!repeats.empty() || outermostScan) {
     diags.error(Code::MisplacedLoss, range, "the loss belongs after the repeat or scan, not into it")
@@ -403,14 +380,11 @@ llvm::SmallVector<Value> ModelBuilder::iterate(dnn::RepeatOp op, CarriedNames &c
   builder.setInsertionPointToEnd(&block);
   std::string outer = prefix;
   prefix = op.getLabel().str() + ".";
-  Scope inner;
-  inner.parent = scope;
-  inner.declaration = scope->declaration;
-  scope = &inner;
-  bind();
-  run(body);
-  end();
-  scope = inner.parent;
+  within([&] {
+    bind();
+    run(body);
+    end();
+  });
   prefix = outer;
 
   llvm::SmallVector<Value> yielded;
@@ -438,7 +412,7 @@ llvm::SmallVector<Value> ModelBuilder::iterate(dnn::RepeatOp op, CarriedNames &c
   return yielded;
 }
 
-void ModelBuilder::repeat(const ast::Repeat &repeat, SourceRange range) {
+void ModelBuilder::run(const ast::Repeat &repeat, SourceRange range) {
   auto count = integer(*repeat.count, "the count of a repeat", 0);
   if (!count || *count == 0)
     return;
@@ -494,7 +468,7 @@ llvm::SmallVector<Value> ModelBuilder::slicesOf(const ast::Scan &scan) {
   return slices;
 }
 
-void ModelBuilder::scan(const ast::Scan &scan, SourceRange range) {
+void ModelBuilder::run(const ast::Scan &scan, SourceRange range) {
   auto giveUp = [&] { // the results are names all the same
     for (const ast::Name &name : scan.results)
       declare(name, {}, false);

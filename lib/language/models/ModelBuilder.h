@@ -80,12 +80,15 @@ private:
 
   // Statements.
   void run(const std::vector<ast::Statement> &body);
-  void run(const ast::Statement &statement);
-  void input(const ast::Input &input);
-  void bind(const ast::Bind &bind);
-  void loop(const ast::For &loop);
-  void when(const ast::When &when);
-  void loss(const ast::Loss &loss, SourceRange range);
+  void run(const ast::Input &input, SourceRange range);
+  void run(const ast::Bind &bind, SourceRange range);
+  void run(const ast::For &loop, SourceRange range);
+  void run(const ast::When &when, SourceRange range);
+  void run(const ast::Loss &loss, SourceRange range);
+  void run(const ast::Repeat &repeat, SourceRange range);
+  void run(const ast::Scan &scan, SourceRange range);
+  /// Runs `body` in a scope of its own within the present one.
+  void within(llvm::function_ref<void()> body);
   void declare(const ast::Name &name, ModelValue value, bool assignable);
   Variable *lookup(llvm::StringRef name);
   /// False when the model is given up: too large, or wrong in too many places.
@@ -97,8 +100,6 @@ private:
     std::vector<ast::Name> places; ///< where each is assigned first
     llvm::SmallVector<mlir::Value> inits;
   };
-  void repeat(const ast::Repeat &repeat, SourceRange range);
-  void scan(const ast::Scan &scan, SourceRange range);
   void assigned(const std::vector<ast::Statement> &body, std::set<std::string> &local, std::vector<ast::Name> &out);
   CarriedNames carriedBy(const std::vector<ast::Statement> &body, std::set<std::string> local);
   llvm::SmallVector<mlir::Value> iterate(dnn::RepeatOp op, CarriedNames &carried,
@@ -110,10 +111,10 @@ private:
 
   // Expressions (ModelExpressions.cpp)
   ModelValue eval(const ast::Expr &expr);
-  ModelValue evalNode(const ast::Expr &expr);
-  ModelValue evalRange(const ast::Range &bounds, SourceRange range);
-  ModelValue evalReference(const ast::Reference &reference, SourceRange range);
-  ModelValue evalChain(const ast::Chain &chain);
+  ModelValue evalNode(const ast::Range &bounds, SourceRange range);
+  ModelValue evalNode(const ast::Reference &reference, SourceRange range);
+  ModelValue evalNode(const ast::Chain &chain, SourceRange);
+  ModelValue evalNode(const ast::List &list, SourceRange);
   ModelValue apply(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt, const ModelValue &b,
                    SourceRange bAt);
   ModelValue applyToTensors(ast::BinaryOp op, SourceRange opAt, const ModelValue &a, SourceRange aAt,
@@ -122,18 +123,17 @@ private:
                             SourceRange bAt);
   ModelValue joined(const ModelList &a, const ModelList &b, SourceRange at);
   ModelValue valueOf(const Result<Quantity> &number, SourceRange at); ///< reports the error
-  ModelValue evalUnary(const ast::Unary &unary, SourceRange range);
-  ModelValue evalIndex(const ast::Index &index, SourceRange range);
-  ModelValue evalConditional(const ast::Conditional &conditional);
+  ModelValue evalNode(const ast::Unary &unary, SourceRange range);
+  ModelValue evalNode(const ast::Index &index, SourceRange range);
+  ModelValue evalNode(const ast::Conditional &conditional, SourceRange);
   std::optional<bool> condition(const ast::Expr &expr);
   std::optional<int64_t> integer(const ast::Expr &expr, const char *what, int64_t min = INT64_MIN);
   /// The number as operations hold it; an error where no double is near it.
   std::optional<double> real(const Quantity &number, SourceRange at, const std::string &what);
-  std::optional<std::vector<int64_t>> integers(const ast::Expr &expr, const char *what);
   std::optional<std::vector<int64_t>> integersOf(const ModelValue &value, SourceRange at, const char *what);
 
   // Calls.
-  ModelValue evalCall(const ast::Call &call, SourceRange range);
+  ModelValue evalNode(const ast::Call &call, SourceRange range);
   /// A function of values; nothing if `name` is none, or means an operation for these arguments.
   std::optional<ModelValue> function(llvm::StringRef name, const ast::Call &call, SourceRange range);
   ModelValue functionOfNumbers(llvm::StringRef name, llvm::ArrayRef<ModelValue> arguments, SourceRange range);

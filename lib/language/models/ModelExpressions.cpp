@@ -17,12 +17,24 @@ ModelValue ModelBuilder::eval(const ast::Expr &expr) {
     return {};
   }
   ++depth;
-  ModelValue value = evalNode(expr);
+  ModelValue value = std::visit(
+      [&](const auto &node) -> ModelValue {
+        if constexpr (requires { ModelValue{node.value}; }) { // a number, text or truth
+          return {node.value};
+        } else if constexpr (requires { evalNode(node, expr.range); }) {
+          return evalNode(node, expr.range);
+        } else {
+          diags.error(Code::WrongType, expr.range, "a model body has no use for this value")
+              .help("sets and maps belong into machines and trainings");
+          return {};
+        }
+      },
+      expr.node);
   --depth;
   return value;
 }
 
-ModelValue ModelBuilder::evalRange(const ast::Range &bounds, SourceRange range) {
+ModelValue ModelBuilder::evalNode(const ast::Range &bounds, SourceRange range) {
   auto low = integer(*bounds.low, "the start of a range"), high = integer(*bounds.high, "the end of a range");
   auto step = bounds.step ? integer(*bounds.step, "the step of a range", 1) : std::optional<int64_t>(1);
   if (!low || !high || !step)
@@ -35,51 +47,20 @@ ModelValue ModelBuilder::evalRange(const ast::Range &bounds, SourceRange range) 
           .help("'repeat' keeps identical layers as one");
       return {};
     }
-    list->push_back({Quantity::number(static_cast<int64_t>(i))});
+    list->push_back({Quantity::number(int64_t(i))});
   }
   proceed(range, list->size());
   return {list};
 }
 
-ModelValue ModelBuilder::evalNode(const ast::Expr &expr) {
-  return std::visit(
-      [&](const auto &node) -> ModelValue {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, ast::Number>) {
-          return {node.value};
-        } else if constexpr (std::is_same_v<T, ast::Text>) {
-          return {node.value};
-        } else if constexpr (std::is_same_v<T, ast::Boolean>) {
-          return {node.value};
-        } else if constexpr (std::is_same_v<T, ast::Reference>) {
-          return evalReference(node, expr.range);
-        } else if constexpr (std::is_same_v<T, ast::Call>) {
-          return evalCall(node, expr.range);
-        } else if constexpr (std::is_same_v<T, ast::Unary>) {
-          return evalUnary(node, expr.range);
-        } else if constexpr (std::is_same_v<T, ast::Chain>) {
-          return evalChain(node);
-        } else if constexpr (std::is_same_v<T, ast::Index>) {
-          return evalIndex(node, expr.range);
-        } else if constexpr (std::is_same_v<T, ast::Conditional>) {
-          return evalConditional(node);
-        } else if constexpr (std::is_same_v<T, ast::List>) {
-          auto list = std::make_shared<ModelList>();
-          for (const ast::ExprPtr &element : node.elements)
-            list->push_back(eval(*element));
-          return {list};
-        } else if constexpr (std::is_same_v<T, ast::Range>) {
-          return evalRange(node, expr.range);
-        } else {
-          diags.error(Code::WrongType, expr.range, "a model body has no use for this value")
-              .help("sets and maps belong into machines and trainings");
-          return {};
-        }
-      },
-      expr.node);
+ModelValue ModelBuilder::evalNode(const ast::List &list, SourceRange) {
+  auto values = std::make_shared<ModelList>();
+  for (const ast::ExprPtr &element : list.elements)
+    values->push_back(eval(*element));
+  return {values};
 }
 
-ModelValue ModelBuilder::evalReference(const ast::Reference &reference, SourceRange range) {
+ModelValue ModelBuilder::evalNode(const ast::Reference &reference, SourceRange range) {
   if (Variable *variable = lookup(reference.name)) {
     if (variable->unassigned)
       reportUnassigned({reference.name, range});
@@ -219,7 +200,7 @@ ModelValue ModelBuilder::apply(ast::BinaryOp op, SourceRange opAt, const ModelVa
   return {};
 }
 
-ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
+ModelValue ModelBuilder::evalNode(const ast::Chain &chain, SourceRange) {
   pendingName.clear();
   ModelValue value = eval(*chain.first);
   SourceRange range = chain.first->range;
@@ -241,7 +222,7 @@ ModelValue ModelBuilder::evalChain(const ast::Chain &chain) {
   return value;
 }
 
-ModelValue ModelBuilder::evalUnary(const ast::Unary &unary, SourceRange range) {
+ModelValue ModelBuilder::evalNode(const ast::Unary &unary, SourceRange range) {
   ModelValue value = eval(*unary.operand);
   if (value.failed() || unary.op == ast::UnaryOp::Plus)
     return value;
@@ -256,7 +237,7 @@ ModelValue ModelBuilder::evalUnary(const ast::Unary &unary, SourceRange range) {
   return {};
 }
 
-ModelValue ModelBuilder::evalIndex(const ast::Index &index, SourceRange range) {
+ModelValue ModelBuilder::evalNode(const ast::Index &index, SourceRange range) {
   ModelValue value = eval(*index.object);
   for (const ast::ExprPtr &position : index.indices) {
     auto i = integer(*position, "an index");
@@ -292,7 +273,7 @@ std::optional<bool> ModelBuilder::condition(const ast::Expr &expr) {
   return std::nullopt;
 }
 
-ModelValue ModelBuilder::evalConditional(const ast::Conditional &conditional) {
+ModelValue ModelBuilder::evalNode(const ast::Conditional &conditional, SourceRange) {
   for (const auto &branch : conditional.branches) {
     auto holds = condition(*branch.condition);
     if (!holds)
@@ -374,10 +355,6 @@ std::optional<std::vector<int64_t>> ModelBuilder::integersOf(const ModelValue &v
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> ModelBuilder::integers(const ast::Expr &expr, const char *what) {
-  return integersOf(eval(expr), expr.range, what);
-}
-
 // ---- Calls: built-in functions, modules, operations
 namespace {
 const std::vector<std::string> kFunctions = {"min",  "max", "ceil_div", "floor_div", "pow2",
@@ -397,7 +374,7 @@ const std::map<llvm::StringRef, const char *> kElsewhere = {{"dense", "linear"},
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
-ModelValue ModelBuilder::evalCall(const ast::Call &call, SourceRange range) {
+ModelValue ModelBuilder::evalNode(const ast::Call &call, SourceRange range) {
   auto *callee = call.callee->as<ast::Reference>();
   if (!callee) {
     pendingName.clear();

@@ -9,15 +9,14 @@
 namespace accord {
 
 enum class AttributeKind : uint8_t {
-  Integer,  ///< 4
-  Pair,     ///< 3 or [3, 1]: height and width
-  Number,   ///< 0.1
-  Boolean,  ///< true
-  Integers, ///< [0, 2, 1]
-  Word,     ///< one of `words`
-  Tensor,   ///< a value: the tied weight
-  Time,     ///< 1.2 ms
-  Size      ///< 12 MiB
+  Integer, ///< 4
+  Pair,    ///< 3 or [3, 1]: height and width
+  Number,  ///< 0.1
+  Boolean, ///< true
+  Word,    ///< one of `words`
+  Tensor,  ///< a value: the tied weight
+  Time,    ///< 1.2 ms
+  Size     ///< 12 MiB
 };
 
 /// Which numbers make sense. All have to be finite as doubles.
@@ -47,7 +46,6 @@ struct OperationSpec {
   std::vector<llvm::StringRef> operands; ///< by place; with `variadic` at least one
   std::vector<AttributeSpec> attributes;
   bool variadic = false;
-  unsigned optionalOperands = 0; ///< how many of the last operands may be left out
   const AttributeSpec *findAttribute(llvm::StringRef name) const;
 };
 

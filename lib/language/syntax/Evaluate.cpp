@@ -260,27 +260,22 @@ private:
     if (a.failed() || b.failed())
       return {};
     auto isSymbolic = [](const Constant &v) { return v.as<Word>() || v.as<CallValue>(); };
-    if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y) {
+    bool logical = op == ast::BinaryOp::And || op == ast::BinaryOp::Or;
+    if (auto *x = a.as<Quantity>(), *y = b.as<Quantity>(); x && y && !logical) {
+      auto fail = [&](const Error &error) -> Constant {
+        diags.error(error.code, at, error.message)
+            .note(a.range, describe(x->dimension))
+            .note(b.range, describe(y->dimension));
+        return {};
+      };
       if (isComparison(op)) {
         auto order = compare(*x, *y);
-        if (order)
-          return of(*applyComparison(op, *order));
-        diags.error(order.error().code, at, order.error().message)
-            .note(a.range, describe(x->dimension))
-            .note(b.range, describe(y->dimension));
-        return {};
+        return order ? of(*applyComparison(op, *order)) : fail(order.error());
       }
-      if (op != ast::BinaryOp::And && op != ast::BinaryOp::Or) {
-        auto result = applyArithmetic(op, *x, *y);
-        if (result)
-          return of(*result);
-        diags.error(result.error().code, at, result.error().message)
-            .note(a.range, describe(x->dimension))
-            .note(b.range, describe(y->dimension));
-        return {};
-      }
+      auto result = applyArithmetic(op, *x, *y);
+      return result ? of(*result) : fail(result.error());
     }
-    if (auto *x = a.as<bool>(), *y = b.as<bool>(); x && y && (op == ast::BinaryOp::And || op == ast::BinaryOp::Or))
+    if (auto *x = a.as<bool>(), *y = b.as<bool>(); x && y && logical)
       return of(op == ast::BinaryOp::And ? *x && *y : *x || *y);
     if (isSymbolic(a) || isSymbolic(b))
       return symbolic(CallValue{ast::spelling(op).str(), {{"", box(std::move(a))}, {"", box(std::move(b))}}}, at);
@@ -352,25 +347,23 @@ std::optional<std::vector<int64_t>> integersOf(const Constant &value, Diagnostic
   std::vector<int64_t> out;
   bool ok = true;
   auto one = [&](const Constant &v) {
+    auto fail = [&](Code code, const std::string &reason) {
+      diags.error(code, v.range, fmt::format("'{}' is {}", what.str(), reason));
+      ok = false;
+    };
     auto *q = v.as<Quantity>();
     auto i = q ? q->toInt64() : std::nullopt;
     if (v.failed())
       ok = false;
     else if (!q)
-      diags.error(Code::WrongType, v.range,
-                  fmt::format("'{}' is an integer or a choice of integers, not {}", what.str(), v.describe())),
-          ok = false;
+      fail(Code::WrongType, "an integer or a choice of integers, not " + v.describe());
     else if (!q->dimensionless())
-      diags.error(Code::UnexpectedUnit, v.range,
-                  fmt::format("'{}' is a plain integer, but this is a {}", what.str(), describe(q->dimension))),
-          ok = false;
+      fail(Code::UnexpectedUnit, fmt::format("a plain integer, but this is a {}", describe(q->dimension)));
     else if (!i)
-      diags.error(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger, v.range,
-                  fmt::format("'{}' is an integer, but this is {}", what.str(), q->print())),
-          ok = false;
+      fail(q->value.isInteger() ? Code::NumberTooLarge : Code::NotAnInteger,
+           fmt::format("an integer, but this is {}", q->print()));
     else if (*i < min)
-      diags.error(Code::OutOfRange, v.range, fmt::format("'{}' is at least {}, but this is {}", what.str(), min, *i)),
-          ok = false;
+      fail(Code::OutOfRange, fmt::format("at least {}, but this is {}", min, *i));
     else
       out.push_back(*i);
   };

@@ -1,4 +1,4 @@
-// ANTLR's recovery and its messages in plain sentences. Internal to lib/syntax.
+// ANTLR's recovery and its messages in plain sentences. Internal to lib/language/syntax.
 #pragma once
 #include "DefaultErrorStrategy.h"
 #include "Parser.h"
