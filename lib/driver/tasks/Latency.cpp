@@ -137,7 +137,7 @@ std::optional<std::vector<Row>> evaluateAll(Session &session, const LatencyModel
 /// What the document holds: a model, and the configurations that were asked for.
 struct LatencyDocument {
   std::string version = kVersion;
-  LatencyModel model;
+  LatencyModel model = LatencyModel();
   std::vector<Row> rows;
 };
 

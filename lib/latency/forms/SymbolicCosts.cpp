@@ -38,11 +38,12 @@ std::vector<unsigned> rolesOf(const SymbolicOperation &op) {
 /// one operand and the result: m or n; else k), or by their kinds, where `roles` is empty: the last parallel loop is n,
 /// the others m, reductions k.
 struct ProductNodes {
-  NodeId batch, m, n, k;
+  NodeId batch, m, n, k, elements;
 };
 ProductNodes productOf(const SymbolicOperation &op, const std::vector<unsigned> &roles, Expressions &e) {
-  ProductNodes x{e.integer(1), e.integer(1), e.integer(1), e.integer(1)};
+  ProductNodes x{e.integer(1), e.integer(1), e.integer(1), e.integer(1), e.integer(1)};
   for (size_t i = 0; i < op.extents.size(); ++i) {
+    x.elements = e.multiply(x.elements, op.extents[i]);
     if (roles.empty() && op.kinds[i] == IteratorKind::Parallel) {
       x.m = e.multiply(x.m, x.n);
       x.n = op.extents[i];
@@ -52,14 +53,6 @@ ProductNodes productOf(const SymbolicOperation &op, const std::vector<unsigned> 
     extent = e.multiply(extent, op.extents[i]);
   }
   return x;
-}
-
-/// The product of all.
-NodeId productOf(const std::vector<NodeId> &factors, Expressions &e) {
-  NodeId product = e.integer(1);
-  for (NodeId factor : factors)
-    product = e.multiply(product, factor);
-  return product;
 }
 
 /// extent / (ceil(extent / tile) * tile) of each, as one fraction.
@@ -93,7 +86,7 @@ std::vector<NodeId> rateForms(const SymbolicOperation &op, Expressions &e) {
         found.push_back(e.divide(flops, e.multiply(rate, share(e, {{onRows, core.rows}, {onCols, core.cols}}))));
     int64_t lanes = 0;
     if (core.lanes > 0 && !op.extents.empty() && !__builtin_mul_overflow(core.lanes, core.count, &lanes))
-      found.push_back(e.divide(flops, e.multiply(rate, share(e, {{productOf(op.extents, e), lanes}}))));
+      found.push_back(e.divide(flops, e.multiply(rate, share(e, {{x.elements, lanes}}))));
     if (core.halfPerformanceWork.value > 0) {
       NodeId reached = e.divide(flops, e.add(flops, e.real(core.halfPerformanceWork.value)));
       found.push_back(e.divide(flops, e.multiply(rate, reached)));
@@ -184,9 +177,9 @@ std::vector<NodeId> laneCycles(const SymbolicOperation &op, const Core &core, Ex
 }
 
 /// Seconds of an array: load + stream + skew + (folds - 1) * interval cycles for output, weight and input stationary
-/// (SCALE-Sim v3, arXiv 2504.15377), whose folds all instances share unless `Core::perInstanceMapping`, long streams cut for idle
-/// ones; and of lanes: rounds of elements, or of rows with 1, 2, 4, … lanes each and their results combined pairwise.
-/// At the clock that the peak implies, or the machine's.
+/// (SCALE-Sim v3, arXiv 2504.15377), whose folds all instances share unless `Core::perInstanceMapping`, long streams
+/// cut for idle ones; and of lanes: rounds of elements, or of rows with 1, 2, 4, … lanes each and their results
+/// combined pairwise. At the clock that the peak implies, or the machine's.
 std::vector<NodeId> symbolicCycles(const SymbolicOperation &op, Expressions &e) {
   const Core &core = op.machine->cores[op.core];
   std::vector<NodeId> cycles, found;
