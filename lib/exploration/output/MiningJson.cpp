@@ -26,7 +26,7 @@ void describeSearch(JsonFields &f, MiningResult &result) {
   f.field("strategy", result.strategy)
       .about("designs evaluated")
       .field("evaluations", result.evaluations)
-      .about("boxes of designs bounded")
+      .about("bounds of sets of designs that were computed")
       .field("bounds", result.bounds)
       .about("compared by time; depends on the machine")
       .maybe("processor_s", result.seconds)
@@ -114,7 +114,7 @@ void describeStages(JsonFields &f, MinedStages &stages, const MiningPlan &plan) 
       .field("candidates", stages.candidates)
       .about("designs evaluated for classes and mixes of layers")
       .field("evaluations", stages.evaluations)
-      .about("boxes of designs bounded for them")
+      .about("bounds of sets of designs that were computed for them")
       .field("bounds", stages.bounds)
       .field("step", stages.step, describeStep)
       .field("designs", stages.designs, designOf(plan))
@@ -139,7 +139,7 @@ void describeLimits(JsonFields &f, JobLimits &limits) {
   f.field("job", limits.job)
       .field("fractions", limits.shares,
              [](JsonFields &g, LimitShare &one) {
-               g.about("core NAME, bandwidth NAME, kernel floor, host")
+               g.about("a core, the bandwidth of a memory, the launch of kernels or the host, by its name")
                    .field("resource", one.resource)
                    .field("fraction", one.share);
              })
