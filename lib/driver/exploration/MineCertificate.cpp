@@ -17,7 +17,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -196,10 +195,10 @@ private:
       if (!at || !work || !machine || number_ >= kMaxProblems)
         continue;
       const PlacementProblem &whole = certificate_.jobs[job].clusters[*at].problem;
-      std::vector<PlacementProblem::ParallelConfig> parallelConfigs;
+      std::vector<PlacementProblem::ParallelConfig> configs;
       for (PlacementProblem::Id id : ids)
-        parallelConfigs.push_back(whole.parallelConfigs[id]);
-      for (const PlacementProblem &problem : work->problems(*machine, parallelConfigs)) {
+        configs.push_back(whole.parallelConfigs[id]);
+      for (const PlacementProblem &problem : work->problems(*machine, configs)) {
         if (!writeFile(diags_, folder_ + "/" + miningPlanFile(number_), jsonLine(toDocument(problem)) + "\n"))
           return false;
         survivor.plans.push_back({job, 0, number_}), ++number_;

@@ -1,5 +1,4 @@
 #include "lib/driver/exploration/MineJobs.h"
-#include "lib/driver/Session.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/space/DesignSpace.h"
@@ -301,7 +300,7 @@ std::optional<MinedDesign> MineJobs::on(const std::string &machine, int &status)
     session.diagnostics().error(Code::NotSupported, at, "not supported yet: " + what).help("leave out --reference");
     return stopped(session);
   };
-  if (metric_ == MiningMetric::Expression && space_->measuresParts())
+  if (metric_ == MiningMetric::Expression && space_->figures().parts)
     return refused(
         first(), {},
         fmt::format("'{}' is about '{}' alone, it is not known of '{}'", space_->metric(), space_->name(), machine));

@@ -6,7 +6,6 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
@@ -20,14 +19,14 @@ PlacementObjective objectiveIn(MiningMetric metric) {
 bool placesBy(MiningMetric metric, Session &session, const DesignSpace &space) {
   if (metric != MiningMetric::Expression)
     return true;
-  const char *what = space.measuresEnergy() ? "energy" : space.measuresPower() ? "power.tdp" : nullptr;
+  const char *what = space.figures().energy ? "energy" : space.figures().power ? "power.tdp" : nullptr;
   if (!what)
     return true;
   const auto &expression = session.job().expression;
   session.diagnostics()
       .error(Code::NotSupported, expression ? expression->at : SourceRange{},
              fmt::format("not supported yet: mining the devices of a cluster for an expression over {}", what))
-      .help(space.measuresEnergy() ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
+      .help(space.figures().energy ? "speak of step_time, throughput, and numbers of one device: area, mxu.count"
                                    : "--metric tdp_time counts the design power of all devices that are used");
   return false;
 }
@@ -142,31 +141,6 @@ PlacedWorks placedWorks(Session &session, const DesignSpace &space, MiningMetric
   for (const Error &error : unfit)
     session.report(error);
   return {};
-}
-
-MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {
-  const PlacementProblem::ParallelConfig &config = best.parallelConfig;
-  int64_t virtualStages = best.plan->virtualStages,
-          pipeline = static_cast<int64_t>(best.plan->stages.size()) / virtualStages;
-  std::string recomputed;
-  for (const auto &[policy, layers] : best.recomputePolicies)
-    if (policy != "none")
-      recomputed += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
-  MinedStep step;
-  step.job = job, step.batch = batch;
-  step.alternative =
-      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", config.tensor,
-                  config.sequence ? " with sequence" : "", pipeline, config.data, config.microbatch, recomputed);
-  step.step = best.metrics.step * 1e-12;
-  step.joules = best.metrics.joules;
-  for (int64_t bytes : best.metrics.memory)
-    step.bytes = std::max<double>(step.bytes, bytes);
-  step.value = best.value;
-  step.placement = {
-      best.metrics.devices,  config.tensor,           pipeline,      config.data, config.sequence,
-      config.microbatch,     best.plan->microbatches, virtualStages, config.zero, name(best.plan->schedule),
-      best.recomputePolicies};
-  return step;
 }
 
 bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,

@@ -10,8 +10,6 @@ namespace accord {
 /// The session's job on devices of the space, by point of what its cluster leaves open: null where
 /// it has no placement. Nothing after errors, which are reported.
 PlacedWorks placedWorks(Session &session, const DesignSpace &space, MiningMetric metric);
-/// Words and numbers of a placement, but for the job's own best value.
-MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best);
 /// Plans the job on its cluster of the design's machine as `accord compile` does, beginning with
 /// the mined plan, proves the plan and writes it into a folder. False after errors.
 bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedBest &mined, MiningMetric metric,

@@ -1,27 +1,8 @@
 #include "lib/driver/exploration/MineStages.h"
-#include "lib/driver/exploration/MinePlacement.h"
+#include "lib/exploration/output/StageDescription.h"
 #include "llvm/ADT/STLExtras.h"
-#include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <regex>
 
 namespace accord {
-namespace {
-
-/// Up to the brace that closes the block whose head, with its opening brace, the pattern matches; empty: there is none.
-std::string blockAt(const std::string &text, const std::smatch &head) {
-  size_t begin = head.position(), at = begin + head.length();
-  for (int depth = 1; depth > 0; ++at) {
-    if (at == text.size())
-      return "";
-    depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
-  }
-  return text.substr(begin, at - begin);
-}
-
-} // namespace
-
 bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
   if (options.stages == 0)
     return true;
@@ -44,7 +25,7 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
                    "--metric step_time, tdp_time or area_time, or leave out --stages");
   const PlacementSpace &placementSpace = jobs.placements(0).front()->job().request.space;
   auto pipes = [](PipelineSchedule one) { return one == PipelineSchedule::GPipe || one == PipelineSchedule::OneFOneB; };
-  if (std::none_of(placementSpace.schedules.begin(), placementSpace.schedules.end(), pipes))
+  if (llvm::none_of(placementSpace.schedules, pipes))
     return refused(session.job().targetAt, "a design for each stage of schedules other than gpipe and one_f_one_b",
                    "add one of them: schedule = one_f_one_b");
   if (!placementSpace.groups.empty() && placementSpace.groups.back().max == 1)
@@ -56,118 +37,11 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
 std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs, const PlacedBest &placed,
                                        const Design &common, const std::atomic<bool> *stop) {
   StageOptions how{.each = options.stages, .threads = options.session.threads, .stop = stop};
-  DesignSpace &space = jobs.space();
-  auto found = mineStages(space, *jobs.placements(0).front(), jobs.metric(), common, placed, how);
+  auto found = mineStages(jobs.space(), *jobs.placements(0).front(), jobs.metric(), common, placed, how);
   if (!found)
     return std::nullopt;
-  MinedStages mined;
-  mined.value = found->value, mined.common = found->common, mined.bound = found->bound;
-  mined.candidates = found->candidates, mined.evaluations = found->valued;
-  mined.bounds = found->bounds, mined.proof = found->proof;
-  const PlacementProblem &problem = found->problem;
-  PlacedBest best{found->value,
-                  found->bound,
-                  found->plan,
-                  found->metrics,
-                  problem.parallelConfigs[found->plan.stages.front().parallelConfig],
-                  recomputedLayers(problem, found->plan)};
-  size_t groups = found->metrics.memory.size();
-  std::vector<ClusterDeviceType> deviceTypes;
-  for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
-    deviceTypes.push_back({deviceType.name, 0});
-  for (size_t s = 0; s < found->plan.stages.size(); ++s) {
-    const PlacedStage &stage = found->plan.stages[s];
-    const PlacementProblem::ParallelConfig &parallelConfig = problem.parallelConfigs[stage.parallelConfig];
-    const StageTimes &times = found->metrics.times[s];
-    MinedStage &one = mined.stages.emplace_back();
-    one.design = parallelConfig.deviceType;
-    one.first = problem.layers[stage.layers.front()].name;
-    one.last = problem.layers[stage.layers.back()].name;
-    one.layers = stage.layers.size();
-    one.devices = parallelConfig.devices();
-    one.forward = times.forward * 1e-12;
-    one.backward = (times.backward + times.weight) * 1e-12;
-    one.finish = times.stepTail * 1e-12;
-    one.bytes = found->metrics.memory[s % groups];
-    if (s < groups)
-      deviceTypes[parallelConfig.deviceType].devices += parallelConfig.devices();
-  }
   const MiningJob &job = jobs.jobs().front();
-  mined.step = minedStep(job.name, job.batch, best);
-  mined.text = fmt::format("/// {}: {:.6g} s a step of {}, {}; a design for each stage.\n", job.name, mined.step.step,
-                           mined.step.batch, mined.step.alternative);
-  for (auto [deviceType, chosen] : llvm::zip(deviceTypes, found->designs)) {
-    MinedDesign &design = mined.designs.emplace_back();
-    design.name = deviceType.accelerator;
-    if (auto machine = space.machine(chosen))
-      design.machine = std::move(*machine);
-    design.chosen = labelsOf(space.parameters(), chosen);
-    std::string text = space.text(chosen), head = "accelerator " + space.name();
-    if (size_t at = text.find(head); at != std::string::npos)
-      text.replace(at, head.size(), "accelerator " + design.name);
-    mined.text += text + "\n";
-  }
-  auto cluster = clusterOfDeviceTypes(jobs.session(0).target().clusterText({}), space.name(),
-                                      problem.deviceTypes.front().devicesPerNode, deviceTypes);
-  if (cluster)
-    mined.text += *cluster;
-  else
-    mined.text.clear(),
-        mined.left = "its cluster is not one kind of servers with one of devices, or has a price per device";
-  return mined;
-}
-
-std::optional<std::string> clusterOfDeviceTypes(const std::string &text, const std::string &accelerator,
-                                                int64_t devicesPerNode,
-                                                const std::vector<ClusterDeviceType> &deviceTypes) {
-  static const std::regex server(R"(\bserver\s+(\w+)\s*(\[[^\]]*\])?\s*\{)");
-  const std::regex device(R"(\bdevice\s+(\w+)\s*(\[[^\]]*\])?\s*:\s*)" + accelerator + R"(\b)");
-  std::smatch head, found;
-  if (!std::regex_search(text, head, server))
-    return std::nullopt;
-  std::string block = blockAt(text, head), name = head[1], rest = text.substr(head.position() + block.size());
-  std::string body = block.substr(std::min<size_t>(block.size(), head.length() - 1));
-  if (!std::regex_search(body, found, device) || std::regex_search(rest, server))
-    return std::nullopt;
-  std::string before = found.prefix(), chip = found[1], after = found.suffix();
-  if (std::regex_search(after, std::regex(R"(\bdevice\s)")))
-    return std::nullopt;
-  if (std::regex_search(rest, std::regex(R"(\bper\s+)" + chip + R"(\b)"))) // of which of them?
-    return std::nullopt;
-  // What a server declares has a name of its own in each of them.
-  std::vector<std::string> declared{chip};
-  static const std::regex network(R"(\bnetwork\s+(\w+)\s*\{)");
-  for (std::sregex_iterator at(body.begin(), body.end(), network), last; at != last; ++at)
-    declared.push_back((*at)[1]);
-  std::string servers;
-  std::vector<std::string> names;
-  for (size_t deviceType = 0; deviceType < deviceTypes.size(); ++deviceType) {
-    int64_t each = std::min(devicesPerNode, deviceTypes[deviceType].devices);
-    names.push_back(fmt::format("{}_{}", name, deviceType + 1));
-    std::string own =
-        fmt::format("{}device {}[{}] : {}{}", before, chip, each, deviceTypes[deviceType].accelerator, after);
-    for (const std::string &one : declared)
-      own = std::regex_replace(own, std::regex(R"(\b)" + one + R"(\b)"), fmt::format("{}_{}", one, deviceType + 1));
-    servers += fmt::format("{}server {}[{}] {}", deviceType ? "\n  " : "", names.back(),
-                           (deviceTypes[deviceType].devices + each - 1) / each, own);
-  }
-  // The network between servers; of one server, one like that inside of it.
-  const std::regex between(R"(\bconnects\s*=\s*\{?\s*)" + name + R"(\b\s*\}?)");
-  std::string list = fmt::format("connects = {{{}}}", fmt::join(names, ", "));
-  if (std::regex_search(rest, between)) {
-    rest = std::regex_replace(rest, between, list, std::regex_constants::format_first_only);
-  } else if (deviceTypes.size() > 1 || deviceTypes.front().devices > devicesPerNode) {
-    std::smatch inner;
-    if (!std::regex_search(body, inner, network))
-      return std::nullopt;
-    std::string like = blockAt(body, inner);
-    if (like.empty())
-      return std::nullopt;
-    like = std::regex_replace(like, std::regex(R"(network\s+\w+)"), "network between_servers",
-                              std::regex_constants::format_first_only);
-    servers += "\n  " + std::regex_replace(like, std::regex(R"(\bconnects\s*=\s*\w+)"), list);
-  }
-  return head.prefix().str() + servers + rest;
+  return describeStages(jobs.space(), job.name, job.batch, *found, jobs.first().target().clusterText({}));
 }
 
 } // namespace accord

@@ -112,8 +112,7 @@ std::vector<std::string> PlacedProblem::costNames() { return data_->space.costNa
 std::vector<double> PlacedProblem::costs(const DesignBox &box) { return data_->space.costs(box); }
 
 std::string PlacedProblem::digest() {
-  std::string text =
-      fmt::format("{} {} {}", kVersion, data_->objective.name(), static_cast<unsigned>(data_->objective.aggregation));
+  std::string text = fmt::format("{} {} {}", kVersion, data_->objective.name(), unsigned(data_->objective.aggregation));
   for (const PlacedMiningJob &job : data_->jobs) {
     auto first = llvm::find_if(job.clusters, [](const auto &work) { return work != nullptr; });
     text += fmt::format("; {} {}, {}{}", job.weight, job.best, job.alone ? job.alone->digest() : (*first)->digest(),
@@ -127,11 +126,7 @@ double PlacedProblem::bound(const DesignBox &box) {
   auto machine = data_->objective.machineOf(box, one);
   if (!machine)
     return machine.error();
-  StepBoundOptions options;
-  if (!one) {
-    options.exact = false;
-    options.sameArrays = data_->dependence.sameArrays(box);
-  }
+  StepBoundOptions options = data_->dependence.boundOptions(box, one);
   double min = kNever;
   data_->points.each(box, [&](size_t point, const DesignBox &here) {
     if (auto known = data_->knownAt(box, point)) {

@@ -13,14 +13,13 @@
 namespace accord {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 using Id = PlacementProblem::Id;
 
 /// Of steps that are priced together: all policies of a share and a micro-batch.
 using GroupKey = std::tuple<int64_t, bool, int64_t>;
 GroupKey groupOf(const StepVariant &step) { return {step.sharding.tensor, step.sharding.sequence, step.microbatch}; }
-GroupKey groupOf(const PlacementProblem::ParallelConfig &parallelConfig) {
-  return {parallelConfig.tensor, parallelConfig.sequence, parallelConfig.microbatch};
+GroupKey groupOf(const PlacementProblem::ParallelConfig &config) {
+  return {config.tensor, config.sequence, config.microbatch};
 }
 
 /// By operation: seconds on the network alone, whatever the machine.
@@ -40,9 +39,8 @@ Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Cluste
     const Operation &op = graph.operations[id];
     if (op.core != CoreKind::Network || op.givenSeconds)
       continue;
-    auto cost = made->price(op, words);
-    if (auto *found = cost.get())
-      seconds[id] = found->time.value;
+    if (auto cost = made->price(op, words))
+      seconds[id] = cost->time.value;
   }
   return seconds;
 }
@@ -85,33 +83,52 @@ struct PlacedWork::Data {
     return request;
   }
 
-  /// With times of closed forms, in layers as fine as can be. `make` gives the steps that there are.
-  std::optional<PlacementProblem> minimal(const Machine &machine, StepBoundOptions options, bool alone = false) const {
+  /// With times of closed forms, in layers as fine as can be. `find` gives the steps that there are.
+  Result<BuiltPlacementProblem, Errors> build(const PlacementProblemRequest &request, StepBoundOptions options,
+                                              llvm::function_ref<const Step *(const StepVariant &)> find) const {
     options.communication &= !ringOverlaps;
-    PlacementProblemRequest request = on(machine);
-    if (alone)
-      request.space.data = {1};
     std::map<const Step *, std::vector<LayerUse>> uses;
     PlacementProblemCache known;
     known.work = &structure, known.layering = &finest, known.networks = &networks;
     known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
-      auto found = steps.find(key);
-      if (found == steps.end())
+      const Step *step = find(key);
+      if (!step)
         return nullptr;
-      auto [place, isNew] = uses.try_emplace(&found->second);
+      auto [place, isNew] = uses.try_emplace(step);
       if (isNew) {
         static thread_local std::vector<double> seconds;
-        found->second.work->times(machine, options, seconds);
-        place->second = found->second.minimal->of(seconds);
+        step->work->times(request.groups.front().machine, options, seconds);
+        place->second = step->minimal->of(seconds);
       }
       return &place->second;
     };
-    auto made = buildPlacementProblem(request, known);
-    auto *found = made.get();
+    return buildPlacementProblem(request, known);
+  }
+
+  std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options,
+                                          bool alone = false) const {
+    PlacementProblemRequest request = on(machine);
+    if (alone)
+      request.space.data = {1};
+    auto found = build(request, options, [&](const StepVariant &key) {
+      auto step = steps.find(key);
+      return step == steps.end() ? nullptr : &step->second;
+    });
     if (!found)
       return std::nullopt;
     found->problem.ties.clear(); // layers that become one have none
     return std::move(found->problem);
+  }
+
+  /// The step of that kind; nothing where it cannot be instantiated or what it exchanges has no price.
+  Result<const Step *> instantiate(const StepVariant &key) {
+    if (auto found = steps.find(key); found != steps.end())
+      return &found->second;
+    ACCORD_TRY(work, instantiated(job.request, key));
+    ACCORD_TRY(seconds, communicationOf(work, job.request.groups.front(), key));
+    Step step{key, nullptr, std::make_unique<MinLayerUse>(finest, work)};
+    step.work = std::make_unique<StepWork>(std::move(work), seconds);
+    return &steps.emplace(key, std::move(step)).first->second;
   }
 
   std::shared_ptr<Priced> pricedOn(const Machine &machine) const {
@@ -145,8 +162,7 @@ struct PlacedWork::Data {
       auto found = uses->find(key);
       return found == uses->end() ? nullptr : &found->second;
     };
-    auto made = buildPlacementProblem(on(machine), known);
-    auto *found = made.get();
+    auto found = buildPlacementProblem(on(machine), known);
     if (!found)
       return std::nullopt;
     if (job.pin) {
@@ -166,9 +182,8 @@ struct PlacedWork::Data {
     Cluster &device = request.groups.front();
     device.machine.memories.front().capacity = capacity;
     if (!into.layering && !into.failed) {
-      auto priced = priceStep(structure, request, device, {}, &prices);
-      if (auto *one = priced.get())
-        into.layering = Layering::of(structure, one->schedule);
+      if (auto priced = priceStep(structure, request, device, {}, &prices))
+        into.layering = Layering::of(structure, priced->schedule);
       else
         into.failed = true;
     }
@@ -181,12 +196,11 @@ struct PlacedWork::Data {
         continue;
       const WorkGraph &graph = step.work->graph();
       auto priced = priceStep(graph, request, device, key, &prices);
-      auto *one = priced.get();
-      if (!one) {
+      if (!priced) {
         uses.reset();
         return;
       }
-      uses->emplace(key, layerUses(*into.layering, graph, one->costs, one->schedule));
+      uses->emplace(key, layerUses(*into.layering, graph, priced->costs, priced->schedule));
     }
   }
 
@@ -194,11 +208,9 @@ struct PlacedWork::Data {
   std::vector<std::pair<double, GroupKey>> groups(const Machine &machine) const {
     std::map<GroupKey, double> bounds;
     if (auto problem = minimal(machine, {})) {
-      std::vector<double> byForm = lowerBoundByConfig(*problem);
-      for (size_t parallelConfig = 0; parallelConfig < byForm.size(); ++parallelConfig) {
-        auto [at, isNew] =
-            bounds.try_emplace(groupOf(problem->parallelConfigs[parallelConfig]), byForm[parallelConfig]);
-        at->second = std::min(at->second, byForm[parallelConfig]);
+      for (auto [config, bound] : llvm::zip(problem->parallelConfigs, lowerBoundByConfig(*problem))) {
+        auto [at, isNew] = bounds.try_emplace(groupOf(config), bound);
+        at->second = std::min(at->second, bound);
       }
     }
     std::vector<std::pair<double, GroupKey>> order;
@@ -215,6 +227,31 @@ std::map<std::string, int64_t> recomputedLayers(const PlacementProblem &problem,
     for (auto [layer, choice] : llvm::zip(stage.layers, stage.recomputeChoices))
       ++layers[problem.cost(layer, stage.parallelConfig)->recomputeChoices[choice].policy];
   return layers;
+}
+
+MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best) {
+  const PlacementProblem::ParallelConfig &config = best.parallelConfig;
+  int64_t virtualStages = best.plan->virtualStages,
+          pipeline = static_cast<int64_t>(best.plan->stages.size()) / virtualStages;
+  std::string recomputed;
+  for (const auto &[policy, layers] : best.recomputePolicies)
+    if (policy != "none")
+      recomputed += fmt::format(", recompute {} in {} layer{}", policy, layers, layers == 1 ? "" : "s");
+  MinedStep step;
+  step.job = job, step.batch = batch;
+  step.alternative =
+      fmt::format("tensor {}{}, pipeline {}, data {}, micro-batch {}{}", config.tensor,
+                  config.sequence ? " with sequence" : "", pipeline, config.data, config.microbatch, recomputed);
+  step.step = best.metrics.step * 1e-12;
+  step.joules = best.metrics.joules;
+  for (int64_t bytes : best.metrics.memory)
+    step.bytes = std::max<double>(step.bytes, bytes);
+  step.value = best.value;
+  step.placement = {
+      best.metrics.devices,  config.tensor,           pipeline,      config.data, config.sequence,
+      config.microbatch,     best.plan->microbatches, virtualStages, config.zero, name(best.plan->schedule),
+      best.recomputePolicies};
+  return step;
 }
 
 PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -244,45 +281,13 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
   data->structure = std::move(*graph);
   data->finest = Layering::finest(data->structure);
   // All steps that any machine may be offered are those that this one is: it has the most memory.
-  StepBoundOptions options;
-  options.exact = false, options.communication = !data->ringOverlaps;
-  std::map<const Data::Step *, std::vector<LayerUse>> uses;
   std::optional<Error> left;
-  PlacementProblemCache known;
-  known.work = &data->structure, known.layering = &data->finest, known.networks = &data->networks;
-  known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
-    auto found = data->steps.find(key);
-    if (found == data->steps.end()) {
-      auto made = instantiated(request, key);
-      std::optional<std::vector<double>> communication;
-      auto *issue = made.getError();
-      if (!issue) {
-        auto took = communicationOf(*made, request.groups.front(), key);
-        issue = took.getError();
-        if (auto *seconds = took.get())
-          communication = std::move(*seconds);
-        else if (!left)
-          left = *issue;
-      } else if (!left) {
-        left = *issue;
-      }
-      if (!communication)
-        return nullptr;
-      Data::Step step{key, nullptr, nullptr};
-      auto &work = *made;
-      step.minimal = std::make_unique<MinLayerUse>(data->finest, work);
-      step.work = std::make_unique<StepWork>(std::move(work), *communication);
-      found = data->steps.emplace(key, std::move(step)).first;
-    }
-    auto [place, isNew] = uses.try_emplace(&found->second);
-    if (isNew) {
-      std::vector<double> seconds;
-      found->second.work->times(max, options, seconds);
-      place->second = found->second.minimal->of(seconds);
-    }
-    return &place->second;
-  };
-  auto made = buildPlacementProblem(request, known);
+  auto made = data->build(request, {.exact = false}, [&](const StepVariant &key) -> const Data::Step * {
+    auto step = data->instantiate(key);
+    if (!step && !left)
+      left = step.error();
+    return step ? *step : nullptr;
+  });
   if (!made)
     return left ? Errors{*left} : made.takeError();
   return std::unique_ptr<PlacedWork>(new PlacedWork(std::move(data)));
@@ -290,7 +295,7 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
 
 double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options) const {
   auto problem = data_->minimal(machine, options);
-  return problem ? placementLowerBound(*problem) : kNever;
+  return problem ? placementLowerBound(*problem) : INFINITY;
 }
 
 std::optional<PlacementProblem> PlacedWork::minimal(const Machine &machine, const StepBoundOptions &options,
@@ -304,7 +309,7 @@ PlacedWork::priced(const Machine &machine, const PlacementSpace::TensorSharding 
 }
 
 double PlacedWork::tightenBound(const Machine &machine) const {
-  double minimal = kNever;
+  double minimal = INFINITY;
   for (const auto &[bound, group] : data_->groups(machine)) {
     if (bound >= minimal)
       break;
@@ -316,7 +321,7 @@ double PlacedWork::tightenBound(const Machine &machine) const {
 
 PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   PlacedBest best;
-  best.value = best.bound = kNever;
+  best.value = best.bound = INFINITY;
   for (const auto &[bound, group] : data_->groups(machine)) {
     double max = std::min(below, best.value);
     if (bound >= max) {
@@ -348,9 +353,7 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
   CertificateCluster cluster;
   const PlacementProblemRequest &request = data_->job.request;
   const Cluster &group = request.groups.front();
-  StepBoundOptions options;
-  options.exact = false;
-  if (auto problem = data_->minimal(group.machine, options))
+  if (auto problem = data_->minimal(group.machine, {.exact = false}))
     cluster.problem = std::move(*problem);
   PlacementProblem &p = cluster.problem;
   auto picoseconds = [](Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); };
@@ -380,9 +383,8 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
     std::vector<std::string> policies = request.space.policiesOf(key.sharding);
     StepVariant alike = key;
     alike.recompute.clear();
-    order.push_back(
-        {{alike, static_cast<size_t>(std::find(policies.begin(), policies.end(), key.recompute) - policies.begin())},
-         &step});
+    size_t place = llvm::find(policies, key.recompute) - policies.begin();
+    order.push_back({{alike, place}, &step});
   }
   std::sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (const auto &[place, step] : order) {
@@ -392,8 +394,7 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
     to.microbatch = key.microbatch, to.recompute = key.recompute;
     to.data = key.data, to.experts = key.replicaSharding.experts, to.tables = key.replicaSharding.tables;
     to.graph = step->work->graph();
-    auto took = communicationOf(to.graph, group, key);
-    auto *seconds = took.get();
+    auto seconds = communicationOf(to.graph, group, key);
     for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
       Operation &op = to.graph.operations[id];
       if (op.core != CoreKind::Network)
@@ -407,12 +408,11 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
   return cluster;
 }
 
-std::vector<PlacementProblem>
-PlacedWork::problems(const Machine &machine,
-                     const std::vector<PlacementProblem::ParallelConfig> &parallelConfigs) const {
+std::vector<PlacementProblem> PlacedWork::problems(const Machine &machine,
+                                                   const std::vector<PlacementProblem::ParallelConfig> &configs) const {
   std::set<GroupKey> groups;
-  for (const PlacementProblem::ParallelConfig &parallelConfig : parallelConfigs)
-    groups.insert(groupOf(parallelConfig));
+  for (const PlacementProblem::ParallelConfig &config : configs)
+    groups.insert(groupOf(config));
   std::vector<PlacementProblem> problems;
   for (const GroupKey &group : groups) {
     auto problem = data_->real(machine, group);
@@ -427,8 +427,8 @@ PlacedWork::problems(const Machine &machine,
     for (PlacementProblem::LayerClass &one : brief.classes)
       one.costs.clear();
     for (size_t f = 0; f < problem->parallelConfigs.size(); ++f) {
-      if (std::none_of(parallelConfigs.begin(), parallelConfigs.end(),
-                       [&](const auto &one) { return identityOf(one) == identityOf(problem->parallelConfigs[f]); }))
+      if (llvm::none_of(configs,
+                        [&](const auto &one) { return identityOf(one) == identityOf(problem->parallelConfigs[f]); }))
         continue;
       brief.parallelConfigs.push_back(problem->parallelConfigs[f]);
       for (size_t c = 0; c < brief.classes.size(); ++c) {
@@ -444,10 +444,10 @@ PlacedWork::problems(const Machine &machine,
 
 std::string PlacedWork::digest() const {
   const WorkGraph &graph = data_->structure;
+  const Cluster &group = data_->job.request.groups.front();
   return fmt::format("{} of {} on {} devices, {} steps, {} operations, {} layers", graph.model,
-                     data_->job.request.batch,
-                     data_->job.request.groups.front().devicesPerNode * data_->job.request.groups.front().servers,
-                     data_->steps.size(), graph.operations.size(), data_->finest.layers());
+                     data_->job.request.batch, group.devicesPerNode * group.servers, data_->steps.size(),
+                     graph.operations.size(), data_->finest.layers());
 }
 
 } // namespace accord

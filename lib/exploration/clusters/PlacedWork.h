@@ -30,6 +30,8 @@ struct PlacedBest {
 
 /// Layers by what of them is computed again.
 std::map<std::string, int64_t> recomputedLayers(const PlacementProblem &problem, const Placement &plan);
+/// Words and numbers of a placement, but for the job's own best value.
+MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &best);
 
 /// Safe to share between threads. Steps are instantiated once; what is priced is kept by all of a
 /// machine that it follows from, which is not the capacity of device memory.

@@ -9,7 +9,6 @@
 namespace accord {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 using Id = PlacementProblem::Id;
 constexpr size_t kMaxLayers = 400;
 constexpr double kInterval = 1.004; ///< of lengths of a step
@@ -18,12 +17,12 @@ constexpr double kInterval = 1.004; ///< of lengths of a step
 double costWithin(const StageLowerBounds &bounds, const std::vector<double> &time, const std::vector<double> &costTime,
                   double longest) {
   size_t layers = bounds.time.size();
-  auto p = static_cast<size_t>(bounds.stages);
-  auto m = static_cast<double>(bounds.microbatches);
-  std::vector<double> behind(layers + 1, kNever), here;
+  int64_t p = bounds.stages;
+  double m = bounds.microbatches;
+  std::vector<double> behind(layers + 1, INFINITY), here;
   behind[layers] = 0;
-  for (size_t s = p; s-- > 0;) {
-    here.assign(layers + 1, kNever);
+  for (int64_t s = p; s-- > 0;) {
+    here.assign(layers + 1, INFINITY);
     for (size_t from = s; from < layers; ++from)
       for (size_t to = from + 1; to <= layers; ++to) {
         if (std::isinf(behind[to]))
@@ -41,7 +40,7 @@ double costWithin(const StageLowerBounds &bounds, const std::vector<double> &tim
         };
         bool can = way(0, m);
         if (can && bounds.chain) {
-          auto k = static_cast<double>(std::min<size_t>(bounds.microbatches, p - s));
+          double k = std::min(bounds.microbatches, p - s);
           if (bounds.schedule == PipelineSchedule::GPipe)
             can = way(before + after, m);
           else
@@ -60,8 +59,8 @@ double costWithin(const StageLowerBounds &bounds, const std::vector<double> &tim
 
 double minStageCost(const StageLowerBounds &bounds, double shortest, double below) {
   size_t layers = bounds.time.size();
-  if (layers == 0 || bounds.stages < 1 || static_cast<size_t>(bounds.stages) > layers)
-    return kNever;
+  if (layers == 0 || bounds.stages < 1 || size_t(bounds.stages) > layers)
+    return INFINITY;
   double floor = shortest * bounds.stages * bounds.cost;
   if (layers > kMaxLayers || !(shortest > 0) || !(bounds.cost > 0) || !std::isfinite(below))
     return std::min(floor, below);
@@ -79,7 +78,7 @@ std::vector<int64_t> stageCounts(const PlacementProblem &problem, const Placemen
   int64_t devices = problem.deviceTypes.front().devices;
   if (problem.limits.devices > 0)
     devices = std::min(devices, problem.limits.devices);
-  int64_t max = std::min(devices / degrees.devices(), static_cast<int64_t>(problem.layers.size()));
+  int64_t max = std::min<int64_t>(devices / degrees.devices(), problem.layers.size());
   for (int64_t p = 1; p <= max; ++p)
     if (problem.mayHaveGroups(p) && problem.mayHaveStages(p))
       all.push_back(p);
@@ -104,18 +103,15 @@ double stageCostBound(const StageLayers &layers, const std::vector<double> &time
     edges.insert({edge.from, edge.to});
   for (Id layer = 0; layer < common.layers.size(); ++layer) {
     Id cls = common.layers[layer].of;
-    double fastest = kNever;
-    for (size_t policy = 0; policy < layers.policies(); ++policy)
-      fastest = std::min(fastest, times[cls * layers.policies() + policy]);
-    bounds.time.push_back(fastest);
+    bounds.time.push_back(layers.fastest(times, cls));
     bounds.costTime.push_back(minCostTimes[cls]);
     bounds.chain &= layer == 0 || edges.contains({layer - 1, layer});
   }
   // What forms have besides their devices and micro-batches is only in the length of a step.
   double lowest = below, work = std::accumulate(bounds.time.begin(), bounds.time.end(), 0.0);
   for (PipelineSchedule schedule : ideal->schedules)
-    for (Id parallelConfig = 0; parallelConfig < ideal->parallelConfigs.size(); ++parallelConfig) {
-      const PlacementProblem::ParallelConfig &degrees = ideal->parallelConfigs[parallelConfig];
+    for (Id config = 0; config < ideal->parallelConfigs.size(); ++config) {
+      const PlacementProblem::ParallelConfig &degrees = ideal->parallelConfigs[config];
       int64_t samples = degrees.data * degrees.microbatch;
       if (ideal->batch % samples != 0)
         continue;
@@ -123,8 +119,7 @@ double stageCostBound(const StageLayers &layers, const std::vector<double> &time
       bounds.microbatches = ideal->batch / samples;
       for (int64_t p : stageCounts(*ideal, degrees)) {
         bounds.stages = p;
-        double each = 1e-12 * (metric == MiningMetric::AreaTime ? 1 / static_cast<double>(p)
-                                                                : static_cast<double>(degrees.devices()));
+        double each = 1e-12 * (metric == MiningMetric::AreaTime ? 1.0 / p : degrees.devices());
         double even = work * bounds.microbatches / p;
         if (minStageCost(bounds, even, lowest / each) * each >= lowest)
           continue;
@@ -132,8 +127,8 @@ double stageCostBound(const StageLayers &layers, const std::vector<double> &time
         only.schedules = {schedule}, only.groups = {{p, p}};
         only.parallelConfigs = {degrees};
         for (PlacementProblem::LayerClass &cls : only.classes)
-          cls.costs = {cls.costs[parallelConfig]};
-        double step = lowerBoundByCuts(only, kNever);
+          cls.costs = {cls.costs[config]};
+        double step = lowerBoundByCuts(only, INFINITY);
         if (std::isfinite(step))
           lowest = std::min(lowest, minStageCost(bounds, std::max(step, even), lowest / each) * each);
       }

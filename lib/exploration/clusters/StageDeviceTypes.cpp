@@ -1,19 +1,17 @@
 #include "lib/exploration/clusters/StageDeviceTypes.h"
 #include "lib/search/ParetoFront.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <tuple>
 
 namespace accord {
 namespace {
-
-using Id = PlacementProblem::Id;
 
 /// All numbers of a candidate, less is better; for forms of equal degrees in equal places.
 std::vector<double> numbersOf(const StageCandidate &candidate) {
   const PlacementProblem &problem = *candidate.problem;
   std::vector<double> all{candidate.cost};
   for (const PlacementProblem::DeviceType &deviceType : problem.deviceTypes)
-    all.push_back(-static_cast<double>(deviceType.memory));
+    all.push_back(-double(deviceType.memory));
   for (int64_t of : {problem.hostOverheadPerMicrobatch, problem.hostOverheadPerStep})
     all.push_back(of);
   for (const PlacementProblem::LayerClass &cls : problem.classes)
@@ -25,42 +23,26 @@ std::vector<double> numbersOf(const StageCandidate &candidate) {
       for (int64_t of : {cost->forward, cost->backward, cost->weight, cost->update, cost->staticMemory, cost->gradients,
                          cost->expertGradients, cost->weights, cost->hostStaticMemory, cost->tied})
         all.push_back(of);
-      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-        for (int64_t of : {recomputeChoice.recomputeTime, recomputeChoice.activations, recomputeChoice.workspace,
-                           recomputeChoice.hostActivations})
+      for (const PlacementProblem::RecomputeChoice &choice : cost->recomputeChoices)
+        for (int64_t of : {choice.recomputeTime, choice.activations, choice.workspace, choice.hostActivations})
           all.push_back(of);
     }
   return all;
 }
 
 bool sameForms(const PlacementProblem &a, const PlacementProblem &b) {
-  if (a.parallelConfigs.size() != b.parallelConfigs.size())
-    return false;
-  for (size_t parallelConfig = 0; parallelConfig < a.parallelConfigs.size(); ++parallelConfig)
-    if (!sameDegrees(a.parallelConfigs[parallelConfig], b.parallelConfigs[parallelConfig]))
-      return false;
-  for (size_t cls = 0; cls < a.classes.size(); ++cls)
-    for (size_t parallelConfig = 0; parallelConfig < a.parallelConfigs.size(); ++parallelConfig) {
-      const auto &x = a.classes[cls].costs[parallelConfig], &y = b.classes[cls].costs[parallelConfig];
-      if (x.has_value() != y.has_value() || (x && x->recomputeChoices.size() != y->recomputeChoices.size()))
-        return false;
-      for (size_t recomputeChoice = 0; x && recomputeChoice < x->recomputeChoices.size(); ++recomputeChoice)
-        if (x->recomputeChoices[recomputeChoice].policy != y->recomputeChoices[recomputeChoice].policy)
-          return false;
-    }
-  return true;
+  auto sameCost = [](const std::optional<PlacementProblem::Cost> &x, const std::optional<PlacementProblem::Cost> &y) {
+    return x.has_value() == y.has_value() &&
+           (!x || llvm::equal(x->recomputeChoices, y->recomputeChoices,
+                              [](const auto &one, const auto &other) { return one.policy == other.policy; }));
+  };
+  return llvm::equal(a.parallelConfigs, b.parallelConfigs,
+                     [](const auto &x, const auto &y) { return degreesOf(x) == degreesOf(y); }) &&
+         llvm::equal(a.classes, b.classes,
+                     [&](const auto &x, const auto &y) { return llvm::equal(x.costs, y.costs, sameCost); });
 }
 
 } // namespace
-
-bool sameDegrees(const PlacementProblem::ParallelConfig &a, const PlacementProblem::ParallelConfig &b) {
-  auto of = [](const PlacementProblem::ParallelConfig &parallelConfig) {
-    return std::tie(parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data, parallelConfig.zero,
-                    parallelConfig.microbatch, parallelConfig.expert, parallelConfig.tables, parallelConfig.ringOverlap,
-                    parallelConfig.hostStates, parallelConfig.hostWeights, parallelConfig.order);
-  };
-  return of(a) == of(b);
-}
 
 StageDeviceTypes stageDeviceTypes(const std::vector<StageCandidate> &candidates,
                                   const PlacementProblem::ParallelConfig &degrees, double scale) {
@@ -68,11 +50,11 @@ StageDeviceTypes stageDeviceTypes(const std::vector<StageCandidate> &candidates,
   PlacementProblem &all = made.problem;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const PlacementProblem &one = *candidates[i].problem;
-    auto parallelConfig = std::find_if(one.parallelConfigs.begin(), one.parallelConfigs.end(),
-                                       [&](const auto &other) { return sameDegrees(other, degrees); });
-    if (parallelConfig == one.parallelConfigs.end())
+    auto config =
+        llvm::find_if(one.parallelConfigs, [&](const auto &other) { return degreesOf(other) == degreesOf(degrees); });
+    if (config == one.parallelConfigs.end())
       continue;
-    auto at = static_cast<size_t>(parallelConfig - one.parallelConfigs.begin());
+    size_t at = config - one.parallelConfigs.begin();
     if (made.deviceTypes.empty()) {
       all = one;
       all.deviceTypes.clear(), all.parallelConfigs.clear(), all.links.clear();
@@ -92,8 +74,8 @@ StageDeviceTypes stageDeviceTypes(const std::vector<StageCandidate> &candidates,
     if (scale > 0)
       deviceType.tdpWatts = candidates[i].cost * scale;
     all.deviceTypes.push_back(std::move(deviceType));
-    all.parallelConfigs.push_back(*parallelConfig);
-    all.parallelConfigs.back().deviceType = static_cast<Id>(made.deviceTypes.size());
+    all.parallelConfigs.push_back(*config);
+    all.parallelConfigs.back().deviceType = made.deviceTypes.size();
     for (size_t cls = 0; cls < all.classes.size(); ++cls)
       all.classes[cls].costs.push_back(one.classes[cls].costs[at]);
     made.deviceTypes.push_back(i);

@@ -11,8 +11,6 @@ struct StageCandidate {
   double cost = 1;                                 ///< of `StageLayers::cost`
 };
 
-bool sameDegrees(const PlacementProblem::ParallelConfig &a, const PlacementProblem::ParallelConfig &b);
-
 /// Candidates as kinds, each in the form of these degrees where it has one; `kinds` says which candidate each kind is.
 /// As many devices in all as the cluster has. Devices of different kinds are in different servers. Where `scale` is
 /// above 0, what is made least is time * the sum of the devices' costs * scale (as `TdpTime`), else time.

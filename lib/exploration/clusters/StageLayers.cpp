@@ -1,22 +1,16 @@
 #include "lib/exploration/clusters/StageLayers.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <cmath>
 
 namespace accord {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 using Id = PlacementProblem::Id;
 
 bool sameLayers(const PlacementProblem &a, const PlacementProblem &b) {
-  auto names = [](const PlacementProblem &problem) {
-    std::vector<std::pair<std::string, Id>> all;
-    for (const PlacementProblem::Layer &layer : problem.layers)
-      all.push_back({layer.name, layer.of});
-    return all;
-  };
-  return a.classes.size() == b.classes.size() && names(a) == names(b);
+  return a.classes.size() == b.classes.size() &&
+         llvm::equal(a.layers, b.layers, [](const auto &x, const auto &y) { return x.name == y.name && x.of == y.of; });
 }
 
 /// By fine layer, the layer that begins with it or with one before it. Empty where they do not match.
@@ -28,7 +22,7 @@ std::vector<uint32_t> layersOf(const PlacementProblem &fine, const PlacementProb
       ++next;
     if (next == 0)
       return {};
-    of.push_back(static_cast<uint32_t>(next - 1));
+    of.push_back(next - 1);
   }
   return next == coarse.layers.size() ? of : std::vector<uint32_t>{};
 }
@@ -58,73 +52,59 @@ std::unique_ptr<StageLayers> StageLayers::of(const DesignSpace &space, const Par
   // Replicas that divide nothing but their samples take the same time each.
   bool alone = placementSpace.experts == std::vector<int64_t>{1} &&
                placementSpace.tables == std::vector{PlacementProblem::Tables::Whole};
-  auto made = PlacedWork::of(std::move(job), max);
-  auto *own = made.get();
+  auto own = PlacedWork::of(std::move(job), max);
   if (!own)
     return nullptr;
   std::unique_ptr<StageLayers> layers(new StageLayers(space, dependence, metric));
   layers->alone_ = alone;
   layers->work_ = std::move(*own);
   layers->share_ = sharding, layers->microbatch_ = microbatch;
-  auto machine = space.machine(common);
-  if (auto *found = machine.get())
-    layers->common_ = layers->work_->priced(*found, sharding, microbatch);
-  StepBoundOptions options;
-  options.exact = false;
-  layers->largest_ = layers->work_->minimal(max, options);
+  if (auto machine = space.machine(common))
+    layers->common_ = layers->work_->priced(*machine, sharding, microbatch);
+  layers->largest_ = layers->work_->minimal(max, {.exact = false});
   if (!layers->common_ || layers->common_->parallelConfigs.empty() || !layers->largest_)
     return nullptr;
   layers->root_ = placementLowerBound(*layers->largest_);
   for (const PlacementProblem::LayerClass &cls : layers->common_->classes)
     for (const auto &cost : cls.costs)
       if (cost)
-        for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-          if (std::find(layers->policies_.begin(), layers->policies_.end(), recomputeChoice.policy) ==
-              layers->policies_.end())
-            layers->policies_.push_back(recomputeChoice.policy);
+        for (const PlacementProblem::RecomputeChoice &choice : cost->recomputeChoices)
+          if (!llvm::is_contained(layers->policies_, choice.policy))
+            layers->policies_.push_back(choice.policy);
   layers->layerOf_ = layersOf(*layers->largest_, *layers->common_);
   return layers;
 }
 
 std::shared_ptr<const PlacementProblem> StageLayers::problem(const Design &design) {
-  {
-    std::scoped_lock lock(mutex_);
-    if (auto found = problems_.find(design); found != problems_.end())
-      return found->second;
-  }
-  std::shared_ptr<const PlacementProblem> made;
-  if (auto one = objective_.machineOf(design))
-    if (auto problem = work_->priced(*one, share_, microbatch_); problem && sameLayers(*problem, *common_))
-      made = std::make_shared<const PlacementProblem>(std::move(*problem));
-  std::scoped_lock lock(mutex_);
-  return problems_.emplace(design, std::move(made)).first->second;
+  return once(problems_, design, [&]() -> std::shared_ptr<const PlacementProblem> {
+    auto machine = objective_.machineOf(design);
+    auto problem = machine ? work_->priced(*machine, share_, microbatch_) : std::nullopt;
+    return problem && sameLayers(*problem, *common_) ? std::make_shared<PlacementProblem>(std::move(*problem))
+                                                     : nullptr;
+  });
 }
 
 double StageLayers::cost(const Design &design) const {
   auto one = objective_.machineOf(design);
-  return !one                                          ? kNever
+  return !one                                          ? INFINITY
          : objective_.metric == MiningMetric::TdpTime  ? one->tdp.value
          : objective_.metric == MiningMetric::AreaTime ? one->area.value
                                                        : 1;
 }
 
 double StageLayers::cost(const DesignBox &box) const {
-  const std::vector<std::string> &names = space_.costNames();
-  const char *name = objective_.metric == MiningMetric::TdpTime    ? "tdp"
-                     : objective_.metric == MiningMetric::AreaTime ? "area"
-                                                                   : nullptr;
-  if (!name)
+  if (objective_.metric != MiningMetric::TdpTime && objective_.metric != MiningMetric::AreaTime)
     return 1;
-  std::vector<double> costs = space_.costs(box);
-  for (size_t i = 0; i < names.size() && i < costs.size(); ++i)
-    if (names[i] == name)
-      return costs[i];
+  const char *name = objective_.metric == MiningMetric::TdpTime ? "tdp" : "area";
+  for (const auto &[known, cost] : llvm::zip(space_.costNames(), space_.costs(box)))
+    if (known == name)
+      return cost;
   return 0;
 }
 
 size_t StageLayers::alternative(Id cls, const std::string &policy) const {
-  auto at = std::find(policies_.begin(), policies_.end(), policy);
-  return cls * policies() + static_cast<size_t>(at - policies_.begin()) % policies();
+  size_t at = llvm::find(policies_, policy) - policies_.begin();
+  return cls * policies() + at % policies();
 }
 
 /// Fine layers add up. A policy that a class does not have takes what its fastest one takes.
@@ -142,15 +122,15 @@ std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool f
     if (done[cls])
       continue;
     seen[layer] = 1, last = layer;
-    double fastest = kNever;
-    std::vector<double> by(policies(), kNever);
+    double fastest = INFINITY;
+    std::vector<double> by(policies(), INFINITY);
     for (const auto &cost : problem.classOf(at).costs) {
       if (!cost)
         continue;
-      auto work = static_cast<double>(cost->forward + cost->backward + cost->weight);
-      for (const PlacementProblem::RecomputeChoice &recomputeChoice : cost->recomputeChoices) {
-        double time = work + recomputeChoice.recomputeTime;
-        double &of = by[alternative(0, recomputeChoice.policy)];
+      double work = cost->forward + cost->backward + cost->weight;
+      for (const PlacementProblem::RecomputeChoice &choice : cost->recomputeChoices) {
+        double time = work + choice.recomputeTime;
+        double &of = by[alternative(0, choice.policy)];
         of = std::min(of, time), fastest = std::min(fastest, time);
       }
     }
@@ -161,42 +141,27 @@ std::vector<double> StageLayers::timesOf(const PlacementProblem &problem, bool f
 }
 
 std::shared_ptr<const std::vector<double>> StageLayers::times(const Design &design) {
-  {
-    std::scoped_lock lock(mutex_);
-    if (auto found = times_.find(design); found != times_.end())
-      return found->second;
-  }
-  std::shared_ptr<const std::vector<double>> made;
-  if (auto one = problem(design))
-    made = std::make_shared<const std::vector<double>>(timesOf(*one, false));
-  std::scoped_lock lock(mutex_);
-  return times_.emplace(design, std::move(made)).first->second;
+  return once(times_, design, [&] {
+    auto one = problem(design);
+    return one ? std::make_shared<const std::vector<double>>(timesOf(*one, false)) : nullptr;
+  });
 }
 
 std::shared_ptr<const std::vector<double>> StageLayers::minTimes(const DesignBox &box) {
-  std::pair key(box.low, box.high);
-  {
-    std::scoped_lock lock(mutex_);
-    if (auto found = minTimes_.find(key); found != minTimes_.end())
-      return found->second;
-  }
-  std::shared_ptr<const std::vector<double>> made;
-  auto machine = objective_.machineOf(box, box.one());
-  if (machine) {
-    StepBoundOptions options;
-    if (!box.one()) {
-      options.exact = false;
-      options.sameArrays = dependence_.sameArrays(box);
+  return once(minTimes_, std::pair(box.low, box.high), [&] {
+    std::shared_ptr<const std::vector<double>> made;
+    auto machine = objective_.machineOf(box, box.one());
+    if (machine) {
+      StepBoundOptions options = dependence_.boundOptions(box, box.one());
+      auto problem = layerOf_.empty() ? std::nullopt : work_->minimal(*machine, options, alone_);
+      made = std::make_shared<const std::vector<double>>(problem && problem->layers.size() == layerOf_.size()
+                                                             ? timesOf(*problem, true)
+                                                             : std::vector<double>(alternatives(), 0));
+    } else if (machine.error() == 0) {
+      made = std::make_shared<const std::vector<double>>(alternatives(), 0);
     }
-    auto problem = layerOf_.empty() ? std::nullopt : work_->minimal(*machine, options, alone_);
-    made = std::make_shared<const std::vector<double>>(problem && problem->layers.size() == layerOf_.size()
-                                                           ? timesOf(*problem, true)
-                                                           : std::vector<double>(alternatives(), 0));
-  } else if (machine.error() == 0) {
-    made = std::make_shared<const std::vector<double>>(alternatives(), 0);
-  }
-  std::scoped_lock lock(mutex_);
-  return minTimes_.emplace(std::move(key), std::move(made)).first->second;
+    return made;
+  });
 }
 
 std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &times) const {
@@ -221,16 +186,14 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
   for (Id cls = 0; cls < common_->classes.size(); ++cls) {
     PlacementProblem::LayerClass &into = ideal.classes.emplace_back();
     into.name = common_->classes[cls].name;
-    double fastest = kNever;
-    for (size_t policy = 0; policy < policies(); ++policy)
-      fastest = std::min(fastest, times[cls * policies() + policy]);
-    for (Id parallelConfig = 0; parallelConfig < largest_->parallelConfigs.size(); ++parallelConfig) {
+    double min = fastest(times, cls);
+    for (Id config = 0; config < largest_->parallelConfigs.size(); ++config) {
       std::optional<PlacementProblem::Cost> sum(std::in_place);
       int parts = 0;
       for (Id fine = 0; fine < largest_->layers.size() && sum; ++fine) {
         if (layerOf_[fine] != first[cls])
           continue;
-        const auto &cost = largest_->cost(fine, parallelConfig);
+        const auto &cost = largest_->cost(fine, config);
         if (!cost) {
           sum.reset();
           break;
@@ -244,11 +207,11 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
           continue;
         }
         // Together at least what each keeps at least.
-        auto minOf = [](const std::vector<PlacementProblem::RecomputeChoice> &recomputeChoices) {
-          PlacementProblem::RecomputeChoice one = recomputeChoices.front();
-          for (const PlacementProblem::RecomputeChoice &recomputeChoice : recomputeChoices) {
-            one.activations = std::min(one.activations, recomputeChoice.activations);
-            one.hostActivations = std::min(one.hostActivations, recomputeChoice.hostActivations);
+        auto minOf = [](const std::vector<PlacementProblem::RecomputeChoice> &choices) {
+          PlacementProblem::RecomputeChoice one = choices.front();
+          for (const PlacementProblem::RecomputeChoice &choice : choices) {
+            one.activations = std::min(one.activations, choice.activations);
+            one.hostActivations = std::min(one.hostActivations, choice.hostActivations);
           }
           return one;
         };
@@ -258,11 +221,11 @@ std::optional<PlacementProblem> StageLayers::ideal(const std::vector<double> &ti
         sum->recomputeChoices = {minimal};
       }
       if (sum) {
-        sum->backward = static_cast<int64_t>(std::floor(fastest));
-        for (PlacementProblem::RecomputeChoice &recomputeChoice : sum->recomputeChoices) {
-          double time = recomputeChoice.policy.empty() ? fastest : times[alternative(cls, recomputeChoice.policy)];
-          recomputeChoice.workspace = 0;
-          recomputeChoice.recomputeTime = static_cast<int64_t>(std::floor(time)) - sum->backward;
+        sum->backward = std::floor(min);
+        for (PlacementProblem::RecomputeChoice &choice : sum->recomputeChoices) {
+          double time = choice.policy.empty() ? min : times[alternative(cls, choice.policy)];
+          choice.workspace = 0;
+          choice.recomputeTime = int64_t(std::floor(time)) - sum->backward;
         }
       }
       into.costs.push_back(std::move(sum));
@@ -286,16 +249,16 @@ double LayerMixProblem::timeOf(const std::vector<double> &times) const {
 double LayerMixProblem::bound(const DesignBox &box) {
   constexpr double Less = 1 - 1e-9; // sums taken in another order
   auto times = layers_.minTimes(box);
-  double time = times ? timeOf(*times) * Less : kNever;
-  return time > target_.longest || !times ? kNever
+  double time = times ? timeOf(*times) * Less : INFINITY;
+  return time > target_.longest || !times ? INFINITY
          : target_.power < 0              ? time
                                           : layers_.cost(box) * std::pow(time, target_.power) * Less;
 }
 
 double LayerMixProblem::value(const Design &design) {
   auto times = layers_.times(design);
-  double time = times ? timeOf(*times) : kNever;
-  double value = time > target_.longest || !times ? kNever
+  double time = times ? timeOf(*times) : INFINITY;
+  double value = time > target_.longest || !times ? INFINITY
                  : target_.power < 0              ? time
                                                   : layers_.cost(design) * std::pow(time, target_.power);
   std::scoped_lock lock(mutex_);

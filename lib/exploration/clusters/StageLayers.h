@@ -4,6 +4,7 @@
 #include "lib/exploration/clusters/PlacedProblem.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
+#include <cmath>
 #include <mutex>
 
 namespace accord {
@@ -32,6 +33,11 @@ public:
   size_t policies() const { return policies_.size(); }
   size_t alternatives() const { return common_->classes.size() * policies(); }
   size_t alternative(PlacementProblem::Id cls, const std::string &policy) const;
+  /// Least of a class's ways.
+  double fastest(const std::vector<double> &times, PlacementProblem::Id cls) const {
+    auto first = times.begin() + static_cast<ptrdiff_t>(cls * policies());
+    return *std::min_element(first, first + static_cast<ptrdiff_t>(policies()));
+  }
   /// Picoseconds of all passes of a micro-batch, by way, in the form that takes least. Null as above.
   std::shared_ptr<const std::vector<double>> times(const Design &design);
   /// On no design of the box less; null: none of it may be.
@@ -61,9 +67,22 @@ private:
   std::vector<uint32_t> layerOf_; ///< by layer as fine as can be: that of `common`; empty: unknown
   double root_ = 0;
   std::mutex mutex_;
-  std::map<Design, std::shared_ptr<const PlacementProblem>> problems_;
-  std::map<Design, std::shared_ptr<const std::vector<double>>> times_;
-  std::map<std::pair<Design, Design>, std::shared_ptr<const std::vector<double>>> minTimes_;
+  template <class Key, class Value> using Known = std::map<Key, std::shared_ptr<const Value>>;
+  /// What is known, or what `make` makes, by one of several threads.
+  template <class Key, class Value, class Make>
+  std::shared_ptr<const Value> once(Known<Key, Value> &known, const Key &key, Make make) {
+    {
+      std::scoped_lock lock(mutex_);
+      if (auto found = known.find(key); found != known.end())
+        return found->second;
+    }
+    std::shared_ptr<const Value> made = make();
+    std::scoped_lock lock(mutex_);
+    return known.emplace(key, std::move(made)).first->second;
+  }
+  Known<Design, PlacementProblem> problems_;
+  Known<Design, std::vector<double>> times_;
+  Known<std::pair<Design, Design>, std::vector<double>> minTimes_;
 };
 
 /// What a number of layers of each way takes on a design: their time or, with a power of 0 or more, their cost *
@@ -72,7 +91,7 @@ class LayerMixProblem : public MiningProblem {
 public:
   struct Target {
     double power = -1;
-    double longest = std::numeric_limits<double>::infinity(); ///< picoseconds
+    double longest = INFINITY; ///< picoseconds
   };
   LayerMixProblem(const DesignSpace &space, StageLayers &layers, std::vector<double> counts, Target target);
   const std::vector<DesignParameter> &parameters() const override { return space_.parameters(); }

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <set>
 
 namespace accord {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kRounds = 4;
 constexpr size_t kEvery = 16;     ///< candidates of which none is left out
 constexpr double kMixGap = 2e-3;  ///< of the least of a mix
@@ -41,8 +41,7 @@ public:
   std::optional<StagedDesigns> run() {
     DesignBox all = wholeOf(space_.parameters());
     auto max = space_.best(all);
-    auto machine = space_.machine(common_);
-    if (!max || !machine || !placed_.plan)
+    if (!max || !space_.machine(common_) || !placed_.plan)
       return std::nullopt;
     const PlacementSpace &placementSpace = work_.job().request.space;
     std::vector<Group> groups;
@@ -64,7 +63,7 @@ public:
     std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
       return std::pair(a.layers->root(), a.number) < std::pair(b.layers->root(), b.number);
     });
-    double bound = kNever;
+    double bound = INFINITY;
     for (Group &group : groups) {
       search(group);
       bound = std::min(bound, group.bound);
@@ -84,15 +83,14 @@ private:
 
   /// The common design's own placement, as a problem of one kind.
   void begin(std::vector<Group> &groups) {
-    const PlacementProblem::ParallelConfig &parallelConfig = placed_.parallelConfig;
+    const PlacementProblem::ParallelConfig &config = placed_.parallelConfig;
     StageCandidate one{common_, nullptr, groups.front().layers->cost(common_)};
     auto machine = *space_.machine(common_);
-    if (auto problem =
-            work_.priced(machine, {parallelConfig.tensor, parallelConfig.sequence}, parallelConfig.microbatch))
+    if (auto problem = work_.priced(machine, {config.tensor, config.sequence}, config.microbatch))
       one.problem = std::make_shared<const PlacementProblem>(std::move(*problem));
     StageDeviceTypes deviceTypes;
     if (one.problem)
-      deviceTypes = stageDeviceTypes({one}, parallelConfig, scaleOf(parallelConfig, placed_.metrics.memory.size()));
+      deviceTypes = stageDeviceTypes({one}, config, scaleOf(config, placed_.metrics.memory.size()));
     if (!deviceTypes.deviceTypes.empty()) {
       Placement plan = *placed_.plan;
       for (PlacedStage &stage : plan.stages)
@@ -123,7 +121,7 @@ private:
     search.known = {common_};
     search.gap = kMixGap;
     MiningResult result = mineExactly(mix, search);
-    out_.valued += result.evaluations, out_.bounds += result.bounds;
+    out_.evaluations += result.evaluations, out_.bounds += result.bounds;
     if (candidates)
       for (const Design &design : mix.best(options_.each))
         add(group, design);
@@ -158,8 +156,7 @@ private:
     for (const PlacementProblem::Layer &layer : common.layers)
       ++counts[layer.of];
     std::vector<Id> order(counts.size()); // what most of a step is of
-    for (Id cls = 0; cls < order.size(); ++cls)
-      order[cls] = cls;
+    std::iota(order.begin(), order.end(), Id{0});
     auto takes = [&](Id cls) { return counts[cls] * group.min[cls * layers.policies()]; };
     std::sort(order.begin(), order.end(),
               [&](Id a, Id b) { return std::pair(-takes(a), a) < std::pair(-takes(b), b); });
@@ -178,7 +175,7 @@ private:
       // What is little of a step stays with the bound of the whole space.
       bool matters = takes(cls) >= kMatters * all;
       double &metrics = group.minCostTime[cls];
-      metrics = kNever; // of the way that is worth least
+      metrics = INFINITY; // of the way that is worth least
       for (size_t policy = 0; policy < layers.policies(); ++policy) {
         size_t alternative = cls * layers.policies() + policy;
         double &min = group.min[alternative];
@@ -211,22 +208,22 @@ private:
   std::vector<PipelineShape> shapesOf(const Group &group, const std::vector<StageCandidate> &candidates) const {
     std::vector<PlacementProblem::ParallelConfig> degrees;
     for (const StageCandidate &one : group.candidates)
-      for (const PlacementProblem::ParallelConfig &parallelConfig : one.problem->parallelConfigs)
-        if (llvm::none_of(degrees, [&](const auto &other) { return sameDegrees(other, parallelConfig); }))
-          degrees.push_back(parallelConfig);
+      for (const PlacementProblem::ParallelConfig &config : one.problem->parallelConfigs)
+        if (llvm::none_of(degrees, [&](const auto &other) { return degreesOf(other) == degreesOf(config); }))
+          degrees.push_back(config);
     std::vector<PipelineShape> all;
-    for (const PlacementProblem::ParallelConfig &parallelConfig : degrees)
+    for (const PlacementProblem::ParallelConfig &config : degrees)
       if (metric_ != MiningMetric::AreaTime)
-        all.push_back({parallelConfig, 0});
+        all.push_back({config, 0});
       else
-        for (int64_t stages : stageCounts(*candidates.front().problem, parallelConfig))
-          all.push_back({parallelConfig, stages});
+        for (int64_t stages : stageCounts(*candidates.front().problem, config))
+          all.push_back({config, stages});
     return all;
   }
   /// Of a device's cost, that the sum over all devices is the metric's; 0: there is no cost.
-  double scaleOf(const PlacementProblem::ParallelConfig &parallelConfig, int64_t stages) const {
+  double scaleOf(const PlacementProblem::ParallelConfig &config, int64_t stages) const {
     return metric_ == MiningMetric::TdpTime    ? 1
-           : metric_ == MiningMetric::AreaTime ? 1 / static_cast<double>(stages * parallelConfig.devices())
+           : metric_ == MiningMetric::AreaTime ? 1.0 / (stages * config.devices())
                                                : 0;
   }
 
@@ -239,7 +236,7 @@ private:
     std::optional<ProblemPlan> better;   ///< the best of the round, if it is the best of all so far
     std::optional<ProblemPlan> quickest; ///< the best that the quick search found in the round
     std::optional<double> value;         ///< of the best that the quick search found for the group
-    double proved = kNever;              ///< no plan of the group's candidates is below
+    double proved = INFINITY;            ///< no plan of the group's candidates is below
   };
 
   /// Plans of the candidates; then candidates for the stages of the best plan.
@@ -257,7 +254,7 @@ private:
           deviceTypes.problem.groups = {{shape.stages, shape.stages}};
         if (deviceTypes.deviceTypes.empty() || !check(deviceTypes.problem).empty())
           continue;
-        placeQuickly(deviceTypes, candidates, round == 0 ? kNever : best_, found);
+        placeQuickly(deviceTypes, candidates, round == 0 ? INFINITY : best_, found);
         if (exhausts_ || !costs_)
           placeExactly(deviceTypes, candidates, !every, shape.degrees.devices(), found);
       }
@@ -322,9 +319,9 @@ private:
       times.push_back(0);
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig);
-        const PlacementProblem::RecomputeChoice &recomputeChoice = cost->recomputeChoices[stage.recomputeChoices[i]];
-        mix[group.layers->alternative(problem.layers[stage.layers[i]].of, recomputeChoice.policy)] += 1;
-        times.back() += cost->forward + cost->backward + cost->weight + recomputeChoice.recomputeTime;
+        const PlacementProblem::RecomputeChoice &choice = cost->recomputeChoices[stage.recomputeChoices[i]];
+        mix[group.layers->alternative(problem.layers[stage.layers[i]].of, choice.policy)] += 1;
+        times.back() += cost->forward + cost->backward + cost->weight + choice.recomputeTime;
       }
     }
     double longest = *std::max_element(times.begin(), times.end());
@@ -346,7 +343,7 @@ private:
     std::vector<Id> used;
     for (const PlacedStage &stage : out_.plan.stages)
       if (Id deviceType = out_.problem.parallelConfigs[stage.parallelConfig].deviceType; number[deviceType] == ~Id(0)) {
-        number[deviceType] = static_cast<Id>(used.size());
+        number[deviceType] = used.size();
         used.push_back(deviceType);
       }
     PlacementProblem all = out_.problem;
@@ -371,7 +368,7 @@ private:
     out_.proof =
         fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
                     "bounds), dynamic program over cuts{}",
-                    out_.valued, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+                    out_.evaluations, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }
 
   const DesignSpace &space_;
@@ -384,7 +381,7 @@ private:
   bool costs_;
   std::optional<uint64_t> points_;
   bool exhausts_ = false;
-  double best_ = kNever, minCost_ = 1;
+  double best_ = INFINITY, minCost_ = 1;
   StagedDesigns out_;
 };
 

@@ -14,20 +14,12 @@ struct StageOptions {
 
 /// Stages in a row, each of a design of the same space that keeps all requirements, on devices of
 /// equal degrees; as many devices as the cluster has, of whatever kinds.
-struct StagedDesigns {
+struct StagedDesigns : StageSearch {
   std::vector<Design> designs; ///< by kind of `problem`, each used in some stage
   PlacementProblem problem;    ///< kinds are designs
   Placement plan;
   PlanMetrics metrics;
-  /// Of the metric: seconds; W s of all devices; m2 s of the mean area of its devices.
-  double value = 0;
-  double common = 0; ///< the same of the best common design's placement, which `value` is not above
-  /// No plan with stages of any designs of the space is worth less; 0: not known.
-  double bound = 0;
-  uint64_t candidates = 0, valued = 0, bounds = 0;
   bool all = false; ///< every design of the space was a candidate
-  std::string proof;
-  double gap() const { return value > 0 ? (value - bound) / value : 0; }
 };
 
 /// Whatever the objective, values are `judge`'s. Stages are cut between the layers that the common

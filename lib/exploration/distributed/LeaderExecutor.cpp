@@ -1,5 +1,4 @@
 #include "lib/exploration/distributed/LeaderExecutor.h"
-#include "lib/exploration/distributed/ChunkQueue.h"
 #include "lib/exploration/distributed/RankMessage.h"
 #include "lib/exploration/solve/Checkpoint.h"
 #include "lib/support/ThreadPool.h"

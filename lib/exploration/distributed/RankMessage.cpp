@@ -4,109 +4,88 @@
 namespace accord {
 namespace {
 
-/// Numbers of eight bytes, least byte first; lists and texts after their length.
-class Writer {
+/// Writes to a text or reads it: numbers of eight bytes, the least first; lists and texts after their length.
+class Stream {
 public:
-  std::string text;
-
-  template <class Number>
-    requires(std::is_integral_v<Number> || std::is_enum_v<Number>)
-  void operator()(Number number) {
-    put(static_cast<uint64_t>(number), 8);
-  }
-  void operator()(double number) { (*this)(std::bit_cast<uint64_t>(number)); }
-  void operator()(const std::string &words) {
-    (*this)(words.size());
-    text += words;
-  }
-  void operator()(const Design &design) {
-    (*this)(design.size());
-    for (uint32_t choice : design)
-      put(choice, 4);
-  }
-  void operator()(const std::optional<Design> &design) {
-    (*this)(design.has_value());
-    (*this)(design.value_or(Design()));
-  }
-  void operator()(const DesignBox &box) { (*this)(box.low), (*this)(box.high); }
-  void operator()(const DesignEvaluation &answer) { (*this)(answer.value), (*this)(answer.lowerBound); }
-  template <class One> void operator()(const std::vector<One> &all) {
-    (*this)(all.size());
-    for (const One &one : all)
-      (*this)(one);
-  }
-
-private:
-  void put(uint64_t number, int bytes) {
-    for (int i = 0; i < bytes; ++i)
-      text += static_cast<char>(number >> (8 * i));
-  }
-};
-
-class Reader {
-public:
-  std::string_view text;
-  bool good = true;
+  std::string out;
+  std::string_view in;
+  bool reads = false, good = true;
 
   template <class Number>
     requires std::is_integral_v<Number>
   void operator()(Number &number) {
-    number = static_cast<Number>(take(8));
+    number = raw(number, 8);
   }
-  void operator()(RankMessage::Kind &kind) { kind = RankMessage::Kind(below(uint64_t(RankMessage::Kind::Bye) + 1)); }
-  void operator()(EvaluationTask::Query &query) { query = EvaluationTask::Query(below(kNumEvaluationQueries)); }
-  void operator()(double &number) { number = std::bit_cast<double>(take(8)); }
+  void operator()(RankMessage::Kind &kind) {
+    kind = RankMessage::Kind(below(uint64_t(kind), uint64_t(RankMessage::Kind::Bye) + 1));
+  }
+  void operator()(EvaluationTask::Query &query) {
+    query = EvaluationTask::Query(below(uint64_t(query), kNumEvaluationQueries));
+  }
+  void operator()(double &number) { number = std::bit_cast<double>(raw(std::bit_cast<uint64_t>(number), 8)); }
   void operator()(std::string &words) {
-    words = text.substr(0, length(1));
-    text.remove_prefix(words.size());
+    size_t size = length(words.size(), 1);
+    if (!reads) {
+      out += words;
+      return;
+    }
+    words = in.substr(0, size);
+    in.remove_prefix(size);
   }
   void operator()(Design &design) {
-    design.resize(length(4));
+    design.resize(length(design.size(), 4));
     for (uint32_t &choice : design)
-      choice = static_cast<uint32_t>(take(4));
+      choice = raw(choice, 4);
   }
   void operator()(std::optional<Design> &design) {
-    bool known = take(8) != 0;
-    (*this)(design.emplace());
-    if (!known)
-      design.reset();
+    bool known = design.has_value();
+    Design choices = design.value_or(Design());
+    (*this)(known);
+    (*this)(choices);
+    design = known ? std::optional(std::move(choices)) : std::nullopt;
   }
   void operator()(DesignBox &box) { (*this)(box.low), (*this)(box.high); }
   void operator()(DesignEvaluation &answer) { (*this)(answer.value), (*this)(answer.lowerBound); }
   template <class One> void operator()(std::vector<One> &all) {
-    all.resize(length(16));
+    all.resize(length(all.size(), 16));
     for (One &one : all)
       (*this)(one);
   }
 
 private:
-  uint64_t take(size_t count) {
-    if (text.size() < count) {
+  /// What is written, or what is read instead.
+  uint64_t raw(uint64_t number, size_t bytes) {
+    if (!reads) {
+      for (size_t i = 0; i < bytes; ++i)
+        out += char(number >> (8 * i));
+      return number;
+    }
+    if (in.size() < bytes) {
       good = false;
-      text = {};
+      in = {};
       return 0;
     }
-    uint64_t number = 0;
-    for (size_t i = 0; i < count; ++i)
-      number |= uint64_t(static_cast<unsigned char>(text[i])) << (8 * i);
-    text.remove_prefix(count);
+    number = 0;
+    for (size_t i = 0; i < bytes; ++i)
+      number |= uint64_t(uint8_t(in[i])) << (8 * i);
+    in.remove_prefix(bytes);
     return number;
   }
-  uint64_t below(uint64_t end) {
-    uint64_t number = take(8);
+  uint64_t below(uint64_t number, uint64_t end) {
+    number = raw(number, 8);
     good &= number < end;
     return number % end;
   }
   /// Of things that take at least `min` bytes each.
-  size_t length(size_t min) {
-    uint64_t length = take(8);
-    good &= length <= text.size() / min;
+  size_t length(uint64_t length, size_t min) {
+    length = raw(length, 8);
+    good &= !reads || length <= in.size() / min;
     return good ? length : 0;
   }
 };
 
 /// Writes or reads all that a message of its kind has.
-template <class Stream, class Message> void transfer(Stream &stream, Message &message) {
+void transfer(Stream &stream, RankMessage &message) {
   using Kind = RankMessage::Kind;
   auto all = [&](auto &...fields) { (stream(fields), ...); };
   all(message.kind, message.number);
@@ -126,7 +105,7 @@ template <class Stream, class Message> void transfer(Stream &stream, Message &me
     all(message.chunk, message.results);
     break;
   case Kind::End: {
-    auto &result = message.result;
+    MiningResult &result = message.result;
     all(result.refused, result.isOptimal, result.best, result.value, result.bound, result.evaluations, result.bounds,
         result.strategy, result.proof, result.error);
     break;
@@ -138,17 +117,18 @@ template <class Stream, class Message> void transfer(Stream &stream, Message &me
 
 } // namespace
 
-std::string encoded(const RankMessage &message) {
-  Writer out;
-  transfer(out, message);
-  return std::move(out.text);
+std::string encoded(RankMessage message) {
+  Stream stream;
+  transfer(stream, message);
+  return std::move(stream.out);
 }
 
 std::optional<RankMessage> decoded(std::string_view text) {
-  Reader in{text};
+  Stream stream;
+  stream.in = text, stream.reads = true;
   RankMessage message;
-  transfer(in, message);
-  return in.good && in.text.empty() ? std::optional(std::move(message)) : std::nullopt;
+  transfer(stream, message);
+  return stream.good && stream.in.empty() ? std::optional(std::move(message)) : std::nullopt;
 }
 
 } // namespace accord

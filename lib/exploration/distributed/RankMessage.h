@@ -22,7 +22,7 @@ struct RankMessage {
   MiningResult result = {};                   ///< End; without its moments
 };
 
-std::string encoded(const RankMessage &message);
+std::string encoded(RankMessage message);
 /// Nothing: malformed.
 std::optional<RankMessage> decoded(std::string_view text);
 

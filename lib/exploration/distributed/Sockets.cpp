@@ -3,12 +3,10 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <deque>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
@@ -76,7 +74,7 @@ constexpr size_t kMaxMessageBytes = size_t(1) << 28;
 std::string framed(const std::string &message) {
   std::string frame;
   for (int i = 0; i < 4; ++i)
-    frame += static_cast<char>(message.size() >> (8 * i));
+    frame += char(message.size() >> (8 * i));
   return frame + message;
 }
 
@@ -86,7 +84,7 @@ std::optional<std::string> unframed(std::string &received, bool &broken) {
     return std::nullopt;
   size_t size = 0;
   for (int i = 0; i < 4; ++i)
-    size |= size_t(static_cast<unsigned char>(received[i])) << (8 * i);
+    size |= size_t(uint8_t(received[i])) << (8 * i);
   broken = size > kMaxMessageBytes;
   if (broken || received.size() < 4 + size)
     return std::nullopt;
@@ -200,7 +198,7 @@ private:
         continue;
       if (sent <= 0)
         return; // full, or lost: reading says which
-      to.leaving.erase(0, static_cast<size_t>(sent));
+      to.leaving.erase(0, sent);
     }
   }
 
@@ -208,7 +206,7 @@ private:
     char part[1 << 16];
     ssize_t got = recv(from.socket.get(), part, sizeof part, MSG_DONTWAIT);
     if (got > 0)
-      from.received.append(part, static_cast<size_t>(got));
+      from.received.append(part, got);
     else if (got == 0 || (errno != EAGAIN && errno != EINTR))
       from.broken = true;
   }
@@ -284,7 +282,7 @@ public:
         continue;
       if (sent <= 0)
         return false;
-      at += static_cast<size_t>(sent);
+      at += sent;
     }
     return true;
   }
@@ -296,7 +294,7 @@ public:
       char part[1 << 16];
       ssize_t got = broken ? 0 : recv(socket_.get(), part, sizeof part, 0);
       if (got > 0)
-        received_.append(part, static_cast<size_t>(got));
+        received_.append(part, got);
       else if (got == 0 || errno != EINTR)
         break;
     }

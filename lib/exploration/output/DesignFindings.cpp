@@ -34,15 +34,14 @@ std::string numberText(double number, const Dimension &dimension) {
 
 /// Why a design may not be.
 std::string infeasibilityReason(const MinedProblem &mined, const Design &design) {
-  auto made = mined.space.machine(design);
-  if (!made)
-    return made.error().message;
-  const Machine &machine = *made;
-  std::optional<size_t> violatedRequirement = mined.space.violatedRequirement(design, machine);
+  auto machine = mined.space.machine(design);
+  if (!machine)
+    return machine.error().message;
+  std::optional<size_t> violatedRequirement = mined.space.violatedRequirement(design, *machine);
   if (!violatedRequirement)
     return mined.unfit(design);
   std::string text = "breaks '" + mined.space.requirements()[*violatedRequirement].text + "'";
-  if (auto limit = mined.space.limit(*violatedRequirement, design, machine))
+  if (auto limit = mined.space.limit(*violatedRequirement, design, *machine))
     text += fmt::format(": {} {} {}", numberText(limit->number, limit->dimension),
                         limit->op == "<="   ? ">"
                         : limit->op == "<"  ? ">="
@@ -55,8 +54,7 @@ std::string infeasibilityReason(const MinedProblem &mined, const Design &design)
 RequirementSensitivity requirementSensitivity(const MinedProblem &mined, size_t requirement, const Design &best) {
   RequirementSensitivity entry;
   entry.text = mined.space.requirements()[requirement].text;
-  auto made = mined.space.machine(best);
-  auto *machine = made.get();
+  auto machine = mined.space.machine(best);
   if (!machine)
     return entry;
   if (auto limit = mined.space.limit(requirement, best, *machine)) {

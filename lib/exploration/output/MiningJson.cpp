@@ -24,20 +24,20 @@ auto chosenOf(const MiningPlan &plan) {
 void describeSearch(JsonFields &f, MiningResult &result) {
   bool timed = result.seconds > 0;
   f.field("strategy", result.strategy)
-      .about("designs valued")
+      .about("designs evaluated")
       .field("evaluations", result.evaluations)
-      .about("boxes of designs bounded")
+      .about("bounds of sets of designs that were computed")
       .field("bounds", result.bounds)
       .about("compared by time; depends on the machine")
       .maybe("processor_s", result.seconds)
       .about("null: no design")
       .field("value", result.value, orNull)
-      .about("no design of the space is worth less; 0: not known")
+      .about("no design of the space has a smaller value; 0: not known")
       .field("bound", result.bound, orNull)
       .computed("gap", [&] { return finite(result.gap()); })
       .about("what the bound follows from")
       .field("proof", result.proof)
-      .about("no design is worth less as designs are valued; the bound may be below, for another schedule")
+      .about("no design has a smaller value as designs are evaluated; the bound may be below, for another schedule")
       .field("is_optimal", result.isOptimal)
       .about("whenever incumbent or bound changed")
       .field("convergence", result.convergence, [&](JsonFields &g, ConvergencePoint &moment) {
@@ -105,16 +105,16 @@ void describeStages(JsonFields &f, MinedStages &stages, const MiningPlan &plan) 
       .field("value", stages.value)
       .about("the same of the best common design: not less")
       .field("common", stages.common)
-      .about("no stages on any designs of the space are worth less; 0: not known")
+      .about("no stages on any designs of the space have a smaller value; 0: not known")
       .field("bound", stages.bound)
       .computed("gap", [&] { return stages.bound > 0 ? std::optional(stages.gap()) : std::nullopt; })
       .about("what the bound follows from")
       .field("proof", stages.proof)
       .about("designs for stages, of each tensor degree and micro-batch")
       .field("candidates", stages.candidates)
-      .about("designs valued for classes and mixes of layers")
+      .about("designs evaluated for classes and mixes of layers")
       .field("evaluations", stages.evaluations)
-      .about("boxes of designs bounded for them")
+      .about("bounds of sets of designs that were computed for them")
       .field("bounds", stages.bounds)
       .field("step", stages.step, describeStep)
       .field("designs", stages.designs, designOf(plan))
@@ -139,7 +139,7 @@ void describeLimits(JsonFields &f, JobLimits &limits) {
   f.field("job", limits.job)
       .field("fractions", limits.shares,
              [](JsonFields &g, LimitShare &one) {
-               g.about("core NAME, bandwidth NAME, kernel floor, host")
+               g.about("a core, the bandwidth of a memory, the launch of kernels or the host, by its name")
                    .field("resource", one.resource)
                    .field("fraction", one.share);
              })
@@ -163,9 +163,9 @@ void describeRequirement(JsonFields &f, RequirementSensitivity &one, const Minin
       .maybe("relaxed", one.relaxed, [&](JsonFields &g, MiningResult &relaxed) {
         g.computed("factor", [] { return kRelaxationFactor; })
             .field("value", relaxed.value, orNull)
-            .about("no design is worth less then, by any schedule")
+            .about("no design has a smaller value then, by any schedule")
             .field("bound", relaxed.bound, orNull)
-            .about("value is the least as designs are valued")
+            .about("value is the minimum as designs are evaluated")
             .field("is_optimal", relaxed.isOptimal)
             .field("chosen", one.chosen, chosenOf(plan));
       });
@@ -186,11 +186,11 @@ void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, con
             .field("value", one.value, orNull)
             .about("it may not be")
             .maybe("reason", one.reason)
-            .about("least value that was found of all designs with this choice")
+            .about("minimum value that was found of all designs with this choice")
             .maybeIf(one.searched, "best", one.best, orNull)
-            .about("no design with this choice is worth less, by any schedule; null: none may be")
+            .about("no design with this choice has a smaller value, by any schedule; null: none may be")
             .maybeIf(one.searched, "bound", one.bound, orNull)
-            .about("best is the least as designs are valued")
+            .about("best is the minimum as designs are evaluated")
             .maybeIf(one.searched, "is_optimal", one.isOptimal);
       });
 }
@@ -204,8 +204,9 @@ void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &pla
                   all.insert(all.end(), front.costs.begin(), front.costs.end());
                   return all;
                 })
-      .about("every design of the space is in everything within this share of one of them, as designs are valued; 0: "
-             "the whole front; null: not known")
+      .about(
+          "every design of the space is in everything within this share of one of them, as designs are evaluated; 0: "
+          "the whole front; null: not known")
       .field("epsilon", front.within, orNull)
       .about("the same whatever schedules there are of the designs that are not listed")
       .field("epsilon_upper_bound", front.possibly, orNull)
@@ -246,7 +247,7 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
              [](JsonVisitor &v, bool &is) { v.oneOf(is, {"done", "infeasible"}, "expected done or infeasible"); })
       .field("objective", result,
              [&](JsonFields &g, MiningResult &of) {
-               g.about("step_time, tdp_time, energy, area_time, an expression that is made least, or minimax_regret of "
+               g.about("step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of "
                        "one of them")
                    .computed("name", [&] { return (ratio ? "minimax_regret of " : "") + plan.metric; })
                    .about("null: no design")
@@ -287,7 +288,7 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .about("what the design takes of each requirement's limit")
       .maybe("requirements", findings.requirements,
              [&](JsonFields &g, RequirementSensitivity &one) { describeRequirement(g, one, plan); })
-      .about("by parameter: what each choice is worth")
+      .about("by parameter: the value of each choice")
       .maybe("sensitivity", findings.parameters,
              [&](JsonFields &g, std::vector<ChoiceSensitivity> &choices) { describeChoices(g, choices, plan); })
       .about("designs of which none is better in everything")

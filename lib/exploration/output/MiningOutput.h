@@ -3,7 +3,7 @@
 #include "lib/exploration/problem/MiningPlan.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
-#include <limits>
+#include <cmath>
 
 namespace accord {
 
@@ -29,9 +29,9 @@ struct ComparisonReference {
   /// When a search was within 1 % of the best; null: never.
   const ConvergencePoint *converged(const MiningResult &result) const;
 
-  std::vector<const MiningResult *> results;             ///< that of the chosen strategy first
-  double best = std::numeric_limits<double>::infinity(); ///< least value that was found
-  double bound = 0;                                      ///< no design of the space is worth less
+  std::vector<const MiningResult *> results; ///< that of the chosen strategy first
+  double best = INFINITY;                    ///< least value that was found
+  double bound = 0;                          ///< no design of the space is worth less
 };
 
 } // namespace accord

@@ -1,6 +1,6 @@
 #include "lib/exploration/output/MiningSpace.h"
 #include "dialects/accel/Schema.h"
-#include "lib/exploration/output/MiningObjective.h"
+#include "lib/exploration/output/MiningTerms.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/MachineProperties.h"
@@ -50,7 +50,9 @@ struct MiningSpace::Data {
   std::vector<Open> open;
   std::map<std::string, std::vector<std::string>> choices;
   std::vector<std::pair<std::string, Attribute>> conditions;
-  std::optional<MiningObjective> objective; ///< the last one
+  bool maximizes = false;
+  std::string metric;   ///< "step_time * area", "1 / (throughput / price)": what the last objective makes least
+  Attribute expression; ///< of the objective; null: there is none
   bool powerKnown = false, powerStated = false;
   MemoryOrder order;
   Block<MachineProperties> head;
@@ -124,8 +126,10 @@ bool MiningSpace::Data::findAll() {
     if (auto price = dyn_cast<accel::PriceOp>(op))
       if (Attribute amount = price.getEntries().get("amount"))
         terms.values.try_emplace("price", amount);
-    if (auto made = dyn_cast<accel::ObjectiveOp>(op); made && made.getExpressionAttr())
-      objective = {made.getDirection() == "maximize", made.getText().str(), made.getExpressionAttr()};
+    if (auto made = dyn_cast<accel::ObjectiveOp>(op); made && made.getExpressionAttr()) {
+      maximizes = made.getDirection() == "maximize", expression = made.getExpressionAttr();
+      metric = maximizes ? "1 / (" + made.getText().str() + ")" : made.getText().str();
+    }
     if (auto require = dyn_cast<accel::RequireOp>(op); require && require.getConditionAttr())
       conditions.push_back(
           {(require.getLabel() ? *require.getLabel() : require.getText()).str(), require.getConditionAttr()});
@@ -137,8 +141,7 @@ bool MiningSpace::Data::findAll() {
       MiningTerms::Parameter &parameter = terms.parameters[one.path];
       parameter.choices = choicesOf(choice);
       for (Attribute value : parameter.choices)
-        parameter.spelled.push_back(spelled(value));
-      choices[one.path] = parameter.spelled;
+        choices[one.path].push_back(spelled(value));
       if (parameter.choices.empty()) {
         said = fmt::format("'{}' has no known entry", one.path);
         return false;
@@ -214,9 +217,7 @@ bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
 /// Of the design; 0: it is not stated.
 Rational MiningSpace::Data::numberNow(const std::string &path) const {
   auto value = terms.values.find(path);
-  if (value == terms.values.end())
-    return 0;
-  Result<Quantity> now = terms.exact(terms.chosen(path, value->second));
+  auto now = value == terms.values.end() ? Result<Quantity>() : terms.exact(terms.chosen(path, value->second));
   return now ? now->value : Rational(0);
 }
 
@@ -377,10 +378,12 @@ std::optional<std::string> MiningSpace::violatedRequirement(const Design &design
   return std::nullopt;
 }
 
-std::string MiningSpace::metric() const { return data_->objective ? data_->objective->metric() : ""; }
+std::string MiningSpace::metric() const { return data_->metric; }
 
 double MiningSpace::metricValue(const Machine &machine, const StepUse &step) {
-  return data_->objective && data_->terms.design ? data_->objective->metricValue(data_->terms, machine, step) : NAN;
+  return data_->expression && data_->terms.design
+             ? data_->terms.metricValue(data_->maximizes, data_->expression, machine, step)
+             : NAN;
 }
 
 } // namespace accord

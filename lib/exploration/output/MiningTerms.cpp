@@ -180,58 +180,112 @@ Result<Quantity> MiningTerms::exact(Attribute value, unsigned depth) const {
   return applied(application.getFunction(), all);
 }
 
-double MiningTerms::nearly(Attribute value, const Machine &machine, unsigned depth) const {
+/// 0.3 / 0.1 is 3.
+static double nearInteger(double x, double (*round)(double)) {
+  double n = std::round(x);
+  return std::abs(x - n) <= 1e-12 * std::max(1.0, std::abs(x)) ? n : round(x);
+}
+static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+static MetricRange hull(std::initializer_list<double> ends) {
+  return llvm::any_of(ends, [](double end) { return std::isnan(end); }) ? MetricRange{}
+                                                                        : MetricRange{std::min(ends), std::max(ends)};
+}
+
+static MetricRange quotient(MetricRange a, MetricRange b) {
+  if (a.from == a.to && b.from == b.to) // a / b itself, where both are one number
+    return b.from == 0 ? MetricRange{} : MetricRange{a.from / b.from, a.from / b.from};
+  if (!(b.from >= 0 && b.to > 0) && !(b.to < 0)) // changes its sign
+    return {};
+  double low = 1 / b.to, high = 1 / b.from;
+  return hull({times(a.from, low), times(a.from, high), times(a.to, low), times(a.to, high)});
+}
+
+static MetricRange raised(MetricRange a, MetricRange b) {
+  if (b.from != b.to)
+    return {};
+  MetricRange ends = hull({std::pow(a.from, b.from), std::pow(a.to, b.from)});
+  if (std::isnan(ends.from) || a.from >= 0 || a.to <= 0 || (b.from >= 0 && std::fmod(b.from, 2) == 1))
+    return ends;
+  return b.from < 0 ? MetricRange{} : MetricRange{0, ends.to}; // turns at 0
+}
+
+static MetricRange applied(llvm::StringRef function, llvm::ArrayRef<MetricRange> all) {
+  MetricRange a = all.front(), b = all.back();
+  if (function == "+" || function == "sum" || function == "min" || function == "max") {
+    for (MetricRange next : all.drop_front())
+      a = function == "min"   ? MetricRange{std::min(a.from, next.from), std::min(a.to, next.to)}
+          : function == "max" ? MetricRange{std::max(a.from, next.from), std::max(a.to, next.to)}
+                              : MetricRange{a.from + next.from, a.to + next.to};
+    return a;
+  }
+  if (function == "-")
+    return all.size() == 1 ? MetricRange{-a.to, -a.from} : MetricRange{a.from - b.to, a.to - b.from};
+  if (function == "*")
+    return hull({times(a.from, b.from), times(a.from, b.to), times(a.to, b.from), times(a.to, b.to)});
+  if (function == "^")
+    return raised(a, b);
+  if (function == "log2")
+    return a.from > 0 ? MetricRange{std::log2(a.from), std::log2(a.to)} : MetricRange{};
+  if (function == "pow2")
+    return {std::exp2(a.from), std::exp2(a.to)};
+  MetricRange over = quotient(a, b);
+  if (function == "/")
+    return over;
+  if (function == "ceil_div")
+    return {nearInteger(over.from, std::ceil), nearInteger(over.to, std::ceil)};
+  MetricRange floors{nearInteger(over.from, std::floor), nearInteger(over.to, std::floor)};
+  if (function == "floor_div")
+    return floors;
+  if (function != "%")
+    return {};
+  if (a.from == a.to && b.from == b.to)
+    return {a.from - b.from * floors.from, a.from - b.from * floors.from};
+  return {std::min(0.0, b.from), std::max(0.0, b.to)};
+}
+
+MetricRange MiningTerms::range(Attribute value, const Machine &machine, const StepUse *step, unsigned depth) const {
   if (!more(depth))
-    return NAN;
-  auto reference = dyn_cast<accel::ReferenceAttr>(value);
-  if (reference && !values.count(reference.getPath().str())) {
-    if (reference.getPath() == "area")
-      return machine.area.value;
-    return reference.getPath() == "power.tdp" ? machine.tdp.value : NAN;
+    return {};
+  if (auto reference = dyn_cast<accel::ReferenceAttr>(value); reference && !values.count(reference.getPath().str())) {
+    llvm::StringRef path = reference.getPath();
+    double number = path == "area" ? machine.area.value : path == "power.tdp" ? machine.tdp.value : NAN;
+    if (!step)
+      return {number, number};
+    double end = step->orMore ? INFINITY : 0, batch = step->batch;
+    if (path == "step_time")
+      return {step->seconds, std::max(step->seconds, end)};
+    if (path == "energy")
+      return {step->joules, std::max(step->joules, end)};
+    if (path == "throughput")
+      return {step->orMore ? 0 : batch / step->seconds, batch / step->seconds};
+    if (path == "batch")
+      number = batch;
+    return {number, number};
   }
   auto application = dyn_cast<accel::ApplyAttr>(value);
   if (!application) { // follows from no figure of the machine
     Result<Quantity> number = exact(value, depth + 1);
-    return number ? number->toDouble() : NAN;
+    return number ? MetricRange{number->toDouble(), number->toDouble()} : MetricRange{};
   }
-  std::vector<double> all;
-  for (Attribute operand : application.getOperands())
-    all.push_back(nearly(operand, machine, depth + 1));
-  if (all.empty())
+  llvm::SmallVector<MetricRange> all;
+  for (Attribute operand : application.getOperands()) {
+    all.push_back(range(operand, machine, step, depth + 1));
+    if (std::isnan(all.back().from) || std::isnan(all.back().to))
+      return {};
+  }
+  return all.empty() ? MetricRange{} : applied(application.getFunction(), all);
+}
+
+double MiningTerms::metricValue(bool maximize, Attribute expression, const Machine &machine,
+                                const StepUse &step) const {
+  if (std::isinf(step.seconds))
+    return INFINITY;
+  MetricRange all = range(expression, machine, &step);
+  if (std::isnan(all.from) || std::isnan(all.to))
     return NAN;
-  llvm::StringRef function = application.getFunction();
-  double a = all.front(), b = all.back();
-  auto whole = [](double x, double (*round)(double)) { // 0.3 / 0.1 is 3
-    double n = std::round(x);
-    return std::abs(x - n) <= 1e-12 * std::max(1.0, std::abs(x)) ? n : round(x);
-  };
-  if (function == "+")
-    return a + b;
-  if (function == "-")
-    return all.size() == 1 ? -a : a - b;
-  if (function == "*")
-    return a * b;
-  if (function == "/")
-    return a / b;
-  if (function == "floor_div")
-    return whole(a / b, std::floor);
-  if (function == "ceil_div")
-    return whole(a / b, std::ceil);
-  if (function == "%")
-    return a - b * whole(a / b, std::floor);
-  if (function == "^")
-    return std::pow(a, b);
-  if (function == "pow2")
-    return std::exp2(a);
-  if (function == "log2")
-    return std::log2(a);
-  double result = a;
-  for (size_t i = 1; i < all.size(); ++i)
-    result = function == "min"   ? std::min(result, all[i])
-             : function == "max" ? std::max(result, all[i])
-             : function == "sum" ? result + all[i]
-                                 : NAN;
-  return result;
+  if (!maximize)
+    return std::max(0.0, all.from);
+  return all.to > 0 ? 1 / all.to : all.to == 0 ? INFINITY : NAN;
 }
 
 /// What a word or a choice of words has in the design.
@@ -267,7 +321,8 @@ bool MiningTerms::holds(Attribute condition, const Machine &machine, unsigned de
   auto left = word(operands[0]), right = word(operands[1]);
   if (left && right && (function == "==" || function == "!="))
     return (*left == *right) == (function == "==");
-  double a = nearly(operands[0], machine, depth + 1), b = nearly(operands[1], machine, depth + 1);
+  double a = range(operands[0], machine, nullptr, depth + 1).from,
+         b = range(operands[1], machine, nullptr, depth + 1).from;
   if (std::isnan(a) || std::isnan(b))
     return false;
   double slack = 1e-12 * std::max(std::abs(a), std::abs(b));
@@ -299,7 +354,6 @@ void MiningTerms::follow(Attribute value, std::set<std::string> &paths) const {
   }
 }
 
-/// Whether a value may be looked into further.
 bool MiningTerms::more(unsigned depth) const {
   if (depth == 0)
     spent_ = 0;

@@ -30,7 +30,7 @@ inline DesignBox wholeOf(const std::vector<DesignParameter> &parameters) {
   DesignBox all;
   for (const DesignParameter &parameter : parameters) {
     all.low.push_back(0);
-    all.high.push_back(static_cast<uint32_t>(parameter.labels.size() - 1));
+    all.high.push_back(parameter.labels.size() - 1);
   }
   return all;
 }
@@ -55,7 +55,7 @@ inline Design designAt(const std::vector<DesignParameter> &parameters, uint64_t 
   Design design(parameters.size());
   for (size_t i = parameters.size(); i-- > 0;) {
     uint64_t choices = parameters[i].labels.size();
-    design[i] = static_cast<uint32_t>(point % choices);
+    design[i] = point % choices;
     point /= choices;
   }
   return design;

@@ -101,11 +101,14 @@ struct MiningCertificate {
   std::string version;
 };
 
-/// All that tells parallel configurations from each other, but for what their networks take.
+/// All that tells parallel configurations of one device type from each other, but for what their networks take.
+inline auto degreesOf(const PlacementProblem::ParallelConfig &config) {
+  return std::tie(config.tensor, config.sequence, config.data, config.zero, config.microbatch, config.expert,
+                  config.tables, config.ringOverlap, config.hostStates, config.hostWeights, config.order);
+}
+/// The same with the device type.
 inline auto identityOf(const PlacementProblem::ParallelConfig &config) {
-  return std::tie(config.deviceType, config.tensor, config.sequence, config.data, config.zero, config.microbatch,
-                  config.expert, config.tables, config.ringOverlap, config.hostStates, config.hostWeights,
-                  config.order);
+  return std::tuple_cat(std::tie(config.deviceType), degreesOf(config));
 }
 
 } // namespace accord

@@ -159,19 +159,24 @@ struct MinedStage {
   double bytes = 0;                             ///< peak of device memory
 };
 
+/// What a search for the designs of stages came to.
+struct StageSearch {
+  /// Of the metric: seconds; W s of all devices; m2 s of the mean area of its devices.
+  double value = 0;
+  double common = 0; ///< the same of the best common design, which is no less
+  double bound = 0;  ///< no stages on any designs of the space are worth less; 0: not known
+  uint64_t candidates = 0, evaluations = 0, bounds = 0;
+  std::string proof;
+  double gap() const { return value > 0 ? (value - bound) / value : 0; }
+};
+
 /// A pipeline whose stages are on designs of their own.
-struct MinedStages {
+struct MinedStages : StageSearch {
   MinedStep step;
   std::vector<MinedStage> stages;
   std::vector<MinedDesign> designs; ///< by stage as they come, each once
   std::string text;                 ///< designs and their cluster as a description; empty: none
   std::string left;                 ///< why there is no such description
-  double value = 0;                 ///< of the metric; area_time with the mean area of the devices
-  double common = 0;                ///< the same of the best common design, which is no less
-  double bound = 0;                 ///< no stages on any designs are worth less; 0: not known
-  uint64_t candidates = 0, evaluations = 0, bounds = 0;
-  std::string proof;
-  double gap() const { return value > 0 ? (value - bound) / value : 0; }
 };
 
 struct MiningPlan {

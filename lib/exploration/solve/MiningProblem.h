@@ -3,10 +3,7 @@
 #pragma once
 #include "lib/exploration/problem/MiningPlan.h"
 #include "lib/search/SearchLimits.h"
-#include <functional>
-#include <limits>
-#include <memory>
-#include <optional>
+#include <cmath>
 
 namespace accord {
 class Executor;
@@ -30,7 +27,7 @@ public:
   /// designs, and never less for a part of the box.
   virtual double bound(const DesignBox &box) = 0;
   /// Costs milliseconds. The same for the same design. A problem has this or `evaluate`.
-  virtual double value(const Design &design) { return evaluate(design, std::numeric_limits<double>::infinity()).value; }
+  virtual double value(const Design &design) { return evaluate(design, INFINITY).value; }
   /// Bounds of one design between `bound` and `value`, each dearer than the one before: `tightenBound`
   /// with 1 to `numBoundLevels()`. Whether it is higher, too, is the search's to see to.
   virtual unsigned numBoundLevels() const { return 0; }
@@ -42,7 +39,7 @@ public:
   virtual DesignEvaluation evaluate(const Design &design, double) {
     double known = value(design);
     if (!(known >= 0))
-      known = std::numeric_limits<double>::infinity();
+      known = INFINITY;
     return {known, known};
   }
   /// What a critical-path search asks of a design: by parameter, by how much of the value more of

@@ -1,5 +1,4 @@
 #include "lib/exploration/solve/MiningRun.h"
-#include "lib/exploration/solve/Executor.h"
 #include "lib/exploration/solve/MiningRandom.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
@@ -34,7 +33,7 @@ private:
 };
 
 /// Of all threads of the process.
-double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+double processorSeconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 } // namespace
 
@@ -50,11 +49,6 @@ double boundOf(MiningProblem &problem, const DesignBox &box) {
   return bound > 0 ? bound : 0;
 }
 
-double valueOf(MiningProblem &problem, const Design &design) {
-  double value = problem.value(design);
-  return value >= 0 ? value : INFINITY;
-}
-
 double tightenedBound(MiningProblem &problem, const Design &design, unsigned level) {
   double bound = problem.tightenBound(design, level);
   return bound > 0 ? bound : 0;
@@ -66,6 +60,18 @@ DesignEvaluation evaluationOf(MiningProblem &problem, const Design &design, doub
     known.value = INFINITY;
   known.lowerBound = known.lowerBound > 0 ? std::min(known.lowerBound, known.value) : 0;
   return known;
+}
+
+std::vector<BoxHalves> halvesOf(const DesignBox &box) {
+  std::vector<BoxHalves> all;
+  for (size_t p = 0; p < box.low.size(); ++p) {
+    uint32_t width = box.high[p] - box.low[p];
+    if (width == 0)
+      continue;
+    BoxHalves &halves = all.emplace_back(width, box, box);
+    halves.high.low[p] = (halves.low.high[p] = box.low[p] + width / 2) + 1;
+  }
+  return all;
 }
 
 std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs) {
@@ -153,12 +159,12 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
       boxes.push_back({designs[i], {}});
     }
   }
-  EvaluationTask task{usesEvaluations_ ? EvaluationTask::Query::Evaluate : EvaluationTask::Query::Value};
+  EvaluationTask task{EvaluationTask::Query::Evaluate};
   // A design that is worth as much as the incumbent may come before it.
-  task.below = std::nextafter(result_.value, INFINITY);
+  task.below = usesEvaluations_ ? std::nextafter(result_.value, INFINITY) : INFINITY;
   std::vector<DesignEvaluation> results = executor_.results(problem_, task, boxes);
   for (size_t i = 0; i < asked.size(); ++i)
-    found[asked[i]] = results[i];
+    found[asked[i]] = usesEvaluations_ ? results[i] : DesignEvaluation{results[i].value, results[i].value};
   for (size_t i : counted) {
     ++result_.evaluations;
     if (remembersDesigns_)
@@ -240,10 +246,6 @@ DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask 
     double bound = tightenedBound(problem, box.low, task.level);
     return {bound, bound};
   }
-  case EvaluationTask::Query::Value: {
-    double value = valueOf(problem, box.low);
-    return {value, value};
-  }
   case EvaluationTask::Query::Evaluate:
     break;
   }
@@ -256,7 +258,7 @@ Design MiningRandom::design(const std::vector<DesignParameter> &parameters) {
   Design drawn;
   drawn.reserve(parameters.size());
   for (const DesignParameter &parameter : parameters)
-    drawn.push_back(static_cast<uint32_t>(below(parameter.labels.size())));
+    drawn.push_back(below(parameter.labels.size()));
   return drawn;
 }
 

@@ -10,11 +10,17 @@ struct DesignHash {
 };
 using KnownDesigns = std::unordered_map<Design, DesignEvaluation, DesignHash>;
 
-/// `bound`, or `value`, with what may not be said put right.
+/// What the problem says, with what may not be said put right.
 double boundOf(MiningProblem &problem, const DesignBox &box);
-double valueOf(MiningProblem &problem, const Design &design);
 double tightenedBound(MiningProblem &problem, const Design &design, unsigned level);
 DesignEvaluation evaluationOf(MiningProblem &problem, const Design &design, double below);
+/// A box halved at a parameter of `width` + 1 choices.
+struct BoxHalves {
+  uint32_t width;
+  DesignBox low, high;
+};
+/// At each parameter that it leaves open.
+std::vector<BoxHalves> halvesOf(const DesignBox &box);
 /// Those that choose something there is for each parameter.
 std::vector<Design> validDesigns(const std::vector<DesignParameter> &parameters, std::vector<Design> designs);
 

@@ -45,7 +45,7 @@ std::vector<uint32_t> choicesAround(uint32_t middle, size_t size, size_t max) {
   first = std::min(first, size - count);
   std::vector<uint32_t> all;
   for (size_t i = 0; i < count; ++i)
-    all.push_back(static_cast<uint32_t>(first + i));
+    all.push_back(first + i);
   return all;
 }
 

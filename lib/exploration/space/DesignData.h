@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 
 namespace accord {
@@ -120,7 +119,7 @@ public:
 
   Result<Machine> machine(const DesignBox &box, BoxCorner end);
   DesignFigures figures(const DesignBox &box);
-  std::string text(const Design &chosen, const std::vector<std::string> &comments);
+  std::string text(const Design &chosen);
 
 private:
   std::vector<DesignBlock *> blocks();
@@ -138,7 +137,7 @@ private:
   void setBestWord(const DesignSite &site, const DesignBox &box, mlir::NamedAttrList &list);
   Result<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
   Rational exactAt(int term, const DesignBox &box, bool max) const;
-  template <class Read> std::optional<Error> listen(Read read);
+  template <class T> Result<T> listen(llvm::function_ref<mlir::FailureOr<T>()> read);
 
   DesignDescription &design;
   mlir::OwningOpRef<mlir::ModuleOp> working; ///< a copy whose values are set before it is read
@@ -158,13 +157,11 @@ private:
 };
 
 /// What `DesignSpace::measure` was told.
-struct DesignMetric {
+struct DesignMetric : MetricFigures {
   std::string text, printed; ///< as written; in the accel dialect
   int term = -1;
   bool maximize = false;
-  bool area = false, power = false, energy = false; ///< it speaks of them
-  bool parts = false;                               ///< other numbers of a machine
-  bool ends = false;                                ///< of a box it takes the largest area or design power, too
+  bool ends = false; ///< of a box it takes the largest area or design power, too
 };
 /// What an expression measures, or why it is no metric of the designs.
 Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMachines &machines, bool maximize,

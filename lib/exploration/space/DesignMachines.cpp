@@ -7,6 +7,7 @@
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Verifier.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -253,18 +254,18 @@ std::optional<Error> DesignMachines::substitute(const DesignBlock &block, const 
   return std::nullopt;
 }
 
-/// What is said while something is read; nothing when that went well.
-template <class Read> std::optional<Error> DesignMachines::listen(Read read) {
+/// What `read` makes, or what is said first while it fails.
+template <class T> Result<T> DesignMachines::listen(llvm::function_ref<FailureOr<T>()> read) {
   std::optional<Error> error;
   ScopedDiagnosticHandler handler(&design.context, [&](mlir::Diagnostic &said) {
     if (!error)
       error = errorOf(said);
     return success();
   });
-  bool good = read();
-  if (!good && !error)
-    error = Error{Code::InternalError, "the machine cannot be read", {}, {}};
-  return good ? std::nullopt : error;
+  FailureOr<T> made = read();
+  if (succeeded(made))
+    return std::move(*made);
+  return error ? *error : Error{Code::InternalError, "the machine cannot be read", {}, {}};
 }
 
 const Result<MachineProperties> &DesignMachines::headAt(const DesignBox &box, BoxCorner end) {
@@ -272,17 +273,16 @@ const Result<MachineProperties> &DesignMachines::headAt(const DesignBox &box, Bo
     std::scoped_lock lock(reading);
     if (auto error = substitute(head, box, end))
       return *error;
-    MachineProperties read;
-    auto error = listen([&] {
+    return listen<MachineProperties>([&]() -> FailureOr<MachineProperties> {
       if (end == BoxCorner::Design)
         for (mlir::Operation *op : head.ops)
           if (failed(verify(op, /*verifyRecursively=*/false)))
-            return false;
-      return readMachineProperties(accelerator, read);
+            return failure();
+      MachineProperties read;
+      if (!readMachineProperties(accelerator, read))
+        return failure();
+      return read;
     });
-    if (error)
-      return *error;
-    return read;
   });
 }
 
@@ -296,16 +296,15 @@ const Result<Memory> &DesignMachines::memoryAt(size_t index, const DesignBox &bo
       std::scoped_lock lock(reading);
       if (auto error = substitute(block, part, end))
         return *error;
-      FailureOr<Memory> memory = failure();
-      auto error = listen([&] {
-        if (end == BoxCorner::Design && failed(verify(op)))
-          return false;
-        memory = memoryOf(op, cycles, made);
-        return succeeded(memory) && (end != BoxCorner::Design || checkPorts(op, *memory, Hertz(cycles.toDouble())));
+      return listen<Memory>([&]() -> FailureOr<Memory> {
+        bool exact = end == BoxCorner::Design;
+        if (exact && failed(verify(op)))
+          return failure();
+        FailureOr<Memory> memory = memoryOf(op, cycles, made);
+        if (succeeded(memory) && exact && !checkPorts(op, *memory, Hertz(cycles.toDouble())))
+          return failure();
+        return memory;
       });
-      if (error)
-        return *error;
-      return *memory;
     };
     // Of several standards each has an energy of its own.
     DesignBox part = box;
@@ -318,15 +317,14 @@ const Result<Memory> &DesignMachines::memoryAt(size_t index, const DesignBox &bo
     Result<Memory> result = readAt(part);
     while (standard && part.low[*standard] < box.high[*standard]) {
       part.high[*standard] = ++part.low[*standard];
-      auto next = readAt(part);
-      auto *all = result.get(), *one = next.get();
-      if (all && one)
-        all->energy = end == BoxCorner::Max ? std::max(all->energy, one->energy) : std::min(all->energy, one->energy);
+      if (auto next = readAt(part); next && result)
+        result->energy =
+            end == BoxCorner::Max ? std::max(result->energy, next->energy) : std::min(result->energy, next->energy);
     }
     // A larger memory takes more energy for a byte: the least is that of the smallest.
-    if (auto *best = result.get(); best && end == BoxCorner::Best)
-      if (auto *min = memoryAt(index, box, BoxCorner::Min).get())
-        best->energy = std::min(best->energy, min->energy);
+    if (result && end == BoxCorner::Best)
+      if (const auto &min = memoryAt(index, box, BoxCorner::Min))
+        result->energy = std::min(result->energy, min->energy);
     return result;
   });
 }
@@ -341,27 +339,24 @@ const Result<Core> &DesignMachines::coreAt(size_t index, const DesignBox &box, B
       return *error;
     if (block.count) // of any number above 1: `machine` sets it
       op.setCountAttr(IntegerAttr::get(IntegerType::get(&design.context, 64), 2));
-    FailureOr<Core> core = failure();
-    bool exact = end == BoxCorner::Design;
-    auto error = listen([&] {
+    return listen<Core>([&]() -> FailureOr<Core> {
+      bool exact = end == BoxCorner::Design;
       if (exact && failed(verify(op)))
-        return false;
-      core = coreOf(op, cycles, order, exact);
+        return failure();
+      FailureOr<Core> core = coreOf(op, cycles, order, exact);
       if (failed(core) || end != BoxCorner::Best || !op.getEntries().contains("peak"))
-        return succeeded(core);
+        return core;
       // A stated peak is of all instances: one reaches most where there are fewest.
       for (const DesignSite &site : block.sites)
         if (site.place.key == "count")
           if (Result<Attribute> min = valueAt(site, box, false))
             op.setCountAttr(*min);
       FailureOr<Core> few = coreOf(op, cycles, order, false);
-      if (succeeded(few))
-        core->peak = few->peak;
-      return succeeded(few);
+      if (failed(few))
+        return failure();
+      core->peak = few->peak;
+      return core;
     });
-    if (error)
-      return *error;
-    return *core;
   });
 }
 
@@ -379,24 +374,20 @@ std::optional<Error> DesignMachines::checkAt(size_t index, const DesignBox &box,
         std::scoped_lock lock(reading);
         substitute(core, box, BoxCorner::Design);
         substitute(memory, box, BoxCorner::Design);
-        auto error = listen([&] {
-          return checkTile(cast<accel::CoreOp>(core.ops[0]), cast<accel::MemoryOp>(memory.ops[0]), one, holder);
+        return listen<bool>([&]() -> FailureOr<bool> {
+          if (!checkTile(cast<accel::CoreOp>(core.ops[0]), cast<accel::MemoryOp>(memory.ops[0]), one, holder))
+            return failure();
+          return true;
         });
-        if (error)
-          return *error;
-        return true;
       });
-  if (!found)
-    return found.error();
-  return std::nullopt;
+  return found ? std::nullopt : std::optional(found.error());
 }
 
 Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
-  const auto &foundHead = headAt(box, end);
-  if (!foundHead)
-    return foundHead.error();
-  const auto &read = *foundHead;
-  Machine machine = read.machine;
+  const auto &read = headAt(box, end);
+  if (!read)
+    return read.error();
+  Machine machine = read->machine;
   machine.memories.reserve(memories.size());
   machine.cores.reserve(cores.size());
   for (size_t i = 0; i < memories.size(); ++i) {
@@ -420,16 +411,16 @@ Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
   for (size_t i = 0; i < cores.size() && exact; ++i)
     if (auto error = checkAt(i, box, machine.cores[i].reads))
       return *error;
-  if (auto error = applyArea(read.area, machine)) {
+  if (auto error = applyArea(read->area, machine)) {
     if (exact) {
-      error->location = read.area.origin.location;
+      error->location = read->area.origin.location;
       return *error;
     }
     // No design of these sizes has an area, but others between them may.
-    machine.area = {end == BoxCorner::Max ? std::numeric_limits<double>::infinity() : 0};
+    machine.area = {end == BoxCorner::Max ? INFINITY : 0};
   }
-  if (read.node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty())
-    addEnergies(read.node, machine);
+  if (read->node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty())
+    addEnergies(read->node, machine);
   if (!design.paths.count("power.tdp") && design.powerKnown) {
     machine.tdp = powerAtPeak(machine, end == BoxCorner::Min && design.openTypes && !box.one());
     machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
@@ -438,13 +429,9 @@ Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
     return machine;
   // Area, power and energies are those of the least; they are no speeds.
   auto lowest = this->machine(box, BoxCorner::Min);
-  if (auto *low = lowest.get()) {
-    machine.area = low->area, machine.tdp = low->tdp, machine.idle = low->idle;
-    machine.energyPerFlop = low->energyPerFlop, machine.energyPerFlopOf = low->energyPerFlopOf;
-  } else {
-    machine.area = {}, machine.tdp = {}, machine.idle = {};
-    machine.energyPerFlop = {}, machine.energyPerFlopOf.clear();
-  }
+  Machine low = lowest ? std::move(*lowest) : Machine();
+  machine.area = low.area, machine.tdp = low.tdp, machine.idle = low.idle;
+  machine.energyPerFlop = low.energyPerFlop, machine.energyPerFlopOf = std::move(low.energyPerFlopOf);
   return machine;
 }
 
@@ -469,14 +456,12 @@ void DesignMachines::addEnergies(double process, Machine &machine) {
 }
 
 DesignFigures DesignMachines::figures(const DesignBox &box) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  DesignFigures out{{0, kInfinite}, {0, kInfinite}};
+  DesignFigures out{{0, INFINITY}, {0, INFINITY}};
   if (!design.needsArea && !design.needsPower)
     return out;
-  auto min = machine(box, BoxCorner::Min), max = machine(box, BoxCorner::Max);
-  if (auto *low = min.get())
+  if (auto low = machine(box, BoxCorner::Min))
     out.area.low = low->area.value, out.power.low = low->tdp.value;
-  if (auto *high = max.get())
+  if (auto high = machine(box, BoxCorner::Max))
     out.area.high = high->area.value, out.power.high = high->tdp.value;
   return out;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 
 using namespace mlir;
 
@@ -12,7 +11,6 @@ namespace accord {
 namespace {
 
 using Kind = DesignTerms::Kind;
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Steps, energies, areas and powers of any use: from a picosecond to 30 years, and so on.
 constexpr DesignInterval<double> kSteps{1e-12, 1e9}, kEnergies{1e-12, 1e18}, kBatches{1, 1e18};
@@ -24,10 +22,16 @@ constexpr double kMin = 1e-270;
 /// What an expression does where a number that it speaks of grows.
 struct Slope {
   bool rises = false, falls = false;
-  Slope turned() const { return {falls, rises}; }
-  Slope either() const { return {rises || falls, rises || falls}; }
 };
 Slope operator|(Slope a, Slope b) { return {a.rises || b.rises, a.falls || b.falls}; }
+
+/// How a part goes with an operand: the same way, the other way, or nobody knows.
+constexpr Slope kNot{}, kAlong{true, false}, kAgainst{false, true}, kEither{true, true};
+/// With what the operand itself goes with.
+Slope operator*(Slope part, Slope operand) {
+  return {(part.rises && operand.rises) || (part.falls && operand.falls),
+          (part.rises && operand.falls) || (part.falls && operand.rises)};
+}
 
 /// Of a part: all values that it may have, and how it goes with each figure.
 struct Known {
@@ -36,26 +40,7 @@ struct Known {
 };
 constexpr Slope Known::*kFigures[] = {&Known::step, &Known::energy, &Known::area, &Known::power};
 
-/// How a part goes with an operand: the same way, the other way, or nobody knows.
-enum class Goes : uint8_t { Not, Along, Against, Either };
-
-Slope through(Goes goes, Slope slope) {
-  switch (goes) {
-  case Goes::Not:
-    return {};
-  case Goes::Along:
-    return slope;
-  case Goes::Against:
-    return slope.turned();
-  case Goes::Either:
-    break;
-  }
-  return slope.either();
-}
-Goes with(DesignInterval<double> factor) {
-  return factor.low >= 0 ? Goes::Along : factor.high <= 0 ? Goes::Against : Goes::Either;
-}
-Goes against(Goes goes) { return goes == Goes::Along ? Goes::Against : goes == Goes::Against ? Goes::Along : goes; }
+Slope with(DesignInterval<double> factor) { return factor.low >= 0 ? kAlong : factor.high <= 0 ? kAgainst : kEither; }
 
 class Measurer {
 public:
@@ -84,14 +69,14 @@ public:
         return known;
       for (size_t i = 0; i < of.size(); ++i)
         for (auto figure : kFigures)
-          known.*figure = known.*figure | through(goes(one, of, i), of[i].*figure);
+          known.*figure = known.*figure | goes(one, of, i) * of[i].*figure;
     }
     known.step.rises |= one.kind == Kind::Step;
     known.energy.rises |= one.kind == Kind::Energy;
     known.area.rises |= one.kind == Kind::Area;
     known.power.rises |= one.kind == Kind::Power;
     known.all = terms_.nearly(term, all_, figures_);
-    if (!(std::abs(known.all.low) < kInfinite && std::abs(known.all.high) < kInfinite))
+    if (!(std::abs(known.all.low) < INFINITY && std::abs(known.all.high) < INFINITY))
       say(Code::OutOfRange, "this is beyond what numbers can hold for some steps",
           "divide by a unit, or take a smaller power");
     known_.emplace(term, known);
@@ -111,7 +96,8 @@ public:
       for (int operand : one.operands)
         of.push_back(known_.at(operand));
       for (size_t i = 0; i < of.size() && !deeper; ++i)
-        if (Slope slope = of[i].*figure; goes(one, of, i) == Goes::Along && (falls ? slope.falls : slope.rises)) {
+        if (Slope slope = of[i].*figure, way = goes(one, of, i);
+            way.rises && !way.falls && (falls ? slope.falls : slope.rises)) {
           at.push_back(i);
           written = operandOf(application, i), term = one.operands[i];
           deeper = true;
@@ -155,28 +141,25 @@ private:
     return true;
   }
 
-  static Goes goes(const DesignTerms::Term &term, const std::vector<Known> &of, size_t i) {
+  static Slope goes(const DesignTerms::Term &term, const std::vector<Known> &of, size_t i) {
     const std::string &f = term.function;
     DesignInterval<double> a = of.front().all, b = of.back().all;
     if (f == "+" || f == "sum" || f == "min" || f == "max" || f == "log2" || f == "pow2")
-      return Goes::Along;
+      return kAlong;
     if (f == "-")
-      return of.size() == 1 || i == 1 ? Goes::Against : Goes::Along;
+      return of.size() == 1 || i == 1 ? kAgainst : kAlong;
     if (f == "*")
       return with(i == 0 ? b : a);
     if (f == "/" || f == "floor_div" || f == "ceil_div")
-      return i == 0 ? with(b) : against(with(a));
+      return i == 0 ? with(b) : kAgainst * with(a);
     if (f != "^")
-      return Goes::Either;
+      return kEither;
     if (i == 1)
-      return a.low >= 1 ? Goes::Along : Goes::Either;
+      return a.low >= 1 ? kAlong : kEither;
     bool odd = b.low == b.high && b.low > 0 && std::fmod(b.low, 2) == 1;
     if (a.low < 0)
-      return odd ? Goes::Along : Goes::Either;
-    return b.low == 0 && b.high == 0 ? Goes::Not
-           : b.low >= 0              ? Goes::Along
-           : b.high <= 0             ? Goes::Against
-                                     : Goes::Either;
+      return odd ? kAlong : kEither;
+    return b.low == 0 && b.high == 0 ? kNot : with(b);
   }
 
   DesignTerms &terms_;
@@ -333,7 +316,7 @@ Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMach
 double evaluateMetric(const DesignMetric &metric, const DesignDescription &design, DesignMachines &machines,
                       const DesignBox &box, const Machine &machine, const MeasuredStep &step) {
   if (std::isinf(step.seconds))
-    return kInfinite;
+    return INFINITY;
   DesignFigures figures{{machine.area.value, machine.area.value}, {machine.tdp.value, machine.tdp.value}};
   if (metric.ends && !box.one())
     figures = machines.figures(box);
@@ -342,7 +325,7 @@ double evaluateMetric(const DesignMetric &metric, const DesignDescription &desig
   figures.batch = {batch, batch};
   DesignInterval<double> all = design.terms.nearly(metric.term, box, figures);
   if (!(all.low >= 0)) // undefined, or rounded to below 0
-    return all.low > -kInfinite ? 0 : std::numeric_limits<double>::quiet_NaN();
+    return all.low > -INFINITY ? 0 : NAN;
   return metric.maximize ? 1 / all.high : all.low;
 }
 

@@ -146,11 +146,9 @@ const std::vector<std::string> &DesignSpace::costNames() const { return data_->c
 
 std::vector<double> DesignSpace::costs(const DesignBox &box) const {
   std::vector<double> costs;
-  auto made = data_->description.holds(box) && box.one() ? machine(box.low) : best(box);
-  for (const std::string &name : data_->costNames) {
-    auto *known = made.get();
+  auto known = data_->description.holds(box) && box.one() ? machine(box.low) : best(box);
+  for (const std::string &name : data_->costNames)
     costs.push_back(!known ? 0 : name == "area" ? known->area.value : known->tdp.value);
-  }
   return costs;
 }
 
@@ -199,7 +197,6 @@ std::optional<MetricError> DesignSpace::measure(bool maximize, const std::string
   return std::nullopt;
 }
 
-bool DesignSpace::measured() const { return data_->metric.has_value(); }
 std::string DesignSpace::metric() const {
   return data_->metric->maximize ? "1 / (" + data_->metric->text + ")" : data_->metric->text;
 }
@@ -210,20 +207,18 @@ std::string DesignSpace::metricUnit() const {
 std::string DesignSpace::metricPrinted() const {
   return (data_->metric->maximize ? "maximize " : "minimize ") + data_->metric->printed;
 }
-bool DesignSpace::measuresEnergy() const { return data_->metric->energy; }
-bool DesignSpace::measuresPower() const { return data_->metric->power; }
-bool DesignSpace::measuresParts() const { return data_->metric->parts; }
+const MetricFigures &DesignSpace::figures() const { return *data_->metric; }
 
 bool DesignSpace::measures(const Machine &machine) const {
-  return !(data_->metric->area && !(machine.area.value > 0)) && !(data_->metric->power && !(machine.tdp.value > 0));
+  return (!figures().area || machine.area.value > 0) && (!figures().power || machine.tdp.value > 0);
 }
 
 double DesignSpace::metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const {
   return evaluateMetric(*data_->metric, data_->description, data_->machines, box, machine, step);
 }
 
-std::string DesignSpace::text(const Design &design, const std::vector<std::string> &comments) const {
-  return data_->description.holds({design, design}) ? data_->machines.text(design, comments) : "";
+std::string DesignSpace::text(const Design &design) const {
+  return data_->description.holds({design, design}) ? data_->machines.text(design) : "";
 }
 
 std::string DesignSpace::source() const {

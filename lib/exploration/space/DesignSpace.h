@@ -50,6 +50,12 @@ struct MetricError {
   std::vector<size_t> at; ///< operands that lead to the part, from the whole inwards
 };
 
+/// What an expression that is made least speaks of.
+struct MetricFigures {
+  bool area = false, power = false, energy = false;
+  bool parts = false; ///< other numbers of a machine of the space
+};
+
 class DesignSpace {
 public:
   /// Copies what it needs: neither the operation nor its context need stay. All members may be
@@ -102,15 +108,10 @@ public:
   /// below 0, or beyond what a double holds; A0305 a part that falls where step_time or energy grows (of what is
   /// maximized: that rises), or nothing of it does.
   std::optional<MetricError> measure(bool maximize, const std::string &text, mlir::Attribute expression);
-  bool measured() const;
   std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
   std::string metricUnit() const;    ///< of `metricValue`: "m^2*s"
   std::string metricPrinted() const; ///< with names resolved
-  /// Whether it speaks of energy; of the design power of a machine; of numbers of a machine of this
-  /// space, other than area and design power.
-  bool measuresEnergy() const;
-  bool measuresPower() const;
-  bool measuresParts() const;
+  const MetricFigures &figures() const;
   /// Whether the machine has the area and design power that it speaks of.
   bool measures(const Machine &machine) const;
   /// By `measure`, of a step on the box's one design. Of several designs: none of them is worth less with a step that
@@ -118,7 +119,7 @@ public:
   double metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
 
   /// The design as a description: readable, the choices made with a comment each.
-  std::string text(const Design &design, const std::vector<std::string> &comments = {}) const;
+  std::string text(const Design &design) const;
 
   /// The whole space in the accel dialect, for certificates; with what is measured.
   std::string source() const;

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -53,7 +54,7 @@ Result<Quantity> rooted(const Quantity &a, double exponent) {
     if (std::round(power) != power || std::abs(power) > 32)
       return Error{Code::BadExponent, fmt::format("a {} to the power of {} has no unit: divide it by one first",
                                                   describe(a.dimension), exponent)};
-    dimension.exponents[i] = static_cast<int8_t>(power);
+    dimension.exponents[i] = power;
   }
   return Quantity(Rational(1), dimension);
 }
@@ -66,29 +67,18 @@ int DesignTerms::push(Term term) {
     all.insert(terms[operand].parameters.begin(), terms[operand].parameters.end());
   term.parameters.assign(all.begin(), all.end());
   terms.push_back(std::move(term));
-  return static_cast<int>(terms.size()) - 1;
+  return int(terms.size()) - 1;
 }
 
-int DesignTerms::number(const Quantity &value) {
-  Term term;
-  term.value = value.value, term.dimension = value.dimension;
-  return push(std::move(term));
-}
+int DesignTerms::number(const Quantity &value) { return push({.dimension = value.dimension, .value = value.value}); }
 
-int DesignTerms::truth(bool holds) {
-  Term term;
-  term.value = Rational(holds), term.truth = true;
-  return push(std::move(term));
-}
+int DesignTerms::truth(bool holds) { return push({.truth = true, .value = Rational(holds)}); }
 
 int DesignTerms::parameter(size_t index, Dimension dimension, std::vector<Rational> numbers) {
-  Term term;
-  term.kind = Kind::Parameter, term.dimension = dimension;
-  term.parameter = index, term.parameters = {index};
   for (const Rational &one : numbers)
     nearValues[index].push_back(one.toDouble());
   values[index] = std::move(numbers);
-  return push(std::move(term));
+  return push({.kind = Kind::Parameter, .dimension = dimension, .parameter = index, .parameters = {index}});
 }
 
 int DesignTerms::words(size_t index, std::vector<std::string> words) {
@@ -101,11 +91,7 @@ int DesignTerms::words(size_t index, std::vector<std::string> words) {
   return term;
 }
 
-int DesignTerms::figure(Kind kind, Dimension dimension) {
-  Term term;
-  term.kind = kind, term.dimension = dimension;
-  return push(std::move(term));
-}
+int DesignTerms::figure(Kind kind, Dimension dimension) { return push({.kind = kind, .dimension = dimension}); }
 
 Result<int> DesignTerms::add(mlir::Attribute value, const Resolve &resolve) {
   if (terms.size() >= kMaxTerms)
@@ -273,7 +259,6 @@ std::optional<DesignInterval<Rational>> DesignTerms::exact(int term, const Desig
 
 DesignInterval<double> DesignTerms::nearly(int term, const DesignBox &box, const DesignFigures &figures) const {
   auto result = evaluate<double>(term, [&](const Term &leaf) -> DesignInterval<double> {
-    double value = 0;
     switch (leaf.kind) {
     case Kind::Area:
       return figures.area;
@@ -291,15 +276,13 @@ DesignInterval<double> DesignTerms::nearly(int term, const DesignBox &box, const
     }
     case Kind::Number:
     case Kind::Apply:
-      value = leaf.value.toDouble();
       break;
     }
-    return {value, value};
+    return {leaf.value.toDouble(), leaf.value.toDouble()};
   });
   if (result)
     return *result;
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  return terms[term].truth ? DesignInterval<double>{0, 1} : DesignInterval<double>{-kInfinite, kInfinite};
+  return terms[term].truth ? DesignInterval<double>{0, 1} : DesignInterval<double>{-INFINITY, INFINITY};
 }
 
 } // namespace accord

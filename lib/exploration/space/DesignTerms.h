@@ -29,14 +29,14 @@ public:
   enum class Kind : uint8_t { Number, Parameter, Area, Power, Step, Energy, Batch, Apply };
   struct Term {
     Kind kind = Kind::Number;
-    Dimension dimension;
+    Dimension dimension = {};
     bool truth = false; ///< of a comparison, and, or, not
     bool word = false;  ///< a word, by its place among those that may be chosen
-    Rational value;     ///< of a Number
+    Rational value = 0; ///< of a Number
     size_t parameter = 0;
-    std::string function; ///< of Apply: an operator or a function of the language
-    std::vector<int> operands;
-    std::vector<size_t> parameters; ///< that it depends on, ascending
+    std::string function = {}; ///< of Apply: an operator or a function of the language
+    std::vector<int> operands = {};
+    std::vector<size_t> parameters = {}; ///< that it depends on, ascending
   };
   /// What a path stands for; a problem names the nearest one that there is.
   using Resolve = std::function<Result<int>(const std::string &path)>;

@@ -165,7 +165,7 @@ public:
 
 } // namespace
 
-std::string DesignMachines::text(const Design &chosen, const std::vector<std::string> &comments) {
+std::string DesignMachines::text(const Design &chosen) {
   DesignBox box{chosen, chosen};
   auto made = machine(box, BoxCorner::Design);
   Writer writer;
@@ -184,11 +184,6 @@ std::string DesignMachines::text(const Design &chosen, const std::vector<std::st
       comment +=
           fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name, parameter.labels[chosen[*site.parameter]],
                       parameter.labels.size(), parameter.labels.front(), parameter.labels.back());
-      if (*site.parameter < comments.size() && !comments[*site.parameter].empty()) {
-        std::string more = comments[*site.parameter];
-        std::replace_if(more.begin(), more.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-        comment += ": " + more;
-      }
     }
   }
   writer.line(0, "/// One design of '" + design.name + "'.");

@@ -4,7 +4,6 @@
 #include "lib/exploration/space/DesignTerms.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace accord::intervals {
 

@@ -3,7 +3,6 @@
 #include "lib/exploration/steps/StepProblem.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace accord {
 
@@ -19,7 +18,7 @@ struct DesignObjective {
                                               : of(machine, step.seconds, step.joules);
   }
   bool needsJoules() const {
-    return metric == MiningMetric::Energy || (metric == MiningMetric::Expression && space->measuresEnergy());
+    return metric == MiningMetric::Energy || (metric == MiningMetric::Expression && space->figures().energy);
   }
   std::string name() const {
     return metric == MiningMetric::Expression ? space->metricPrinted() : accord::name(metric);
@@ -51,8 +50,7 @@ struct DesignObjective {
   std::optional<Machine> machineOf(const Design &design) const {
     if (!isValidDesign(design, space->parameters()))
       return std::nullopt;
-    auto made = space->machine(design);
-    auto *machine = made.get();
+    auto machine = space->machine(design);
     if (!machine || !canEvaluate(*machine) || space->violatedRequirement(design, *machine))
       return std::nullopt;
     return std::move(*machine);
@@ -60,16 +58,14 @@ struct DesignObjective {
   /// The one machine that all designs of the box have, or (not `same`) the best of them; else what none of them is
   /// below: infinite where none may be, 0 where that is not known.
   Result<Machine, double> machineOf(const DesignBox &box, bool same) const {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
     if (!isValidDesign(box.low, space->parameters()) || !isValidDesign(box.high, space->parameters()) ||
         space->violatedRequirement(box))
-      return kNever;
-    auto best = same ? space->machine(box.low) : space->best(box);
-    auto *machine = best.get();
+      return INFINITY;
+    auto machine = same ? space->machine(box.low) : space->best(box);
     if (!machine)
-      return same ? kNever : 0;
+      return same ? INFINITY : 0;
     if (same && (!canEvaluate(*machine) || space->violatedRequirement(box.low, *machine)))
-      return kNever;
+      return INFINITY;
     return std::move(*machine);
   }
   /// Of all jobs, each with a `weight` and its `best`. `each` gives the part of the job of a
@@ -83,12 +79,12 @@ struct DesignObjective {
       else
         all = std::max(all, jobs[i].best > 0 ? one / jobs[i].best : one);
     }
-    return std::isnan(all) ? std::numeric_limits<double>::infinity() : all;
+    return std::isnan(all) ? INFINITY : all;
   }
   /// What a job may be worth less than where all are to be worth less than `below`.
   template <typename Job> double below(const Job &job, double below) const {
     if (aggregation == ObjectiveAggregation::Sum)
-      return job.weight > 0 ? below / job.weight : std::numeric_limits<double>::infinity();
+      return job.weight > 0 ? below / job.weight : INFINITY;
     return job.best > 0 ? below * job.best : below;
   }
 };

@@ -41,8 +41,8 @@ void compare(const Machine &a, const Machine &b, ParameterDependence::Effect &of
 ParameterDependence::ParameterDependence(const DesignSpace &space) {
   const std::vector<DesignParameter> &parameters = space.parameters();
   std::vector<Design> from(3, Design(parameters.size()));
-  auto valuesOf = [&](size_t p) {
-    return static_cast<uint32_t>(std::max(parameters[p].labels.size(), parameters[p].numbers.size()));
+  auto valuesOf = [&](size_t p) -> uint32_t {
+    return std::max(parameters[p].labels.size(), parameters[p].numbers.size());
   };
   for (size_t p = 0; p < parameters.size(); ++p) {
     from[1][p] = valuesOf(p) / 2;
@@ -51,8 +51,7 @@ ParameterDependence::ParameterDependence(const DesignSpace &space) {
   size_t memories = 0;
   std::vector<std::optional<Machine>> bases;
   for (const Design &design : from) {
-    auto made = space.machine(design);
-    auto *machine = made.get();
+    auto machine = space.machine(design);
     bases.push_back(machine ? std::optional(std::move(*machine)) : std::nullopt);
     if (bases.back())
       cores_ = bases.back()->cores.size(), memories = bases.back()->memories.size();
@@ -67,8 +66,7 @@ ParameterDependence::ParameterDependence(const DesignSpace &space) {
         if (other[p] == v)
           continue;
         other[p] = v;
-        auto made = space.machine(other);
-        if (auto *machine = made.get())
+        if (auto machine = space.machine(other))
           compare(*bases[i], *machine, of), compared = true;
       }
     if (!compared) // nothing is known

@@ -18,6 +18,10 @@ public:
   const Effect &of(size_t parameter) const { return all_[parameter]; }
   /// By core: all designs of the box have the same arrays.
   std::vector<bool> sameArrays(const DesignBox &box) const;
+  /// Of its bounds on the best machine of the box; `exact`: on the only one.
+  StepBoundOptions boundOptions(const DesignBox &box, bool exact) const {
+    return exact ? StepBoundOptions{} : StepBoundOptions{.sameArrays = sameArrays(box), .exact = false};
+  }
 
 private:
   std::vector<Effect> all_;

@@ -136,7 +136,7 @@ private:
     view_.sums.assign(machine_.cores.size(), 0);
     for (uint32_t shape : what.parts) {
       const StepCores::Choice &of = view_.choices[shapes_.shapes[shape].want];
-      double min = std::numeric_limits<double>::infinity();
+      double min = INFINITY;
       for (int core : of.cores) {
         const ShapeTime &time = (*view_.times[core])[shape];
         min = std::min(min, omits(core, Omitted::Time)            ? 0
@@ -163,7 +163,7 @@ private:
 
   void priceWhole(const StepClass &what, const StepCores::Choice &choice, int only, const Transfers &moved,
                   StepPrice &price) const {
-    price.time = price.ofKind = std::numeric_limits<double>::infinity();
+    price.time = price.ofKind = INFINITY;
     double longest = 0; // of all forms
     for (int index : choice.cores) {
       const Core &core = machine_.cores[index];
@@ -355,7 +355,7 @@ double StepWork::Data::jointBound(const StepPart &part, const Machine &machine, 
   bool several = operationsAtOnce(machine.cores[core]) > 1;
   size_t memories = machine.memories.size();
   StepLoad load;
-  double slack = 0, min = std::numeric_limits<double>::infinity();
+  double slack = 0, min = INFINITY;
   for (size_t i = 0; i < part.items.size(); ++i) {
     const StepItem &item = part.items[i];
     double time = s.times[i];

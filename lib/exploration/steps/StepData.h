@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/exploration/steps/StepCores.h"
 #include "lib/exploration/steps/StepWork.h"
-#include <limits>
+#include <cmath>
 
 namespace accord {
 
@@ -38,7 +38,7 @@ struct StepPrice {
 
 /// All that one core or memory does in a region.
 struct StepLoad {
-  double sum = 0, head = std::numeric_limits<double>::infinity(), tail = head;
+  double sum = 0, head = INFINITY, tail = head;
   bool seen = false;
   void add(double work, double before, double after, bool isSeen) {
     if (!(work > 0))

@@ -41,7 +41,7 @@ struct StepProblem::Data {
   enum How : int { Quickly, Bounded, Searched };
 
   StepValue valued(size_t job, size_t alternative, const Design &design, const Machine &machine, How how = Quickly) {
-    std::tuple key{job, alternative, design, static_cast<int>(how)};
+    std::tuple key{job, alternative, design, int(how)};
     {
       std::lock_guard lock(mutex);
       if (auto found = known.find(key); found != known.end())
@@ -130,8 +130,7 @@ StepProblem::~StepProblem() = default;
 const std::vector<DesignParameter> &StepProblem::parameters() const { return data_->space.parameters(); }
 
 std::string StepProblem::digest() {
-  std::string text =
-      fmt::format("{} {} {}", kVersion, data_->objective.name(), static_cast<unsigned>(data_->objective.aggregation));
+  std::string text = fmt::format("{} {} {}", kVersion, data_->objective.name(), unsigned(data_->objective.aggregation));
   if (data_->effort > 0)
     text += fmt::format(", effort {}", data_->effort);
   for (const Data::Job &job : data_->jobs) {
@@ -152,16 +151,12 @@ double StepProblem::bound(const DesignBox &box) {
   auto machine = data_->objective.machineOf(box, box.one());
   if (!machine)
     return machine.error();
-  StepBoundOptions options;
-  if (!box.one()) {
-    options.exact = false;
-    options.sameArrays = data_->dependence.sameArrays(box);
-  }
+  StepBoundOptions options = data_->dependence.boundOptions(box, box.one());
   return data_->objective.aggregate(data_->jobs, [&](size_t job) {
-    double least = kNever;
+    double min = INFINITY;
     for (const Data::Alternative &alternative : data_->jobs[job].alternatives)
-      least = std::min(least, data_->bounded(job, alternative, box, *machine, options));
-    return least;
+      min = std::min(min, data_->bounded(job, alternative, box, *machine, options));
+    return min;
   });
 }
 
@@ -190,8 +185,7 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
   if (job >= data_->jobs.size() || !isValidDesign(design, parameters()))
     return std::nullopt;
-  auto made = data_->space.machine(design);
-  auto *machine = made.get();
+  auto machine = data_->space.machine(design);
   if (!machine)
     return std::nullopt;
   StepValue value = data_->best(job, design, *machine);
@@ -202,8 +196,7 @@ std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {
 /// that. A memory's capacity makes it at most as short as compulsory traffic alone does.
 std::vector<double> StepProblem::bottleneckGains(const Design &design) {
   std::vector<double> bottleneckGains(parameters().size());
-  auto made = isValidDesign(design, parameters()) ? data_->space.machine(design) : Result<Machine>(Error());
-  auto *machine = made.get();
+  auto machine = data_->space.machine(design);
   if (!machine)
     return {};
   auto alternativeOf = [&](size_t job) -> const StepWork & { // the one that it runs

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 
 namespace accord {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Collector {
 public:
@@ -107,7 +104,7 @@ ShapeTime streamsOf(const StepShape &shape, const Core &core) {
   else
     flows = {Dataflow::OutputStationary, Dataflow::WeightStationary, Dataflow::InputStationary,
              Dataflow::RowStationary};
-  ShapeTime min{kNever, 0, kNever};
+  ShapeTime min{INFINITY, 0, INFINITY};
   double cells = static_cast<double>(core.rows) * core.cols;
   for (Dataflow flow : flows) {
     if (flow == Dataflow::RowStationary) {
@@ -188,7 +185,7 @@ ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, c
     CostQuery query{shape.operation, alone, 0, type};
     auto computed = model->compute(query, words);
     auto *found = computed.get();
-    (one ? time.single : time.spread) = found ? found->time.value : kNever;
+    (one ? time.single : time.spread) = found ? found->time.value : INFINITY;
     if (found && name == "array" && shape.gemm)
       time.feed = model->feed(query).value;
   }

@@ -3,7 +3,6 @@
 #include "lib/machine/array/Gemm.h"
 #include "lib/machine/cost/CostModel.h"
 #include <array>
-#include <map>
 
 namespace accord {
 

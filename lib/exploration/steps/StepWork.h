@@ -12,12 +12,12 @@ struct StepBoundOptions {
   /// By core: no machine that the bound is for has other rows, columns, dataflow or overlaps than this one, so that the
   /// cycles of its arrays count, fill and all. Else a machine may have fewer rows and columns, and any dataflow where
   /// this one names none, and what counts is the stream of full folds. Empty: of all cores alike, as `exact` says.
-  std::vector<bool> sameArrays;
+  std::vector<bool> sameArrays = {};
   bool exact = true;
   /// Left out, by core and by memory of the machine: its time, or (cores) only that its operations
   /// wait for each other. Empty: nothing is.
   enum class Omitted : uint8_t { Nothing, Queue, Time };
-  std::vector<Omitted> cores, memories;
+  std::vector<Omitted> cores = {}, memories = {};
   bool communication = true; ///< false: what devices exchange takes no time
 };
 

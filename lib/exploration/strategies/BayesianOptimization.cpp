@@ -41,7 +41,7 @@ Eigen::MatrixXd GaussianProcess::covariance(const Eigen::MatrixXd &a, const Eige
   Eigen::MatrixXd distance = (-2 * dot).colwise() + a.rowwise().squaredNorm();
   distance.rowwise() += b.rowwise().squaredNorm().transpose();
   double narrow = -0.5 / (kernel_.length * kernel_.length);
-  double share = kernel_.dot / std::max<double>(1, static_cast<double>(a.cols()));
+  double share = kernel_.dot / std::max<double>(1, a.cols());
   return share * dot.array() + kernel_.rbf * (narrow * distance.array().max(0)).exp();
 }
 
@@ -83,7 +83,7 @@ void GaussianProcess::fit(const Eigen::MatrixXd &points, const Eigen::VectorXd &
 std::pair<Eigen::VectorXd, Eigen::VectorXd> GaussianProcess::at(const Eigen::MatrixXd &points) const {
   Eigen::MatrixXd k = covariance(points_, points);
   Eigen::VectorXd mean = k.transpose() * weights_;
-  double share = kernel_.dot / std::max<double>(1, static_cast<double>(points.cols()));
+  double share = kernel_.dot / std::max<double>(1, points.cols());
   factor_.matrixL().solveInPlace(k);
   Eigen::ArrayXd variance =
       share * points.rowwise().squaredNorm().array() + kernel_.rbf - k.colwise().squaredNorm().transpose().array();
@@ -130,7 +130,7 @@ private:
   static std::vector<double> logarithms(const std::vector<double> &numbers) {
     std::vector<double> logs;
     for (size_t i = 0; i < numbers.size(); ++i)
-      logs.push_back(numbers[0] > 0 ? std::log2(numbers[i]) : static_cast<double>(i));
+      logs.push_back(numbers[0] > 0 ? std::log2(numbers[i]) : double(i));
     double low = logs.empty() ? 0 : logs.front(), high = logs.empty() ? 0 : logs.back();
     for (double &log : logs)
       log = high > low && std::isfinite(high - low) ? 2 * (log - low) / (high - low) - 1 : 0;
@@ -138,12 +138,12 @@ private:
   }
 
   Eigen::RowVectorXd pointOf(const Design &design) const {
-    Eigen::RowVectorXd point = Eigen::RowVectorXd::Zero(static_cast<Eigen::Index>(features));
+    Eigen::RowVectorXd point = Eigen::RowVectorXd::Zero(features);
     for (size_t i = 0; i < design.size(); ++i) {
       if (scaled[i].empty())
-        point[static_cast<Eigen::Index>(first[i] + design[i] % 128)] = 1;
+        point[first[i] + design[i] % 128] = 1;
       else
-        point[static_cast<Eigen::Index>(first[i])] = scaled[i][design[i]];
+        point[first[i]] = scaled[i][design[i]];
     }
     return point;
   }
@@ -162,7 +162,7 @@ private:
   /// Logarithms of values, of mean 0 and deviation 1. What may not be counts as one deviation
   /// above the worst: finite, so that one such design does not hide the differences of the rest.
   Eigen::VectorXd targets() const {
-    auto size = static_cast<Eigen::Index>(learnt.size());
+    Eigen::Index size = learnt.size();
     Eigen::VectorXd logs(size);
     double sum = 0, squares = 0, max = -INFINITY, count = 0;
     for (Eigen::Index i = 0; i < size; ++i) {
@@ -204,9 +204,9 @@ private:
     if (drawn.empty())
       return std::nullopt;
     auto rows = [this](size_t count, auto &&designOf) {
-      Eigen::MatrixXd points(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(features));
+      Eigen::MatrixXd points(count, features);
       for (size_t i = 0; i < count; ++i)
-        points.row(static_cast<Eigen::Index>(i)) = pointOf(designOf(i));
+        points.row(i) = pointOf(designOf(i));
       return points;
     };
     process.fit(rows(learnt.size(), [&](size_t i) -> const Design & { return learnt[i].first; }), targets(),

@@ -1,4 +1,6 @@
 #include "lib/exploration/solve/MiningRun.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,10 +10,8 @@
 namespace accord {
 namespace {
 
-bool endsWith(const std::string &name, std::initializer_list<const char *> words) {
-  size_t dot = name.rfind('.');
-  std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
-  return std::any_of(words.begin(), words.end(), [&](const char *word) { return last == word; });
+bool endsWith(llvm::StringRef name, std::initializer_list<llvm::StringRef> words) {
+  return llvm::is_contained(words, name.substr(name.rfind('.') + 1));
 }
 
 class CriticalPath {
@@ -30,16 +30,15 @@ public:
   }
 
   void search() {
-    for (int start = 0; start < 4 && !run.isExhausted(); ++start) {
+    for (uint32_t start = 0; start < 4 && !run.isExhausted(); ++start) {
       until = run.limit() >> (start + 1);
       std::optional<Design> before = run.best();
       Design design(parameters.size(), 0);
       for (size_t i : sizes)
         design[i] = last(i);
-      for (size_t k = 0; k < rest.size(); ++k) {
-        size_t i = rest[k];
+      for (size_t i : rest) {
         if (parameters[i].numbers.empty()) // words: each comes at some start
-          design[i] = static_cast<uint32_t>(start) % (last(i) + 1);
+          design[i] = start % (last(i) + 1);
         else if (start == 3 && before)
           design[i] = (*before)[i];
         else
@@ -61,7 +60,7 @@ public:
 private:
   /// This start has had its share of evaluations.
   bool over() const { return run.isExhausted() || run.left() < until; }
-  uint32_t last(size_t i) const { return static_cast<uint32_t>(parameters[i].labels.size() - 1); }
+  uint32_t last(size_t i) const { return parameters[i].labels.size() - 1; }
 
   double value(const Design &design) {
     double value = run.value(design);
@@ -314,8 +313,7 @@ private:
       std::vector<Design> near = neighbours(at, pairs);
       bool better = false;
       for (size_t first = 0; first < near.size() && !better && !over(); first += kRound) {
-        std::vector<Design> round(near.begin() + static_cast<std::ptrdiff_t>(first),
-                                  near.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRound, near.size())));
+        std::vector<Design> round = llvm::ArrayRef(near).slice(first, std::min(kRound, near.size() - first)).vec();
         std::vector<double> values = run.values(round);
         size_t best = std::min_element(values.begin(), values.end()) - values.begin();
         if (values[best] < now) {

@@ -10,8 +10,8 @@
 namespace accord {
 namespace {
 
-/// Of each corner as many bytes for each choice as its parameter needs, the most significant first, so that the order
-/// of bytes is that of parameters: millions of boxes are held at once.
+/// Of each corner as many bytes for each choice as its parameter needs, the most significant first, so that the
+/// order of bytes is that of parameters: millions of boxes are held at once.
 struct PackedBox {
   double bound;
   std::unique_ptr<uint8_t[]> corners;
@@ -144,48 +144,32 @@ private:
   /// Each at the parameter whose halves' bounds are most above its own. Nothing: not enough bounds
   /// left for the first of them; `split` may hold fewer than asked for.
   std::vector<NodeHalves> split(const std::vector<OpenNode> &open, size_t &count) {
-    std::vector<DesignBox> trials;
-    std::vector<size_t> parameters, ends; // of the low half of each trial; end of each box's
-    uint64_t left = run.boundsLeft();
+    std::vector<std::vector<BoxHalves>> trials; // by box
+    std::vector<DesignBox> boxes;
     for (count = 0; count < open.size(); ++count) {
-      const DesignBox &box = open[count].box;
-      size_t before = parameters.size();
-      for (size_t i = 0; i < box.low.size(); ++i)
-        if (box.low[i] < box.high[i])
-          parameters.push_back(i);
-      if (2 * parameters.size() > left) {
-        parameters.resize(before);
+      std::vector<BoxHalves> halves = halvesOf(open[count].box);
+      if (boxes.size() + 2 * halves.size() > run.boundsLeft())
         break;
-      }
-      for (size_t t = before; t < parameters.size(); ++t) {
-        size_t i = parameters[t];
-        uint32_t middle = box.low[i] + (box.high[i] - box.low[i]) / 2;
-        trials.push_back(box);
-        trials.back().high[i] = middle;
-        trials.push_back(box);
-        trials.back().low[i] = middle + 1;
-      }
-      ends.push_back(parameters.size());
+      for (const BoxHalves &one : halves)
+        boxes.push_back(one.low), boxes.push_back(one.high);
+      trials.push_back(std::move(halves));
     }
-    std::vector<double> bounds = run.bounds(trials);
+    std::vector<double> bounds = run.bounds(boxes);
     std::vector<NodeHalves> halves;
-    for (size_t b = 0, t = 0; b < count; ++b) {
+    const double *next = bounds.data();
+    for (size_t b = 0; b < count; ++b) {
       double bound = open[b].bound;
-      size_t best = t;
-      double bestSum = -1, bestMin = -1;
-      uint32_t bestWidth = 0;
-      for (; t < ends[b]; ++t) {
-        double low = gain(bound, std::max(bound, bounds[2 * t])),
-               high = gain(bound, std::max(bound, bounds[2 * t + 1]));
-        double sum = low + high, less = std::min(low, high);
-        uint32_t width = open[b].box.high[parameters[t]] - open[b].box.low[parameters[t]];
-        if (std::tie(sum, less, width) > std::tie(bestSum, bestMin, bestWidth)) {
-          std::tie(bestSum, bestMin, bestWidth) = std::tie(sum, less, width);
-          best = t;
+      NodeHalves &best = halves.emplace_back();
+      std::tuple<double, double, uint32_t> maxGains{-1, -1, 0};
+      for (BoxHalves &trial : trials[b]) {
+        double low = std::max(bound, *next++), high = std::max(bound, *next++);
+        double gainLow = gain(bound, low), gainHigh = gain(bound, high);
+        std::tuple gains{gainLow + gainHigh, std::min(gainLow, gainHigh), trial.width};
+        if (gains > maxGains) {
+          maxGains = gains;
+          best = {{low, std::move(trial.low)}, {high, std::move(trial.high)}};
         }
       }
-      halves.push_back({{std::max(bound, bounds[2 * best]), std::move(trials[2 * best])},
-                        {std::max(bound, bounds[2 * best + 1]), std::move(trials[2 * best + 1])}});
     }
     return halves;
   }
@@ -345,7 +329,7 @@ MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options) {
     if (auto error = readCheckpoint(options.resume, problem, earlier, best))
       return run.refuse(*error);
     // Bounds may be those of a problem whose values are others.
-    if (best && valueOf(problem, *best) != earlier[*best].value)
+    if (best && evaluationOf(problem, *best, INFINITY).value != earlier[*best].value)
       return run.refuse(fmt::format("{}: its best design has a different value now", options.resume));
     run.resume(std::move(earlier));
   }

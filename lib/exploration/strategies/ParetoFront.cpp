@@ -128,15 +128,9 @@ private:
     std::vector<FrontNode> trials;
     std::vector<size_t> ends;
     for (const FrontNode &open : all) {
-      for (size_t p = 0; p < open.box.low.size(); ++p) {
-        uint32_t low = open.box.low[p], high = open.box.high[p];
-        if (low == high)
-          continue;
-        trials.push_back(open);
-        trials.back().box.high[p] = low + (high - low) / 2;
-        trials.push_back(open);
-        trials.back().box.low[p] = low + (high - low) / 2 + 1;
-      }
+      for (BoxHalves &halves : halvesOf(open.box))
+        for (DesignBox *half : {&halves.low, &halves.high})
+          trials.emplace_back(open).box = std::move(*half);
       ends.push_back(trials.size());
     }
     bound(trials);

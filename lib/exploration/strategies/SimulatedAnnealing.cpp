@@ -25,7 +25,7 @@ public:
     // Known designs are free, so steps have a limit of their own.
     for (uint64_t steps = 0; !open.empty() && !run.isExhausted() && steps / 8 < run.limit(); ++steps) {
       // Down to a thousandth of where it began.
-      double passed = static_cast<double>(begun - run.left()) / begun;
+      double passed = double(begun - run.left()) / begun;
       double temperature = first * std::pow(1e-3, passed);
       Design next = neighbour(at);
       double before = run.incumbent(), value = run.value(next);
@@ -73,14 +73,14 @@ private:
 
   /// A number one step away, or half as often any number of steps; another word.
   void move(Design &design, size_t i, bool up) {
-    auto choices = static_cast<uint32_t>(run.parameters()[i].labels.size());
+    uint32_t choices = run.parameters()[i].labels.size();
     uint32_t max = up ? choices - 1 - design[i] : design[i];
     if (run.parameters()[i].numbers.empty() || max == 0) {
-      auto other = static_cast<uint32_t>(random.below(choices - 1));
+      uint32_t other = random.below(choices - 1);
       design[i] = other + (other >= design[i]);
       return;
     }
-    auto step = random.below(3) ? 1 : 1 + static_cast<uint32_t>(random.below(max));
+    uint32_t step = random.below(3) ? 1 : 1 + random.below(max);
     design[i] = up ? design[i] + step : design[i] - step;
   }
 

@@ -21,9 +21,8 @@ std::optional<double> countOf(const DesignParameter &parameter, size_t choice) {
   return whole ? static_cast<double>(count) : NAN;
 }
 
-auto degrees(const Problem::ParallelConfig &parallelConfig) {
-  return std::tuple(parallelConfig.tensor, parallelConfig.sequence, parallelConfig.data, parallelConfig.microbatch,
-                    parallelConfig.expert, parallelConfig.tables);
+auto degrees(const Problem::ParallelConfig &config) {
+  return std::tuple(config.tensor, config.sequence, config.data, config.microbatch, config.expert, config.tables);
 }
 
 constexpr uint64_t kAll = ~uint64_t(0);
@@ -152,7 +151,7 @@ void CertificatePoints::look(size_t job) {
     wrong_.push_back(fmt::format("'{}': devices of a server are as many as no count says", one.name));
   // Devices for each of what is counted, and what forms there are on how many.
   double each = 0;
-  std::set<std::tuple<double, decltype(degrees(Problem::ParallelConfig{}))>> parallelConfigs;
+  std::set<std::tuple<double, decltype(degrees(Problem::ParallelConfig{}))>> configs;
   std::vector<std::set<decltype(degrees(Problem::ParallelConfig{}))>> has(one.clusters.size());
   for (size_t point = 0; point < one.points.size(); ++point) {
     const CertificateCluster *cluster = placedAt(point);
@@ -165,20 +164,20 @@ void CertificatePoints::look(size_t job) {
                                    devices(*cluster), each));
     auto &mine = has[*one.points[point]];
     if (mine.empty())
-      for (const Problem::ParallelConfig &parallelConfig : cluster->problem.parallelConfigs) {
-        mine.insert(degrees(parallelConfig));
-        parallelConfigs.insert({static_cast<double>(parallelConfig.devices()), degrees(parallelConfig)});
+      for (const Problem::ParallelConfig &config : cluster->problem.parallelConfigs) {
+        mine.insert(degrees(config));
+        configs.insert({static_cast<double>(config.devices()), degrees(config)});
       }
   }
   for (size_t point = 0; point < one.points.size(); ++point) {
     const CertificateCluster *cluster = placedAt(point);
     double here = each * counted(point, kAll);
     bool follows = true;
-    for (const auto &[needs, parallelConfig] : parallelConfigs) {
+    for (const auto &[needs, config] : configs) {
       if (!(needs <= here)) // all others need more
         break;
       follows = false;
-      if (!cluster || has[*one.points[point]].contains(parallelConfig))
+      if (!cluster || has[*one.points[point]].contains(config))
         continue;
       wrong_.push_back(fmt::format("{}: stages of {} devices are left out, which another cluster "
                                    "has",

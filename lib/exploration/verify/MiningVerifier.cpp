@@ -4,10 +4,9 @@
 #include "lib/exploration/verify/StepLowerBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementVerifier.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <map>
 
 namespace accord {
 namespace {
@@ -40,6 +39,42 @@ struct MiningVerifier::Data {
   std::vector<std::vector<std::unique_ptr<PlacementLowerBound>>> placed; ///< by job and cluster
   std::vector<PlacementLowerBound *> here; ///< by job, in the design that is looked at; null: none
 
+  bool byExpression() const {
+    return !llvm::is_contained({"step_time", "tdp_time", "energy", "area_time"}, certificate.metric);
+  }
+  /// What the metric makes of a step.
+  double metricValue(const Machine &machine, const StepUse &of) const {
+    if (byExpression()) {
+      double value = machines.metricValue(machine, of);
+      return !std::isnan(value) ? value : of.orMore ? 0 : INFINITY;
+    }
+    if (certificate.metric == "energy")
+      return of.joules;
+    if (certificate.metric == "step_time")
+      return of.seconds;
+    double factor = certificate.metric == "tdp_time" ? machine.tdp.value : machine.area.value;
+    return factor > 0 ? of.seconds * factor : INFINITY;
+  }
+  double aggregate(const CertificateAnswer &answer, const std::vector<double> &values) const {
+    bool several = answer.jobs.size() > 1;
+    double all = 0;
+    for (size_t i = 0; i < answer.jobs.size(); ++i) {
+      const CertificateJob &job = certificate.jobs[answer.jobs[i]];
+      if (several && certificate.aggregation == "minimax_regret")
+        all = std::max(all, job.best > 0 ? values[i] / job.best : values[i]);
+      else
+        all += values[i] * (several ? job.weight : 1);
+    }
+    return std::isnan(all) ? INFINITY : all;
+  }
+  std::string name(const Design &design) const {
+    std::string name;
+    for (auto [choice, parameter] : llvm::zip(design, certificate.parameters))
+      name += fmt::format("{}{} {}", name.empty() ? "" : ", ", parameter.name,
+                          choice < parameter.labels.size() ? parameter.labels[choice] : "?");
+    return name;
+  }
+
   /// Where its jobs are placed.
   void look(const Design &design) {
     for (size_t job = 0; job < placed.size(); ++job) {
@@ -58,28 +93,26 @@ struct MiningVerifier::Data {
   };
 
   /// What a way is worth at least; infinite where it has no room, or is not worth less than `below`.
-  double floorOf(const MiningVerifier &verifier, size_t job, size_t alternative, const Machine &machine,
-                 const Costs *costs, double known, double below) {
+  double floorOf(size_t job, size_t alternative, const Machine &machine, const Costs *costs, double known,
+                 double below) {
     StepLowerBound &floor = floors[job][alternative];
     if (!machine.memories.empty() && floor.bytes() > machine.memories[0].capacity.value)
       return INFINITY;
-    bool byExpression = verifier.byExpression();
     auto joules = [&](double step) {
-      return certificate.metric != "energy" && !byExpression ? 0 : floor.joules(machine, costs, step);
+      return certificate.metric != "energy" && !byExpression() ? 0 : floor.joules(machine, costs, step);
     };
-    auto metricValue = [&](double step, double energy) {
-      return verifier.metricValue(machine, {step, energy, certificate.jobs[job].batch, true});
+    auto value = [&](double step, double energy) {
+      return metricValue(machine, {step, energy, certificate.jobs[job].batch, true});
     };
     double max = below; // of the step
-    if (byExpression)
-      max = std::isfinite(below) ? stepBelow(below, [&](double step) { return metricValue(step, joules(step)); })
-                                 : INFINITY;
+    if (byExpression())
+      max = std::isfinite(below) ? stepBelow(below, [&](double step) { return value(step, joules(step)); }) : INFINITY;
     else if (certificate.metric == "energy")
       max = machine.idle.value > 0 ? (below - joules(0)) / machine.idle.value : INFINITY;
-    else if (std::isfinite(below) && metricValue(1, 0) > 0)
-      max = below / metricValue(1, 0);
+    else if (std::isfinite(below) && value(1, 0) > 0)
+      max = below / value(1, 0);
     double step = std::max(floor.seconds(machine, costs, max), known);
-    return metricValue(step, joules(step));
+    return value(step, joules(step));
   }
   PlacementLowerBound::Prices pricesOf(size_t job, const Machine &machine) const {
     return [this, job, first = here[job]->cluster().first, &machine](size_t step) {
@@ -91,29 +124,26 @@ struct MiningVerifier::Data {
   struct MetricOfTime {
     std::function<double(double)> of, from;
   };
-  std::optional<MetricOfTime> metricOf(const MiningVerifier &verifier, size_t job, const Machine &machine) const {
+  std::optional<MetricOfTime> metricOf(size_t job, const Machine &machine) const {
     bool tdp = certificate.metric == "tdp_time",
          known = here[job]->cluster().problem.objective ==
                  (tdp ? PlacementObjective::TdpTime : PlacementObjective::StepTime);
     int64_t batch = certificate.jobs[job].batch;
     if (!known || certificate.metric == "energy")
       return std::nullopt;
-    auto metricValue = [&verifier, &machine, batch](double seconds) {
-      return verifier.metricValue(machine, {seconds, 0, batch, true});
-    };
-    if (verifier.byExpression())
-      return MetricOfTime{[=](double time) { return metricValue(time * 1e-12); },
-                          [=](double below) { return stepBelow(below, metricValue) * 1e12; }};
-    double unit = metricValue(tdp ? 1 : 1e-12);
+    auto value = [this, &machine, batch](double seconds) { return metricValue(machine, {seconds, 0, batch, true}); };
+    if (byExpression())
+      return MetricOfTime{[=](double time) { return value(time * 1e-12); },
+                          [=](double below) { return stepBelow(below, value) * 1e12; }};
+    double unit = value(tdp ? 1 : 1e-12);
     if (!(unit > 0))
       return std::nullopt;
     if (std::isinf(unit)) // it lacks the number that the metric needs
       return MetricOfTime{[](double) { return INFINITY; }, [](double) { return 0; }};
-    return MetricOfTime{[=](double value) { return value * unit; }, [=](double below) { return below / unit; }};
+    return MetricOfTime{[=](double of) { return of * unit; }, [=](double below) { return below / unit; }};
   }
-  double minPlacedValue(const MiningVerifier &verifier, size_t i, size_t job, const Machine &machine,
-                        const Known *known, double below) {
-    auto metricValue = metricOf(verifier, job, machine);
+  double minPlacedValue(size_t i, size_t job, const Machine &machine, const Known *known, double below) {
+    auto metricValue = metricOf(job, machine);
     if (!metricValue)
       return 0;
     PlacementLowerBound &floor = *here[job];
@@ -127,9 +157,8 @@ struct MiningVerifier::Data {
     }
     return std::max(lowerBound, metricValue->of(open.lowerBound));
   }
-  std::vector<PlacementProblem::Id> unprovenConfigs(const MiningVerifier &verifier, size_t job, const Machine &machine,
-                                                    double below) {
-    auto metricValue = metricOf(verifier, job, machine);
+  std::vector<PlacementProblem::Id> unprovenConfigs(size_t job, const Machine &machine, double below) {
+    auto metricValue = metricOf(job, machine);
     if (!metricValue || !std::isfinite(below))
       return {};
     PlacementLowerBound &floor = *here[job];
@@ -140,10 +169,10 @@ struct MiningVerifier::Data {
   }
   /// The same by stated problems: each form of the cluster, on this machine, is above or in one of
   /// which no plan is below.
-  double minStated(const MiningVerifier &verifier, const UnprovenDesign &design, const CertificateSurvivor &survivor,
-                   size_t job, const Machine &machine, double below, const CertificatePlacements &placements,
+  double minStated(const UnprovenDesign &design, const CertificateSurvivor &survivor, size_t job,
+                   const Machine &machine, double below, const CertificatePlacements &placements,
                    const std::function<void(std::string)> &find) {
-    auto metricValue = metricOf(verifier, job, machine);
+    auto metricValue = metricOf(job, machine);
     if (!metricValue || !std::isfinite(below) || !placements)
       return 0;
     PlacementLowerBound &floor = *here[job];
@@ -164,8 +193,7 @@ struct MiningVerifier::Data {
       if (!stated)
         return 0;
       if (std::string other = floor.differs(*stated, machine, priced); !other.empty()) {
-        find(fmt::format("placements of '{}' on {}: {}", certificate.jobs[job].name, verifier.name(survivor.design),
-                         other));
+        find(fmt::format("placements of '{}' on {}: {}", certificate.jobs[job].name, name(survivor.design), other));
         return 0;
       }
       double bound = certificate.metric == "tdp_time" ? below : metricValue->from(below);
@@ -174,20 +202,18 @@ struct MiningVerifier::Data {
       if (proof.better || !proof.trusted.empty() || !proof.wrong.empty())
         continue;
       std::vector<PlacementProblem::Id> have = floor.formsOf(*stated);
-      left.erase(std::remove_if(left.begin(), left.end(),
-                                [&](auto form) { return std::binary_search(have.begin(), have.end(), form); }),
-                 left.end());
+      std::erase_if(left, [&](auto form) { return std::binary_search(have.begin(), have.end(), form); });
     }
     return left.empty() ? below : metricValue->of(open.lowerBound);
   }
 
   /// Least of the ways of an answer's job `i`.
-  double lowerBound(const MiningVerifier &verifier, const CertificateAnswer &answer, size_t i, const Machine &machine,
-                    const Known *known, double below) {
+  double lowerBound(const CertificateAnswer &answer, size_t i, const Machine &machine, const Known *known,
+                    double below) {
     if (size_t job = answer.jobs[i]; here[job]) {
       if (known && known->values.count(i))
         return known->values.at(i);
-      return minPlacedValue(verifier, i, job, machine, known, below);
+      return minPlacedValue(i, job, machine, known, below);
     }
     double lowerBound = INFINITY;
     for (size_t alternative = 0; alternative < floors[answer.jobs[i]].size(); ++alternative) {
@@ -195,8 +221,8 @@ struct MiningVerifier::Data {
       if (costs && !*costs) // the cost model has no step for it
         continue;
       double step = known && !known->steps.empty() ? known->steps[i][alternative] : 0;
-      lowerBound = std::min(
-          lowerBound, floorOf(verifier, answer.jobs[i], alternative, machine, costs ? &**costs : nullptr, step, below));
+      lowerBound =
+          std::min(lowerBound, floorOf(answer.jobs[i], alternative, machine, costs ? &**costs : nullptr, step, below));
     }
     return lowerBound;
   }
@@ -216,29 +242,28 @@ struct MiningVerifier::Data {
 
   /// What a design is worth at least, or something above `bound`: first without, then with what no
   /// plan below the bound can do. `values`: gets the jobs' first.
-  double floorOf(const MiningVerifier &verifier, const CertificateAnswer &answer, const Machine &machine,
-                 const Known *known, double bound, std::vector<double> &values) {
+  double floorOf(const CertificateAnswer &answer, const Machine &machine, const Known *known, double bound,
+                 std::vector<double> &values) {
     values.clear();
     for (size_t i = 0; i < answer.jobs.size(); ++i)
-      values.push_back(lowerBound(verifier, answer, i, machine, known, INFINITY));
+      values.push_back(lowerBound(answer, i, machine, known, INFINITY));
     std::vector<double> raised = values;
-    double floor = verifier.aggregate(answer, raised);
+    double floor = aggregate(answer, raised);
     for (size_t i = 0; i < values.size() && floor < bound; ++i)
       if (double below = belowFor(answer, values, i, bound); std::isfinite(below)) {
-        raised[i] = std::max(raised[i], lowerBound(verifier, answer, i, machine, known, below));
-        floor = verifier.aggregate(answer, raised);
+        raised[i] = std::max(raised[i], lowerBound(answer, i, machine, known, below));
+        floor = aggregate(answer, raised);
       }
     return floor;
   }
 
   /// Of one job, ways that their work alone rules out are not priced.
-  Known pricesOn(const MiningVerifier &verifier, const CertificateAnswer &answer, const Machine &machine,
-                 double bound) {
+  Known pricesOn(const CertificateAnswer &answer, const Machine &machine, double bound) {
     Known known;
     for (size_t job : answer.jobs) {
       auto &alternatives = known.costs.emplace_back();
       for (size_t alternative = 0; alternative < floors[job].size(); ++alternative) {
-        bool out = answer.jobs.size() == 1 && floorOf(verifier, job, alternative, machine, nullptr, 0, bound) >= bound;
+        bool out = answer.jobs.size() == 1 && floorOf(job, alternative, machine, nullptr, 0, bound) >= bound;
         alternatives.push_back(out ? std::nullopt : prices(job, alternative, machine));
       }
     }
@@ -246,7 +271,7 @@ struct MiningVerifier::Data {
   }
 
   /// Of a survivor, with the bounds that its plans prove.
-  double boundByPlans(const MiningVerifier &verifier, const CertificateAnswer &answer, const UnprovenDesign &design,
+  double boundByPlans(const CertificateAnswer &answer, const UnprovenDesign &design,
                       const CertificateSurvivor &survivor, const CertificateSchedules &schedules,
                       const CertificatePlacements &placements, const std::function<void(std::string)> &find) {
     look(survivor.design);
@@ -255,7 +280,7 @@ struct MiningVerifier::Data {
     if (!machine || survivor.plans.empty())
       return 0;
     double bound = answer.bound * (1 - kEqual);
-    Known known = pricesOn(verifier, answer, *machine, bound);
+    Known known = pricesOn(answer, *machine, bound);
     for (size_t i = 0; i < answer.jobs.size(); ++i) {
       std::vector<double> &steps = known.steps.emplace_back(known.costs[i].size(), 0);
       for (const CertificatePlan &plan : survivor.plans)
@@ -266,12 +291,12 @@ struct MiningVerifier::Data {
     }
     std::vector<double> values;
     for (size_t i = 0; i < answer.jobs.size(); ++i)
-      values.push_back(lowerBound(verifier, answer, i, *machine, &known, INFINITY));
+      values.push_back(lowerBound(answer, i, *machine, &known, INFINITY));
     for (size_t i = 0; i < answer.jobs.size(); ++i)
       if (size_t job = answer.jobs[i]; here[job])
-        known.values[i] = std::max(values[i], minStated(verifier, design, survivor, job, *machine,
+        known.values[i] = std::max(values[i], minStated(design, survivor, job, *machine,
                                                         belowFor(answer, values, i, bound), placements, find));
-    return floorOf(verifier, answer, *machine, &known, bound, values);
+    return floorOf(answer, *machine, &known, bound, values);
   }
 };
 
@@ -290,47 +315,14 @@ MiningVerifier::MiningVerifier(const MiningCertificate &certificate, Certificate
 }
 MiningVerifier::~MiningVerifier() = default;
 
-bool MiningVerifier::byExpression() const {
-  const std::string &metric = data_->certificate.metric;
-  return metric != "step_time" && metric != "tdp_time" && metric != "energy" && metric != "area_time";
-}
-
+bool MiningVerifier::byExpression() const { return data_->byExpression(); }
 double MiningVerifier::metricValue(const Machine &machine, const StepUse &of) const {
-  const std::string &metric = data_->certificate.metric;
-  if (byExpression()) {
-    double metricValue = data_->machines.metricValue(machine, of);
-    return !std::isnan(metricValue) ? metricValue : of.orMore ? 0 : INFINITY;
-  }
-  double step = of.seconds, joules = of.joules;
-  double tdp = machine.tdp.value, area = machine.area.value;
-  if (metric == "tdp_time")
-    return tdp > 0 ? step * tdp : INFINITY;
-  if (metric == "area_time")
-    return area > 0 ? step * area : INFINITY;
-  return metric == "energy" ? joules : step;
+  return data_->metricValue(machine, of);
 }
-
 double MiningVerifier::aggregate(const CertificateAnswer &answer, const std::vector<double> &values) const {
-  bool ratio = data_->certificate.aggregation == "minimax_regret" && answer.jobs.size() > 1;
-  double all = 0;
-  for (size_t i = 0; i < answer.jobs.size(); ++i) {
-    const CertificateJob &job = data_->certificate.jobs[answer.jobs[i]];
-    if (ratio)
-      all = std::max(all, job.best > 0 ? values[i] / job.best : values[i]);
-    else
-      all += values[i] * (answer.jobs.size() > 1 ? job.weight : 1);
-  }
-  return std::isnan(all) ? INFINITY : all;
+  return data_->aggregate(answer, values);
 }
-
-std::string MiningVerifier::name(const Design &design) const {
-  std::string name;
-  const auto &parameters = data_->certificate.parameters;
-  for (size_t i = 0; i < design.size() && i < parameters.size(); ++i)
-    name += fmt::format("{}{} {}", i ? ", " : "", parameters[i].name,
-                        design[i] < parameters[i].labels.size() ? parameters[i].labels[design[i]] : "?");
-  return name;
-}
+std::string MiningVerifier::name(const Design &design) const { return data_->name(design); }
 
 std::string MiningVerifier::differs(size_t job, const PlacementProblem &stated, const Design &design,
                                     const Machine &machine) {
@@ -342,9 +334,9 @@ std::string MiningVerifier::differs(size_t job, const PlacementProblem &stated, 
 std::optional<uint64_t> designsOf(const MiningCertificate &certificate) {
   int64_t all = 1;
   for (const DesignParameter &parameter : certificate.parameters)
-    if (__builtin_mul_overflow(all, static_cast<int64_t>(parameter.labels.size()), &all))
+    if (__builtin_mul_overflow(all, parameter.labels.size(), &all))
       return std::nullopt;
-  return static_cast<uint64_t>(all);
+  return all;
 }
 
 bool next(const MiningCertificate &certificate, Design &design) {
@@ -376,7 +368,7 @@ std::vector<UnprovenDesign> MiningVerifier::open(const CertificateAnswer &answer
         ++proof.unplaced, proof.proven = 0;
       continue;
     }
-    double floor = data_->floorOf(*this, answer, *machine, nullptr, bound, values);
+    double floor = data_->floorOf(answer, *machine, nullptr, bound, values);
     if (floor >= bound) {
       ++proof.byWork;
       continue;
@@ -387,8 +379,8 @@ std::vector<UnprovenDesign> MiningVerifier::open(const CertificateAnswer &answer
       ++proof.refused;
       continue;
     }
-    Data::Known known = data_->pricesOn(*this, answer, *exact, bound);
-    floor = std::max(floor, data_->floorOf(*this, answer, *exact, &known, bound, values));
+    Data::Known known = data_->pricesOn(answer, *exact, bound);
+    floor = std::max(floor, data_->floorOf(answer, *exact, &known, bound, values));
     if (floor >= bound) {
       ++proof.byPrices;
       continue;
@@ -401,11 +393,11 @@ std::vector<UnprovenDesign> MiningVerifier::open(const CertificateAnswer &answer
           left.parallelConfigs[job] = priced->second.second.parallelConfigs,
           left.configsBelow[job] = {below, priced->second.second.lowerBound};
         else
-          left.parallelConfigs[job] = data_->unprovenConfigs(*this, job, *exact, below);
+          left.parallelConfigs[job] = data_->unprovenConfigs(job, *exact, below);
       }
       for (size_t alternative = 0; alternative < known.costs[i].size(); ++alternative)
         if (known.costs[i][alternative] &&
-            data_->floorOf(*this, answer.jobs[i], alternative, *exact, &*known.costs[i][alternative], 0, below) < below)
+            data_->floorOf(answer.jobs[i], alternative, *exact, &*known.costs[i][alternative], 0, below) < below)
           left.alternatives.push_back({answer.jobs[i], alternative, 0});
     }
     open.push_back(std::move(left));
@@ -441,8 +433,7 @@ Errors MiningVerifier::proveBound(const CertificateAnswer &answer, MiningProof &
                        survivor->second->value, name(design.design), design.floor));
     double floor = design.floor;
     if (survivor != survivors.end())
-      floor =
-          std::max(floor, data_->boundByPlans(*this, answer, design, *survivor->second, schedules, placements, find));
+      floor = std::max(floor, data_->boundByPlans(answer, design, *survivor->second, schedules, placements, find));
     ++(floor >= answer.bound * (1 - kEqual) ? proof.byPlans : proof.bySearch);
     proof.proven = std::min(proof.proven, floor);
   }

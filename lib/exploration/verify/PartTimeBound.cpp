@@ -100,7 +100,37 @@ std::string modelOf(const Machine &machine, const Core &core) {
   return core.rows > 0 && core.cols > 0 ? "array" : core.lanes > 0 ? "vector" : "peak";
 }
 
+void put(std::string &key, std::initializer_list<double> numbers) {
+  for (double number : numbers)
+    key.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+
 } // namespace
+
+std::string timesKey(const Machine &machine, const Core &core) {
+  std::string key = core.dataflow + ";" + machine.costModel + name(core.kind);
+  put(key, {number(core.rows), number(core.cols), number(core.lanes), number(core.count), machine.clock.value,
+            core.efficiency, core.halfPerformanceWork.value});
+  key += core.overlapFill ? core.overlapDrain ? '3' : '1' : core.overlapDrain ? '2' : '0';
+  for (const auto &[type, peak] : core.peak)
+    key += ";" + type, put(key, {peak.value});
+  for (const auto &[kind, cycles] : core.cyclesOf)
+    key += ":" + kind, put(key, {cycles});
+  return key;
+}
+
+std::string timesKey(const Machine &machine) {
+  std::string key;
+  put(key, {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value});
+  for (const Core &core : machine.cores) {
+    key += timesKey(machine, core);
+    put(key, {number(core.reads), number(core.perInstanceMapping), number(core.anyMapping)});
+  }
+  for (const Memory &memory : machine.memories)
+    put(key, {memory.bandwidth.value, memory.latency.value, memory.efficiency, number(memory.doubleBuffered),
+              number(overlapsTransfers(memory)), number(memory.capacity.value > 0)});
+  return key;
+}
 
 std::optional<ProductExtents> extentsOf(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   ProductExtents p;

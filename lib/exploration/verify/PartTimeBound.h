@@ -49,4 +49,9 @@ struct EligibleCores {
 };
 EligibleCores eligibleCores(const BoundedPart &part, const Machine &machine);
 
+/// All that times on a core follow from, and on the whole machine: whatever it has but the capacity of its memories, of
+/// which it only matters that there is one.
+std::string timesKey(const Machine &machine, const Core &core);
+std::string timesKey(const Machine &machine);
+
 } // namespace accord

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <numeric>
 
 namespace accord {
 namespace {
@@ -18,14 +17,13 @@ using Id = Problem::Id;
 /// Of a bound of one design: beyond that its configurations count as open.
 constexpr uint64_t kEffort = 40'000'000;
 
-bool divides(const Problem::ParallelConfig &parallelConfig) {
-  return parallelConfig.expert > 1 || parallelConfig.tables != Problem::Tables::Whole;
+bool divides(const Problem::ParallelConfig &config) {
+  return config.expert > 1 || config.tables != Problem::Tables::Whole;
 }
-bool isOf(const CertificateStep &step, const Problem::ParallelConfig &parallelConfig) {
-  int64_t data = parallelConfig.expert > 1 ? parallelConfig.expert : divides(parallelConfig) ? parallelConfig.data : 1;
-  return step.tensor == parallelConfig.tensor && step.sequence == parallelConfig.sequence &&
-         step.microbatch == parallelConfig.microbatch && step.experts == parallelConfig.expert &&
-         step.tables == parallelConfig.tables && step.data == data;
+bool isOf(const CertificateStep &step, const Problem::ParallelConfig &config) {
+  int64_t data = config.expert > 1 ? config.expert : divides(config) ? config.data : 1;
+  return step.tensor == config.tensor && step.sequence == config.sequence && step.microbatch == config.microbatch &&
+         step.experts == config.expert && step.tables == config.tables && step.data == data;
 }
 int64_t part(int64_t whole, int64_t devices) { return whole / std::max<int64_t>(devices, 1); }
 
@@ -37,10 +35,10 @@ PlacementLowerBound::PlacementLowerBound(const CertificateCluster &cluster)
   layers_.reserve(cluster.steps.size());
   for (const CertificateStep &step : cluster.steps)
     layers_.emplace_back(step.graph, p, cluster.classOf);
-  for (const Problem::ParallelConfig &parallelConfig : p.parallelConfigs) {
+  for (const Problem::ParallelConfig &config : p.parallelConfigs) {
     std::vector<size_t> &of = steps_.emplace_back();
     for (size_t s = 0; s < cluster.steps.size(); ++s)
-      if (isOf(cluster.steps[s], parallelConfig))
+      if (isOf(cluster.steps[s], config))
         of.push_back(s);
   }
   delays_ = maySplitWeights(p);
@@ -57,36 +55,9 @@ int64_t PlacementLowerBound::memoryBudget(const Machine &machine) const {
   return bytes;
 }
 
-/// All that times follow from.
-std::string PlacementLowerBound::keyOf(const Machine &machine) const {
-  std::string key = machine.costModel;
-  auto put = [&key](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof value); };
-  for (double n :
-       {machine.clock.value, machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
-    put(n);
-  for (const Memory &memory : machine.memories) {
-    for (double n : {memory.bandwidth.value, memory.latency.value, memory.efficiency})
-      put(n);
-    put(memory.doubleBuffered), put(memory.capacity.value > 0), put(overlapsTransfers(memory));
-  }
-  for (const Core &core : machine.cores) {
-    put(core.kind), put(core.overlapFill), put(core.overlapDrain), put(core.perInstanceMapping);
-    put(core.anyMapping);
-    for (int64_t n : {core.rows, core.cols, core.lanes, core.count, int64_t(core.reads)})
-      put(n);
-    put(core.efficiency), put(core.halfPerformanceWork.value);
-    key += core.dataflow + ";";
-    for (const auto &[type, peak] : core.peak)
-      key += type + "=", put(peak.value);
-    for (const auto &[deviceType, cycles] : core.cyclesOf)
-      key += deviceType + ":", put(cycles);
-  }
-  return key;
-}
-
-void PlacementLowerBound::cost(Id parallelConfig, const std::vector<const std::vector<LayerLowerBound> *> &policies,
+void PlacementLowerBound::cost(Id config, const std::vector<const std::vector<LayerLowerBound> *> &policies,
                                Problem &into, size_t at) const {
-  const Problem::ParallelConfig &f = cluster_.problem.parallelConfigs[parallelConfig];
+  const Problem::ParallelConfig &f = cluster_.problem.parallelConfigs[config];
   for (size_t c = 0; c < into.classes.size(); ++c) {
     Problem::Cost &cost = into.classes[c].costs[at].emplace();
     if (policies.empty() || f.ringOverlap) { // nothing is known of it
@@ -112,7 +83,7 @@ void PlacementLowerBound::cost(Id parallelConfig, const std::vector<const std::v
     for (size_t q = 0; q < policies.size(); ++q) {
       const LayerLowerBound &layer = (*policies[q])[c];
       cost.recomputeChoices.push_back(
-          {cluster_.steps[steps_[parallelConfig][q]].recompute, layer.backward - behind, layer.activations, 0, 0});
+          {cluster_.steps[steps_[config][q]].recompute, layer.backward - behind, layer.activations, 0, 0});
     }
     if (cluster_.offloads)
       cost.recomputeChoices.push_back({"offload", 0, 0, 0, 0});
@@ -161,28 +132,26 @@ Problem PlacementLowerBound::lowerBound(const Machine &machine, const std::vecto
 }
 
 double PlacementLowerBound::value(const Machine &machine) {
-  auto [known, isNew] = known_.try_emplace(keyOf(machine), 0);
+  auto [known, isNew] = known_.try_emplace(timesKey(machine), 0);
   if (!isNew)
     return known->second;
-  std::vector<Id> all(cluster_.problem.parallelConfigs.size());
+  std::vector<Id> all = allConfigs();
   LayerUses uses(layers_.size());
-  for (Id parallelConfig = 0; parallelConfig < all.size(); ++parallelConfig) {
-    all[parallelConfig] = parallelConfig;
-    for (size_t step : steps_[parallelConfig]) {
+  for (Id config : all)
+    for (size_t step : steps_[config]) {
       if (!uses[step])
         uses[step] = layers_[step].lowerBound(machine);
       if (!layers_[step].again()) // no other takes less
         break;
     }
-  }
   return known->second = reprovedLowerBound(lowerBound(machine, all, uses));
 }
 
 PlacementLowerBound::LayerUses PlacementLowerBound::usesOf(const Machine &machine, const Prices &prices,
                                                            const std::vector<Id> &among) {
   LayerUses uses(layers_.size());
-  for (Id parallelConfig : among)
-    for (size_t step : steps_[parallelConfig])
+  for (Id config : among)
+    for (size_t step : steps_[config])
       if (!uses[step]) {
         auto costs = prices ? prices(step) : std::nullopt;
         uses[step] = layers_[step].lowerBound(machine, costs ? &*costs : nullptr);
@@ -191,12 +160,10 @@ PlacementLowerBound::LayerUses PlacementLowerBound::usesOf(const Machine &machin
 }
 
 PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below) {
-  std::vector<Id> all(cluster_.problem.parallelConfigs.size());
-  std::iota(all.begin(), all.end(), Id{0});
-  std::string key = fmt::format("{:a} {} ", below, memoryBudget(machine)) + keyOf(machine);
+  std::string key = fmt::format("{:a} {} ", below, memoryBudget(machine)) + timesKey(machine);
   if (auto known = opened_.find(key); known != opened_.end())
     return known->second;
-  return opened_[key] = open(machine, below, {}, all);
+  return opened_[key] = open(machine, below, {}, allConfigs());
 }
 
 PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, double below, const Prices &prices,
@@ -210,18 +177,18 @@ PlacementLowerBound::Open PlacementLowerBound::open(const Machine &machine, doub
 }
 
 std::vector<Id> PlacementLowerBound::formsOf(const Problem &stated) const {
-  std::vector<Id> parallelConfigs;
+  std::vector<Id> configs;
   const std::vector<Problem::ParallelConfig> &mine = cluster_.problem.parallelConfigs;
-  for (Id parallelConfig = 0; parallelConfig < mine.size(); ++parallelConfig) {
+  for (Id config = 0; config < mine.size(); ++config) {
     auto alike = [&](const std::vector<Problem::ParallelConfig> &all) {
       return std::count_if(all.begin(), all.end(), [&](const Problem::ParallelConfig &other) {
-        return identityOf(other) == identityOf(mine[parallelConfig]);
+        return identityOf(other) == identityOf(mine[config]);
       });
     };
     if (alike(stated.parallelConfigs) >= alike(mine))
-      parallelConfigs.push_back(parallelConfig);
+      configs.push_back(config);
   }
-  return parallelConfigs;
+  return configs;
 }
 
 namespace {
@@ -292,22 +259,21 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
   }
   if (!deviceTypes)
     return "devices are others than the cluster's";
-  std::vector<Id> parallelConfigs; // of the cluster, by stated form
-  for (const Problem::ParallelConfig &parallelConfig : stated.parallelConfigs) {
-    double part = parallelConfig.zero == 0 ? 1e-9 : kShares;
+  std::vector<Id> configs; // of the cluster, by stated form
+  for (const Problem::ParallelConfig &config : stated.parallelConfigs) {
+    double part = config.zero == 0 ? 1e-9 : kShares;
     auto of = std::find_if(whole.parallelConfigs.begin(), whole.parallelConfigs.end(), [&](const auto &other) {
-      return identityOf(other) == identityOf(parallelConfig) &&
-             same(other.gradientSyncs, parallelConfig.gradientSyncs, part) &&
-             same(other.expertGradientSyncs, parallelConfig.expertGradientSyncs, part) &&
-             same(other.gather, parallelConfig.gather, part);
+      return identityOf(other) == identityOf(config) && same(other.gradientSyncs, config.gradientSyncs, part) &&
+             same(other.expertGradientSyncs, config.expertGradientSyncs, part) &&
+             same(other.gather, config.gather, part);
     });
     if (of == whole.parallelConfigs.end())
       return fmt::format("tensor {}, data {}, micro-batch {} is no parallel configuration of the cluster, or has "
                          "another network",
-                         parallelConfig.tensor, parallelConfig.data, parallelConfig.microbatch);
-    parallelConfigs.push_back(static_cast<Id>(of - whole.parallelConfigs.begin()));
+                         config.tensor, config.data, config.microbatch);
+    configs.push_back(static_cast<Id>(of - whole.parallelConfigs.begin()));
   }
-  Problem floor = lowerBound(machine, parallelConfigs, usesOf(machine, prices, parallelConfigs));
+  Problem floor = lowerBound(machine, configs, usesOf(machine, prices, configs));
   if (stated.hostOverheadPerMicrobatch != floor.hostOverheadPerMicrobatch ||
       stated.hostOverheadPerStep != floor.hostOverheadPerStep)
     return "its host takes another time than the design's";
@@ -347,15 +313,15 @@ std::string PlacementLowerBound::differsInLayers(const Problem &stated, const Pr
         sum.forward += one.forward, sum.backward += one.backward + one.weight;
         sum.update += one.update, sum.staticMemory += one.staticMemory;
         sum.gradients += one.gradients, sum.weights += one.weights;
-        for (const Problem::RecomputeChoice &recomputeChoice : one.recomputeChoices)
-          recomputeTime[recomputeChoice.policy] += recomputeChoice.recomputeTime + one.backward + one.weight;
+        for (const Problem::RecomputeChoice &choice : one.recomputeChoices)
+          recomputeTime[choice.policy] += choice.recomputeTime + one.backward + one.weight;
       }
       int64_t behind = cost->backward + cost->weight;
       bool cheap = cost->forward < sum.forward || cost->update < sum.update || cost->staticMemory < sum.staticMemory ||
                    cost->gradients < sum.gradients || cost->weights < sum.weights;
-      for (const Problem::RecomputeChoice &recomputeChoice : cost->recomputeChoices)
-        if (auto lowerBound = recomputeTime.find(recomputeChoice.policy); lowerBound != recomputeTime.end())
-          cheap |= behind + recomputeChoice.recomputeTime < lowerBound->second;
+      for (const Problem::RecomputeChoice &choice : cost->recomputeChoices)
+        if (auto lowerBound = recomputeTime.find(choice.policy); lowerBound != recomputeTime.end())
+          cheap |= behind + choice.recomputeTime < lowerBound->second;
       if (cheap)
         return fmt::format("'{}' takes less than its operations do: {} ps forward and {} ps "
                            "backward, at least {} and {}",

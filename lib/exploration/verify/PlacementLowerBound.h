@@ -3,7 +3,7 @@
 #include "lib/exploration/problem/MiningCertificate.h"
 #include "lib/exploration/verify/LayerLowerBound.h"
 #include <functional>
-#include <memory>
+#include <numeric>
 #include <unordered_map>
 
 namespace accord {
@@ -42,6 +42,11 @@ public:
   int64_t memoryBudget(const Machine &machine) const;
 
 private:
+  std::vector<Id> allConfigs() const {
+    std::vector<Id> all(steps_.size());
+    std::iota(all.begin(), all.end(), Id{0});
+    return all;
+  }
   /// By step; nothing: of those that do not count.
   using LayerUses = std::vector<std::optional<std::vector<LayerLowerBound>>>;
   LayerUses usesOf(const Machine &machine, const Prices &prices, const std::vector<Id> &among);
@@ -49,7 +54,6 @@ private:
   void cost(Id parallelConfig, const std::vector<const std::vector<LayerLowerBound> *> &policies,
             PlacementProblem &into, size_t at) const;
   std::string differsInLayers(const PlacementProblem &stated, const PlacementProblem &floor) const;
-  std::string keyOf(const Machine &machine) const;
 
   const CertificateCluster &cluster_;
   std::vector<StepLayers> layers_;         ///< by step

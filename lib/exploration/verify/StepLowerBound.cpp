@@ -1,7 +1,6 @@
 #include "lib/exploration/verify/StepLowerBound.h"
 #include "lib/machine/model/Dependences.h"
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <queue>
 #include <set>
@@ -114,7 +113,7 @@ template <typename Forms, typename Of> double minOf(const Forms &alternatives, u
 StepLowerBound::StepLowerBound(const WorkGraph &graph) : graph_(graph) {
   Dependences deps = Dependences::of(graph_);
   std::map<std::string, uint32_t> known;
-  regions_.resize(graph_.regions.size());
+  regions_.resize(graph_.regions.size()), sums_.resize(graph_.regions.size()), found_.resize(graph_.regions.size());
   for (RegionId r = 0; r < graph_.regions.size(); ++r) {
     std::map<OperationId, uint32_t> place;
     for (OperationId id : graph_.regions[r].operations) {
@@ -358,9 +357,7 @@ double StepLowerBound::together(RegionId r, const Machine &machine, size_t core,
 }
 
 double StepLowerBound::step(const Machine &machine, double below) {
-  size_t regions = graph_.regions.size();
-  lengths_.assign(regions, 0);
-  sums_.resize(regions), found_.resize(regions);
+  lengths_.assign(graph_.regions.size(), 0);
   double batches = graph_.microbatches, host = batches * machine.host.microbatch.value + machine.host.step.value,
          micro = length(kMicrobatchRegion, machine, INFINITY), update = length(kUpdateRegion, machine, INFINITY);
   auto sum = [&] { return (batches * micro + update + host) * kRounded; };
@@ -377,7 +374,7 @@ double StepLowerBound::seconds(const Machine &machine, const Costs *prices, doub
     price(machine, prices);
     return step(machine, below);
   }
-  std::string key = machineKey(machine);
+  std::string key = timesKey(machine);
   key.append(reinterpret_cast<const char *>(&below), sizeof below);
   if (auto found = known_.find(key); found != known_.end())
     return found->second;
@@ -389,9 +386,7 @@ double StepLowerBound::seconds(const Machine &machine, const Costs *prices, doub
 
 void StepLowerBound::times(const Machine &machine, const Costs *costs, std::vector<double> &seconds) {
   price(machine, costs);
-  size_t regions = graph_.regions.size();
-  lengths_.assign(regions, 0);
-  sums_.resize(regions), found_.resize(regions);
+  lengths_.assign(graph_.regions.size(), 0);
   seconds.clear();
   for (RegionId region : {kMicrobatchRegion, kUpdateRegion}) {
     length(region, machine, INFINITY);

@@ -2,7 +2,6 @@
 #pragma once
 #include "lib/exploration/verify/PartTimeBound.h"
 #include <cmath>
-#include <map>
 #include <unordered_map>
 
 namespace accord {
@@ -64,9 +63,6 @@ private:
   };
 
   const Times &timesOn(const Machine &machine, size_t core);
-  /// All that `seconds` without prices follows from: whatever a machine has but the capacity of its
-  /// memories, of which it only matters that there is one.
-  std::string machineKey(const Machine &machine);
   void price(const Machine &machine);
   void price(const Machine &machine, const Costs *prices);
   /// Of a kind that is neither free nor given, on the cores that it may run on; `first`: its first part among all.

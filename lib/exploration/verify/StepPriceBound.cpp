@@ -6,10 +6,6 @@
 namespace accord {
 namespace {
 
-template <typename T> void put(std::string &key, const T &value) {
-  key.append(reinterpret_cast<const char *>(&value), sizeof value);
-}
-
 /// From the core outwards: a memory is filled while what is nearer works, or before.
 double joined(double compute, const std::vector<double> &transfers, size_t levels, const Machine &machine) {
   double time = compute;
@@ -29,20 +25,7 @@ double transferOf(const Memory &memory, double bytes) {
 
 const StepLowerBound::Times &StepLowerBound::timesOn(const Machine &machine, size_t index) {
   const Core &core = machine.cores[index];
-  static thread_local std::string key;
-  key.clear();
-  put(key, core.kind);
-  for (int64_t n : {core.rows, core.cols, core.lanes, core.count})
-    put(key, n);
-  for (double n : {machine.clock.value, core.efficiency, core.halfPerformanceWork.value})
-    put(key, n);
-  key += static_cast<char>(core.overlapFill | core.overlapDrain << 1);
-  key += core.dataflow + ";" + machine.costModel;
-  for (const auto &[type, peak] : core.peak)
-    key += ";" + type, put(key, peak.value);
-  for (const auto &[kind, cycles] : core.cyclesOf)
-    key += ";" + kind, put(key, cycles);
-  auto [found, isNew] = on_.try_emplace(key);
+  auto [found, isNew] = on_.try_emplace(timesKey(machine, core));
   if (!isNew)
     return found->second;
   for (const Kind &kind : kinds_)
@@ -63,24 +46,6 @@ const StepLowerBound::Times &StepLowerBound::timesOn(const Machine &machine, siz
       }
     }
   return found->second;
-}
-
-std::string StepLowerBound::machineKey(const Machine &machine) {
-  std::string key;
-  for (double n : {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
-    put(key, n);
-  for (size_t c = 0; c < machine.cores.size(); ++c) {
-    const Core &core = machine.cores[c];
-    put(key, &timesOn(machine, c)); // kept as long as this, one for all that times follow from
-    put(key, core.reads);
-    key += static_cast<char>(core.perInstanceMapping | core.anyMapping << 1);
-  }
-  for (const Memory &memory : machine.memories) {
-    for (double n : {memory.bandwidth.value, memory.latency.value, memory.efficiency})
-      put(key, n);
-    key += static_cast<char>(overlapsTransfers(memory) | (memory.capacity.value > 0) << 1);
-  }
-  return key;
 }
 
 void StepLowerBound::price(const Machine &machine) {

@@ -201,7 +201,7 @@ TEST(DesignSpace, MachinesAreThoseOfTheirDescriptions) {
     for (int i = 0; i < 100; ++i) {
       Design design = randomDesign(space, random);
       Machine machine = machineOf(space, design);
-      std::string text = space.text(design, {"why\nnot"});
+      std::string text = space.text(design);
       Machines read(text);
       auto accelerator = read[space.name()];
       ASSERT_TRUE(accelerator) << text;

@@ -216,7 +216,7 @@ TEST(Ranks, AnAnswerOfAnEarlierRoundIsNotOneOfThis) {
     auto strategy = [](MiningProblem &problem, const MiningOptions &options) {
       for (uint32_t first : {0u, 2u}) {
         auto found =
-            options.executor->results(problem, {EvaluationTask::Query::Value}, {{{first}, {}}, {{first + 1}, {}}});
+            options.executor->results(problem, {EvaluationTask::Query::Evaluate}, {{{first}, {}}, {{first + 1}, {}}});
         EXPECT_EQ(found[0].value, first);
         EXPECT_EQ(found[1].value, first + 1);
       }
