@@ -17,7 +17,7 @@ public:
   static constexpr uint64_t kMax = 256;
 
   /// Without choices there are no parameters, and one point. Issues: A0303, A0305, A0307, A0311 a choice that has no
-  /// values, or too many, or more than `kMost` combinations; A0307 of what cannot be a choice.
+  /// values, or too many, or more than `kMax` combinations; A0307 of what cannot be a choice.
   static Result<ClusterSpace, Errors> of(accel::ClusterOp cluster);
   ClusterSpace(ClusterSpace &&) noexcept;
   ~ClusterSpace();

@@ -14,7 +14,7 @@ struct PlacedMiningJob {
   /// Instead, a job on one device of the same space, alone in its problem of the same metric.
   std::shared_ptr<StepProblem> alone;
   double weight = 1;
-  double best = 0;   ///< value of its own best design, for `WorstRatio`
+  double best = 0;   ///< value of its own best design, for `MinimaxRegret`
   int64_t batch = 1; ///< samples of a step
 };
 

@@ -61,7 +61,7 @@ public:
   std::string digest() const; ///< sizes of the job and its steps
 
   /// The problem that `bound` bounds: no layer takes less time or memory, in layers as fine as they
-  /// may be on any machine (`LeastUse`). Nothing: there is none. `alone`: only of one replica.
+  /// may be on any machine (`MinLayerUse`). Nothing: there is none. `alone`: only of one replica.
   std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options,
                                           bool alone = false) const;
   /// The problem that `best` solves, of one share of operations and one micro-batch size.

@@ -1,5 +1,5 @@
 // The machines of a space that a certificate states, read anew by the front end: what a choice offers, what follows
-// from it, and what is required are computed here and in lib/mine each by itself.
+// from it, and what is required are computed here and in lib/exploration/space each by itself.
 #pragma once
 #include "lib/exploration/verify/MiningVerifier.h"
 #include <map>

@@ -30,7 +30,7 @@ struct MiningJob {
   std::vector<MiningAlternative> alternatives; ///< steps of `batch` samples, at least one
   int64_t batch = 1;
   double weight = 1;
-  double best = 0; ///< value of its own best design, for `WorstRatio`
+  double best = 0; ///< value of its own best design, for `MinimaxRegret`
 };
 
 /// How values of several jobs become one.

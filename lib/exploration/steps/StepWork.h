@@ -21,7 +21,7 @@ struct StepBoundOptions {
   bool communication = true; ///< false: what devices exchange takes no time
 };
 
-/// A step as `estimate` and `scheduleStep` have it (lib/cost, lib/solve); safe to share between
+/// A step as `estimate` and `scheduleStep` have it (lib/machine/cost, lib/planning/solve); safe to share between
 /// threads. The graph is checked (`check`).
 class StepWork {
 public:

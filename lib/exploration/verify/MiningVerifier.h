@@ -60,7 +60,7 @@ struct MiningProof {
   double proven = INFINITY; ///< no design is worth less, by what is proved here
 };
 
-/// Designs that `provesBound` would not rule out.
+/// Designs that `proveBound` would not rule out.
 struct UnprovenDesign {
   Design design;
   double floor = 0; ///< it is not worth less

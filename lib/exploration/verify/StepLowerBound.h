@@ -14,13 +14,13 @@ public:
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
   /// after the other, a repeat its count times its body, and all the while it holds the cores and
   /// memories that its body uses. Each operation takes its arithmetic
-  /// (`floorOn`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a region the largest
-  /// of its longest chain; for each core and memory the work of all its operations between the least chain before and
-  /// the least behind; and the same of operations that exclude each other, as they hold all of a core or take all of a
-  /// memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run on one instance
-  /// of a core or on all of them runs on all where one would take too long (destructive bounds: Klein and Scholl,
-  /// European J. Operational Research 112, 1999). Infinite: no plan is less.
-  /// `prices`: what the operations take on the machine, instead of closed forms; or null.
+  /// (`partTimeBound`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a region the
+  /// largest of its longest chain; for each core and memory the work of all its operations between the least chain
+  /// before and the least behind; and the same of operations that exclude each other, as they hold all of a core or
+  /// take all of a memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run
+  /// on one instance of a core or on all of them runs on all where one would take too long (destructive bounds: Klein
+  /// and Scholl, European J. Operational Research 112, 1999). Infinite: no plan is less. `prices`: what the operations
+  /// take on the machine, instead of closed forms; or null.
   double seconds(const Machine &machine, const Costs *prices = nullptr, double below = INFINITY);
   /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
   /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
