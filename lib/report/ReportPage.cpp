@@ -47,27 +47,22 @@ std::string escapeForScript(StringRef text) {
 }
 
 std::string pageOf(Page which, StringRef title, const json::Value &data) {
-  StringRef html, script;
-  switch (which) {
-  case Page::OneDevice:
-    html = part(kPage_report_html), script = part(kPage_report_js);
-    break;
-  case Page::Placement:
-    html = part(kPage_placement_html), script = part(kPage_placement_js);
-    break;
-  case Page::Mining:
-    html = part(kPage_mining_html), script = part(kPage_mining_js);
-    break;
-  case Page::Sparsity:
-    html = part(kPage_sparsity_html), script = part(kPage_sparsity_js);
-    break;
-  case Page::Ensemble:
-    html = part(kPage_ensemble_html), script = part(kPage_ensemble_js);
-    break;
-  }
-  std::string page = html.str();
+  struct Parts {
+    StringRef main, script, document;
+  };
+  const Parts all[] = {{part(kPage_report_html), part(kPage_report_js), "plan.json"},
+                       {part(kPage_placement_html), part(kPage_placement_js), "plan.json"},
+                       {part(kPage_mining_html), part(kPage_mining_js), "mine.json"},
+                       {part(kPage_sparsity_html), part(kPage_sparsity_js), "prune.json"},
+                       {part(kPage_ensemble_html), part(kPage_ensemble_js), "vote.json"}};
+  const Parts &parts = all[static_cast<size_t>(which)];
+  std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));
-  replace(page, "//accord:script", script);
+  replace(page, "<!--accord:degrees-->",
+          which == Page::OneDevice ? "" : "  <p id=\"degrees\" class=\"degrees\"></p>\n");
+  replace(page, "<!--accord:main-->", parts.main);
+  replace(page, "<!--accord:document-->", parts.document);
+  replace(page, "//accord:script", parts.script);
   replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(title)));
   replace(page, "<!--accord:data-->", escapeForScript(jsonLine(data)));
   return page;

@@ -1,5 +1,4 @@
 // The list scheduler and its bounds on layered random problems of growing size.
-#include "lib/scheduling/solve/ImprovementQuery.h"
 #include "lib/scheduling/solve/Solve.h"
 #include "test/support/Random.h"
 #include "test/support/SchedulingTransformer.h"
@@ -53,20 +52,3 @@ BENCHMARK(BM_ScheduleTransformer)
     ->Args({1, 8, 2, 1})
     ->Args({1, 16, 16, 1})
     ->Unit(benchmark::kMillisecond);
-
-/// "Can anything beat this?" of one layer with modes, warm: makespans around the best known, near
-/// and far; the share of them that stays open.
-static void BM_ImprovementQueryTransformer(benchmark::State &state) {
-  SchedulingProblem problem = testing::transformer(1, state.range(0), state.range(1), true);
-  ImprovementQuery query(problem);
-  query.ask(query.bound().value);
-  double asked = 0, open = 0;
-  for (auto _ : state)
-    for (double share : {1.01, 0.99, 1.001, 0.999, 1.0001, 0.9999}) {
-      auto makespan = static_cast<int64_t>(static_cast<double>(query.best().makespan) * share);
-      ++asked, open += query.ask(makespan) == ImprovementQuery::Answer::Unknown;
-    }
-  state.counters["open_percent"] = 100 * open / asked;
-  state.counters["per_question"] = benchmark::Counter(asked, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-}
-BENCHMARK(BM_ImprovementQueryTransformer)->Args({8, 2})->Args({16, 16})->Unit(benchmark::kMillisecond);

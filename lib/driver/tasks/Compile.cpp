@@ -12,7 +12,6 @@
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/Trace.h"
-#include "lib/planning/output/WhatIfTable.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"

@@ -4,6 +4,7 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -33,31 +34,26 @@ int estimateStep(Options options) {
     return session.finish(kWrongInput, "estimate");
   EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
   totals.memoryBytes = plan->memory.peak;
-  plan->costs.assumptions.insert(plan->costs.assumptions.end(), job.assumptions.begin(), job.assumptions.end());
+  llvm::append_range(plan->costs.assumptions, job.assumptions);
   session.account(*plan, totals);
   totals.dataLoading = session.dataLoaderOf(*plan, plan->costs.assumptions);
   if (session.diagnostics().hasErrors())
     return session.finish(kWrongInput, "estimate");
-  llvm::json::Value document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
+  std::optional<ClusterShare> share;
   if (const auto &cluster = session.cluster()) {
     const Degrees &degrees = job.degrees;
-    for (const std::string &text : cluster->assumptions)
-      plan->costs.assumptions.push_back(text);
-    document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals);
-    document.getAsObject()->try_emplace("cluster",
-                                        llvm::json::Object{{"name", jsonString(cluster->name)},
-                                                           {"devices", cluster->fabric.devices()},
-                                                           {"tensor_parallel", degrees.tensor},
-                                                           {"sequence_parallel", degrees.sequence ? degrees.tensor : 1},
-                                                           {"data_parallel", degrees.data},
-                                                           {"expert_parallel", degrees.expert ? degrees.data : 1}});
-    plan->machine.name += fmt::format(", one of {} devices ({} tensor x {} data) of {}", degrees.tensor * degrees.data,
-                                      degrees.tensor, degrees.data, cluster->name);
+    llvm::append_range(plan->costs.assumptions, cluster->assumptions);
+    share = {cluster->name, cluster->fabric.devices(),        degrees.tensor, degrees.sequence ? degrees.tensor : 1,
+             degrees.data,  degrees.expert ? degrees.data : 1};
   }
   if (options.json)
-    llvm::outs() << jsonText(document) << "\n";
-  else
+    llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share)) << "\n";
+  else {
+    if (share)
+      plan->machine.name += fmt::format(", one of {} devices ({} tensor x {} data) of {}", share->tensor * share->data,
+                                        share->tensor, share->data, share->name);
     llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
+  }
   return session.finish(kDone, "estimate");
 }
 

@@ -19,7 +19,6 @@
 namespace accord {
 namespace {
 
-/// More doubles nothing that could still end.
 /// Stages that the second proof of the bound looks at: half a second.
 constexpr uint64_t kProofEffort = 2'000'000;
 
@@ -75,10 +74,10 @@ std::string prove(const PartitioningProblem &problem, PartitioningResult &result
     return "";
   bool none = result.status == PartitioningResult::Status::Infeasible;
   int64_t bound = none ? INT64_MAX : result.bound;
-  PartitioningBoundProof proof = provePartitioningBound(problem, bound, kProofEffort);
-  if (proof.verdict == PartitioningBoundProof::Verdict::Broken)
+  BoundVerdict verdict = provePartitioningBound(problem, bound, kProofEffort);
+  if (verdict == BoundVerdict::Broken)
     return fmt::format("A0906: a load is below {} ps", bound);
-  if (proof.verdict == PartitioningBoundProof::Verdict::Holds && !none)
+  if (verdict == BoundVerdict::Holds && !none)
     result.proof += "; proved again";
   return "";
 }

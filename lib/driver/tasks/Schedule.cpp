@@ -12,12 +12,6 @@
 #include <fmt/format.h>
 
 namespace accord {
-namespace {
-
-/// More doubles nothing that could still end.
-
-} // namespace
-
 int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
   Session session(options);
   if (!session.prepare())
@@ -25,15 +19,8 @@ int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
   std::optional<Plan> plan = planInterruptibly(session, limits);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
-  if (!plan->feasible) {
-    llvm::outs() << (options.json ? jsonText(scheduleConflictJson(*plan)) + "\n" : scheduleConflictText(*plan));
-    return session.finish(kInfeasible, "schedule");
-  }
-  if (options.json)
-    llvm::outs() << jsonText(scheduleJson(*plan)) << "\n";
-  else
-    llvm::outs() << scheduleTable(*plan);
-  return session.finish(kDone, "schedule");
+  llvm::outs() << (options.json ? jsonText(scheduleJson(*plan)) + "\n" : scheduleTable(*plan));
+  return session.finish(plan->feasible ? kDone : kInfeasible, "schedule");
 }
 
 bool isProject(llvm::StringRef path) {

@@ -1,7 +1,6 @@
 #include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
-#include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/documents/TextTable.h"
 #include <fmt/format.h>
 
@@ -39,58 +38,82 @@ std::string nodesOf(const PartitioningProblem &problem, const PartitioningStage 
   return text;
 }
 
+struct PartitioningDocument : AnswerDocument {
+  struct Stage {
+    std::string device;
+    PartitioningStage stage;
+    std::vector<std::string> nodes;
+  };
+  std::vector<Stage> stages;
+  int64_t work = 0;
+};
+
+void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
+  auto time = [](JsonVisitor &v, int64_t &picoseconds) {
+    double value = seconds(picoseconds);
+    v.number(value);
+  };
+  PartitioningStage &stage = shown.stage;
+  f.about("accelerator 1, accelerators 2-5, processor 1")
+      .field("device", shown.device)
+      .field("replicas", stage.replicas, IntegerRange{1})
+      .field("load_s", stage.load, time)
+      .about("of its nodes, on one replica")
+      .field("compute_s", stage.compute, time)
+      .about("of results that come in or go out; of a profile the longer of those that come in and the all-reduce")
+      .field("communication_s", stage.communication, time)
+      .about("of one accelerator; of a processor what its nodes would take of one")
+      .field("memory_bytes", stage.memory)
+      .field("nodes", shown.nodes);
+}
+
+void describe(JsonFields &f, PartitioningDocument &document) {
+  describeAnswer(f, document, "partition", "load");
+  f.about("in the order of the pipeline")
+      .field("stages", document.stages, describeStage)
+      .about("stages that were looked at")
+      .field("work", document.work);
+}
+
 std::string conflictOf(const PartitioningResult &result) {
   return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would suffice",
                                                                result.minMemory, formatBytes(double(result.minMemory)))
                                                  : "");
 }
 
+/// (load - bound) / load.
+double gapOf(const PartitioningResult &result) {
+  return result.load > 0 ? double(result.load - result.bound) / result.load : 0;
+}
+
 } // namespace
 
-double gapOf(const PartitioningResult &result) {
-  return result.load > 0 ? static_cast<double>(result.load - result.bound) / result.load : 0;
+llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result) {
+  PartitioningDocument document;
+  document.status = result.status == Status::Feasible     ? SchedulingResult::Status::Feasible
+                    : result.status == Status::Infeasible ? SchedulingResult::Status::Infeasible
+                                                          : SchedulingResult::Status::Unknown;
+  document.work = result.stagesTried;
+  document.stopped = result.stopped;
+  std::vector<std::string> devices = devicesOf(result);
+  for (const PartitioningStage &stage : result.stages) {
+    PartitioningDocument::Stage &shown = document.stages.emplace_back();
+    shown = {devices[document.stages.size() - 1], stage, {}};
+    for (PartitioningProblem::Id id : stage.nodes)
+      shown.nodes.push_back(problem.nodes[id].name);
+  }
+  if (result.status == Status::Infeasible)
+    document.conflicts.push_back({conflictOf(result), problem.location.file, 1, {}, result.minMemory});
+  if (result.status != Status::Feasible)
+    return toDocument(document);
+  document.value.seconds = seconds(result.load);
+  document.bound.seconds = seconds(result.bound);
+  document.proof = result.proof;
+  document.gap = gapOf(result);
+  return toDocument(document);
 }
 
-llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result) {
-  llvm::json::Array stages;
-  std::vector<std::string> devices = devicesOf(result);
-  for (size_t s = 0; s < result.stages.size(); ++s) {
-    const PartitioningStage &stage = result.stages[s];
-    llvm::json::Array nodes;
-    for (PartitioningProblem::Id id : stage.nodes)
-      nodes.push_back(jsonString(problem.nodes[id].name));
-    stages.push_back(llvm::json::Object{{"device", devices[s]},
-                                        {"replicas", stage.replicas},
-                                        {"load_s", seconds(stage.load)},
-                                        {"compute_s", seconds(stage.compute)},
-                                        {"communication_s", seconds(stage.communication)},
-                                        {"memory_bytes", stage.memory},
-                                        {"nodes", std::move(nodes)}});
-  }
-  llvm::json::Object document{{"command", "partition"},
-                              {"version", kVersion},
-                              {"status", result.status == Status::Feasible     ? "done"
-                                         : result.status == Status::Infeasible ? "infeasible"
-                                                                               : "unknown"},
-                              {"stages", std::move(stages)},
-                              {"work", static_cast<int64_t>(result.stagesTried)}};
-  if (result.status == Status::Infeasible) {
-    llvm::json::Object conflict{
-        {"constraint", jsonString(conflictOf(result))}, {"file", jsonString(problem.location.file)}, {"line", 1}};
-    if (result.minMemory > 0)
-      conflict["min_memory_bytes"] = result.minMemory;
-    document["conflict"] = llvm::json::Array{std::move(conflict)};
-  }
-  if (result.status == Status::Feasible) {
-    document["objective"] = llvm::json::Object{{"name", "load"}, {"value", seconds(result.load)}, {"unit", "s"}};
-    document["bound"] =
-        llvm::json::Object{{"value", seconds(result.bound)}, {"unit", "s"}, {"proof", jsonString(result.proof)}};
-    document["gap"] = gapOf(result);
-  }
-  if (!result.stopped.empty())
-    document["stopped"] = result.stopped;
-  return document;
-}
+llvm::json::Value partitionSchema() { return schemaOf<PartitioningDocument>(); }
 
 std::string partitioningText(const PartitioningProblem &problem, const PartitioningResult &result,
                              const TextStyle &style) {

@@ -1,4 +1,4 @@
-// Stages of a profiled graph as JSON (docs/schema/partition.schema.json) and for the terminal.
+// Stages of a profiled graph as JSON and for the terminal.
 #pragma once
 #include "lib/partitioning/problem/PartitioningProblem.h"
 #include "lib/support/documents/TextStyle.h"
@@ -6,12 +6,11 @@
 
 namespace accord {
 
-/// (load - bound) / load.
-double gapOf(const PartitioningResult &result);
-
 /// Status `done`, `infeasible`, or `unknown` where neither stages nor a proof that there are none
 /// were found. Times in seconds.
 llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result);
+
+llvm::json::Value partitionSchema();
 
 /// A line for each stage, then load, bound and gap; of an infeasible problem the conflict.
 std::string partitioningText(const PartitioningProblem &problem, const PartitioningResult &result,

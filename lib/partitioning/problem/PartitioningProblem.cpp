@@ -32,7 +32,7 @@ public:
     numbers();
     if (errors.empty())
       transfers();
-    if (errors.empty() && sum == false)
+    if (errors.empty() && !sum)
       for (const auto &node : p.nodes)
         if (!node.onAccelerator || node.backward)
           report(node.location, fmt::format("'{}' cannot be where stages overlap", node.name));
@@ -52,7 +52,7 @@ private:
     for (const auto &node : p.nodes) {
       if (node.time < 0 || node.processorTime < 0 || node.memory < 0 || node.gradients < 0)
         report(node.location, fmt::format("'{}' has a negative time or size", node.name));
-      times += static_cast<__int128>(node.time) + node.processorTime;
+      times += __int128{node.time} + node.processorTime;
       sizes += node.memory;
       gradients += node.gradients;
     }

@@ -94,7 +94,6 @@ struct PartitioningResult {
   std::string conflict;
   int64_t minMemory = 0; ///< Infeasible: with so much of each accelerator there is one; 0: never
   std::string stopped;   ///< "", "work limit", "interrupted"
-  uint64_t sets = 0;     ///< down-sets that were kept
   uint64_t stagesTried = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace accord::place {
+namespace accord::partitioning {
 
 using Id = PartitioningGraph::Id;
 
@@ -19,7 +19,7 @@ void StageSums::change(Id id, int sign) {
     bool before = paid(net);
     if (reached[net] && inside[net] == (sign > 0 ? 0 : 1))
       incomingTransfers += sign * graph.nets[net].time;
-    inside[net] = static_cast<uint32_t>(static_cast<int64_t>(inside[net]) + sign);
+    inside[net] += sign;
     if (graph.incoming && graph.nets[net].from == id)
       made[net] = sign > 0;
     transfers += (paid(net) - before) * graph.nets[net].time;
@@ -61,7 +61,7 @@ int64_t StageCostRules::exchange(const StageSums &stage, int64_t replicas) const
 // Processors take off most where an accelerator's time is most of theirs: the knapsack of all
 // nodes, by the share.
 RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const StageCostRules &rules, int64_t limit)
-    : limit(limit), rules(rules), off(static_cast<size_t>(rules.processors) + 1, 0) {
+    : limit(limit), rules(rules), off(rules.processors + 1, 0) {
   std::vector<const PartitioningGraph::Node *> order;
   for (const PartitioningGraph::Node &node : graph.nodes)
     if (node.onAccelerator) {
@@ -71,14 +71,13 @@ RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const Stage
         order.push_back(&node);
     }
   std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
-    auto left = static_cast<__int128>(a->time) * b->processorTime,
-         right = static_cast<__int128>(b->time) * a->processorTime;
+    auto left = __int128{a->time} * b->processorTime, right = __int128{b->time} * a->processorTime;
     return left != right ? left > right : a < b;
   });
   for (size_t count = 1; count < off.size(); ++count) {
-    double room = static_cast<double>(limit - 1) * count, saved = 0;
+    double room = double(limit - 1) * count, saved = 0;
     for (const PartitioningGraph::Node *node : order) {
-      auto needs = static_cast<double>(node->processorTime), time = static_cast<double>(node->time);
+      double needs = node->processorTime, time = node->time;
       bool fits = needs <= room;
       saved += fits ? time : time * room / needs;
       room -= needs;
@@ -90,8 +89,7 @@ RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const Stage
 }
 
 int64_t RemainingCapacity::excessTime(const Work &rest, int64_t accelerators, int64_t processors) const {
-  __int128 max = static_cast<__int128>(accelerators) * (limit - 1) + off[processors];
-  return max >= rest.time ? 0 : rest.time - static_cast<int64_t>(max);
+  return std::max<__int128>(0, rest.time - (__int128{accelerators} * (limit - 1) + off[processors]));
 }
 
 bool RemainingCapacity::enough(const Work &rest, int64_t crossing, int64_t accelerators, int64_t processors) const {
@@ -166,7 +164,6 @@ public:
     DownSetSearch result;
     result.complete = !out;
     result.work = work;
-    result.sets = hashes.size();
     if (bestEntry != kNone)
       result.best = unwind(bestEntry);
     return result;
@@ -178,7 +175,7 @@ private:
     for (size_t at = hash & mask;; at = (at + 1) & mask) {
       uint32_t id = table[at];
       if (id == kNone) {
-        id = static_cast<uint32_t>(hashes.size());
+        id = hashes.size();
         table[at] = id;
         hashes.push_back(hash);
         bits.insert(bits.end(), current.begin(), current.end());
@@ -219,7 +216,7 @@ private:
       link = &other.next;
     }
     if (reuse == kNone) {
-      reuse = static_cast<uint32_t>(entries.size());
+      reuse = entries.size();
       entries.push_back(entry);
     }
     entry.next = heads[set];
@@ -303,7 +300,7 @@ private:
     if (!rules.overlap)
       return stage.time + stage.incomingTransfers >= limit;
     int64_t replicas = rules.allowReplicas ? maxFree : 1;
-    return static_cast<__int128>(stage.time) > static_cast<__int128>(limit - 1) * replicas;
+    return stage.time > __int128{limit - 1} * replicas;
   }
 
   /// Accelerator time that the next stage must take over, so that the others can do the rest.
@@ -357,7 +354,7 @@ private:
   void withdraw(Id v) {
     for (size_t w = v / 64; w < graph.words; ++w)
       for (uint64_t gone = available[w] & graph.below[v][w]; gone; gone &= gone - 1) {
-        Id id = static_cast<Id>(w * 64 + static_cast<size_t>(std::countr_zero(gone)));
+        Id id = w * 64 + std::countr_zero(gone);
         available[w] &= ~(gone & -gone);
         removed.push_back(id);
         left -= graph.nodes[id].onAccelerator ? graph.nodes[id].time : 0;
@@ -462,4 +459,4 @@ DownSetSearch searchDownSets(const PartitioningGraph &graph, const StageCostRule
   return Search(graph, rules, limit, limits).run();
 }
 
-} // namespace accord::place
+} // namespace accord::partitioning

@@ -1,11 +1,11 @@
 // Stages one after another, over all sets of nodes that a pipeline may have done so far. Internal
-// to lib/place.
+// to lib/partitioning.
 #pragma once
 #include "lib/partitioning/solve/PartitioningGraph.h"
 #include <atomic>
 #include <functional>
 
-namespace accord::place {
+namespace accord::partitioning {
 
 /// What a set of nodes is as a stage; nodes are added and taken away in constant time for each
 /// transfer they touch.
@@ -93,7 +93,7 @@ struct DownSetLimits {
 struct DownSetSearch {
   bool complete = false;         ///< nothing below the limit was left out
   std::optional<Partition> best; ///< below the limit; where complete, the best of all
-  uint64_t work = 0, sets = 0;
+  uint64_t work = 0;
 };
 
 /// Searches all answers of less than `limit`: a dynamic program over down-sets, from the smallest
@@ -105,4 +105,4 @@ DownSetSearch searchDownSets(const PartitioningGraph &graph, const StageCostRule
 /// Less than this, no answer has: all work on all devices.
 int64_t loadLowerBound(const PartitioningGraph &graph, const StageCostRules &rules);
 
-} // namespace accord::place
+} // namespace accord::partitioning

@@ -1,5 +1,6 @@
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/solve/DownSetSearch.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -7,7 +8,7 @@
 namespace accord {
 namespace {
 
-using namespace place;
+using namespace partitioning;
 
 using Id = PartitioningGraph::Id;
 
@@ -31,15 +32,15 @@ template <typename Rank> std::vector<Id> ordered(const PartitioningGraph &graph,
     if ((waiting[v] = graph.nodes[v].before.size()) == 0)
       ready.push_back(v);
   while (!ready.empty()) {
-    size_t best = 0;
-    auto min = rank(ready[0]);
-    for (size_t i = 1; i < ready.size(); ++i)
-      if (auto now = rank(ready[i]); now < min) {
+    auto best = ready.begin();
+    auto min = rank(*best);
+    for (auto one = std::next(best); one != ready.end(); ++one)
+      if (auto now = rank(*one); now < min) {
         min = now;
-        best = i;
+        best = one;
       }
-    Id v = ready[best];
-    ready.erase(ready.begin() + static_cast<ptrdiff_t>(best));
+    Id v = *best;
+    ready.erase(best);
     order.push_back(v);
     rank.done(v);
     for (Id to : graph.nodes[v].after)
@@ -71,7 +72,7 @@ struct ByCut {
       : graph(graph), sums(graph), chance{seed}, share(share) {}
   double operator()(Id v) {
     sums.add(v);
-    auto now = static_cast<double>(sums.transfers);
+    double now = sums.transfers;
     sums.remove(v);
     return (now + 1) * (1 + share * chance.next());
   }
@@ -105,7 +106,7 @@ PartitioningGraph restrictToWindow(const PartitioningGraph &graph, const std::ve
   PartitioningGraph made = graph;
   auto arc = [&](Id a, Id b) {
     auto &after = made.nodes[a].after;
-    if (std::find(after.begin(), after.end(), b) == after.end()) {
+    if (!llvm::is_contained(after, b)) {
       after.push_back(b);
       made.nodes[b].before.push_back(a);
     }
@@ -134,7 +135,7 @@ class Solver {
 public:
   Solver(const PartitioningGraph &graph, const StageCostRules &rules, const PartitioningOptions &options)
       : graph(graph), rules(rules), options(options), budget(uint64_t(1) << (14 + std::min(options.effort, 38u))) {
-    bound = place::loadLowerBound(graph, rules);
+    bound = loadLowerBound(graph, rules);
   }
 
   void run() {
@@ -142,13 +143,13 @@ public:
     guess();
     prove();
     if (!closed() && !options.stopped())
-      improve();
+      widen(budget / 8);
   }
 
   std::optional<Partition> best;
   int64_t bound = 0;
   bool complete = false; ///< `best` is the best, or there is none
-  uint64_t work = 0, sets = 0;
+  uint64_t work = 0;
   std::string proof = "all work on all devices";
   std::string why() const { return complete ? "" : options.stopped() ? "interrupted" : closed() ? "" : "work limit"; }
 
@@ -172,7 +173,6 @@ private:
     limits.tick = [&] { tell(phase); };
     DownSetSearch found = searchDownSets(in, rules, limit, limits);
     work += found.work;
-    sets = std::max(sets, found.sets);
     if (found.best && found.best->value < value())
       best = found.best;
     settle();
@@ -236,8 +236,6 @@ private:
       tell("sets");
     }
   }
-
-  void improve() { widen(budget / 8); }
 
   const PartitioningGraph &graph;
   const StageCostRules &rules;
@@ -314,7 +312,6 @@ PartitioningResult partitionGraph(const PartitioningProblem &problem, const Part
   StageCostRules rules(problem);
   Solver solver(graph, rules, options);
   solver.run();
-  result.sets = solver.sets;
   result.stagesTried = solver.work;
   if (!solver.best) {
     result.status = solver.complete ? PartitioningResult::Status::Infeasible : PartitioningResult::Status::Unknown;

@@ -1,71 +1,53 @@
 #include "lib/partitioning/solve/PartitioningGraph.h"
-#include <algorithm>
-#include <functional>
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/SCCIterator.h"
+#include "llvm/ADT/STLExtras.h"
 #include <map>
-#include <numeric>
-#include <queue>
 #include <set>
 
-namespace accord::place {
+namespace accord::partitioning {
 namespace {
 
 using Id = PartitioningGraph::Id;
 
-/// Sets of nodes that become one.
-struct Unions {
-  std::vector<Id> parent;
-  explicit Unions(size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0); }
-  Id find(Id a) {
-    while (parent[a] != a)
-      a = parent[a] = parent[parent[a]];
-    return a;
-  }
-  void unite(Id a, Id b) { parent[std::max(find(a), find(b))] = std::min(find(a), find(b)); }
-};
-
 using Arcs = std::vector<std::vector<Id>>;
 
-/// Strongly connected components (Tarjan, SIAM J. Comput. 1972), without recursion.
-void uniteCycles(const Arcs &after, Unions &unions) {
-  size_t n = after.size();
-  std::vector<uint32_t> number(n, 0), low(n, 0), next(n, 0);
-  std::vector<bool> open(n, false);
-  std::vector<Id> stack, path;
-  uint32_t count = 0;
-  for (Id root = 0; root < n; ++root) {
-    if (number[root])
-      continue;
-    path.push_back(root);
-    while (!path.empty()) {
-      Id v = path.back();
-      if (!number[v]) {
-        number[v] = low[v] = ++count;
-        open[v] = true;
-        stack.push_back(v);
-      }
-      if (next[v] < after[v].size()) {
-        Id w = after[v][next[v]++];
-        if (!number[w])
-          path.push_back(w);
-        else if (open[w])
-          low[v] = std::min(low[v], number[w]);
-        continue;
-      }
-      path.pop_back();
-      if (!path.empty())
-        low[path.back()] = std::min(low[path.back()], low[v]);
-      if (low[v] != number[v])
-        continue;
-      for (Id w = v;;) {
-        w = stack.back();
-        stack.pop_back();
-        open[w] = false;
-        unions.unite(v, w);
-        if (w == v)
-          break;
-      }
-    }
+void sortUnique(std::vector<Id> &ids) {
+  llvm::sort(ids);
+  ids.erase(llvm::unique(ids), ids.end());
+}
+
+struct Vertex {
+  std::vector<const Vertex *> after;
+};
+
+} // namespace
+} // namespace accord::partitioning
+
+template <> struct llvm::GraphTraits<const accord::partitioning::Vertex *> {
+  using NodeRef = const accord::partitioning::Vertex *;
+  using ChildIteratorType = std::vector<NodeRef>::const_iterator;
+  static NodeRef getEntryNode(NodeRef root) { return root; }
+  static ChildIteratorType child_begin(NodeRef node) { return node->after.begin(); }
+  static ChildIteratorType child_end(NodeRef node) { return node->after.end(); }
+};
+
+namespace accord::partitioning {
+namespace {
+
+/// Nodes of a strongly connected component become one.
+void uniteCycles(const Arcs &after, llvm::IntEqClasses &unions) {
+  std::vector<Vertex> vertices(after.size() + 1); // the last one leads to all
+  for (size_t v = 0; v < after.size(); ++v) {
+    vertices.back().after.push_back(&vertices[v]);
+    for (Id to : after[v])
+      vertices[v].after.push_back(&vertices[to]);
   }
+  const Vertex *root = &vertices.back();
+  for (auto component = llvm::scc_begin(root); !component.isAtEnd(); ++component)
+    for (const Vertex *vertex : *component)
+      if (vertex != root)
+        unions.join(component->front() - vertices.data(), vertex - vertices.data());
 }
 
 /// Nodes of one number are one; a node of no time that touches one other only joins it.
@@ -75,36 +57,32 @@ struct Contracted {
   Arcs after;
 };
 
-Contracted contracted(const PartitioningProblem &problem, Unions &unions) {
+Contracted contracted(const PartitioningProblem &problem, llvm::IntEqClasses &unions) {
   Contracted result;
   size_t n = problem.nodes.size();
   auto order = stageOrder(problem);
   Arcs arcs(n);
   for (auto [a, b] : order)
-    if (unions.find(a) != unions.find(b))
-      arcs[unions.find(a)].push_back(unions.find(b));
+    if (unions.findLeader(a) != unions.findLeader(b))
+      arcs[unions.findLeader(a)].push_back(unions.findLeader(b));
   uniteCycles(arcs, unions);
-  std::vector<Id> numbers(n, 0);
-  result.group.resize(n);
+  llvm::IntEqClasses numbered = unions;
+  numbered.compress();
+  result.groups = numbered.getNumClasses();
   for (Id i = 0; i < n; ++i)
-    if (unions.find(i) == i)
-      numbers[i] = static_cast<Id>(result.groups++);
-  for (Id i = 0; i < n; ++i)
-    result.group[i] = numbers[unions.find(i)];
+    result.group.push_back(numbered[i]);
   result.after.resize(result.groups);
   for (auto [a, b] : order)
     if (result.group[a] != result.group[b])
       result.after[result.group[a]].push_back(result.group[b]);
-  for (auto &list : result.after) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
+  for (auto &list : result.after)
+    sortUnique(list);
   return result;
 }
 
 /// Joining such a node to its one neighbour takes no answer away: moved there, no stage has more
 /// time, and no transfer is added. Its memory must not matter.
-bool joinLeaves(const PartitioningProblem &problem, const Contracted &now, Unions &unions) {
+bool joinLeaves(const PartitioningProblem &problem, const Contracted &now, llvm::IntEqClasses &unions) {
   int64_t all = 0;
   for (const PartitioningProblem::Node &node : problem.nodes)
     all += node.memory;
@@ -147,7 +125,7 @@ bool joinLeaves(const PartitioningProblem &problem, const Contracted &now, Union
     if (joinedTo[g] || joined[other] || (!sum.onAccelerator && sums[other].onAccelerator))
       continue;
     joined[g] = joinedTo[other] = any = true;
-    unions.unite(sum.first, sums[other].first);
+    unions.join(sum.first, sums[other].first);
   }
   return any;
 }
@@ -155,11 +133,11 @@ bool joinLeaves(const PartitioningProblem &problem, const Contracted &now, Union
 } // namespace
 
 PartitioningGraph partitioningGraph(const PartitioningProblem &problem) {
-  Unions unions(problem.nodes.size());
+  llvm::IntEqClasses unions(problem.nodes.size());
   std::map<int64_t, Id> first;
   for (Id i = 0; i < problem.nodes.size(); ++i)
     if (problem.nodes[i].colocationGroup >= 0)
-      unions.unite(i, first.try_emplace(problem.nodes[i].colocationGroup, i).first->second);
+      unions.join(i, first.try_emplace(problem.nodes[i].colocationGroup, i).first->second);
   Contracted now = contracted(problem, unions);
   while (joinLeaves(problem, now, unions))
     now = contracted(problem, unions);
@@ -174,15 +152,15 @@ PartitioningGraph partitioningGraph(const PartitioningProblem &problem) {
     }
   // Depth first: what was just reached goes on first, so that branches stay in one piece.
   std::vector<size_t> waiting(now.groups);
-  std::vector<Id> place(now.groups, 0), ready, order;
-  for (Id g = static_cast<Id>(now.groups); g-- > 0;)
+  std::vector<Id> place(now.groups, 0), ready;
+  Id placed = 0;
+  for (Id g = now.groups; g-- > 0;)
     if ((waiting[g] = before[g].size()) == 0)
       ready.push_back(g);
   while (!ready.empty()) {
     Id g = ready.back();
     ready.pop_back();
-    place[g] = static_cast<Id>(order.size());
-    order.push_back(g);
+    place[g] = placed++;
     for (auto to = after[g].rbegin(); to != after[g].rend(); ++to)
       if (--waiting[*to] == 0)
         ready.push_back(*to);
@@ -210,14 +188,13 @@ PartitioningGraph partitioningGraph(const PartitioningProblem &problem) {
     std::vector<Id> ends{from};
     for (Id to : transfer.to)
       ends.push_back(place[now.group[to]]);
-    std::sort(ends.begin(), ends.end());
-    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    sortUnique(ends);
     if (ends.size() > 1 && transfer.time > 0)
       nets[{graph.incoming ? from : 0, ends}] += transfer.time;
   }
   for (const auto &[key, time] : nets) {
     for (Id end : key.second)
-      graph.nodes[end].nets.push_back(static_cast<Id>(graph.nets.size()));
+      graph.nodes[end].nets.push_back(graph.nets.size());
     graph.nets.push_back({key.first, key.second, time});
   }
   graph.words = (now.groups + 63) / 64;
@@ -231,4 +208,4 @@ PartitioningGraph partitioningGraph(const PartitioningProblem &problem) {
   return graph;
 }
 
-} // namespace accord::place
+} // namespace accord::partitioning

@@ -1,9 +1,9 @@
 // What must be together is one node: the graph that the search for stages runs on. Internal to
-// lib/place.
+// lib/partitioning.
 #pragma once
 #include "lib/partitioning/problem/PartitioningProblem.h"
 
-namespace accord::place {
+namespace accord::partitioning {
 
 /// For `Overlap`, stages are built from the last one, so arcs point from what is later to what is
 /// earlier.
@@ -31,4 +31,4 @@ struct PartitioningGraph {
 
 PartitioningGraph partitioningGraph(const PartitioningProblem &problem);
 
-} // namespace accord::place
+} // namespace accord::partitioning

@@ -1,7 +1,7 @@
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -10,7 +10,6 @@ namespace accord {
 namespace {
 
 using Id = PartitioningProblem::Id;
-using Verdict = PartitioningBoundProof::Verdict;
 constexpr size_t kMaxWords = 1 << 23; ///< of all sets together
 constexpr size_t kMaxBlocks = 20'000; ///< as deep as a stage's blocks are added
 
@@ -25,7 +24,7 @@ public:
   };
   struct Net {
     Id from = 0;
-    uint32_t ends = 0; ///< blocks it touches
+    size_t ends = 0; ///< blocks it touches
     int64_t time = 0;
   };
   std::vector<Block> list;
@@ -60,17 +59,17 @@ public:
       std::vector<Id> ends{of_[transfer.from]};
       for (Id to : transfer.to)
         ends.push_back(of_[to]);
-      std::sort(ends.begin(), ends.end());
-      ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+      llvm::sort(ends);
+      ends.erase(llvm::unique(ends), ends.end());
       if (ends.size() < 2)
         continue;
       for (Id end : ends)
-        list[end].nets.push_back(static_cast<Id>(nets.size()));
-      nets.push_back({of_[transfer.from], static_cast<uint32_t>(ends.size()), transfer.time});
+        list[end].nets.push_back(nets.size());
+      nets.push_back({of_[transfer.from], ends.size(), transfer.time});
     }
     for (Block &block : list) {
-      std::sort(block.after.begin(), block.after.end());
-      block.after.erase(std::unique(block.after.begin(), block.after.end()), block.after.end());
+      llvm::sort(block.after);
+      block.after.erase(llvm::unique(block.after), block.after.end());
     }
   }
 
@@ -110,7 +109,7 @@ private:
           member = stack.back();
           stack.pop_back();
           open[member] = 0;
-          of_[member] = static_cast<Id>(count_);
+          of_[member] = count_;
           if (member == at)
             break;
         }
@@ -118,11 +117,11 @@ private:
       }
     }
     for (Id &block : of_)
-      block = static_cast<Id>(count_) - 1 - block;
+      block = count_ - 1 - block;
   }
 
   std::vector<Id> of_;
-  size_t count_ = 0;
+  Id count_ = 0;
 };
 
 class Search {
@@ -133,40 +132,30 @@ public:
     for (const auto &block : blocks.list) {
       for (Id to : block.after)
         ++waits[to];
-      min += std::min(block.onAccelerator ? block.time : INT64_MAX, p.processors > 0 ? block.processorTime : INT64_MAX);
+      min += minTimeOf(block);
     }
   }
 
-  PartitioningBoundProof run() {
-    PartitioningBoundProof proof;
+  BoundVerdict run() {
     __int128 time = 0;
     for (const auto &block : blocks.list)
       time += block.time;
-    if (p.processors == 0 && bound < INT64_MAX && time > static_cast<__int128>(bound - 1) * p.accelerators) {
-      proof.verdict = Verdict::Holds;
-      proof.how = "all work on all accelerators";
-      return proof;
-    }
+    if (p.processors == 0 && bound < INT64_MAX && time > __int128{bound - 1} * p.accelerators)
+      return BoundVerdict::Holds; // by all work on all accelerators
     if (n > kMaxBlocks)
-      return proof;
+      return BoundVerdict::Open;
     std::vector<Sets> bySize(n + 1);
-    Set none(words);
-    bySize[0][none] = {{0, 0}};
+    bySize[0][Set(words)] = {{0, 0}};
     for (size_t nodes = 0; nodes < n; ++nodes) {
       for (const auto &[set, uses] : bySize[nodes])
         for (const Use &use : uses) {
           from(set, use, bySize);
-          if (steps > effort || kept * words > kMaxWords) {
-            proof.steps = steps;
-            return proof;
-          }
+          if (steps > effort || kept * words > kMaxWords)
+            return BoundVerdict::Open;
         }
       Sets().swap(bySize[nodes]);
     }
-    proof.steps = steps;
-    proof.verdict = bySize[n].empty() ? Verdict::Holds : Verdict::Broken;
-    proof.how = fmt::format("{} sets of nodes that stages below it can do", kept);
-    return proof;
+    return bySize[n].empty() ? BoundVerdict::Holds : BoundVerdict::Broken;
   }
 
 private:
@@ -197,15 +186,14 @@ private:
     doneTime = 0, size = 0;
     for (Id i = 0; i < n; ++i)
       if (has(set, i)) {
-        ++size, doneTime += minTimeOf(i);
+        ++size, doneTime += minTimeOf(blocks.list[i]);
         for (Id to : blocks.list[i].after)
           --blocked[to];
       }
     time = processorTime = memory = gradients = processorOnly = transfers = 0;
     grow(0, false);
   }
-  int64_t minTimeOf(Id i) const {
-    const auto &block = blocks.list[i];
+  int64_t minTimeOf(const Blocks::Block &block) const {
     return std::min(block.onAccelerator ? block.time : INT64_MAX, p.processors > 0 ? block.processorTime : INT64_MAX);
   }
 
@@ -229,12 +217,12 @@ private:
     time += sign * block.time, processorTime += sign * block.processorTime;
     memory += sign * block.memory, gradients += sign * block.gradients;
     processorOnly += block.onAccelerator ? 0 : sign;
-    size += static_cast<size_t>(sign), doneTime += sign * minTimeOf(i);
+    size += sign, doneTime += sign * minTimeOf(block);
     for (Id to : block.after)
-      blocked[to] -= static_cast<uint32_t>(sign);
+      blocked[to] -= sign;
     for (Id net : block.nets) {
       transfers -= paid(net) ? blocks.nets[net].time : 0;
-      inside[net] += static_cast<uint32_t>(sign);
+      inside[net] += sign;
       if (blocks.nets[net].from == i)
         made[net] = sign > 0;
       transfers += paid(net) ? blocks.nets[net].time : 0;
@@ -271,7 +259,7 @@ private:
   bool fits(int64_t m) const {
     if (p.rule == PartitioningProblem::Rule::Sum)
       return time + transfers < bound && memory <= p.memory;
-    __int128 needs = static_cast<__int128>(memory) * ((used.accelerators + 2 * m - 1) / m);
+    __int128 needs = __int128{memory} * ((used.accelerators + 2 * m - 1) / m);
     double exchange = 2.0 * (m - 1) / m * gradients * p.timePerByte;
     return needs <= p.memory && (time + m - 1) / m < bound && transfers < bound &&
            (bound == INT64_MAX || std::ceil(exchange) < bound);
@@ -310,10 +298,8 @@ private:
 
 } // namespace
 
-PartitioningBoundProof provePartitioningBound(const PartitioningProblem &problem, int64_t bound, uint64_t effort) {
-  if (bound <= 0)
-    return {Verdict::Holds, "no load is below zero", 0};
-  return Search(problem, bound, effort).run();
+BoundVerdict provePartitioningBound(const PartitioningProblem &problem, int64_t bound, uint64_t effort) {
+  return bound <= 0 ? BoundVerdict::Holds : Search(problem, bound, effort).run();
 }
 
 } // namespace accord

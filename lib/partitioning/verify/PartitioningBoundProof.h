@@ -4,15 +4,10 @@
 
 namespace accord {
 
-struct PartitioningBoundProof {
-  enum class Verdict : uint8_t {
-    Holds,  ///< no answer has a smaller load
-    Broken, ///< one has
-    Open    ///< not known within the effort
-  };
-  Verdict verdict = Verdict::Open;
-  std::string how; ///< for people
-  uint64_t steps = 0;
+enum class BoundVerdict : uint8_t {
+  Holds,  ///< no answer has a smaller load
+  Broken, ///< one has
+  Open    ///< not known within the effort
 };
 
 /// Whether no stages have a load below `bound` (INT64_MAX: that there are none at all). Needs a
@@ -24,7 +19,6 @@ struct PartitioningBoundProof {
 ///    left can do. Where stages have replicas they are built from the last one, as their memory
 ///    depends on the accelerators behind them.
 /// At most `effort` stages are looked at, 64 MiB of sets kept, and 20,000 nodes read.
-PartitioningBoundProof provePartitioningBound(const PartitioningProblem &problem, int64_t bound,
-                                              uint64_t effort = 20'000'000);
+BoundVerdict provePartitioningBound(const PartitioningProblem &problem, int64_t bound, uint64_t effort = 20'000'000);
 
 } // namespace accord

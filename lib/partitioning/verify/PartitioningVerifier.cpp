@@ -109,7 +109,7 @@ private:
       time = (time + m - 1) / m;
       double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * p.timePerByte;
       if (exchange > double(moved))
-        moved = static_cast<__int128>(std::ceil(exchange));
+        moved = std::ceil(exchange);
       load = std::max(time, moved);
     }
     if (stage.compute != time || stage.communication != moved || stage.load != load || stage.memory != memory)

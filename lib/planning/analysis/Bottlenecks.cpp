@@ -89,7 +89,7 @@ std::vector<StepBottleneck> findBottlenecks(const WorkGraph &graph, const Costs 
     const OperationCost &cost = costs.operations[id];
     if (graph.operations[id].body != kNone || cost.time.value <= 0)
       continue;
-    double times = static_cast<double>(graph.executions(id));
+    double times = graph.executions(id);
     total += times * cost.time.value;
     Spent spent = spentOn(cost, machine);
     if (std::string resource = binding(spent).first; !resource.empty())

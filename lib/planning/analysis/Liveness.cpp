@@ -1,5 +1,7 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/machine/model/Dependences.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -32,10 +34,6 @@ struct Stack {
   bool reverse = false;    ///< the repeat that filled it runs from the last slice to the first
   std::vector<Run> middle; ///< empty if the middle's storages are among those of `first`
 };
-
-bool holds(const std::vector<int> &storages, int storage) {
-  return std::find(storages.begin(), storages.end(), storage) != storages.end();
-}
 
 class Replay {
 public:
@@ -111,22 +109,28 @@ private:
   int allocate(int64_t bytes, Category category, int64_t at) {
     at = smearFrom_ >= 0 ? smearFrom_ : at;
     storages_.push_back({bytes, category, at, at, 0});
-    return static_cast<int>(storages_.size()) - 1;
+    return storages_.size() - 1;
   }
-  void touch(int storage, int64_t until) {
-    if (storage < -1)
-      touch(inner_[-2 - storage], until);
-    if (storage < 0)
-      return;
-    storages_[storage].to = std::max(storages_[storage].to, smearFrom_ >= 0 ? smearTo_ : until);
-    ++storages_[storage].touches;
+  /// Calls `visit` for each storage that a number stands for, or that a stack holds, with or without its middle.
+  void each(int storage, bool middle, llvm::function_ref<void(int)> visit) const {
+    if (storage >= 0)
+      visit(storage);
+    else if (storage < -1)
+      each(inner_[-2 - storage], middle, visit);
   }
-  void touch(const Stack &stack, int64_t until) {
+  void each(const Stack &stack, bool middle, llvm::function_ref<void(int)> visit) const {
     for (const auto *ends : {&stack.first, &stack.last})
       for (int storage : *ends)
-        touch(storage, until);
+        each(storage, middle, visit);
     for (const Stack::Run &run : stack.middle)
-      touch(run.storage, until);
+      if (middle)
+        each(run.storage, middle, visit);
+  }
+  void touch(int storage, int64_t until) {
+    each(storage, true, [&](int one) {
+      storages_[one].to = std::max(storages_[one].to, smearFrom_ >= 0 ? smearTo_ : until);
+      ++storages_[one].touches;
+    });
   }
   /// Of a stack: a number for it as it is now.
   int storageOf(ValueId v) {
@@ -137,7 +141,7 @@ private:
     if (stack.first.size() == 1 && stack.first[0] >= -1 && stack.last.empty() && stack.middle.empty())
       return stack.first[0];
     inner_.push_back(stack);
-    return -1 - static_cast<int>(inner_.size());
+    return -1 - std::ssize(inner_);
   }
   /// What `storageOf` gave is what a value stands for from now on.
   void bind(ValueId v, int storage) {
@@ -145,30 +149,18 @@ private:
     bound_[v] = std::max(storage, -1);
   }
   int64_t bytesOf(int storage) const {
-    if (storage >= -1)
-      return storage < 0 ? 0 : storages_[storage].bytes;
-    const Stack &stack = inner_[-2 - storage];
     int64_t sum = 0;
-    for (const auto *ends : {&stack.first, &stack.last})
-      for (int one : *ends)
-        sum += bytesOf(one);
-    for (const Stack::Run &run : stack.middle)
-      sum += bytesOf(run.storage);
+    each(storage, true, [&](int one) { sum += storages_[one].bytes; });
     return sum;
   }
   int64_t touchesOf(int storage) const {
-    if (storage >= -1)
-      return storage < 0 ? 0 : storages_[storage].touches;
-    const Stack &stack = inner_[-2 - storage];
     int64_t sum = 0;
-    for (const auto *ends : {&stack.first, &stack.last})
-      for (int one : *ends)
-        sum += touchesOf(one);
+    each(storage, false, [&](int one) { sum += storages_[one].touches; });
     return sum;
   }
   void use(ValueId v, int64_t until) {
     touch(bound_[deps_.root[v]], until);
-    touch(stacks_[deps_.root[v]], until);
+    each(stacks_[deps_.root[v]], true, [&](int storage) { touch(storage, until); });
   }
 
   void region(RegionId r, int64_t at) {
@@ -318,7 +310,7 @@ private:
       const Stack &other = stacks_[body.stashed[earlier].stacked];
       if (recurs(other))
         continue;
-      if (holds(other.first, one) || holds(stack.first, other.first[ends_ - 1])) {
+      if (llvm::is_contained(other.first, one) || llvm::is_contained(stack.first, other.first[ends_ - 1])) {
         stack.middle = other.middle;
         return true;
       }
@@ -326,7 +318,7 @@ private:
     for (const Region::Slice &s : body.unstashed) {
       const Stack &other = stacks_[deps_.root[s.stacked]];
       bool newest = newestFirst(body, s);
-      if (!holds(newest ? other.last : other.first, one))
+      if (!llvm::is_contained(newest ? other.last : other.first, one))
         continue;
       if (!newest)
         stack.middle = other.middle;
@@ -350,7 +342,7 @@ private:
       return bound_[deps_.root[s.stacked]];
     int64_t count = body.count, index = newestFirst(body, s) ? count - 1 - k : k;
     size_t fromEnd = count - 1 - index;
-    if (index < static_cast<int64_t>(stack.first.size()))
+    if (index < std::ssize(stack.first))
       return stack.first[index];
     return fromEnd < stack.last.size() ? stack.last[stack.last.size() - 1 - fromEnd] : -1;
   }
@@ -382,8 +374,8 @@ std::vector<MemoryPoint> downsample(std::vector<MemoryPoint> points, size_t max)
     return points;
   std::vector<MemoryPoint> sampled;
   for (size_t k = 0; k < max; ++k) {
-    auto begin = points.begin() + static_cast<ptrdiff_t>(points.size() * k / max),
-         end = points.begin() + static_cast<ptrdiff_t>(points.size() * (k + 1) / max);
+    auto begin = std::next(points.begin(), points.size() * k / max),
+         end = std::next(points.begin(), points.size() * (k + 1) / max);
     sampled.push_back(*std::max_element(
         begin, end, [](const MemoryPoint &a, const MemoryPoint &b) { return total(a.bytes) < total(b.bytes); }));
   }

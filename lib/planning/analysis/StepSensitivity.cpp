@@ -47,12 +47,13 @@ Result<StepSensitivity> StepSensitivity::of(const Plan &plan) {
       auto step = timing.stepWith(id, takes); // cannot be refused: it is not longer
       return Picoseconds{out.step.value - *step};
     };
-    OperationSensitivity s{id, {}, shorter(duration / 2), shorter(0), {timing.slack(id)}};
+    OperationSensitivity s{id, {}, shorter(duration / 2), shorter(0)};
+    Picoseconds slack{timing.slack(id)};
     if (s.gainIfFree.value > 0)
       out.operations.push_back(s);
-    if (duration > 0 && s.slack.value > 0 && (out.next == kNone || s.slack < out.nextSlack)) {
+    if (duration > 0 && slack.value > 0 && (out.next == kNone || slack < out.nextSlack)) {
       out.next = id;
-      out.nextSlack = s.slack;
+      out.nextSlack = slack;
     }
   }
   if (sumOfWork(graph, durations) >= kLongestStep)

@@ -11,7 +11,6 @@ struct OperationSensitivity {
   Picoseconds busy;         ///< all its executions, one after the other
   Picoseconds gainIfHalved; ///< the step is that much shorter if it takes half its time
   Picoseconds gainIfFree;   ///< ... if it takes none: no change of it alone gains more in this order
-  Picoseconds slack;        ///< in an iteration of its region, with the order of the plan
 };
 
 /// One kind of core, or what runs on none of them.

@@ -98,7 +98,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
     if (duration >= kLongestStep || slot.start.value < 0 || slot.start.value >= kLongestStep ||
         slot.duration.value < 0 || slot.duration.value >= kLongestStep)
       return error("'" + op.name + "' runs outside of the longest step, 2^61 ps");
-    durations.push_back(static_cast<int64_t>(duration));
+    durations.push_back(duration);
     if (slot.duration.value > 0)
       for (const std::string &what : held)
         users[what].push_back({slot.start.value, slot.start.value + slot.duration.value, node});
@@ -163,7 +163,7 @@ Result<int64_t> StepTiming::stepWith(OperationId id, int64_t duration) const {
       return error("the step would take 2^61 ps or more");
     OperationId owner = graph_->regions[region].owner;
     if (owner == kNone) {
-      (region == kMicrobatchRegion ? micro : update) = static_cast<int64_t>(length);
+      (region == kMicrobatchRegion ? micro : update) = length;
       break;
     }
     id = owner;

@@ -49,7 +49,7 @@ std::vector<uint32_t> depthFirstOrder(size_t operations, const std::vector<Edge>
       if (uint32_t to = after.next[i].to; --waits[to] == 0)
         ready.push_back(to);
     if (!depth.empty() && ready.size() > first + 1)
-      std::sort(ready.begin() + static_cast<ptrdiff_t>(first), ready.end(),
+      std::sort(std::next(ready.begin(), first), ready.end(),
                 [&](uint32_t a, uint32_t b) { return std::pair(depth[a], b) < std::pair(depth[b], a); });
   };
   for (uint32_t op = 0; op < operations; ++op)

@@ -4,13 +4,11 @@ namespace accord {
 namespace {
 
 void add(WorkSum &to, const Operation &op, const OperationCost &cost, Count times) {
-  to.executions += times;
   to.flops += times * op.flops;
   if (op.phase != Phase::Recompute)
     to.contractionFlops += times * contractionFlops(op);
-  to.bytes += times * op.bytesRead + times * op.bytesWritten;
-  to.time += cost.time * static_cast<double>(times);
-  to.energy += cost.energy * static_cast<double>(times);
+  to.time += cost.time * times;
+  to.energy += cost.energy * times;
 }
 
 } // namespace
@@ -35,7 +33,7 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
   double atPeak = 0;
   for (const auto &[where, work] : totals.byCore) {
     const Core &core = machine.cores[where.first];
-    FlopsPerSecond peak = peakOfOne(machine, core, where.second) * static_cast<double>(core.count);
+    FlopsPerSecond peak = peakOfOne(machine, core, where.second) * core.count;
     if (peak.value > 0)
       atPeak += work.contractionFlops / peak.value;
   }

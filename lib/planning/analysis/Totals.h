@@ -7,10 +7,8 @@
 namespace accord {
 
 struct WorkSum {
-  Count executions = 0;
   Count flops = 0;
   Count contractionFlops = 0; ///< multiply-accumulates only: model FLOPs
-  Count bytes = 0;            ///< compulsory traffic
   Seconds time;               ///< busy, one after the other
   Joules energy;              ///< without idle power
 };

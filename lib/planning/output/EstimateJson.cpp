@@ -1,7 +1,8 @@
 #include "lib/planning/output/EstimateJson.h"
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/Fields.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace llvm;
@@ -17,8 +18,8 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
     totals.flops += times * graph.operations[id].flops;
     if (id >= costs.operations.size())
       continue;
-    totals.time += costs.operations[id].time * static_cast<double>(times);
-    totals.energy += costs.operations[id].energy * static_cast<double>(times);
+    totals.time += costs.operations[id].time * times;
+    totals.energy += costs.operations[id].energy * times;
   }
   for (const StaticTensor &resident : graph.staticTensors)
     totals.memoryBytes += resident.bytes;
@@ -34,86 +35,189 @@ Joules EstimateTotals::stepEnergy() const {
 
 Watts EstimateTotals::power() const { return step.value > 0 ? stepEnergy() / step : Watts(); }
 
+void describe(JsonVisitor &v, Phase &phase);
+
+namespace {
+
+struct EstimateRow {
+  std::string name, kind, bound, algorithm, formula;
+  Phase phase = Phase::Forward;
+  std::optional<std::string> core;
+  Count count = 0;
+  double cycles = 0;
+  Seconds time;
+  Joules energy;
+  int64_t flops = 0;
+  std::map<std::string, Bytes> bytes;
+  std::optional<Communication> communication;
+};
+struct EstimateDocument {
+  std::string model, machine, precision, optimizer;
+  int64_t microbatch = 1, microbatches = 1;
+  std::vector<EstimateRow> operations;
+  EstimateTotals totals;
+  double area = 0;
+  std::map<std::string, Joules> memories;
+  std::vector<StepBottleneck> bottlenecks;
+  std::vector<std::string> assumptions;
+  std::optional<ClusterShare> cluster;
+};
+
+constexpr IntegerRange kFromOne{1};
+
+/// Exact while it fits 64 bits.
+void describeCount(JsonVisitor &v, Count &count) {
+  double rounded = count;
+  uint64_t exact = count;
+  if (v.mode() == JsonVisitor::Mode::Write && exact == count)
+    v.natural(exact);
+  else
+    v.number(rounded);
+}
+
+void describeRow(JsonFields &f, EstimateRow &row) {
+  f.field("name", row.name)
+      .field("kind", row.kind)
+      .field("phase", row.phase)
+      .about("null: a view that needs none, or an exchange with other devices")
+      .field("core", row.core)
+      .about("executions per step")
+      .field("count", row.count, describeCount)
+      .field("cycles", row.cycles)
+      .field("time_s", row.time)
+      .field("energy_J", row.energy)
+      .field("flops", row.flops)
+      .about("by memory level")
+      .field("bytes", row.bytes)
+      .field("bound", row.bound)
+      .about("of an exchange of data with other devices of a cluster")
+      .maybe("communication", row.communication, [&](JsonFields &g, Communication &communication) {
+        g.field("kind", communication.kind)
+            .field("axis", communication.axis)
+            .field("devices", communication.devices, kFromOne)
+            .about("bytes of the whole tensor")
+            .field("payload", communication.payload)
+            .field("algorithm", row.algorithm)
+            .field("formula", row.formula);
+      });
+}
+
+void describeTotals(JsonFields &f, EstimateDocument &document) {
+  EstimateTotals &totals = document.totals;
+  f.field("parameters", totals.parameters)
+      .field("flops", totals.flops, describeCount)
+      .field("time_s", totals.time)
+      .field("energy_J", totals.energy)
+      .field("memory_bytes", totals.memoryBytes, describeCount)
+      .about("of the chip, where the machine states it or its parts")
+      .maybe("area_mm2", document.area)
+      .about("of one step as scheduled, by what uses it; where the machine states energy or power, or a technology")
+      .maybeIf(totals.stepEnergy().value > 0, "step_energy", totals,
+               [&](JsonFields &g, EstimateTotals &) {
+                 g.computed("total_J", [&] { return totals.stepEnergy(); })
+                     .field("arithmetic_J", totals.arithmetic)
+                     .about("by memory level")
+                     .field("memories_J", document.memories)
+                     .about("idle power over step_s")
+                     .field("idle_J", totals.idle)
+                     .field("step_s", totals.step)
+                     .computed("average_power_W", [&] { return totals.power(); });
+               })
+      .about("input data of one step beside its computation, where the training says how it is loaded")
+      .maybe("loading", totals.dataLoading, [](JsonFields &g, DataLoaderRow &row) {
+        g.field("batch_bytes", row.batch)
+            .about("batches loaded ahead")
+            .field("prefetch", row.prefetch)
+            .field("load_s", row.load)
+            .field("copy_s", row.copy)
+            .field("compute_s", row.compute)
+            .about("in steady state, loading included")
+            .field("step_s", row.step)
+            .about("load_s + copy_s + compute_s over step_s")
+            .field("gain", row.gain)
+            .field("bound", row.bound);
+      });
+}
+
+void describe(JsonFields &f, EstimateDocument &document) {
+  f.constant("command", "estimate", "not an estimate")
+      .about("version of accord that wrote this")
+      .computed("version", [] { return std::string(kVersion); })
+      .constant("status", "done", "expected done")
+      .field("model", document.model)
+      .field("machine", document.machine)
+      .field("precision", document.precision)
+      .field("optimizer", document.optimizer)
+      .field("microbatch", document.microbatch, kFromOne)
+      .field("microbatches", document.microbatches, kFromOne)
+      .field("operations", document.operations, describeRow);
+  f.visit("totals", true, true, [&](JsonVisitor &v) { v.object([&](JsonFields &g) { describeTotals(g, document); }); });
+  f.about("resources that bind somewhere, the one with the most to gain first; of all operations one after the other")
+      .field("bottlenecks", document.bottlenecks,
+             [](JsonFields &g, StepBottleneck &bottleneck) {
+               g.field("resource", bottleneck.resource)
+                   .about("of the time: where it binds")
+                   .field("fraction", bottleneck.share)
+                   .field("speedup_if_twice", bottleneck.speedupIfTwice)
+                   .about("absent when nothing else takes time")
+                   .maybeIf(std::isfinite(bottleneck.speedupIfUnlimited), "speedup_if_unlimited",
+                            bottleneck.speedupIfUnlimited);
+             })
+      .field("assumptions", document.assumptions)
+      .about("where the target is a cluster: all numbers are of one of its devices")
+      .maybe("cluster", document.cluster, [](JsonFields &g, ClusterShare &cluster) {
+        g.field("name", cluster.name)
+            .field("devices", cluster.devices, kFromOne)
+            .field("tensor_parallel", cluster.tensor, kFromOne)
+            .field("sequence_parallel", cluster.sequence, kFromOne)
+            .field("data_parallel", cluster.data, kFromOne)
+            .field("expert_parallel", cluster.expert, kFromOne);
+      });
+}
+
+} // namespace
+
 json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
-                           const EstimateTotals &totals) {
-  json::Array operations;
+                           const EstimateTotals &totals, const std::optional<ClusterShare> &cluster) {
+  EstimateDocument document{graph.model,
+                            machine.name,
+                            graph.precision,
+                            graph.optimizer,
+                            graph.microbatch,
+                            graph.microbatches,
+                            {},
+                            totals,
+                            0,
+                            {},
+                            {},
+                            costs.assumptions,
+                            cluster};
   for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
     const Operation &op = graph.operations[id];
+    const OperationCost &cost = costs.operations[id];
     if (op.body != kNone)
       continue;
-    const OperationCost &cost = costs.operations[id];
-    json::Object bytes;
-    for (size_t l = 0; l < cost.bytes.size() && l < machine.memories.size(); ++l)
-      bytes[json::ObjectKey(json::fixUTF8(machine.memories[l].name))] = cost.bytes[l].value;
-    bool placed = cost.core >= 0 && static_cast<size_t>(cost.core) < machine.cores.size();
-    json::Object row{{"name", jsonString(op.name)},
-                     {"kind", jsonString(op.kind)},
-                     {"phase", name(op.phase)},
-                     {"core", placed ? jsonString(machine.cores[cost.core].name) : nullptr},
-                     {"count", jsonCount(graph.executions(id))},
-                     {"cycles", cost.cycles.value},
-                     {"time_s", cost.time.value},
-                     {"energy_J", cost.energy.value},
-                     {"flops", op.flops},
-                     {"bytes", std::move(bytes)},
-                     {"bound", jsonString(cost.bound)}};
-    if (op.communication)
-      row["communication"] =
-          json::Object{{"kind", jsonString(op.communication->kind)}, {"axis", jsonString(op.communication->axis)},
-                       {"devices", op.communication->devices},       {"payload", op.communication->payload},
-                       {"algorithm", jsonString(cost.type)},         {"formula", jsonString(cost.formula)}};
-    operations.push_back(std::move(row));
+    EstimateRow &row =
+        document.operations.emplace_back(op.name, op.kind, cost.bound, cost.type, cost.formula, op.phase);
+    if (cost.core >= 0 && cost.core < std::ssize(machine.cores))
+      row.core = machine.cores[cost.core].name;
+    row.count = graph.executions(id);
+    row.cycles = cost.cycles.value;
+    row.time = cost.time;
+    row.energy = cost.energy;
+    row.flops = op.flops;
+    for (auto [memory, bytes] : zip(machine.memories, cost.bytes))
+      row.bytes[memory.name] = bytes;
+    row.communication = op.communication;
   }
-  json::Array assumptions;
-  for (const std::string &text : costs.assumptions)
-    assumptions.push_back(jsonString(text));
-  json::Array bottlenecks;
-  for (const StepBottleneck &bottleneck : findBottlenecks(graph, costs, machine)) {
-    json::Object one{{"resource", jsonString(bottleneck.resource)},
-                     {"fraction", bottleneck.share},
-                     {"speedup_if_twice", bottleneck.speedupIfTwice}};
-    if (std::isfinite(bottleneck.speedupIfUnlimited))
-      one["speedup_if_unlimited"] = bottleneck.speedupIfUnlimited;
-    bottlenecks.push_back(std::move(one));
-  }
-  json::Object sums{{"parameters", totals.parameters},
-                    {"flops", jsonCount(totals.flops)},
-                    {"time_s", totals.time.value},
-                    {"energy_J", totals.energy.value},
-                    {"memory_bytes", jsonCount(totals.memoryBytes)}};
   if (machine.area.value > 0)
-    sums["area_mm2"] = machine.area.squareMillimetres();
-  if (totals.stepEnergy().value > 0) {
-    json::Object levels;
-    for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
-      levels[json::ObjectKey(json::fixUTF8(machine.memories[i].name))] = totals.memories[i].value;
-    sums["step_energy"] =
-        json::Object{{"total_J", totals.stepEnergy().value}, {"arithmetic_J", totals.arithmetic.value},
-                     {"memories_J", std::move(levels)},      {"idle_J", totals.idle.value},
-                     {"step_s", totals.step.value},          {"average_power_W", totals.power().value}};
-  }
-  if (totals.dataLoading)
-    sums["loading"] = json::Object{{"batch_bytes", totals.dataLoading->batch.value},
-                                   {"prefetch", totals.dataLoading->prefetch},
-                                   {"load_s", totals.dataLoading->load.value},
-                                   {"copy_s", totals.dataLoading->copy.value},
-                                   {"compute_s", totals.dataLoading->compute.value},
-                                   {"step_s", totals.dataLoading->step.value},
-                                   {"gain", totals.dataLoading->gain},
-                                   {"bound", jsonString(totals.dataLoading->bound)}};
-  return json::Object{{"command", "estimate"},
-                      {"version", kVersion},
-                      {"status", "done"},
-                      {"model", jsonString(graph.model)},
-                      {"machine", jsonString(machine.name)},
-                      {"precision", jsonString(graph.precision)},
-                      {"optimizer", jsonString(graph.optimizer)},
-                      {"microbatch", graph.microbatch},
-                      {"microbatches", graph.microbatches},
-                      {"operations", std::move(operations)},
-                      {"totals", std::move(sums)},
-                      {"bottlenecks", std::move(bottlenecks)},
-                      {"assumptions", std::move(assumptions)}};
+    document.area = machine.area.squareMillimetres();
+  for (auto [memory, energy] : zip(machine.memories, totals.memories))
+    document.memories[memory.name] = energy;
+  document.bottlenecks = findBottlenecks(graph, costs, machine);
+  return toDocument(document);
 }
+
+json::Value estimateSchema() { return schemaOf<EstimateDocument>(); }
 
 } // namespace accord

@@ -1,5 +1,4 @@
-// The document of `accord estimate --json`: what each operation costs
-// (docs/schema/estimate.schema.json).
+// The document of `accord estimate --json`: what each operation costs.
 #pragma once
 #include "lib/machine/model/Costs.h"
 #include "llvm/Support/JSON.h"
@@ -35,9 +34,16 @@ struct EstimateTotals {
 /// knows the rest.
 EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs);
 
+/// The cluster of whose devices the numbers are, and among how many it shares what.
+struct ClusterShare {
+  std::string name;
+  int64_t devices = 1, tensor = 1, sequence = 1, data = 1, expert = 1;
+};
+
 /// `flops`, `time_s`, `cycles`, `energy_J` and `bytes` are of ONE execution; `count` is how often
 /// it runs per step.
 llvm::json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
-                                 const EstimateTotals &totals);
+                                 const EstimateTotals &totals, const std::optional<ClusterShare> &cluster = {});
+llvm::json::Value estimateSchema();
 
 } // namespace accord

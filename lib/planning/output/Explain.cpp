@@ -128,23 +128,20 @@ void addGradients(const WorkGraph &g, OperationId id, Line line) {
 
 /// The operation of this name, or the fused one that it is a part of.
 Expected<OperationId> findOperation(const WorkGraph &g, StringRef operation) {
-  OperationId id = 0;
-  while (id < g.operations.size() && g.operations[id].name != operation)
-    ++id;
-  if (id == g.operations.size()) // what was fused is found where it went
-    for (id = 0; id < g.operations.size() &&
-                 none_of(g.operations[id].parts, [&](const FusedPart &part) { return part.name == operation; });)
-      ++id;
-  if (id == g.operations.size()) {
+  auto named = [&](const auto &one) { return one.name == operation; };
+  auto found = find_if(g.operations, named);
+  if (found == g.operations.end()) // what was fused is found where it went
+    found = find_if(g.operations, [&](const Operation &op) { return any_of(op.parts, named); });
+  if (found == g.operations.end()) {
     StringRef nearest;
-    unsigned best = std::max<unsigned>(2, static_cast<unsigned>(operation.size() / 2));
+    unsigned best = std::max<unsigned>(2, operation.size() / 2);
     for (const Operation &op : g.operations)
       if (unsigned distance = operation.edit_distance(op.name, true, best); distance < best)
         best = distance, nearest = op.name;
     std::string hint = nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
     return createStringError("the plan has no operation '%s'%s", operation.str().c_str(), hint.c_str());
   }
-  return id;
+  return found - g.operations.begin();
 }
 
 /// FLOPs, bytes, domain, formula and time of one execution and of a step.
@@ -251,17 +248,17 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   words("status", a.feasible ? "feasible" : "infeasible", b.feasible ? "feasible" : "infeasible");
   words("micro-batch", std::to_string(a.graph.microbatch), std::to_string(b.graph.microbatch));
   words("batch", std::to_string(a.batch), std::to_string(b.batch));
-  head.row({"step time", formatSi(ma.step.value, "s"), formatSi(mb.step.value, "s"),
-            change(ma.step.value, mb.step.value, true)});
-  head.row({"throughput", formatSi(ma.throughput, "samples/s"), formatSi(mb.throughput, "samples/s"),
-            change(ma.throughput, mb.throughput, false)});
-  head.row({"MFU", fmt::format("{:.3g} %", ma.mfu * 100), fmt::format("{:.3g} %", mb.mfu * 100),
-            change(ma.mfu, mb.mfu, false)});
-  head.row({"memory", formatBytes(ma.peakBytes), formatBytes(mb.peakBytes), change(ma.peakBytes, mb.peakBytes, true)});
-  head.row({"energy", formatSi(ma.energy.value, "J"), formatSi(mb.energy.value, "J"),
-            change(ma.energy.value, mb.energy.value, true)});
-  head.row({"gap", fmt::format("{:.3g} %", ma.gap * 100), fmt::format("{:.3g} %", mb.gap * 100),
-            std::fabs(ma.gap - mb.gap) < 1e-6 ? same : "changed"});
+  auto number = [&](const char *label, double x, double y, bool lower, auto text) {
+    head.row({label, text(x), text(y), change(x, y, lower)});
+  };
+  auto si = [](const char *unit) { return [unit](double value) { return formatSi(value, unit); }; };
+  auto percent = [](double share) { return fmt::format("{:.3g} %", share * 100); };
+  number("step time", ma.step.value, mb.step.value, true, si("s"));
+  number("throughput", ma.throughput, mb.throughput, false, si("samples/s"));
+  number("MFU", ma.mfu, mb.mfu, false, percent);
+  number("memory", ma.peakBytes, mb.peakBytes, true, formatBytes);
+  number("energy", ma.energy.value, mb.energy.value, true, si("J"));
+  head.row({"gap", percent(ma.gap), percent(mb.gap), std::fabs(ma.gap - mb.gap) < 1e-6 ? same : "changed"});
   std::string out = head.text(style);
 
   struct Side {

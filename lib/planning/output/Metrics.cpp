@@ -22,11 +22,11 @@ Metrics measure(const Plan &plan) {
       max = work.contractionFlops;
       m.peakType = where.second;
       const Core &core = plan.machine.cores[where.first];
-      m.peak = peakOfOne(plan.machine, core, where.second) * static_cast<double>(core.count);
+      m.peak = peakOfOne(plan.machine, core, where.second) * core.count;
     }
   m.peakBytes = plan.memory.peak;
   if (!plan.machine.memories.empty())
-    m.capacity = static_cast<int64_t>(std::min(plan.machine.memories[0].capacity.value, 9e18));
+    m.capacity = std::min(plan.machine.memories[0].capacity.value, 9e18);
   m.gap = gapOf(plan);
   return m;
 }
@@ -35,7 +35,7 @@ std::vector<Expense> expenses(const Plan &plan) {
   std::vector<Expense> all;
   double total = 0;
   for (OperationId id = 0; id < plan.costs.operations.size(); ++id) {
-    Seconds time = plan.costs.operations[id].time * static_cast<double>(plan.graph.executions(id));
+    Seconds time = plan.costs.operations[id].time * plan.graph.executions(id);
     if (plan.graph.operations[id].body != kNone || time.value <= 0)
       continue;
     total += time.value;

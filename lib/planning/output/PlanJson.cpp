@@ -1,7 +1,8 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Metrics.h"
-#include "lib/support/documents/JsonLists.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -17,7 +18,7 @@ void describe(JsonVisitor &v, Picoseconds &time) {
 }
 
 void describe(JsonFields &f, Origin &origin) {
-  f.field("text", origin.text).maybe("source", origin.source);
+  f.about("as written: '312 TFLOP/s'").field("text", origin.text).about("who says so").maybe("source", origin.source);
   describeLocation(f, origin.location);
 }
 
@@ -109,6 +110,7 @@ void describe(JsonFields &f, Costs &costs) {
                                                                                costs.alternatives.end());
   f.field("assumptions", costs.assumptions)
       .field("operations", costs.operations)
+      .about("of operations that could run on another number of instances of their core: what that would cost")
       .maybe("alternatives", alternatives, [](JsonFields &g, std::pair<OperationId, std::vector<OperationCost>> &one) {
         g.field("operation", one.first).field("costs", one.second);
       });
@@ -203,24 +205,38 @@ void describe(JsonVisitor &v, Timing &timing) {
 }
 
 void describe(JsonFields &f, Conflict &conflict) {
-  f.field("constraint", conflict.constraint)
+  f.about("as the user wrote it, or 'device memory'")
+      .field("constraint", conflict.constraint)
       .field("file", conflict.file)
       .field("line", conflict.line)
+      .about("what is needed against what there is")
       .field("detail", conflict.detail);
 }
 
 /// The forward operations of a micro-batch, as layers of the only stage.
-static json::Value stageOf(const Plan &plan, const Metrics &metrics) {
-  json::Array layers;
+struct OnlyStage {
+  std::string name = "stage 0";
+  int64_t devices = 1;
+  std::vector<std::string> layers;
+  Seconds time;
+  int64_t memory = 0;
+};
+void describe(JsonFields &f, OnlyStage &stage) {
+  f.field("name", stage.name)
+      .field("devices", stage.devices)
+      .field("layers", stage.layers)
+      .field("time_s", stage.time)
+      .field("memory_bytes", stage.memory);
+}
+static std::vector<OnlyStage> stagesOf(const Plan &plan, const Metrics &metrics) {
+  OnlyStage stage;
+  stage.time = metrics.step;
+  stage.memory = plan.memory.peak;
   if (!plan.graph.regions.empty())
     for (OperationId id : plan.graph.regions[kMicrobatchRegion].operations)
       if (id < plan.graph.operations.size() && plan.graph.operations[id].phase == Phase::Forward)
-        layers.push_back(jsonString(plan.graph.operations[id].name));
-  return json::Array{json::Object{{"name", "stage 0"},
-                                  {"devices", 1},
-                                  {"layers", std::move(layers)},
-                                  {"time_s", metrics.step.value},
-                                  {"memory_bytes", plan.memory.peak}}};
+        stage.layers.push_back(plan.graph.operations[id].name);
+  return {stage};
 }
 
 void describe(JsonFields &f, Plan &plan) {
@@ -238,16 +254,18 @@ void describe(JsonFields &f, Plan &plan) {
       });
     });
   });
-  f.visit("bound", true, true, [&](JsonVisitor &v) {
+  f.about("no plan of this space is better").visit("bound", true, true, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
       g.field("value", plan.objectiveBound).computed("unit", [&] { return std::string(unit); }).computed("proof", [&] {
         return plan.schedule.proof;
       });
     });
   });
-  f.field("version", plan.version)
+  f.about("version of accord that wrote this")
+      .field("version", plan.version)
       .field("status", status)
       .field("job", plan.job)
+      .about("samples per step")
       .field("batch", plan.batch)
       .field("memory", plan.memory,
              [&](JsonFields &g, MemoryUse &memory) { describeMemory(g, memory, metrics.capacity); })
@@ -258,18 +276,25 @@ void describe(JsonFields &f, Plan &plan) {
       .field("machine", plan.machine)
       .field("costs", plan.costs)
       .field("schedule", plan.schedule)
+      .about("earliest and latest start of each operation in its region")
       .field("timing_ps", plan.timing)
       .check("status", status == "done" || status == "infeasible", "expected 'done' or 'infeasible'");
   if (f.reads())
     plan.feasible = status == "done";
   // What follows from the above.
   auto one = [] { return int64_t(1); };
-  f.computed("gap", [&] { return metrics.gap; })
+  f.about("distance to the bound as a share")
+      .computed("gap", [&] { return metrics.gap; })
       .computed("step_time_s", [&] { return metrics.step; })
+      .about("samples per second")
       .computed("throughput", [&] { return metrics.throughput; })
+      .about("multiply-accumulates of one step, times 2")
       .computed("model_flops", [&] { return jsonCount(metrics.modelFlops); })
+      .about("model FLOPs utilization, a share")
       .computed("mfu", [&] { return metrics.mfu; })
+      .about("of all operations of one step")
       .computed("flops", [&] { return jsonCount(metrics.flops); })
+      .about("of one step")
       .computed("energy_J", [&] { return metrics.energy; })
       .computed("tensor_parallel", one)
       .computed("pipeline_parallel", one)
@@ -277,19 +302,16 @@ void describe(JsonFields &f, Plan &plan) {
       .computed("recompute", [&] { return plan.graph.recompute; })
       .computed("microbatch", [&] { return plan.graph.microbatch; })
       .computed("microbatches", [&] { return plan.graph.microbatches; })
-      .computed("stages", [&] { return stageOf(plan, metrics); });
+      .computed("stages", [&] { return stagesOf(plan, metrics); });
 }
 
 ObjectiveKind objectiveKind(StringRef name) {
-  if (name == "throughput")
-    return {"samples/s", true};
-  if (name == "mfu" || name == "utilization")
-    return {"", true};
-  if (name == "energy")
-    return {"J", false};
-  if (name == "memory")
-    return {"B", false};
-  return {"s", false}; // step_time
+  return StringSwitch<ObjectiveKind>(name)
+      .Case("throughput", {"samples/s", true})
+      .Cases({"mfu", "utilization"}, {"", true})
+      .Case("energy", {"J", false})
+      .Case("memory", {"B", false})
+      .Default({"s", false}); // step_time
 }
 
 double gapOf(const Plan &plan) {
@@ -302,6 +324,11 @@ double gapOf(const Plan &plan) {
 }
 
 json::Value toJson(const Plan &plan) { return toDocument(plan); }
+
+json::Value planSchema() {
+  Plan plan;
+  return describeJson([&](JsonVisitor &v) { visitValue(v, plan); }, JsonRule::Open);
+}
 
 Expected<Plan> planFromJson(StringRef text, StringRef path) {
   Expected<json::Value> value = parseJson(text, path);

@@ -1,4 +1,4 @@
-// plan.json: the whole plan, written and read back without loss (docs/schema/plan.schema.json).
+// plan.json: the whole plan, written and read back without loss.
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/support/documents/Fields.h"
@@ -8,6 +8,7 @@ namespace accord {
 
 /// The document of `accord compile --json` and `out/plan.json`; print it with `jsonText`.
 llvm::json::Value toJson(const Plan &plan);
+llvm::json::Value planSchema();
 
 /// Reads what `toJson` writes. Everything verification needs comes back bit for bit. `path` names
 /// the file in errors: "plan.json: expected integer at graph.operations[3].flops". Refuses, beside

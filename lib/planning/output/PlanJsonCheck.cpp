@@ -1,6 +1,7 @@
 // Whoever reads a plan may follow every index in it: this is where a forged or truncated file is
 // refused.
 #include "lib/planning/output/PlanJson.h"
+#include <iterator>
 #include <limits>
 
 using namespace llvm;
@@ -94,7 +95,6 @@ bool checkRegions(const WorkGraph &g, Path p) {
 
 bool checkSchedule(const Plan &plan, Path p) {
   const Schedule &s = plan.schedule;
-  size_t cores = plan.machine.cores.size();
   if (!s.regions.empty() && s.regions.size() != plan.graph.regions.size())
     return fail(p.field("regions"), "expected one per region of the graph");
   for (size_t i = 0; i < s.regions.size(); ++i)
@@ -107,7 +107,7 @@ bool checkSchedule(const Plan &plan, Path p) {
       };
       if (slot.operation >= plan.graph.operations.size())
         return slotFail("operation", kNoOperation);
-      if (slot.core < -1 || slot.core >= static_cast<int64_t>(cores))
+      if (slot.core < -1 || slot.core >= std::ssize(plan.machine.cores))
         return slotFail("core", kNoCore);
       if (slot.core >= 0 && (slot.instance < 0 || slot.instance >= plan.machine.cores[slot.core].count))
         return slotFail("instance", "the core has no such instance");
@@ -118,7 +118,7 @@ bool checkSchedule(const Plan &plan, Path p) {
 }
 
 bool checkCost(const Plan &plan, size_t operation, const OperationCost &cost, Path p) {
-  auto cores = static_cast<int64_t>(plan.machine.cores.size());
+  int64_t cores = plan.machine.cores.size();
   size_t memories = plan.machine.memories.size();
   if (cost.core < -1 || cost.core >= cores)
     return fail(p.field("core"), kNoCore);
@@ -146,14 +146,14 @@ bool checkGraph(const WorkGraph &g, Path p) {
 
 bool checkIndices(const Plan &plan, Path p) {
   const WorkGraph &g = plan.graph;
-  size_t operations = g.operations.size(), memories = plan.machine.memories.size();
+  size_t operations = g.operations.size();
   if (plan.batch < 1)
     return fail(p.field("graph"), "a batch below one");
   if (!checkGraph(g, p.field("graph")) || !checkSchedule(plan, p.field("schedule")))
     return false;
   for (size_t i = 0; i < plan.machine.cores.size(); ++i) {
     const Core &core = plan.machine.cores[i];
-    if (core.reads < -1 || core.reads >= static_cast<int64_t>(memories))
+    if (core.reads < -1 || core.reads >= std::ssize(plan.machine.memories))
       return fail(p.field("machine").field("cores").index(i).field("reads"), "no memory has this number");
     if (core.count < 1)
       return fail(p.field("machine").field("cores").index(i).field("count"), "a count below one");

@@ -12,9 +12,7 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-int64_t wholeBytes(Bytes bytes) {
-  return bytes.value < 0x1p63 ? static_cast<int64_t>(std::floor(bytes.value)) : INT64_MAX;
-}
+int64_t wholeBytes(Bytes bytes) { return bytes.value < 0x1p63 ? int64_t(bytes.value) : INT64_MAX; }
 
 class Writer {
 public:

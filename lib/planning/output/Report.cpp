@@ -5,12 +5,23 @@
 #include "lib/planning/output/TimingReport.h"
 #include "lib/planning/output/Tracks.h"
 #include "lib/report/ReportPage.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/JsonLists.h"
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
 using namespace llvm;
 namespace accord {
+
+void describe(JsonFields &f, WhatIf &what) {
+  f.field("change", what.change)
+      .field("step", what.step)
+      .field("throughput", what.throughput)
+      .field("memory", what.memory)
+      .field("feasible", what.feasible)
+      .field("note", what.note);
+}
+
 namespace {
 
 json::Value operations(const Plan &plan) {
@@ -18,16 +29,13 @@ json::Value operations(const Plan &plan) {
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
     const Operation &op = plan.graph.operations[id];
     const OperationCost &cost = plan.costs.operations[id];
-    json::Array bytes;
-    for (Bytes b : cost.bytes)
-      bytes.push_back(b.value);
     std::string where = op.location.file.empty() ? "" : op.location.file + ":" + std::to_string(op.location.line);
     all.push_back(json::Object{
         {"name", jsonString(op.name)},
         {"kind", jsonString(op.kind)},
         {"phase", static_cast<int>(op.phase)},
         {"flops", op.flops},
-        {"bytes", std::move(bytes)},
+        {"bytes", list(cost.bytes, [](Bytes b) { return b.value; })},
         {"time", op.body == kNone ? cost.time.value : 0.0},
         {"count", static_cast<double>(plan.graph.executions(id))},
         {"bound", jsonString(cost.bound)},
@@ -40,43 +48,31 @@ json::Value operations(const Plan &plan) {
 }
 
 json::Value memoryData(const Plan &plan, const Metrics &metrics) {
-  json::Array points, atPeak;
-  for (const MemoryPoint &p : plan.memory.timeline) {
+  json::Array points = list(plan.memory.timeline, [](const MemoryPoint &p) {
     json::Array point{p.time.value};
-    for (int64_t b : p.bytes)
-      point.push_back(b);
-    points.push_back(std::move(point));
-  }
-  for (int64_t b : plan.memory.atPeak)
-    atPeak.push_back(b);
+    append_range(point, p.bytes);
+    return point;
+  });
   return json::Object{{"peak", metrics.peakBytes},
                       {"capacity", metrics.capacity},
                       {"when", plan.memory.when.value},
-                      {"atPeak", std::move(atPeak)},
+                      {"atPeak", json::Array(plan.memory.atPeak)},
                       {"points", std::move(points)}};
 }
 
-} // namespace
-
-json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOptions &options) {
+/// What the page's script reads: headline, operations, regions with slots, memory points, tables.
+json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, const ReportOptions &options) {
   Metrics m = measure(plan);
-  std::map<Track, int> tracks;
-  for (const RegionSchedule &region : plan.schedule.regions)
-    for (const Slot &slot : region.slots)
-      for (Track track : tracksOf(plan, slot))
-        tracks.try_emplace(track, 0);
-  json::Array names, regions, phases, categories, kinds, top, levels, roofs, assumptions, conflicts, changes;
-  for (auto &[track, index] : tracks) {
-    const Core &core = plan.machine.cores[track.first];
-    index = names.size();
-    names.push_back(jsonString(core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name));
-  }
+  std::map<Track, int> tracks = numberTracks(plan, 0);
+  json::Array names, regions, phases, categories, kinds, top, roofs;
+  for (auto [track, index] : tracks)
+    names.push_back(jsonString(nameOf(plan, track)));
   for (size_t r = 0; r < plan.schedule.regions.size() && r < plan.graph.regions.size(); ++r) {
     json::Array slots;
     for (const Slot &slot : plan.schedule.regions[r].slots) {
       RegionId body = plan.graph.operations[slot.operation].body;
       auto show = [&](int track) {
-        slots.push_back(json::Array{static_cast<int64_t>(slot.operation), track, slot.start.value, slot.duration.value,
+        slots.push_back(json::Array{slot.operation, track, slot.start.value, slot.duration.value,
                                     body == kNone ? -1 : static_cast<int64_t>(body)});
       };
       if (slot.core < 0)
@@ -100,13 +96,9 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
   for (const Expense &e : expenses(plan)) {
     if (top.size() == 25)
       break;
-    top.push_back(json::Object{{"operation", static_cast<int64_t>(e.operation)},
-                               {"total", e.total.value},
-                               {"share", e.share},
-                               {"critical", e.critical}});
+    top.push_back(json::Object{
+        {"operation", e.operation}, {"total", e.total.value}, {"share", e.share}, {"critical", e.critical}});
   }
-  for (const Memory &level : plan.machine.memories)
-    levels.push_back(json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}});
   std::set<std::pair<int, std::string>> used; // core and arithmetic
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
     if (const OperationCost &cost = plan.costs.operations[id]; cost.core >= 0 && plan.graph.operations[id].flops > 0)
@@ -116,20 +108,6 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
     double peak = peakOfOne(plan.machine, core, type).value * core.count;
     roofs.push_back(json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
   }
-  for (const std::string &text : plan.assumptions)
-    assumptions.push_back(jsonString(text));
-  for (const Conflict &c : plan.conflicts)
-    conflicts.push_back(json::Object{{"constraint", jsonString(c.constraint)},
-                                     {"file", jsonString(c.file)},
-                                     {"line", static_cast<int64_t>(c.line)},
-                                     {"detail", jsonString(c.detail)}});
-  for (const WhatIf &w : whatIf)
-    changes.push_back(json::Object{{"change", jsonString(w.change)},
-                                   {"step", w.step.value},
-                                   {"throughput", w.throughput},
-                                   {"memory", w.memory},
-                                   {"feasible", w.feasible},
-                                   {"note", jsonString(w.note)}});
   json::Object headline{{"step", m.step.value},
                         {"throughput", m.throughput},
                         {"mfu", m.mfu},
@@ -165,15 +143,60 @@ json::Value reportData(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOp
                       {"memory", memoryData(plan, m)},
                       {"kinds", std::move(kinds)},
                       {"top", std::move(top)},
-                      {"levels", std::move(levels)},
+                      {"levels", list(plan.machine.memories,
+                                      [](const Memory &level) {
+                                        return json::Object{{"name", jsonString(level.name)},
+                                                            {"bandwidth", level.bandwidth.value}};
+                                      })},
                       {"roofs", std::move(roofs)},
-                      {"assumptions", std::move(assumptions)},
-                      {"conflicts", std::move(conflicts)},
-                      {"whatIf", std::move(changes)},
+                      {"assumptions", strings(plan.assumptions)},
+                      {"conflicts", toDocument(plan.conflicts)},
+                      {"whatIf", toDocument(whatIf)},
                       {"timing", toDocument(&plan, describeTiming)}};
 }
 
-std::string toReport(const Plan &plan, ArrayRef<WhatIf> whatIf, const ReportOptions &options) {
+} // namespace
+
+std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &request) {
+  std::vector<WhatIf> rows;
+  auto row = [&](std::string change, const Machine &machine) {
+    auto result = planSingleDevice(request, machine);
+    auto *other = result.get();
+    if (!other)
+      return;
+    CandidateMetrics achieved = measureCandidate(*other);
+    WhatIf w;
+    w.change = std::move(change);
+    w.step = achieved.stepTime;
+    w.throughput = achieved.throughput;
+    w.memory = other->memory.peak;
+    w.feasible = other->feasible;
+    double gain = plan.schedule.step.seconds().value / achieved.stepTime.value - 1;
+    w.note = plan.feasible != other->feasible ? fmt::format("fits, with micro-batch {}", other->graph.microbatch)
+             : gain < 0.0005                  ? "does not help"
+                                              : fmt::format("{:.1f} % faster", 100 * gain);
+    rows.push_back(std::move(w));
+  };
+  for (size_t i = 0; i < plan.machine.memories.size(); ++i) {
+    Machine machine = plan.machine;
+    machine.memories[i].bandwidth = machine.memories[i].bandwidth * 1.1;
+    row(fmt::format("{} bandwidth +10 %", machine.memories[i].name), machine);
+  }
+  for (size_t i = 0; i < plan.machine.cores.size(); ++i) {
+    Machine machine = plan.machine;
+    for (auto &[type, peak] : machine.cores[i].peak)
+      peak = peak * 1.1;
+    row(fmt::format("{} peak +10 %", machine.cores[i].name), machine);
+  }
+  Machine machine = plan.machine;
+  if (!machine.memories.empty()) {
+    machine.memories[0].capacity = machine.memories[0].capacity * 1.1;
+    row(fmt::format("{} capacity +10 %", machine.memories[0].name), machine);
+  }
+  return rows;
+}
+
+std::string toReport(const Plan &plan, const std::vector<WhatIf> &whatIf, const ReportOptions &options) {
   return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, reportData(plan, whatIf, options));
 }
 

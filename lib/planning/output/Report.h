@@ -1,13 +1,11 @@
 // report.html: one self-contained page that opens without a network.
 #pragma once
-#include "lib/machine/model/Plan.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/JSON.h"
+#include "lib/planning/solve/SingleDevice.h"
 #include <optional>
 
 namespace accord {
 
-/// One row of the what-if table: the same job with one thing changed, computed by the caller.
+/// One row of the what-if table: the same job with one thing changed.
 struct WhatIf {
   std::string change; ///< "hbm bandwidth x 2"
   Seconds step;
@@ -17,14 +15,14 @@ struct WhatIf {
   std::string note; ///< what binds then
 };
 
+/// "What would help?": the best plan with one resource improved, searched anew.
+std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &request);
+
 struct ReportOptions {
   std::optional<int64_t> sequence; ///< tokens per sample, when the model has such a thing
 };
 
-/// The page. Its parts are lib/emit/report/report.{html,css,js}, embedded when Accord is built.
-std::string toReport(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf = {}, const ReportOptions &options = {});
-
-/// What the page's script reads: headline, operations, regions with slots, memory points, tables.
-llvm::json::Value reportData(const Plan &plan, llvm::ArrayRef<WhatIf> whatIf, const ReportOptions &options);
+/// The page; its parts are in lib/report/page.
+std::string toReport(const Plan &plan, const std::vector<WhatIf> &whatIf = {}, const ReportOptions &options = {});
 
 } // namespace accord

@@ -1,28 +1,18 @@
 #include "lib/planning/output/ScheduleOutput.h"
-#include "lib/planning/output/PlanJson.h"
-#include "lib/planning/output/Summary.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
-#include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include <fmt/format.h>
 
 namespace accord {
 
-llvm::json::Value scheduleConflictJson(const Plan &plan) {
-  llvm::json::Array conflicts;
-  for (const Conflict &c : plan.conflicts)
-    conflicts.push_back(llvm::json::Object{{"constraint", jsonString(c.constraint)},
-                                           {"file", jsonString(c.file)},
-                                           {"line", c.line},
-                                           {"detail", jsonString(c.detail)}});
-  return llvm::json::Object{{"command", "schedule"},
-                            {"version", kVersion},
-                            {"status", "infeasible"},
-                            {"slots", llvm::json::Array()},
-                            {"conflict", std::move(conflicts)}};
+namespace {
+
+double gapOfStep(const Schedule &schedule) {
+  double step = schedule.step.seconds().value;
+  return step > 0 ? 1 - schedule.bound.seconds().value / step : 0;
 }
 
-std::string scheduleConflictText(const Plan &plan) {
+std::string conflictText(const Plan &plan) {
   std::string text = "infeasible: there is no schedule for these together\n";
   for (const Conflict &c : plan.conflicts)
     text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
@@ -33,33 +23,38 @@ std::string scheduleConflictText(const Plan &plan) {
   return text;
 }
 
+} // namespace
+
 llvm::json::Value scheduleJson(const Plan &plan) {
-  llvm::json::Array slots;
+  ScheduleDocument document;
+  if (!plan.feasible) {
+    document.status = SchedulingResult::Status::Infeasible;
+    for (const Conflict &c : plan.conflicts)
+      document.conflicts.push_back({c.constraint, c.file, c.line, c.detail});
+    return toDocument(document);
+  }
   for (const RegionSchedule &region : plan.schedule.regions)
     for (const Slot &slot : region.slots) {
       const Operation &op = plan.graph.operations[slot.operation];
-      slots.push_back(llvm::json::Object{
-          {"operation", jsonString(op.name)},
-          {"region", jsonString(plan.graph.regions[op.region].name)},
-          {"core", slot.core < 0 ? llvm::json::Value(nullptr) : jsonString(plan.machine.cores[slot.core].name)},
-          {"start", slot.start.seconds().value},
-          {"duration", slot.duration.seconds().value}});
+      ScheduleDocument::Slot &shown = document.slots.emplace_back();
+      shown.operation = op.name;
+      shown.region = plan.graph.regions[op.region].name;
+      if (slot.core >= 0)
+        shown.core = plan.machine.cores[slot.core].name;
+      shown.start.seconds = slot.start.seconds().value;
+      shown.duration.seconds = slot.duration.seconds().value;
     }
-  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
-  llvm::json::Object document{
-      {"command", "schedule"},
-      {"version", kVersion},
-      {"status", "done"},
-      {"objective", llvm::json::Object{{"name", "makespan"}, {"value", step}, {"unit", "s"}}},
-      {"bound", llvm::json::Object{{"value", bound}, {"unit", "s"}, {"proof", plan.schedule.proof}}},
-      {"gap", step > 0 ? 1 - bound / step : 0},
-      {"slots", std::move(slots)}};
-  if (!plan.schedule.stopped.empty())
-    document["stopped"] = plan.schedule.stopped;
-  return document;
+  document.value.seconds = plan.schedule.step.seconds().value;
+  document.bound.seconds = plan.schedule.bound.seconds().value;
+  document.proof = plan.schedule.proof;
+  document.gap = gapOfStep(plan.schedule);
+  document.stopped = plan.schedule.stopped;
+  return toDocument(document);
 }
 
 std::string scheduleTable(const Plan &plan) {
+  if (!plan.feasible)
+    return conflictText(plan);
   std::string text = fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
   for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
     const Region &region = plan.graph.regions[r];
@@ -71,10 +66,9 @@ std::string scheduleTable(const Plan &plan) {
                           slot.core < 0 ? "" : plan.machine.cores[slot.core].name,
                           formatSi(slot.start.seconds().value, "s"), formatSi(slot.duration.seconds().value, "s"));
   }
-  double step = plan.schedule.step.seconds().value, bound = plan.schedule.bound.seconds().value;
   return text +
-         gapLine("step", formatSi(step, "s"), formatSi(bound, "s"), plan.schedule.proof,
-                 step > 0 ? 1 - bound / step : 0) +
+         gapLine("step", formatSi(plan.schedule.step.seconds().value, "s"),
+                 formatSi(plan.schedule.bound.seconds().value, "s"), plan.schedule.proof, gapOfStep(plan.schedule)) +
          (plan.schedule.stopped.empty() ? "" : fmt::format(" (stopped: {})", plan.schedule.stopped)) + "\n";
 }
 

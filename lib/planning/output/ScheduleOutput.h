@@ -6,12 +6,10 @@
 
 namespace accord {
 
-/// The slots of each operation, the makespan and its bound, after docs/schema/schedule.schema.json.
+/// The slots of each operation, the makespan and its bound (`ScheduleDocument`); or what cannot hold together, where no
+/// schedule keeps all limits.
 llvm::json::Value scheduleJson(const Plan &plan);
 /// The same as a table for people.
 std::string scheduleTable(const Plan &plan);
-/// What cannot hold together, where no schedule keeps all limits.
-llvm::json::Value scheduleConflictJson(const Plan &plan);
-std::string scheduleConflictText(const Plan &plan);
 
 } // namespace accord

@@ -40,7 +40,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   lines.add("throughput", rate);
   lines.add("MFU", fmt::format("{} {} of {} {}", shareBar(style, m.mfu, 20), percent(m.mfu),
                                formatSi(m.peak.value, "FLOP/s"), m.peakType));
-  double full = m.capacity > 0 ? static_cast<double>(m.peakBytes) / m.capacity : 0;
+  double full = m.capacity > 0 ? double(m.peakBytes) / m.capacity : 0;
   std::string memory = formatBytes(m.peakBytes);
   if (m.capacity > 0) {
     std::string bar = shareBar(style, full, 20);
@@ -108,7 +108,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   SummaryLines lines(style);
   lines.text = "\n";
   lines.add("parameters", formatSi(totals.parameters, ""));
-  lines.add("work", formatSi(static_cast<double>(totals.flops), "FLOP") + " per step");
+  lines.add("work", formatSi(totals.flops, "FLOP") + " per step");
   lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.stepEnergy().value > 0) {
     std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
@@ -120,7 +120,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   }
   if (machine.area.value > 0)
     lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
-  lines.add("memory", formatBytes(static_cast<double>(totals.memoryBytes)));
+  lines.add("memory", formatBytes(totals.memoryBytes));
   if (dataLoading)
     lines.add("with loading",
               dataLoading->prefetch == 0

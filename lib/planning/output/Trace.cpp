@@ -2,8 +2,10 @@
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/Tracks.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 using namespace llvm;
 namespace accord {
@@ -16,7 +18,7 @@ double micros(Time ps) { return ps * 1e-6; }
 
 class Tracer {
 public:
-  Tracer(const Plan &plan, const TraceLimits &limits) : plan(plan), limit(limits.slices) {}
+  Tracer(const Plan &plan, const TraceLimits &limits) : plan(plan), limit(limits.slices), tids(numberTracks(plan, 1)) {}
 
   json::Value run() {
     names();
@@ -62,16 +64,8 @@ private:
     named("process", kStructure, 0, "step", 1);
     named("process", kCores, 0, "cores of " + plan.machine.name, 2);
     named("process", kMemory, 0, "memory", 3);
-    for (const RegionSchedule &region : plan.schedule.regions)
-      for (const Slot &slot : region.slots)
-        for (Track track : tracksOf(plan, slot))
-          tids.try_emplace(track, 0);
-    int next = 0;
-    for (auto &[track, tid] : tids) {
-      const Core &core = plan.machine.cores[track.first];
-      tid = ++next;
-      named("thread", kCores, tid, core.count > 1 ? core.name + " " + std::to_string(track.second) : core.name, tid);
-    }
+    for (auto [track, tid] : tids)
+      named("thread", kCores, tid, nameOf(plan, track), tid);
     named("thread", kStructure, 1, "micro-batches and update", 1);
     named("thread", kStructure, 2, "repeats", 2);
   }
@@ -119,18 +113,18 @@ private:
 
   /// First and last iteration in full, what is between as a summary; all as a summary when there is
   /// no room.
-  template <typename One> void iterate(RegionId r, const std::string &what, Time start, int64_t count, One one) {
+  void iterate(RegionId r, const std::string &what, Time start, int64_t count, function_ref<void(Time)> one) {
     auto room = [&] { return events.size() + plan.schedule.regions[r].slots.size() <= limit; };
     std::string text = what + " x " + std::to_string(count);
     if (count > 0 && !room())
       return summarize(r, text, start, count);
     if (count > 0)
-      one(0, start);
+      one(start);
     if (count > 2)
       summarize(r, what + " x " + std::to_string(count - 2), start + length(r), count - 2);
     Time last = start + length(r) * (count - 1);
     if (count > 1 && room())
-      one(count - 1, last);
+      one(last);
     else if (count > 1)
       summarize(r, what + " x 1", last, 1);
   }
@@ -144,8 +138,7 @@ private:
     for (int64_t m : {int64_t(0), count - 1})
       if (m == 0 || count > 1)
         structure("micro-batch " + std::to_string(m + 1), length(0) * m, length(0), 0, 1);
-    iterate(kMicrobatchRegion, "micro-batch", 0, count,
-            [&](int64_t, Time start) { expand(kMicrobatchRegion, start, 1); });
+    iterate(kMicrobatchRegion, "micro-batch", 0, count, [&](Time start) { expand(kMicrobatchRegion, start, 1); });
   }
 
   void expand(RegionId r, Time origin, int depth) {
@@ -158,15 +151,13 @@ private:
           continue;
         structure(body.name + " x " + std::to_string(body.count), start, length(op.body) * body.count, depth,
                   body.count);
-        iterate(op.body, body.name, start, body.count, [&](int64_t, Time at) { expand(op.body, at, depth + 1); });
+        iterate(op.body, body.name, start, body.count, [&](Time at) { expand(op.body, at, depth + 1); });
         continue;
       }
       if (slot.core < 0 || slot.duration.value == 0)
         continue;
       const OperationCost &cost = plan.costs.operations[slot.operation];
-      double bytes = 0;
-      for (Bytes b : cost.bytes)
-        bytes += b.value;
+      double bytes = std::accumulate(cost.bytes.begin(), cost.bytes.end(), Bytes()).value;
       for (Track track : tracksOf(plan, slot))
         slice(kCores, tids[track], op.name, start, slot.duration.value,
               json::Object{{"flops", op.flops},
@@ -180,8 +171,8 @@ private:
 
   const Plan &plan;
   size_t limit;
-  json::Array events;
   std::map<Track, int> tids;
+  json::Array events;
   std::map<RegionId, std::map<Track, Time>> busyOf;
 };
 

@@ -26,16 +26,21 @@ void describe(JsonFields &f, Loop &loop) {
 
 void describe(JsonFields &f, Value &value) {
   f.field("name", value.name)
+      .about("of one instance; of a stack: the whole")
       .field("bytes", value.bytes)
       .field("category", value.category)
       .maybeIf(value.region != kNone, "region", value.region)
       .maybeIf(value.alias != kNone, "alias", value.alias)
+      .about("iterations of a stack")
       .maybeIf(value.slices != 1, "slices", value.slices);
 }
 
 void describe(JsonFields &f, TensorAccess &access) {
-  f.field("tensor", access.tensor)
+  f.about("a parameter or the operation that made it; empty for a result")
+      .field("tensor", access.tensor)
+      .about("4x1024x1600xbf16")
       .field("shape", access.shape)
+      .about("from the iterators of the domain: (d0, d1, d2) -> (d0, d2)")
       .field("map", access.map)
       .field("written", access.written);
 }
@@ -56,6 +61,7 @@ void describe(JsonVisitor &v, LoopTensor::Term &term) {
 void describe(JsonFields &f, LoopTensor &tensor) {
   f.field("bits", tensor.elementBits)
       .field("at", tensor.dimensions)
+      .about("elements of each dimension, where the loops of a padded window reach more")
       .maybe("sizes", tensor.sizes)
       .maybe("written", tensor.written);
 }
@@ -76,14 +82,22 @@ void describe(JsonFields &f, Operation &op) {
       .field("kind", op.kind)
       .field("phase", op.phase)
       .field("core", op.core)
+      .about("arithmetic: bf16, fp32, ...")
       .field("type", op.type)
+      .about("of one execution; a multiply-accumulate is 2")
       .field("flops", op.flops)
       .field("bytes_read", op.bytesRead)
       .field("bytes_written", op.bytesWritten)
+      .about("counts towards model FLOPs")
       .field("contraction", op.contraction)
+      .about("seconds of one execution on any machine; there only if they were measured elsewhere")
       .maybe("given_s", op.givenSeconds)
       .maybe("domain", op.domain)
+      .about("of a contraction: operands, then results; `at` has a list of [loop, stride] for each dimension, whose "
+             "sum is "
+             "the position")
       .maybe("tensors", op.tensors)
+      .about("of a fused operation: what runs inside of it, in order; its flops are their sum")
       .maybe("parts", op.parts)
       .maybe("accesses", op.accesses)
       .field("operands", op.operands)
@@ -102,6 +116,7 @@ void describe(JsonFields &f, Region::Carried &carried) {
 void describe(JsonFields &f, Region::Slice &slice) { f.field("inside", slice.inside).field("stacked", slice.stacked); }
 void describe(JsonFields &f, Region &region) {
   f.field("name", region.name)
+      .about("iterations each time it is entered")
       .field("count", region.count)
       .field("operations", region.operations)
       .maybeIf(region.parent != kNone, "parent", region.parent)

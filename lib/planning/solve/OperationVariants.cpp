@@ -72,16 +72,15 @@ int64_t OperationVariants::amount(const Variant &variant, size_t resource) const
   if (time <= 0 || transfer <= 0)
     return 0;
   double share = std::floor(transfer / time * kFullBandwidth);
-  return static_cast<int64_t>(std::clamp(share, 0.0, static_cast<double>(kFullBandwidth)));
+  return std::clamp<double>(share, 0, kFullBandwidth);
 }
 
 int64_t OperationVariants::work(const Variant &variant, size_t resource) const {
   if (resource >= machine_.cores.size() && resource < links_) {
     double transfer = variant.cost->transfer[resource - machine_.cores.size()].value * 1e12;
-    return static_cast<int64_t>(std::min(std::floor(transfer), static_cast<double>(variant.duration)));
+    return std::min<double>(std::floor(transfer), variant.duration);
   }
-  __int128 work = static_cast<__int128>(amount(variant, resource)) * variant.duration;
-  return static_cast<int64_t>(work / capacity(resource));
+  return __int128{amount(variant, resource)} * variant.duration / capacity(resource);
 }
 
 int64_t OperationVariants::minWork(OperationId id, size_t resource) const {

@@ -1,10 +1,10 @@
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/planning/analysis/TimeWindows.h"
-#include "lib/planning/solve/JointResources.h"
 #include "lib/planning/solve/OperationVariants.h"
 #include "lib/planning/solve/StepWorkloads.h"
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Solve.h"
+#include "llvm/ADT/BitVector.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -13,6 +13,87 @@ namespace {
 
 /// Regions of more operations are not searched for those that exclude each other.
 constexpr size_t kMaxJoint = 1000;
+
+using Id = SchedulingProblem::Id;
+
+bool exclude(const SchedulingProblem &problem, Id a, Id b) {
+  return llvm::all_of(problem.tasks[a].modes, [&](const SchedulingProblem::Mode &one) {
+    return llvm::all_of(problem.tasks[b].modes,
+                        [&](const SchedulingProblem::Mode &two) { return problem.clash(one, two); });
+  });
+}
+
+/// By task: those that it precedes or follows, directly or not.
+std::vector<llvm::BitVector> closure(const SchedulingProblem &problem) {
+  size_t n = problem.tasks.size();
+  std::vector<std::vector<Id>> after(n);
+  for (const auto &edge : problem.precedences)
+    after[edge.before].push_back(edge.after);
+  std::vector<llvm::BitVector> followers(n, llvm::BitVector(n));
+  for (Id t : llvm::reverse(problem.topologicalOrder()))
+    for (Id next : after[t]) {
+      followers[t].set(next);
+      followers[t] |= followers[next];
+    }
+  std::vector<llvm::BitVector> ordered = followers;
+  for (Id t = 0; t < n; ++t)
+    for (Id follower : followers[t].set_bits())
+      ordered[follower].set(t);
+  return ordered;
+}
+
+int64_t minTime(const SchedulingProblem::Task &task) {
+  return std::ranges::min_element(task.modes, {}, &SchedulingProblem::Mode::duration)->duration;
+}
+
+/// Adds one resource for each of the first `count` (in their order) that some tasks need besides
+/// others that never run beside these: an operation that takes all of a memory's bandwidth stands
+/// in the way of each one on a core, though it does not use that core, and so does one that each of
+/// them precedes or follows. The new one is used like the old one, and wholly by those other tasks:
+/// the longest first (the first among equals) that no task which uses it, and none that was taken
+/// before, can run beside, by precedences or whatever their modes. No schedule is lost; bounds by
+/// work on one resource see both. O(tasks^2 * modes^2 * usage + tasks * precedences).
+void addJointResources(SchedulingProblem &problem, size_t count) {
+  std::vector<llvm::BitVector> ordered = closure(problem);
+  // Whether it is apart in time from all of a set.
+  auto apart = [&](Id t, llvm::BitVector all) {
+    all.reset(ordered[t]);
+    return llvm::all_of(all.set_bits(), [&](Id other) { return exclude(problem, t, other); });
+  };
+  std::vector<Id> byTime;
+  for (Id t = 0; t < problem.tasks.size(); ++t)
+    if (minTime(problem.tasks[t]) > 0)
+      byTime.push_back(t);
+  llvm::sort(byTime, [&](Id a, Id b) {
+    return std::pair(-minTime(problem.tasks[a]), a) < std::pair(-minTime(problem.tasks[b]), b);
+  });
+  std::vector<std::vector<Id>> joining(count);
+  for (Id r = 0; r < count; ++r) {
+    llvm::BitVector together(problem.tasks.size()); // those that use it, then those that join
+    for (Id t : byTime)
+      if (llvm::any_of(problem.tasks[t].modes, [&](const SchedulingProblem::Mode &mode) { return mode.uses(r) > 0; }))
+        together.set(t);
+    bool used = together.any();
+    for (Id t : byTime)
+      if (used && !together[t] && apart(t, together)) {
+        together.set(t);
+        joining[r].push_back(t);
+      }
+  }
+  for (Id r = 0; r < count; ++r) {
+    if (joining[r].empty())
+      continue;
+    int64_t capacity = problem.resources[r].capacity;
+    Id joint = problem.addResource(problem.resources[r].name + " with what excludes it", capacity);
+    for (SchedulingProblem::Task &task : problem.tasks)
+      for (SchedulingProblem::Mode &mode : task.modes)
+        if (int64_t amount = mode.uses(r); amount > 0)
+          mode.usage.push_back({joint, amount});
+    for (Id t : joining[r])
+      for (SchedulingProblem::Mode &mode : problem.tasks[t].modes)
+        mode.usage.push_back({joint, capacity});
+  }
+}
 
 class StepScheduler {
 public:
@@ -26,7 +107,7 @@ public:
 
   Result<Schedule, Errors> run() {
     double host = graph_.microbatches * machine_.host.microbatch.value + machine_.host.step.value;
-    if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= static_cast<double>(kLongestStep) / 2)
+    if (sumOfWork(graph_, durations(true)) >= kLongestStep || host * 1e12 >= kLongestStep / 2.0)
       return Errors{{Code::TimeOutOfRange,
                      fmt::format("a step of '{}' takes longer than 26 days on '{}', one operation after the other",
                                  graph_.model, machine_.name),
@@ -49,12 +130,13 @@ public:
     wait(kUpdateRegion, machine_.host.step);
     schedule_.step = {graph_.microbatches * schedule_.regions[kMicrobatchRegion].length.value +
                       schedule_.regions[kUpdateRegion].length.value};
-    schedule_.bound = {graph_.microbatches * (micro.value + Picoseconds::ceil(machine_.host.microbatch).value) +
-                       update.value + Picoseconds::ceil(machine_.host.step).value};
+    auto withHost = [&](int64_t micro, int64_t update) {
+      return Picoseconds{graph_.microbatches * (micro + Picoseconds::ceil(machine_.host.microbatch).value) + update +
+                         Picoseconds::ceil(machine_.host.step).value};
+    };
+    schedule_.bound = withHost(micro.value, update.value);
     if (OrderedBound *ordered = options_.ordered)
-      ordered->step = {graph_.microbatches * (ordered->regions[kMicrobatchRegion].value +
-                                              Picoseconds::ceil(machine_.host.microbatch).value) +
-                       ordered->regions[kUpdateRegion].value + Picoseconds::ceil(machine_.host.step).value};
+      ordered->step = withHost(ordered->regions[kMicrobatchRegion].value, ordered->regions[kUpdateRegion].value);
     if (update.value == 0 || micro.proof == update.proof)
       schedule_.proof = micro.proof;
     else if (micro.value == 0)
@@ -103,9 +185,9 @@ private:
       RegionId body = graph_.operations[id].body;
       std::vector<SchedulingProblem::Usage> usage;
       if (body != kNone) { // holds all that its body uses, all the while
-        for (size_t i = 0; i < variants_.resources(); ++i)
+        for (uint32_t i = 0; i < variants_.resources(); ++i)
           if (loads_[body][i] > 0)
-            usage.push_back({static_cast<uint32_t>(i), variants_.capacity(i)});
+            usage.push_back({i, variants_.capacity(i)});
         task[id] = problem.addTask(graph_.operations[id].name,
                                    graph_.regions[body].count * schedule_.regions[body].length.value, std::move(usage));
       } else {
@@ -115,9 +197,9 @@ private:
         for (const OperationVariants::Variant &variant : variants_.of(id)) {
           SchedulingProblem::Mode &mode = modes.emplace_back();
           mode.duration = variant.duration;
-          for (size_t i = 0; i < variants_.resources(); ++i)
+          for (uint32_t i = 0; i < variants_.resources(); ++i)
             if (int64_t amount = variants_.amount(variant, i); amount > 0)
-              mode.usage.push_back({static_cast<uint32_t>(i), amount});
+              mode.usage.push_back({i, amount});
         }
       }
       for (OperationId before : deps_.predecessors[id])
@@ -127,7 +209,6 @@ private:
   }
 
   /// Bodies first. What the scheduler proved holds for regions without repeats, whose iterations
-
   /// might overlap otherwise.
   Proven region(RegionId r) {
     const Region &region = graph_.regions[r];
@@ -180,7 +261,6 @@ private:
   }
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
-
   /// its bound of that where they do not.
   void boundInOrder(RegionId r, SchedulingProblem problem, const SchedulingBound &found, SolveOptions options) {
     std::vector<SchedulingBound> &regions = options_.ordered->regions;
@@ -200,9 +280,9 @@ private:
       mode.duration = min;
       std::vector<SchedulingProblem::Usage> used = std::move(mode.usage);
       mode.usage.clear();
-      for (size_t resource = 0; resource < surely.size(); ++resource)
+      for (uint32_t resource = 0; resource < surely.size(); ++resource)
         if (count > 0 && surely_[body][resource]) {
-          mode.usage.push_back({static_cast<uint32_t>(resource), variants_.capacity(resource)});
+          mode.usage.push_back({resource, variants_.capacity(resource)});
           surely[resource] = 1;
         }
       same &= std::equal(used.begin(), used.end(), mode.usage.begin(), mode.usage.end(),
@@ -221,7 +301,7 @@ private:
   /// In whatever form.
   bool takes(OperationId id, size_t resource) const {
     const std::vector<OperationVariants::Variant> &variants = variants_.of(id);
-    return std::all_of(variants.begin(), variants.end(), [&](const OperationVariants::Variant &variant) {
+    return llvm::all_of(variants, [&](const OperationVariants::Variant &variant) {
       return variant.duration > 0 && variants_.amount(variant, resource) > 0;
     });
   }
@@ -234,7 +314,6 @@ private:
   }
 
   /// The first instance that is free for those that run on one, in order of start: there is one,
-
   /// since no more run at a time than there are.
   void assignInstances() {
     for (RegionSchedule &region : schedule_.regions) {
@@ -245,17 +324,16 @@ private:
         if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
           continue;
         int64_t end = slot.start.value + slot.duration.value;
-        const OperationVariants::Variant *variant = nullptr;
-        for (const OperationVariants::Variant &one : variants_.of(slot.operation))
-          if (one.alternative == chosen_[slot.operation])
-            variant = &one;
+        auto variant = llvm::find_if(variants_.of(slot.operation), [&](const OperationVariants::Variant &one) {
+          return one.alternative == chosen_[slot.operation];
+        });
         for (size_t c = 0; c < freeAt.size(); ++c) {
           int64_t needs = variants_.amount(*variant, c);
           for (size_t i = 0; i < freeAt[c].size() && needs > 0; ++i) {
             if (freeAt[c][i] > slot.start.value)
               continue;
             freeAt[c][i] = end;
-            if (static_cast<int>(c) == slot.core && needs == variants_.amount(*variant, c))
+            if (std::cmp_equal(c, slot.core) && needs == variants_.amount(*variant, c))
               slot.instance = i;
             --needs;
           }
@@ -265,11 +343,9 @@ private:
   }
 
   /// The best of what the scheduler proved and, of one iteration of a top region, whatever the
-
   /// forms of operations, the order and overlap of the iterations inside: the critical path, and
 
   /// for each resource the best bound over all its work, each piece with the least chain before and
-
   /// after it; for each core the trade between both.
   void raise(Proven &best, RegionId top, const CriticalPath &path, const TimeWindows &windows) {
     SchedulingBound proven = std::move(best.bound);
@@ -293,7 +369,7 @@ private:
     };
     collect(collect, top, 1);
     for (size_t i = 0; i < jobs.size(); ++i)
-      if (int64_t length = preemptiveOneMachine(std::move(jobs[i])); length > best.value)
+      if (int64_t length = criticalSet(std::move(jobs[i])).value; length > best.value)
         best = {
             length, i < variants_.resources() ? variants_.nameOf(i) : workloads_[i - variants_.resources()].name, {}};
     for (const Workloads &workloads : workloads_)
@@ -315,10 +391,9 @@ private:
   OperationVariants variants_;
   std::vector<Workloads> workloads_;
   std::vector<std::vector<int64_t>> loads_; ///< by RegionId and resource: picoseconds of one
-
   ///< iteration, bodies included
   std::vector<std::vector<char>> surely_; ///< by RegionId and resource: used whatever is chosen
-  std::vector<size_t> chosen_;            ///< by OperationId: `Form::alternative`
+  std::vector<size_t> chosen_;            ///< by OperationId: `Variant::alternative`
   Schedule schedule_;
 };
 
@@ -338,7 +413,7 @@ Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &mac
                         fmt::format("'{}' takes {:.6g} s, a schedule holds at most 9e6 s", op.name, cost.time.value),
                         op.location,
                         {}});
-    else if (cost.core < -1 || cost.core >= static_cast<int>(machine.cores.size()) ||
+    else if (cost.core < -1 || cost.core >= std::ssize(machine.cores) ||
              cost.transfer.size() != machine.memories.size())
       errors.push_back(
           {Code::CostsMismatch,
@@ -367,7 +442,7 @@ void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &cos
         continue;
       self(self, body);
       const Region &region = graph.regions[body];
-      double count = static_cast<double>(region.count);
+      double count = region.count;
       OperationCost sum;
       for (OperationId inner : region.operations) {
         const OperationCost &cost = costs.operations[inner];

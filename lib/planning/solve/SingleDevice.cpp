@@ -5,29 +5,18 @@
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/analysis/Totals.h"
 #include "lib/planning/solve/ScheduleStep.h"
+#include "lib/support/ThreadPool.h"
 #include "lib/support/Version.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <atomic>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <thread>
 
 namespace accord {
 
 const char *name(Objective objective) {
-  switch (objective) {
-  case Objective::Throughput:
-    return "throughput";
-  case Objective::StepTime:
-    return "step_time";
-  case Objective::Memory:
-    return "memory";
-  case Objective::Energy:
-    return "energy";
-  case Objective::OfCluster:
-    return "step_time";
-  }
-  return "throughput";
+  static constexpr const char *kNames[] = {"throughput", "step_time", "memory", "energy", "step_time"};
+  return kNames[static_cast<size_t>(objective)];
 }
 
 CandidateMetrics measureCandidate(const Plan &plan) {
@@ -47,7 +36,6 @@ double gibibytes(double bytes) { return bytes / (1 << 30); }
 
 /// Value and bound of the objective. A shorter step is the only way to more throughput or less
 /// energy here, so their bounds follow from the bound on the step; memory of one given schedule
-
 /// order has the trivial bound: its residents.
 void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
@@ -64,10 +52,9 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
     return;
   case Objective::Memory: {
     plan.objectiveValue = achieved.deviceMemory.value;
-    double staticTensors = 0;
+    plan.objectiveBound = 0;
     for (const StaticTensor &r : plan.graph.staticTensors)
-      staticTensors += r.bytes;
-    plan.objectiveBound = staticTensors;
+      plan.objectiveBound += r.bytes;
     return;
   }
   case Objective::Energy:
@@ -97,8 +84,7 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Candida
 
 Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const SingleDeviceRequest &request) {
   Errors issues = check(graph);
-  for (Error &issue : check(machine))
-    issues.push_back(std::move(issue));
+  llvm::append_range(issues, check(machine));
   if (!issues.empty())
     return issues;
   EstimateOptions options;
@@ -129,9 +115,8 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.assumptions = plan.costs.assumptions;
   if (!request.costModel.empty())
     plan.assumptions.push_back("times are by cost model '" + request.costModel + "', as asked for");
-  bool energy =
-      machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
-      std::any_of(machine.memories.begin(), machine.memories.end(), [](const Memory &m) { return m.energy.value > 0; });
+  bool energy = machine.energyPerFlop.value > 0 || !machine.energyPerFlopOf.empty() ||
+                llvm::any_of(machine.memories, [](const Memory &m) { return m.energy.value > 0; });
   if (!energy)
     plan.assumptions.push_back(machine.idle.value > 0
                                    ? "energy is idle power only: the machine states no energy per operation or byte"
@@ -147,8 +132,8 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
   for (int64_t size : request.microbatches)
     if (size > 0 && size <= request.batch && request.batch % size == 0)
       sizes.push_back(size);
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  llvm::sort(sizes);
+  sizes.erase(llvm::unique(sizes), sizes.end());
   if (sizes.empty())
     return Errors{{Code::BatchNotDivisible,
                    fmt::format("no micro-batch size in the search space divides the batch of {}", request.batch),
@@ -161,7 +146,6 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
     for (int64_t size : sizes)
       candidates.emplace_back(size, recompute);
   std::vector<Outcome> outcomes(candidates.size());
-  std::atomic<size_t> next{0};
   auto plan = [&](size_t i, WorkGraph graph) -> Outcome {
     if (!request.progress)
       return planFor(std::move(graph), machine, request);
@@ -175,22 +159,11 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
     candidate.progress({"costs", 0, 0});
     return planFor(std::move(graph), machine, candidate);
   };
-  auto work = [&] {
-    for (size_t i = next++; i < candidates.size(); i = next++) {
-      const auto &[size, recompute] = candidates[i];
-      auto graph = request.instantiate(size, request.batch / size, recompute);
-      if (!graph)
-        outcomes[i] = Errors{graph.error()};
-      else
-        outcomes[i] = plan(i, std::move(*graph));
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < std::min<size_t>(request.threads, candidates.size()); ++t)
-    pool.emplace_back(work);
-  work();
-  for (std::thread &t : pool)
-    t.join();
+  ThreadPool(std::min<size_t>(request.threads, candidates.size())).each(candidates.size(), [&](size_t i) {
+    const auto &[size, recompute] = candidates[i];
+    auto graph = request.instantiate(size, request.batch / size, recompute);
+    outcomes[i] = graph ? plan(i, std::move(*graph)) : Outcome(Errors{graph.error()});
+  });
 
   bool maximize = request.objective == Objective::Throughput;
   Outcome *best = nullptr;

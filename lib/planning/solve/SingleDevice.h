@@ -30,7 +30,7 @@ struct SingleDeviceRequest : SearchLimits {
   /// Of a step that several devices share: what connects them, and the axes of devices, innermost
   /// first. See `EstimateOptions`. Without a fabric, operations that exchange data are refused.
   const Fabric *fabric = nullptr;
-  std::vector<Axis> axes = {};
+  std::vector<Axis> axes;
   unsigned threads = 1;
   /// The training step of one candidate; called once for each, possibly from several threads.
   std::function<Result<WorkGraph>(int64_t microbatch, int64_t microbatches, const std::string &recompute)> instantiate;

@@ -1,5 +1,6 @@
 #include "lib/planning/solve/StepWorkloads.h"
 #include "lib/planning/analysis/CriticalPath.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
 
@@ -8,54 +9,34 @@ namespace {
 
 using Variant = OperationVariants::Variant;
 
-/// Those that use a core and a memory in every form, and those that fill the memory.
-class Exclusion {
-public:
-  Exclusion(const OperationVariants &variants, size_t operations, size_t core, size_t memory)
-      : variants_(variants), operations_(operations), core_(core), memory_(memory) {}
-
-  /// Nothing: no operation that does not use the core fills the memory.
-  std::vector<std::vector<Workload>> find() {
-    std::vector<std::vector<Workload>> of(operations_);
-    int64_t min = OperationVariants::kFullBandwidth;
-    for (OperationId id = 0; id < operations_; ++id)
-      if (uses(id))
-        for (const Variant &variant : variants_.of(id))
-          min = std::min(min, variants_.amount(variant, memory_));
-    bool joined = false;
-    for (OperationId id = 0; id < operations_; ++id) {
-      bool filler = fills(id, min), user = uses(id);
-      if (!filler && !user)
-        continue;
-      joined |= filler && !user;
-      for (const Variant &variant : variants_.of(id))
-        of[id].push_back({variant.duration, filler ? variant.duration : variants_.work(variant, core_)});
-    }
-    if (!joined)
-      of.clear();
-    return of;
-  }
-
-private:
-  template <typename Is> bool always(OperationId id, Is is) const {
-    const std::vector<Variant> &all = variants_.of(id);
-    return !all.empty() && std::all_of(all.begin(), all.end(), is);
-  }
-  bool uses(OperationId id) const {
-    return always(id, [&](const Variant &variant) {
-      return variants_.amount(variant, core_) > 0 && variants_.amount(variant, memory_) > 0;
+/// Those that use a core and a memory in every form, and those that fill the memory. Nothing: no operation that does
+/// not use the core fills the memory.
+std::vector<std::vector<Workload>> exclusion(const OperationVariants &variants, size_t operations, size_t core,
+                                             size_t memory) {
+  auto always = [&](OperationId id, auto is) { return !variants.of(id).empty() && llvm::all_of(variants.of(id), is); };
+  std::vector<char> uses(operations);
+  int64_t min = OperationVariants::kFullBandwidth; // of those that use both
+  for (OperationId id = 0; id < operations; ++id) {
+    uses[id] = always(id, [&](const Variant &variant) {
+      return variants.amount(variant, core) > 0 && variants.amount(variant, memory) > 0;
     });
+    for (const Variant &variant : variants.of(id))
+      if (uses[id])
+        min = std::min(min, variants.amount(variant, memory));
   }
-  /// `least`: what any of those that use both takes.
-  bool fills(OperationId id, int64_t min) const {
-    // Shares are rounded down: a few parts more than the whole are not lost in that.
-    int64_t above = OperationVariants::kFullBandwidth - std::min(min, OperationVariants::kFullBandwidth / 2) + 4;
-    return always(id, [&](const Variant &variant) { return variants_.amount(variant, memory_) > above; });
+  // Shares are rounded down: a few parts more than the whole are not lost in that.
+  int64_t above = OperationVariants::kFullBandwidth - std::min(min, OperationVariants::kFullBandwidth / 2) + 4;
+  std::vector<std::vector<Workload>> of(operations);
+  bool joined = false;
+  for (OperationId id = 0; id < operations; ++id) {
+    bool fills = always(id, [&](const Variant &variant) { return variants.amount(variant, memory) > above; });
+    joined |= fills && !uses[id];
+    for (const Variant &variant : variants.of(id))
+      if (fills || uses[id])
+        of[id].push_back({variant.duration, fills ? variant.duration : variants.work(variant, core)});
   }
-
-  const OperationVariants &variants_;
-  size_t operations_, core_, memory_;
-};
+  return joined ? of : std::vector<std::vector<Workload>>();
+}
 
 class Allotment {
 public:
@@ -80,8 +61,7 @@ public:
         continue;
       __int128 mean = -1, min = -1;
       auto take = [&](int64_t duration, int64_t used) {
-        __int128 weighed = static_cast<__int128>(share) * used,
-                 both = static_cast<__int128>(kAllotmentShares - share) * duration + weighed;
+        __int128 weighed = __int128{share} * used, both = __int128{kAllotmentShares - share} * duration + weighed;
         min = min < 0 ? weighed : std::min(min, weighed);
         mean = mean < 0 ? both : std::min(mean, both);
       };
@@ -94,7 +74,7 @@ public:
       work += min * times_[id];
     }
     int64_t path = repeats_ ? CriticalPath::of(graph_, dependences_, chain).length[top_].value : longest(chain);
-    return known->second = path + static_cast<int64_t>(work / kAllotmentShares);
+    return known->second = path + work / kAllotmentShares;
   }
 
 private:
@@ -141,9 +121,8 @@ int64_t Workloads::min(OperationId id) const {
 }
 
 bool Workloads::choice() const {
-  return std::any_of(of.begin(), of.end(), [](const std::vector<Workload> &variants) {
-    return std::any_of(variants.begin(), variants.end(),
-                       [&](const Workload &one) { return one.work != variants.front().work; });
+  return llvm::any_of(of, [](const std::vector<Workload> &variants) {
+    return llvm::any_of(variants, [&](const Workload &one) { return one.work != variants.front().work; });
   });
 }
 
@@ -157,7 +136,7 @@ std::vector<Workloads> workloadsOf(const WorkGraph &graph, const Machine &machin
       for (const Variant &variant : variants.of(id))
         alone.of[id].push_back({variant.duration, variants.work(variant, core)});
     for (size_t memory = cores; memory < cores + machine.memories.size(); ++memory)
-      if (auto of = Exclusion(variants, operations, core, memory).find(); !of.empty())
+      if (auto of = exclusion(variants, operations, core, memory); !of.empty())
         all.push_back({variants.nameOf(core) + " and " + variants.nameOf(memory), std::move(of)});
   }
   return all;

@@ -1,11 +1,134 @@
 // The lower bound again: longest walk with unlimited cores, work of each core and memory.
 
-#include "lib/planning/verify/SharedResources.h"
+#include "lib/planning/verify/Proof.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace accord {
 namespace {
+
+/// One form of an operation: picoseconds that it runs, and of these what it takes of the whole.
+struct Demand {
+  int64_t duration = 0;
+  long double work = 0;
+};
+
+/// Something of which no more is taken at a time than there is.
+struct SharedResource {
+  std::string name;
+  std::vector<std::vector<Demand>> of; ///< by OperationId, by form; empty: nothing, surely or not
+  long double min(OperationId id) const {
+    long double min = of[id].empty() ? 0 : of[id].front().work;
+    for (const Demand &demand : of[id])
+      min = std::min(min, demand.work);
+    return min;
+  }
+  /// On the forms that are chosen.
+  bool depends() const {
+    for (const std::vector<Demand> &variants : of)
+      for (const Demand &demand : variants)
+        if (demand.work != variants.front().work)
+          return true;
+    return false;
+  }
+};
+
+/// Shares of a bandwidth that add up to no more than this may be rounding.
+constexpr long double kFull = 1 + 1e-9L;
+
+int64_t durationOf(const OperationCost &cost) { return Picoseconds::ceil(cost.time).value; }
+
+long double coreShare(const Proof &p, const OperationCost &cost, size_t core) {
+  long double held = p.instances(cost, core);
+  return held / p.plan.machine.cores[core].count;
+}
+
+/// Of a memory's bandwidth, while it runs.
+long double bandwidthShare(const OperationCost &cost, size_t memory) {
+  long double duration = durationOf(cost), transfer = cost.transfer[memory].value * 1e12L;
+  return duration > 0 ? std::min(1.0L, transfer / duration) : 0;
+}
+
+template <typename Work> SharedResource sharedResource(const Proof &p, std::string name, Work work) {
+  SharedResource made{std::move(name), std::vector<std::vector<Demand>>(p.plan.graph.operations.size())};
+  for (OperationId id = 0; id < made.of.size(); ++id)
+    if (p.operation(id).body == kNone)
+      p.variants(id, [&](const OperationCost &cost) { made.of[id].push_back({durationOf(cost), work(id, cost)}); });
+  return made;
+}
+
+/// Least of all forms, or 0 for a repeat.
+template <typename Share> long double minShare(const Proof &p, OperationId id, Share share) {
+  long double min = 1;
+  if (p.operation(id).body != kNone)
+    return 0;
+  p.variants(id, [&](const OperationCost &cost) { min = std::min(min, share(cost)); });
+  return min;
+}
+
+/// Those that use core and memory in whatever form, as they take the core; those that leave none of
+/// these its bandwidth take all of it.
+SharedResource pair(const Proof &p, size_t core, size_t memory) {
+  auto onCore = [&](const OperationCost &cost) { return coreShare(p, cost, core); };
+  auto onMemory = [&](const OperationCost &cost) { return bandwidthShare(cost, memory); };
+  size_t operations = p.plan.graph.operations.size();
+  std::vector<char> uses(operations), fills(operations);
+  long double min = 1;
+  for (OperationId id = 0; id < operations; ++id) {
+    long double bandwidth = minShare(p, id, onMemory);
+    uses[id] = bandwidth > 0 && minShare(p, id, onCore) > 0;
+    if (uses[id])
+      min = std::min(min, bandwidth);
+  }
+  bool any = false;
+  for (OperationId id = 0; id < operations; ++id) {
+    long double bandwidth = minShare(p, id, onMemory);
+    // Neither beside the one that uses least, nor beside another like itself.
+    fills[id] = bandwidth + std::min(min, bandwidth) > kFull;
+    any = any || (fills[id] && !uses[id]);
+  }
+  SharedResource made = sharedResource(p, "", [&](OperationId id, const OperationCost &cost) {
+    long double duration = durationOf(cost);
+    return fills[id] ? duration : duration * coreShare(p, cost, core);
+  });
+  for (OperationId id = 0; id < operations; ++id)
+    if (!any || (!fills[id] && !uses[id]))
+      made.of[id].clear();
+  if (!any)
+    made.of.clear();
+  return made;
+}
+
+/// Cores, memories, networks that exchanges name; then a core with a memory, where operations that
+/// take the memory's whole bandwidth keep those from running that use both.
+std::vector<SharedResource> findSharedResources(const Proof &p) {
+  const Machine &machine = p.plan.machine;
+  std::vector<SharedResource> all;
+  for (size_t core = 0; core < machine.cores.size(); ++core)
+    all.push_back(sharedResource(p, machine.cores[core].name, [&](OperationId, const OperationCost &cost) {
+      return durationOf(cost) * coreShare(p, cost, core);
+    }));
+  for (size_t memory = 0; memory < machine.memories.size(); ++memory)
+    all.push_back(sharedResource(p, machine.memories[memory].name, [&](OperationId, const OperationCost &cost) {
+      return std::min<long double>(cost.transfer[memory].value * 1e12L, durationOf(cost));
+    }));
+  std::set<std::string> networks;
+  for (OperationId id = 0; id < p.plan.costs.operations.size(); ++id)
+    if (std::string network = p.network(id); !network.empty())
+      networks.insert(network);
+  for (const std::string &network : networks)
+    all.push_back(sharedResource(p, network, [&](OperationId id, const OperationCost &cost) -> long double {
+      return p.network(id) == network ? durationOf(cost) : 0;
+    }));
+  for (size_t core = 0; core < machine.cores.size(); ++core)
+    for (size_t memory = 0; memory < machine.memories.size(); ++memory)
+      if (SharedResource both = pair(p, core, memory); !both.of.empty()) {
+        both.name = fmt::format("{} and {}", machine.cores[core].name, machine.memories[memory].name);
+        all.push_back(std::move(both));
+      }
+  return all;
+}
 
 /// More operations than this on one resource are not compared pair by pair.
 constexpr size_t kMaxSubsets = 3000;
@@ -35,7 +158,7 @@ long double workOf(const Proof &p, const SharedResource &sharedResource, RegionI
   long double sum = 0;
   for (OperationId id : p.plan.graph.regions[r].operations)
     if (RegionId body = p.operation(id).body; body != kNone)
-      sum += static_cast<long double>(p.plan.graph.regions[body].count) * workOf(p, sharedResource, body);
+      sum += p.plan.graph.regions[body].count * workOf(p, sharedResource, body);
     else
       sum += sharedResource.min(id);
   return sum;
@@ -68,7 +191,7 @@ int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const 
       if (used < 1 || items[id].times == 0)
         continue;
       heads.push_back(items[id].head);
-      work.push_back(static_cast<int64_t>(std::ceil(used * static_cast<long double>(items[id].times))));
+      work.push_back(std::ceil(used * items[id].times));
       tails.push_back(items[id].tail);
     }
     if (heads.size() <= kMaxSubsets)
@@ -79,7 +202,6 @@ int64_t workBound(const Proof &p, const std::vector<SharedResource> &all, const 
 
 /// No step is shorter than a mean of the time of its longest chain and of what it takes of
 /// something shared. In the mean each operation has the form that is best for it, not the one that
-
 /// is best for both: of 31 means the largest is the bound.
 int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId top) {
   constexpr int kMeans = 32;
@@ -87,7 +209,7 @@ int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId
   auto count = [&](auto &&self, RegionId r, long double executions) -> void {
     for (OperationId id : p.plan.graph.regions[r].operations)
       if (RegionId body = p.operation(id).body; body != kNone)
-        self(self, body, executions * static_cast<long double>(p.plan.graph.regions[body].count));
+        self(self, body, executions * p.plan.graph.regions[body].count);
       else
         times[id] = executions;
   };
@@ -102,18 +224,18 @@ int64_t meanBound(const Proof &p, const SharedResource &sharedResource, RegionId
       long double mean = -1, work = share * sharedResource.min(id);
       if (sharedResource.of[id].empty())
         p.variants(id, [&](const OperationCost &cost) {
-          long double time = static_cast<long double>(Picoseconds::ceil(cost.time).value);
+          long double time = Picoseconds::ceil(cost.time).value;
           mean = mean < 0 ? (1 - share) * time : std::min(mean, (1 - share) * time);
         });
       for (const Demand &demand : sharedResource.of[id]) {
-        long double one = (1 - share) * static_cast<long double>(demand.duration) + share * demand.work;
+        long double one = (1 - share) * demand.duration + share * demand.work;
         mean = mean < 0 ? one : std::min(mean, one);
       }
-      inChain[id] = static_cast<int64_t>(std::max(0.0L, mean - work));
+      inChain[id] = std::max(0.0L, mean - work);
       off += times[id] * work;
     }
-    ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, inChain, Clock::Earliest, {top}, Proof::kBudget);
-    best = std::max(best, w.end + static_cast<int64_t>(off));
+    ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, inChain, Clock::Earliest, {top});
+    best = std::max(best, w.end + int64_t(off));
   }
   return best;
 }
@@ -131,7 +253,7 @@ Derived derive(Proof &p, RegionId r) {
       p.variants(id, [&](const OperationCost &cost) {
         shortest[id] = std::min(shortest[id], Picoseconds::ceil(cost.time).value);
       });
-  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r}, Proof::kBudget);
+  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, shortest, Clock::Earliest, {r});
   Derived d;
   d.path = w.end;
   d.complete = w.complete;
@@ -175,9 +297,6 @@ void verifyTiming(Proof &p) {
   }
   p.checked("earliest and latest starts agree with the schedule");
 }
-
-/// In whole picoseconds, rounded up.
-Count hostTime(Seconds time) { return static_cast<Count>(std::ceil(time.value * 1e12)); }
 } // namespace
 
 void verifyBound(Proof &p) {
@@ -196,12 +315,9 @@ void verifyBound(Proof &p) {
   size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
-  Count rounding =
-      static_cast<Count>(p.plan.graph.microbatches + 1) * (static_cast<Count>(p.plan.graph.operations.size()) + 1);
+  Count rounding = Count{p.plan.graph.microbatches + 1} * (p.plan.graph.operations.size() + 1);
   Count microHost = hostTime(p.plan.machine.host.microbatch), stepHost = hostTime(p.plan.machine.host.step);
-  auto whole = [&] {
-    return static_cast<Count>(p.plan.graph.microbatches) * (micro.max() + microHost) + update.max() + stepHost;
-  };
+  auto whole = [&] { return p.plan.graph.microbatches * (micro.max() + microHost) + update.max() + stepHost; };
   Count derived = whole();
   if (micro.complete && update.complete && s.bound.value > derived + rounding) {
     // What is dearer, where nothing else is enough.

@@ -9,8 +9,6 @@
 namespace accord {
 namespace {
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
-
 /// Bits of a type; 0 for a type of another kind than the table knows.
 int bits(const std::string &type) {
   static const std::map<std::string, int> known = {{"fp4", 4},   {"fp8", 8},    {"bf16", 16},  {"fp16", 16},
@@ -69,10 +67,9 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
 /// the plan adds up what it says of the parts.
 double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   if (op.parts.empty())
-    return verifyCore(
-        p, op,
-        {op.name, op.kind, op.core, op.type, static_cast<double>(op.flops), op.domain, p.instances(cost, cost.core)},
-        cost.type, cost.core, cost.model == "peak");
+    return verifyCore(p, op,
+                      {op.name, op.kind, op.core, op.type, double(op.flops), op.domain, p.instances(cost, cost.core)},
+                      cost.type, cost.core, cost.model == "peak");
   std::map<int, double> min, said;
   Count flops = 0;
   for (size_t i = 0; i < op.parts.size(); ++i) {
@@ -81,7 +78,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
     const Core &core = p.plan.machine.cores[one.core];
     flops += part.flops;
     double time = verifyCore(p, op,
-                             {part.name, part.kind, part.core, part.type, static_cast<double>(part.flops), part.domain,
+                             {part.name, part.kind, part.core, part.type, double(part.flops), part.domain,
                               core.perInstanceMapping ? 1 : core.count},
                              one.type, one.core, cost.model == "peak");
     if (one.compute.value < time * (1 - 1e-9))
@@ -94,10 +91,7 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
     p.find(Code::WrongCost, op.location, "'{}' does {} FLOP, its parts {:.0f}", op.name, op.flops,
            static_cast<double>(flops));
   auto largest = [](const std::map<int, double> &of) {
-    double max = 0;
-    for (const auto &[core, time] : of)
-      max = std::max(max, time);
-    return max;
+    return std::max(0.0, std::ranges::max_element(of, {}, [](const auto &one) { return one.second; })->second);
   };
   if (!close(largest(said), cost.compute.value))
     p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, its parts give {:.9g} s", op.name,
@@ -105,17 +99,22 @@ double verifyCompute(Proof &p, const Operation &op, const OperationCost &cost) {
   return largest(min);
 }
 
+/// What it takes to move so much at a memory.
+double transferTime(const Memory &memory, double bytes) {
+  return bytes > 0 && memory.bandwidth.value > 0
+             ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
+             : 0;
+}
+
 /// An exchange with other devices: its time on the links is of the cluster, of which the plan says
 /// nothing; what it moves in device memory is known.
 void verifyCommunication(Proof &p, const Operation &op, const OperationCost &cost,
                          std::map<std::string, unsigned> &given) {
   const Machine &machine = p.plan.machine;
-  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
+  double bytes = double(op.bytesRead) + op.bytesWritten;
   for (size_t m = 0; m < machine.memories.size(); ++m) {
     const Memory &memory = machine.memories[m];
-    double transfer = m == 0 && bytes > 0 && memory.bandwidth.value > 0
-                          ? memory.latency.value + bytes / (memory.bandwidth.value * memory.efficiency)
-                          : 0;
+    double transfer = m == 0 ? transferTime(memory, bytes) : 0;
     if (!close(cost.transfer[m].value, transfer))
       p.find(Code::WrongCost, op.location, "'{}' takes {:.9g} s in memory '{}', its data takes {:.9g} s", op.name,
              cost.transfer[m].value, memory.name, transfer);
@@ -138,7 +137,7 @@ void verifyInstances(Proof &p, const Operation &op, const OperationCost &cost) {
 
 /// Whether the cost names cores that there are, for each part of the operation.
 bool verifyCores(Proof &p, const Operation &op, const OperationCost &cost) {
-  auto cores = static_cast<int>(p.plan.machine.cores.size());
+  int cores = p.plan.machine.cores.size();
   if (cost.core < 0 || cost.core >= cores) {
     p.find(Code::WrongCost, op.location, "'{}' needs a {} core, the plan gives it core {} of {}", op.name,
            name(op.core), cost.core, cores);
@@ -170,7 +169,7 @@ void verifyQuantity(Proof &p, const Operation &op, const std::string &what, doub
 /// Traffic and transfer time at the memories; returns `energy` with that of the traffic. `levels`: memories
 /// that the core uses.
 double verifyTraffic(Proof &p, const Operation &op, const OperationCost &cost, size_t levels, double energy) {
-  double bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
+  double bytes = double(op.bytesRead) + op.bytesWritten;
   bool mapped = !cost.tiles.empty();
   for (size_t m = 0; m < p.plan.machine.memories.size(); ++m) {
     const Memory &memory = p.plan.machine.memories[m];
@@ -184,10 +183,7 @@ double verifyTraffic(Proof &p, const Operation &op, const OperationCost &cost, s
       moved = said;
     }
     energy += moved * memory.energy.value;
-    double transfer = moved > 0 && memory.bandwidth.value > 0
-                          ? memory.latency.value + moved / (memory.bandwidth.value * memory.efficiency)
-                          : 0;
-    verifyQuantity(p, op, "transfer time at " + memory.name, cost.transfer[m].value, transfer);
+    verifyQuantity(p, op, "transfer time at " + memory.name, cost.transfer[m].value, transferTime(memory, moved));
     verifyQuantity(p, op, "traffic at " + memory.name, said, moved);
   }
   return energy;
@@ -228,7 +224,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
   if (!cost.tiles.empty() && !verifyTiles(p, op, cost))
     ++windows;
   const Core &core = machine.cores[cost.core];
-  size_t levels = core.reads < 0 ? machine.memories.size() : static_cast<size_t>(core.reads) + 1;
+  size_t levels = core.reads < 0 ? machine.memories.size() : core.reads + 1;
   double flops = op.flops;
   double energy = verifyTraffic(p, op, cost, levels, flops * energyPerFlop(machine, cost.type).value);
   if (cost.model == "peak" && op.parts.empty()) {
@@ -247,8 +243,7 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
 /// Numbers that everything else may compute with.
 bool verifyCapacity(Proof &p, const Operation &op, const OperationCost &cost) {
   bool fits = cost.time.value >= 0 && cost.time.value < 9e6 && cost.core >= -1 &&
-              cost.core < static_cast<int>(p.plan.machine.cores.size()) &&
-              cost.transfer.size() == p.plan.machine.memories.size();
+              cost.core < std::ssize(p.plan.machine.cores) && cost.transfer.size() == p.plan.machine.memories.size();
   for (Seconds transfer : cost.transfer)
     fits &= transfer.value >= 0 && transfer.value < 9e6;
   if (!fits)

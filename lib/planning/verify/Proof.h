@@ -2,18 +2,22 @@
 #pragma once
 #include "lib/planning/verify/ScheduleReplay.h"
 #include "lib/planning/verify/Verify.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
+
+inline bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+
+/// What the host takes, in whole picoseconds, rounded up.
+inline int64_t hostTime(Seconds time) { return std::ceil(time.value * 1e12); }
 
 struct Proof {
   const Plan &plan;
   PlanVerification out;
   std::vector<int64_t> durations; ///< by OperationId, picoseconds; a repeat's is 0
 
-  /// Walks stay below this many executions; longer steps are walked with the middle of their
-  /// repeats left out.
-  static constexpr int64_t kBudget = 1000000;
   static constexpr size_t kMaxFindings = 50;
 
   template <typename... T> void find(Code code, const SourceLocation &at, fmt::format_string<T...> text, T &&...args) {

@@ -68,10 +68,8 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id)
     if (std::string network = p.network(id); !network.empty())
       networks[network] = 0;
-  for (auto &[network, index] : networks) {
-    index = static_cast<uint32_t>(problem.resources.size());
-    problem.addResource(network, 1);
-  }
+  for (auto &[network, index] : networks)
+    index = problem.addResource(network, 1);
   std::vector<OperationId> producer(p.plan.graph.values.size(), kNone);
   std::map<OperationId, SchedulingProblem::Id> task;
   for (OperationId id : p.plan.graph.regions[top].operations) {
@@ -90,15 +88,15 @@ SchedulingProblem problemOf(const Proof &p, RegionId top, const std::vector<int6
     p.variants(id, [&](const OperationCost &cost) {
       SchedulingProblem::Mode &mode = modes.emplace_back();
       mode.duration = Picoseconds::ceil(cost.time).value;
-      auto uses = [&](size_t resource, int64_t amount) {
+      auto uses = [&](uint32_t resource, int64_t amount) {
         if (amount > 0)
-          mode.usage.push_back({static_cast<uint32_t>(resource), amount});
+          mode.usage.push_back({resource, amount});
       };
       for (size_t c = 0; c < machine.cores.size(); ++c)
         uses(c, p.instances(cost, c));
       for (size_t m = 0; m < machine.memories.size() && mode.duration > 0; ++m)
         uses(machine.cores.size() + m,
-             std::min(kBillion, static_cast<int64_t>(std::floor(cost.transfer[m].value * 1e12 / mode.duration * 1e9))));
+             std::min<double>(kBillion, std::floor(cost.transfer[m].value * 1e12 / mode.duration * 1e9)));
       if (std::string network = p.network(id); !network.empty())
         uses(networks[network], 1);
     });
@@ -236,9 +234,8 @@ OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &
   };
   if (!prove(prove, kMicrobatchRegion) || !prove(prove, kUpdateRegion))
     return proof;
-  auto host = [](Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); };
-  proof.step = {graph.microbatches * (lengths[kMicrobatchRegion] + host(plan.machine.host.microbatch)) +
-                lengths[kUpdateRegion] + host(plan.machine.host.step)};
+  proof.step = {graph.microbatches * (lengths[kMicrobatchRegion] + hostTime(plan.machine.host.microbatch)) +
+                lengths[kUpdateRegion] + hostTime(plan.machine.host.step)};
   return proof;
 }
 

@@ -60,7 +60,7 @@ public:
             e.last = instance->producer;
           }
         }
-      e.producersEnd = static_cast<uint32_t>(out.producers.size());
+      e.producersEnd = out.producers.size();
       e.start = clock_ == Clock::Scheduled ? at + start_[id] : e.ready;
       e.end = e.start + durations_[id];
       bool view = op.core == CoreKind::None;
@@ -110,7 +110,7 @@ private:
         value.category == Category::OptimizerStates)
       return -1; // in the residents
     out.buffers.push_back({value.bytes, value.category, at, at});
-    return static_cast<int>(out.buffers.size()) - 1;
+    return out.buffers.size() - 1;
   }
   void holdBuffer(int buffer, int64_t until) {
     if (buffer >= 0)
@@ -161,7 +161,7 @@ private:
         if (auto stack = find(s.stacked); stack && stack->slices) {
           bool oldest = stack->reverse == body.reverse; // first
           int64_t index = replayedIndex(oldest ? i : body.count - 1 - i, body.count);
-          if (index >= 0 && index < static_cast<int64_t>(stack->slices->size()))
+          if (index >= 0 && index < std::ssize(*stack->slices))
             slice = (*stack->slices)[index];
         } else if (stack) {
           slice = *stack;
@@ -223,7 +223,8 @@ double executionsOf(const WorkGraph &graph, RegionId r, int64_t maxIterations) {
 } // namespace
 
 ScheduleReplay replaySchedule(const WorkGraph &graph, const Schedule &schedule, const std::vector<int64_t> &durations,
-                              Clock clock, const std::vector<RegionId> &regions, int64_t budget) {
+                              Clock clock, const std::vector<RegionId> &regions) {
+  constexpr double kMaxExecutions = 1000000;
   int64_t maxIterations = INT64_MAX;
   auto size = [&] {
     double sum = 0;
@@ -231,7 +232,7 @@ ScheduleReplay replaySchedule(const WorkGraph &graph, const Schedule &schedule, 
       sum += executionsOf(graph, r, maxIterations);
     return sum;
   };
-  for (int64_t cut = int64_t{1} << 20; cut >= 2 && size() > budget; cut /= 2)
+  for (int64_t cut = int64_t{1} << 20; cut >= 2 && size() > kMaxExecutions; cut /= 2)
     maxIterations = cut;
   ScheduleReplayer replayer(graph, schedule, durations, clock, maxIterations);
   for (RegionId r : regions) {

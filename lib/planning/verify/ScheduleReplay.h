@@ -35,9 +35,9 @@ enum class Clock : uint8_t {
 };
 
 /// Walks region 0 and then the update (`both`), or one top region alone. `durations` by
-/// OperationId. At most `budget` executions: beyond, every repeat is cut to its first and last
+/// OperationId. At most a million executions: beyond, every repeat is cut to its first and last
 /// iterations.
 ScheduleReplay replaySchedule(const WorkGraph &graph, const Schedule &schedule, const std::vector<int64_t> &durations,
-                              Clock clock, const std::vector<RegionId> &regions, int64_t budget);
+                              Clock clock, const std::vector<RegionId> &regions);
 
 } // namespace accord

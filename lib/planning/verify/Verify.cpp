@@ -8,8 +8,6 @@ namespace accord {
 
 namespace {
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
-
 void verifyVerdict(Proof &p) {
   const Plan &plan = p.plan;
   if (plan.feasible && !plan.conflicts.empty())
@@ -17,7 +15,7 @@ void verifyVerdict(Proof &p) {
            plan.conflicts[0].constraint);
   if (!plan.feasible && plan.conflicts.empty())
     p.find(Code::WrongVerdict, {}, "the plan is infeasible and names no conflict");
-  Count samples = static_cast<Count>(plan.graph.microbatch) * plan.graph.microbatches;
+  Count samples = Count{plan.graph.microbatch} * plan.graph.microbatches;
   if (samples != plan.batch)
     p.find(Code::WrongBatch, {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
            plan.graph.microbatches, static_cast<double>(samples));
@@ -54,7 +52,7 @@ void verifyVerdict(Proof &p) {
 void verifyTotals(Proof &p) {
   double flops = 0;
   for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
-    double times = p.operation(id).region == kUpdateRegion ? 1 : static_cast<double>(p.plan.graph.microbatches);
+    double times = p.operation(id).region == kUpdateRegion ? 1 : p.plan.graph.microbatches;
     for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
       times *= p.plan.graph.regions[r].count;
     flops += times * p.operation(id).flops;
@@ -117,7 +115,7 @@ bool verifySlots(Proof &p) {
     double host = r == kMicrobatchRegion ? p.plan.machine.host.microbatch.value
                   : r == kUpdateRegion   ? p.plan.machine.host.step.value
                                          : 0;
-    int64_t end = static_cast<int64_t>(std::ceil(host * 1e12));
+    int64_t end = std::ceil(host * 1e12);
     for (const Slot &slot : region.slots) {
       if (slot.operation >= graph.operations.size() || p.operation(slot.operation).region != r) {
         p.find(Code::OperationMissing, {}, "region '{}' has a slot for operation {}, which is not in it",
@@ -134,7 +132,7 @@ bool verifySlots(Proof &p) {
       }
       Count duration = p.durations[slot.operation];
       if (op.body != kNone)
-        duration = static_cast<Count>(graph.regions[op.body].count) * schedule.regions[op.body].length.value;
+        duration = Count{graph.regions[op.body].count} * schedule.regions[op.body].length.value;
       if (duration != slot.duration.value)
         p.find(Code::WrongDuration, op.location, "'{}' has a slot of {} ps, it takes {:.0f} ps", op.name,
                slot.duration.value, static_cast<double>(duration));
@@ -160,7 +158,7 @@ bool verifySlots(Proof &p) {
     if (slots[id] != 1)
       p.find(Code::OperationMissing, p.operation(id).location, "'{}' has {} slots, it has to have one",
              p.operation(id).name, slots[id]);
-  Count step = static_cast<Count>(graph.microbatches) * schedule.regions[kMicrobatchRegion].length.value +
+  Count step = Count{graph.microbatches} * schedule.regions[kMicrobatchRegion].length.value +
                schedule.regions[kUpdateRegion].length.value;
   if (step != schedule.step.value)
     p.find(Code::WrongLength, {}, "the step is {} ps, {} micro-batches of {} ps and an update of {} ps give {:.0f} ps",

@@ -37,7 +37,7 @@ void verifyCores(Proof &p, const ScheduleReplay &w) {
     int64_t start, end;
     OperationId operation;
   };
-  std::map<std::pair<int, int>, std::vector<Busy>> lanes;
+  std::map<std::pair<int, int64_t>, std::vector<Busy>> lanes;
   std::vector<int> instance(p.plan.graph.operations.size());
   for (const RegionSchedule &region : p.plan.schedule.regions)
     for (const Slot &slot : region.slots)
@@ -51,10 +51,10 @@ void verifyCores(Proof &p, const ScheduleReplay &w) {
     int64_t held = divided[core] ? p.instances(p.plan.costs.operations[e.operation], core) : 1;
     int64_t first = divided[core] && held == 1 ? instance[e.operation] : 0;
     for (int64_t i = first; i < first + held; ++i)
-      lanes[{core, static_cast<int>(i)}].push_back({e.start, e.end, e.operation});
+      lanes[{core, i}].push_back({e.start, e.end, e.operation});
   };
   for (const Execution &e : w.executions)
-    for (int core = 0; core < static_cast<int>(p.plan.machine.cores.size()); ++core)
+    for (int core = 0; core < std::ssize(p.plan.machine.cores); ++core)
       if (usesCore(p.plan.costs.operations[e.operation], core) && e.end > e.start)
         occupy(e, core);
   for (auto &[lane, busy] : lanes) {
@@ -104,7 +104,7 @@ void verifyBandwidth(Proof &p, const ScheduleReplay &w) {
     for (const Execution &e : w.executions)
       if (long double transfer = p.plan.costs.operations[e.operation].transfer[m].value * 1e12L;
           transfer > 0 && e.end > e.start) {
-        long double share = std::min(1.0L, transfer / static_cast<long double>(e.end - e.start));
+        long double share = std::min(1.0L, transfer / (e.end - e.start));
         begins.push_back({e.start, share});
         ends.push_back({e.end, -share});
       }
@@ -141,7 +141,6 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
   for (int64_t bytes : p.plan.memory.atPeak)
     sum += bytes;
   // What runs beside a repeat may be counted for all of it: more than needed is allowed there, less
-
   // never.
   bool beside = false;
   for (const RegionSchedule &region : p.plan.schedule.regions)
@@ -173,8 +172,8 @@ void verifyMemory(Proof &p, const ScheduleReplay &w) {
 } // namespace
 
 void verifyReplay(Proof &p) {
-  ScheduleReplay w = replaySchedule(p.plan.graph, p.plan.schedule, p.durations, Clock::Scheduled,
-                                    {kMicrobatchRegion, kUpdateRegion}, Proof::kBudget);
+  ScheduleReplay w =
+      replaySchedule(p.plan.graph, p.plan.schedule, p.durations, Clock::Scheduled, {kMicrobatchRegion, kUpdateRegion});
   if (!w.complete)
     p.trusted("repeats were replayed in their first and last iterations only");
   verifyDependences(p, w);

@@ -1,5 +1,5 @@
+#include "lib/scheduling/output/QueryFacts.h"
 #include "lib/scheduling/output/SmtCapacity.h"
-#include "lib/scheduling/output/SmtEncodings.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -11,8 +11,7 @@ using Problem = SchedulingProblem;
 class BitVectorEncoder {
 public:
   explicit BitVectorEncoder(const QueryFacts &facts)
-      : facts(facts), p(facts.problem), names(symbolsOf(p)),
-        width(static_cast<unsigned>(facts.horizon / facts.unit + 1)), text("QF_BV") {}
+      : facts(facts), p(facts.problem), names(symbolsOf(p)), width(facts.horizon / facts.unit + 1), text("QF_BV") {}
 
   std::string write() {
     for (Id t = 0; t < p.tasks.size(); ++t)
@@ -37,7 +36,7 @@ public:
     for (const auto &pairing : p.pairings)
       for (size_t a = 0; a < facts.modes[pairing.a].size(); ++a)
         for (size_t b = 0; b < facts.modes[pairing.b].size(); ++b)
-          if (!llvm::is_contained(pairing.allowed, std::pair{facts.modes[pairing.a][a], facts.modes[pairing.b][b]}))
+          if (!pairing.allows(facts.modes[pairing.a][a], facts.modes[pairing.b][b]))
             text.require(text.no(both(in(pairing.a, a), in(pairing.b, b))));
     return text.print();
   }
@@ -62,7 +61,7 @@ private:
       return term;
     if (by >= width)
       return zeros();
-    auto low = static_cast<unsigned>(by);
+    unsigned low = by;
     return text.concatenated(text.extract(term, 0, width - low), text.bitsOf(llvm::APInt(low, 0)));
   }
   Term in(Id t, size_t k) { return chosen[t][k]; }
@@ -84,17 +83,17 @@ private:
     bool closed = facts.latest[t] < facts.earliest[t]; // then it does not happen
     if (closed)
       first = last = 0;
-    Term start = text.bitsOf(llvm::APInt::getHighBitsSet(width, width - unsigned(last)));
+    Term start = text.bitsOf(llvm::APInt::getHighBitsSet(width, width - last));
     if (last > first) {
-      auto unordered = static_cast<unsigned>(last - first);
+      unsigned unordered = last - first;
       Term window = text.bits(symbol("window", names[t]), unordered);
       if (unordered > 1) // once started, started ever after
         text.require(text.equal(text.either({window, text.concatenated(text.extract(window, 0, unordered - 1),
                                                                        text.bitsOf(llvm::APInt(1, 0)))}),
                                 window));
-      start = text.concatenated(text.bitsOf(llvm::APInt::getAllOnes(width - static_cast<unsigned>(last))), window);
+      start = text.concatenated(text.bitsOf(llvm::APInt::getAllOnes(width - last)), window);
       if (first > 0)
-        start = text.concatenated(start, text.bitsOf(llvm::APInt(unsigned(first), 0)));
+        start = text.concatenated(start, text.bitsOf(llvm::APInt(first, 0)));
     }
     started.push_back(text.define(symbol("started", names[t]), start));
     modes(t);
@@ -119,8 +118,8 @@ private:
       if (deadline < facts.first(t))
         text.require(mine[k] ? text.no(mine[k]) : text.truth(false));
       else if (deadline < facts.last(t))
-        text.require(text.implies(
-            {mine[k]}, text.equal(text.extract(started[t], unsigned(deadline), 1), text.bitsOf(llvm::APInt(1, 1)))));
+        text.require(
+            text.implies({mine[k]}, text.equal(text.extract(started[t], deadline, 1), text.bitsOf(llvm::APInt(1, 1)))));
     }
     if (fitting.size() < 2)
       return;
@@ -190,15 +189,9 @@ private:
   }
 
   void resource(Id r) {
-    auto amount = [&](const Problem::Mode &mode) {
-      for (const auto &use : mode.usage)
-        if (use.of == r)
-          return use.amount;
-      return int64_t{0};
-    };
     std::vector<Id> users;
     for (Id t = 0; t < p.tasks.size(); ++t)
-      if (llvm::any_of(facts.modes[t], [&](Id m) { return amount(facts.mode(t, m)) > 0; }))
+      if (llvm::any_of(facts.modes[t], [&](Id m) { return facts.mode(t, m).uses(r) > 0; }))
         users.push_back(t);
     std::vector<DemandGroup> demands;
     for (const auto &group : groups(users)) {
@@ -206,7 +199,7 @@ private:
       for (Id t : group)
         for (size_t k = 0; k < facts.modes[t].size(); ++k)
           if (runs[t][k])
-            demand.push_back({amount(facts.mode(t, facts.modes[t][k])), runs[t][k]});
+            demand.push_back({facts.mode(t, facts.modes[t][k]).uses(r), runs[t][k]});
     }
     requireAtMost(text, symbol("sum", p.resources[r].name), demands, p.resources[r].capacity);
   }
@@ -255,11 +248,10 @@ private:
     __int128 max = left;
     for (Id t = 0; t < p.tasks.size(); ++t)
       for (size_t k = 0; k < facts.modes[t].size(); ++k)
-        for (const auto &use : facts.mode(t, facts.modes[t][k]).spends)
-          if (use.of == budget && use.amount > 0) {
-            spent.push_back({use.amount, in(t, k)});
-            max += use.amount;
-          }
+        if (int64_t amount = facts.mode(t, facts.modes[t][k]).consumes(budget); amount > 0) {
+          spent.push_back({amount, in(t, k)});
+          max += amount;
+        }
     if (spent.empty())
       return;
     unsigned digits = 1;

@@ -1,4 +1,4 @@
-#include "lib/scheduling/output/SmtEncodings.h"
+#include "lib/scheduling/output/QueryFacts.h"
 #include "lib/scheduling/output/SmtQueryBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -31,7 +31,7 @@ public:
     for (const auto &pairing : p.pairings)
       for (Id a : facts.modes[pairing.a])
         for (Id b : facts.modes[pairing.b])
-          if (!llvm::is_contained(pairing.allowed, std::pair{a, b}))
+          if (!pairing.allows(a, b))
             text.require(text.no(text.all({in(pairing.a, a), in(pairing.b, b)})));
     return text.print();
   }
@@ -120,10 +120,7 @@ private:
   /// What runs when `t` starts fits; so it does at all times, for sums grow at starts alone.
   void resource(Id r, Id t) {
     auto amount = [&](Id task, Id m) {
-      for (const auto &use : facts.mode(task, m).usage)
-        if (use.of == r && facts.length(facts.mode(task, m)) > 0)
-          return use.amount;
-      return int64_t{0};
+      return facts.length(facts.mode(task, m)) > 0 ? facts.mode(task, m).uses(r) : 0;
     };
     auto uses = [&](Id task) { return llvm::any_of(facts.modes[task], [&](Id m) { return amount(task, m) > 0; }); };
     if (!uses(t))
@@ -210,9 +207,8 @@ private:
     Terms spent;
     for (Id t = 0; t < p.tasks.size(); ++t)
       for (auto [m, choice] : chosen[t])
-        for (const auto &use : facts.mode(t, m).spends)
-          if (use.of == budget && use.amount > 0)
-            spent.push_back(choice ? weighted(choice, use.amount) : text.number(use.amount));
+        if (int64_t amount = facts.mode(t, m).consumes(budget); amount > 0)
+          spent.push_back(choice ? weighted(choice, amount) : text.number(amount));
     if (!spent.empty())
       text.require(text.lessOrEqual(text.sum(spent), text.number(p.budgets[budget].capacity)));
   }

@@ -1,10 +1,10 @@
 #include "lib/scheduling/output/ProjectSchedule.h"
-#include "lib/scheduling/output/ScheduleChart.h"
-#include "lib/support/Version.h"
-#include "lib/support/documents/JsonText.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/documents/TextTable.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <numeric>
 
 namespace accord {
 
@@ -31,25 +31,149 @@ std::string names(const SchedulingProblem &problem, const std::vector<Id> &tasks
   return text;
 }
 
-llvm::json::Array slotsOf(const SchedulingProblem &problem, const SchedulingSolution &solution) {
-  llvm::json::Array slots;
-  for (Id t : sortTasksByStart(solution)) {
-    const auto &mode = problem.tasks[t].modes[solution.mode[t]];
-    if (mode.absent)
-      continue;
-    std::string on;
-    for (const auto &use : mode.usage)
-      on += (on.empty() ? "" : ", ") + problem.resources[use.of].name;
-    llvm::json::Object slot{{"operation", jsonString(problem.nameOf(t))},
-                            {"core", on.empty() ? llvm::json::Value(nullptr) : jsonString(on)},
-                            {"start", solution.start[t]},
-                            {"duration", mode.duration}};
-    if (problem.tasks[t].modes.size() > 1)
-      slot["mode"] = jsonString(mode.name);
-    slots.push_back(std::move(slot));
-  }
-  return slots;
+std::string repeated(const std::string &cell, int64_t times) {
+  std::string text;
+  for (int64_t i = 0; i < times; ++i)
+    text += cell;
+  return text;
 }
+
+std::string padded(const std::string &text, size_t width) {
+  return std::string(width - std::min(width, columnsOf(text)), ' ') + text;
+}
+
+/// The least of 1, 2, 5, 10, 20, … that is `least` or more.
+int64_t roundStep(int64_t min) {
+  for (int64_t power = 1;; power *= 10)
+    for (int64_t digit : {1, 2, 5})
+      if (digit * power >= min)
+        return digit * power;
+}
+
+/// All tasks; those that start together by their ids.
+std::vector<Id> sortTasksByStart(const SchedulingSolution &solution) {
+  std::vector<Id> order(solution.start.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](Id a, Id b) { return std::pair(solution.start[a], a) < std::pair(solution.start[b], b); });
+  return order;
+}
+
+/// What of a schedule is drawn, and in how many characters: either whole characters for each
+/// period, or less than one.
+class ScheduleChart {
+public:
+  ScheduleChart(const SchedulingProblem &problem, const SchedulingSolution &solution, const TextStyle &style)
+      : problem(problem), solution(solution), style(style), modes(!problem.singleMode()) {
+    size_t name = 4, time = std::max<size_t>(5, std::to_string(solution.makespan).size());
+    for (Id t = 0; t < problem.tasks.size(); ++t)
+      name = std::max(name, columnsOf(problem.nameOf(t)));
+    cells = {std::min<size_t>(name, 24), modes ? size_t(4) : 0, time, time};
+    labels = cells[0] + (modes ? 2 + cells[1] : 0) + 2 * (2 + time) + 2;
+    // One character is left for what happens at the very end.
+    int64_t room = std::max<int64_t>(10, int64_t(style.width) - int64_t(labels) - 1);
+    int64_t length = solution.makespan;
+    width = length == 0 ? 1 : length <= room ? length * std::min<int64_t>(room / length, 4) : room;
+  }
+
+  /// A heading with the times, then a line for each task that happens, by start.
+  std::string tasks() const {
+    std::string mark = style.unicode ? "│" : "|", full = style.unicode ? "█" : "#";
+    auto line = [&](std::string name, const std::string &mode, const std::string &start, const std::string &end,
+                    const std::string &chart) {
+      std::string text = padded(shortened(name, cells[0], style), cells[0]) + "  ";
+      if (modes)
+        text += padded(mode, cells[1]) + "  ";
+      text += padded(start, cells[2]) + "  " + padded(end, cells[3]) + "  " + chart;
+      text.erase(text.find_last_not_of(' ') + 1);
+      return text;
+    };
+    std::string text = inked(style, Ink::Dim, line("task", "mode", "start", "end", axis())) + "\n";
+    for (Id t : sortTasksByStart(solution)) {
+      const auto &mode = modeOf(t);
+      if (mode.absent)
+        continue;
+      int64_t start = solution.start[t], end = start + mode.duration;
+      int64_t from = column(start), to = std::max(column(end), from + 1);
+      text += line(problem.nameOf(t), mode.name, std::to_string(start), std::to_string(end),
+                   repeated(" ", from) + (mode.duration == 0 ? mark : repeated(full, to - from))) +
+              "\n";
+    }
+    return text;
+  }
+
+  /// A line for each resource: the most that is in use of its capacity in each character's time.
+  std::string loads() const {
+    static const char *const kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const kLetters[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
+    std::string text;
+    for (Id r = 0; r < problem.resources.size(); ++r) {
+      int64_t capacity = problem.resources[r].capacity;
+      std::string head = fmt::format("{} of {}", problem.resources[r].name, capacity);
+      std::string line = padded(shortened(head, labels - 2, style), labels - 2) + "  ";
+      for (int64_t level : load(r)) {
+        size_t eighths = capacity == 0 ? 0 : (__int128{level} * 8 + capacity - 1) / capacity;
+        line += (style.unicode ? kBlocks : kLetters)[std::min<size_t>(eighths, 8)];
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+private:
+  /// 0..width
+  int64_t column(int64_t time) const { return solution.makespan == 0 ? 0 : __int128{time} * width / solution.makespan; }
+
+  /// Round times over the chart, each over its character.
+  std::string axis() const {
+    int64_t length = solution.makespan;
+    int64_t digits = std::to_string(length).size();
+    // Labels need their digits and a blank between them.
+    int64_t step = roundStep(std::max<int64_t>(1, __int128{length} * (digits + 3) / width));
+    std::string line;
+    for (int64_t time = 0; time <= length; time += step) {
+      size_t at = column(time);
+      if (line.empty() || at > line.size()) {
+        line.resize(at, ' ');
+        line += std::to_string(time);
+      }
+      if (step > length - time)
+        break;
+    }
+    return line;
+  }
+
+  /// The most of each character's time.
+  std::vector<int64_t> load(Id resource) const {
+    std::map<int64_t, int64_t> change;
+    for (Id t = 0; t < problem.tasks.size(); ++t)
+      for (const auto &use : modeOf(t).usage)
+        if (use.of == resource && modeOf(t).duration > 0) {
+          change[solution.start[t]] += use.amount;
+          change[solution.start[t] + modeOf(t).duration] -= use.amount;
+        }
+    std::vector<int64_t> max(width);
+    int64_t level = 0;
+    for (auto at = change.begin(); at != change.end(); ++at) {
+      level += at->second;
+      auto next = std::next(at);
+      int64_t end = next == change.end() ? at->first : next->first;
+      for (int64_t c = column(at->first); c < std::min(std::max(column(end), column(at->first) + 1), width); ++c)
+        max[c] = std::max(max[c], level);
+    }
+    return max;
+  }
+
+  const SchedulingProblem::Mode &modeOf(Id task) const { return problem.tasks[task].modes[solution.mode[task]]; }
+
+  const SchedulingProblem &problem;
+  const SchedulingSolution &solution;
+  TextStyle style;
+  bool modes;         ///< some task has several
+  size_t labels;      ///< characters before the chart
+  int64_t width = 10; ///< of the chart
+  std::vector<size_t> cells;
+};
 
 } // namespace
 
@@ -91,12 +215,8 @@ std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const Sch
     __int128 minTotal = 0;
     for (const auto &task : problem.tasks) {
       int64_t minSpent = INT64_MAX;
-      for (const auto &mode : task.modes) {
-        int64_t spends = 0;
-        for (const auto &use : mode.spends)
-          spends += use.of == b ? use.amount : 0;
-        minSpent = std::min(minSpent, spends);
-      }
+      for (const auto &mode : task.modes)
+        minSpent = std::min(minSpent, mode.consumes(b));
       minTotal += task.modes.empty() ? 0 : minSpent;
     }
     const auto &budget = problem.budgets[b];
@@ -112,32 +232,40 @@ std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const Sch
 }
 
 llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const SchedulingResult &result) {
-  bool done = result.status == Status::Feasible;
-  llvm::json::Object document{{"command", "schedule"},
-                              {"version", kVersion},
-                              {"status", done                                  ? "done"
-                                         : result.status == Status::Infeasible ? "infeasible"
-                                                                               : "unknown"},
-                              {"slots", done ? slotsOf(problem, result.solution) : llvm::json::Array()},
-                              {"work", result.work}};
+  ScheduleDocument document;
+  document.status = result.status;
+  document.work = result.work;
   if (result.status == Status::Infeasible) {
-    llvm::json::Array conflict;
     std::string file = problem.tasks.empty() ? problem.name : problem.tasks[0].location.file;
     for (const std::string &text : conflictsOf(problem, result))
-      conflict.push_back(llvm::json::Object{{"constraint", jsonString(text)}, {"file", jsonString(file)}, {"line", 0}});
-    document["conflict"] = std::move(conflict);
-    return document;
+      document.conflicts.push_back({text, file, 0, {}});
+    return toDocument(document);
   }
-  document["bound"] = llvm::json::Object{
-      {"value", result.bound.value}, {"unit", "period"}, {"proof", jsonString(describeBound(problem, result.bound))}};
-  if (done) {
-    document["objective"] =
-        llvm::json::Object{{"name", "makespan"}, {"value", result.solution.makespan}, {"unit", "period"}};
-    document["gap"] = result.gap();
+  document.bound.periods = result.bound.value;
+  document.proof = describeBound(problem, result.bound);
+  document.stopped = result.stopped;
+  if (result.status == Status::Unknown)
+    return toDocument(document);
+  document.value.periods = result.solution.makespan;
+  document.gap = result.gap();
+  for (Id t : sortTasksByStart(result.solution)) {
+    const auto &task = problem.tasks[t];
+    const auto &mode = task.modes[result.solution.mode[t]];
+    if (mode.absent)
+      continue;
+    ScheduleDocument::Slot &slot = document.slots.emplace_back();
+    slot.operation = problem.nameOf(t);
+    std::string on;
+    for (const auto &use : mode.usage)
+      on += (on.empty() ? "" : ", ") + problem.resources[use.of].name;
+    if (!on.empty())
+      slot.core = on;
+    if (task.modes.size() > 1)
+      slot.mode = mode.name;
+    slot.start.periods = result.solution.start[t];
+    slot.duration.periods = mode.duration;
   }
-  if (!result.stopped.empty())
-    document["stopped"] = jsonString(result.stopped);
-  return document;
+  return toDocument(document);
 }
 
 std::string projectScheduleText(const SchedulingProblem &problem, const SchedulingResult &result,

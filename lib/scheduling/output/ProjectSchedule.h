@@ -1,5 +1,4 @@
-// The answer to a scheduling problem as JSON (docs/schema/schedule.schema.json) and for the
-// terminal.
+// The answer to a scheduling problem as JSON and for the terminal.
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
 #include "lib/support/documents/TextStyle.h"

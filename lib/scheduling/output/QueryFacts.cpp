@@ -14,11 +14,7 @@ QueryFacts::QueryFacts(const Problem &problem, int64_t horizon, int64_t unit, co
     bool absent = false;
     for (Id m = 0; m < problem.tasks[t].modes.size(); ++m) {
       const auto &mode = problem.tasks[t].modes[m];
-      bool fits = std::all_of(mode.usage.begin(), mode.usage.end(),
-                              [&](auto &use) { return use.amount <= problem.resources[use.of].capacity; });
-      fits &= std::all_of(mode.spends.begin(), mode.spends.end(),
-                          [&](auto &use) { return use.amount <= problem.budgets[use.of].capacity; });
-      if (!fits)
+      if (!problem.fits(mode))
         continue;
       fitting.push_back(m);
       absent |= mode.absent;
@@ -56,11 +52,7 @@ bool QueryFacts::collide(Id a, Id b) const {
       const auto &one = mode(a, m), &other = mode(b, k);
       if (one.duration == 0 || other.duration == 0)
         return false; // what takes no time may be anywhere
-      bool together = true;
-      for (const auto &x : one.usage)
-        for (const auto &y : other.usage)
-          together &= x.of != y.of || x.amount <= problem.resources[x.of].capacity - y.amount;
-      if (together)
+      if (!problem.clash(one, other))
         return false;
     }
   return true;
@@ -70,40 +62,24 @@ bool QueryFacts::collide(Id a, Id b) const {
 void QueryFacts::close() {
   size_t n = problem.tasks.size();
   std::vector<std::vector<Id>> after(n);
-  std::vector<size_t> waits(n);
-  std::vector<Id> topological;
   for (const auto &p : problem.precedences)
-    after[p.before].push_back(p.after), ++waits[p.after];
-  for (Id t = 0; t < n; ++t)
-    if (waits[t] == 0)
-      topological.push_back(t);
-  for (size_t i = 0; i < topological.size(); ++i)
-    for (Id next : after[topological[i]])
-      if (--waits[next] == 0)
-        topological.push_back(next);
+    after[p.before].push_back(p.after);
   precedes.assign(n, std::vector<char>(n));
-  for (size_t i = topological.size(); i-- > 0;) {
-    Id t = topological[i];
+  for (Id t : llvm::reverse(problem.topologicalOrder()))
     for (Id next : after[t]) {
       precedes[t][next] = 1;
       if (mandatory[next])
         for (Id later = 0; later < n; ++later)
           precedes[t][later] |= precedes[next][later];
     }
-  }
-}
-
-std::vector<Problem::Precedence> QueryFacts::edges() const {
-  auto all = problem.precedences;
-  for (auto [a, b] : ordered)
-    all.push_back({a, b, 0});
-  return all;
 }
 
 bool QueryFacts::chains() {
   size_t n = problem.tasks.size();
   latest.assign(n, 0);
-  auto all = edges();
+  auto all = problem.precedences;
+  for (auto [a, b] : ordered)
+    all.push_back({a, b, 0});
   // Orders that were found may form a cycle; then no schedule exists, and rounds run out.
   for (size_t round = 0;; ++round) {
     bool changed = false;

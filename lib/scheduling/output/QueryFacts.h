@@ -46,8 +46,14 @@ private:
   void orders();
   void close();
   bool collide(Id a, Id b) const;
-  std::vector<SchedulingProblem::Precedence> edges() const;
   std::vector<std::vector<char>> precedes, ranked;
 };
+
+/// Needs `horizon` below 2^20 or so: each symbol has a bit for each time.
+std::string encodeInBitVectors(const QueryFacts &facts);
+std::string encodeInIntegers(const QueryFacts &facts);
+
+/// Symbols of tasks: their names where those are unlike, else with the number.
+std::vector<std::string> symbolsOf(const SchedulingProblem &problem);
 
 } // namespace accord::smtquery

@@ -56,20 +56,18 @@ private:
   Ids tasks, resources, budgets, memories;
 
   void collect(plan::ProblemOp problem) {
-    for (mlir::Operation &operation : problem.getBody().front()) {
-      if (auto r = dyn_cast<plan::ResourceOp>(operation)) {
-        resources.add(r.getName());
-        p.resources.push_back({r.getName().str(), static_cast<int64_t>(r.getCapacity())});
-      } else if (auto b = dyn_cast<plan::BudgetOp>(operation)) {
-        budgets.add(b.getName());
-        p.budgets.push_back({b.getName().str(), static_cast<int64_t>(b.getCapacity())});
-      } else if (auto m = dyn_cast<plan::MemoryOp>(operation)) {
-        memories.add(m.getName());
-        p.memories.push_back({m.getName().str(), static_cast<int64_t>(m.getCapacity())});
-      } else if (auto t = dyn_cast<plan::TaskOp>(operation)) {
-        tasks.add(t.getName());
+    Block &parts = problem.getBody().front();
+    auto read = [](auto found, Ids &ids, auto &into) {
+      for (auto one : found) {
+        ids.add(one.getName());
+        into.push_back({one.getName().str(), static_cast<int64_t>(one.getCapacity())});
       }
-    }
+    };
+    read(parts.getOps<plan::ResourceOp>(), resources, p.resources);
+    read(parts.getOps<plan::BudgetOp>(), budgets, p.budgets);
+    read(parts.getOps<plan::MemoryOp>(), memories, p.memories);
+    for (auto task : parts.getOps<plan::TaskOp>())
+      tasks.add(task.getName());
   }
 
   static std::vector<Problem::Usage> amounts(DictionaryAttr mode, StringRef what, const Ids &ids) {
@@ -137,7 +135,7 @@ private:
       for (auto start : solution.getBody().getOps<plan::StartOp>()) {
         Id id = tasks(start.getTask());
         result.solution.start[id] = start.getStart();
-        result.solution.mode[id] = static_cast<Id>(start.getMode().value_or(0));
+        result.solution.mode[id] = start.getMode().value_or(0);
       }
     }
     for (auto lowerBound : solution.getBody().getOps<plan::LowerBoundOp>())

@@ -11,6 +11,12 @@ namespace {
 /// Sums of amounts that are kept apart in a diagram; beyond, numbers are added in binary.
 constexpr size_t kMaxSums = 3000;
 
+/// The term holds at no time.
+void requireNever(SmtQueryBuilder &text, Term term) {
+  unsigned width = llvm::cast<mlir::smt::BitVectorType>(term.getType()).getWidth();
+  text.require(text.equal(term, text.bitsOf(llvm::APInt(width, 0))));
+}
+
 class DecisionDiagram {
 public:
   DecisionDiagram(SmtQueryBuilder &text, const std::string &name, const std::vector<DemandGroup> &groups,
@@ -36,7 +42,7 @@ public:
   void require() {
     Node top = node(0, capacity + 1);
     if (top.constant != 0)
-      text.require(text.equal(top.term, zeros(top.term)));
+      requireNever(text, top.term);
   }
 
 private:
@@ -50,11 +56,6 @@ private:
   int64_t capacity;
   std::vector<std::set<int64_t>> sums; ///< by group: of those from here on, up to capacity + 1
   std::map<std::pair<size_t, int64_t>, Node> known;
-
-  Term zeros(Term like) {
-    auto type = llvm::cast<mlir::smt::BitVectorType>(like.getType());
-    return text.bitsOf(llvm::APInt(type.getWidth(), 0));
-  }
 
   /// When the groups from `group` on take at least `k`.
   Node node(size_t group, int64_t k) {
@@ -153,10 +154,8 @@ public:
       // A digit that is 0 here in all that is left to find is no condition: if it were 1, the sum
       // would already be above.
     }
-    for (Term way : above) {
-      auto type = llvm::cast<mlir::smt::BitVectorType>(way.getType());
-      text.require(text.equal(way, text.bitsOf(llvm::APInt(type.getWidth(), 0))));
-    }
+    for (Term way : above)
+      requireNever(text, way);
   }
 
 private:
@@ -170,10 +169,7 @@ private:
 
 void requireAtMost(SmtQueryBuilder &text, const std::string &name, std::vector<DemandGroup> groups, int64_t capacity) {
   auto max = [](const DemandGroup &group) {
-    int64_t amount = 0;
-    for (const Demand &demand : group)
-      amount = std::max(amount, demand.amount);
-    return amount;
+    return group.empty() ? 0 : std::ranges::max(group, {}, &Demand::amount).amount;
   };
   int64_t common = 0;
   __int128 all = 0;

@@ -1,5 +1,5 @@
 #include "lib/scheduling/output/SmtQuery.h"
-#include "lib/scheduling/output/SmtEncodings.h"
+#include "lib/scheduling/output/QueryFacts.h"
 #include "lib/scheduling/output/SmtQueryBuilder.h"
 #include <algorithm>
 #include <fmt/format.h>

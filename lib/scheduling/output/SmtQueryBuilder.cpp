@@ -17,7 +17,6 @@ SmtQueryBuilder::SmtQueryBuilder(const char *logic)
   builder.setInsertionPointToEnd(&solver.getBodyRegion().emplaceBlock());
   smt::SetLogicOp::create(builder, at, logic);
 }
-SmtQueryBuilder::~SmtQueryBuilder() = default;
 
 std::string symbol(const std::string &kind, const std::string &name) {
   std::string text = kind + "_";
@@ -41,7 +40,6 @@ Term SmtQueryBuilder::define(const std::string &name, Term term) {
   return fresh;
 }
 
-Term SmtQueryBuilder::truth(bool value) { return make<smt::BoolConstantOp>(value); }
 Term SmtQueryBuilder::number(int64_t value) {
   return make<smt::IntConstantOp>(builder.getIntegerAttr(builder.getIntegerType(64, true), APInt(64, value, true)));
 }
@@ -57,39 +55,28 @@ Term SmtQueryBuilder::any(const Terms &terms) {
          : terms.size() == 1 ? terms[0]
                              : make<smt::OrOp>(smt::BoolType::get(&context), terms);
 }
-Term SmtQueryBuilder::no(Term term) { return make<smt::NotOp>(term); }
 Term SmtQueryBuilder::implies(const Terms &conditions, Term term) {
   return conditions.empty() ? term : make<smt::ImpliesOp>(all(conditions), term);
 }
 Term SmtQueryBuilder::choose(Term condition, Term yes, Term otherwise) {
   return make<smt::IteOp>(yes.getType(), condition, yes, otherwise);
 }
-Term SmtQueryBuilder::equal(Term a, Term b) { return make<smt::EqOp>(a, b); }
 
-Term SmtQueryBuilder::both(Term a, Term b) { return make<smt::BVAndOp>(a.getType(), a, b); }
 Term SmtQueryBuilder::either(const Terms &terms) {
   Term result = terms[0];
   for (Term term : llvm::drop_begin(terms))
     result = make<smt::BVOrOp>(term.getType(), result, term);
   return result;
 }
-Term SmtQueryBuilder::differ(Term a, Term b) { return make<smt::BVXOrOp>(a.getType(), a, b); }
-Term SmtQueryBuilder::complement(Term term) { return make<smt::BVNotOp>(term.getType(), term); }
-Term SmtQueryBuilder::add(Term a, Term b) { return make<smt::BVAddOp>(a.getType(), a, b); }
-Term SmtQueryBuilder::concatenated(Term high, Term low) { return make<smt::ConcatOp>(high, low); }
 Term SmtQueryBuilder::extract(Term term, unsigned low, unsigned width) {
   return make<smt::ExtractOp>(smt::BitVectorType::get(&context, width), low, term);
 }
-Term SmtQueryBuilder::atMost(Term a, Term b) { return make<smt::BVCmpOp>(smt::BVCmpPredicate::ule, a, b); }
 
 Term SmtQueryBuilder::sum(const Terms &terms) {
   return terms.empty()       ? number(0)
          : terms.size() == 1 ? terms[0]
                              : make<smt::IntAddOp>(smt::IntType::get(&context), terms);
 }
-Term SmtQueryBuilder::difference(Term a, Term b) { return make<smt::IntSubOp>(a, b); }
-Term SmtQueryBuilder::less(Term a, Term b) { return make<smt::IntCmpOp>(smt::IntPredicate::lt, a, b); }
-Term SmtQueryBuilder::lessOrEqual(Term a, Term b) { return make<smt::IntCmpOp>(smt::IntPredicate::le, a, b); }
 
 void SmtQueryBuilder::require(Term term) { smt::AssertOp::create(builder, at, term); }
 

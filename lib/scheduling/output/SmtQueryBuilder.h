@@ -3,7 +3,6 @@
 #include "mlir/Dialect/SMT/IR/SMTOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include <span>
 #include <string>
 
 namespace accord::smtquery {
@@ -16,7 +15,6 @@ using Terms = llvm::SmallVector<Term>;
 class SmtQueryBuilder {
 public:
   explicit SmtQueryBuilder(const char *logic);
-  ~SmtQueryBuilder();
 
   Term boolean(const std::string &name);
   Term bits(const std::string &name, unsigned width);
@@ -24,31 +22,32 @@ public:
   /// A new symbol that equals the term.
   Term define(const std::string &name, Term term);
 
-  Term truth(bool value);
+  Term truth(bool value) { return make<mlir::smt::BoolConstantOp>(value); }
   Term number(int64_t value);
   Term bitsOf(const llvm::APInt &value);
 
   // Of no terms: true and false; of bits: at least one.
   Term all(const Terms &terms);
   Term any(const Terms &terms);
-  Term no(Term term);
+  Term no(Term term) { return make<mlir::smt::NotOp>(term); }
   Term implies(const Terms &conditions, Term term);
   Term choose(Term condition, Term yes, Term otherwise);
-  Term equal(Term a, Term b);
+  Term equal(Term a, Term b) { return make<mlir::smt::EqOp>(a, b); }
 
-  Term both(Term a, Term b); ///< bitwise
+  // Of bits: bitwise, sums modulo their width, numbers without a sign.
+  Term both(Term a, Term b) { return make<mlir::smt::BVAndOp>(a.getType(), a, b); }
   Term either(const Terms &terms);
-  Term differ(Term a, Term b);
-  Term complement(Term term);
-  Term add(Term a, Term b); ///< of bits, modulo their width
-  Term concatenated(Term high, Term low);
+  Term differ(Term a, Term b) { return make<mlir::smt::BVXOrOp>(a.getType(), a, b); }
+  Term complement(Term term) { return make<mlir::smt::BVNotOp>(term.getType(), term); }
+  Term add(Term a, Term b) { return make<mlir::smt::BVAddOp>(a.getType(), a, b); }
+  Term concatenated(Term high, Term low) { return make<mlir::smt::ConcatOp>(high, low); }
   Term extract(Term term, unsigned low, unsigned width);
-  Term atMost(Term a, Term b); ///< of bits, unsigned
+  Term atMost(Term a, Term b) { return make<mlir::smt::BVCmpOp>(mlir::smt::BVCmpPredicate::ule, a, b); }
 
-  Term sum(const Terms &terms); ///< of integers
-  Term difference(Term a, Term b);
-  Term less(Term a, Term b);
-  Term lessOrEqual(Term a, Term b);
+  // Of integers.
+  Term sum(const Terms &terms);
+  Term less(Term a, Term b) { return make<mlir::smt::IntCmpOp>(mlir::smt::IntPredicate::lt, a, b); }
+  Term lessOrEqual(Term a, Term b) { return make<mlir::smt::IntCmpOp>(mlir::smt::IntPredicate::le, a, b); }
 
   void require(Term term);
   /// Ends the problem with the question.

@@ -8,23 +8,54 @@ using Id = SchedulingProblem::Id;
 
 Id SchedulingProblem::addResource(std::string name, int64_t capacity) {
   resources.push_back({std::move(name), capacity});
-  return static_cast<Id>(resources.size()) - 1;
+  return resources.size() - 1;
 }
 Id SchedulingProblem::addTask(std::string name, int64_t duration, std::vector<Usage> usage) {
   Task &task = tasks.emplace_back();
   task.name = std::move(name);
   task.modes.push_back({"", duration, std::move(usage), {}, false});
-  return static_cast<Id>(tasks.size()) - 1;
+  return tasks.size() - 1;
 }
 void SchedulingProblem::addPrecedence(Id before, Id after, int64_t delay) {
   precedences.push_back({before, after, delay});
 }
+int64_t SchedulingProblem::amountOf(const std::vector<Usage> &list, Id of) {
+  for (const Usage &use : list)
+    if (use.of == of)
+      return use.amount;
+  return 0;
+}
+bool SchedulingProblem::fits(const Mode &mode) const {
+  return llvm::all_of(mode.usage, [&](const Usage &use) { return use.amount <= resources[use.of].capacity; }) &&
+         llvm::all_of(mode.spends, [&](const Usage &use) { return use.amount <= budgets[use.of].capacity; });
+}
+bool SchedulingProblem::clash(const Mode &a, const Mode &b) const {
+  return llvm::any_of(a.usage,
+                      [&](const Usage &use) { return use.amount > resources[use.of].capacity - b.uses(use.of); });
+}
+std::vector<Id> SchedulingProblem::topologicalOrder() const {
+  std::vector<size_t> waiting(tasks.size());
+  std::vector<std::vector<Id>> after(tasks.size());
+  for (const Precedence &edge : precedences)
+    if (edge.before < tasks.size() && edge.after < tasks.size()) {
+      after[edge.before].push_back(edge.after);
+      ++waiting[edge.after];
+    }
+  std::vector<Id> order;
+  for (Id t = 0; t < tasks.size(); ++t)
+    if (waiting[t] == 0)
+      order.push_back(t);
+  for (size_t i = 0; i < order.size(); ++i)
+    for (Id next : after[order[i]])
+      if (--waiting[next] == 0)
+        order.push_back(next);
+  return order;
+}
 bool SchedulingProblem::optional(Id task) const {
-  return std::any_of(tasks[task].modes.begin(), tasks[task].modes.end(), [](const Mode &mode) { return mode.absent; });
+  return llvm::any_of(tasks[task].modes, [](const Mode &mode) { return mode.absent; });
 }
 bool SchedulingProblem::singleMode() const {
-  return std::all_of(tasks.begin(), tasks.end(),
-                     [](const Task &task) { return task.modes.size() == 1 && !task.modes[0].absent; });
+  return llvm::all_of(tasks, [](const Task &task) { return task.modes.size() == 1 && !task.modes[0].absent; });
 }
 std::string SchedulingProblem::nameOf(Id task) const {
   return task < tasks.size() && !tasks[task].name.empty() ? tasks[task].name : fmt::format("#{}", task);
@@ -52,15 +83,9 @@ public:
   explicit Checker(const SchedulingProblem &problem) : p(problem) {}
 
   Errors run() {
-    for (const auto &r : p.resources)
-      if (r.capacity < 0)
-        report({}, fmt::format("resource '{}' has capacity {}", r.name, r.capacity));
-    for (const auto &b : p.budgets)
-      if (b.capacity < 0)
-        report({}, fmt::format("budget '{}' has capacity {}", b.name, b.capacity));
-    for (const auto &m : p.memories)
-      if (m.capacity < 0)
-        report({}, fmt::format("memory '{}' has capacity {}", m.name, m.capacity));
+    capacities(p.resources, "resource");
+    capacities(p.budgets, "budget");
+    capacities(p.memories, "memory");
     for (Id t = 0; t < p.tasks.size(); ++t)
       task(t);
     for (const auto &b : p.buffers)
@@ -81,6 +106,12 @@ private:
   void report(const SourceLocation &at, std::string text) {
     if (issues.size() < 20)
       issues.push_back({Code::MalformedSchedulingProblem, std::move(text), at, {}});
+  }
+
+  template <typename Kind> void capacities(const std::vector<Kind> &kinds, const char *what) {
+    for (const Kind &kind : kinds)
+      if (kind.capacity < 0)
+        report({}, fmt::format("{} '{}' has capacity {}", what, kind.name, kind.capacity));
   }
 
   void task(Id t) {
@@ -160,8 +191,7 @@ private:
   }
 
   void precedences() {
-    std::vector<uint32_t> waiting(p.tasks.size());
-    std::vector<std::vector<Id>> after(p.tasks.size()), before(p.tasks.size());
+    std::vector<std::vector<Id>> before(p.tasks.size());
     for (const auto &edge : p.precedences) {
       if (!known(edge.before) || !known(edge.after)) {
         report({}, fmt::format("a precedence from task {} to {} of {}", edge.before, edge.after, p.tasks.size()));
@@ -171,35 +201,28 @@ private:
         report(p.tasks[edge.after].location, fmt::format("task '{}' starts {} after the end of '{}', which is negative",
                                                          p.nameOf(edge.after), edge.delay, p.nameOf(edge.before)));
       longest += std::max<int64_t>(edge.delay, 0);
-      ++waiting[edge.after];
-      after[edge.before].push_back(edge.after);
       before[edge.after].push_back(edge.before);
     }
-    std::vector<Id> ready;
-    for (Id t = 0; t < p.tasks.size(); ++t)
-      if (waiting[t] == 0)
-        ready.push_back(t);
-    for (size_t i = 0; i < ready.size(); ++i)
-      for (Id next : after[ready[i]])
-        if (--waiting[next] == 0)
-          ready.push_back(next);
-    if (ready.size() != p.tasks.size())
-      cycle(waiting, before);
+    std::vector<char> waits(p.tasks.size(), 1);
+    for (Id t : p.topologicalOrder())
+      waits[t] = 0;
+    if (llvm::is_contained(waits, 1))
+      cycle(waits, before);
   }
 
   /// What still waits has a predecessor that does, so walking back ends in a cycle.
-  void cycle(const std::vector<uint32_t> &waiting, const std::vector<std::vector<Id>> &before) {
+  void cycle(const std::vector<char> &waits, const std::vector<std::vector<Id>> &before) {
     Id at = 0;
-    while (waiting[at] == 0)
+    while (!waits[at])
       ++at;
     std::vector<size_t> seen(p.tasks.size(), SIZE_MAX);
     std::vector<Id> walk;
     while (seen[at] == SIZE_MAX) {
       seen[at] = walk.size();
       walk.push_back(at);
-      at = *std::find_if(before[at].begin(), before[at].end(), [&](Id b) { return waiting[b] > 0; });
+      at = *llvm::find_if(before[at], [&](Id b) { return waits[b]; });
     }
-    walk.erase(walk.begin(), walk.begin() + static_cast<ptrdiff_t>(seen[at]));
+    walk.erase(walk.begin(), std::next(walk.begin(), seen[at]));
     std::reverse(walk.begin(), walk.end());
     std::string text = fmt::format("'{}'", p.nameOf(walk.back()));
     for (size_t i = 0; i < walk.size(); ++i)

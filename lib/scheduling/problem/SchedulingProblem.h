@@ -1,6 +1,7 @@
 // Tasks, their ways of running, and what they share: the input and the answer of every scheduler.
 #pragma once
 #include "lib/support/Result.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ struct SchedulingProblem {
     std::vector<Usage> usage;  ///< of resources, from start to end
     std::vector<Usage> spends; ///< of budgets
     bool absent = false;       ///< the task does not happen: no duration, no usage, no spending
+
+    int64_t uses(Id resource) const { return amountOf(usage, resource); }
+    int64_t consumes(Id budget) const { return amountOf(spends, budget); }
   };
   struct Task {
     std::string name;
@@ -72,6 +76,8 @@ struct SchedulingProblem {
   struct Pairing {
     Id a = 0, b = 0;
     std::vector<std::pair<Id, Id>> allowed; ///< mode of a, mode of b
+
+    bool allows(Id modeOfA, Id modeOfB) const { return llvm::is_contained(allowed, std::pair{modeOfA, modeOfB}); }
   };
 
   std::string name;
@@ -88,10 +94,17 @@ struct SchedulingProblem {
   Id addTask(std::string name, int64_t duration, std::vector<Usage> usage);
   void addPrecedence(Id before, Id after, int64_t delay = 0);
 
+  /// What a list says of one resource or budget; 0 if nothing.
+  static int64_t amountOf(const std::vector<Usage> &list, Id of);
+  /// Whether the mode fits the capacities when it is alone.
+  bool fits(const Mode &mode) const;
+  /// Whether some resource is too small for both modes at once.
+  bool clash(const Mode &a, const Mode &b) const;
+  /// Each task after those that it waits for; shorter where there is a cycle.
+  std::vector<Id> topologicalOrder() const;
+
   bool optional(Id task) const; ///< has an absent mode
   bool singleMode() const;      ///< every task has one
-  /// One renewable-resource problem: one mode each, no memory, nothing optional.
-  bool simple() const { return singleMode() && buffers.empty(); }
   /// Task by name, for messages: its name, or its number.
   std::string nameOf(Id task) const;
 };

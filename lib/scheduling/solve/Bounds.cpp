@@ -41,19 +41,14 @@ CriticalSet criticalSet(std::vector<Job> jobs) {
   return best;
 }
 
-int64_t preemptiveOneMachine(std::vector<Job> jobs) { return criticalSet(std::move(jobs)).value; }
-
 namespace solve {
 
 __int128 minWork(const Instance &in, Id t, Id resource) {
   __int128 minimum = -1;
   for (const auto &mode : in.problem.tasks[t].modes) {
-    if (!in.fits(mode))
+    if (!in.problem.fits(mode))
       continue;
-    __int128 work = 0;
-    for (const auto &use : mode.usage)
-      if (use.of == resource)
-        work = static_cast<__int128>(use.amount) * mode.duration;
+    __int128 work = __int128{mode.uses(resource)} * mode.duration;
     minimum = minimum < 0 ? work : std::min(minimum, work);
   }
   return std::max<__int128>(minimum, 0);

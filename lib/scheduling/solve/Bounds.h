@@ -12,16 +12,14 @@ struct Job {
   int64_t tail; ///< follows at least
 };
 
-/// The least time in which one machine with preemption finishes all jobs and their tails: at each
-/// time the available job with the largest tail (Carlier, The one-machine sequencing problem, EJOR
-/// 11, 1982). It equals the largest of least head + work + least tail over all sets of jobs, hence
-/// also bounds a resource that jobs share in parts, with `work` as their share of it. O(n log n).
-int64_t preemptiveOneMachine(std::vector<Job> jobs);
-
-/// The set that attains it: of the jobs with at least this head and this tail.
+/// A set of jobs: those with at least this head and this tail.
 struct CriticalSet {
   int64_t value = 0, head = 0, tail = 0;
 };
+/// The least time in which one machine with preemption finishes all jobs and their tails, and the set that attains it:
+/// at each time the available job with the largest tail (Carlier, The one-machine sequencing problem, EJOR 11, 1982).
+/// It equals the largest of least head + work + least tail over all sets of jobs, hence also bounds a resource that
+/// jobs share in parts, with `work` as their share of it. O(n log n).
 CriticalSet criticalSet(std::vector<Job> jobs);
 
 namespace solve {

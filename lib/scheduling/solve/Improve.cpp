@@ -1,6 +1,7 @@
 #include "lib/scheduling/solve/Improve.h"
 #include "lib/scheduling/solve/ListScheduler.h"
 #include "lib/scheduling/solve/Oracle.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
 #include <numeric>
 
@@ -20,8 +21,7 @@ public:
       : in(in), modes(modes), best(best), limits(limits), random(random), scheduler(in), key(in.size()),
         // A short search needs few, a long one would settle too early with them: one for each 200 children of four
         // schedules or so.
-        population(std::clamp<int64_t>(std::min(limits.work, kPopulationWork) /
-                                           (800 * static_cast<int64_t>(std::max<size_t>(in.size(), 1))),
+        population(std::clamp<int64_t>(std::min(limits.work, kPopulationWork) / (800 * std::max<int64_t>(in.size(), 1)),
                                        40, 200)) {}
 
   bool run() {
@@ -96,11 +96,10 @@ private:
   /// inherited (Debels and Vanhoucke, A decomposition-based genetic algorithm for the RCPSP, Operations Research 55(3),
   /// 2007).
   Stretch stretch(const SchedulingSolution &one, double width, double anywhere) {
-    auto length = static_cast<size_t>(one.makespan);
-    auto wide = static_cast<size_t>((0.25 + 0.5 * width) * length);
-    size_t from = anywhere >= 0 || length > kMaxTimes ? static_cast<size_t>(std::abs(anywhere) * (length - wide))
-                                                      : busiest(one, length, wide);
-    return {static_cast<int64_t>(from), static_cast<int64_t>(from + wide)};
+    size_t length = one.makespan, wide = (0.25 + 0.5 * width) * length;
+    int64_t from =
+        anywhere >= 0 || length > kMaxTimes ? std::abs(anywhere) * (length - wide) : busiest(one, length, wide);
+    return {from, from + int64_t(wide)};
   }
 
   /// Where `wide` times begin in which resources are used most.
@@ -110,7 +109,7 @@ private:
       double load = 0;
       const SchedulingProblem::Mode &mode = in.mode(t, one.mode[t]);
       for (const SchedulingProblem::Usage &usage : mode.usage)
-        load += static_cast<double>(usage.amount) / in.problem.resources[usage.of].capacity;
+        load += double(usage.amount) / in.problem.resources[usage.of].capacity;
       use[one.start[t]] += load;
       use[one.start[t] + mode.duration] -= load;
     }
@@ -267,7 +266,7 @@ public:
     Instance in(problem);
     Propagator windows(in, to - from - earlier);
     // What began before the window is where it is.
-    for (Id i = static_cast<Id>(inside.size()); i < windows.latest.size(); ++i)
+    for (Id i = inside.size(); i < windows.latest.size(); ++i)
       windows.latest[i] = 0;
     for (Id i = 0; i < inside.size(); ++i) {
       windows.earliest[i] = std::max(windows.earliest[i], head[i]);
@@ -303,14 +302,14 @@ private:
     problem.budgets = whole.problem.budgets;
     std::vector<Id> place(whole.size(), SchedulingProblem::kNoTask);
     for (Id t : inside) {
-      place[t] = static_cast<Id>(problem.tasks.size());
+      place[t] = problem.tasks.size();
       problem.tasks.push_back(whole.problem.tasks[t]);
     }
     head.assign(inside.size(), 0), due.assign(inside.size(), to - from);
-    for (size_t i = 0; i < inside.size(); ++i) {
+    for (Id i = 0; i < inside.size(); ++i) {
       for (const Edge &e : whole.before(inside[i]))
         if (place[e.task] != SchedulingProblem::kNoTask)
-          problem.addPrecedence(place[e.task], static_cast<Id>(i), e.delay);
+          problem.addPrecedence(place[e.task], i, e.delay);
         else
           head[i] = std::max(head[i], endOf(e.task) + e.delay - from);
       for (const Edge &e : whole.after(inside[i]))
@@ -345,9 +344,8 @@ uint64_t improveByWindows(const Instance &in, SchedulingSolution &best, const Wi
       std::iota(order.begin(), order.end(), 0);
       std::sort(order.begin(), order.end(),
                 [&](Id a, Id b) { return std::pair(best.start[a], a) < std::pair(best.start[b], b); });
-      std::vector<Id> tasks(order.begin() + static_cast<ptrdiff_t>(first),
-                            order.begin() + static_cast<ptrdiff_t>(std::min(first + limits.tasks, in.size())));
-      Window window(in, best, tasks);
+      llvm::ArrayRef<Id> tasks = llvm::ArrayRef(order).drop_front(first).take_front(limits.tasks);
+      Window window(in, best, tasks.vec());
       bool better = false;
       // By a large step if possible, else by a small one.
       for (int64_t share : {50, 400}) {

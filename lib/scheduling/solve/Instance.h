@@ -1,8 +1,8 @@
-// A checked problem in the form that solvers compute on: adjacency in one array, a topological
-// order, and the longest chains that every schedule contains.
+// A checked problem in the form that solvers compute on: neighbours, a topological order, and the longest chains that
+// every schedule contains.
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
-#include <span>
+#include "llvm/ADT/SmallVector.h"
 
 namespace accord::solve {
 
@@ -18,24 +18,22 @@ public:
   explicit Instance(const SchedulingProblem &problem);
 
   const SchedulingProblem &problem;
-  bool single = true;               ///< one mode each
+  bool single;                      ///< one mode each
   std::vector<Id> order;            ///< every task after those it waits for
   std::vector<int64_t> minDuration; ///< shortest duration among modes that fit; 0 of an optional task
   std::vector<char> mandatory;      ///< happens in every schedule
   /// Longest chain before the start and after the end, over tasks that are certain, at their
   /// least durations.
   std::vector<int64_t> heads, tails;
-  /// Why heads and tails are longer than the chains; see `strengthen`.
+  /// Why heads and tails are longer than the chains; see `tightenPrecedences`.
   std::vector<ProofStep> steps;
 
   size_t size() const { return order.size(); }
-  std::span<const Edge> after(Id t) const { return list(afters, afterOf, t); }
-  std::span<const Edge> before(Id t) const { return list(befores, beforeOf, t); }
+  llvm::ArrayRef<Edge> after(Id t) const { return afters[t]; }
+  llvm::ArrayRef<Edge> before(Id t) const { return befores[t]; }
   const SchedulingProblem::Mode &mode(Id task, Id mode) const { return problem.tasks[task].modes[mode]; }
   /// The longest chain.
   int64_t path() const;
-  /// Whether a mode fits the capacities when it is alone.
-  bool fits(const SchedulingProblem::Mode &mode) const;
 
   /// Lengthens heads (and tails likewise): what precedes a task and shares a resource takes its
   /// time there one after the other (Carlier, Pinson, An algorithm for solving the job-shop
@@ -44,13 +42,9 @@ public:
   void tightenPrecedences(size_t nearest);
 
 private:
-  static std::span<const Edge> list(const std::vector<Edge> &edges, const std::vector<uint32_t> &first, Id t) {
-    return {edges.data() + first[t], edges.data() + first[t + 1]};
-  }
   bool tightenPrecedencesOf(Id task, bool early, size_t nearest);
-  std::vector<int64_t> position; ///< by task: place in `order`
-  std::vector<Edge> afters, befores;
-  std::vector<uint32_t> afterOf, beforeOf;
+  std::vector<int64_t> position;                           ///< by task: place in `order`
+  std::vector<llvm::SmallVector<Edge, 4>> afters, befores; ///< by task
 };
 
 } // namespace accord::solve

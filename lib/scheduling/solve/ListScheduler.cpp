@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <queue>
-#include <set>
 
 namespace accord::solve {
 namespace {
@@ -20,9 +19,9 @@ ListScheduler::ListScheduler(const Instance &instance, const std::vector<Id> &mo
     for (const auto &use : mode(t).usage)
       resources.push_back(use.of);
     std::sort(resources.begin(), resources.end());
-    group[t] = known.emplace(std::move(resources), static_cast<uint32_t>(known.size())).first->second;
+    group[t] = known.emplace(std::move(resources), known.size()).first->second;
   }
-  groups = static_cast<uint32_t>(known.size());
+  groups = known.size();
 }
 
 int64_t ListScheduler::lengthOf(const std::vector<int64_t> &start) const {
@@ -34,7 +33,6 @@ int64_t ListScheduler::lengthOf(const std::vector<int64_t> &start) const {
 
 std::vector<int64_t> ListScheduler::run(const std::vector<int64_t> &key, bool backward) {
   size_t n = in.size();
-  work += static_cast<int64_t>(n);
   using Entry = std::pair<int64_t, uint32_t>; // key or time, task
   using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
   std::vector<int64_t> start(n, 0), release(n, 0), free;
@@ -122,7 +120,7 @@ const std::vector<int64_t> &SerialScheduler::run(const std::vector<int64_t> &key
   auto later = std::greater<>();
   for (Id t = 0; t < in.size(); ++t) {
     ready[t] = 0;
-    waiting[t] = static_cast<uint32_t>((backward ? in.after(t) : in.before(t)).size());
+    waiting[t] = (backward ? in.after(t) : in.before(t)).size();
     if (waiting[t] == 0)
       heap.push_back({key[t], t});
   }
@@ -150,7 +148,7 @@ const std::vector<int64_t> &SerialScheduler::run(const std::vector<int64_t> &key
       }
     }
   }
-  work += static_cast<int64_t>(in.size());
+  work += in.size();
   return start;
 }
 
@@ -166,149 +164,108 @@ MemoryScheduler::MemoryScheduler(const Instance &instance)
   }
 }
 
-namespace {
-
-/// One schedule within memories, task by task.
-class MemoryRun {
-public:
-  using Lists = std::vector<std::vector<uint32_t>>;
-  MemoryRun(const Instance &in, const Lists &makes, const Lists &reads, const std::vector<Id> &modes)
-      : in(in), p(in.problem), makes(makes), reads(reads), modes(modes), open(p.buffers.size()), end(p.buffers.size()),
-        used(p.memories.size()), profile(p), out{std::vector<int64_t>(in.size()), modes, 0} {}
-
-  std::optional<SchedulingSolution> run(const std::vector<int64_t> &key, bool minMemoryFirst) {
-    openBuffers();
-    if (!hasRoom())
-      return std::nullopt;
-    std::vector<size_t> waiting(in.size());
-    std::vector<int64_t> ready(in.size());
-    std::set<std::pair<int64_t, Id>> queue;
-    for (Id t = 0; t < in.size(); ++t)
-      if ((waiting[t] = in.before(t).size()) == 0)
-        queue.insert({key[t], t});
-    while (!queue.empty()) {
-      auto next = minMemoryFirst ? std::ranges::min_element(queue, {}, [&](auto &one) { return growth(one.second); })
-                                 : queue.begin();
-      Id t = next->second;
-      queue.erase(next);
-      if (happens(t) && !place(t, ready[t]))
-        return std::nullopt;
-      for (const Edge &e : in.after(t)) {
-        if (happens(t))
-          ready[e.task] = std::max(ready[e.task], out.start[t] + in.mode(t, modes[t]).duration + e.delay);
-        if (--waiting[e.task] == 0)
-          queue.insert({key[e.task], e.task});
-      }
-    }
-    return std::move(out);
-  }
-
-private:
-  bool happens(Id t) const { return !in.mode(t, modes[t]).absent; }
-  bool isMade(const SchedulingProblem::Buffer &buffer) const {
-    return buffer.producer == SchedulingProblem::kNoTask || happens(buffer.producer);
-  }
-  bool readsIt(const SchedulingProblem::Reader &reader) const {
-    return happens(reader.task) && (reader.unless == SchedulingProblem::kNoTask || !happens(reader.unless));
-  }
-  bool hasRoom() const {
-    return std::ranges::equal(used, p.memories, std::less_equal(), {}, &SchedulingProblem::Memory::capacity);
-  }
-
-  /// Buffers that are there from the start are in memory.
-  void openBuffers() {
-    for (size_t b = 0; b < p.buffers.size(); ++b) {
-      const SchedulingProblem::Buffer &buffer = p.buffers[b];
-      if (!isMade(buffer))
-        continue;
-      bool hasProducer = buffer.producer != SchedulingProblem::kNoTask;
-      open[b] = hasProducer + buffer.persistent; // what is kept never closes
-      for (const auto &reader : buffer.readers)
-        open[b] += readsIt(reader);
-      if (!hasProducer && open[b] > 0)
-        used[buffer.memory] += buffer.bytes;
-    }
-  }
-
-  /// What the task adds to the memories when it starts, less what may go when it ends.
-  int64_t growth(Id t) const {
-    int64_t grows = 0;
-    if (!happens(t))
-      return grows;
-    for (uint32_t b : makes[t])
-      if (open[b] > 1)
-        grows += p.buffers[b].bytes;
-    for (uint32_t b : reads[t])
-      if (open[b] == 1)
-        grows -= p.buffers[b].bytes;
-    return grows;
-  }
-
-  /// Starts a task as early as it can. False: the memories never have room.
-  bool place(Id t, int64_t ready) {
-    const SchedulingProblem::Mode &mode = in.mode(t, modes[t]);
-    auto add = [&](int64_t sign) {
-      for (uint32_t b : makes[t])
-        used[p.buffers[b].memory] += sign * p.buffers[b].bytes;
-    };
-    for (int64_t start = std::max(now, ready);; start = std::max(start, releases.begin()->time)) {
-      now = start = profile.earliest(mode, start);
-      while (!releases.empty() && releases.begin()->time <= start) {
-        used[releases.begin()->memory] -= releases.begin()->bytes;
-        releases.erase(releases.begin());
-      }
-      add(1);
-      if (hasRoom())
-        break;
-      add(-1);
-      if (releases.empty())
-        return false;
-    }
-    out.start[t] = now;
-    profile.take(mode, now);
-    int64_t over = now + mode.duration;
-    out.makespan = std::max(out.makespan, over);
-    for (uint32_t b : makes[t])
-      close(b, over);
-    for (uint32_t b : reads[t])
-      for (const auto &reader : p.buffers[b].readers)
-        if (reader.task == t && readsIt(reader) && isMade(p.buffers[b]))
-          close(b, over);
-    return true;
-  }
-
-  /// A task that makes or reads the buffer ends at `over`.
-  void close(uint32_t b, int64_t over) {
-    end[b] = std::max(end[b], over);
-    if (--open[b] == 0)
-      releases.insert({end[b], p.buffers[b].memory, p.buffers[b].bytes});
-  }
-
-  struct Release {
-    int64_t time;
-    Id memory;
-    int64_t bytes;
-    bool operator<(const Release &o) const { return time < o.time; }
-  };
-  const Instance &in;
-  const SchedulingProblem &p;
-  const Lists &makes, &reads;
-  const std::vector<Id> &modes;
-  std::vector<uint32_t> open; ///< by buffer: who has still to start before its end is known
-  std::vector<int64_t> end;   ///< by buffer: of those that have started
-  std::vector<int64_t> used;  ///< by memory
-  std::multiset<Release> releases;
-  ResourceProfile profile;
-  int64_t now = 0;
-  SchedulingSolution out;
-};
-
-} // namespace
-
 std::optional<SchedulingSolution> MemoryScheduler::run(const std::vector<int64_t> &key, const std::vector<Id> &modes,
                                                        bool minMemoryFirst) {
-  work += static_cast<int64_t>(in.size());
-  return MemoryRun(in, makes, reads, modes).run(key, minMemoryFirst);
+  work += in.size();
+  const SchedulingProblem &p = in.problem;
+  open.assign(p.buffers.size(), 0), end.assign(p.buffers.size(), 0), used.assign(p.memories.size(), 0);
+  releases.clear();
+  profile.reset(p);
+  now = 0;
+  result = {std::vector<int64_t>(in.size()), modes, 0};
+  openBuffers();
+  if (!hasRoom())
+    return std::nullopt;
+  std::vector<size_t> waiting(in.size());
+  std::vector<int64_t> ready(in.size());
+  std::set<std::pair<int64_t, Id>> queue;
+  for (Id t = 0; t < in.size(); ++t)
+    if ((waiting[t] = in.before(t).size()) == 0)
+      queue.insert({key[t], t});
+  while (!queue.empty()) {
+    auto next = minMemoryFirst ? std::ranges::min_element(queue, {}, [&](auto &one) { return growth(one.second); })
+                               : queue.begin();
+    Id t = next->second;
+    queue.erase(next);
+    if (!modeOf(t).absent && !place(t, ready[t]))
+      return std::nullopt;
+    for (const Edge &e : in.after(t)) {
+      if (!modeOf(t).absent)
+        ready[e.task] = std::max(ready[e.task], result.start[t] + modeOf(t).duration + e.delay);
+      if (--waiting[e.task] == 0)
+        queue.insert({key[e.task], e.task});
+    }
+  }
+  return std::move(result);
+}
+
+/// Buffers that are there from the start are in memory.
+void MemoryScheduler::openBuffers() {
+  for (size_t b = 0; b < in.problem.buffers.size(); ++b) {
+    const SchedulingProblem::Buffer &buffer = in.problem.buffers[b];
+    if (!isMade(buffer))
+      continue;
+    bool hasProducer = buffer.producer != SchedulingProblem::kNoTask;
+    open[b] = hasProducer + buffer.persistent; // what is kept never closes
+    for (const auto &reader : buffer.readers)
+      open[b] += readsIt(reader);
+    if (!hasProducer && open[b] > 0)
+      used[buffer.memory] += buffer.bytes;
+  }
+}
+
+/// What the task adds to the memories when it starts, less what may go when it ends.
+int64_t MemoryScheduler::growth(Id t) const {
+  int64_t grows = 0;
+  if (modeOf(t).absent)
+    return grows;
+  for (uint32_t b : makes[t])
+    if (open[b] > 1)
+      grows += in.problem.buffers[b].bytes;
+  for (uint32_t b : reads[t])
+    if (open[b] == 1)
+      grows -= in.problem.buffers[b].bytes;
+  return grows;
+}
+
+/// Starts a task as early as it can. False: the memories never have room.
+bool MemoryScheduler::place(Id t, int64_t ready) {
+  const SchedulingProblem::Mode &mode = modeOf(t);
+  auto add = [&](int64_t sign) {
+    for (uint32_t b : makes[t])
+      used[in.problem.buffers[b].memory] += sign * in.problem.buffers[b].bytes;
+  };
+  for (int64_t start = std::max(now, ready);; start = std::max(start, releases.begin()->time)) {
+    now = start = profile.earliest(mode, start);
+    while (!releases.empty() && releases.begin()->time <= start) {
+      used[releases.begin()->memory] -= releases.begin()->bytes;
+      releases.erase(releases.begin());
+    }
+    add(1);
+    if (hasRoom())
+      break;
+    add(-1);
+    if (releases.empty())
+      return false;
+  }
+  result.start[t] = now;
+  profile.take(mode, now);
+  int64_t over = now + mode.duration;
+  result.makespan = std::max(result.makespan, over);
+  for (uint32_t b : makes[t])
+    close(b, over);
+  for (uint32_t b : reads[t])
+    for (const auto &reader : in.problem.buffers[b].readers)
+      if (reader.task == t && readsIt(reader) && isMade(in.problem.buffers[b]))
+        close(b, over);
+  return true;
+}
+
+/// A task that makes or reads the buffer ends at `over`.
+void MemoryScheduler::close(uint32_t b, int64_t over) {
+  end[b] = std::max(end[b], over);
+  if (--open[b] == 0)
+    releases.insert({end[b], in.problem.buffers[b].memory, in.problem.buffers[b].bytes});
 }
 
 } // namespace accord::solve

@@ -3,6 +3,7 @@
 #include "lib/scheduling/solve/Instance.h"
 #include "lib/scheduling/solve/ResourceProfile.h"
 #include <optional>
+#include <set>
 
 namespace accord::solve {
 
@@ -16,7 +17,6 @@ public:
   /// time if backward). Memories are not looked at.
   std::vector<int64_t> run(const std::vector<int64_t> &key, bool backward);
   int64_t lengthOf(const std::vector<int64_t> &start) const;
-  int64_t placed() const { return work; } ///< tasks so far, as a measure of work
 
 private:
   const SchedulingProblem::Mode &mode(Id task) const { return in.mode(task, modes[task]); }
@@ -25,7 +25,6 @@ private:
   const std::vector<Id> &modes;
   std::vector<uint32_t> group; ///< by task: tasks of a group use the same resources
   uint32_t groups = 0;
-  int64_t work = 0;
 };
 
 /// Places tasks one by one as early as precedences and resources allow (Kolisch, Serial and
@@ -64,9 +63,40 @@ public:
   int64_t placed() const { return work; }
 
 private:
+  const SchedulingProblem::Mode &modeOf(Id task) const { return in.mode(task, result.mode[task]); }
+  bool happens(Id task) const { return !modeOf(task).absent; }
+  bool isMade(const SchedulingProblem::Buffer &buffer) const {
+    return buffer.producer == SchedulingProblem::kNoTask || happens(buffer.producer);
+  }
+  bool readsIt(const SchedulingProblem::Reader &reader) const {
+    return happens(reader.task) && (reader.unless == SchedulingProblem::kNoTask || !happens(reader.unless));
+  }
+  bool hasRoom() const {
+    return std::ranges::equal(used, in.problem.memories, std::less_equal(), {}, &SchedulingProblem::Memory::capacity);
+  }
+  void openBuffers();
+  int64_t growth(Id task) const;
+  bool place(Id task, int64_t ready);
+  void close(uint32_t buffer, int64_t over);
+
   const Instance &in;
   std::vector<std::vector<uint32_t>> makes, reads; ///< buffers by task
   int64_t work = 0;
+
+  // Of one run.
+  struct Release {
+    int64_t time;
+    Id memory;
+    int64_t bytes;
+    bool operator<(const Release &o) const { return time < o.time; }
+  };
+  std::vector<uint32_t> open; ///< by buffer: who has still to start before its end is known
+  std::vector<int64_t> end;   ///< by buffer: of those that have started
+  std::vector<int64_t> used;  ///< by memory
+  std::multiset<Release> releases;
+  ResourceProfile profile;
+  int64_t now = 0;
+  SchedulingSolution result;
 };
 
 } // namespace accord::solve

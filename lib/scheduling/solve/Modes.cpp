@@ -8,7 +8,7 @@ Modes::Modes(const Instance &instance) : in(instance), usable(instance.size()), 
   for (Id t = 0; t < in.size(); ++t) {
     const auto &modes = in.problem.tasks[t].modes;
     for (Id m = 0; m < modes.size(); ++m)
-      if (in.fits(modes[m]))
+      if (in.problem.fits(modes[m]))
         usable[t].push_back(m);
     std::sort(usable[t].begin(), usable[t].end(), [&](Id a, Id b) {
       return std::tuple(!modes[a].absent, modes[a].duration, a) < std::tuple(!modes[b].absent, modes[b].duration, b);
@@ -24,10 +24,7 @@ Modes::Modes(const Instance &instance) : in(instance), usable(instance.size()), 
 bool Modes::fits(std::vector<Id> &modes, Id task, const std::vector<char> &decided) const {
   for (uint32_t i : pairings[task]) {
     const auto &p = in.problem.pairings[i];
-    Id other = p.a == task ? p.b : p.a;
-    if (!decided[other])
-      continue;
-    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) == p.allowed.end())
+    if (decided[p.a == task ? p.b : p.a] && !p.allows(modes[p.a], modes[p.b]))
       return false;
   }
   return true;
@@ -35,7 +32,7 @@ bool Modes::fits(std::vector<Id> &modes, Id task, const std::vector<char> &decid
 
 bool Modes::allowed(const std::vector<Id> &modes) const {
   for (const auto &p : in.problem.pairings)
-    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair{modes[p.a], modes[p.b]}) == p.allowed.end())
+    if (!p.allows(modes[p.a], modes[p.b]))
       return false;
   std::vector<__int128> spent(in.problem.budgets.size());
   for (Id t = 0; t < in.size(); ++t)
@@ -55,13 +52,8 @@ std::optional<std::vector<Id>> Modes::first() const {
     rest[b] = in.problem.budgets[b].capacity;
   auto min = [&](Id t, Id budget) {
     int64_t amount = INT64_MAX;
-    for (Id m : usable[t]) {
-      int64_t here = 0;
-      for (const auto &use : in.mode(t, m).spends)
-        if (use.of == budget)
-          here = use.amount;
-      amount = std::min(amount, here);
-    }
+    for (Id m : usable[t])
+      amount = std::min(amount, in.mode(t, m).consumes(budget));
     return amount;
   };
   // What the undecided spend at least is set aside.
@@ -81,7 +73,7 @@ std::optional<std::vector<Id>> Modes::first() const {
   };
   size_t depth = 0;
   while (depth < in.size()) {
-    Id t = static_cast<Id>(depth);
+    Id t = depth;
     bool placed = false;
     for (; at[depth] < usable[t].size() && ++nodes < kNodes; ++at[depth]) {
       modes[t] = usable[t][at[depth]];
@@ -106,7 +98,7 @@ std::optional<std::vector<Id>> Modes::first() const {
       return std::nullopt;
     --depth;
     decided[depth] = 0;
-    spend(static_cast<Id>(depth), modes[depth], -1);
+    spend(depth, modes[depth], -1);
     ++at[depth];
   }
   return modes;
@@ -148,8 +140,7 @@ std::vector<Id> Modes::relaxed(const std::vector<Id> &from, int64_t slack) const
     double sum = 0;
     const auto &mode = in.mode(t, m);
     for (const auto &use : mode.usage)
-      sum +=
-          static_cast<double>(use.amount) * mode.duration / std::max<int64_t>(in.problem.resources[use.of].capacity, 1);
+      sum += double(use.amount) * mode.duration / std::max<int64_t>(in.problem.resources[use.of].capacity, 1);
     return sum;
   };
   for (Id t : choices)
@@ -171,12 +162,8 @@ void Modes::mutate(std::vector<Id> &modes, std::mt19937_64 &random) const {
   for (size_t i = 0; i < moved.size() && i < 8; ++i)
     for (uint32_t p : pairings[moved[i]]) {
       const auto &pair = in.problem.pairings[p];
-      auto holds = [&] {
-        return std::find(pair.allowed.begin(), pair.allowed.end(), std::pair{changed[pair.a], changed[pair.b]}) !=
-               pair.allowed.end();
-      };
       Id other = pair.a == moved[i] ? pair.b : pair.a;
-      for (size_t k = 0; !holds() && k < usable[other].size(); ++k)
+      for (size_t k = 0; !pair.allows(changed[pair.a], changed[pair.b]) && k < usable[other].size(); ++k)
         changed[other] = usable[other][k];
       moved.push_back(other);
     }

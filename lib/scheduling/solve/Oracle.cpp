@@ -126,7 +126,7 @@ struct Oracle::Z3Encoding {
       }
       auto &modes = usable.emplace_back();
       for (Id m = 0; m < in.problem.tasks[t].modes.size(); ++m)
-        if (in.fits(in.mode(t, m)) && (in.mode(t, m).absent || windows.latest[t] >= windows.earliest[t]))
+        if (in.problem.fits(in.mode(t, m)) && (in.mode(t, m).absent || windows.latest[t] >= windows.earliest[t]))
           modes.push_back(m);
       auto &literals = chosen.emplace_back();
       if (modes.empty())
@@ -258,12 +258,11 @@ struct Oracle::Z3Encoding {
     std::vector<int64_t> times;
     for (Id t = 0; t < in.size(); ++t)
       for (Id m : usable[t])
-        for (const auto &use : in.mode(t, m).usage)
-          if (use.of == r && use.amount > 0 && units(in.mode(t, m).duration) > 0) {
-            users.push_back({t, m, use.amount});
-            for (int64_t time = earliest[t]; time <= latest[t]; ++time)
-              times.push_back(time);
-          }
+        if (int64_t amount = in.mode(t, m).uses(r); amount > 0 && units(in.mode(t, m).duration) > 0) {
+          users.push_back({t, m, amount});
+          for (int64_t time = earliest[t]; time <= latest[t]; ++time)
+            times.push_back(time);
+        }
     std::sort(times.begin(), times.end());
     times.erase(std::unique(times.begin(), times.end()), times.end());
     for (int64_t time : times) {
@@ -349,15 +348,13 @@ struct Oracle::Z3Encoding {
     for (const auto &pairing : in.problem.pairings)
       for (Id a : usable[pairing.a])
         for (Id b : usable[pairing.b])
-          if (std::find(pairing.allowed.begin(), pairing.allowed.end(), std::pair{a, b}) == pairing.allowed.end())
+          if (!pairing.allows(a, b))
             clause({negate(runsIn(pairing.a, a)), negate(runsIn(pairing.b, b))});
     for (Id budget = 0; budget < in.problem.budgets.size(); ++budget) {
       std::vector<std::pair<int64_t, Truth>> terms;
       for (Id t = 0; t < in.size(); ++t)
         for (Id m : usable[t])
-          for (const auto &use : in.mode(t, m).spends)
-            if (use.of == budget)
-              terms.push_back({use.amount, runsIn(t, m)});
+          terms.push_back({in.mode(t, m).consumes(budget), runsIn(t, m)});
       atMost(terms, in.problem.budgets[budget].capacity);
     }
   }
@@ -431,14 +428,13 @@ Oracle::Answer Oracle::ask(int64_t makespan, uint64_t limit, SchedulingSolution 
 }
 
 void Oracle::interrupt() { encoding->context.interrupt(); }
-size_t Oracle::literals() const { return encoding->count; }
 
 uint64_t Oracle::work() const {
   try {
     z3::stats stats = encoding->solver.statistics();
     for (unsigned i = 0; i < stats.size(); ++i)
       if (stats.key(i) == "rlimit count")
-        return stats.is_uint(i) ? stats.uint_value(i) : static_cast<uint64_t>(stats.double_value(i));
+        return stats.is_uint(i) ? stats.uint_value(i) : stats.double_value(i);
   } catch (const z3::exception &) {
   }
   return 0;
@@ -447,9 +443,8 @@ uint64_t Oracle::work() const {
 int64_t estimateLiterals(const Instance &in, const Propagator &windows, int64_t unit) {
   double sum = 0; // of starts and of running in each mode
   for (Id t = 0; t < in.size(); ++t)
-    sum +=
-        static_cast<double>((windows.latest[t] - windows.earliest[t]) / unit) * (1 + in.problem.tasks[t].modes.size());
-  return static_cast<int64_t>(std::min(sum, 9e18));
+    sum += double((windows.latest[t] - windows.earliest[t]) / unit) * (1 + in.problem.tasks[t].modes.size());
+  return std::min(sum, 9e18);
 }
 
 } // namespace accord::solve

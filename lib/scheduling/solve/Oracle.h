@@ -28,7 +28,6 @@ public:
   /// From any thread.
   void interrupt();
   uint64_t work() const; ///< Z3's units of work so far
-  size_t literals() const;
 
 private:
   struct Z3Encoding;

@@ -30,18 +30,7 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
   for (Id t = 0; t < n; ++t)
     if (in.mandatory[t] && in.minDuration[t] > 0)
       for (Id r = 0; r < users.size(); ++r) {
-        User user{t, INT64_MAX, 0, in.minDuration[t], 0, {}};
-        for (const auto &mode : in.problem.tasks[t].modes) {
-          if (!in.fits(mode))
-            continue;
-          int64_t amount = 0;
-          for (const auto &use : mode.usage)
-            if (use.of == r)
-              amount = use.amount;
-          user.amount = std::min(user.amount, amount), user.max = std::max(user.max, amount);
-          user.energy = std::max(user.energy, static_cast<__int128>(amount) * mode.duration);
-          user.options.push_back({amount, mode.duration});
-        }
+        User user = userOf(t, [&](const SchedulingProblem::Mode &mode) { return mode.uses(r); });
         if (user.max > 0)
           users[r].push_back(std::move(user));
       }
@@ -165,25 +154,21 @@ bool Propagator::isDisjunctive(Id a, Id b) const {
   if (reaches[a][b] || reaches[b][a])
     return true;
   auto left = [&](Id t, const SchedulingProblem::Mode &mode) {
-    return in.fits(mode) && earliest[t] + mode.duration <= end(t);
+    return in.problem.fits(mode) && earliest[t] + mode.duration <= end(t);
   };
   for (const auto &one : in.problem.tasks[a].modes)
     for (const auto &two : in.problem.tasks[b].modes) {
       if (!left(a, one) || !left(b, two))
         continue;
-      bool clash = false;
-      for (const auto &use : one.usage)
-        for (const auto &other : two.usage)
-          clash |= use.of == other.of && use.amount > in.problem.resources[use.of].capacity - other.amount;
-      if (!clash || one.duration == 0 || two.duration == 0)
+      if (!in.problem.clash(one, two) || one.duration == 0 || two.duration == 0)
         return false;
     }
   return true;
 }
 
 /// Tasks that do not use a resource, but never run beside those that do, nor beside each other: as
-/// if they took all of it. The longest first. Only where some task has modes: `JointResources` has
-/// found all others.
+/// if they took all of it. The longest first. Only where some task has modes: the problem of a
+/// step has all others.
 std::vector<Id> Propagator::joining(Id r) const {
   std::vector<Id> found, others;
   if (in.single || users[r].size() < 2 || reaches.empty())
@@ -203,13 +188,14 @@ std::vector<Id> Propagator::joining(Id r) const {
   return found;
 }
 
-/// A task as if it took all of a resource.
-Propagator::User Propagator::alone(Id t, int64_t capacity) const {
-  User user{t, capacity, capacity, in.minDuration[t], 0, {}};
+/// A task with `amount` of a resource in each mode that fits when it is alone.
+Propagator::User Propagator::userOf(Id t, llvm::function_ref<int64_t(const SchedulingProblem::Mode &)> amount) const {
+  User user{t, INT64_MAX, 0, in.minDuration[t], 0, {}};
   for (const auto &mode : in.problem.tasks[t].modes)
-    if (in.fits(mode)) {
-      user.options.push_back({capacity, mode.duration});
-      user.energy = std::max(user.energy, static_cast<__int128>(capacity) * mode.duration);
+    if (in.problem.fits(mode)) {
+      const Option &option = user.options.emplace_back(amount(mode), mode.duration);
+      user.amount = std::min(user.amount, option.amount), user.max = std::max(user.max, option.amount);
+      user.energy = std::max(user.energy, __int128{option.amount} * option.duration);
     }
   return user;
 }
@@ -223,7 +209,7 @@ bool Propagator::energy() {
     std::vector<User> sharing = users[r];
     const std::vector<Id> beside = joining(r);
     for (Id t : beside)
-      sharing.push_back(alone(t, capacity));
+      sharing.push_back(userOf(t, [&](const auto &) { return capacity; })); // as if it took all
     std::vector<int64_t> begins, ends;
     std::vector<__int128> own(sharing.size()); // of the interval, at least
     for (const User &u : sharing) {
@@ -240,7 +226,7 @@ bool Propagator::energy() {
       for (int64_t to : ends) {
         if (to <= from)
           continue;
-        __int128 room = static_cast<__int128>(capacity) * (to - from), need = 0;
+        __int128 room = __int128{capacity} * (to - from), need = 0;
         for (size_t i = 0; i < sharing.size(); ++i)
           need += own[i] = needs(sharing[i], from, to);
         if (need > room) {
@@ -250,7 +236,7 @@ bool Propagator::energy() {
         for (size_t i = 0; i < sharing.size(); ++i) {
           const User &u = sharing[i];
           __int128 rest = room - (need - own[i]);
-          if (std::min(static_cast<__int128>(u.max) * (to - from), u.energy) <= rest)
+          if (std::min(__int128{u.max} * (to - from), u.energy) <= rest)
             continue; // however it lies
           // Whatever its mode, it starts (ends) after (before) this.
           int64_t start = INT64_MAX, stop = INT64_MIN;
@@ -284,7 +270,7 @@ __int128 Propagator::needs(const User &u, int64_t from, int64_t to) const {
       continue;
     int64_t left = std::max<int64_t>(0, earliest[u.task] + o.duration - from),
             right = std::max<int64_t>(0, to - (end(u.task) - o.duration));
-    __int128 work = static_cast<__int128>(o.amount) * std::min({left, right, o.duration, to - from});
+    __int128 work = __int128{o.amount} * std::min({left, right, o.duration, to - from});
     minDuration = minDuration < 0 ? work : std::min(minDuration, work);
   }
   return std::max<__int128>(minDuration, 0);
@@ -363,7 +349,5 @@ uint64_t Propagator::probe(uint64_t max) {
   }
   return runs;
 }
-
-std::vector<std::pair<Id, Id>> Propagator::disjoint() const { return open; }
 
 } // namespace accord::solve

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
 #include "lib/scheduling/solve/Instance.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace accord::solve {
 
@@ -26,7 +27,7 @@ public:
   std::vector<std::pair<Id, Id>> ordered;
   std::vector<ProofStep> steps; ///< what was deduced, in order
   /// Pairs that cannot run at the same time and whose order is open.
-  std::vector<std::pair<Id, Id>> disjoint() const;
+  const std::vector<std::pair<Id, Id>> &disjoint() const { return open; }
 
 private:
   bool chains();
@@ -59,7 +60,7 @@ private:
   bool inWindow(Id t, const Option &option) const { return earliest[t] + option.duration <= end(t); }
   bool isDisjunctive(Id a, Id b) const;
   std::vector<Id> joining(Id resource) const;
-  User alone(Id task, int64_t capacity) const;
+  User userOf(Id task, llvm::function_ref<int64_t(const SchedulingProblem::Mode &)> amount) const;
   __int128 needs(const User &user, int64_t from, int64_t to) const;
   std::vector<std::vector<User>> users; ///< by resource
 };

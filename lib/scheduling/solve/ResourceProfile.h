@@ -8,8 +8,6 @@ namespace accord::solve {
 /// Steps in one sorted array: cheap for up to some thousand tasks.
 class ResourceProfile {
 public:
-  ResourceProfile() = default;
-  explicit ResourceProfile(const SchedulingProblem &problem) { reset(problem); }
   void reset(const SchedulingProblem &problem) {
     resources = problem.resources.size();
     capacity.clear();
@@ -30,14 +28,17 @@ public:
         start = i + 1 < times.size() ? times[i + 1] : INT64_MAX / 2; // the last step is empty
     return start;
   }
-  bool fitsAt(const SchedulingProblem::Mode &mode, int64_t start) const { return earliest(mode, start) == start; }
-  void take(const SchedulingProblem::Mode &mode, int64_t start) { add(mode, start, -1); }
-  void give(const SchedulingProblem::Mode &mode, int64_t start) { add(mode, start, 1); }
+  void take(const SchedulingProblem::Mode &mode, int64_t start) {
+    if (mode.duration == 0 || mode.usage.empty())
+      return;
+    size_t first = split(start), last = split(start + mode.duration);
+    for (size_t k = first; k < last; ++k)
+      for (const auto &use : mode.usage)
+        free[k * resources + use.of] -= use.amount;
+  }
 
 private:
-  size_t step(int64_t time) const {
-    return static_cast<size_t>(std::upper_bound(times.begin(), times.end(), time) - times.begin()) - 1;
-  }
+  size_t step(int64_t time) const { return std::ranges::upper_bound(times, time) - times.begin() - 1; }
   bool room(const SchedulingProblem::Mode &mode, size_t k) const {
     const int64_t *row = free.data() + k * resources;
     for (const auto &use : mode.usage)
@@ -49,21 +50,12 @@ private:
     size_t k = step(time);
     if (times[k] == time)
       return k;
-    times.insert(times.begin() + static_cast<ptrdiff_t>(k) + 1, time);
-    auto at = free.begin() + static_cast<ptrdiff_t>(k * resources);
-    std::vector<int64_t> row(at, at + static_cast<ptrdiff_t>(resources));
-    free.insert(at + static_cast<ptrdiff_t>(resources), row.begin(), row.end());
+    times.insert(std::next(times.begin(), k + 1), time);
+    auto at = std::next(free.begin(), k * resources);
+    std::vector<int64_t> row(at, std::next(at, resources));
+    free.insert(std::next(at, resources), row.begin(), row.end());
     return k + 1;
   }
-  void add(const SchedulingProblem::Mode &mode, int64_t start, int64_t sign) {
-    if (mode.duration == 0 || mode.usage.empty())
-      return;
-    size_t first = split(start), last = split(start + mode.duration);
-    for (size_t k = first; k < last; ++k)
-      for (const auto &use : mode.usage)
-        free[k * resources + use.of] += sign * use.amount;
-  }
-
   size_t resources = 0;
   std::vector<int64_t> capacity;
   std::vector<int64_t> times; ///< where a step begins; the first is 0

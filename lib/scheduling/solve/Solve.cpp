@@ -1,12 +1,12 @@
 // Bounds first, then schedules, then Z3 on what is left between them.
 #include "lib/scheduling/solve/Solve.h"
 #include "lib/scheduling/solve/Bounds.h"
-#include "lib/scheduling/solve/Conflict.h"
 #include "lib/scheduling/solve/Improve.h"
 #include "lib/scheduling/solve/ListScheduler.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <thread>
 
 namespace accord {
@@ -66,6 +66,98 @@ private:
   std::thread thread;
 };
 
+/// Lengths do not matter: every time becomes as short as the order of events allows, one unit for
+/// what takes any, so that a schedule of the one is one of the other in the same order.
+SchedulingProblem orderOnly(SchedulingProblem problem) {
+  for (auto &task : problem.tasks)
+    for (auto &mode : task.modes)
+      mode.duration = mode.duration > 0;
+  for (auto &p : problem.precedences)
+    p.delay = 0;
+  for (auto &r : problem.resources) // one after the other nothing is short
+    r.capacity = INT64_MAX / 4;
+  return problem;
+}
+
+/// Sentences about constraints (memories with the buffers that matter, budgets, pairings) that
+/// cannot hold together; without any one of them they can. `limit` of Z3's units of work for each
+/// question; where it is spent the set need not be minimal, and the last sentence says so. Needs a
+/// problem without a schedule.
+class Conflict {
+public:
+  Conflict(const SchedulingProblem &whole, uint64_t limit) : whole(whole), p(orderOnly(whole)), limit(limit) {}
+
+  std::vector<std::string> run() {
+    for (auto &pairing : p.pairings)
+      drop([&](bool without) {
+        if (without) {
+          for (Id a = 0; a < p.tasks[pairing.a].modes.size(); ++a)
+            for (Id b = 0; b < p.tasks[pairing.b].modes.size(); ++b)
+              pairing.allowed.push_back({a, b});
+        } else {
+          pairing = whole.pairings[&pairing - p.pairings.data()];
+        }
+      });
+    for (size_t b = 0; b < p.budgets.size(); ++b)
+      drop([&](bool without) { p.budgets[b].capacity = without ? INT64_MAX / 4 : whole.budgets[b].capacity; });
+    for (size_t b = 0; b < p.buffers.size(); ++b)
+      if (p.buffers[b].bytes > 0)
+        drop([&](bool without) { p.buffers[b].bytes = without ? 0 : whole.buffers[b].bytes; });
+    return sentences();
+  }
+
+private:
+  /// Leaves something out if there is no schedule even then.
+  template <typename Change> void drop(Change change) {
+    change(true);
+    Instance in(p);
+    int64_t horizon = serialLength(p);
+    Propagator windows(in, horizon);
+    SchedulingSolution found;
+    Oracle::Answer answer = Oracle::Answer::No;
+    if (windows.run()) {
+      Oracle oracle(in, windows, horizon);
+      answer = oracle.ask(horizon, limit, found);
+    }
+    minimal &= answer != Oracle::Answer::Unknown;
+    if (answer != Oracle::Answer::No)
+      change(false);
+  }
+
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> out;
+    for (Id m = 0; m < p.memories.size(); ++m) {
+      std::string list;
+      int64_t sum = 0;
+      for (const auto &b : p.buffers)
+        if (b.memory == m && b.bytes > 0) {
+          list += fmt::format("{}'{}' ({} B)", list.empty() ? "" : ", ", b.name, b.bytes);
+          sum += b.bytes;
+        }
+      if (!list.empty())
+        out.push_back(fmt::format("memory '{}' of {} B has no order in which there is room for {}, "
+                                  "{} B together",
+                                  p.memories[m].name, p.memories[m].capacity, list, sum));
+    }
+    for (const auto &b : p.budgets)
+      if (b.capacity != INT64_MAX / 4) {
+        out.push_back(fmt::format("budget '{}' allows {} in all", b.name, b.capacity));
+      }
+    for (const auto &pairing : p.pairings)
+      if (pairing.allowed.size() < p.tasks[pairing.a].modes.size() * p.tasks[pairing.b].modes.size())
+        out.push_back(
+            fmt::format("modes of '{}' and '{}' have to go together", p.nameOf(pairing.a), p.nameOf(pairing.b)));
+    if (!minimal)
+      out.push_back("not all of this may be needed: the work limit ended the search for less");
+    return out;
+  }
+
+  const SchedulingProblem &whole;
+  SchedulingProblem p;
+  uint64_t limit;
+  bool minimal = true;
+};
+
 class Solver {
 public:
   Solver(const SchedulingProblem &problem, const SolveOptions &options)
@@ -76,9 +168,8 @@ public:
     // Lists end after some seconds at most: more effort is for the solver.
     double max = std::ldexp(1.0, 21) * std::pow(2.0, std::min(effort, 14.0) - 10);
     double n = in.size();
-    listWork =
-        static_cast<int64_t>(std::max({std::min(passes * n, max), 2 * n * effort, effort == 0 ? 0.0 : kMinListWork}));
-    solverWork = options.effort < kMinSolverEffort ? 0 : static_cast<uint64_t>(3e8 * std::pow(2.0, effort - 10));
+    listWork = std::max({std::min(passes * n, max), 2 * n * effort, effort == 0 ? 0.0 : kMinListWork});
+    solverWork = options.effort < kMinSolverEffort ? 0 : 3e8 * std::pow(2.0, effort - 10);
   }
 
   SchedulingResult run() {
@@ -97,7 +188,7 @@ public:
     if (!finished() && options.searches)
       oracle();
     if (result.status == Status::Infeasible)
-      result.conflict = conflictOf(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000));
+      result.conflict = Conflict(in.problem, std::max<uint64_t>(solverWork / 100, 1'000'000)).run();
     else if (!closed())
       result.stopped = options.stopped() ? "interrupted" : "work limit";
     return std::move(result);
@@ -186,7 +277,7 @@ private:
     int64_t bound = result.bound.value;
     double n = in.size();
     lists(options.effort < kMinSolverEffort ? bound + bound / kNear : bound,
-          static_cast<int64_t>(std::min(kSmallProblemListWork, kListWorkPerPair * n * n)));
+          std::min(kSmallProblemListWork, kListWorkPerPair * n * n));
   }
   void lists(int64_t goal, int64_t work) {
     if (makespan() <= goal)
@@ -224,10 +315,10 @@ private:
         solverWork == 0)
       return;
     SchedulingSolution best = result.solution;
-    int64_t goal = std::max(result.bound.value, static_cast<int64_t>(result.bound.value * (1 + options.gap)));
+    int64_t goal = std::max<int64_t>(result.bound.value, result.bound.value * (1 + options.gap));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
-    result.work += static_cast<int64_t>(spent);
+    result.work += spent;
     acceptSolution(std::move(best), "windows");
   }
 
@@ -294,7 +385,7 @@ private:
       after += uint64_t{1} << 32;
     uint64_t spent = std::max<uint64_t>(after - before, 1000);
     solverWork -= std::min(solverWork, spent);
-    result.work += static_cast<int64_t>(spent);
+    result.work += spent;
     return said;
   }
 
@@ -361,7 +452,7 @@ private:
       uint64_t cost = in.size() * in.size() * in.size() / 7 + 1000;
       uint64_t spent = propagator.probe(slice / cost) * cost;
       solverWork -= std::min(solverWork, spent);
-      result.work += static_cast<int64_t>(spent);
+      result.work += spent;
     }
     Oracle oracle(in, propagator, makespan);
     StopWatcher watch(oracle, options.stop);

@@ -94,7 +94,7 @@ private:
     for (const Hold &hold : holds)
       if (hold.from < hold.to && hold.amount > 0) {
         changes.push_back({hold.from, hold.amount});
-        changes.push_back({hold.to, -static_cast<__int128>(hold.amount)});
+        changes.push_back({hold.to, -__int128{hold.amount}});
       }
     std::sort(changes.begin(), changes.end()); // at the same time, what ends is first
     max = 0;
@@ -149,7 +149,7 @@ private:
     for (Id r = 0; r < p.resources.size(); ++r)
       share(
           Code::ResourceOverlap, "resource", p.resources[r].name, p.resources[r].capacity, holds[r],
-          [&](size_t t) { return p.nameOf(static_cast<Id>(t)); }, [&](size_t t) { return p.tasks[t].location; });
+          [&](size_t t) { return p.nameOf(t); }, [&](size_t t) { return p.tasks[t].location; });
   }
 
   /// A buffer that is being written is there, whoever has read it before.
@@ -190,8 +190,7 @@ private:
 
   void pairings() {
     for (const auto &pairing : p.pairings) {
-      std::pair<Id, Id> chosen{s.mode[pairing.a], s.mode[pairing.b]};
-      if (std::find(pairing.allowed.begin(), pairing.allowed.end(), chosen) != pairing.allowed.end())
+      if (pairing.allows(s.mode[pairing.a], s.mode[pairing.b]))
         continue;
       Error *error = report(Code::PairingBroken, p.tasks[pairing.a].location,
                             fmt::format("mode {} of '{}' does not go with mode {} of '{}'", modeName(pairing.a),

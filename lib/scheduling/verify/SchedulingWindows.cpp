@@ -50,17 +50,10 @@ SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
       tails[edge.task] = std::max(tails[edge.task], tails[order[i]] + minDuration[order[i]] + edge.delay);
 }
 
-int64_t SchedulingFacts::amountOf(const SchedulingProblem::Mode &mode, Id resource) {
-  for (const auto &use : mode.usage)
-    if (use.of == resource)
-      return use.amount;
-  return 0;
-}
-
 __int128 SchedulingFacts::workOf(Id task, Id resource) const {
   __int128 work = -1;
   for (const auto *mode : modes[task]) {
-    __int128 here = static_cast<__int128>(mode->duration) * amountOf(*mode, resource);
+    __int128 here = __int128{mode->duration} * mode->uses(resource);
     work = work < 0 ? here : std::min(work, here);
   }
   return std::max<__int128>(work, 0);
@@ -146,8 +139,7 @@ bool SchedulingWindows::isDisjunctive(Id a, Id b) const {
       bool clash = !inWindow(a, *one) || !inWindow(b, *two);
       if (one->duration > 0 && two->duration > 0)
         for (const auto &use : one->usage)
-          clash |= static_cast<__int128>(use.amount) + facts.amountOf(*two, use.of) >
-                   facts.problem.resources[use.of].capacity;
+          clash |= __int128{use.amount} + two->uses(use.of) > facts.problem.resources[use.of].capacity;
       if (!clash)
         return false;
     }
@@ -160,8 +152,8 @@ const std::vector<SchedulingWindows::Need> &SchedulingWindows::users(Id resource
       if (facts.mandatory[t] && facts.minDuration[t] > 0) {
         int64_t amount = INT64_MAX, max = 0;
         for (const auto *mode : facts.modes[t]) {
-          amount = std::min(amount, facts.amountOf(*mode, resource));
-          max = std::max(max, facts.amountOf(*mode, resource));
+          amount = std::min(amount, mode->uses(resource));
+          max = std::max(max, mode->uses(resource));
         }
         if (max > 0)
           needs[resource].push_back({t, amount});
@@ -212,7 +204,7 @@ std::string SchedulingWindows::compulsory(const ProofStep &s) {
     if (from >= to || need.task == s.task)
       continue;
     changes.push_back({from, need.amount});
-    changes.push_back({to, -static_cast<__int128>(need.amount)});
+    changes.push_back({to, -__int128{need.amount}});
   }
   std::sort(changes.begin(), changes.end());
   int64_t ownFrom = latest[s.task], ownTo = earliest[s.task] + facts.minDuration[s.task], amount = 0;
@@ -280,12 +272,12 @@ std::string SchedulingWindows::beside(const std::vector<Id> &tasks, Id resource)
 
 std::string SchedulingWindows::energy(const ProofStep &s) {
   int64_t length = s.to - s.from;
-  __int128 rest = static_cast<__int128>(facts.problem.resources[s.other].capacity) * length, mine = 0;
   int64_t capacity = facts.problem.resources[s.other].capacity;
+  __int128 rest = __int128{capacity} * length, mine = 0;
   if (std::string error = beside(s.tasks, s.other); !error.empty())
     return error;
   auto amountOf = [&](Id t, const SchedulingProblem::Mode &mode) {
-    return std::find(s.tasks.begin(), s.tasks.end(), t) != s.tasks.end() ? capacity : facts.amountOf(mode, s.other);
+    return llvm::is_contained(s.tasks, t) ? capacity : mode.uses(s.other);
   };
   std::vector<Id> sharing = s.tasks;
   for (const Need &need : users(s.other))
@@ -295,7 +287,7 @@ std::string SchedulingWindows::energy(const ProofStep &s) {
     for (const auto *mode : facts.modes[t]) {
       if (!inWindow(t, *mode))
         continue;
-      __int128 here = static_cast<__int128>(amountOf(t, *mode)) * inside(t, mode->duration, s.from, s.to);
+      __int128 here = __int128{amountOf(t, *mode)} * inside(t, mode->duration, s.from, s.to);
       minUsed = minUsed < 0 ? here : std::min(minUsed, here);
     }
     if (minUsed < 0) { // no mode is left
@@ -369,9 +361,8 @@ std::string SchedulingWindows::set(const ProofStep &s) {
   auto reach = [&](Id from, int64_t length) {
     for (const auto &edge : s.early ? facts.before[from] : facts.after[from])
       if (s.early ? place[edge.task] >= farthest : place[edge.task] <= farthest) {
-        auto [at, fresh] = chain.try_emplace(place[edge.task], length + edge.delay);
-        at->second = std::max(at->second, length + edge.delay);
-        (void)fresh;
+        int64_t &longest = chain[place[edge.task]];
+        longest = std::max(longest, length + edge.delay);
       }
   };
   reach(s.task, 0);

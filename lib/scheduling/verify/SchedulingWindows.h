@@ -25,7 +25,6 @@ struct SchedulingFacts {
   std::vector<int64_t> heads, tails; ///< longest chains of certain tasks, by least durations
 
   bool known(Id task) const { return task < problem.tasks.size(); }
-  static int64_t amountOf(const SchedulingProblem::Mode &mode, Id resource);
   /// Least duration * amount over modes.
   __int128 workOf(Id task, Id resource) const;
 };

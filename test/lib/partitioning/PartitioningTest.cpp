@@ -1,9 +1,11 @@
 // Stages of profiled graphs against all assignments of small ones, laws, and published optima.
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
 #include "lib/partitioning/verify/PartitioningVerifier.h"
+#include "test/support/DocumentSchema.h"
 #include "test/support/SharedData.h"
 #include <algorithm>
 #include <cmath>
@@ -206,10 +208,10 @@ void againstBruteForce(bool overlap, int count) {
     BruteForce brute(p);
     PartitioningResult result = partitionGraph(p);
     SCOPED_TRACE(i);
-    using Verdict = PartitioningBoundProof::Verdict;
-    ASSERT_EQ(provePartitioningBound(p, brute.best).verdict, Verdict::Holds);
+    using Verdict = BoundVerdict;
+    ASSERT_EQ(provePartitioningBound(p, brute.best), Verdict::Holds);
     if (brute.best < INT64_MAX)
-      ASSERT_EQ(provePartitioningBound(p, brute.best + 1).verdict, Verdict::Broken);
+      ASSERT_EQ(provePartitioningBound(p, brute.best + 1), Verdict::Broken);
     if (brute.best == INT64_MAX) {
       ASSERT_EQ(result.status, PartitioningResult::Status::Infeasible);
       ASSERT_EQ(result.minMemory, brute.memory == INT64_MAX ? 0 : brute.memory);
@@ -256,8 +258,7 @@ TEST(PartitioningTest, LittleWorkStillAnswersWithABound) {
     little.effort = 0;
     PartitioningResult quick = partitionGraph(p, little), best = partitionGraph(p);
     EXPECT_EQ(errors(p, quick), "");
-    EXPECT_NE(provePartitioningBound(p, std::max<int64_t>(1, quick.bound), 3).verdict,
-              PartitioningBoundProof::Verdict::Broken);
+    EXPECT_NE(provePartitioningBound(p, std::max<int64_t>(1, quick.bound), 3), BoundVerdict::Broken);
     if (quick.status == PartitioningResult::Status::Feasible) {
       EXPECT_LE(quick.bound, best.load);
       EXPECT_GE(quick.load, best.load);
@@ -296,6 +297,14 @@ TEST(PartitioningTest, TheCheckFindsDamage) {
     found += !verify(p, result).empty();
   }
   EXPECT_EQ(found, tried);
+}
+
+TEST(PartitioningTest, TheSchemaDescribesTheDocument) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Random random{std::mt19937(seed)};
+    PartitioningProblem p = randomProblem(random, seed % 2);
+    accord::testing::expectDescribed(partitioningJson(p, partitionGraph(p)), partitionSchema());
+  }
 }
 
 TEST(PartitioningTest, StagesThatPointBackAreRefused) {

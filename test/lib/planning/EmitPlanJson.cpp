@@ -1,6 +1,9 @@
 #include "lib/planning/output/EstimateJson.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/ScheduleOutput.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/documents/JsonText.h"
+#include "test/support/DocumentSchema.h"
 #include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
 #include <limits>
@@ -120,6 +123,18 @@ TEST(EmitPlanJson, GapIsAShare) {
   EXPECT_DOUBLE_EQ(gapOf(plan), 0.1);
   plan.objectiveBound = 0;
   EXPECT_EQ(gapOf(plan), 1);
+}
+
+TEST(EmitPlanJson, SchemasDescribeTheDocuments) {
+  Plan plan = test::gptPlan();
+  accord::testing::expectDescribed(toJson(plan), planSchema());
+  accord::testing::expectDescribed(toEstimateJson(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs),
+                                          ClusterShare{"pod", 8, 2, 2, 4, 1}),
+                           estimateSchema());
+  accord::testing::expectDescribed(scheduleJson(plan), scheduleSchema());
+  plan.feasible = false;
+  plan.conflicts = {{"device.memory <= 1 GiB", "gpt.dnn", 31, "needs 4.6 GiB"}};
+  accord::testing::expectDescribed(scheduleJson(plan), scheduleSchema());
 }
 
 TEST(EmitJsonText, NumbersAndOrder) {

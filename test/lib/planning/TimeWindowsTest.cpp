@@ -47,7 +47,7 @@ TEST(OneMachine, EqualsBestSubset) {
         }
       best = std::max(best, head + work + tail);
     }
-    EXPECT_EQ(preemptiveOneMachine(jobs), best);
+    EXPECT_EQ(criticalSet(jobs).value, best);
   }
 }
 

@@ -1,8 +1,11 @@
 // The scheduler on problems that exhaustion cannot reach: determinism, limits, interruption,
 // conflicts, sizes.
 #include "lib/scheduling/solve/Solve.h"
+#include "lib/scheduling/output/ProjectSchedule.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include "lib/scheduling/verify/Scheduling.h"
+#include "test/support/DocumentSchema.h"
 #include "test/support/SchedulingTransformer.h"
 #include <gtest/gtest.h>
 
@@ -115,6 +118,16 @@ TEST(Solve, NothingIsAskedWithoutWork) {
   SchedulingSolution found;
   EXPECT_EQ(oracle.ask(30, 0, found), solve::Oracle::Answer::Unknown);
   EXPECT_EQ(oracle.ask(30, 1'000'000, found), solve::Oracle::Answer::Yes);
+}
+
+TEST(Solve, TheSchemaDescribesTheDocument) {
+  using Status = SchedulingResult::Status;
+  SchedulingProblem problem = transformer(1, 2, 1, true);
+  SchedulingResult result = schedule(problem);
+  for (Status status : {Status::Feasible, Status::Unknown, Status::Infeasible}) {
+    result.status = status;
+    expectDescribed(projectScheduleJson(problem, result), scheduleSchema());
+  }
 }
 
 TEST(Solve, EmptyAndZero) {

@@ -1,0 +1,81 @@
+#include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/support/Version.h"
+
+namespace accord {
+
+using Status = SchedulingResult::Status;
+
+void describe(JsonVisitor &v, DocumentTime &time) {
+  if (time.periods)
+    visitValue(v, *time.periods);
+  else
+    v.number(time.seconds);
+}
+
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective) {
+  bool done = answer.status == Status::Feasible;
+  auto unit = [&](JsonVisitor &v) {
+    size_t isProject = answer.bound.periods.has_value();
+    v.word(isProject, {"s", "period"}, "expected s or period");
+  };
+  f.constant("command", command, "a document of another command")
+      .about("version of accord that wrote this")
+      .computed("version", [] { return std::string(kVersion); })
+      .about("unknown: no answer was found, and none was proven not to exist")
+      .field("status", answer.status, [](JsonVisitor &v, Status &status) {
+        v.oneOf(status, {"done", "infeasible", "unknown"}, "expected done, infeasible or unknown");
+      });
+  f.visit("objective", false, done, [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.constant("name", objective, "another objective").field("value", answer.value).visit("unit", true, true, unit);
+    });
+  });
+  f.about("no answer is better").visit("bound", false, !answer.proof.empty(), [&](JsonVisitor &v) {
+    v.object([&](JsonFields &g) {
+      g.field("value", answer.bound)
+          .about("what the bound follows from")
+          .field("proof", answer.proof)
+          .visit("unit", true, true, unit);
+    });
+  });
+  f.about("distance to the bound as a share")
+      .maybeIf(done, "gap", answer.gap)
+      .about("what cannot hold together")
+      .maybe("conflict", answer.conflicts,
+             [](JsonFields &g, AnswerDocument::Obstacle &obstacle) {
+               g.field("constraint", obstacle.constraint)
+                   .field("file", obstacle.file)
+                   .about("0: the file as a whole")
+                   .field("line", obstacle.line)
+                   .about("of a training: what is needed and what there is")
+                   .maybe("detail", obstacle.detail)
+                   .about("of each accelerator, with which there are stages")
+                   .maybe("min_memory_bytes", obstacle.minMemory);
+             })
+      .about("why there may be better: work limit, time limit, interrupted")
+      .maybe("stopped", answer.stopped);
+}
+
+void describe(JsonFields &f, ScheduleDocument &document) {
+  describeAnswer(f, document, "schedule", "makespan");
+  f.about("region after region, in the order of their starts")
+      .field("slots", document.slots,
+             [](JsonFields &g, ScheduleDocument::Slot &slot) {
+               g.about("or the number of a job")
+                   .field("operation", slot.operation)
+                   .about("not of a job")
+                   .maybe("region", slot.region)
+                   .about("null: a view or a repeat, which needs none of its own; of a job its resources")
+                   .field("core", slot.core)
+                   .about("of a job that has several")
+                   .maybe("mode", slot.mode)
+                   .field("start", slot.start)
+                   .field("duration", slot.duration);
+             })
+      .about("of the solver; the same on every machine")
+      .maybe("work", document.work);
+}
+
+llvm::json::Value scheduleSchema() { return schemaOf<ScheduleDocument>(); }
+
+} // namespace accord

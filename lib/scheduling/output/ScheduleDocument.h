@@ -1,0 +1,43 @@
+// The document of `accord schedule --json`, and what it has in common with that of `accord partition --json`.
+#pragma once
+#include "lib/scheduling/problem/SchedulingResult.h"
+#include "lib/support/documents/Fields.h"
+
+namespace accord {
+
+/// Seconds, or the whole periods of a project.
+struct DocumentTime {
+  double seconds = 0;
+  std::optional<int64_t> periods;
+};
+
+/// How good an answer is, and what stands in its way.
+struct AnswerDocument {
+  struct Obstacle {
+    std::string constraint, file;
+    int64_t line = 0;
+    std::optional<std::string> detail;
+    int64_t minMemory = 0;
+  };
+  SchedulingResult::Status status = SchedulingResult::Status::Feasible;
+  DocumentTime value, bound;
+  std::string proof; ///< of the bound; empty: there is none
+  double gap = 0;
+  std::vector<Obstacle> conflicts;
+  std::string stopped;
+};
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective);
+
+struct ScheduleDocument : AnswerDocument {
+  struct Slot {
+    std::string operation;
+    std::optional<std::string> region, core, mode;
+    DocumentTime start, duration;
+  };
+  std::vector<Slot> slots;
+  std::optional<int64_t> work;
+};
+void describe(JsonFields &f, ScheduleDocument &document);
+llvm::json::Value scheduleSchema();
+
+} // namespace accord
