@@ -5,6 +5,10 @@
 #include "lib/machine/calibration/CalibrationJson.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/sparsity/output/Sparsity.h"
+#include "lib/planning/output/EstimateJson.h"
+#include "lib/partitioning/output/PartitioningOutput.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 
 using namespace llvm;
 namespace accord {
@@ -28,13 +32,13 @@ std::map<std::string, Document> &documents() {
         "are "
         "of ONE execution; count is how often it runs in one step (micro-batches times the repeats around it). "
         "totals.flops is the sum of flops * count, and so are time_s (one after the other) and energy_J.",
-        nullptr}},
+        estimateSchema}},
       {"mine", {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
       {"partition",
        {"accord partition --json",
         "Which stage of a pipeline runs which nodes of a profiled graph. Times are seconds of one sample, or of the "
         "mini-batch that was profiled.",
-        nullptr}},
+        partitionSchema}},
       {"placement",
        {"accord compile --json of a cluster, plan.json",
         "Stages on groups of devices: what accord verify, explain, diff and emit read, with "
@@ -43,7 +47,7 @@ std::map<std::string, Document> &documents() {
       {"plan",
        {"accord compile --json, plan.json",
         "The whole plan: what accord verify, explain and diff read. Times in _s are seconds, in _ps whole picoseconds.",
-        nullptr}},
+        planSchema}},
       {"prune",
        {"accord prune --json, prune.json",
         "Zeros of each layer of a training step (step, with the problem of the choice and its answer), or of layers "
@@ -54,7 +58,7 @@ std::map<std::string, Document> &documents() {
         "When each operation runs on which core. Times are seconds from the start of one iteration of the slot's "
         "region: the micro-batch, the update or the body of a repeat. Of a PSPLIB project: when each job runs, in "
         "periods from the start.",
-        nullptr}},
+        scheduleSchema}},
       {"vote",
        {"accord vote --json, vote.json",
         "An ensemble: members, devices and what is known; the best of each size; what is chosen, what guarantees its "
