@@ -244,7 +244,11 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .about("version of accord that wrote this")
       .field("version", plan.version)
       .field("status", infeasible,
-             [](JsonVisitor &v, bool &is) { v.oneOf(is, {"done", "infeasible"}, "expected done or infeasible"); })
+             [](JsonVisitor &v, bool &is) {
+               size_t index = is;
+               v.word(index, {"done", "infeasible"}, "expected done or infeasible");
+               is = index == 1;
+             })
       .field("objective", result,
              [&](JsonFields &g, MiningResult &of) {
                g.about("step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of "
