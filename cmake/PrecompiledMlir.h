@@ -3,10 +3,10 @@
 #pragma once
 #include "cmake/Precompiled.h"
 #include "dialects/dnn/Dnn.h"
-#include "llvm/ADT/DynamicAPInt.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/DynamicAPInt.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"

@@ -3,12 +3,12 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/machine/calibration/CalibrationJson.h"
-#include "lib/placement/output/PlacementJson.h"
-#include "lib/sparsity/output/Sparsity.h"
-#include "lib/planning/output/EstimateJson.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
+#include "lib/placement/output/PlacementJson.h"
+#include "lib/planning/output/EstimateJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/sparsity/output/Sparsity.h"
 
 using namespace llvm;
 namespace accord {
@@ -33,7 +33,8 @@ std::map<std::string, Document> &documents() {
         "of ONE execution; count is how often it runs in one step (micro-batches times the repeats around it). "
         "totals.flops is the sum of flops * count, and so are time_s (one after the other) and energy_J.",
         estimateSchema}},
-      {"mine", {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
+      {"mine",
+       {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
       {"partition",
        {"accord partition --json",
         "Which stage of a pipeline runs which nodes of a profiled graph. Times are seconds of one sample, or of the "

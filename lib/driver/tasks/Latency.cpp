@@ -1,6 +1,6 @@
 #include "lib/driver/tasks/Latency.h"
-#include "lib/driver/Documents.h"
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/Documents.h"
 #include "lib/driver/Session.h"
 #include "lib/latency/forms/Jit.h"
 #include "lib/latency/forms/Print.h"

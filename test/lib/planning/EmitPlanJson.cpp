@@ -128,9 +128,10 @@ TEST(EmitPlanJson, GapIsAShare) {
 TEST(EmitPlanJson, SchemasDescribeTheDocuments) {
   Plan plan = test::gptPlan();
   accord::testing::expectDescribed(toJson(plan), planSchema());
-  accord::testing::expectDescribed(toEstimateJson(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs),
-                                          ClusterShare{"pod", 8, 2, 2, 4, 1}),
-                           estimateSchema());
+  accord::testing::expectDescribed(toEstimateJson(plan.graph, plan.machine, plan.costs,
+                                                  sumEstimate(plan.graph, plan.costs),
+                                                  ClusterShare{"pod", 8, 2, 2, 4, 1}),
+                                   estimateSchema());
   accord::testing::expectDescribed(scheduleJson(plan), scheduleSchema());
   plan.feasible = false;
   plan.conflicts = {{"device.memory <= 1 GiB", "gpt.dnn", 31, "needs 4.6 GiB"}};

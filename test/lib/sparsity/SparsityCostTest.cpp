@@ -125,8 +125,7 @@ TEST(SparsityCost, DensityOneIsDenseToTheBit) {
       // A core that says nothing of zeros gains nothing from them.
       OperandSparsity few{unstructured(0.1), kBitmask};
       expectSame(
-          cost(*of, of->machine, id, {of->graph.operations[id].phase == Phase::Update ? all : few, few, few})
-              .mean,
+          cost(*of, of->machine, id, {of->graph.operations[id].phase == Phase::Update ? all : few, few, few}).mean,
           of->costs.operations[id], name);
     }
 }
@@ -169,8 +168,8 @@ TEST(SparsityCost, GatingSavesEnergyAlone) {
   OperationId id = named(gpt2(), "mlp.linear");
   auto again = estimate(gpt2().graph, machine);
   const OperationCost &dense = again->operations[id];
-  auto found = sparseCost(gpt2().graph, gpt2().graph.operations[id], machine, dense,
-                          {{unstructured(0.25), {}}, {}, {}}, 0.95);
+  auto found =
+      sparseCost(gpt2().graph, gpt2().graph.operations[id], machine, dense, {{unstructured(0.25), {}}, {}, {}}, 0.95);
   const auto &gated = *found;
   EXPECT_EQ(gated.mean.time, dense.time);
   EXPECT_EQ(gated.mean.bytes, dense.bytes);
