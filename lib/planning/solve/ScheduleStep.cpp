@@ -30,7 +30,8 @@ std::vector<llvm::BitVector> closure(const SchedulingProblem &problem) {
   for (const auto &edge : problem.precedences)
     after[edge.before].push_back(edge.after);
   std::vector<llvm::BitVector> followers(n, llvm::BitVector(n));
-  for (Id t : llvm::reverse(problem.topologicalOrder()))
+  std::vector<Id> order = problem.topologicalOrder();
+  for (Id t : llvm::reverse(order))
     for (Id next : after[t]) {
       followers[t].set(next);
       followers[t] |= followers[next];

@@ -65,7 +65,8 @@ void QueryFacts::close() {
   for (const auto &p : problem.precedences)
     after[p.before].push_back(p.after);
   precedes.assign(n, std::vector<char>(n));
-  for (Id t : llvm::reverse(problem.topologicalOrder()))
+  std::vector<Id> order = problem.topologicalOrder();
+  for (Id t : llvm::reverse(order))
     for (Id next : after[t]) {
       precedes[t][next] = 1;
       if (mandatory[next])
