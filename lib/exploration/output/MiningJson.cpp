@@ -8,6 +8,13 @@ namespace {
 constexpr IntegerRange kPositive{.min = 1};
 constexpr auto orNull = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
 
+/// A flag as one of two words: that of false, that of true.
+void oneOfTwo(JsonVisitor &v, bool &flag, std::array<llvm::StringRef, 2> words, llvm::StringLiteral expected) {
+  size_t index = flag;
+  v.word(index, words, expected);
+  flag = index == 1;
+}
+
 /// Null where it is not finite.
 std::optional<double> finite(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
 
@@ -244,11 +251,7 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .about("version of accord that wrote this")
       .field("version", plan.version)
       .field("status", infeasible,
-             [](JsonVisitor &v, bool &is) {
-               size_t index = is;
-               v.word(index, {"done", "infeasible"}, "expected done or infeasible");
-               is = index == 1;
-             })
+             [](JsonVisitor &v, bool &is) { oneOfTwo(v, is, {"done", "infeasible"}, "expected done or infeasible"); })
       .field("objective", result,
              [&](JsonFields &g, MiningResult &of) {
                g.about("step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of "
@@ -282,9 +285,10 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .about("other strategies on the same problem")
       .maybe("compared", plan.compared, describeAnswer)
       .about("what the compared strategies had as much of as the chosen one")
-      .maybeIf(
-          !plan.compared.empty(), "compared_by", plan.comparedByTime,
-          [](JsonVisitor &v, bool &time) { v.oneOf(time, {"evaluations", "time"}, "expected evaluations or time"); })
+      .maybeIf(!plan.compared.empty(), "compared_by", plan.comparedByTime,
+               [](JsonVisitor &v, bool &time) {
+                 oneOfTwo(v, time, {"evaluations", "time"}, "expected evaluations or time");
+               })
       .about("a design for each stage of the pipeline (--stages)")
       .maybe("stages", plan.stages, [&](JsonFields &g, MinedStages &stages) { describeStages(g, stages, plan); })
       .about("of the design, by job: shares of the step, by what binds the operations of its longest path")
