@@ -25,7 +25,7 @@ std::map<std::string, Document> &documents() {
        {"accord calibrate --json",
         "Parameters of a machine fitted to measured steps (or, with --check, read from a file) and how far computed "
         "steps are from measured ones. Errors are shares: 0.05 is 5 %.",
-        calibrateSchema}},
+        calibrate::calibrateSchema}},
       {"estimate",
        {"accord estimate --json",
         "Work, time, energy and bytes of a training step. flops, time_s, cycles, energy_J and bytes of an operation "
