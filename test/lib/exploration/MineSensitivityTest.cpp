@@ -2,6 +2,7 @@
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/steps/StepBottlenecks.h"
 #include "lib/exploration/steps/StepProblem.h"
+#include "lib/exploration/steps/StepWork.h"
 #include "test/lib/exploration/MineProblems.h"
 #include "test/support/CatalogueWork.h"
 #include "test/support/DesignSpaceFixture.h"

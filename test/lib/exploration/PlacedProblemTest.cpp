@@ -90,7 +90,7 @@ TEST(PlacedProblem, MoreMemoryOrServersNeverHurt) {
   DesignSpace space = chips();
   Case few("bert_base.dnn", "bert_base", {1, 2}, 1), many("bert_base.dnn", "bert_base", {1, 2}, 3);
   PlacedProblem small(space, {{{few.work(space)}, nullptr}}, MiningMetric::StepTime),
-      large(space, {{many.work(space), nullptr}}, MiningMetric::StepTime);
+      large(space, {{{many.work(space)}, nullptr}}, MiningMetric::StepTime);
   ASSERT_EQ(space.parameters()[0].name, "hbm.capacity");
   int better = 0;
   for (uint64_t point = 0; point < 36; point += 3) {
