@@ -96,7 +96,7 @@ std::string checkpointText(const std::string &digest, const std::optional<Design
                            const KnownDesigns &known) {
   Checkpoint checkpoint{kVersion, digest, best, value, {known.begin(), known.end()}};
   llvm::sort(checkpoint.known, llvm::less_first()); // so that the same values are the same text
-  return jsonText(toDocument(checkpoint, describeCheckpoint)) + "\n";
+  return jsonLine(toDocument(checkpoint, describeCheckpoint)) + "\n";
 }
 
 std::optional<std::string> readCheckpoint(const std::string &path, MiningProblem &problem, KnownDesigns &known,

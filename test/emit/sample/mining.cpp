@@ -56,8 +56,8 @@ MiningPlan minedPlan() {
     front.front.points.push_back({design, 4.8 / (1 + i), {machine.area.value, machine.tdp.value}});
   }
   MiningFindings &findings = plan.findings;
-  findings.limits = {{{"core tc", 0.7}, {"bandwidth hbm", 0.3}}, {{"host", 1}}};
-  findings.delays = {{{"tc", 2, 0.01}, {"vc", 1, 0.002}}, {}};
+  findings.limits = {{"deep", {{"core tc", 0.7}, {"bandwidth hbm", 0.3}}, {{"tc", 2, 0.01}, {"vc", 1, 0.002}}},
+                     {"wide", {{"host", 1}}, {}}};
   findings.bottleneckGains = {0.4, 0, 0.1};
   for (const DesignParameter &parameter : plan.parameters) {
     std::vector<ChoiceSensitivity> &choices = findings.parameters.emplace_back();
@@ -97,7 +97,7 @@ void writeMining(const std::string &folder) {
     design.steps[0].job = hostile.best.design->steps[0].job;
   hostile.parameters[0].labels[0] = "\"><b>";
   hostile.findings.parameters[0][0].reason = "<svg onload=throw(1)>";
-  hostile.findings.limits[0][0].resource = "core <b>";
+  hostile.findings.limits[0].shares[0].resource = "core <b>";
   hostile.findings.requirements[0].text = "area < \"<\"";
   hostile.findings.reference->name = "<i>";
   writeOne(folder + "/mining-hostile", hostile);
@@ -108,6 +108,6 @@ void writeMining(const std::string &folder) {
   none.space = "chips", none.size = "48", none.metric = "step_time", none.version = "0";
   none.best.result.strategy = "exact", none.best.result.value = kNever;
   none.best.result.bound = kNever;
-  none.conflict = "'area <= 1 mm2'";
+  none.conflicts.push_back({"'area <= 1 mm2'", "", 0, ""});
   writeOne(folder + "/mining-infeasible", none);
 }
