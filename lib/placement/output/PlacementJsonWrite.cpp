@@ -109,7 +109,7 @@ private:
       g.put("unit", std::string(unit.unit));
       g.put("proof", plan.result.proof);
     });
-    f.about("distance to the bound as a share").putIf(done, "gap", gapOf(plan));
+    f.about("distance to the bound as a share", {{"maximum", 1}}).putIf(done, "gap", gapOf(plan));
     f.putIf(done, "step_time_s", figures.seconds);
     f.about("samples per second").putIf(done, "throughput", figures.throughput);
     f.about("model FLOPs utilization of the devices used, a share; only where their peak is known")
@@ -130,13 +130,13 @@ private:
 
   void degrees(const Fields &f) const {
     f.about("used").putIf(done, "devices", metrics.devices);
-    f.about("of the devices' time").putIf(done, "bubble", figures.bubble);
+    f.about("of the devices' time", {{"maximum", 1}}).putIf(done, "bubble", figures.bubble);
     f.about("of the first stage").putIf(done, "tensor_parallel", figures.tensor);
     f.about("device groups in a row").putIf(done, "pipeline_parallel", figures.pipeline);
     f.about("of the first stage").putIf(done, "data_parallel", figures.data);
     f.about("all stages have the degrees of the first").putIf(done, "uniform_config", figures.hasUniformConfig);
     f.putIf(done, "sequence_parallel", figures.sequence);
-    f.putIf(done, "zero", figures.zero);
+    f.about("ZeRO stage", {{"maximum", 3}}).putIf(done, "zero", figures.zero);
     f.putIf(done, "microbatch", figures.microbatch);
     f.putIf(done, "microbatches", placement.microbatches);
     f.putIf(done, "schedule", placement.schedule);
@@ -147,7 +147,7 @@ private:
     f.put("tensor", config.tensor);
     f.put("data", config.data);
     f.put("sequence", config.sequence);
-    f.put("zero", config.zero);
+    f.about("ZeRO stage", {{"maximum", 3}}).put("zero", config.zero);
     f.put("microbatch", config.microbatch);
     f.about("replicas that divide the experts; 1 unless stated").putIf(config.expert > 1, "expert", config.expert);
     f.about("of embedding tables that replicas divide").putIf(config.tables != Tables::Whole, "tables", config.tables);
@@ -203,7 +203,7 @@ private:
       for (auto [key, time] : zip_equal(kStepKeys, group.step))
         g.put(key, seconds(time));
     });
-    f.about("of the step")
+    f.about("of the step", {{"maximum", 1}})
         .putIf(first, "bubble", metrics.step > 0 ? 1.0 * group.of(StepComponent::Bubble) / metrics.step : 0.0);
   }
 
@@ -287,7 +287,7 @@ private:
       g.put("microbatch", its.microbatch);
       g.put("microbatches", other.plan.microbatches);
       g.put("sequence_parallel", its.sequence);
-      g.put("zero", its.zero);
+      g.about("ZeRO stage", {{"maximum", 3}}).put("zero", its.zero);
       g.put("schedule", other.plan.schedule);
       g.put("virtual_stages", other.plan.virtualStages);
       g.put("devices", other.metrics.devices);
@@ -296,7 +296,7 @@ private:
       g.f.about("share that the objective is worse").visit("relative_loss", true, true, [&](JsonVisitor &v) {
         v.custom([&] { return json::Value(loss); }, [](auto &, auto) { return true; });
       });
-      g.about("of the devices' time").put("bubble", its.bubble);
+      g.about("of the devices' time", {{"maximum", 1}}).put("bubble", its.bubble);
       g.put("fits", other.metrics.fits);
       g.about("of its device whose memory use is highest")
           .put("memory_bytes", at(its.groups, its.maxMemoryGroup).peak());

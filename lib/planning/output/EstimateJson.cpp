@@ -156,7 +156,7 @@ void describe(JsonFields &f, EstimateDocument &document) {
       .field("bottlenecks", document.bottlenecks,
              [](JsonFields &g, StepBottleneck &bottleneck) {
                g.field("resource", bottleneck.resource)
-                   .about("of the time: where it binds")
+                   .about("of the time: where it binds", {{"maximum", 1}})
                    .field("fraction", bottleneck.share)
                    .field("speedup_if_twice", bottleneck.speedupIfTwice)
                    .about("absent when nothing else takes time")

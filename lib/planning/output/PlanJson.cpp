@@ -100,6 +100,7 @@ void describe(JsonFields &f, OperationCost &cost) {
       .field("formula", cost.formula)
       .maybe("instances", cost.instances)
       .maybe("kernel_launch_overhead_s", cost.floor)
+      .about("no tiles take less than 1 - gap of the time; 0 where they are proven best", {{"maximum", 1}})
       .maybe("gap", cost.gap)
       .maybe("tiles", cost.tiles)
       .maybe("parts", cost.parts);
@@ -283,7 +284,7 @@ void describe(JsonFields &f, Plan &plan) {
     plan.feasible = status == "done";
   // What follows from the above.
   auto one = [] { return int64_t(1); };
-  f.about("distance to the bound as a share")
+  f.about("distance to the bound as a share", {{"maximum", 1}})
       .computed("gap", [&] { return metrics.gap; })
       .computed("step_time_s", [&] { return metrics.step; })
       .about("samples per second")

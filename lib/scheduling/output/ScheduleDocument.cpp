@@ -38,7 +38,7 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
           .visit("unit", true, true, unit);
     });
   });
-  f.about("distance to the bound as a share")
+  f.about("distance to the bound as a share", {{"maximum", 1}})
       .maybeIf(done, "gap", answer.gap)
       .about("what cannot hold together")
       .maybe("conflict", answer.conflicts,

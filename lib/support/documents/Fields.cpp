@@ -378,8 +378,7 @@ public:
       schema["required"] = std::move(required);
     if (!conditions.empty())
       schema["anyOf"] = std::move(conditions);
-    if (state.rule == JsonRule::Closed)
-      schema["additionalProperties"] = false;
+    schema["additionalProperties"] = false; // a reader may pass over keys of a newer program, a writer has none
     return schema;
   }
 
