@@ -70,7 +70,7 @@ std::optional<WorkGraph> JobGraphs::extract(dnn::TrainingGraphOp graph, const st
 }
 
 std::optional<WorkGraph> JobGraphs::workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence,
-                                           std::optional<Degrees> degrees) {
+                                           const std::optional<Degrees> &degrees) {
   dnn::TrainingGraphOp made = graph(recompute, sequence, degrees);
   if (!made)
     return std::nullopt;

@@ -22,7 +22,7 @@ public:
                              const std::optional<Degrees> &degrees = {});
   /// The graph's work in micro-batches, with the policy of `choose`; kept for later calls. Nothing after errors.
   std::optional<WorkGraph> workAt(int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence = {},
-                                  std::optional<Degrees> degrees = {});
+                                  const std::optional<Degrees> &degrees = {});
   /// The work of a graph that `prepare` built, which several threads may ask for at once.
   Result<WorkGraph> preparedWork(const std::string &policy, int64_t microbatch, int64_t microbatches) const;
   /// What of the graph stays whole at these degrees, in the words of the passes that share it. Nothing after errors.

@@ -44,7 +44,9 @@ mlir::ScopedDiagnosticHandler JobTarget::errorsOf(accel::AcceleratorOp accelerat
 std::optional<Machine> JobTarget::machineOf(accel::AcceleratorOp accelerator) {
   mlir::ScopedDiagnosticHandler handler = errorsOf(accelerator);
   mlir::FailureOr<Machine> machine = machineFrom(accelerator);
-  return mlir::failed(machine) ? std::nullopt : std::optional(std::move(*machine));
+  if (mlir::failed(machine))
+    return std::nullopt;
+  return std::move(*machine);
 }
 
 void JobTarget::assume(const std::string &text) {

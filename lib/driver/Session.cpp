@@ -109,7 +109,7 @@ int64_t Session::smallestMicrobatch() const {
 }
 
 std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> degrees) {
-  SingleDeviceRequest one = request(degrees);
+  SingleDeviceRequest one = request(std::move(degrees));
   one.batch = graph.microbatch * graph.microbatches;
   auto result = accord::planFor(std::move(graph), machine(), one);
   if (auto *plan = result.get())
