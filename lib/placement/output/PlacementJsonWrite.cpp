@@ -28,7 +28,9 @@ struct Fields {
 
   template <typename T> void put(StringLiteral key, T value) const { f.field(key, value); }
   template <typename T> void putIf(bool shown, StringLiteral key, T value) const { f.maybeIf(shown, key, value); }
-  const Fields &about(StringLiteral text) const { return f.about(text), *this; }
+  const Fields &about(StringLiteral text, std::initializer_list<SchemaKeyword> more = {}) const {
+    return f.about(text, more), *this;
+  }
   void object(bool required, bool shown, StringLiteral key, function_ref<void(const Fields &)> fields) const {
     f.visit(key, required, shown, [&](JsonVisitor &v) { v.object([&](JsonFields &inner) { fields({inner}); }); });
   }
