@@ -25,7 +25,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BUILD = os.path.join(ROOT, "build")
 STAMPS = os.path.join(BUILD, "tidy")
 OURS = "dialects|examples|lib|passes|test|tools"
@@ -165,7 +165,8 @@ def main(arguments):
 def flags_of(command):
     """What the compiler is told, without the launcher, the source and the output."""
     words = shlex.split(command)
-    words = words[next(i for i, word in enumerate(words) if "clang" in os.path.basename(word)) + 1:]
+    start = next((i for i, word in enumerate(words) if "clang" in os.path.basename(word)), None)
+    words = words[start + 1:] if start is not None else fail("build/ was not configured with clang (cmake --preset release)")
     kept = []
     while words:
         word = words.pop(0)
@@ -189,7 +190,8 @@ def checks_of(path):
     if not path.startswith(os.path.join(ROOT, "test") + os.sep):
         return []
     with open(os.path.join(ROOT, "test/.clang-tidy"), encoding="utf-8") as file:
-        return ["--checks=" + re.search(r"(?m)^Checks: (.*)$", file.read()).group(1)]
+        checks = re.search(r"(?ms)^Checks:\s*>?(.*?)(?=^\S|\Z)", file.read()) or fail("test/.clang-tidy names no checks")
+        return ["--checks=" + re.sub(r"\s", "", checks.group(1))]
 
 
 def examine(tidy, batch, known, fix):
@@ -211,7 +213,11 @@ def examine(tidy, batch, known, fix):
     if result.returncode == 0:
         return [(batch, [])]
     findings = [text.rstrip() for text in re.split(r"(?m)^(?=/\S+:\d+:\d+: (?:error|warning))", result.stdout) if text.strip()]
-    return [(batch, findings or [f"{os.path.relpath(batch[0], ROOT)}: clang-tidy failed\n{result.stderr.strip()}"])]
+    named = {finding.split(":")[0] for finding in findings}
+    bad = [path for path in batch if path in named] if named and named <= set(batch) else batch  # of a header: all that include it
+    text = findings or [f"{os.path.relpath(batch[0], ROOT)}: clang-tidy failed\n{result.stderr.strip()}"]
+    return [(bad, text), ([path for path in batch if path not in bad], [])]
+
 
 
 sys.exit(main(sys.argv[1:]))

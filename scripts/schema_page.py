@@ -19,9 +19,9 @@ Schema (draft 2020-12) beside it says the same to programs; `accord schema NAME`
 # How a key ends, and in which unit its numbers then are.
 UNITS = [
     ("bytes_per_s", "B/s"), ("flops_per_s", "FLOP/s"), ("energy_per_byte_J", "J/B"), ("energy_per_flop_J", "J/FLOP"),
-    ("energy_per_flop_by_type_J", "J/FLOP"), ("per_hour", "1/h"), ("_bytes", "B"), ("bytes", "B"), ("_bits", "bit"),
+    ("energy_per_flop_by_type_J", "J/FLOP"), ("price_per_hour", "USD/h"), ("per_hour", "1/h"), ("_bytes", "B"), ("bytes", "B"), ("_bits", "bit"),
     ("flops", "FLOP"), ("cycles", "cycles"), ("_mm2", "mm²"), ("_m2", "m²"), ("_ps", "ps"), ("_s", "s"), ("_pJ", "pJ"),
-    ("_J", "J"), ("_W", "W"), ("_Hz", "Hz"), ("_hz", "Hz"), ("samples_per_second", "1/s"), ("gCO2e", "g"),
+    ("_J", "J"), ("_W", "W"), ("_Hz", "Hz"), ("_hz", "Hz"), ("_per_second", "1/s"), ("gCO2e", "g"),
 ]  # fmt: skip
 
 

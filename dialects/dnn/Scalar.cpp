@@ -64,7 +64,8 @@ static double compute(Kind kind, double a, double b, double c) {
       [](double a, double b, double) -> double { return a == b; },
       [](double a, double b, double c) { return a != 0 ? b : c; },
   };
-  static_assert(std::size(functions) == unsigned(Kind::Select) - unsigned(Kind::Number));
+  static_assert(std::size(functions) == getMaxEnumValForScalarKind() - unsigned(Kind::Number));
+  assert(kind > Kind::Number && "a leaf computes nothing");
   return functions[unsigned(kind) - unsigned(Kind::Negate)](a, b, c);
 }
 

@@ -208,6 +208,8 @@ LogicalResult dnn::inferRecurrent(ShapeInference &infer, bool bidirectional, int
   RankedTensorType x = infer[0], wIh = infer[1], wHh = infer[2], bias = infer[3];
   if (sampleShape(x).size() != 2)
     return infer.error("takes x[seq, in] per sample, found ", shapeText(x.getShape()));
+  if (sampleShape(x).front() < 1)
+    return infer.error("takes a sequence of at least one step, found ", shapeText(x.getShape()));
   int64_t hidden = wHh.getShape().back(), in = x.getShape().back();
   // Both directions have weights of their own: a leading dimension of 2.
   auto shaped = [&](std::initializer_list<int64_t> one) {

@@ -19,7 +19,7 @@ AnswerFolder &AnswerFolder::write(llvm::StringRef name, llvm::StringRef text) {
 }
 
 AnswerFolder &AnswerFolder::remove(llvm::StringRef name) {
-  llvm::sys::fs::remove(path + "/" + name);
+  (void)llvm::sys::fs::remove(path + "/" + name);
   return *this;
 }
 

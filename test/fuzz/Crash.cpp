@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 // Weak: there only when the sanitizers are linked in.
+// NOLINTBEGIN(bugprone-reserved-identifier): names of the sanitizers.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 // LLVM's allocators poison what they have not handed out, and only code that is built with the
 // sanitizer lifts that again: the libraries of LLVM are not.
 extern "C" const char *__asan_default_options();
 extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace accord::fuzz {
 

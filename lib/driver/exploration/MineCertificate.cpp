@@ -63,13 +63,13 @@ public:
 private:
   void removeOld() {
     for (const char *old : {kMiningCertificate, kMiningSpace})
-      llvm::sys::fs::remove(folder_ + "/" + old);
+      (void)llvm::sys::fs::remove(folder_ + "/" + old);
     std::error_code error;
     for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
          file.increment(error))
       if (llvm::StringRef name = llvm::sys::path::filename(file->path());
           name.starts_with("design-") && name.ends_with(".json"))
-        llvm::sys::fs::remove(file->path());
+        (void)llvm::sys::fs::remove(file->path());
   }
 
   void gather() {

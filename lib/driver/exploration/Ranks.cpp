@@ -7,6 +7,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -171,7 +172,7 @@ int mineOnRanks(const MineOptions &options) {
     listening = listenForRanks(static_cast<size_t>(ranks) - 1, invitation);
   invitation.resize(kInvitation, '\0');
   bool sent = mpi.part(invitation.data(), kInvitation);
-  invitation = invitation.c_str();
+  invitation.resize(std::strlen(invitation.c_str()));
   unbind(options.session.threads);
   if (ranks == 1)
     return mine(options);

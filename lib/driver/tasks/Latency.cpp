@@ -20,9 +20,9 @@ namespace accord {
 
 std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, int64_t microbatch,
                                      int64_t microbatches, std::optional<int64_t> sequence,
-                                     std::optional<Degrees> degrees) {
+                                     const std::optional<Degrees> &degrees) {
   size_t before = session.diagnostics().errors();
-  auto work = session.graphs().workAt(microbatch, microbatches, sequence, std::move(degrees));
+  auto work = session.graphs().workAt(microbatch, microbatches, sequence, degrees);
   session.diagnostics().dropErrors(before);
   if (!work)
     return std::nullopt;

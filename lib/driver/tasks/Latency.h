@@ -36,7 +36,7 @@ std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel>
 /// error.
 std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, int64_t microbatch,
                                      int64_t microbatches, std::optional<int64_t> sequence,
-                                     std::optional<Degrees> degrees = {});
+                                     const std::optional<Degrees> &degrees = {});
 
 /// The latency model of the job on its cluster: plans the job at every degree that divides it and that the cluster has
 /// devices for: powers of two, those of the file, and divisors of the parameter `heads` where that is odd or twice odd.

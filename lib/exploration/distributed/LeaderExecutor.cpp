@@ -1,6 +1,5 @@
 #include "lib/exploration/distributed/LeaderExecutor.h"
 #include "lib/exploration/distributed/RankMessage.h"
-#include "lib/exploration/solve/Checkpoint.h"
 #include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <atomic>
@@ -321,7 +320,7 @@ LeaderExecutor::~LeaderExecutor() = default;
 
 MiningResult LeaderExecutor::search(MiningStrategy strategy, MiningProblem &problem, const MiningOptions &options) {
   State &state = *state_;
-  std::string digest = digestOf(problem);
+  std::string digest = sharedDigest(problem);
   std::optional<std::string> error;
   {
     std::unique_lock lock(state.mutex);

@@ -1,4 +1,5 @@
 #include "lib/exploration/distributed/RankMessage.h"
+#include "lib/exploration/solve/Checkpoint.h"
 #include <bit>
 
 namespace accord {
@@ -116,6 +117,11 @@ void transfer(Stream &stream, RankMessage &message) {
 }
 
 } // namespace
+
+std::string sharedDigest(MiningProblem &problem) {
+  constexpr unsigned kProtocol = 2;
+  return std::to_string(kProtocol) + ' ' + digestOf(problem);
+}
 
 std::string encoded(RankMessage message) {
   Stream stream;

@@ -22,6 +22,8 @@ struct RankMessage {
   MiningResult result = {};                   ///< End; without its moments
 };
 
+/// The problem's digest and the number of this protocol, which grows whenever a message is read in another way.
+std::string sharedDigest(MiningProblem &problem);
 std::string encoded(RankMessage message);
 /// Nothing: malformed.
 std::optional<RankMessage> decoded(std::string_view text);

@@ -1,6 +1,5 @@
 #include "lib/exploration/distributed/ServerExecutor.h"
 #include "lib/exploration/distributed/RankMessage.h"
-#include "lib/exploration/solve/Checkpoint.h"
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -114,7 +113,7 @@ MiningResult ServerExecutor::search(MiningStrategy, MiningProblem &problem, cons
     bool known = false;
     if (message && message->kind == Kind::Begin && message->number == number && !begun) {
       RankMessage ready{Kind::Ready, number};
-      ready.text = digestOf(problem);
+      ready.text = sharedDigest(problem);
       begun = known = link_.send(encoded(ready));
     } else if (message && message->kind == Kind::Work && begun) {
       if ((known = makesSense(*message, problem.parameters())))

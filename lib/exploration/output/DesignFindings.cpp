@@ -143,9 +143,9 @@ bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPl
   bool ok = writeFile(diags, folder + "/report.html", toReport(plan));
   std::string designs = folder + "/front";
   if (!plan.front) { // nor does one of an earlier run stay
-    llvm::sys::fs::remove(folder + "/front.csv");
+    (void)llvm::sys::fs::remove(folder + "/front.csv");
     removeOlder(designs, {});
-    llvm::sys::fs::remove(designs); // unless something else is in it
+    (void)llvm::sys::fs::remove(designs); // unless something else is in it
   }
   if (!plan.front || !ok)
     return ok;

@@ -163,7 +163,7 @@ void describeLimits(JsonFields &f, JobLimits &limits) {
 void describeRequirement(JsonFields &f, RequirementSensitivity &one, const MiningPlan &plan) {
   f.field("requirement", one.text)
       .about("share of the limit; not there: it is none")
-      .maybe("utilization", one.used)
+      .maybeIf(one.used > 0, "utilization", one.used)
       .about("the numbers of used, with their units")
       .maybeIf(one.used > 0, "usage", one.figures)
       .about("the best design with this limit times factor, searched for with twice the effort of the search")
@@ -180,7 +180,7 @@ void describeRequirement(JsonFields &f, RequirementSensitivity &one, const Minin
 
 /// Of one parameter.
 void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, const MiningPlan &plan) {
-  size_t p = &choices - plan.findings.parameters.data();
+  size_t p = f.writes() ? &choices - plan.findings.parameters.data() : 0;
   const std::vector<double> &gains = plan.findings.bottleneckGains;
   const auto &best = plan.best.result.best;
   f.computed("parameter", [&] { return plan.parameters[p].name; })

@@ -246,21 +246,23 @@ static MetricRange applied(llvm::StringRef function, llvm::ArrayRef<MetricRange>
 MetricRange MiningTerms::range(Attribute value, const Machine &machine, const StepUse *step, unsigned depth) const {
   if (!more(depth))
     return {};
-  if (auto reference = dyn_cast<accel::ReferenceAttr>(value); reference && !values.count(reference.getPath().str())) {
+  if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
     llvm::StringRef path = reference.getPath();
-    double number = path == "area" ? machine.area.value : path == "power.tdp" ? machine.tdp.value : NAN;
-    if (!step)
+    if (step) { // these four speak of the step, whatever a machine calls its own
+      double end = step->orMore ? INFINITY : 0, batch = step->batch;
+      if (path == "step_time")
+        return {step->seconds, std::max(step->seconds, end)};
+      if (path == "energy")
+        return {step->joules, std::max(step->joules, end)};
+      if (path == "throughput")
+        return {step->orMore ? 0 : batch / step->seconds, batch / step->seconds};
+      if (path == "batch")
+        return {batch, batch};
+    }
+    if (!values.count(path.str())) {
+      double number = path == "area" ? machine.area.value : path == "power.tdp" ? machine.tdp.value : NAN;
       return {number, number};
-    double end = step->orMore ? INFINITY : 0, batch = step->batch;
-    if (path == "step_time")
-      return {step->seconds, std::max(step->seconds, end)};
-    if (path == "energy")
-      return {step->joules, std::max(step->joules, end)};
-    if (path == "throughput")
-      return {step->orMore ? 0 : batch / step->seconds, batch / step->seconds};
-    if (path == "batch")
-      number = batch;
-    return {number, number};
+    }
   }
   auto application = dyn_cast<accel::ApplyAttr>(value);
   if (!application) { // follows from no figure of the machine

@@ -234,7 +234,7 @@ void DesignDescription::findPlaces(Errors &errors) {
   for (auto [index, place] : llvm::enumerate(collector.all))
     if (isa<accel::ChoiceAttr>(place.value)) {
       SourceLocation at = locationOf(place);
-      open.push_back({{static_cast<unsigned>(at.line), static_cast<unsigned>(at.column), index}, &place});
+      open.push_back({{at.line, at.column, index}, &place});
     }
   std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace accord {
 namespace {
@@ -160,12 +161,12 @@ private:
     for (size_t b = 0; b < count; ++b) {
       double bound = open[b].bound;
       NodeHalves &best = halves.emplace_back();
-      std::tuple<double, double, uint32_t> maxGains{-1, -1, 0};
+      std::optional<std::tuple<double, double, uint32_t>> maxGains; // the first is taken as it is
       for (BoxHalves &trial : trials[b]) {
         double low = std::max(bound, *next++), high = std::max(bound, *next++);
         double gainLow = gain(bound, low), gainHigh = gain(bound, high);
         std::tuple gains{gainLow + gainHigh, std::min(gainLow, gainHigh), trial.width};
-        if (gains > maxGains) {
+        if (!maxGains || gains > *maxGains) {
           maxGains = gains;
           best = {{low, std::move(trial.low)}, {high, std::move(trial.high)}};
         }

@@ -368,7 +368,7 @@ std::string Program::clusterText(const std::map<std::string, std::string> &chose
     std::sort(values.rbegin(), values.rend());
     for (const auto &[range, value] : values)
       closed.replace(range.begin - written[i]->range.begin, range.end - range.begin, value);
-    all = closed + "\n" + (all.empty() ? "" : "\n") + all;
+    all.insert(0, all.empty() ? closed + "\n" : closed + "\n\n");
     for (llvm::StringRef rest = text.drop_until(inWord); !rest.empty();
          rest = rest.drop_while(inWord).drop_until(inWord))
       if (const ast::Declaration *named = d.sources.find(rest.take_while(inWord), *written[i], SourceRange{});

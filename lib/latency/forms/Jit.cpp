@@ -180,7 +180,7 @@ Result<std::unique_ptr<LatencyJit>> LatencyJit::compile(const LatencyModel &mode
     return failed(error.empty() ? "lowering failed" : error);
   std::unique_ptr<llvm::TargetMachine> machine = thisMachine(error);
   if (!machine)
-    return failed(error);
+    return failed(error.empty() ? "LLVM has no code generator for this processor" : error);
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple());
   for (llvm::Function &function : *module) {

@@ -44,7 +44,7 @@ enum class NodeKind : uint8_t {
   Picoseconds, ///< real seconds -> whole picoseconds as Picoseconds::ceil, at most `value`
   Select,      ///< by an integer: the first case whose key is not below it, else the last one;
                ///< operands: that integer, then the cases; `coefficients`: their ascending keys
-  SquareRoot,  ///< of two reals a, b: the largest whole m in 1..kMostRoot with m * m * a <= b, else
+  SquareRoot,  ///< of two reals a, b: the largest whole m in 1..kMaxRoot with m * m * a <= b, else
                ///< 1
 };
 

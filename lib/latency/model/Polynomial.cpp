@@ -192,7 +192,8 @@ std::optional<Polynomial> PolynomialFit::through(llvm::ArrayRef<int64_t> values)
       Wide sum = 0;
       for (unsigned t : s.monomials)
         holds = holds && accumulate(coefficients[t], power(kMonomials[t], points[i]), sum);
-      holds = holds && sum == s.denominator * values[i];
+      Wide whole;
+      holds = holds && !__builtin_mul_overflow(s.denominator, Wide(values[i]), &whole) && sum == whole;
     }
     if (!holds)
       continue;

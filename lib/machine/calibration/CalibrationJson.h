@@ -5,7 +5,7 @@
 
 namespace accord::calibrate {
 /// {"command", "version", "status", "machine", "parameters": […], "strata": […], "rows": […],
-/// "left_out": […], "assumptions": […]}; `correlated` and `at_bound` warn of parameters that the
+/// "excluded_rows": […], "assumptions": […]}; `correlated` and `at_bound` warn of parameters that the
 /// rows do not tell apart. docs/schema/calibrate.schema.json
 llvm::json::Value toJson(const CalibrationFile &file, const Fit *fit, const Errors &leftOut);
 /// Errors are shares: 0.05 is 5 %. Numbers may be negative.

@@ -45,7 +45,7 @@ struct CollectiveCost {
 class CollectiveModel {
 public:
   /// Codes: A0454 for numbers of the networks, A0455 for devices that the fabric has not, groups of
-  /// different sizes, a device twice in a group, or an all-to-all among more than `kMostToAll`.
+  /// different sizes, a device twice in a group, or an all-to-all among more than `kMaxAllToAll`.
   /// `only`: this algorithm, where it can do the collective, beats what the networks state.
   static Result<CollectiveModel> make(const Fabric &fabric, Collective collective, const Groups &groups,
                                       std::optional<Algorithm> only = {});
@@ -75,7 +75,7 @@ struct Axis {
 };
 /// The groups of an axis, innermost axis first: device r stands at r % devices of the first axis,
 /// and so on. Those that differ only along `axis` are a group. Empty when there is no such axis, or
-/// the product passes kMostDevices.
+/// the product passes kMaxDevices.
 Groups groupsAlong(const std::vector<Axis> &axes, const std::string &axis);
 
 } // namespace accord

@@ -7,6 +7,7 @@ namespace accord {
 namespace {
 
 constexpr const char *kNames[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "send"};
+static_assert(std::size(kNames) == kCollectives);
 
 using Rounds = std::vector<Round>;
 

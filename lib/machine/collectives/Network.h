@@ -63,7 +63,7 @@ constexpr int64_t kMaxDevices = int64_t(1) << 22;
 BytesPerSecond endpointBandwidth(const Network &network, int64_t peers);
 
 /// Names, positive finite numbers, a shape that multiplies to the endpoints, at most
-/// `kMostDevices`. Code A0454.
+/// `kMaxDevices`. Code A0454.
 Errors check(const Fabric &fabric);
 
 } // namespace accord

@@ -7,17 +7,20 @@ namespace accord {
 const char *name(Phase phase) {
   constexpr const char *kNames[] = {"forward", "data_gradient", "weight_gradient",
                                     "update",  "communication", "recompute"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Phase::Recompute) + 1);
   return kNames[static_cast<unsigned>(phase)];
 }
 
 const char *name(CoreKind kind) {
   constexpr const char *kNames[] = {"none", "tensor", "vector", "network"};
+  static_assert(std::size(kNames) == static_cast<size_t>(CoreKind::Network) + 1);
   return kNames[static_cast<unsigned>(kind)];
 }
 
 const char *name(Category category) {
-  constexpr const char *kNames[kCategories] = {"weights", "gradients", "optimizer_states", "activations", "temporaries",
-                                               "buffers", "inputs"};
+  constexpr const char *kNames[] = {"weights", "gradients", "optimizer_states", "activations", "temporaries",
+                                    "buffers", "inputs"};
+  static_assert(std::size(kNames) == kCategories);
   return kNames[static_cast<unsigned>(category)];
 }
 

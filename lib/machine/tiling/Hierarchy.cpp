@@ -101,8 +101,7 @@ std::optional<Error> check(std::span<const Level> levels) {
     if (!good)
       return Error{
           Code::MalformedMachine,
-          fmt::format("memory '{}' has a capacity, bandwidth, latency or port rate that is negative or not a number",
-                      level.name)};
+          fmt::format("memory '{}' has a capacity, bandwidth or latency that is negative or not a number", level.name)};
   }
   return std::nullopt;
 }

@@ -51,11 +51,11 @@ public:
 
   /// In base units, per second where it was stated per cycle (and in seconds where in cycles);
   /// `divisor` of it.
-  double number(StringRef key, accel::QuantityAttr value, Rational clock, int64_t divisor = 1) {
+  double number(StringRef key, accel::QuantityAttr value, const Rational &clock, int64_t divisor = 1) {
     if (!value)
       return 0;
     Quantity quantity = value.quantity();
-    int cycles = quantity.dimension.exponents[static_cast<unsigned>(Base::Cycle)];
+    auto cycles = quantity.dimension.exponents[static_cast<unsigned>(Base::Cycle)];
     bool rate = key == "clock";
     if (cycles != 0 && !rate) {
       if (clock.isZero()) {
@@ -67,7 +67,7 @@ public:
     remember(key, value.spelled(), value.getSource());
     return (quantity.value / Rational(divisor)).toDouble();
   }
-  double number(StringRef key, Rational clock = 0) { return number(key, get<accel::QuantityAttr>(key), clock); }
+  double number(StringRef key, const Rational &clock = 0) { return number(key, get<accel::QuantityAttr>(key), clock); }
   /// The value of a key as it is, where it is stated.
   void read(StringRef key, Attribute value, bool &into) {
     if (auto flag = closed<BoolAttr>(key, value))
@@ -129,8 +129,8 @@ PerCycle readGeometry(AccelReader &keys, Core &core) {
 
 /// The peaks of one core as they are stated. Where array or lanes and clock give the same type's peak as well, both
 /// agree within 1 %.
-void readPeaks(AccelReader &keys, DictionaryAttr peaks, Rational clock, const PerCycle &geometry, bool ratesAgree,
-               Core &core) {
+void readPeaks(AccelReader &keys, DictionaryAttr peaks, const Rational &clock, const PerCycle &geometry,
+               bool ratesAgree, Core &core) {
   std::string all; // the whole key too, as it was written
   for (NamedAttribute peak : peaks) {
     std::string type = peak.getName().str();
@@ -155,7 +155,7 @@ void readPeaks(AccelReader &keys, DictionaryAttr peaks, Rational clock, const Pe
 }
 
 /// The peaks that follow from array or lanes and the clock.
-void derivePeaks(AccelReader &keys, Rational clock, const PerCycle &geometry, Core &core) {
+void derivePeaks(AccelReader &keys, const Rational &clock, const PerCycle &geometry, Core &core) {
   StringRef key = core.rows ? "array" : "lanes";
   if (clock.isZero())
     keys.complain(key, Code::NoClock) << " gives work per cycle, but the accelerator states no 'clock'";
@@ -254,7 +254,7 @@ bool readCostModel(accel::AcceleratorOp accelerator, Machine &machine) {
   return true;
 }
 
-bool readPower(accel::PowerOp power, Rational clock, Machine &machine) {
+bool readPower(accel::PowerOp power, const Rational &clock, Machine &machine) {
   AccelReader keys(power, power.getEntries(), "power", machine.origins);
   machine.idle = Watts(keys.number("idle"));
   machine.tdp = Watts(keys.number("tdp"));
@@ -335,7 +335,7 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
   return readArea(accelerator, machine, head.area) && good;
 }
 
-FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
+FailureOr<Memory> memoryOf(accel::MemoryOp op, const Rational &clock, double node) {
   Memory memory;
   memory.name = op.getSymName().str();
   memory.kind = op.getKind().str();
@@ -371,7 +371,7 @@ FailureOr<Memory> memoryOf(accel::MemoryOp op, Rational clock, double node) {
   return memory;
 }
 
-FailureOr<Core> coreOf(accel::CoreOp op, Rational clock, const MemoryOrder &order, bool ratesAgree) {
+FailureOr<Core> coreOf(accel::CoreOp op, const Rational &clock, const MemoryOrder &order, bool ratesAgree) {
   Core core;
   core.name = op.getSymName().str();
   core.kind = op.getKind() == "tensor" ? CoreKind::Tensor : CoreKind::Vector;

@@ -132,6 +132,10 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   auto read = op.getBytesRead(*samples), written = op.getBytesWritten(*samples);
   if (!flops || !read || !written)
     return fail(*op.getOperation(), "has work that");
+  static_assert(unsigned(CoreKind::None) == unsigned(WorkCore::None) &&
+                unsigned(CoreKind::Tensor) == unsigned(WorkCore::Tensor) &&
+                unsigned(CoreKind::Vector) == unsigned(WorkCore::Vector) &&
+                unsigned(CoreKind::Network) == unsigned(WorkCore::Network));
   into.core = static_cast<CoreKind>(op.getCoreKind());
   if (into.core == CoreKind::None)
     return;

@@ -27,9 +27,10 @@ struct MachineProperties {
 /// there.
 bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &head);
 /// `node`: of the process, for the energy of a memory that states none; 0 leaves it 0.
-mlir::FailureOr<Memory> memoryOf(accel::MemoryOp memory, Rational clock, double node);
+mlir::FailureOr<Memory> memoryOf(accel::MemoryOp memory, const Rational &clock, double node);
 /// `ratesAgree`: a peak and an array (or lanes) that give different rates are an error.
-mlir::FailureOr<Core> coreOf(accel::CoreOp core, Rational clock, const MemoryOrder &order, bool ratesAgree = true);
+mlir::FailureOr<Core> coreOf(accel::CoreOp core, const Rational &clock, const MemoryOrder &order,
+                             bool ratesAgree = true);
 
 /// The area of the parts by the rule. Error A0483, without a place: the model does not cover the
 /// machine.

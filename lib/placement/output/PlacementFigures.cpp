@@ -124,7 +124,7 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
     double peak = group.peak(), full = peak / std::max<int64_t>(1, group.capacity);
     if (full > maxMemoryGroup)
       maxMemoryGroup = full, all.maxMemoryGroup = g;
-    all.groups.push_back(std::move(group));
+    all.groups.push_back(group);
   }
   const ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   all.tensor = first.tensor;

@@ -26,7 +26,7 @@ std::optional<Error> writePlacement(const std::string &folder, const PlacementPl
   for (const auto &[name, text] : files) {
     std::string path = folder + "/" + name;
     if (text.empty()) { // of an earlier run
-      llvm::sys::fs::remove(path);
+      (void)llvm::sys::fs::remove(path);
       continue;
     }
     std::error_code why;

@@ -225,8 +225,22 @@ private:
       counts += deviceType.devices;
     for (const auto &edge : p.edges)
       bytes += edge.bytes;
-    if (counts > kMax || bytes > kMax)
-      return report(p.location, "the sum of all devices, or of all edges' bytes, passes 2^61");
+    double weights = 0, gradients = 0;
+    for (const auto &layer : p.layers) {
+      double weightsHere = 0, gradientsHere = 0;
+      for (const auto &cost : p.classes[layer.of].costs)
+        if (cost) {
+          weightsHere = std::max<double>(weightsHere, cost->weights);
+          gradientsHere = std::max(gradientsHere, 1.0 * cost->gradients + cost->expertGradients);
+        }
+      weights += weightsHere, gradients += gradientsHere;
+    }
+    for (auto [what, sum] : {std::pair{"devices", counts},
+                             {"bytes that a batch hands from layer to layer", bytes * std::max<double>(1, p.batch)},
+                             {"bytes of weights", weights},
+                             {"bytes of gradients", gradients}})
+      if (!(sum <= kMax))
+        return report(p.location, fmt::format("the sum of all {} passes 2^61", what));
     for (const auto &[samples, parallelConfigs] : bySamples)
       if (samples <= p.batch)
         total(samples, parallelConfigs);

@@ -103,9 +103,10 @@ private:
   bool isLeftOut(const Configuration &one) {
     if (searchState_.canPrune(one.bound))
       return ++searchState_.pruned, true;
-    if (searchState_.isExhausted())
-      searchState_.recordPruned(one.bound);
-    return searchState_.isExhausted();
+    if (!searchState_.isExhausted()) // asked once: a stop may come at any moment
+      return false;
+    searchState_.recordPruned(one.bound);
+    return true;
   }
 
   /// Bounds and first plans, by increasing bound.

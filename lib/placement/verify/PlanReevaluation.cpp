@@ -65,7 +65,10 @@ private:
   }
 
   void pipeline() {
-    if (!p.mayHaveGroups(groups))
+    if (!p.groups.empty() &&
+        std::none_of(p.groups.begin(), p.groups.end(), [number = int64_t(groups)](const auto &range) {
+          return range.min <= number && number <= range.max;
+        }))
       report(Code::PlacementNotInSearchSpace,
              fmt::format("{} groups of devices in a row are not in the search space", groups));
     std::vector<size_t> shared;

@@ -41,7 +41,7 @@ void removeQueries(const std::string &queries, std::initializer_list<const char 
     llvm::StringRef name = llvm::sys::path::filename(file->path());
     for (const char *about : names)
       if (name.starts_with(std::string(about) + "-LE-") && name.ends_with(".smt2"))
-        llvm::sys::fs::remove(file->path());
+        (void)llvm::sys::fs::remove(file->path());
   }
 }
 
@@ -134,7 +134,7 @@ SolverResult runSolver(const std::string &program, const std::string &file, cons
   std::vector<std::string> words = solverCommand(program, smtQuery);
   words.push_back(file);
   answer.answer = run(words);
-  llvm::sys::fs::remove(output);
+  (void)llvm::sys::fs::remove(output);
   return answer;
 }
 

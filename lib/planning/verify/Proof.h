@@ -11,7 +11,7 @@ namespace accord {
 inline bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
 /// What the host takes, in whole picoseconds, rounded up.
-inline int64_t hostTime(Seconds time) { return std::ceil(time.value * 1e12); }
+inline Count hostTime(Seconds time) { return std::ceil(std::min(time.value, 1e18) * 1e12); }
 
 struct Proof {
   const Plan &plan;

@@ -78,7 +78,7 @@ public:
   /// A heading with the times, then a line for each task that happens, by start.
   std::string tasks() const {
     std::string mark = style.unicode ? "│" : "|", full = style.unicode ? "█" : "#";
-    auto line = [&](std::string name, const std::string &mode, const std::string &start, const std::string &end,
+    auto line = [&](const std::string &name, const std::string &mode, const std::string &start, const std::string &end,
                     const std::string &chart) {
       std::string text = padded(shortened(name, cells[0], style), cells[0]) + "  ";
       if (modes)

@@ -127,7 +127,7 @@ void forEachNonZero(OpTy op, const Array &rowOffsets, const Array &columns, mlir
   bool inRows = batchRankOf(op.getRowOffsets()), inColumns = batchRankOf(op.getColumns());
   bool inDense = batchRankOf(denseValue), inY = batchRankOf(yValue);
   for (int64_t n = 0; n < (inY ? y.shape[0] : 1); ++n) {
-    auto at = [&](bool has, Index rest) { return has ? joined({n}, rest) : rest; };
+    auto at = [&](bool has, const Index &rest) { return has ? joined({n}, rest) : rest; };
     for (int64_t r = 0; r + 1 < rowOffsets.shape.back(); ++r)
       for (int64_t e = rowOffsets.integer(at(inRows, {r})); e < rowOffsets.integer(at(inRows, {r + 1})); ++e)
         for (int64_t d = 0; d < dense.shape.back(); ++d)

@@ -13,8 +13,8 @@ namespace {
 
 /// A chip with one more line in its parts.
 struct Parts {
-  std::string top = "", dram = "capacity = 1 GiB, bandwidth = 1 TB/s", tensor = "array = 8 x 8, multiply = bf16",
-              count = "[1]", lanes = "lanes = 8, types = {fp32}", more = "";
+  std::string top = {}, dram = "capacity = 1 GiB, bandwidth = 1 TB/s", tensor = "array = 8 x 8, multiply = bf16",
+              count = "[1]", lanes = "lanes = 8, types = {fp32}", more = {};
   std::string text() const {
     return "accelerator s {\n  clock = 1 GHz\n  " + top + "\n  memory hbm : dram { " + dram + " }\n  core tc" + count +
            " : tensor { " + tensor + " }\n  core vc[1..2] : vector { " + lanes + " }\n  " + more + "\n}\n";

@@ -95,7 +95,7 @@ TEST(DesignTerms, SpansHoldWhatEveryDesignGives) {
     std::vector<int> leaves;
     for (size_t i = 0; i < 3; ++i)
       leaves.push_back(terms.parameter(i, {}, expressions.values[i]));
-    auto made = expressions.make(1 + static_cast<int>(round % 4));
+    auto made = expressions.make(1 + round % 4);
     auto term = terms.add(made.attribute, [&](const std::string &path) -> Result<int> {
       return leaves[static_cast<size_t>(path.back() - '0')];
     });

@@ -135,10 +135,10 @@ public:
 
   /// Some powers of two between two of them, as a choice.
   std::string powers(int first, int last, unsigned open, const char *unit = "") {
-    int low = first + static_cast<int>(random.below(static_cast<size_t>(last - first + 1)));
+    int low = first + static_cast<int>(random.below(size_t(last - first) + 1));
     if (always && open >= 80)
       low = first + (low - first) / 2;
-    int high = low + static_cast<int>(random.below(static_cast<size_t>(last - low + 1)));
+    int high = low + static_cast<int>(random.below(size_t(last - low) + 1));
     if (always && open >= 80)
       high = std::max(high, std::min(low + 3, last));
     uint64_t count = static_cast<uint64_t>(high - low) + 1;
@@ -147,7 +147,7 @@ public:
     return count == 1 ? fmt::format("{}{}", 1 << low, unit) : fmt::format("pow2 {}..{}{}", 1 << low, 1 << high, unit);
   }
   std::string range(int min, int max, unsigned open) {
-    int last = min + static_cast<int>(random.below(static_cast<size_t>(max - min + 1)));
+    int last = min + static_cast<int>(random.below(size_t(max - min) + 1));
     if (last == min || !random.percent(open) || !take(static_cast<uint64_t>(last - min) + 1))
       return fmt::format("{}", min);
     return fmt::format("{}..{}", min, last);

@@ -102,9 +102,8 @@ TEST(SparseCore, WhatIsWrong) {
     EXPECT_FALSE(read(machine(sparse))) << sparse;
   for (const char *fabric :
        {"  dataflow { }\n", "  dataflow { multipliers = 0 }\n",
-        "  dataflow { multipliers = 1, "
-        "multiplier_bits = 18 }\n",
-        "  dataflow = output_stationary\n", "  dataflow { multipliers = 1 }\n  dataflow { multipliers = 2 }\n"})
+        "  dataflow { multipliers = 1, multiplier_bits = 18 }\n", "  dataflow = output_stationary\n",
+        "  dataflow { multipliers = 1 }\n  dataflow { multipliers = 2 }\n"})
     EXPECT_FALSE(read(machine("", fabric))) << fabric;
 }
 

@@ -28,13 +28,13 @@ std::optional<Scheduled> scheduled(ClusterCase &one, int64_t tensor, int64_t mic
   options.fabric = &one.fabric;
   options.axes = {{"tensor", tensor}};
   auto costs = estimate(*graph, one.machine, options);
-  if (!costs.get())
+  if (!costs)
     return std::nullopt;
   Scheduled made{std::move(*graph), std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;
   auto schedule = scheduleStep(made.graph, one.machine, made.costs, brief);
-  if (!schedule.get())
+  if (!schedule)
     return std::nullopt;
   made.schedule = std::move(*schedule);
   return made;

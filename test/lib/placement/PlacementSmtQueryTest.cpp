@@ -18,7 +18,7 @@ std::string asked(const std::string &smtQuery) {
   std::error_code why;
   llvm::raw_fd_ostream(path, why) << smtQuery;
   std::string answer = runSolver("z3", path.str().str(), smtQuery).answer;
-  llvm::sys::fs::remove(path);
+  (void)llvm::sys::fs::remove(path);
   return answer;
 }
 

@@ -159,7 +159,7 @@ TEST(AccuracyFileReading, FromDisk) {
   EXPECT_EQ(first(path), "'top1' of the dense network was measured in two files");
   r.measurements.back().kind = AccuracyMeasurements::Kind::Published;
   EXPECT_EQ(first(path), "read");
-  llvm::sys::fs::remove_directories(folder);
+  (void)llvm::sys::fs::remove_directories(folder);
 }
 
 TEST(MeasurementPattern, TextsAreReadAsTheyAreWritten) {

@@ -91,15 +91,10 @@ double written(const Mask &mask, const SparseFormat &f, int64_t width) {
         out += 1;
       if (f.kind == Kind::RunLength) {
         if (any || run + 1 == int64_t{1} << f.coordinateBits) { // a non-zero, or a zero that ends the longest run
-          out += any ||
-                         [&] {
-                           for (int64_t k = j; k < columns; ++k)
-                             if (at(i, k))
-                               return true;
-                           return false;
-                         }()
-                     ? static_cast<double>(width + f.coordinateBits)
-                     : 0.0;
+          bool more = any;
+          for (int64_t k = j; k < columns && !more; ++k)
+            more = at(i, k);
+          out += more ? width + f.coordinateBits : 0;
           run = 0;
         } else
           ++run;

@@ -118,7 +118,7 @@ TEST(TileOccupancy, BlocksComeWhole) {
   Histogram expected(5, 0.0);
   everyMask(4, 2, [&](unsigned bits) {
     for (int row = 0; row < 2; ++row)
-      expected[static_cast<size_t>(2 * __builtin_popcount(bits >> (2 * row) & 3))] += 1.0 / 12;
+      expected[2 * __builtin_popcount(bits >> (2 * row) & 3)] += 1.0 / 12;
   });
   expectSame(occupancy(blocks(2, 2, 0.5), {4, 4}, 4), expected);
   expectSame(occupancy(blocks(2, 8, 0.5), {8, 64}, 4), {.5, 0, 0, 0, .5}); // inside of one block

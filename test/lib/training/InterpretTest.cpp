@@ -23,7 +23,7 @@ struct Operand {
 struct Case {
   std::string op;
   std::vector<Operand> operands;
-  std::string attributes = "";
+  std::string attributes = {};
 };
 
 Operand ids(SmallVector<int64_t> shape) { return {std::move(shape), Operand::Ids}; }
