@@ -59,8 +59,10 @@ QuantityAttr QuantityAttr::get(MLIRContext *context, DynamicAPInt numerator, Dyn
   return Base::get(context, narrowest(numerator), narrowest(denominator), dimension, text, source);
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): TableGen declares it.
 LogicalResult QuantityAttr::verify(function_ref<InFlightDiagnostic()> error, DynamicAPInt numerator,
                                    DynamicAPInt denominator, accord::Dimension, StringRef, StringRef) {
+  // NOLINTEND(performance-unnecessary-value-param)
   if (denominator <= 0)
     return error() << "a quantity's denominator must be positive";
   if (gcd(abs(numerator), denominator) != 1)

@@ -16,7 +16,7 @@ enum class Rule {
 /// Columns after those of the program are one for each row, the first of which is the sum of 1:
 /// what is missing to its side. That is 0 where the row is "equal".
 template <typename Numbers> class Simplex {
-  using Integer = typename Numbers::Integer;
+  using Integer = Numbers::Integer;
 
 public:
   Simplex(const ExactProgram &program, Rule rule)

@@ -47,7 +47,7 @@ unsigned bitsOf(const DynamicAPInt &value) {
   return magnitude(value).getActiveBits();
 }
 
-Rational::Rational(DynamicAPInt n, DynamicAPInt d) : num(std::move(n)), den(std::move(d)) {
+Rational::Rational(const DynamicAPInt &n, const DynamicAPInt &d) : num(n), den(d) {
   if (den < 0) {
     num = -num;
     den = -den;

@@ -15,7 +15,7 @@ public:
   static constexpr unsigned kMaxBits = 8192;
 
   Rational(int64_t n = 0) : num(n), den(1) {}
-  Rational(llvm::DynamicAPInt n, llvm::DynamicAPInt d);
+  Rational(const llvm::DynamicAPInt &n, const llvm::DynamicAPInt &d);
   /// "12", "1_000", "1.5", "2e-3", "6.25E+10"; nothing if it is no number or its exponent is absurd
   /// (> 2000 digits).
   static std::optional<Rational> parse(llvm::StringRef text);

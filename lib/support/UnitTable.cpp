@@ -27,7 +27,7 @@ public:
   void with(llvm::ArrayRef<Prefix> prefixes, const std::string &name, const Rational &factor, Dimension dimension,
             int power = 1) {
     for (const Prefix &prefix : prefixes)
-      one(prefix.symbol + name, Rational(prefix.base).power(prefix.exponent * power) * factor, dimension);
+      one(prefix.symbol + name, Rational(prefix.base).power(int64_t(prefix.exponent) * power) * factor, dimension);
   }
 };
 
@@ -37,7 +37,7 @@ std::vector<UnitEntry> build() {
              dollar = Dimension::of(Base::Dollar), gram = Dimension::of(Base::Gram);
   const Rational one(1), eighth = one / Rational(8);
   Builder b;
-  for (auto [name, factor] : {std::pair("B", one), std::pair("bit", eighth)}) {
+  for (const auto &[name, factor] : {std::pair("B", one), std::pair("bit", eighth)}) {
     b.one(name, factor, byte);
     b.with(kLarge, name, factor, byte);
     b.with(kBinary, name, factor, byte);

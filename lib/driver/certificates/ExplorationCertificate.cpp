@@ -40,7 +40,7 @@ Result<std::string> textOf(const std::string &file, const std::string &why = "")
 
 /// What `parse` makes of the text of a file.
 template <typename Parse> auto parsed(const std::string &file, const std::string &why, Parse parse) {
-  using Value = typename decltype(parse(llvm::StringRef(), llvm::StringRef()))::value_type;
+  using Value = decltype(parse(llvm::StringRef(), llvm::StringRef()))::value_type;
   auto text = textOf(file, why);
   if (!text)
     return Result<Value>(text.takeError());

@@ -48,7 +48,7 @@ struct RoundedUp {
 };
 
 /// Never above the value: its last digit is 2^power.
-Rational scaled(Rational value, int64_t power) {
+Rational scaled(const Rational &value, int64_t power) {
   Rational factor = 1, two = 2;
   for (uint64_t n = std::abs(power); n; n >>= 1, two = two * two)
     if (n & 1)

@@ -235,7 +235,7 @@ private:
         one.broken = true;
         continue;
       }
-      ranks_[rank] = std::move(one);
+      ranks_[rank] = std::exchange(one, {});
       one.broken = true;
     }
     std::erase_if(strangers_, [](const Connection &one) { return one.broken; });

@@ -225,7 +225,7 @@ std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions
   cores.look(machine, options, view);
   if (!view.own.empty()) // these do not stay where they are
     return key;
-  auto put = [&](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof value); };
+  auto put = [&](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof(decltype(value))); };
   put(view.choices.data());
   put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 | options.communication << 2));
   put(machine.host.kernel.value), put(machine.host.microbatch.value), put(machine.host.step.value);

@@ -114,7 +114,7 @@ struct StepProblem::Data {
   DesignEvaluation evaluated(const Design &design, double below, How how);
 };
 
-StepProblem::StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
+StepProblem::StepProblem(const DesignSpace &space, const std::vector<MiningJob> &jobs, MiningMetric metric,
                          ObjectiveAggregation aggregation, unsigned effort)
     : data_(new Data{space, {}, {metric, aggregation, &space}, ParameterDependence(space), effort, {}, {}}) {
   for (const MiningJob &job : jobs) {

@@ -54,7 +54,7 @@ struct StepValue {
 /// and their bounds are those of schedules in which a repeat is a unit (`StepWork::closed`).
 class StepProblem : public MiningProblem {
 public:
-  StepProblem(const DesignSpace &space, std::vector<MiningJob> jobs, MiningMetric metric,
+  StepProblem(const DesignSpace &space, const std::vector<MiningJob> &jobs, MiningMetric metric,
               ObjectiveAggregation aggregation = ObjectiveAggregation::Sum, unsigned effort = 0);
   ~StepProblem() override;
   const std::vector<DesignParameter> &parameters() const override;

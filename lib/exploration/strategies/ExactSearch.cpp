@@ -125,7 +125,7 @@ private:
            (bound == run.incumbent() && run.best() && low >= *run.best());
   }
 
-  void open(OpenNode box) {
+  void open(const OpenNode &box) {
     if (!dominated(box.bound, box.box.low))
       (box.box.one() ? designs.front() : openNodes).push(box.bound, box.box);
   }
@@ -182,13 +182,13 @@ private:
       size_t count;
       std::vector<NodeHalves> halves = split({at}, count);
       if (!count || run.isExhausted()) {
-        open(std::move(at));
+        open(at);
         return false;
       }
       NodeHalves &both = halves[0];
       bool low = both.low.bound <= both.high.bound;
       at = std::move(low ? both.low : both.high);
-      open(std::move(low ? both.high : both.low));
+      open(low ? both.high : both.low);
       if (at.bound == INFINITY)
         return true;
     }
@@ -271,11 +271,11 @@ private:
       round.push_back(take(openNodes));
     size_t count;
     for (NodeHalves &halves : split(round, count)) {
-      open(std::move(halves.low));
-      open(std::move(halves.high));
+      open(halves.low);
+      open(halves.high);
     }
     for (size_t i = count; i < round.size(); ++i)
-      open(std::move(round[i]));
+      open(round[i]);
     return count > 0;
   }
 

@@ -193,7 +193,7 @@ DnnTextBuilder::Id DnnTextBuilder::piece(Id list, size_t index, Shape shape) {
   return push(std::move(text), "piece", {list}, {std::to_string(index)}, std::move(shape));
 }
 
-DnnTextBuilder::Id DnnTextBuilder::parameter(const std::string &name, Shape shape) {
+DnnTextBuilder::Id DnnTextBuilder::parameter(const std::string &name, const Shape &shape) {
   return add(name, "parameter", {}, {listOf(shape)}, shape);
 }
 
@@ -203,7 +203,7 @@ DnnTextBuilder::Id DnnTextBuilder::behindViews(Id value) const {
   return value;
 }
 
-DnnTextBuilder::Id DnnTextBuilder::reshape(Id value, Shape shape) {
+DnnTextBuilder::Id DnnTextBuilder::reshape(Id value, const Shape &shape) {
   Id behind = behindViews(value);
   if (this->shape(behind) == shape)
     return behind;

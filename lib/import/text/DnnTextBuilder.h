@@ -61,9 +61,9 @@ public:
   Id addList(const std::string &name, const std::string &call, std::vector<Id> operands,
              std::vector<std::string> attributes);
   Id piece(Id list, size_t index, Shape shape);
-  Id parameter(const std::string &name, Shape shape);
+  Id parameter(const std::string &name, const Shape &shape);
   /// A view: of a view of the same value, the value itself if it has this shape.
-  Id reshape(Id value, Shape shape);
+  Id reshape(Id value, const Shape &shape);
   Id transpose(Id value, const std::vector<int64_t> &permutation, const std::string &name = "");
   /// The entries from `start` on along an axis.
   Id slice(const std::string &name, Id value, int64_t axis, int64_t start, int64_t size);

@@ -163,7 +163,7 @@ void DnnTextWriter::plan() {
     loop.repeat = std::move(repeat);
     const Repeat &r = loop.repeat;
     std::fill(owner.begin() + r.start, owner.begin() + r.end(), -2);
-    std::fill(owner.begin() + r.start + r.period, owner.begin() + r.start + 2 * r.period,
+    std::fill(owner.begin() + r.start + r.period, owner.begin() + r.start + ptrdiff_t(2) * r.period,
               static_cast<int>(loops.size()));
     for (const Repeat::Carried &one : r.carried)
       for (int copy = 0; copy < r.count; ++copy)

@@ -255,7 +255,7 @@ private:
       scopes.push_back(scopeOf(i, run, period));
     for (int r = 0; r < period && run.start + r + 2 * period <= run.end; ++r) {
       // Behind a copy: at the first one there may be more that crosses.
-      auto cut = static_cast<size_t>(r + period);
+      auto cut = static_cast<size_t>(r) + period;
       places.emplace_back(crossing[static_cast<size_t>(run.start) + cut], scopes[cut] == scopes[cut - 1],
                           -((run.end - run.start - r) / period), -r);
     }

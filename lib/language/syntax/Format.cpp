@@ -230,9 +230,9 @@ private:
       out.append(level * 2 + extra, ' ');
       fresh = true;
     };
-    size_t lastToken = item.pieces.size();
-    while (lastToken-- > 0 && item.pieces[lastToken].kind != Piece::Kind::Token) {
-    }
+    size_t lastToken = item.pieces.size() - 1; // there may be none: beyond all pieces
+    while (lastToken < item.pieces.size() && item.pieces[lastToken].kind != Piece::Kind::Token)
+      --lastToken;
     for (size_t i = 0; i < item.pieces.size(); ++i) {
       const Piece &piece = item.pieces[i];
       bool isLast = i + 1 == item.pieces.size();

@@ -35,13 +35,13 @@ private:
 
 template <class Grammar> class GrammarOf : public DepthChecked<Grammar> {
 public:
-  GrammarOf(syntax::TokenStream &stream, std::shared_ptr<antlr4::ANTLRErrorStrategy> strategy)
+  GrammarOf(syntax::TokenStream &stream, const std::shared_ptr<antlr4::ANTLRErrorStrategy> &strategy)
       : DepthChecked<Grammar>(&stream) {
     stream.seek(0);
     this->removeErrorListeners();
     this->template getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
         antlr4::atn::PredictionMode::SLL);
-    this->setErrorHandler(std::move(strategy));
+    this->setErrorHandler(strategy);
   }
 };
 

@@ -76,7 +76,7 @@ MachineNodes MachineArguments::nodes(Expressions &e) const {
   machine.clock = e.argument("clock_scale");
   for (size_t index : bandwidthArguments)
     machine.bandwidths.push_back(index ? e.argument(index) : kNoNode);
-  for (auto [key, index] : rateArguments)
+  for (const auto &[key, index] : rateArguments)
     machine.rates[key] = e.argument(index);
   return machine;
 }

@@ -199,6 +199,7 @@ Result<std::unique_ptr<LatencyJit>> LatencyJit::compile(const LatencyModel &mode
   auto find = [&](const char *name, auto &function) {
     LLVMOrcExecutorAddress address = 0;
     LLVMErrorRef e = LLVMOrcLLJITLookup(code.jit, &address, name);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it is where the function lies
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
     return e;
   };

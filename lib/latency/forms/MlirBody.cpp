@@ -350,7 +350,7 @@ std::string printMlir(const LatencyModel &model) {
   line(fmt::format("// Step time, memory and FLOPs of training '{}' on '{}', written by accord {}.",
                    commentText(model.model), commentText(model.machine), commentText(model.version)));
   line("// Arguments, and where the model holds; elsewhere the status is not 0 and results are NaN:");
-  std::string parameters, names, types, defaults, constants;
+  std::string parameters, names, types, constants;
   std::vector<std::string> arguments;
   for (size_t i = 0; i < model.arguments().size(); ++i) {
     const LatencyArgument &a = model.arguments()[i];

@@ -21,7 +21,7 @@ std::vector<double> LatencySweep::at(const LatencyModel &model, size_t row) cons
 }
 
 Result<LatencySweep> parseSweep(const LatencyModel &model, const std::vector<std::string> &texts) {
-  auto refuse = [](std::string text) { return Error{Code::BadCommandLine, "--at: " + text}; };
+  auto refuse = [](const std::string &text) { return Error{Code::BadCommandLine, "--at: " + text}; };
   std::vector<std::pair<size_t, std::vector<double>>> asked;
   for (const std::string &text : texts) {
     bool open = false; // a bare value goes on the list of the name before it

@@ -128,7 +128,7 @@ std::optional<PolynomialFit::Solution> PolynomialFit::solve(unsigned terms) cons
   Solution result;
   std::vector<std::vector<Rational>> rows;
   for (unsigned i = 0; i < points.size() && rows.size() < terms; ++i) {
-    std::vector<Rational> row(2 * terms);
+    std::vector<Rational> row(size_t(2) * terms);
     for (unsigned t = 0; t < terms; ++t) {
       row[t] = 1;
       for (unsigned j = 0; j < kMonomials[t].b + kMonomials[t].s; ++j)

@@ -47,7 +47,7 @@ std::optional<std::vector<Residual>> reserved(const std::vector<Case> &cases, un
   return residualsOf(unseen, good->factors);
 }
 
-void splitScores(const std::vector<Case> &cases, std::vector<Accuracy *> scored, bool balanced) {
+void splitScores(const std::vector<Case> &cases, const std::vector<Accuracy *> &scored, bool balanced) {
   for (unsigned split = 0; split < kSplits; ++split) {
     auto residuals = reserved(cases, split, balanced);
     if (!residuals)

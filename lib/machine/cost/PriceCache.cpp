@@ -87,11 +87,11 @@ std::shared_ptr<const PriceCache::Priced> PriceCache::find(const PriceKey &price
   return found == prices_.end() ? nullptr : found->second;
 }
 
-void PriceCache::insert(const PriceKey &priceKey, std::shared_ptr<const Priced> priced) {
+void PriceCache::insert(const PriceKey &priceKey, const std::shared_ptr<const Priced> &priced) {
   std::lock_guard lock(mutex_);
   if (prices_.size() >= kMax)
     prices_.clear();
-  prices_.try_emplace(priceKey, std::move(priced));
+  prices_.try_emplace(priceKey, priced);
 }
 
 } // namespace accord

@@ -45,7 +45,7 @@ public:
   };
   /// Null: not known.
   std::shared_ptr<const Priced> find(const PriceKey &priceKey);
-  void insert(const PriceKey &priceKey, std::shared_ptr<const Priced> priced);
+  void insert(const PriceKey &priceKey, const std::shared_ptr<const Priced> &priced);
 
   MappingCache &mappings() { return *mappings_; } ///< of all machines
 

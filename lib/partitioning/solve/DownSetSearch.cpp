@@ -14,7 +14,7 @@ void StageSums::change(Id id, int sign) {
   processorTime += sign * node.processorTime;
   memory += sign * node.memory;
   gradients += sign * node.gradients;
-  processorOnly += sign * !node.onAccelerator;
+  processorOnly += node.onAccelerator ? 0 : sign;
   for (Id net : node.nets) {
     bool before = paid(net);
     if (reached[net] && inside[net] == (sign > 0 ? 0 : 1))

@@ -25,7 +25,7 @@ struct Chance {
 };
 
 /// The least of `rank(node)` among those that are ready.
-template <typename Rank> std::vector<Id> ordered(const PartitioningGraph &graph, Rank rank) {
+template <typename Rank> std::vector<Id> ordered(const PartitioningGraph &graph, Rank &&rank) {
   std::vector<size_t> waiting(graph.nodes.size());
   std::vector<Id> ready, order;
   for (Id v = 0; v < graph.nodes.size(); ++v)

@@ -217,7 +217,7 @@ private:
     time += sign * block.time, processorTime += sign * block.processorTime;
     memory += sign * block.memory, gradients += sign * block.gradients;
     processorOnly += block.onAccelerator ? 0 : sign;
-    size += sign, doneTime += sign * minTimeOf(block);
+    size += sign, doneTime += static_cast<__int128>(sign) * minTimeOf(block);
     for (Id to : block.after)
       blocked[to] -= sign;
     for (Id net : block.nets) {

@@ -177,7 +177,7 @@ private:
 
   /// What planners usually choose among, besides what was run.
   void widen(PlacementSpace &space, int64_t devices) const {
-    auto add = [](auto &list, auto value) {
+    auto add = [](auto &list, const auto &value) {
       if (std::find(list.begin(), list.end(), value) == list.end())
         list.push_back(value);
     };

@@ -27,9 +27,7 @@ struct MinimaxPathBound::Priced {
       double cost = recomputeTime[virtualStage] * recomputeChoice.recomputeTime +
                     price * held[virtualStage] * recomputeChoice.activations;
       bool near = std::abs(cost - best) <= 1e-9 * std::abs(best);
-      if (which && near && ((*which)->activations < recomputeChoice.activations) != small)
-        *which = &recomputeChoice;
-      else if (cost < best && which && !near)
+      if (which && (near ? ((*which)->activations < recomputeChoice.activations) != small : cost < best))
         *which = &recomputeChoice;
       best = std::min(best, cost);
     }

@@ -59,8 +59,8 @@ void addOrder(std::vector<User> byStart, std::vector<TimingGraph::Edge> &edges) 
   for (const User &user : byStart) {
     for (; ended < byEnd.size() && byEnd[ended].end <= user.start; ++ended)
       lastStart = std::max(lastStart, byEnd[ended].start);
-    for (size_t i = ended; i-- > 0 && byEnd[i].end > lastStart;)
-      edges.push_back({byEnd[i].node, user.node, 0});
+    for (size_t i = ended; i > 0 && byEnd[i - 1].end > lastStart; --i)
+      edges.push_back({byEnd[i - 1].node, user.node, 0});
   }
 }
 

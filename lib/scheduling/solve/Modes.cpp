@@ -67,9 +67,9 @@ std::optional<std::vector<Id>> Modes::first() const {
   std::vector<size_t> at(in.size(), 0);
   auto spend = [&](Id t, Id m, int sign) {
     for (const auto &use : in.mode(t, m).spends)
-      rest[use.of] -= sign * use.amount;
+      rest[use.of] -= static_cast<__int128>(sign) * use.amount;
     for (Id b = 0; b < rest.size(); ++b)
-      rest[b] += sign * needs[b][t];
+      rest[b] += static_cast<__int128>(sign) * needs[b][t];
   };
   size_t depth = 0;
   while (depth < in.size()) {

@@ -95,7 +95,7 @@ struct Oracle::Z3Encoding {
         return runsIn(t, m);
     return {0, none};
   }
-  static Truth negate(Truth truth) {
+  static Truth negate(const Truth &truth) {
     if (truth.constant >= 0)
       return {1 - truth.constant, truth.literal};
     return {-1, !truth.literal};
@@ -305,7 +305,7 @@ struct Oracle::Z3Encoding {
     Truth alive{-1, fresh};
     if (b.persistent)
       clause({negate(begun), gone, negate(ongoing(time)), alive});
-    auto until = [&](Id task, Truth other) { // live while the task is not over
+    auto until = [&](Id task, const Truth &other) { // live while the task is not over
       for (Id m : usable[task])
         if (!in.mode(task, m).absent)
           clause({negate(begun), gone, negate(runsIn(task, m)), by(task, time - units(in.mode(task, m).duration)),
@@ -435,7 +435,7 @@ uint64_t Oracle::work() const {
     for (unsigned i = 0; i < stats.size(); ++i)
       if (stats.key(i) == "rlimit count")
         return stats.is_uint(i) ? stats.uint_value(i) : stats.double_value(i);
-  } catch (const z3::exception &) {
+  } catch (const z3::exception &) { // it counts nothing
   }
   return 0;
 }

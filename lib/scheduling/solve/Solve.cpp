@@ -161,7 +161,8 @@ private:
 class Solver {
 public:
   Solver(const SchedulingProblem &problem, const SolveOptions &options)
-      : in(problem), modes(in), options(options), random(1) {
+      : in(problem), modes(in), options(options),
+        random(1) { // NOLINT(bugprone-random-generator-seed): the same search each time
     // Each step of effort doubles the work; lists look at every task a few times at least.
     double effort = std::min(options.effort, kMaxEffort); // so that the work fits 64 bits
     double passes = effort == 0 ? 0 : 8 * std::pow(4.0, effort - kQuickEffort);

@@ -57,7 +57,7 @@ std::optional<Error> check(const SparseProduct &p, const SparseCore &core, const
     return error;
   if (auto error = checkArray(core, array))
     return error;
-  if (!within(p.elementBits, 64 * 1024))
+  if (!within(p.elementBits, 1 << 16))
     return notSkipped(fmt::format("elements of {} bits; they have from 1 to 65,536", p.elementBits));
   if (!(confidence > 0 && confidence < 1))
     return notSkipped(fmt::format("a confidence of {}; it is above 0 and below 1", confidence));

@@ -178,8 +178,8 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
   const bool aligned = tiles.start(0) % length == 0;
   if (aligned && tile % length == 0 && blocks < kLargestExtent) {
     const int64_t here = tile / length;
-    Occupancy whole =
-        p.independent || here > blocks ? binomial(here, share) : hypergeometric(blocks, share * blocks + 0.5, here);
+    Occupancy whole = p.independent || here > blocks ? binomial(here, share)
+                                                     : hypergeometric(blocks, std::llround(share * blocks), here);
     Occupancy elements = emptyOccupancy(tile);
     for (int64_t i = 0; i <= here; ++i)
       elements.probability[i * length] = whole.probability[i];
@@ -196,7 +196,7 @@ TileParts ofBlocks(const SparsityPattern &p, OperandShape shape, const TilesOfLi
     TilePart any{tile, emptyOccupancy(tile), 1};
     for (int64_t i = 0; i < kinds; ++i) {
       const double equivalent = number((tiles.count() - i - 1) / period + 1) / tiles.count();
-      const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, blocks, share * blocks + 0.5);
+      const Occupancy one = ofFewBlocks(tiles.start(i) % length, tile, length, blocks, std::llround(share * blocks));
       for (size_t k = 0; k < one.probability.size(); ++k)
         any.of.probability[k] += equivalent * one.probability[k];
     }

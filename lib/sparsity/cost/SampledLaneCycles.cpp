@@ -83,7 +83,7 @@ public:
       : pattern_(pattern), staticMask_(staticMask), tile_(tile), granule_(granule),
         patternBlock_(patternBlockOf(pattern)) {
     const auto share = density(pattern, shape);
-    share_ = share.get() ? *share : 1;
+    share_ = share ? *share : 1;
     if ((pattern.kind != Kind::Unstructured && pattern.kind != Kind::Block) || pattern.independent)
       return;
     all_ = number(divideUp(shape.outputs, patternBlock_.outputs)) *

@@ -297,8 +297,8 @@ DataflowCycles cyclesOf(const DataflowLayer &layer, const DataflowFolding &foldi
 }
 
 int64_t multipliersOf(const DataflowLayer &layer, const DataflowFolding &folding, const DataflowFabric &fabric) {
-  __int128 count =
-      divided(layer.activationBits, fabric.multiplierRows) * divided(layer.weightBits, fabric.multiplierColumns);
+  __int128 count = static_cast<__int128>(divided(layer.activationBits, fabric.multiplierRows)) *
+                   divided(layer.weightBits, fabric.multiplierColumns);
   for (int64_t factor : {folding.groups, folding.in, folding.out, folding.fine})
     count = std::min<__int128>(count * factor, SelectionProblem::kUnlimited);
   return count;

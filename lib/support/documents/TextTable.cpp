@@ -5,6 +5,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 using namespace llvm;
@@ -34,11 +35,11 @@ std::string shareBar(const TextStyle &style, double share, unsigned width) {
   share = std::clamp(share, 0.0, 1.0);
   std::string bar;
   if (!style.unicode) {
-    unsigned full = share * width + 0.5;
+    unsigned full = std::lround(share * width);
     return std::string(full, '#') + std::string(width - full, '-');
   }
   static constexpr const char *kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  unsigned eighths = share * width * 8 + 0.5, cells = 0;
+  unsigned eighths = std::lround(share * width * 8), cells = 0;
   for (; cells < eighths / 8; ++cells)
     bar += "█";
   if (eighths % 8)

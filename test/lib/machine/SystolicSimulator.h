@@ -30,7 +30,7 @@ struct StationaryFolds {
 class StationaryArray {
 public:
   explicit StationaryArray(const StationaryFolds &folds) : is(folds), steps(folds.kept * folds.outputs) {
-    pes.resize(static_cast<size_t>(is.rows * is.cols));
+    pes.resize(static_cast<size_t>(is.rows) * is.cols);
     for (Pe &pe : pes)
       for (auto &bank : pe.bank)
         bank.resize(static_cast<size_t>(is.kept));
@@ -73,7 +73,7 @@ private:
     int loading = 0, loaded = 0; ///< the next fold to load; values of it that came
   };
 
-  Pe &at(int r, int c) { return pes[static_cast<size_t>(r * is.cols + c)]; }
+  Pe &at(int r, int c) { return pes[static_cast<size_t>(r) * is.cols + c]; }
 
   void step() {
     bool empty = left == int64_t{begun} * is.cols * is.outputs; // of every fold that began
@@ -182,7 +182,7 @@ inline int64_t runOutputStationary(const OutputFolds &is, int interval) {
     int fold = -1, step = 0;
     int64_t value = 0;
   };
-  auto index = [&](int r, int c) { return static_cast<size_t>(r * is.cols + c); };
+  auto index = [&](int r, int c) { return static_cast<size_t>(r) * is.cols + c; };
   std::vector<Token> across(index(is.rows, 0)), down(across), edge(static_cast<size_t>(is.rows + is.cols));
   std::vector<int64_t> sums(across.size());
   int64_t left = 0, now = 0, began = 0;

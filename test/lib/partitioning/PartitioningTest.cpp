@@ -290,7 +290,7 @@ TEST(PartitioningTest, TheCheckFindsDamage) {
     case 3:
       stage.nodes.pop_back();
       break;
-    case 4:
+    default:
       stage.nodes.push_back(stage.nodes.front());
       break;
     }

@@ -35,7 +35,7 @@ template <typename Change> std::string after(Change change) {
     text += (text.empty() ? "" : "; ") + error.message;
   }
   size_t n = p.tasks.size();
-  EXPECT_EQ(verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).size() > 0, true);
+  EXPECT_EQ(verify(p, SchedulingSolution{std::vector<int64_t>(n, 0), std::vector<Id>(n, 0), 0}).empty(), false);
   SchedulingBound bound;
   bound.value = 1, bound.kind = SchedulingBound::Kind::Path, bound.tasks = {0};
   EXPECT_EQ(verify(p, bound).size(), errors.size());

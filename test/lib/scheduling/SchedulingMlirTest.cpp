@@ -57,11 +57,11 @@ TEST(SchedulingMlir, NamesMayBeMissingOrAlike) {
 }
 
 TEST(SchedulingMlir, SaysWhereTextIsWrong) {
-  for (std::string text : {"", "plan.problem", "plan.problem @p { plan.task \"a\" modes }", "module {}",
-                           "plan.problem @p { plan.task \"a\" modes duration 1 uses \"b\" 1 }",
-                           "plan.problem @p { plan.task \"a\" modes duration 99999999999999999999 }",
-                           "plan.problem @p { plan.task \"a\" modes duration 1\nplan.precedence \"a\" before \"a\" "
-                           "}"}) {
+  for (std::string text :
+       {"", "plan.problem", "plan.problem @p { plan.task \"a\" modes }", "module {}",
+        "plan.problem @p { plan.task \"a\" modes duration 1 uses \"b\" 1 }",
+        "plan.problem @p { plan.task \"a\" modes duration 99999999999999999999 }",
+        "plan.problem @p { plan.task \"a\" modes duration 1\nplan.precedence \"a\" before \"a\" }"}) {
     auto read = readSchedulingMlir(text, "x.mlir");
     ASSERT_TRUE(!read) << text;
     EXPECT_FALSE(read.error().message.empty());
