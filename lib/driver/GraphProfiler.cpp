@@ -4,8 +4,11 @@
 #include "lib/compilation/TrainingGraphs.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/support/documents/Csv.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <map>
 #include <set>
 #include <tuple>
@@ -116,7 +119,20 @@ Result<WorkGraph> GraphProfiler::graph(const Workload &workload, int64_t microba
   return std::move(*work);
 }
 
-Result<Machine> GraphProfiler::machine(const std::string &target) {
+/// The cluster of the catalogue that published tables mean by the name of an accelerator; else the name itself.
+static std::string meantBy(const std::string &name, const std::string &catalog) {
+  auto file = llvm::MemoryBuffer::getFile(catalog + "/accelerators.csv");
+  if (!file)
+    return name;
+  auto records = readCsv((*file)->getBuffer(), "accelerators.csv");
+  for (const Record &record : records ? *records : std::vector<Record>())
+    if (record.size() == 2 && record[0].text == name)
+      return record[1].text;
+  return name;
+}
+
+Result<Cluster> GraphProfiler::hardware(const std::string &name) {
+  std::string target = meantBy(name, data->catalog);
   SourceManager sources;
   Diagnostics diags(sources);
   // A program needs a main file; what it says does not matter here.
@@ -124,6 +140,7 @@ Result<Machine> GraphProfiler::machine(const std::string &target) {
   ElaborateOptions options;
   options.catalog = data->catalog;
   options.target = target;
+  options.clusters = true;
   Program program(diags, data->context, "machine.dnn", options);
   accel::AcceleratorOp op = program.machine(target, {});
   if (!op || diags.hasErrors())
@@ -131,7 +148,13 @@ Result<Machine> GraphProfiler::machine(const std::string &target) {
   auto machine = machineFrom(op);
   if (mlir::failed(machine))
     return Error{Code::RowNotBuilt, "the machine '" + target + "' cannot be used"};
-  return *machine;
+  if (program.cluster())
+    return clusterFrom(program.cluster(), *machine);
+  Cluster alone;
+  alone.name = machine->name;
+  alone.location = machine->location;
+  alone.machine = std::move(*machine);
+  return alone;
 }
 
 } // namespace accord::calibrate

@@ -18,7 +18,7 @@ public:
   Result<Profile> profile(const Workload &workload, int64_t microbatch, const SourceLocation &row) override;
   Result<WorkGraph> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                           const SourceLocation &row) override;
-  Result<Machine> machine(const std::string &target) override;
+  Result<Cluster> hardware(const std::string &target) override;
 
 private:
   struct Data;

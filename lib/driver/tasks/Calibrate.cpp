@@ -107,20 +107,29 @@ private:
   }
 
   const Machine *named(GraphProfiler &profiler, const std::string &name) {
-    auto read = profiler.machine(name);
-    if (auto *machine = read.get())
-      return &(prepared.machines[machine->name] = *machine);
+    auto read = profiler.hardware(name);
+    if (auto *cluster = read.get())
+      return &(prepared.machines[cluster->machine.name] = cluster->machine);
     report(read.error());
     return nullptr;
+  }
+
+  /// The machine of most rows, the first by name among equals: the file's values are of it, whatever the order of rows.
+  const std::string &commonMachine() const {
+    std::map<std::string, size_t> rows;
+    for (const Case &one : prepared.cases)
+      ++rows[one.machine];
+    auto common = std::ranges::max_element(rows, {}, &std::pair<const std::string, size_t>::second);
+    return prepared.machines.find(common->first)->first;
   }
 
   int fitAll() {
     auto made = fit(prepared.cases);
     if (!made)
       return fail(made.error());
-    const Case &first = prepared.cases.front(); // it names the machine
-    CalibrationFile file = calibrationOf(first.machine, first.prior, *made, residualsOf(prepared.cases, made->factors),
-                                         prepared.assumptions);
+    const std::string &machine = commonMachine();
+    CalibrationFile file = calibrationOf(machine, priorOf(prepared.machines.at(machine)), *made,
+                                         residualsOf(prepared.cases, made->factors), prepared.assumptions);
     if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
       return finish(kWrongInput);
     return show(file, &*made);

@@ -103,7 +103,7 @@ private:
     size_t start = at;
     std::string name(word());
     if (!version && name != "calibration")
-      return complain(start, "a calibration file starts with 'calibration 1'");
+      return complain(start, "a calibration file starts with 'calibration 2'");
     if (name == "calibration") {
       if (version)
         return complain(start, "'calibration' a second time");
@@ -176,7 +176,7 @@ private:
   void complete() {
     number = 1;
     if (!version)
-      return complain(0, "an empty file, expected 'calibration 1'");
+      return complain(0, "an empty file, expected 'calibration 2'");
     if (out.machine.empty())
       complain(0, "'machine' is missing");
     for (size_t i = 0; i < kParameters; ++i)

@@ -8,7 +8,7 @@
 namespace accord::calibrate {
 
 /// Example:
-///   calibration 1
+///   calibration 2
 ///   machine "a100_80g"
 ///   prior_weight = 1
 ///   product_efficiency = 0.83 in 0.79 .. 0.87
@@ -27,7 +27,7 @@ struct CalibrationFile {
   std::vector<std::string> assumptions;
   std::vector<Residual> rows;
 };
-constexpr int kCalibrationVersion = 1;
+constexpr int kCalibrationVersion = 2;
 
 CalibrationFile calibrationOf(const std::string &machine, const Parameters &prior, const Fit &fit,
                               std::vector<Residual> rows, std::vector<std::string> assumptions);

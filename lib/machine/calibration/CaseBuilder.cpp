@@ -8,32 +8,49 @@
 namespace accord::calibrate {
 namespace {
 
-/// GB/s between servers, one way, of one device, where a row does not say: the fabric that servers
-/// of the accelerator are sold with. DGX A100: 8 HDR InfiniBand of 200 Gb/s; DGX H100: 8 NDR of
-/// 400; DGX-1: 4 EDR of 100 for 8; trn1: 800 Gb/s Elastic Fabric Adapter for 16; a TPU pod of 256
-/// is one network.
-struct Fabric {
-  const char *prefix;
-  double network, server;
-  double link; ///< bytes per second of a device to others of its server, one way; 0: not known
+/// What a job's devices are connected by, where their description or the row says it.
+struct Links {
+  double server = 8;              ///< devices that the inner network connects
+  double link = 0;                ///< bytes per second of a device in it, one way
+  double network = 0;             ///< bytes per second of a device between servers, one way
+  const Network *inner = nullptr; ///< where it is described
 };
-constexpr Fabric kFabrics[] = {{"a100", 25e9, 8, 300e9},    {"h100", 50e9, 8, 450e9},  {"v100", 6.25e9, 8, 150e9},
-                               {"trainium", 6.25e9, 32, 0}, {"tpu-v5e", 50e9, 256, 0}, {"b200", 50e9, 8, 900e9}};
-constexpr Fabric kOther = {"", 25e9, 8, 0};
-/// Of an NVLink's 25 GB/s, what NCCL counts with (20 for Volta and Ampere: src/graph/topo.h).
-constexpr double kLinkShare = 0.8;
 
-const Fabric &fabricOf(const std::string &accelerator) {
-  for (const Fabric &fabric : kFabrics)
-    if (accelerator.starts_with(fabric.prefix))
-      return fabric;
-  return kOther;
+/// Devices without a described network: 8 a server, a link of an eighth of the memory's bandwidth (as that of an A100:
+/// 300 of 2039 GB/s), and 200 Gbit/s between servers.
+constexpr double kServer = 8, kLinkOfMemory = 0.125, kNetwork = 25e9;
+/// A network with more endpoints than servers have devices connects several servers; there a row's `devices_per_node`
+/// counts what one host has.
+constexpr double kLargestServer = 16;
+
+Links linksOf(const Row &row, const Cluster &hardware) {
+  Links links;
+  bool alone = hardware.devicesPerNode <= 1; // an accelerator without its server
+  links.server = alone ? kServer : hardware.devicesPerNode;
+  if (row.devices_per_node && links.server <= kLargestServer)
+    links.server = *row.devices_per_node;
+  links.network = kNetwork;
+  if (alone) {
+    if (!hardware.machine.memories.empty())
+      links.link = kLinkOfMemory * hardware.machine.memories.front().bandwidth.value;
+    return links;
+  }
+  links.inner = &hardware.fabric.levels.front();
+  links.link = links.inner->bandwidth.value;
+  if (hardware.servers > 1) {
+    const Network &outer = hardware.fabric.levels.back();
+    links.network = endpointBandwidth(outer, 2).value / outer.oversubscription / hardware.devicesPerNode;
+  }
+  return links;
 }
 
 /// The part of a device's links that lead to the n - 1 others of a ring. Of the 6 of a V100 in the
 /// cube mesh of a DGX-1 (NVIDIA DGX-1 with Tesla V100 System Architecture, 2017, figure 4) one
-/// leads to the first neighbour, and 4 stay in its half; behind switches all lead to any.
-double linkShare(const Row &row, double n) {
+/// leads to the first neighbour, and 4 stay in its half; a fully connected device has one to each other; behind
+/// switches all lead to any.
+double linkShare(const Row &row, const Network *inner, double n) {
+  if (inner && inner->topology == Topology::FullyConnected && inner->endpoints > 1)
+    return std::min(1.0, (n - 1) / (inner->endpoints - 1));
   if (!row.accelerator.starts_with("v100") || row.devices_per_node.value_or(8) > 8)
     return 1;
   return n <= 2 ? 1.0 / 6 : n <= 4 ? 4.0 / 6 : 1;
@@ -84,19 +101,8 @@ Error leftOut(const Row &row, const std::string &reason) {
   return {Code::RowLeftOut, fmt::format("'{}' is left out: {}", row.id, reason), row.location};
 }
 
-/// The name in the catalogue of an accelerator of a table; the id itself if it is not known.
-std::string catalogueName(const std::string &accelerator) {
-  static const std::map<std::string, std::string> names = {
-      {"a100-sxm-80", "a100_80g"},  {"a100-sxm-40", "a100_40g"},  {"h100-sxm", "h100"}, {"h200-sxm", "h200"},
-      {"v100-sxm2-16", "v100_16g"}, {"v100-sxm2-32", "v100_32g"}, {"tpu-v3", "tpu_v3"}, {"tpu-v4", "tpu_v4"},
-      {"tpu-v5e", "tpu_v5e"},       {"trainium1", "trainium1"}};
-  auto found = names.find(accelerator);
-  return found == names.end() ? accelerator : found->second;
-}
-
 /// "framework, accelerator, one server": rows that share hardware and software. Rows with one are scored together.
-std::string stratumOf(const Row &row) {
-  double server = row.devices_per_node.value_or(fabricOf(row.accelerator).server);
+std::string stratumOf(const Row &row, double server) {
   std::string framework = row.framework.substr(0, row.framework.find_first_of(",;"));
   return fmt::format("{}, {}, {}", framework.empty() ? "any framework" : framework, row.accelerator,
                      isCollective(row)                    ? "collectives"
@@ -104,9 +110,8 @@ std::string stratumOf(const Row &row) {
                                                           : "one server");
 }
 
-Layout layoutOf(const Row &row, int64_t microbatch, double batch) {
+Layout layoutOf(const Row &row, const Links &links, int64_t microbatch, double batch) {
   Layout l;
-  const Fabric &fabric = fabricOf(row.accelerator);
   double devices = row.n_devices.value_or(1);
   l.tensor = row.tp.value_or(1);
   l.pipeline = row.pp.value_or(1);
@@ -116,39 +121,41 @@ Layout layoutOf(const Row &row, int64_t microbatch, double batch) {
   if (l.zero >= 2) // every device that holds no part of the model holds a part of the state
     l.data = std::max(l.data, devices / (l.tensor * l.pipeline));
   l.parts = std::max(1.0, l.tensor * l.pipeline * l.data / devices);
-  l.devicesPerNode = row.devices_per_node.value_or(fabric.server / l.parts) * l.parts;
-  if (row.accelerator.starts_with("tpu"))
-    l.devicesPerNode = fabric.server;
-  l.network = (row.inter_node_GBps_per_dev ? *row.inter_node_GBps_per_dev * 1e9 : fabric.network) / l.parts;
-  if (!(l.network > 0))
-    l.network = fabric.network;
+  l.devicesPerNode = links.server * l.parts;
+  double stated = row.inter_node_GBps_per_dev.value_or(0) * 1e9;
+  l.network = (stated > 0 ? stated : links.network) / l.parts;
+  l.link = links.link / l.parts;
   // Of 7 neighbours in the cube mesh of a DGX-1, 4 are linked; NCCL relays nothing for the others.
   if (row.accelerator.starts_with("v100") && l.devicesPerNode == 8 && devices > 4)
     l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
   l.microbatches = batch / (l.data * microbatch);
+  if (!row.family.starts_with("llm"))
+    l.hostShare = kAhead;
   return l;
 }
 
 } // namespace
 
-const Machine *CaseBuilder::machine(const Row &row) {
-  std::string name = target.empty() ? catalogueName(row.accelerator) : target;
-  auto [found, isNew] = machines.try_emplace(name);
+const Cluster *CaseBuilder::hardware(const Row &row) {
+  std::string name = target.empty() ? row.accelerator : target;
+  auto [found, isNew] = known.try_emplace(name);
   if (isNew)
     found->second =
-        name.empty() ? Result<Machine>(Error{Code::RowLeftOut, "no accelerator is named"}) : graphs.machine(name);
+        name.empty() ? Result<Cluster>(Error{Code::RowLeftOut, "no accelerator is named"}) : graphs.hardware(name);
   return found->second.get();
 }
 
-Result<Case> CaseBuilder::collective(const Row &row, const Machine &machine) {
+/// An all-reduce of the devices of one server.
+static Result<Case> collective(const Row &row, const Machine &machine, const Links &links) {
   auto bytes = messageBytes(row.model);
   if (!bytes || !row.n_devices || !row.step_time_s)
     return leftOut(row, "an all-reduce has a size, devices and a time");
   Case one;
   one.ring.devices = *row.n_devices;
   one.ring.bytes = *bytes;
-  one.ring.share = linkShare(row, *row.n_devices);
+  one.ring.link = links.link;
+  one.ring.share = linkShare(row, links.inner, *row.n_devices);
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return leftOut(row, "'" + machine.name + "' has no memory with a bandwidth");
   one.ring.memory = machine.memories.front().bandwidth.value;
@@ -157,12 +164,23 @@ Result<Case> CaseBuilder::collective(const Row &row, const Machine &machine) {
 }
 
 Result<Case> CaseBuilder::build(const Row &row) {
-  const Machine *machine = this->machine(row);
-  if (!machine)
+  for (auto [degree, what] : {std::pair{row.cp, "context"}, {row.ep, "expert"}})
+    if (degree.value_or(1) > 1)
+      return leftOut(row,
+                     fmt::format("{} parallelism is not modelled (column '{}')", what, *what == 'c' ? "cp" : "ep"));
+  const Cluster *hardware = this->hardware(row);
+  if (!hardware)
     return leftOut(row, fmt::format("no machine is known for '{}'", row.accelerator));
+  const Machine *machine = &hardware->machine;
+  Links links = linksOf(row, *hardware);
+  if (!links.inner && row.n_devices.value_or(1) > 1)
+    out.assumptions.push_back(
+        fmt::format("no network of '{}' is described: {:.0f} devices a server with {:.0f} GB/s each, {:.0f} "
+                    "GB/s each between servers where rows do not say",
+                    machine->name, kServer, links.link * 1e-9, kNetwork * 1e-9));
   Case one;
   if (isCollective(row)) {
-    ACCORD_TRY(made, collective(row, *machine));
+    ACCORD_TRY(made, collective(row, *machine, links));
     one = std::move(made);
   } else {
     ACCORD_TRY(workload, workloadOf(row));
@@ -183,7 +201,7 @@ Result<Case> CaseBuilder::build(const Row &row) {
       out.assumptions.push_back(assumption);
     bool fp8 = row.precision.starts_with("fp8");
     for (int64_t size : sizes) {
-      Layout layout = layoutOf(row, size, batch);
+      Layout layout = layoutOf(row, links, size, batch);
       if (layout.microbatches < 1 && size > 1 && !row.micro_batch)
         continue;
       ACCORD_TRY(profile, graphs.profile(workload, size, row.location));
@@ -199,16 +217,10 @@ Result<Case> CaseBuilder::build(const Row &row) {
   if (!(one.seconds > 0))
     return leftOut(row, "it has no time of a step");
   one.id = row.id;
-  one.stratum = stratumOf(row);
+  one.stratum = stratumOf(row, links.server);
   one.machine = machine->name;
   one.shape = fmt::format("{} {} {}", row.model, row.hidden.value_or(0), row.tp.value_or(1));
   one.prior = priorOf(*machine);
-  if (double link = fabricOf(row.accelerator).link; link > 0)
-    one.prior[Parameter::LinkBandwidth] = kLinkShare * link;
-  if (!row.family.starts_with("llm")) {
-    one.prior[Parameter::HostOverheadPerMicrobatch] *= kAhead;
-    one.prior[Parameter::HostOverheadPerStep] *= kAhead;
-  }
   one.place = row.location;
   one.columns = row.text;
   return one;
@@ -222,7 +234,10 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
       gated.push_back(row);
 
   std::set<size_t> wrong;
-  for (Finding &finding : lint(gated, [this](const Row &row) { return machine(row); })) {
+  for (Finding &finding : lint(gated, [this](const Row &row) {
+         const Cluster *cluster = hardware(row);
+         return cluster ? &cluster->machine : nullptr;
+       })) {
     wrong.insert(finding.rows.begin(), finding.rows.end());
     out.warnings.push_back(std::move(finding.error));
   }
@@ -238,9 +253,9 @@ Prepared CaseBuilder::prepare(const std::vector<Row> &rows) {
   }
   std::sort(out.assumptions.begin(), out.assumptions.end());
   out.assumptions.erase(std::unique(out.assumptions.begin(), out.assumptions.end()), out.assumptions.end());
-  for (auto &[name, known] : machines)
-    if (auto *machine = known.get())
-      out.machines.emplace(machine->name, *machine);
+  for (auto &[name, found] : known)
+    if (auto *cluster = found.get())
+      out.machines.emplace(cluster->machine.name, cluster->machine);
   return std::move(out);
 }
 

@@ -16,23 +16,22 @@ struct Prepared {
 
 class CaseBuilder {
 public:
-  /// `target`: the machine all rows ran on; empty: the one of the catalogue that each row's
-  /// `accelerator` means.
+  /// `target`: the machine or cluster all rows ran on; empty: the one of the catalogue that each row's `accelerator`
+  /// means.
   CaseBuilder(GraphSource &graphs, std::string target) : graphs(graphs), target(std::move(target)) {}
   /// Rows of quality C and D, memory values and timings of single layers are passed over.
   /// Micro-batches that a row does not state become candidates, of which the fastest that fits the
   /// memory counts.
   Prepared prepare(const std::vector<Row> &rows);
-  /// The machine of a row; null and a warning if there is none. Kept for later calls.
-  const Machine *machine(const Row &row);
+  /// What a row ran on; null if it is not known. Kept for later calls.
+  const Cluster *hardware(const Row &row);
 
 private:
   Result<Case> build(const Row &row);
-  Result<Case> collective(const Row &row, const Machine &machine);
 
   GraphSource &graphs;
   std::string target;
-  std::map<std::string, Result<Machine>> machines;
+  std::map<std::string, Result<Cluster>> known; ///< by name
   Prepared out;
 };
 

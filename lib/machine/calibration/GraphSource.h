@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/machine/calibration/Profile.h"
 #include "lib/machine/calibration/Workload.h"
-#include "lib/machine/model/Machine.h"
+#include "lib/machine/collectives/Cluster.h"
 
 namespace accord::calibrate {
 
@@ -15,8 +15,10 @@ public:
   /// The step of one device with several micro-batches of this size. The same errors.
   virtual Result<WorkGraph> graph(const Workload &workload, int64_t microbatch, int64_t microbatches,
                                   const SourceLocation &row) = 0;
-  /// A machine by the name it has in the catalogue, or FILE.accel[:NAME]. Error A0466 with the words of the front end.
-  virtual Result<Machine> machine(const std::string &target) = 0;
+  /// A cluster of one kind of devices, or an accelerator alone (one device without a fabric): by the name that it has
+  /// in the catalogue, as FILE.accel[:NAME], or by what tables call its accelerator (catalog/accelerators.csv). Error
+  /// A0466 with the words of the front end.
+  virtual Result<Cluster> hardware(const std::string &target) = 0;
 };
 
 } // namespace accord::calibrate

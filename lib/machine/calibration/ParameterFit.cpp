@@ -7,7 +7,6 @@
 #include <cmath>
 #include <exception>
 #include <fmt/format.h>
-#include <limits>
 #include <map>
 #include <memory>
 
@@ -286,7 +285,6 @@ std::vector<bool> calibrationHalf(const std::vector<Case> &cases, unsigned split
 
 namespace {
 
-constexpr double kFree = std::numeric_limits<double>::infinity();
 const ParameterInfo kInfo[kParameters] = {
     {"product_efficiency", "", 0.83, 0.2, 1},
     {"fp32_efficiency", "", 0.9, 0.2, 1},
@@ -306,7 +304,7 @@ const ParameterInfo kInfo[kParameters] = {
     {"link_latency", "s", 3e-5, 0.7, 1e-1},
     {"link_step", "s", 3.4e-6, 0.5, 1e-2},
     {"link_copies", "", 4, 0.4, 100},
-    {"link_bandwidth", "B/s", 2e11, 0.3, kFree},
+    {"link_efficiency", "", 0.8, 0.3, 1.2},
     {"network_latency", "s", 3e-5, 1, 1},
     {"network_efficiency", "", 0.8, 0.5, 1.2},
     {"stream_efficiency", "", 0.8, 0.5, 1.2},
@@ -316,8 +314,7 @@ const ParameterInfo kInfo[kParameters] = {
     {"host_overhead_per_step", "s", 1e-2, 1, 1000},
     {"decode_cost", "s", 7e-3, 0.3, 10},
 };
-constexpr double kPeak = 312e12;       // see the header
-constexpr double kMemoryShare = 0.098; // 200 of 2039 GB/s
+constexpr double kPeak = 312e12; // see the header
 
 } // namespace
 
@@ -338,16 +335,14 @@ Parameters priorOf(const Machine &machine) {
   Parameters prior;
   for (size_t i = 0; i < kParameters; ++i)
     prior[i] = kInfo[i].initial;
-  double bandwidth = machine.memories.empty() ? 0 : machine.memories.front().bandwidth.value;
   double peak = peakOf(machine, "bf16");
-  if (!(bandwidth > 0) || !(peak > 0))
+  if (!(peak > 0))
     return prior;
   double r = std::clamp(peak / kPeak, 1.0, 20.0);
   for (Parameter p : {Parameter::ProductEfficiency, Parameter::AttentionEfficiency})
     prior[p] *= std::pow(r, -0.2);
   for (Parameter p : {Parameter::ProductDepth, Parameter::ProductWave})
     prior[p] *= std::sqrt(r);
-  prior[Parameter::LinkBandwidth] = kMemoryShare * bandwidth;
   return prior;
 }
 

@@ -27,7 +27,7 @@ enum class Parameter : uint8_t {
   LinkLatency,               ///< seconds of a collective inside of a server
   LinkStep,                  ///< … of each of the 2 (n - 1) steps of a ring of its own
   LinkCopies,                ///< times a ring moves each part through memory besides its links
-  LinkBandwidth,             ///< bytes per second of a device to others of its server
+  LinkEfficiency,            ///< share of the stated bandwidth inside of a server that a device reaches
   NetworkLatency,            ///< seconds of a collective between servers
   NetworkEfficiency,         ///< share of the stated bandwidth between servers when all devices of one work
                              ///< together
@@ -59,8 +59,7 @@ const ParameterInfo &info(size_t index);
 /// The prior's medians for a machine. A chip with r times the 16-bit peak of an A100 needs larger
 /// products to fill it and is held back more by power and operand delivery: efficiencies go with
 /// r^-0.2, depth and wave with the root of r, for r of at least 1. These are engineering defaults,
-/// held against published steps in docs/accuracy.md. A link is taken to have a tenth of the
-/// memory's bandwidth.
+/// held against published steps in docs/accuracy.md.
 Parameters priorOf(const Machine &machine);
 
 /// What a calibration fitted to this machine, where its description names one: the prior's median

@@ -53,9 +53,9 @@ public:
     t.attention = steady(&WorkTime::attention);
     t.streaming = steady(&WorkTime::streaming);
     t.tensorParallel = steady(&WorkTime::collective);
-    double cost = p[Parameter::HostOverheadPerMicrobatch];
+    double cost = p[Parameter::HostOverheadPerMicrobatch] * l.hostShare;
     t.host = m * (stage + ends) - (t.product + t.attention + t.streaming + t.tensorParallel) +
-             m * l.virtualStages * cost + p[Parameter::HostOverheadPerStep];
+             m * l.virtualStages * cost + p[Parameter::HostOverheadPerStep] * l.hostShare;
     t.transfers = single ? 0 : (m * l.virtualStages + fill) * transferTime();
     t.bubble = fill * (stage / l.virtualStages + cost) + other;
     double backward = layers * block.backward() +
@@ -174,7 +174,7 @@ double allReduceTime(const Ring &ring, const Parameters &parameters) {
   double steps = 2 * (ring.devices - 1), part = ring.bytes / ring.devices;
   auto with = [&](double hop, double rate) {
     return p[Parameter::LinkLatency] + steps * hop * p[Parameter::LinkStep] +
-           steps * part / (ring.share * rate * p[Parameter::LinkBandwidth]);
+           steps * part / (ring.share * rate * ring.link * p[Parameter::LinkEfficiency]);
   };
   return std::min(with(1, 1), with(0.56, 0.92)) + p[Parameter::LinkCopies] * part / ring.memory;
 }

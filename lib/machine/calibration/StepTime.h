@@ -55,11 +55,12 @@ StepTime stepTime(const std::vector<Candidate> &candidates, const Parameters &pa
 /// An all-reduce of bytes among n devices of one server.
 struct Ring {
   double devices = 1, bytes = 0;
+  double link = 1;   ///< bytes per second of a device's links, one way
   double share = 1;  ///< part of a device's links that connect them
   double memory = 1; ///< bytes per second of a device's memory
 };
 /// The faster of two protocols,
-///   latency + 2 (n - 1) h step + 2 (n - 1) / n bytes / (r share bandwidth) + copies / n bytes /
+///   latency + 2 (n - 1) h step + 2 (n - 1) / n bytes / (r share efficiency link) + copies / n bytes /
 ///   memory,
 /// whole chunks (h = 1, r = 1) and lines of 128 bytes with flags (h = 0.56, r = 0.92: ratios of
 /// NCCL's own model of its rings, src/graph/tuning.cc). The last term is what no link hides: the

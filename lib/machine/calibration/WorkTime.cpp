@@ -38,8 +38,9 @@ WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Paramete
   WorkTime t;
   bool intraNode = l.tensor <= l.devicesPerNode;
   double between = l.network * p[Parameter::NetworkEfficiency];
-  double link =
-      intraNode ? p[Parameter::LinkBandwidth] : std::min(p[Parameter::LinkBandwidth], between * l.devicesPerNode);
+  double link = l.link * p[Parameter::LinkEfficiency];
+  if (!intraNode)
+    link = std::min(link, between * l.devicesPerNode);
   double n = l.tensor;
   bool whole = item.communication == "all_reduce"; // gathers and scatters are half of one
   double time = (whole ? 2 : 1) * (n - 1) / n * item.payload / link;
@@ -134,7 +135,7 @@ double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &p
 
 double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
   const Parameters &p = parameters;
-  double intraNode = p[Parameter::LinkBandwidth];
+  double intraNode = l.link * p[Parameter::LinkEfficiency];
   if (l.tensor * l.data > l.devicesPerNode)
     return bytes / std::min(intraNode, l.network * p[Parameter::NetworkEfficiency]);
   return std::max((1 - l.unlinked) * bytes / intraNode, l.unlinked * bytes / kHostBus);
@@ -142,13 +143,14 @@ double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
 
 Line transferLine(const Layout &layout, const Parameters &parameters, bool interNode) {
   const Parameters &p = parameters;
-  return {p[interNode ? Parameter::NetworkLatency : Parameter::LinkLatency],
-          1 / (interNode ? layout.network * p[Parameter::StreamEfficiency] : p[Parameter::LinkBandwidth])};
+  return {
+      p[interNode ? Parameter::NetworkLatency : Parameter::LinkLatency],
+      1 / (interNode ? layout.network * p[Parameter::StreamEfficiency] : layout.link * p[Parameter::LinkEfficiency])};
 }
 
 double gradientSyncBandwidth(const Layout &layout, double replicasPerNode, const Parameters &parameters) {
   const Parameters &p = parameters;
-  double bandwidth = p[Parameter::LinkBandwidth];
+  double bandwidth = layout.link * p[Parameter::LinkEfficiency];
   if (layout.data > replicasPerNode)
     bandwidth = std::min(bandwidth, replicasPerNode * layout.network * p[Parameter::StreamEfficiency]);
   return bandwidth;

@@ -16,10 +16,12 @@ struct Layout {
   double microbatches = 1; ///< of one replica and step
   double devicesPerNode = 8;
   double network = 25e9; ///< bytes per second between servers, one way, of one device
+  double link = 300e9;   ///< bytes per second inside of a server, one way, of one device
   double unlinked = 0;   ///< share of the other devices of a server that no link reaches
   int zero = 0;          ///< stage of ZeRO; 3: weights are gathered for every micro-batch
   bool sequence = false; ///< sequence parallel
   double parts = 1;      ///< a device of the layout is this part of a machine (2 cores of one chip)
+  double hostShare = 1;  ///< of the host's own cost of a micro-batch and a step: below 1 where its loop runs ahead
 };
 
 /// An operation on one machine, with all that does not depend on parameters worked out.

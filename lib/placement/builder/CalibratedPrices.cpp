@@ -28,6 +28,9 @@ std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool 
   made.devicesPerNode_ = group.devicesPerNode;
   made.interNode_ = group.servers > 1 && !group.fabric.levels.empty();
   made.fp8_ = fp8;
+  made.link_ = group.devicesPerNode > 1 && !group.fabric.levels.empty()
+                   ? group.fabric.levels.front().bandwidth.value
+                   : made.memoryBandwidth_; // a device alone sends nothing
   made.unlinked_ = unlinked;
   if (made.interNode_) {
     const Network &network = group.fabric.levels.back();
@@ -35,8 +38,10 @@ std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool 
     if (!(rate > 0))
       return std::nullopt;
     made.network_ = rate / made.devicesPerNode_;
+    if (group.devicesPerNode <= 1)
+      made.link_ = made.network_;
   } else {
-    made.network_ = (*parameters)[static_cast<size_t>(Parameter::LinkBandwidth)];
+    made.network_ = made.link_;
   }
   return made;
 }
@@ -44,7 +49,7 @@ std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool 
 calibrate::Layout CalibratedPrices::layout(double tensor, double data) const {
   calibrate::Layout layout;
   layout.tensor = tensor, layout.data = data;
-  layout.devicesPerNode = devicesPerNode_, layout.network = network_, layout.unlinked = unlinked_;
+  layout.devicesPerNode = devicesPerNode_, layout.network = network_, layout.link = link_, layout.unlinked = unlinked_;
   return layout;
 }
 

@@ -41,7 +41,7 @@ private:
   Machine machine_;
   calibrate::Parameters parameters_{};
   std::string source_;
-  double unlinked_ = 0, devicesPerNode_ = 1, network_ = 1, memoryBandwidth_ = 1;
+  double unlinked_ = 0, devicesPerNode_ = 1, network_ = 1, link_ = 1, memoryBandwidth_ = 1;
   bool interNode_ = false, fp8_ = false;
 };
 

@@ -103,7 +103,10 @@ private:
         for (auto &[type, peak] : core.peak)
           peak = FlopsPerSecond(peak.value / l.parts);
     }
-    cluster.machine.fitted = calibrate::toCalibratedValues("published steps", parameters_);
+    calibrate::Parameters parameters = parameters_;
+    parameters[calibrate::Parameter::HostOverheadPerMicrobatch] *= l.hostShare;
+    parameters[calibrate::Parameter::HostOverheadPerStep] *= l.hostShare;
+    cluster.machine.fitted = calibrate::toCalibratedValues("published steps", parameters);
     int64_t devices = at_.tensor * at_.pipeline * at_.data;
     int64_t devicesPerNode = std::llround(l.devicesPerNode);
     cluster.devicesPerNode = std::min(devices, devicesPerNode);
@@ -114,9 +117,8 @@ private:
       network.bandwidth = BytesPerSecond(bandwidth), network.latency = Seconds(1e-5);
       return network;
     };
-    double link = parameters_[llvm::to_underlying(calibrate::Parameter::LinkBandwidth)];
     if (cluster.devicesPerNode > 1)
-      cluster.fabric.levels.push_back(level("links", cluster.devicesPerNode, link));
+      cluster.fabric.levels.push_back(level("links", cluster.devicesPerNode, l.link));
     if (cluster.servers > 1)
       cluster.fabric.levels.push_back(level("network", cluster.servers, l.network * cluster.devicesPerNode));
     return cluster;

@@ -88,7 +88,7 @@ Factors truth() {
   f[at(Parameter::ProductEfficiency)] = 0.9;
   f[at(Parameter::MemoryEfficiency)] = 0.8;
   f[at(Parameter::Launch)] = 0.7;
-  f[at(Parameter::LinkBandwidth)] = 1.3;
+  f[at(Parameter::LinkEfficiency)] = 1.3;
   f[at(Parameter::HostOverheadPerStep)] = 2;
   return f;
 }
@@ -135,16 +135,16 @@ TEST(CalibrateStepTime, AllReduceOfThePublishedFit) {
     double devices, alpha, beta;
   };
   Parameters x = priorOf(machine());
-  x[at(Parameter::LinkBandwidth)] = 240e9;
+  x[at(Parameter::LinkEfficiency)] = 0.8;
   for (auto [devices, alpha, beta] : {Fitted{2, 57e-6, 194e9}, {4, 69e-6, 220e9}, {8, 101e-6, 230e9}})
     for (double bytes : {6.4e7, 2.56e8, 1e9}) {
       double fitted = alpha + 2 * (devices - 1) / devices * bytes / beta;
-      EXPECT_NEAR(allReduceTime({devices, bytes, 1, 2e12}, x), fitted, 0.2 * fitted);
+      EXPECT_NEAR(allReduceTime({devices, bytes, 300e9, 1, 2e12}, x), fitted, 0.2 * fitted);
     }
   // Without copies, latencies and flags it is the ring of Patarasuk and Yuan, 2009.
   for (Parameter p : {Parameter::LinkLatency, Parameter::LinkStep, Parameter::LinkCopies})
     x[at(p)] = 1e-15;
-  EXPECT_NEAR(allReduceTime({8, 1 << 28, 0.5, 2e12}, x), 1.75 * (1 << 28) / 120e9, 1e-12);
+  EXPECT_NEAR(allReduceTime({8, 1 << 28, 300e9, 0.5, 2e12}, x), 1.75 * (1 << 28) / 120e9, 1e-12);
 }
 
 TEST(CalibrateStepTime, StepsOfARecurrentLayerNeedNoFramework) {
@@ -230,7 +230,7 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
       faster.memoryBandwidth *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
       faster = c;
-      faster.layout.network *= 1.5;
+      faster.layout.network *= 1.5, faster.layout.link *= 1.5;
       EXPECT_LE(stepTime(faster, x).total, t.total * (1 + 1e-12));
       faster = c;
       for (Work &work : faster.work)
@@ -245,7 +245,7 @@ TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
 TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
   auto fitted = fit(cases(truth(), 0.02, 3), 1);
   const Fit &f = *fitted;
-  for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkBandwidth}) {
+  for (Parameter p : {Parameter::ProductEfficiency, Parameter::MemoryEfficiency, Parameter::LinkEfficiency}) {
     EXPECT_TRUE(f.informed[at(p)]) << info(at(p)).name;
     EXPECT_LE(f.low[at(p)], truth()[at(p)]) << info(at(p)).name;
     EXPECT_GE(f.high[at(p)], truth()[at(p)]) << info(at(p)).name;
@@ -336,7 +336,7 @@ TEST(CalibrationFile, ErrorsHavePlaces) {
     return bool(read) ? Error{} : read.error()[0];
   };
   EXPECT_EQ(first(good, "launch =", "lunch =").message, "unknown name 'lunch'");
-  EXPECT_EQ(first(good, "calibration 1", "calibration 2").message, "this version reads 'calibration 1'");
+  EXPECT_EQ(first(good, "calibration 2", "calibration 3").message, "this version reads 'calibration 2'");
   EXPECT_EQ(first(good, "launch = ", "launch = -").message, "expected a number above 0");
   EXPECT_EQ(first(good, "launch = ", "launch = 9").code, Code::BadCalibration); // outside of its interval
   EXPECT_EQ(first(good, "host_overhead_per_step", "launch").message, "'launch' a second time");
