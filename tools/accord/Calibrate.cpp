@@ -1,5 +1,6 @@
 // accord calibrate: a machine's parameters from measured step times, and how well they predict others.
 #include "lib/driver/tasks/Calibrate.h"
+#include "lib/driver/tasks/CalibrateOperations.h"
 #include "tools/accord/CommandLine.h"
 
 namespace accord {
@@ -7,6 +8,8 @@ namespace accord {
 static const CommandEntry
     kEntry("calibrate", "Fit a machine's parameters to measured step times", [](Command &command) {
       auto options = Command::values<CalibrateOptions>();
+      auto operations = Command::values<CalibrateOperationsOptions>();
+      auto isOfOperations = Command::values<bool>();
       command.option("rows", options->rows, "Table of measured steps (.csv)").required();
       command.option(
           "--target", options->target,
@@ -24,9 +27,19 @@ static const CommandEntry
                 "Print docs/published.md for these rows: the configurations that were run, evaluated as placements; "
                 "=forced: without the plans that would be chosen")
           .oneOf({"page", "forced"});
+      command.flag("--operations", *isOfOperations, "The rows are single operations: fit and predict their times");
+      command.option("--devices", operations->devices,
+                     "With --operations: table of data sheets (default: devices.csv of the catalogue)");
       addJson(command, options->json);
-      command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration");
-      command.action([options] { return calibrateMachine(*options); });
+      command.example("accord calibrate rows.csv --where framework=Megatron-LM -o selene.calibration\n"
+                      "         accord calibrate --operations operations.csv -o gpus.operations");
+      command.action([options, operations, isOfOperations] {
+        if (!*isOfOperations)
+          return calibrateMachine(*options);
+        operations->rows = options->rows, operations->output = options->output, operations->check = options->check;
+        operations->json = options->json;
+        return calibrateOperations(*operations);
+      });
     });
 
 } // namespace accord
