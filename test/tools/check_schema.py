@@ -55,6 +55,9 @@ def check(value, schema, root, path, errors):
         elif key == "minimum":
             if is_type(value, "number") and value < rule:
                 wrong(f"{value} is less than {rule}")
+        elif key == "exclusiveMinimum":
+            if is_type(value, "number") and value <= rule:
+                wrong(f"{value} is not more than {rule}")
         elif key == "maximum":
             if is_type(value, "number") and value > rule:
                 wrong(f"{value} is more than {rule}")

@@ -33,15 +33,15 @@ void printFinding(const Error &finding, const std::string &path, bool located) {
 void registerCertificateKind(CertificateKind kind) { kinds().insert(kinds().begin(), std::move(kind)); }
 
 void describe(JsonFields &f, ProvedAnswer &answer) {
-  auto orNone = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
+  auto orNone = [](JsonVisitor &v, double &value) { v.numberOrNull(value, kAnyNumber); };
   MiningProof &proof = answer.proof;
   f.about("the job, or common")
       .field("name", answer.name)
-      .about("of the design that was found; null: none", {{"minimum", nullptr}})
+      .about("of the design that was found; null: none")
       .field("value", answer.value, orNone)
-      .about("no design has a smaller value, as is claimed; null: no design can be", {{"minimum", nullptr}})
+      .about("no design has a smaller value, as is claimed; null: no design can be")
       .field("bound", answer.bound, orNone)
-      .about("no design has a smaller value, as is proved here; at most the bound", {{"minimum", nullptr}})
+      .about("no design has a smaller value, as is proved here; at most the bound")
       .field("proved", proof.proven, orNone)
       .field("designs", proof.designs)
       .about("break what is required, or are no machines")

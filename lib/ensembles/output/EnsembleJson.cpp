@@ -9,7 +9,7 @@ namespace accord {
 namespace {
 
 constexpr IntegerRange kIndex{0, 1 << 20}, kAny{0, INT64_MAX}, kPositive{.min = 1};
-constexpr const char *kUnits[] = {"s", "J", "B", "$"}; // by objective
+const Words kUnits{{"s", "J", "B", "$"}}; // by objective
 
 void describeShare(JsonVisitor &v, Rational &share) {
   describeFraction(
@@ -76,7 +76,7 @@ void describeDevice(JsonFields &f, MemberProblem::Device &device) {
 }
 
 void describeVotes(JsonVisitor &v, VoteTable &table) {
-  std::vector<std::vector<int64_t>> patterns;
+  std::vector<std::array<int64_t, 2>> patterns;
   patterns.reserve(table.votes.size());
   for (auto [pattern, votes] : table.votes)
     patterns.push_back({int64_t(pattern), votes});
@@ -86,8 +86,8 @@ void describeVotes(JsonVisitor &v, VoteTable &table) {
   v.check([&](json::Path at) {
     int64_t left = table.samples;
     size_t members = table.kinds.size();
-    for (const std::vector<int64_t> &one : patterns) {
-      if (one.size() != 2 || members > kMaxEnsembleMembers || one[0] >> members || one[1] > left) {
+    for (const auto &one : patterns) {
+      if (members > kMaxEnsembleMembers || one[0] >> members || one[1] > left) {
         at.report("expected patterns of at most 63 members and numbers of votes "
                   "that add up to the samples");
         return false;
@@ -165,17 +165,18 @@ void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan, 
 /// What people read at the top of the file, if an ensemble was chosen.
 void describeObjective(JsonFields &f, EnsemblePlan &plan, bool isChosen) {
   ReportedObjective shown = f.writes() && isChosen ? plan.objective() : ReportedObjective();
-  const char *unit = kUnits[llvm::to_underlying(plan.problem.objective)];
+  const std::string unit = kUnits.words[llvm::to_underlying(plan.problem.objective)].str();
   const bool required = f.reads() && isChosen;
   f.visit("objective", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
-      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return std::string(unit); });
+      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return unit; }, kUnits);
     });
   });
   f.visit("bound", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
       g.field("value", shown.bound, describeFinite)
-          .computed("unit", [&] { return std::string(unit); })
+          .computed(
+              "unit", [&] { return unit; }, kUnits)
           .computed("proof", [] { return std::string("all ensembles of the sizes, placed by branch and bound"); });
     });
   });
@@ -192,17 +193,20 @@ void describeFailure(JsonFields &f, EnsemblePlan::FailureCase &failure) {
 }
 
 void describeConflict(JsonVisitor &v, std::string &conflict) {
-  v.array(
-      1, "expected one conflict", [](size_t size) { return size == 1; },
-      [&](size_t, JsonVisitor &one) { one.object([&](JsonFields &f) { f.field("constraint", conflict); }); });
+  v.fixedArray(1, "expected one conflict",
+               [&](size_t, JsonVisitor &one) { one.object([&](JsonFields &f) { f.field("constraint", conflict); }); });
 }
 
 void describePlan(JsonFields &f, EnsemblePlan &plan) {
   using enum MemberObjective;
   const bool isChosen = f.reads() ? f.has("best") : f.writes() && plan.chosen();
   size_t best = plan.result.best.value_or(0);
+  std::string status = isChosen ? "done" : "infeasible";
   f.constant("command", "vote", "no answer of accord vote")
-      .computed("status", [&] { return std::string(isChosen ? "done" : "infeasible"); })
+      .field("status", status, Words{{"done", "infeasible"}, "expected done or infeasible"})
+      .check("status", (status == "done") == isChosen, "does not agree with best")
+      .when("status", "done", {"objective", "bound", "gap", "best"})
+      .when("status", "infeasible", {})
       .field("version", plan.version)
       .field("ensemble", plan.name)
       .field("training", plan.train)

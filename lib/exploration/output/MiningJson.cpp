@@ -57,6 +57,13 @@ void describeSearch(JsonFields &f, MiningResult &result) {
       });
 }
 
+Words scheduleWords() {
+  Words all;
+  for (const ScheduleModel *one : scheduleModels())
+    all.words.push_back(one->name);
+  return all;
+}
+
 void describePlacement(JsonFields &f, MinedPlacement &placement) {
   f.field("devices", placement.devices, kPositive)
       .field("tensor_parallel", placement.tensor, kPositive)
@@ -65,7 +72,7 @@ void describePlacement(JsonFields &f, MinedPlacement &placement) {
       .field("pipeline_parallel", placement.pipeline, kPositive)
       .field("data_parallel", placement.data, kPositive)
       .field("zero", placement.zero, IntegerRange{0, 3})
-      .field("schedule", placement.schedule)
+      .field("schedule", placement.schedule, scheduleWords())
       .about("virtual pipeline stages of a device")
       .field("virtual_stages", placement.virtualStages, kPositive)
       .field("microbatch", placement.microbatch, kPositive)
@@ -89,7 +96,7 @@ void describeStep(JsonFields &f, MinedStep &step) {
       .about("value of the job's own best design")
       .maybe("individual_best", step.ownBest)
       .about("what it counts in the sum, where that is not 1")
-      .maybeIf(step.weight != 1, "weight", step.weight)
+      .maybeIf(step.weight != 1, "weight", step.weight, NumberRange{.open = true})
       .about("on a cluster: degrees, micro-batches, and layers by what is computed again")
       .maybe("placement", step.placement, describePlacement);
 }
@@ -148,7 +155,7 @@ void describeLimits(JsonFields &f, JobLimits &limits) {
              [](JsonFields &g, LimitShare &one) {
                g.about("a core, the bandwidth of a memory, the launch of kernels or the host, by its name")
                    .field("resource", one.resource)
-                   .field("fraction", one.share);
+                   .field("fraction", one.share, NumberRange{0, 1.000001});
              })
       .about("cores that keep operations waiting which have no slack where cores are unlimited")
       .maybe("delays", limits.delays, [](JsonFields &g, CoreDelay &delay) {
@@ -185,10 +192,13 @@ void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, con
   const auto &best = plan.best.result.best;
   f.computed("parameter", [&] { return plan.parameters[p].name; })
       .about("by what share a better choice of this alone shortens the step at most")
-      .computedIf(p < gains.size(), "bottleneck_gain", [&] { return gains[p]; })
+      .computedIf(
+          p < gains.size(), "bottleneck_gain", [&] { return gains[p]; }, kShare)
       .field("choices", choices, [&](JsonFields &g, ChoiceSensitivity &one) {
         g.computed("choice", [&] { return plan.parameters[p].labels[one.choice]; })
-            .computedIf(best && (*best)[p] == one.choice, "chosen", [] { return true; })
+            .computedIf(
+                best && (*best)[p] == one.choice, "chosen", [] { return true; },
+                [](JsonVisitor &v, bool &chosen) { v.flag(chosen), v.notEmpty(); })
             .about("of the design that differs in this alone; null: it may not be")
             .field("value", one.value, orNull)
             .about("it may not be")
@@ -205,12 +215,14 @@ void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, con
 void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &plan) {
   ParetoFront &front = mined.front;
   f.about("value, area, tdp")
-      .computed("objectives",
-                [&] {
-                  std::vector<std::string> all{"value"};
-                  all.insert(all.end(), front.costs.begin(), front.costs.end());
-                  return all;
-                })
+      .computed(
+          "objectives",
+          [&] {
+            std::vector<std::string> all{"value"};
+            all.insert(all.end(), front.costs.begin(), front.costs.end());
+            return all;
+          },
+          Words{{"value", "area", "tdp"}})
       .about(
           "every design of the space is in everything within this share of one of them, as designs are evaluated; 0: "
           "the whole front; null: not known")

@@ -10,7 +10,7 @@ namespace {
 using enum AttributeKind;
 
 AttributeSpec positive(llvm::StringRef name, bool required = true) { return {name, Integer, required, {}, 1}; }
-AttributeSpec number(llvm::StringRef name, NumberRange range, bool required = false) {
+AttributeSpec number(llvm::StringRef name, AttributeRange range, bool required = false) {
   return {name, Number, required, {}, INT64_MIN, range};
 }
 AttributeSpec axis() { return {"axis", Integer, true, {}}; }
@@ -33,7 +33,7 @@ template <typename... Ops> void addUnary(std::vector<OperationSpec> &table) {
 
 std::vector<OperationSpec> makeTable() {
   AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Pair, false, {}, 1};
-  AttributeSpec epsilon = number("epsilon", NumberRange::AboveZero);
+  AttributeSpec epsilon = number("epsilon", AttributeRange::AboveZero);
   AttributeSpec groups = positive("groups", false), out = positive("out");
   AttributeSpec sparse{"sparse", Boolean},
       tableOptimizer{"optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
@@ -56,7 +56,7 @@ std::vector<OperationSpec> makeTable() {
        {positive("rows"),
         positive("dim"),
         {"mode", Word, false, {"sum", "mean"}},
-        number("skew", NumberRange::Skew),
+        number("skew", AttributeRange::Skew),
         {"table", Tensor},
         sparse,
         tableOptimizer}},
@@ -68,8 +68,8 @@ std::vector<OperationSpec> makeTable() {
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
       {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
       {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
-      {"dropout", "dnn.dropout", {"x"}, {number("rate", NumberRange::Fraction, true)}},
-      {"scale", "dnn.scale", {"x"}, {number("factor", NumberRange::Any, true)}},
+      {"dropout", "dnn.dropout", {"x"}, {number("rate", AttributeRange::Fraction, true)}},
+      {"scale", "dnn.scale", {"x"}, {number("factor", AttributeRange::Any, true)}},
       {"concat", "dnn.concat", {"x"}, {axis()}, true},
       {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
       {"slice", "dnn.slice", {"x"}, {axis(), {"start", Integer, true, {}, 0}, positive("size")}},
@@ -81,13 +81,13 @@ std::vector<OperationSpec> makeTable() {
       {"upsample", "dnn.upsample", {"x"}, {positive("scale")}},
       {"lstm", "dnn.lstm", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
       {"gru", "dnn.gru", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
-      {"rotary", "dnn.rotary", {"x"}, {number("base", NumberRange::AboveOne), {"axis", Integer}}},
+      {"rotary", "dnn.rotary", {"x"}, {number("base", AttributeRange::AboveOne), {"axis", Integer}}},
       {"flash_attention",
        "dnn.flash_attention",
        {"q", "k", "v"},
-       {number("scale", NumberRange::AboveZero), {"causal", Boolean}}},
-      {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", NumberRange::Fraction)}},
-      {"elu", "dnn.elu", {"x"}, {number("alpha", NumberRange::AboveZero)}},
+       {number("scale", AttributeRange::AboveZero), {"causal", Boolean}}},
+      {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", AttributeRange::Fraction)}},
+      {"elu", "dnn.elu", {"x"}, {number("alpha", AttributeRange::AboveZero)}},
       {"sinusoids", "dnn.sinusoids", {"x"}, {}},
       {"alibi", "dnn.alibi", {"x"}, {}},
       {"relative_bias",
@@ -106,7 +106,7 @@ std::vector<OperationSpec> makeTable() {
        {positive("experts"),
         positive("inner"),
         positive("top_k"),
-        number("capacity_factor", NumberRange::AboveZero),
+        number("capacity_factor", AttributeRange::AboveZero),
         {"gated", Boolean},
         {"normalize", Boolean}}},
       {"interaction", "dnn.interaction", {"x"}, {}},
@@ -137,15 +137,15 @@ std::vector<OperationSpec> makeTable() {
 
 llvm::StringRef AttributeSpec::outside(double number) const {
   switch (range) {
-  case NumberRange::Any:
+  case AttributeRange::Any:
     return "";
-  case NumberRange::AboveZero:
+  case AttributeRange::AboveZero:
     return number > 0 ? "" : "above 0";
-  case NumberRange::Skew:
+  case AttributeRange::Skew:
     return number >= 0 && number <= 16 ? "" : "at least 0 and at most 16";
-  case NumberRange::AboveOne:
+  case AttributeRange::AboveOne:
     return number > 1 ? "" : "above 1";
-  case NumberRange::Fraction:
+  case AttributeRange::Fraction:
     return number >= 0 && number < 1 ? "" : "at least 0 and less than 1";
   }
   return "";

@@ -20,7 +20,7 @@ enum class AttributeKind : uint8_t {
 };
 
 /// Which numbers make sense. All have to be finite as doubles.
-enum class NumberRange : uint8_t {
+enum class AttributeRange : uint8_t {
   Any,
   AboveZero, ///< an epsilon
   Skew,      ///< 0 <= x <= 16: an exponent of Zipf's law
@@ -33,8 +33,8 @@ struct AttributeSpec {
   AttributeKind kind;
   bool required = false;
   std::vector<llvm::StringRef> words = {};
-  int64_t min = INT64_MIN;              ///< smallest allowed integer
-  NumberRange range = NumberRange::Any; ///< of a `Number`; the dialect's verifier checks it as well
+  int64_t min = INT64_MIN;                    ///< smallest allowed integer
+  AttributeRange range = AttributeRange::Any; ///< of a `Number`; the dialect's verifier checks it as well
   /// Where the number would have to lie ("above 0"); empty if it does.
   llvm::StringRef outside(double number) const;
 };

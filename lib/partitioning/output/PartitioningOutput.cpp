@@ -68,7 +68,7 @@ void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
 }
 
 void describe(JsonFields &f, PartitioningDocument &document) {
-  describeAnswer(f, document, "partition", "load");
+  describeAnswer(f, document, "partition", "load", {"s"});
   f.about("in the order of the pipeline")
       .field("stages", document.stages, describeStage)
       .about("stages that were looked at")

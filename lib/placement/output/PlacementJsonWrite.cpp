@@ -26,11 +26,13 @@ template <typename T> const T &at(const std::vector<T> &all, size_t index) {
 struct Fields {
   JsonFields &f;
 
-  template <typename T> void put(StringLiteral key, T value) const { f.field(key, value); }
-  template <typename T> void putIf(bool shown, StringLiteral key, T value) const { f.maybeIf(shown, key, value); }
-  const Fields &about(StringLiteral text, std::initializer_list<SchemaKeyword> more = {}) const {
-    return f.about(text, more), *this;
+  template <typename T, typename... How> void put(StringLiteral key, T value, How... how) const {
+    f.field(key, value, how...);
   }
+  template <typename T, typename... How> void putIf(bool shown, StringLiteral key, T value, How... how) const {
+    f.maybeIf(shown, key, value, how...);
+  }
+  const Fields &about(StringLiteral text) const { return f.about(text), *this; }
   void object(bool required, bool shown, StringLiteral key, function_ref<void(const Fields &)> fields) const {
     f.visit(key, required, shown, [&](JsonVisitor &v) { v.object([&](JsonFields &inner) { fields({inner}); }); });
   }
@@ -49,8 +51,7 @@ public:
         unit(formulaOf(problem.objective)) {}
 
   void describe(const Fields &f) const {
-    int64_t schema = 2;
-    f.f.field("schema", schema, IntegerRange{2, 2})
+    f.f.constant("schema", 2, "expected 2")
         .constant("command", "compile", "expected compile")
         .constant("kind", "placement", "expected placement");
     f.about("version of accord that wrote this").put("version", plan.version);
@@ -63,13 +64,13 @@ public:
     f.put("cluster", plan.cluster);
     f.put("precision", plan.precision);
     f.put("optimizer", plan.optimizer);
-    f.about("samples per step").put("batch", problem.batch);
+    f.about("samples per step").put("batch", problem.batch, kFromOne);
     f.put("parameters", plan.parameters);
     f.about("of one step").put("model_flops", plan.modelFlops);
-    f.put("layers", problem.layers.size());
+    f.put("layers", problem.layers.size(), kFromOne);
     alternatives(f);
     std::map<std::string, int64_t> sizes(plan.sizes.begin(), plan.sizes.end());
-    f.about("integer parameters of the model, by name").put("sizes", sizes);
+    f.about("integer parameters of the model, by name").put("sizes", sizes, kAnyInteger);
     f.put("assumptions", plan.assumptions);
     f.about("what would make it feasible").put("relaxations", plan.relaxations);
     f.objects(true, true, "conflict", plan.conflicts.size(), [&](const Fields &g, size_t i) {
@@ -111,7 +112,7 @@ private:
       g.put("unit", std::string(unit.unit));
       g.put("proof", plan.result.proof);
     });
-    f.about("distance to the bound as a share", {{"maximum", 1}}).putIf(done, "gap", gapOf(plan));
+    f.about("distance to the bound as a share").putIf(done, "gap", gapOf(plan), kShare);
     f.putIf(done, "step_time_s", figures.seconds);
     f.about("samples per second").putIf(done, "throughput", figures.throughput);
     f.about("model FLOPs utilization of the devices used, a share; only where their peak is known")
@@ -131,27 +132,28 @@ private:
   }
 
   void degrees(const Fields &f) const {
-    f.about("used").putIf(done, "devices", metrics.devices);
-    f.about("of the devices' time", {{"maximum", 1}}).putIf(done, "bubble", figures.bubble);
-    f.about("of the first stage").putIf(done, "tensor_parallel", figures.tensor);
-    f.about("device groups in a row").putIf(done, "pipeline_parallel", figures.pipeline);
-    f.about("of the first stage").putIf(done, "data_parallel", figures.data);
+    f.about("used").putIf(done, "devices", metrics.devices, kFromOne);
+    f.about("of the devices' time").putIf(done, "bubble", figures.bubble, kShare);
+    f.about("of the first stage").putIf(done, "tensor_parallel", figures.tensor, kFromOne);
+    f.about("device groups in a row").putIf(done, "pipeline_parallel", figures.pipeline, kFromOne);
+    f.about("of the first stage").putIf(done, "data_parallel", figures.data, kFromOne);
     f.about("all stages have the degrees of the first").putIf(done, "uniform_config", figures.hasUniformConfig);
     f.putIf(done, "sequence_parallel", figures.sequence);
-    f.about("ZeRO stage", {{"maximum", 3}}).putIf(done, "zero", figures.zero);
-    f.putIf(done, "microbatch", figures.microbatch);
-    f.putIf(done, "microbatches", placement.microbatches);
+    f.about("ZeRO stage").putIf(done, "zero", figures.zero, IntegerRange{0, 3});
+    f.putIf(done, "microbatch", figures.microbatch, kFromOne);
+    f.putIf(done, "microbatches", placement.microbatches, kFromOne);
     f.putIf(done, "schedule", placement.schedule);
-    f.about("stages of each device group").putIf(done, "virtual_stages", placement.virtualStages);
+    f.about("stages of each device group").putIf(done, "virtual_stages", placement.virtualStages, kFromOne);
   }
 
   void parallelConfig(const Fields &f, const ParallelConfig &config) const {
-    f.put("tensor", config.tensor);
-    f.put("data", config.data);
+    f.put("tensor", config.tensor, kFromOne);
+    f.put("data", config.data, kFromOne);
     f.put("sequence", config.sequence);
-    f.about("ZeRO stage", {{"maximum", 3}}).put("zero", config.zero);
-    f.put("microbatch", config.microbatch);
-    f.about("replicas that divide the experts; 1 unless stated").putIf(config.expert > 1, "expert", config.expert);
+    f.about("ZeRO stage").put("zero", config.zero, IntegerRange{0, 3});
+    f.put("microbatch", config.microbatch, kFromOne);
+    f.about("replicas that divide the experts; 1 unless stated")
+        .putIf(config.expert > 1, "expert", config.expert, IntegerRange{2});
     f.about("of embedding tables that replicas divide").putIf(config.tables != Tables::Whole, "tables", config.tables);
     f.about("products in pieces, beside the exchange of others")
         .putIf(config.ringOverlap, "ring_overlap", config.ringOverlap);
@@ -166,7 +168,8 @@ private:
       f.put(key, bytes);
     f.about("their sum").put("peak_bytes", group.peak());
     f.about("what a plan may use of the device").put("capacity_bytes", group.capacity);
-    f.about("of the host's memory, for one device; none unless stated").putIf(group.host > 0, "host_bytes", group.host);
+    f.about("of the host's memory, for one device; none unless stated")
+        .putIf(group.host > 0, "host_bytes", group.host, kFromOne);
   }
 
   void stage(const Fields &f, size_t s) const {
@@ -176,7 +179,7 @@ private:
     const GroupFigures &group = at(figures.groups, s % count);
     bool first = s < count;
     f.about("names; runs as block[0..11]").put("layers", layerRuns(problem, stage.layers));
-    f.put("layer_count", stage.layers.size());
+    f.put("layer_count", stage.layers.size(), kFromOne);
     f.put("group", s % count);
     f.put("virtual_stage", s / count);
     f.object(true, true, "parallel_config",
@@ -185,7 +188,7 @@ private:
     f.objects(true, true, "recompute", runs.size(), [&](const Fields &g, size_t i) {
       g.put("policy", at(runs, i).policy);
       g.put("layers", layerRuns(problem, at(runs, i).layers));
-      g.put("count", at(runs, i).layers.size());
+      g.put("count", at(runs, i).layers.size(), kFromOne);
     });
     f.about("of one micro-batch, with what is received").put("forward_s", seconds(times.forward));
     f.about("of one micro-batch, with both gradients and what is computed again")
@@ -196,25 +199,25 @@ private:
       int64_t firstNode = group.first / type(group).devicesPerNode, lastNode = group.last / type(group).devicesPerNode;
       g.put("device_type", type(group).name);
       g.about("rank within the device type").put("first", group.first);
-      g.put("count", group.devices);
+      g.put("count", group.devices, kFromOne);
       g.put("first_node", firstNode);
-      g.put("nodes", lastNode - firstNode + 1);
+      g.put("nodes", lastNode - firstNode + 1, kFromOne);
     });
     f.about("of one device").object(false, first, "memory", [&](const Fields &g) { memory(g, group); });
     f.about("where the time of a device goes in one step").object(false, first, "step", [&](const Fields &g) {
       for (auto [key, time] : zip_equal(kStepKeys, group.step))
         g.put(key, seconds(time));
     });
-    f.about("of the step", {{"maximum", 1}})
-        .putIf(first, "bubble", metrics.step > 0 ? 1.0 * group.of(StepComponent::Bubble) / metrics.step : 0.0);
+    f.about("of the step")
+        .putIf(first, "bubble", metrics.step > 0 ? 1.0 * group.of(StepComponent::Bubble) / metrics.step : 0.0, kShare);
   }
 
   /// "0, 8, 16, …" as first rank, stride and count.
   static void ranks(const Fields &f, StringLiteral key, int64_t first, int64_t stride, int64_t count) {
     f.object(true, true, key, [&](const Fields &g) {
       g.put("first", first);
-      g.put("stride", stride);
-      g.put("count", count);
+      g.put("stride", stride, kFromOne);
+      g.put("count", count, kFromOne);
     });
   }
 
@@ -233,9 +236,9 @@ private:
           const GroupFigures &group = at(figures.groups, i);
           g.put("device_type", type(group).name);
           ranks(g, "tensor", group.first, 1, config(group).tensor);
-          g.about("such groups in the stage").put("tensor_groups", config(group).data);
+          g.about("such groups in the stage").put("tensor_groups", config(group).data, kFromOne);
           ranks(g, "data", group.first, group.stride, config(group).data);
-          g.put("data_groups", config(group).tensor);
+          g.put("data_groups", config(group).tensor, kFromOne);
         });
     std::vector<int64_t> pipeline;
     pipeline.reserve(figures.groups.size());
@@ -270,7 +273,7 @@ private:
           g.about("each time").put("time_s", seconds(gradients ? group.exchange : transfer.time));
           g.about("not hidden behind the backward pass")
               .putIf(gradients, "exposed_s", seconds(group.of(StepComponent::GradientSync)));
-          g.about("how often").put("per_step", gradients ? 1 : 2 * placement.microbatches);
+          g.about("how often").put("per_step", gradients ? 1 : 2 * placement.microbatches, kFromOne);
           g.put("intra_node", gradients ? group.replicasPerNode >= config(group).data : transfer.intraNode);
         });
   }
@@ -282,23 +285,21 @@ private:
       PlacementFigures its =
           plan.runnersUp.empty() ? PlacementFigures() : figuresOf(problem, other.plan, other.metrics);
       double loss = metrics.value > 0 ? other.metrics.value / metrics.value - 1 : 0;
-      g.put("tensor_parallel", its.tensor);
-      g.put("pipeline_parallel", its.pipeline);
-      g.put("data_parallel", its.data);
+      g.put("tensor_parallel", its.tensor, kFromOne);
+      g.put("pipeline_parallel", its.pipeline, kFromOne);
+      g.put("data_parallel", its.data, kFromOne);
       g.put("uniform_config", its.hasUniformConfig);
-      g.put("microbatch", its.microbatch);
-      g.put("microbatches", other.plan.microbatches);
+      g.put("microbatch", its.microbatch, kFromOne);
+      g.put("microbatches", other.plan.microbatches, kFromOne);
       g.put("sequence_parallel", its.sequence);
-      g.about("ZeRO stage", {{"maximum", 3}}).put("zero", its.zero);
+      g.about("ZeRO stage").put("zero", its.zero, IntegerRange{0, 3});
       g.put("schedule", other.plan.schedule);
-      g.put("virtual_stages", other.plan.virtualStages);
-      g.put("devices", other.metrics.devices);
+      g.put("virtual_stages", other.plan.virtualStages, kFromOne);
+      g.put("devices", other.metrics.devices, kFromOne);
       g.put("step_time_s", its.seconds);
       g.about("of the objective").put("value", other.metrics.value * unit.scale);
-      g.f.about("share that the objective is worse").visit("relative_loss", true, true, [&](JsonVisitor &v) {
-        v.custom([&] { return json::Value(loss); }, [](auto &, auto) { return true; });
-      });
-      g.about("of the devices' time", {{"maximum", 1}}).put("bubble", its.bubble);
+      g.about("share that the objective is worse").put("relative_loss", loss, kAnyNumber);
+      g.about("of the devices' time").put("bubble", its.bubble, kShare);
       g.put("fits", other.metrics.fits);
       g.about("of its device whose memory use is highest")
           .put("memory_bytes", at(its.groups, its.maxMemoryGroup).peak());
@@ -313,7 +314,7 @@ private:
           PlacementFigures its = plan.front.empty() ? PlacementFigures() : figuresOf(problem, one.plan, one.metrics);
           g.put("what", one.what);
           g.put("parallel_degrees", plan.front.empty() ? std::string() : degreesText(problem, one.plan));
-          g.put("devices", one.metrics.devices);
+          g.put("devices", one.metrics.devices, kFromOne);
           g.about("of the device whose memory use is highest")
               .put("memory_bytes", at(its.groups, its.maxMemoryGroup).peak());
           g.put("step_time_s", its.seconds);

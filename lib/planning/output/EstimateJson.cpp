@@ -63,18 +63,6 @@ struct EstimateDocument {
   std::optional<ClusterShare> cluster;
 };
 
-constexpr IntegerRange kFromOne{1};
-
-/// Exact while it fits 64 bits.
-void describeCount(JsonVisitor &v, Count &count) {
-  double rounded = count;
-  uint64_t exact = count;
-  if (v.mode() == JsonVisitor::Mode::Write && exact == count)
-    v.natural(exact);
-  else
-    v.number(rounded);
-}
-
 void describeRow(JsonFields &f, EstimateRow &row) {
   f.field("name", row.name)
       .field("kind", row.kind)
@@ -134,8 +122,8 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
             .about("in steady state, loading included")
             .field("step_s", row.step)
             .about("load_s + copy_s + compute_s over step_s")
-            .field("gain", row.gain)
-            .field("bound", row.bound);
+            .field("gain", row.gain, NumberRange{1})
+            .field("bound", row.bound, Words{{"load", "copy", "load and copy", "compute", "serial"}});
       });
 }
 
@@ -156,12 +144,12 @@ void describe(JsonFields &f, EstimateDocument &document) {
       .field("bottlenecks", document.bottlenecks,
              [](JsonFields &g, StepBottleneck &bottleneck) {
                g.field("resource", bottleneck.resource)
-                   .about("of the time: where it binds", {{"maximum", 1}})
-                   .field("fraction", bottleneck.share)
-                   .field("speedup_if_twice", bottleneck.speedupIfTwice)
+                   .about("of the time: where it binds")
+                   .field("fraction", bottleneck.share, kShare)
+                   .field("speedup_if_twice", bottleneck.speedupIfTwice, NumberRange{1})
                    .about("absent when nothing else takes time")
                    .maybeIf(std::isfinite(bottleneck.speedupIfUnlimited), "speedup_if_unlimited",
-                            bottleneck.speedupIfUnlimited);
+                            bottleneck.speedupIfUnlimited, NumberRange{1});
              })
       .field("assumptions", document.assumptions)
       .about("where the target is a cluster: all numbers are of one of its devices")

@@ -12,6 +12,9 @@ void describe(JsonVisitor &v, Category &category);
 void describe(JsonVisitor &v, CoreKind &kind);
 void describe(JsonFields &f, WorkGraph &graph);
 
+/// -1 or an index; an index or the largest number of 32 bits.
+constexpr IntegerRange kFromNone{-1}, kIdOrNone{0, kNone};
+
 void describe(JsonVisitor &v, Picoseconds &time) {
   visitValue(v, time.value);
   v.check([&](json::Path at) { return time.value >= 0 || (at.report("negative time"), false); });
@@ -39,22 +42,20 @@ void describe(JsonFields &f, Core &core) {
   std::string mapping = core.anyMapping ? "any" : core.perInstanceMapping ? "per_instance" : "split";
   f.field("name", core.name)
       .field("kind", core.kind)
-      .field("count", core.count)
+      .field("count", core.count, kFromOne)
       .field("peak_flops_per_s", core.peak)
       .field("rows", core.rows)
       .field("cols", core.cols)
       .field("lanes", core.lanes)
       .field("dataflow", core.dataflow)
-      .field("reads", core.reads)
+      .field("reads", core.reads, kFromNone)
       .field("efficiency", core.efficiency)
       .field("half_performance_work_flops", core.halfPerformanceWork)
       .field("overlap_fill", core.overlapFill)
       .field("overlap_drain", core.overlapDrain)
-      .field("mapping", mapping)
+      .field("mapping", mapping, Words{{"split", "per_instance", "any"}, "expected split, per_instance or any"})
       .field("cycles", core.cyclesOf)
-      .field("origins", core.origins)
-      .check("mapping", is_contained({"split", "per_instance", "any"}, StringRef(mapping)),
-             "expected split, per_instance or any");
+      .field("origins", core.origins);
   if (f.reads()) {
     core.perInstanceMapping = mapping == "per_instance";
     core.anyMapping = mapping == "any";
@@ -84,10 +85,13 @@ void describe(JsonFields &f, PartCost &part) {
   f.field("core", part.core).field("type", part.type).field("compute_s", part.compute);
 }
 void describe(JsonFields &f, Tile &tile) {
-  f.field("memory", tile.memory).field("groups", tile.groups).field("extents", tile.extents).field("order", tile.order);
+  f.field("memory", tile.memory, kFromOne)
+      .field("groups", tile.groups)
+      .field("extents", tile.extents, kFromOne)
+      .field("order", tile.order);
 }
 void describe(JsonFields &f, OperationCost &cost) {
-  f.field("core", cost.core)
+  f.field("core", cost.core, kFromNone)
       .field("time_s", cost.time)
       .field("cycles", cost.cycles)
       .field("compute_s", cost.compute)
@@ -100,8 +104,8 @@ void describe(JsonFields &f, OperationCost &cost) {
       .field("formula", cost.formula)
       .maybe("instances", cost.instances)
       .maybe("kernel_launch_overhead_s", cost.floor)
-      .about("no tiles take less than 1 - gap of the time; 0 where they are proven best", {{"maximum", 1}})
-      .maybe("gap", cost.gap)
+      .about("no tiles take less than 1 - gap of the time; 0 where they are proven best")
+      .maybe("gap", cost.gap, kShare)
       .maybe("tiles", cost.tiles)
       .maybe("parts", cost.parts);
 }
@@ -126,11 +130,11 @@ void describe(JsonFields &f, ProofStep &step) {
             v.oneOf(rule, {"chain", "pair", "compulsory", "energy", "set"}, "an unknown word");
           })
       .field("task", step.task)
-      .field("other", step.other)
+      .field("other", step.other, kIdOrNone)
       .field("early", step.early)
-      .field("time", step.time)
-      .field("from", step.from)
-      .field("to", step.to)
+      .field("time", step.time, kAnyInteger)
+      .field("from", step.from, kAnyInteger)
+      .field("to", step.to, kAnyInteger)
       .maybe("tasks", step.tasks);
 }
 void describe(JsonFields &f, SchedulingBound &bound) {
@@ -140,15 +144,15 @@ void describe(JsonFields &f, SchedulingBound &bound) {
                v.oneOf(kind, {"trivial", "path", "set", "windows", "solver"}, "an unknown word");
              })
       .field("tasks", bound.tasks)
-      .field("resource", bound.resource)
+      .field("resource", bound.resource, kIdOrNone)
       .field("steps", bound.steps)
       .field("proof", bound.proof)
-      .maybeIf(bound.kind == SchedulingBound::Kind::Solver, "unit_ps", bound.unit);
+      .maybeIf(bound.kind == SchedulingBound::Kind::Solver, "unit_ps", bound.unit, kFromOne);
 }
 
 void describe(JsonFields &f, Slot &slot) {
   f.field("operation", slot.operation)
-      .field("core", slot.core)
+      .field("core", slot.core, kFromNone)
       .field("instance", slot.instance)
       .field("start_ps", slot.start)
       .field("duration_ps", slot.duration);
@@ -165,44 +169,25 @@ void describe(JsonFields &f, Schedule &schedule) {
       .field("bound_ps", schedule.bound)
       .field("proof", schedule.proof)
       .field("regions", schedule.regions)
-      .maybe("stopped", schedule.stopped);
+      .maybe("stopped", schedule.stopped, Words{{"work limit", "time limit", "interrupted"}});
 }
 
-void describe(JsonFields &f, MemoryPoint &point) {
-  std::vector<int64_t> bytes(point.bytes.begin(), point.bytes.end());
-  f.field("time_ps", point.time)
-      .field("bytes", bytes)
-      .check("bytes", bytes.size() == kCategories, "expected one number per memory category");
-  if (f.reads() && bytes.size() == kCategories)
-    copy(bytes, point.bytes.begin());
-}
+void describe(JsonFields &f, MemoryPoint &point) { f.field("time_ps", point.time).field("bytes", point.bytes); }
 static void describeMemory(JsonFields &f, MemoryUse &memory, int64_t capacity) {
-  std::map<std::string, int64_t> atPeak;
-  if (f.writes())
-    for (unsigned c = 0; c < kCategories; ++c)
-      atPeak[name(static_cast<Category>(c))] = memory.atPeak[c];
   f.field("peak_bytes", memory.peak)
       .computed("capacity_bytes", [&] { return capacity; })
       .field("when_ps", memory.when)
-      .field("at_peak", atPeak)
+      .field("at_peak", memory,
+             [](JsonFields &g, MemoryUse &use) {
+               for (unsigned c = 0; c < kCategories; ++c)
+                 g.visit(name(static_cast<Category>(c)), true, true,
+                         [&](JsonVisitor &v) { visitValue(v, use.atPeak[c]); });
+             })
       .field("timeline", memory.timeline);
-  for (unsigned c = 0; c < kCategories; ++c) {
-    auto found = atPeak.find(name(static_cast<Category>(c)));
-    f.check("at_peak", found != atPeak.end(), "a memory category is missing");
-    if (f.reads() && found != atPeak.end())
-      memory.atPeak[c] = found->second;
-  }
 }
 
 void describe(JsonVisitor &v, Timing &timing) {
-  std::vector<Picoseconds> pair{timing.earliest, timing.latest};
-  visitValue(v, pair);
-  v.check([&](json::Path at) {
-    if (pair.size() != 2)
-      return at.report("expected earliest and latest start"), false;
-    timing = {pair[0], pair[1]};
-    return true;
-  });
+  v.tuple("expected earliest and latest start", timing.earliest, timing.latest);
 }
 
 void describe(JsonFields &f, Conflict &conflict) {
@@ -224,7 +209,7 @@ struct OnlyStage {
 };
 void describe(JsonFields &f, OnlyStage &stage) {
   f.field("name", stage.name)
-      .field("devices", stage.devices)
+      .field("devices", stage.devices, kFromOne)
       .field("layers", stage.layers)
       .field("time_s", stage.time)
       .field("memory_bytes", stage.memory);
@@ -244,10 +229,8 @@ void describe(JsonFields &f, Plan &plan) {
   const Metrics metrics = f.writes() ? measure(plan) : Metrics();
   const char *unit = objectiveKind(plan.objective).unit;
   std::string status = plan.feasible ? "done" : "infeasible";
-  int64_t schema = 2;
   f.constant("command", "compile", "not a plan: expected 'compile'")
-      .field("schema", schema)
-      .check("schema", schema == 2, "written by another version of accord: expected 2");
+      .constant("schema", 2, "written by another version of accord: expected 2");
   f.visit("objective", true, true, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
       g.field("name", plan.objective).field("value", plan.objectiveValue).computed("unit", [&] {
@@ -264,10 +247,10 @@ void describe(JsonFields &f, Plan &plan) {
   });
   f.about("version of accord that wrote this")
       .field("version", plan.version)
-      .field("status", status)
+      .field("status", status, Words{{"done", "infeasible"}, "expected 'done' or 'infeasible'"})
       .field("job", plan.job)
       .about("samples per step")
-      .field("batch", plan.batch)
+      .field("batch", plan.batch, kFromOne)
       .field("memory", plan.memory,
              [&](JsonFields &g, MemoryUse &memory) { describeMemory(g, memory, metrics.capacity); })
       .field("assumptions", plan.assumptions)
@@ -278,31 +261,36 @@ void describe(JsonFields &f, Plan &plan) {
       .field("costs", plan.costs)
       .field("schedule", plan.schedule)
       .about("earliest and latest start of each operation in its region")
-      .field("timing_ps", plan.timing)
-      .check("status", status == "done" || status == "infeasible", "expected 'done' or 'infeasible'");
+      .field("timing_ps", plan.timing);
   if (f.reads())
     plan.feasible = status == "done";
   // What follows from the above.
   auto one = [] { return int64_t(1); };
-  f.about("distance to the bound as a share", {{"maximum", 1}})
-      .computed("gap", [&] { return metrics.gap; })
+  f.about("distance to the bound as a share")
+      .computed(
+          "gap", [&] { return metrics.gap; }, kShare)
       .computed("step_time_s", [&] { return metrics.step; })
       .about("samples per second")
       .computed("throughput", [&] { return metrics.throughput; })
       .about("multiply-accumulates of one step, times 2")
-      .computed("model_flops", [&] { return jsonCount(metrics.modelFlops); })
+      .computed(
+          "model_flops", [&] { return metrics.modelFlops; }, describeCount)
       .about("model FLOPs utilization, a share")
       .computed("mfu", [&] { return metrics.mfu; })
       .about("of all operations of one step")
-      .computed("flops", [&] { return jsonCount(metrics.flops); })
+      .computed(
+          "flops", [&] { return metrics.flops; }, describeCount)
       .about("of one step")
       .computed("energy_J", [&] { return metrics.energy; })
-      .computed("tensor_parallel", one)
-      .computed("pipeline_parallel", one)
-      .computed("data_parallel", one)
-      .computed("recompute", [&] { return plan.graph.recompute; })
-      .computed("microbatch", [&] { return plan.graph.microbatch; })
-      .computed("microbatches", [&] { return plan.graph.microbatches; })
+      .computed("tensor_parallel", one, kFromOne)
+      .computed("pipeline_parallel", one, kFromOne)
+      .computed("data_parallel", one, kFromOne)
+      .computed(
+          "recompute", [&] { return plan.graph.recompute; }, recomputeWords())
+      .computed(
+          "microbatch", [&] { return plan.graph.microbatch; }, kFromOne)
+      .computed(
+          "microbatches", [&] { return plan.graph.microbatches; }, kFromOne)
       .computed("stages", [&] { return stagesOf(plan, metrics); });
 }
 
@@ -327,8 +315,8 @@ double gapOf(const Plan &plan) {
 json::Value toJson(const Plan &plan) { return toDocument(plan); }
 
 json::Value planSchema() {
-  Plan plan;
-  return describeJson([&](JsonVisitor &v) { visitValue(v, plan); }, JsonRule::Open);
+  // What is written is closed; a reader takes more, for `verify` to judge.
+  return schemaOf<Plan>();
 }
 
 Expected<Plan> planFromJson(StringRef text, StringRef path) {

@@ -21,6 +21,8 @@ llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
 llvm::json::Value toJson(const WorkGraph &graph);
 bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
 void describe(JsonFields &f, Conflict &conflict);
+/// Which activations are computed again.
+Words recomputeWords();
 
 /// What `planFromJson` refuses beyond wrong types; reports at the path.
 bool checkIndices(const Plan &plan, llvm::json::Path path);

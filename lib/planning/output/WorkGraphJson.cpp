@@ -32,7 +32,7 @@ void describe(JsonFields &f, Value &value) {
       .maybeIf(value.region != kNone, "region", value.region)
       .maybeIf(value.alias != kNone, "alias", value.alias)
       .about("iterations of a stack")
-      .maybeIf(value.slices != 1, "slices", value.slices);
+      .maybeIf(value.slices != 1, "slices", value.slices, kFromOne);
 }
 
 void describe(JsonFields &f, TensorAccess &access) {
@@ -45,19 +45,7 @@ void describe(JsonFields &f, TensorAccess &access) {
       .field("written", access.written);
 }
 
-void describe(JsonVisitor &v, LoopTensor::Term &term) {
-  v.custom([&] { return json::Array{static_cast<int64_t>(term.loop), term.stride}; },
-           [&](const json::Value &value, json::Path at) {
-             const json::Array *pair = value.getAsArray();
-             std::optional<int64_t> loop, stride;
-             if (pair && pair->size() == 2)
-               loop = (*pair)[0].getAsInteger(), stride = (*pair)[1].getAsInteger();
-             if (!loop || !stride || *loop < 0 || *loop > std::numeric_limits<unsigned>::max())
-               return at.report("expected [loop, stride]"), false;
-             term = {static_cast<unsigned>(*loop), *stride};
-             return true;
-           });
-}
+void describe(JsonVisitor &v, LoopTensor::Term &term) { v.tuple("expected [loop, stride]", term.loop, term.stride); }
 void describe(JsonFields &f, LoopTensor &tensor) {
   f.field("bits", tensor.elementBits)
       .field("at", tensor.dimensions)
@@ -131,16 +119,19 @@ void describe(JsonFields &f, StaticTensor &tensor) {
   f.field("name", tensor.name).field("category", tensor.category).field("bytes", tensor.bytes);
 }
 
+Words recomputeWords() { return {{"none", "selective", "full"}, "expected none, selective or full"}; }
+
 void describe(JsonFields &f, WorkGraph &graph) {
   f.field("model", graph.model)
       .field("precision", graph.precision)
       .field("optimizer", graph.optimizer)
-      .field("recompute", graph.recompute)
-      .field("microbatch", graph.microbatch)
-      .field("microbatches", graph.microbatches)
+      .field("recompute", graph.recompute, recomputeWords())
+      .field("microbatch", graph.microbatch, kFromOne)
+      .field("microbatches", graph.microbatches, kFromOne)
       .field("parameters", graph.parameters)
       .field("values", graph.values)
       .field("operations", graph.operations)
+      .about("[0] one micro-batch, [1] the update, then bodies of repeats", {{"minItems", 2}})
       .field("regions", graph.regions)
       .field("static_tensors", graph.staticTensors);
 }

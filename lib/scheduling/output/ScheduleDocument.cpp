@@ -12,11 +12,12 @@ void describe(JsonVisitor &v, DocumentTime &time) {
     v.number(time.seconds);
 }
 
-void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective) {
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective,
+                    llvm::ArrayRef<llvm::StringRef> units) {
   bool done = answer.status == Status::Feasible;
   auto unit = [&](JsonVisitor &v) {
     size_t isProject = answer.bound.periods.has_value();
-    v.word(isProject, {"s", "period"}, "expected s or period");
+    v.word(isProject, units, "expected the unit of time");
   };
   f.constant("command", command, "a document of another command")
       .about("version of accord that wrote this")
@@ -38,8 +39,8 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
           .visit("unit", true, true, unit);
     });
   });
-  f.about("distance to the bound as a share", {{"maximum", 1}})
-      .maybeIf(done, "gap", answer.gap)
+  f.about("distance to the bound as a share")
+      .maybeIf(done, "gap", answer.gap, kShare)
       .about("what cannot hold together")
       .maybe("conflict", answer.conflicts,
              [](JsonFields &g, AnswerDocument::Obstacle &obstacle) {
@@ -53,11 +54,14 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
                    .maybe("min_memory_bytes", obstacle.minMemory);
              })
       .about("why there may be better: work limit, time limit, interrupted")
-      .maybe("stopped", answer.stopped);
+      .maybe("stopped", answer.stopped, Words{{"work limit", "time limit", "interrupted"}})
+      .when("status", "done", {"objective", "bound", "gap"})
+      .when("status", "infeasible", {"conflict"})
+      .when("status", "unknown", {});
 }
 
 void describe(JsonFields &f, ScheduleDocument &document) {
-  describeAnswer(f, document, "schedule", "makespan");
+  describeAnswer(f, document, "schedule", "makespan", {"s", "period"});
   f.about("region after region, in the order of their starts")
       .field("slots", document.slots,
              [](JsonFields &g, ScheduleDocument::Slot &slot) {

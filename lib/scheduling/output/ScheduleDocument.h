@@ -26,7 +26,8 @@ struct AnswerDocument {
   std::vector<Obstacle> conflicts;
   std::string stopped;
 };
-void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective);
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective,
+                    llvm::ArrayRef<llvm::StringRef> units);
 
 struct ScheduleDocument : AnswerDocument {
   struct Slot {

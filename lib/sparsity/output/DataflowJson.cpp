@@ -42,7 +42,8 @@ void describeStage(JsonFields &f, DataflowStage &stage, const std::string &layer
       .field("input_cycles", stage.cycles.input)
       .field("output_cycles", stage.cycles.output)
       .computed("cycles", [&] { return stage.cycles.max(); })
-      .computed("bottleneck", [&] { return std::string(name(stage.cycles.limit())); })
+      .computed(
+          "bottleneck", [&] { return std::string(name(stage.cycles.limit())); }, Words{{"products", "input", "output"}})
       .field("busy", stage.busy)
       .field("min_cycles", stage.minCycles);
 }

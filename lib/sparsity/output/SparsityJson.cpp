@@ -120,7 +120,8 @@ void describeAccuracy(JsonFields &f, AccuracyReport &report) {
       .field("guaranteed", report.guaranteed)
       .about("an exact fraction")
       .field("min_accuracy", report.min, describeExact)
-      .computed("min_accuracy_fraction", [&] { return json::Value(report.min.toDouble()); })
+      .computed(
+          "min_accuracy_fraction", [&] { return report.min.toDouble(); }, kAnyNumber)
       .field("confidence", report.confidence)
       .field("basis", report.level)
       .maybe("required", report.required, describeExact)
@@ -135,7 +136,7 @@ void describePlan(JsonFields &f, SparsityPlan &plan) {
       .field("training", plan.training)
       .field("model", plan.model)
       .field("machine", plan.machine)
-      .field("objective", plan.objective)
+      .field("objective", plan.objective, Words{{"step_time", "throughput", "energy", "memory"}})
       .field("batch", plan.batch)
       .field("microbatch", plan.microbatch)
       .field("confidence", plan.confidence)

@@ -13,9 +13,9 @@ class Writer final : public JsonVisitor {
 public:
   explicit Writer(json::Value &out) : out(out) {}
   Mode mode() const override { return Mode::Write; }
-  void text(std::string &value) override { out = jsonString(value); }
+  void text(std::string &value, StringLiteral) override { out = jsonString(value); }
   void flag(bool &value) override { out = value; }
-  void number(double &value) override { out = value; }
+  void number(double &value, std::optional<NumberRange>) override { out = value; }
   void integer(int64_t &value, std::optional<IntegerRange>, IntegerRange) override { out = value; }
   void natural(uint64_t &value) override { out = value; }
   void word(size_t &index, ArrayRef<StringRef> words, StringLiteral) override { out = words[index]; }
@@ -59,7 +59,7 @@ private:
 class FieldWriter final : public JsonFields {
 public:
   Mode mode() const override { return Mode::Write; }
-  void visit(StringLiteral key, bool, bool shown, function_ref<void(JsonVisitor &)> value) override {
+  void visit(StringRef key, bool, bool shown, function_ref<void(JsonVisitor &)> value) override {
     if (!shown)
       return;
     Writer one(object[key]);
@@ -74,6 +74,14 @@ void Writer::object(function_ref<void(JsonFields &)> fields) {
   out = std::move(writer.object);
 }
 
+IntegerRange rangeOf(JsonRule rule, std::optional<IntegerRange> range, IntegerRange ofType) {
+  // The largest number of 32 bits stands for "none" wherever there are indices.
+  constexpr int64_t kNone = std::numeric_limits<uint32_t>::max();
+  if (range || rule == JsonRule::Open)
+    return range.value_or(ofType);
+  return {0, ofType.max == kNone ? kNone - 1 : std::min(ofType.max, IntegerRange().max)};
+}
+
 /// What is common to all values of one document.
 struct ReadState {
   JsonRule rule;
@@ -85,7 +93,7 @@ public:
   Reader(const json::Value &value, Path path, ReadState &state) : value(value), path(path), state(state) {}
   Mode mode() const override { return Mode::Read; }
 
-  void text(std::string &out) override {
+  void text(std::string &out, StringLiteral) override {
     if (auto text = value.getAsString())
       out = text->str();
     else
@@ -97,26 +105,26 @@ public:
     else
       refuse("expected boolean");
   }
-  void number(double &out) override {
+  void number(double &out, std::optional<NumberRange> range) override {
     auto number = value.getAsNumber();
     if (!number)
       refuse("expected number");
-    else if (state.rule == JsonRule::Closed && (!(*number >= 0) || *number > std::numeric_limits<double>::max()))
+    else if (state.rule == JsonRule::Closed && range &&
+             (!std::isfinite(*number) || *number < range->min || *number > range->max ||
+              (range->open && *number == range->min)))
+      refuse("number out of range");
+    else if (!range && state.rule == JsonRule::Closed &&
+             (!(*number >= 0) || *number > std::numeric_limits<double>::max()))
       refuse("expected a finite number that is not negative");
     else
       out = *number;
   }
   void integer(int64_t &out, std::optional<IntegerRange> range, IntegerRange ofType) override {
-    // The largest number of 32 bits stands for "none" wherever there are indices.
-    constexpr int64_t kMaxId = std::numeric_limits<uint32_t>::max() - 1;
-    if (!range)
-      range = state.rule == JsonRule::Open                         ? ofType
-              : ofType.max == std::numeric_limits<uint32_t>::max() ? IntegerRange{0, kMaxId}
-                                                                   : IntegerRange{};
+    IntegerRange allowed = rangeOf(state.rule, state.rule == JsonRule::Open ? std::nullopt : range, ofType);
     auto number = value.getAsInteger();
     if (!number)
       refuse("expected integer");
-    else if (*number < range->min || *number > range->max)
+    else if (*number < allowed.min || *number > allowed.max)
       refuse("integer out of range");
     else
       out = *number;
@@ -182,7 +190,7 @@ public:
   FieldReader(const json::Object &object, JsonVisitor::Path path, ReadState &state)
       : object(object), path(path), state(state) {}
   Mode mode() const override { return Mode::Read; }
-  void visit(StringLiteral key, bool required, bool, function_ref<void(JsonVisitor &)> read) override {
+  void visit(StringRef key, bool required, bool, function_ref<void(JsonVisitor &)> read) override {
     if (!state.ok)
       return;
     keys.push_back(key);
@@ -195,7 +203,7 @@ public:
   }
   bool isOpen() const override { return state.rule == JsonRule::Open; }
   bool has(StringRef key) const override { return object.get(key); }
-  JsonFields &check(StringLiteral key, bool holds, StringLiteral message) override {
+  JsonFields &check(StringRef key, bool holds, StringLiteral message) override {
     if (state.ok && !holds) {
       path.field(key).report(message);
       state.ok = false;
@@ -249,12 +257,19 @@ class Describer final : public JsonVisitor {
 public:
   explicit Describer(DescribeState &state) : state(state) {}
   Mode mode() const override { return Mode::Describe; }
-  void text(std::string &) override { type("string"); }
+  void text(std::string &, StringLiteral pattern) override {
+    type("string");
+    if (!pattern.empty())
+      schema["pattern"] = pattern;
+  }
   void flag(bool &) override { type("boolean"); }
-  void number(double &) override {
+  void number(double &, std::optional<NumberRange> range) override {
     type("number");
-    if (state.rule == JsonRule::Closed)
-      schema["minimum"] = 0;
+    NumberRange all = range.value_or(state.rule == JsonRule::Open ? kAnyNumber : NumberRange());
+    if (std::isfinite(all.min))
+      schema[all.open ? "exclusiveMinimum" : "minimum"] = all.min;
+    if (std::isfinite(all.max))
+      schema["maximum"] = all.max;
   }
   void integer(int64_t &, std::optional<IntegerRange> range, IntegerRange ofType) override {
     if (range && range->min == range->max) {
@@ -262,13 +277,13 @@ public:
       return;
     }
     type("integer");
-    if (range && range->max < IntegerRange().max)
-      schema["maximum"] = range->max;
-    if (int64_t min = range                            ? range->min
-                      : state.rule == JsonRule::Closed ? 0
-                                                       : ofType.min;
-        min > std::numeric_limits<int32_t>::min())
-      schema["minimum"] = min;
+    if (!range && state.rule == JsonRule::Open)
+      return;
+    IntegerRange all = rangeOf(state.rule, range, ofType);
+    if (all.min > kAnyInteger.min)
+      schema["minimum"] = all.min;
+    if (all.max < kAnyInteger.max)
+      schema["maximum"] = all.max;
   }
   void natural(uint64_t &) override {
     type("integer");
@@ -320,6 +335,18 @@ public:
       type(name);
   }
   void named(StringRef name, function_ref<void(JsonVisitor &)> value) override;
+  void notEmpty() override {
+    StringRef kind = schema.getString("type").value_or("");
+    auto min = schema.getNumber("minimum");
+    if (kind == "boolean")
+      schema = json::Object{{"const", true}};
+    else if (kind == "array" && !schema.get("minItems"))
+      schema["minItems"] = 1;
+    else if (kind == "integer" && min == 0.0)
+      schema["minimum"] = 1;
+    else if (kind == "number" && min == 0.0 && schema.erase("minimum"))
+      schema["exclusiveMinimum"] = 0;
+  }
 
   json::Value take() {
     if (!nullable)
@@ -345,7 +372,7 @@ class FieldDescriber final : public JsonFields {
 public:
   FieldDescriber(DescribeState &state, size_t form) : state(state), form(form) {}
   Mode mode() const override { return Mode::Describe; }
-  void visit(StringLiteral key, bool needed, bool, function_ref<void(JsonVisitor &)> value) override {
+  void visit(StringRef key, bool needed, bool, function_ref<void(JsonVisitor &)> value) override {
     Describer one(state);
     value(one);
     json::Value described = one.take();
@@ -464,6 +491,17 @@ JsonFields &JsonFields::constant(StringLiteral key, StringLiteral value, StringL
   return check(key, text == value, wrong);
 }
 
+JsonFields &JsonFields::constant(StringLiteral key, int64_t value, StringLiteral wrong) {
+  int64_t found = value;
+  visit(key, true, true, [&](JsonVisitor &v) {
+    if (reads())
+      visitValue(v, found, kAnyInteger);
+    else
+      visitValue(v, found, IntegerRange{value, value});
+  });
+  return check(key, found == value, wrong);
+}
+
 JsonFields &JsonFields::head(StringRef command, StringRef status, ArrayRef<StringRef> words) {
   auto one = [&](StringLiteral key, function_ref<void(JsonVisitor &)> value) {
     visit(key, !reads(), true, [&](JsonVisitor &v) {
@@ -486,6 +524,15 @@ JsonFields &JsonFields::head(StringRef command, StringRef status, ArrayRef<Strin
     v.word(index, words, "");
   });
   return *this;
+}
+
+void describeCount(JsonVisitor &v, Count &count) {
+  double rounded = count;
+  uint64_t exact = count;
+  if (v.mode() == JsonVisitor::Mode::Write && exact == count)
+    v.natural(exact);
+  else
+    v.number(rounded);
 }
 
 void describeLocation(JsonFields &f, SourceLocation &location) {

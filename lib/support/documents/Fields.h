@@ -31,12 +31,27 @@ class JsonFields;
 /// What a document does about keys that nobody describes and about numbers without a range.
 enum class JsonRule : uint8_t {
   Closed, ///< unknown keys are refused; numbers are finite and not negative, integers at most 2^61
-  Open,   ///< unknown keys are passed over; numbers are any that the type holds
+  Open,   ///< unknown keys are passed over; numbers are any that the type holds, whatever range a field has
 };
 
 /// Both ends belong to it.
 struct IntegerRange {
   int64_t min = 0, max = int64_t(1) << 61;
+};
+
+/// Both ends belong to it, but for `min` where it is `open`. Infinite ends are none.
+struct NumberRange {
+  double min = 0, max = std::numeric_limits<double>::infinity();
+  bool open = false;
+};
+constexpr IntegerRange kFromOne{1},
+    kAnyInteger{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+constexpr NumberRange kShare{0, 1}, kAnyNumber{-std::numeric_limits<double>::infinity()};
+
+/// What a text may be; another one is answered with `expected`.
+struct Words {
+  std::vector<llvm::StringRef> words;
+  llvm::StringLiteral expected = "an unknown word";
 };
 
 /// What a schema says besides the type: {"pattern", "^A"}. Null takes a keyword away.
@@ -54,9 +69,10 @@ public:
   virtual Mode mode() const = 0;
   bool reads() const { return mode() == Mode::Read; }
 
-  virtual void text(std::string &value) = 0;
+  /// `pattern` is for the schema alone.
+  virtual void text(std::string &value, llvm::StringLiteral pattern = "") = 0;
   virtual void flag(bool &value) = 0;
-  virtual void number(double &value) = 0;
+  virtual void number(double &value, std::optional<NumberRange> range = {}) = 0;
   /// Without `range` the rule of the document decides; `ofType` is what the member can hold.
   virtual void integer(int64_t &value, std::optional<IntegerRange> range, IntegerRange ofType) = 0;
   /// All of 64 bits.
@@ -81,14 +97,16 @@ public:
                       llvm::StringLiteral type = "") = 0;
   /// A value of a type that a schema describes once, wherever it occurs.
   virtual void named(llvm::StringRef type, llvm::function_ref<void(JsonVisitor &)> value) { value(*this); }
+  /// The schema says that the value is neither zero nor false nor empty.
+  virtual void notEmpty() {}
   /// A condition on what was read; it reports at the path what it refuses.
   virtual void check(llvm::function_ref<bool(Path)> holds) {}
 
   template <typename... T> void tuple(llvm::StringLiteral expected, T &&...items);
   /// Infinite is null.
-  void numberOrNull(double &value) {
+  void numberOrNull(double &value, std::optional<NumberRange> range = {}) {
     if (!null(std::isinf(value)))
-      number(value);
+      number(value, range);
     else if (reads())
       value = std::numeric_limits<double>::infinity();
   }
@@ -98,6 +116,15 @@ public:
       integer(value, range, range);
     else if (reads())
       value = none;
+  }
+  /// One of several texts. A writer does not look at them.
+  void oneOf(std::string &value, const Words &all) {
+    if (mode() == Mode::Write)
+      return text(value);
+    size_t index = 0;
+    word(index, all.words, all.expected);
+    if (reads())
+      value = all.words[index].str();
   }
   /// One of the enumerators from 0 on, by `words`.
   template <typename E>
@@ -130,13 +157,13 @@ public:
   /// Whether what is read may lack what follows from other fields.
   virtual bool isOpen() const { return false; }
   /// `shown`: whether a writer writes it.
-  virtual void visit(llvm::StringLiteral key, bool required, bool shown,
-                     llvm::function_ref<void(JsonVisitor &)> value) = 0;
+  /// `key` outlives the document.
+  virtual void visit(llvm::StringRef key, bool required, bool shown, llvm::function_ref<void(JsonVisitor &)> value) = 0;
   /// Whether what is read has this key: of objects that come in several forms. A schema has a form with each such key,
   /// and one with none.
   virtual bool has(llvm::StringRef key) const { return false; }
   /// A condition on what was read so far, reported at a field.
-  virtual JsonFields &check(llvm::StringLiteral key, bool holds, llvm::StringLiteral message) { return *this; }
+  virtual JsonFields &check(llvm::StringRef key, bool holds, llvm::StringLiteral message) { return *this; }
   /// Describes the next field in the schema.
   virtual JsonFields &about(llvm::StringLiteral text, std::initializer_list<SchemaKeyword> more = {}) { return *this; }
   /// Where a field is `word`, these are there too: said for each word that it may be.
@@ -145,7 +172,8 @@ public:
     return *this;
   }
 
-  /// A field that is always there. `how` is a range of integers, or describes the value (of a list: each element).
+  /// A field that is always there. `how` is a range of numbers, the words of a text, or describes the value (of a list:
+  /// each element).
   template <typename T, typename... How> JsonFields &field(llvm::StringLiteral key, T &member, How &&...how);
   /// A field that is left out where it is zero, false or empty.
   template <typename T, typename... How> JsonFields &maybe(llvm::StringLiteral key, T &member, How &&...how);
@@ -162,6 +190,7 @@ public:
   }
   /// A field that says which document this is; another text is answered with `wrong`.
   JsonFields &constant(llvm::StringLiteral key, llvm::StringLiteral value, llvm::StringLiteral wrong);
+  JsonFields &constant(llvm::StringLiteral key, int64_t value, llvm::StringLiteral wrong);
   /// "command", "version" and "status" (one of `words`), with which the answer of a command begins; a schema without a
   /// command is one for all. A reader passes over them.
   JsonFields &head(llvm::StringRef command, llvm::StringRef status = "done",
@@ -208,13 +237,18 @@ template <typename T, typename... How> void visitValue(JsonVisitor &v, T &value,
     } else
       visitValue(v, value ? *value : value.emplace(), how...);
   } else if constexpr (IsUnit<T>::value) {
-    v.number(value.value);
+    visitValue(v, value.value, how...);
   } else if constexpr (std::same_as<T, std::string>) {
-    v.text(value);
+    if constexpr (sizeof...(how) == 0)
+      v.text(value);
+    else
+      (v.oneOf(value, how), ...);
   } else if constexpr (std::same_as<T, bool>) {
     v.flag(value);
   } else if constexpr (std::same_as<T, double>) {
-    v.number(value);
+    std::optional<NumberRange> range;
+    ((range = how), ...);
+    v.number(value, range);
   } else if constexpr (std::integral<T>) {
     int64_t wide = value;
     std::optional<IntegerRange> range;
@@ -255,13 +289,13 @@ template <typename T, typename... How> JsonFields &JsonFields::field(llvm::Strin
 }
 template <typename T, typename... How> JsonFields &JsonFields::maybe(llvm::StringLiteral key, T &member, How &&...how) {
   if constexpr (requires { member.empty(); })
-    return maybeIf(!member.empty(), key, member, how...);
-  else if constexpr (IsOptional<T>::value) {
+    visit(key, false, !member.empty(), [&](JsonVisitor &v) { visitValue(v, member, how...), v.notEmpty(); });
+  else if constexpr (IsOptional<T>::value)
     visit(key, false, member.has_value(),
           [&](JsonVisitor &v) { visitValue(v, member ? *member : member.emplace(), how...); });
-    return *this;
-  } else
-    return maybeIf(member != T{}, key, member, how...);
+  else
+    visit(key, false, member != T{}, [&](JsonVisitor &v) { visitValue(v, member, how...), v.notEmpty(); });
+  return *this;
 }
 template <typename T, typename... How>
 JsonFields &JsonFields::maybeIf(bool shown, llvm::StringLiteral key, T &member, How &&...how) {
@@ -284,6 +318,8 @@ JsonFields &JsonFields::computedField(bool shown, bool required, llvm::StringLit
   return *this;
 }
 
+/// Exact while it fits 64 bits.
+void describeCount(JsonVisitor &v, Count &count);
 /// "file", "line" and "column" of an object, where the file is known.
 void describeLocation(JsonFields &f, SourceLocation &location);
 

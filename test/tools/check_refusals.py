@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""check_refusals.py FOLDER: each schema of the folder takes the least document that it describes, and refuses that document with one wrong value.
+
+The least document has the required keys alone, each with the least value; a key on the way to the wrong value is added.
+"""
+import copy
+import json
+import pathlib
+import re
+import sys
+
+from check_schema import check
+
+# Schema, path of the wrong value, wrong value.
+WRONG = [
+    ("calibrate", "command", "estimate"),
+    ("diagnostics", "diagnostics", []),
+    ("diff", "status", "infeasible"),
+    ("emit", "command", "compile"),
+    ("estimate", "microbatch", 0),
+    ("explain", "command", "diff"),
+    ("latency", "command", "compile"),
+    ("list", "entries.0.kind", "job"),
+    ("mine", "sensitivity.0.choices.0.chosen", False),
+    ("partition", "objective.unit", "period"),
+    ("placement", "tensor_parallel", 0),
+    ("plan", "gap", 1.5),
+    ("plan", "schema", 1),
+    ("plan", "recompute", "some"),
+    ("plan", "memory.timeline.0.bytes", [0, 0, 0]),
+    ("plan", "schedule.regions.0.slots.0.core", -2),
+    ("prune", "objective", "loss"),
+    ("schedule", "status", "done"),
+    ("schedule", "stopped", "tired"),
+    ("verify", "findings.0.code", "X1"),
+    ("vote", "confidence", "1/-2"),
+    ("vote", "error_statistics.votes.patterns", [[1, 2, 3]]),
+]
+
+
+def resolve(schema, root):
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+def least(schema, root):
+    """The least value that a schema takes; of several forms the last one."""
+    schema = resolve(schema, root)
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", schema.get("enum", [None])[-1])
+    kind = schema.get("type")
+    if "anyOf" in schema and "properties" not in schema:
+        return least(schema["anyOf"][-1], root)
+    if isinstance(kind, list):
+        return None
+    if kind == "object":
+        return {key: least(schema["properties"][key], root) for key in schema.get("required", [])}
+    if kind == "array":
+        return [least(one, root) for one in schema.get("prefixItems", [schema.get("items", {})] * schema.get("minItems", 0))]
+    if kind == "string":
+        return next(text for text in ("", "0", "A0101") if re.search(schema.get("pattern", ""), text))
+    if kind in ("number", "integer"):
+        return schema["exclusiveMinimum"] + 0.5 if "exclusiveMinimum" in schema else schema.get("minimum", 0)
+    return False
+
+
+def put(document, path, value, schema, root):
+    """Puts a value at a path; what is missing on the way is the least."""
+    schema = resolve(schema, root)
+    if "properties" not in schema and "anyOf" in schema:
+        schema = next(one for one in (resolve(form, root) for form in schema["anyOf"]) if path[0] in one.get("properties", {}))
+    step, rest = path[0], path[1:]
+    inner = schema["items"] if isinstance(document, list) else schema["properties"][step]
+    if isinstance(document, list):
+        step = int(step)
+        document.extend([least(inner, root)] * (step + 1 - len(document)))
+    if not rest:
+        document[step] = value
+        return
+    if isinstance(document, dict) and document.get(step) is None:
+        document[step] = least(inner if "type" not in inner else inner | {"type": [inner["type"]] if isinstance(inner["type"], str) else inner["type"]}, root)
+        if document[step] is None:
+            document[step] = [] if "array" in str(resolve(inner, root).get("type")) else least(inner | {"type": "object"}, root)
+    put(document[step], rest, value, inner, root)
+
+
+def main():
+    wrong = 0
+    names = {path.name.split(".")[0] for path in pathlib.Path(sys.argv[1]).glob("*.schema.json")}
+    for name in sorted(names - {schema for schema, _, _ in WRONG}):
+        print(f"{name}: no wrong document")
+        wrong = 1
+    for name, path, value in WRONG:
+        schema = json.loads((pathlib.Path(sys.argv[1]) / f"{name}.schema.json").read_text())
+        right = least(schema, schema)
+        refused, errors = copy.deepcopy(right), []
+        check(right, schema, schema, "$", errors)
+        for error in errors:
+            print(f"{name}: the least document is refused: {error}")
+        put(refused, path.split("."), value, schema, schema)
+        found = []
+        check(refused, schema, schema, "$", found)
+        if errors or not found:
+            print(f"{name}: {json.dumps(value)} at {path} is taken")
+            wrong = 1
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
