@@ -30,11 +30,11 @@ double flopsOf(const Operation &operation);
 double bytesOf(const Operation &operation);
 
 /// Rows with the columns operation, batch, m, n, k, width, type, device, latency_ms, kernel (of which only
-/// the tile is read: "volta_sgemm_128x64_tn").
-/// Errors, at most 20, each with line and column: A0460 no table; A0461 a column that is unknown, twice there or
-/// missing; A0462 an operation, a type or a device that is not known (with a suggestion), a size that the operation
-/// needs or does not have, a number that is none; A0463 faster than the device's peak or bandwidth allow, if nothing of
-/// it fits the L2.
+/// the tile is read: "volta_sgemm_128x64_tn"), bytes and watts (which are not read). Rows of `attention` and
+/// `all_reduce` are left out: no term of the model describes them. Errors, at most 20, each with line and column: A0460
+/// no table; A0461 a column that is unknown, twice there or missing; A0462 an operation, a type or a device that is not
+/// known (with a suggestion), a size that the operation needs or does not have, a number that is none; A0463 faster
+/// than the device's peak or bandwidth allow, if nothing of it fits the L2.
 Result<std::vector<Row>, Errors> readRows(std::string_view text, const std::string &path, const Devices &devices);
 
 } // namespace accord::operations

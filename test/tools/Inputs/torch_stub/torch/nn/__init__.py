@@ -1,0 +1,1 @@
+"""Of the stub: see torch/__init__.py."""

@@ -1,0 +1,49 @@
+// accord measure: a script that measures single operations.
+#include "lib/driver/ExitStatus.h"
+#include "lib/machine/operations/Script.h"
+#include "lib/support/Diagnostics.h"
+#include "lib/support/documents/WriteFile.h"
+#include "tools/accord/CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace accord {
+namespace {
+
+struct MeasureOptions {
+  std::string device = "cuda", output;
+};
+
+/// "" of a device as PyTorch writes it: "cuda", "cuda:1".
+std::string wrongDevice(const std::string &device) {
+  bool isDevice = !device.empty() && llvm::isAlpha(device.front()) &&
+                  llvm::all_of(device, [](char c) { return llvm::isAlnum(c) || c == ':'; });
+  return isDevice ? "" : "expected a device of PyTorch, as in cuda or cuda:1, found '" + device + "'";
+}
+
+int writeScript(const MeasureOptions &options) {
+  std::string script = operations::measuringScript(options.device);
+  if (options.output.empty()) {
+    llvm::outs() << script;
+    return kDone;
+  }
+  SourceManager sources;
+  Diagnostics diags(sources);
+  if (writeFile(diags, options.output, script))
+    return kDone;
+  diags.render(llvm::errs(), llvm::errs().has_colors());
+  return kWrongInput;
+}
+
+const CommandEntry kEntry("measure", "Write a PyTorch script that measures single operations", [](Command &command) {
+  auto options = Command::values<MeasureOptions>();
+  command.option("--device", options->device, "Device of PyTorch that the script measures")
+      .showDefault()
+      .check(wrongDevice);
+  addOutput(command, options->output, "File to write (default: standard output)");
+  command.example("accord measure -o measure.py");
+  command.action([options] { return writeScript(*options); });
+});
+
+} // namespace
+} // namespace accord
