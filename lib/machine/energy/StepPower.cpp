@@ -1,0 +1,63 @@
+#include "lib/machine/energy/StepPower.h"
+#include <algorithm>
+
+namespace accord {
+namespace {
+
+/// As `fillEnergies` marks what it filled in.
+bool isStated(const Origin &origin) { return !origin.text.starts_with("default "); }
+
+struct BusySeconds {
+  double any = 0, vector = 0, tensor = 0, memory = 0, link = 0;
+};
+
+void addCompute(const Machine &machine, int core, Seconds compute, double times, BusySeconds &sum) {
+  if (core < 0)
+    return;
+  const Core &on = machine.cores[core];
+  (on.kind == CoreKind::Tensor ? sum.tensor : sum.vector) += compute.value * on.efficiency * times;
+}
+
+} // namespace
+
+bool hasBoardPower(const Machine &machine) {
+  if (!(machine.tdp > machine.idle))
+    return false;
+  for (const auto &[key, origin] : machine.origins)
+    if ((key == "mac" || key.starts_with("mac.")) && isStated(origin))
+      return false;
+  return std::none_of(machine.memories.begin(), machine.memories.end(), [](const Memory &memory) {
+    auto energy = memory.origins.find("energy");
+    return energy != memory.origins.end() && isStated(energy->second);
+  });
+}
+
+UnitShares unitShares(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step) {
+  BusySeconds sum;
+  for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
+    const Operation &op = graph.operations[id];
+    if (op.body != kNone)
+      continue;
+    const OperationCost &cost = costs.operations[id];
+    double times = static_cast<double>(graph.executions(id));
+    sum.any += cost.time.value * times;
+    if (op.communication)
+      sum.link += cost.time.value * times;
+    if (cost.parts.empty())
+      addCompute(machine, cost.core, cost.compute, times, sum);
+    for (const PartCost &part : cost.parts)
+      addCompute(machine, part.core, part.compute, times, sum);
+    if (!cost.bytes.empty() && machine.memories[0].bandwidth.value > 0)
+      sum.memory += cost.bytes[0].value / machine.memories[0].bandwidth.value * times;
+  }
+  auto share = [&](double seconds) { return step.value > 0 ? std::min(1.0, seconds / step.value) : 0; };
+  return {share(sum.any), share(sum.vector), share(sum.tensor), share(sum.memory), share(sum.link)};
+}
+
+std::optional<BoardPower> stepPower(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step) {
+  if (!hasBoardPower(machine) || !(step.value > 0))
+    return std::nullopt;
+  return boardPower({machine.idle, machine.tdp, {}}, unitShares(graph, costs, machine, step), BoardPowerLaw());
+}
+
+} // namespace accord
