@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kCount = 6;
 struct Prior {
-  double mean, deviation, least;
+  double mean, deviation, min;
 };
 /// busy, vector, tensor, memory, clock, host in kW.
 constexpr Prior kPriors[kCount] = {{0.60, 0.15, 0}, {0.25, 0.15, 0}, {0.50, 0.30, 0},
@@ -107,7 +107,7 @@ PowerFit fitPower(const std::vector<PowerRow> &rows) {
     x[i] = kPriors[i].mean;
   problem.AddParameterBlock(x, kCount);
   for (size_t i = 0; i < kCount; ++i)
-    problem.SetParameterLowerBound(x, static_cast<int>(i), kPriors[i].least);
+    problem.SetParameterLowerBound(x, static_cast<int>(i), kPriors[i].min);
   for (const PowerRow &row : rows)
     if (isFitted(row))
       problem.AddResidualBlock(

@@ -50,6 +50,14 @@ TEST(StepPower, IsTheLawOverTheStep) {
   EXPECT_FALSE(stepPower(one.graph, one.costs, board(), Seconds(0)));
 }
 
+TEST(StepPower, ChargesOperationsWithWhatTheStepDraws) {
+  OneOperation one;
+  Machine machine = board();
+  double step = stepPower(one.graph, one.costs, machine, Seconds(2))->average.value * 2;
+  chargeBoard(one.graph, machine, one.costs);
+  EXPECT_NEAR(one.costs.operations[0].energy.value + machine.idle.value * 2, step, 1e-9);
+}
+
 TEST(StepPower, LeavesChipsThatStateTheirEnergies) {
   Machine machine = board();
   EXPECT_TRUE(hasBoardPower(machine));
