@@ -7,6 +7,7 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/machine/energy/StepPower.h"
 #include "lib/planning/output/Summary.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
@@ -121,6 +122,10 @@ std::optional<Plan> Session::planFor(WorkGraph graph, std::optional<Degrees> deg
 void Session::account(const Plan &plan, EstimateTotals &totals) {
   totals.step = plan.schedule.step.seconds();
   EnergyBreakdown energy = stepEnergyBreakdown(plan.graph, plan.costs, plan.machine, totals.step);
+  if (auto board = stepPower(plan.graph, plan.costs, plan.machine, totals.step)) {
+    energy.arithmetic = board->average * totals.step - energy.idle;
+    energy.memories.assign(plan.machine.memories.size(), Joules());
+  }
   totals.arithmetic = energy.arithmetic;
   totals.idle = energy.idle;
   totals.memories = energy.memories;

@@ -1,5 +1,6 @@
 #include "lib/placement/builder/StepVariants.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/energy/StepPower.h"
 #include "lib/placement/builder/PlacementProblemBuilder.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include <algorithm>
@@ -26,6 +27,7 @@ Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProb
   auto costs = estimate(graph, group.machine, options);
   if (!costs)
     return costs.takeError();
+  chargeBoard(graph, group.machine, *costs);
   PricedStep priced{std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;

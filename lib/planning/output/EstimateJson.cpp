@@ -103,6 +103,7 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
       .maybeIf(totals.stepEnergy().value > 0, "step_energy", totals,
                [&](JsonFields &g, EstimateTotals &) {
                  g.computed("total_J", [&] { return totals.stepEnergy(); })
+                     .about("where the machine states its design power and no energy of its parts: all above idle")
                      .field("arithmetic_J", totals.arithmetic)
                      .about("by memory level")
                      .field("memories_J", document.memories)

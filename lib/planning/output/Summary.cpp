@@ -1,4 +1,5 @@
 #include "lib/planning/output/Summary.h"
+#include "lib/machine/energy/StepPower.h"
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
@@ -15,9 +16,15 @@ namespace {
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 const char *times(const TextStyle &style) { return style.unicode ? "×" : "x"; }
 
-/// "300 W of 400 W".
+/// "300 W of 400 W", with the interval where the law of boards counts.
 std::string powerText(Watts power, const Machine &machine) {
-  return formatSi(power.value, "W") + (machine.tdp.value > 0 ? " of " + formatSi(machine.tdp.value, "W") : "");
+  std::string text = formatSi(power.value, "W");
+  if (machine.tdp.value > 0)
+    text += " of " + formatSi(machine.tdp.value, "W");
+  if (hasBoardPower(machine))
+    text += fmt::format(" (90 %: {} to {})", formatSi(power.value * kBoardPowerInterval.low, "W"),
+                        formatSi(power.value * kBoardPowerInterval.high, "W"));
+  return text;
 }
 
 } // namespace
@@ -111,8 +118,9 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   lines.add("work", formatSi(totals.flops, "FLOP") + " per step");
   lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (totals.stepEnergy().value > 0) {
-    std::string parts = "arithmetic " + formatSi(totals.arithmetic.value, "J");
-    for (size_t i = 0; i < totals.memories.size() && i < machine.memories.size(); ++i)
+    bool board = hasBoardPower(machine);
+    std::string parts = (board ? "above idle " : "arithmetic ") + formatSi(totals.arithmetic.value, "J");
+    for (size_t i = 0; !board && i < totals.memories.size() && i < machine.memories.size(); ++i)
       parts += fmt::format(", {} {}", machine.memories[i].name, formatSi(totals.memories[i].value, "J"));
     lines.add("energy", fmt::format("{} per step: {}, idle {}", formatSi(totals.stepEnergy().value, "J"), parts,
                                     formatSi(totals.idle.value, "J")));
