@@ -22,6 +22,7 @@ WRONG = [
     ("latency", "command", "compile"),
     ("list", "entries.0.kind", "job"),
     ("mine", "sensitivity.0.choices.0.chosen", False),
+    ("operations", "command", "estimate"),
     ("partition", "objective.unit", "period"),
     ("placement", "tensor_parallel", 0),
     ("plan", "gap", 1.5),
