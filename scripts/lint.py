@@ -219,5 +219,4 @@ def examine(tidy, batch, known, fix):
     return [(bad, text), ([path for path in batch if path not in bad], [])]
 
 
-
 sys.exit(main(sys.argv[1:]))

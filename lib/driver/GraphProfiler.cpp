@@ -125,7 +125,7 @@ static std::string meantBy(const std::string &name, const std::string &catalog) 
   if (!file)
     return name;
   auto records = readCsv((*file)->getBuffer(), "accelerators.csv");
-  for (const Record &record : records ? *records : std::vector<Record>())
+  for (const Record &record : records ? llvm::ArrayRef(*records).drop_front() : llvm::ArrayRef<Record>())
     if (record.size() == 2 && record[0].text == name)
       return record[1].text;
   return name;

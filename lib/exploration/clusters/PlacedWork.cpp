@@ -1,6 +1,7 @@
 #include "lib/exploration/clusters/PlacedWork.h"
 #include "lib/machine/cost/CommunicationCosts.h"
 #include "lib/machine/cost/PriceCache.h"
+#include "lib/machine/energy/StepPower.h"
 #include "lib/placement/builder/CalibratedPrices.h"
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -137,6 +138,8 @@ struct PlacedWork::Data {
     std::string key = PriceCache::keyOf(same, -1, job.request.costModel + same.costModel);
     for (double time : {machine.host.kernel.value, machine.host.microbatch.value, machine.host.step.value})
       key += fmt::format(" {:a}", time);
+    if (hasBoardPower(machine)) // then the energies of its operations follow from these
+      key += fmt::format(" {:a} {:a}", machine.idle.value, machine.tdp.value);
     std::scoped_lock lock(mutex);
     std::shared_ptr<Priced> &slot = known[key];
     if (!slot)

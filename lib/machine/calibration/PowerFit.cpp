@@ -59,6 +59,9 @@ Result<std::vector<PowerRow>> readPowerRows(std::string_view text, const std::st
     PowerRow one;
     one.id = table.text(row, "id");
     one.level = table.text(row, "level");
+    constexpr std::string_view kLevels[] = {"board", "idle", "node_ac", "node_dc", "node_air", "run"};
+    if (std::ranges::find(kLevels, one.level) == std::end(kLevels))
+      return Error{Code::UnknownKey, fmt::format("'{}' is no level of power", one.level), {file, row.line, 1}};
     one.board = table.text(row, "board");
     one.origin = table.text(row, "origin");
     ACCORD_TRY(boards, table.number(row, "boards", none));
@@ -95,7 +98,8 @@ Watts powerOf(const PowerRow &row, const PowerFit &fit) {
   if (!row.level.starts_with("node"))
     return board;
   bool air = row.level == "node_air";
-  return serverPower({row.boards, Watts(fit.host.value * row.boards / 8), air ? fit.fans : Watts(),
+  return serverPower({row.boards, Watts(fit.host.value * row.boards / 8),
+                      air ? Watts(fit.fans.value * row.boards / 8) : Watts(),
                       row.level == "node_dc" ? 1 : fit.supplyEfficiency},
                      board);
 }

@@ -122,11 +122,13 @@ void fillEnergies(Machine &machine, double node, const std::map<std::string, std
   }
 }
 
+bool isFilledIn(const Origin &origin) { return origin.text.starts_with(kDefault); }
+
 std::vector<std::string> energyAssumptions(const Machine &machine) {
   std::vector<std::string> out;
   std::string types, source;
   for (const auto &[key, origin] : machine.origins)
-    if (key.starts_with("mac.") && origin.text.starts_with(kDefault)) {
+    if (key.starts_with("mac.") && isFilledIn(origin)) {
       types += fmt::format("{}{}: {}", types.empty() ? "" : ", ", key.substr(4),
                            origin.text.substr(std::string_view(kDefault).size()));
       source = origin.source;
@@ -136,8 +138,7 @@ std::vector<std::string> energyAssumptions(const Machine &machine) {
                               "alone, without instructions and wires)",
                               machine.name, types, source));
   for (const Memory &memory : machine.memories)
-    if (auto origin = memory.origins.find("energy");
-        origin != memory.origins.end() && origin->second.text.starts_with(kDefault))
+    if (auto origin = memory.origins.find("energy"); origin != memory.origins.end() && isFilledIn(origin->second))
       out.push_back(fmt::format("memory '{}' states no energy: {} (lib/catalog/energy.csv: {})", memory.name,
                                 origin->second.text.substr(std::string_view(kDefault).size()), origin->second.source));
   return out;

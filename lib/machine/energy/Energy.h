@@ -32,6 +32,9 @@ std::optional<Error> checkPower(const EnergyBreakdown &energy, const Machine &ma
 void fillEnergies(Machine &machine, double node, const std::map<std::string, std::string> &standards = {},
                   const EnergyTable &table = EnergyTable::shipped());
 
+/// Whether `fillEnergies` filled a number in.
+bool isFilledIn(const Origin &origin);
+
 /// One sentence for each number that `fillEnergies` filled in.
 std::vector<std::string> energyAssumptions(const Machine &machine);
 

@@ -1,11 +1,9 @@
 #include "lib/machine/energy/StepPower.h"
+#include "lib/machine/energy/Energy.h"
 #include <algorithm>
 
 namespace accord {
 namespace {
-
-/// As `fillEnergies` marks what it filled in.
-bool isStated(const Origin &origin) { return !origin.text.starts_with("default "); }
 
 struct BusySeconds {
   double any = 0, vector = 0, tensor = 0, memory = 0, link = 0;
@@ -24,11 +22,11 @@ bool hasBoardPower(const Machine &machine) {
   if (!(machine.tdp > machine.idle))
     return false;
   for (const auto &[key, origin] : machine.origins)
-    if ((key == "mac" || key.starts_with("mac.")) && isStated(origin))
+    if ((key == "mac" || key.starts_with("mac.")) && !isFilledIn(origin))
       return false;
   return std::none_of(machine.memories.begin(), machine.memories.end(), [](const Memory &memory) {
     auto energy = memory.origins.find("energy");
-    return energy != memory.origins.end() && isStated(energy->second);
+    return energy != memory.origins.end() && !isFilledIn(energy->second);
   });
 }
 
@@ -64,13 +62,17 @@ UnitShares unitShares(const WorkGraph &graph, const Costs &costs, const Machine 
 void chargeBoard(const WorkGraph &graph, const Machine &machine, Costs &costs) {
   if (!hasBoardPower(machine))
     return;
-  for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id) {
-    OperationCost &cost = costs.operations[id];
+  auto charge = [&](OperationId id, OperationCost &cost) {
     BusySeconds sum;
     addOperation(graph.operations[id], cost, machine, 1, sum);
     BoardPower power = boardPower({machine.idle, machine.tdp, {}}, sharesOf(sum, cost.time), BoardPowerLaw());
     cost.energy = (power.average - machine.idle) * cost.time;
-  }
+  };
+  for (OperationId id = 0; id < graph.operations.size() && id < costs.operations.size(); ++id)
+    charge(id, costs.operations[id]);
+  for (auto &[id, alternatives] : costs.alternatives)
+    for (OperationCost &cost : alternatives)
+      charge(id, cost);
 }
 
 std::optional<BoardPower> stepPower(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step) {

@@ -17,8 +17,9 @@ UnitShares unitShares(const WorkGraph &graph, const Costs &costs, const Machine 
 /// What the board draws on average over a step. Nothing where the law does not count, or the step takes no time.
 std::optional<BoardPower> stepPower(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step);
 
-/// Replaces the energy of each operation by what a board draws above idle while it runs, by the same law; leaves it
-/// where the law does not count. Operations that run side by side count each, so a step may pass the design power.
+/// Replaces the energy of each operation, and of each alternative, by what a board draws above idle while it runs, by
+/// the same law; leaves it where the law does not count. Operations that run side by side count each, so a step may
+/// pass the design power.
 void chargeBoard(const WorkGraph &graph, const Machine &machine, Costs &costs);
 
 } // namespace accord

@@ -1,5 +1,6 @@
 #include "lib/machine/operations/Device.h"
 #include "lib/machine/operations/Table.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace accord::operations {
@@ -52,6 +53,8 @@ Result<Devices, Errors> readDevices(std::string_view text, const std::string &pa
     const Cell &name = *table.cell(record, "device");
     if (device.name.empty())
       table.complain(Code::BadCell, name, "a device without a name");
+    else if (std::ranges::any_of(device.name, [](unsigned char c) { return c == '"' || c < ' '; }))
+      table.complain(Code::BadCell, name, "a device whose name has a quote or a control character");
     else if (!devices.emplace(device.name, device).second)
       table.complain(Code::BadCell, name, fmt::format("the device '{}' is there twice", device.name));
   }

@@ -90,8 +90,12 @@ private:
     }
     std::string_view before = rest;
     std::string name = word();
-    if (name == "tiles" && !owner.empty())
-      return tiles(owner);
+    if (name == "tiles" && !owner.empty()) {
+      if (tiled.insert(owner).second)
+        return tiles(owner);
+      rest = before;
+      return complain("'tiles' a second time");
+    }
     size_t index = 0;
     while (index < kParameters && name != info(index).name)
       ++index;
@@ -140,6 +144,7 @@ private:
   unsigned number = 0;
   bool version = false;
   std::map<std::string, std::set<std::string>> seen; // "" is shared
+  std::set<std::string> tiled;
   Fit fit;
   Errors errors;
 };

@@ -69,6 +69,7 @@ void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
 
 void describe(JsonFields &f, PartitioningDocument &document) {
   describeAnswer(f, document, "partition", "load", {"s"});
+  f.when("status", "unknown", {});
   f.about("in the order of the pipeline")
       .field("stages", document.stages, describeStage)
       .about("stages that were looked at")

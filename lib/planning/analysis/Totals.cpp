@@ -1,4 +1,5 @@
 #include "lib/planning/analysis/Totals.h"
+#include "lib/machine/energy/StepPower.h"
 
 namespace accord {
 namespace {
@@ -42,6 +43,12 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
 
 Joules stepEnergy(const StepTotals &totals, const Machine &machine, Seconds step) {
   return totals.all.energy + machine.idle * step;
+}
+
+Joules stepEnergy(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step) {
+  if (auto board = stepPower(graph, costs, machine, step))
+    return board->average * step;
+  return stepEnergy(stepTotals(graph, costs), machine, step);
 }
 
 } // namespace accord

@@ -27,5 +27,7 @@ double modelFlopsUtilization(const StepTotals &totals, const Machine &machine, S
 
 /// Joules of a step: what the operations use and the idle power over the whole step.
 Joules stepEnergy(const StepTotals &totals, const Machine &machine, Seconds step);
+/// Of the board where the law of boards counts (lib/machine/energy/StepPower.h), else of the parts.
+Joules stepEnergy(const WorkGraph &graph, const Costs &costs, const Machine &machine, Seconds step);
 
 } // namespace accord

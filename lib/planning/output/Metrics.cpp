@@ -1,5 +1,4 @@
 #include "lib/planning/output/Metrics.h"
-#include "lib/machine/energy/StepPower.h"
 #include "lib/planning/analysis/Totals.h"
 #include "lib/planning/output/PlanJson.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +15,7 @@ Metrics measure(const Plan &plan) {
   }
   m.flops = totals.all.flops;
   m.modelFlops = totals.all.contractionFlops;
-  auto board = stepPower(plan.graph, plan.costs, plan.machine, m.step);
-  m.energy = board ? board->average * m.step : stepEnergy(totals, plan.machine, m.step);
+  m.energy = stepEnergy(plan.graph, plan.costs, plan.machine, m.step);
   Count max = 0;
   for (const auto &[where, work] : totals.byCore)
     if (where.first >= 0 && work.contractionFlops > max) {

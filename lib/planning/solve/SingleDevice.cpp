@@ -20,19 +20,12 @@ const char *name(Objective objective) {
   return kNames[static_cast<size_t>(objective)];
 }
 
-/// Of the board where the law of boards counts, else of the parts.
-static Joules energyOf(const Plan &plan, Seconds step) {
-  if (auto board = stepPower(plan.graph, plan.costs, plan.machine, step))
-    return board->average * step;
-  return stepEnergy(stepTotals(plan.graph, plan.costs), plan.machine, step);
-}
-
 CandidateMetrics measureCandidate(const Plan &plan) {
   CandidateMetrics a;
   a.stepTime = plan.schedule.step.seconds();
   a.throughput = a.stepTime.value > 0 ? plan.batch / a.stepTime.value : 0;
   a.deviceMemory = Bytes(plan.memory.peak);
-  a.energy = energyOf(plan, a.stepTime);
+  a.energy = stepEnergy(plan.graph, plan.costs, plan.machine, a.stepTime);
   if (a.stepTime.value > 0) // a limit holds for what may be measured, not for the mean of it
     a.power = Watts(a.energy.value / a.stepTime.value * (hasBoardPower(plan.machine) ? kBoardPowerInterval.high : 1));
   return a;
@@ -42,9 +35,10 @@ namespace {
 
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
-/// Value and bound of the objective. A shorter step is the only way to more throughput or less
-/// energy here, so their bounds follow from the bound on the step; memory of one given schedule
-/// order has the trivial bound: its residents.
+/// Value and bound of the objective. A shorter step is the only way to more throughput or less energy here, so their
+/// bounds follow from the bound on the step; but a board draws less where another form of an operation works for
+/// fewer seconds, so where there are other forms only its idle power is sure. Memory of one given schedule order has
+/// the trivial bound: its residents.
 void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &achieved) {
   plan.objective = name(objective);
   double bound = plan.schedule.bound.seconds().value;
@@ -67,7 +61,9 @@ void recordObjective(Plan &plan, Objective objective, const CandidateMetrics &ac
   }
   case Objective::Energy:
     plan.objectiveValue = achieved.energy.value;
-    plan.objectiveBound = energyOf(plan, Seconds(bound)).value;
+    plan.objectiveBound = hasBoardPower(plan.machine) && !plan.costs.alternatives.empty()
+                              ? plan.machine.idle.value * bound
+                              : stepEnergy(plan.graph, plan.costs, plan.machine, Seconds(bound)).value;
     return;
   }
 }

@@ -315,9 +315,9 @@ void verifyBound(Proof &p) {
   size_t before = p.out.trusted.size(), found = p.out.findings.size();
   Derived micro = derive(p, kMicrobatchRegion), update = derive(p, kUpdateRegion);
   // Work is rounded per operation: allow a picosecond for each.
-  Count rounding = Count{p.plan.graph.microbatches + 1} * (p.plan.graph.operations.size() + 1);
+  Count rounding = (Count{p.plan.graph.microbatches} + 1) * (p.plan.graph.operations.size() + 1);
   Count microHost = hostTime(p.plan.machine.host.microbatch), stepHost = hostTime(p.plan.machine.host.step);
-  auto whole = [&] { return p.plan.graph.microbatches * (micro.max() + microHost) + update.max() + stepHost; };
+  auto whole = [&] { return Count{p.plan.graph.microbatches} * (micro.max() + microHost) + update.max() + stepHost; };
   Count derived = whole();
   if (micro.complete && update.complete && s.bound.value > derived + rounding) {
     // What is dearer, where nothing else is enough.

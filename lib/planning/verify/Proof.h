@@ -10,8 +10,9 @@ namespace accord {
 
 inline bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
-/// What the host takes, in whole picoseconds, rounded up.
-inline Count hostTime(Seconds time) { return std::ceil(std::min(time.value, 1e18) * 1e12); }
+/// What the host takes, in whole picoseconds, rounded up. At most 1e6 s: bounds that are made of it are lower then,
+/// which is safe.
+inline int64_t hostTime(Seconds time) { return std::ceil(std::clamp(time.value, 0.0, 1e6) * 1e12); }
 
 struct Proof {
   const Plan &plan;

@@ -234,7 +234,7 @@ OrderedProof proveOrdered(const Plan &plan, const std::vector<SchedulingBound> &
   };
   if (!prove(prove, kMicrobatchRegion) || !prove(prove, kUpdateRegion))
     return proof;
-  Count step = graph.microbatches * (lengths[kMicrobatchRegion] + hostTime(plan.machine.host.microbatch)) +
+  Count step = Count{graph.microbatches} * (lengths[kMicrobatchRegion] + hostTime(plan.machine.host.microbatch)) +
                lengths[kUpdateRegion] + hostTime(plan.machine.host.step);
   proof.step = {int64_t(std::min<Count>(step, INT64_MAX))};
   return proof;

@@ -112,10 +112,10 @@ bool verifySlots(Proof &p) {
   Count longest = 0;
   for (RegionId r = 0; r < graph.regions.size(); ++r) {
     const RegionSchedule &region = schedule.regions[r];
-    double host = r == kMicrobatchRegion ? p.plan.machine.host.microbatch.value
-                  : r == kUpdateRegion   ? p.plan.machine.host.step.value
-                                         : 0;
-    int64_t end = std::ceil(host * 1e12);
+    Seconds host = r == kMicrobatchRegion ? p.plan.machine.host.microbatch
+                   : r == kUpdateRegion   ? p.plan.machine.host.step
+                                          : Seconds();
+    int64_t end = hostTime(host);
     for (const Slot &slot : region.slots) {
       if (slot.operation >= graph.operations.size() || p.operation(slot.operation).region != r) {
         p.find(Code::OperationMissing, {}, "region '{}' has a slot for operation {}, which is not in it",
@@ -144,9 +144,9 @@ bool verifySlots(Proof &p) {
         if (int64_t max = places(p, p.plan.costs.operations[slot.operation]); slot.instance < 0 || slot.instance >= max)
           p.find(Code::ResourceOverlap, op.location, "'{}' runs on instance {} of core '{}', which has {}", op.name,
                  slot.instance, p.plan.machine.cores[core].name, max);
-      if (slot.start.value < host * 1e12 - 0.5)
+      if (slot.start.value < host.value * 1e12 - 0.5)
         p.find(Code::WrongDuration, op.location, "'{}' starts at {} ps, the host needs {:.0f} ps before it", op.name,
-               slot.start.value, host * 1e12);
+               slot.start.value, host.value * 1e12);
       end = std::max(end, slot.start.value + slot.duration.value);
     }
     if (end != region.length.value)

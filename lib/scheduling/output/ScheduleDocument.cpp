@@ -53,15 +53,15 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
                    .about("of each accelerator, with which there are stages")
                    .maybe("min_memory_bytes", obstacle.minMemory);
              })
-      .about("why there may be better: work limit, time limit, interrupted")
+      .about("why there may be better")
       .maybe("stopped", answer.stopped, Words{{"work limit", "time limit", "interrupted"}})
       .when("status", "done", {"objective", "bound", "gap"})
-      .when("status", "infeasible", {"conflict"})
-      .when("status", "unknown", {});
+      .when("status", "infeasible", {"conflict"});
 }
 
 void describe(JsonFields &f, ScheduleDocument &document) {
   describeAnswer(f, document, "schedule", "makespan", {"s", "period"});
+  f.when("status", "unknown", {"bound"});
   f.about("region after region, in the order of their starts")
       .field("slots", document.slots,
              [](JsonFields &g, ScheduleDocument::Slot &slot) {

@@ -76,10 +76,12 @@ void Writer::object(function_ref<void(JsonFields &)> fields) {
 
 IntegerRange rangeOf(JsonRule rule, std::optional<IntegerRange> range, IntegerRange ofType) {
   // The largest number of 32 bits stands for "none" wherever there are indices.
-  constexpr int64_t kNone = std::numeric_limits<uint32_t>::max();
-  if (range || rule == JsonRule::Open)
-    return range.value_or(ofType);
-  return {0, ofType.max == kNone ? kNone - 1 : std::min(ofType.max, IntegerRange().max)};
+  constexpr int64_t kNoId = std::numeric_limits<uint32_t>::max();
+  if (range)
+    return {std::max(range->min, ofType.min), std::min(range->max, ofType.max)};
+  if (rule == JsonRule::Open)
+    return ofType;
+  return {0, ofType.max == kNoId ? kNoId - 1 : std::min(ofType.max, IntegerRange().max)};
 }
 
 /// What is common to all values of one document.

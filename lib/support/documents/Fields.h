@@ -31,7 +31,8 @@ class JsonFields;
 /// What a document does about keys that nobody describes and about numbers without a range.
 enum class JsonRule : uint8_t {
   Closed, ///< unknown keys are refused; numbers are finite and not negative, integers at most 2^61
-  Open,   ///< unknown keys are passed over; numbers are any that the type holds, whatever range a field has
+  Open,   ///< unknown keys are passed over; numbers are any that the type holds, whatever range a field has; words are
+          ///< held to
 };
 
 /// Both ends belong to it.
@@ -97,7 +98,7 @@ public:
                       llvm::StringLiteral type = "") = 0;
   /// A value of a type that a schema describes once, wherever it occurs.
   virtual void named(llvm::StringRef type, llvm::function_ref<void(JsonVisitor &)> value) { value(*this); }
-  /// The schema says that the value is neither zero nor false nor empty.
+  /// The schema says that a number is not zero, a flag not false, a list not empty.
   virtual void notEmpty() {}
   /// A condition on what was read; it reports at the path what it refuses.
   virtual void check(llvm::function_ref<bool(Path)> holds) {}

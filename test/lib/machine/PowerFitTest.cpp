@@ -84,7 +84,7 @@ TEST(PowerFit, IntervalHoldsNineOfTenUnseenRows) {
   EXPECT_NEAR(double(inside) / all, 0.9, 0.02);
 }
 
-/// docs/power.md is what the rows give; ACCORD_WRITE_POWER names a file to write it to (scripts/power.sh).
+/// ACCORD_WRITE_POWER names a file to write the page to (scripts/power.sh, which also compares it with docs/power.md).
 TEST(PowerFit, PageIsWrittenFromTheRows) {
   std::string page = powerPage(shippedPowerRows());
   if (const char *file = std::getenv("ACCORD_WRITE_POWER"))
