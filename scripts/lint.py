@@ -208,8 +208,11 @@ def examine(tidy, batch, known, fix):
     if len(batch) > 1:
         os.remove(source)
         if "[clang-diagnostic-error" in result.stdout:
-            half = len(batch) // 2
-            return examine(tidy, batch[:half], known, fix) + examine(tidy, batch[half:], known, fix)
+            named = set(re.findall(r"(?m)^(/\S+?):\d+:\d+: error", result.stdout))
+            apart = [path for path in batch if path in named]
+            if not apart or len(apart) == len(batch):
+                apart = batch[len(batch) // 2:]
+            return examine(tidy, [path for path in batch if path not in apart], known, fix) + examine(tidy, apart, known, fix)
     if result.returncode == 0:
         return [(batch, [])]
     findings = [text.rstrip() for text in re.split(r"(?m)^(?=/\S+:\d+:\d+: (?:error|warning))", result.stdout) if text.strip()]

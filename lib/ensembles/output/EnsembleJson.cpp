@@ -165,18 +165,20 @@ void describeSize(JsonFields &f, MembersOfSize &size, const EnsemblePlan &plan, 
 /// What people read at the top of the file, if an ensemble was chosen.
 void describeObjective(JsonFields &f, EnsemblePlan &plan, bool isChosen) {
   ReportedObjective shown = f.writes() && isChosen ? plan.objective() : ReportedObjective();
-  const std::string unit = kUnits.words[llvm::to_underlying(plan.problem.objective)].str();
+  std::string_view unit = kUnits.words[llvm::to_underlying(plan.problem.objective)];
   const bool required = f.reads() && isChosen;
   f.visit("objective", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
-      g.field("name", shown.name).field("value", shown.value).computed("unit", [&] { return unit; }, kUnits);
+      g.field("name", shown.name)
+          .field("value", shown.value)
+          .computed("unit", [&] { return std::string(unit); }, kUnits);
     });
   });
   f.visit("bound", required, isChosen, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
       g.field("value", shown.bound, describeFinite)
           .computed(
-              "unit", [&] { return unit; }, kUnits)
+              "unit", [&] { return std::string(unit); }, kUnits)
           .computed("proof", [] { return std::string("all ensembles of the sizes, placed by branch and bound"); });
     });
   });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <fmt/format.h>
+#include <memory>
 
 namespace accord::operations {
 namespace {
@@ -105,8 +106,9 @@ Result<Fit> fit(const std::vector<Row> &rows, const Devices &devices) try {
       problem.AddResidualBlock(new PriorCost(kDeviationShare), nullptr, deviation->second.data());
     auto tiles = result.tiles.find(row.device);
     bool isListed = row.operation.kind == Kind::Gemm && tiles != result.tiles.end();
-    problem.AddResidualBlock(new RowCost(row, devices.at(row.device), isListed ? tiles->second : kAllTiles),
-                             new ceres::SoftLOneLoss(1), shared.data(), deviation->second.data());
+    auto cost = std::make_unique<RowCost>(row, devices.at(row.device), isListed ? tiles->second : kAllTiles);
+    auto loss = std::make_unique<ceres::SoftLOneLoss>(1);
+    problem.AddResidualBlock(cost.release(), loss.release(), shared.data(), deviation->second.data());
   }
   problem.AddResidualBlock(new PriorCost(1), nullptr, shared.data());
   for (size_t i = 0; i < kParameters; ++i) {
