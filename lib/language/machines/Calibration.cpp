@@ -2,8 +2,9 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/translate/FromAccel.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
-#include <cmath>
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -13,20 +14,9 @@ namespace {
 
 using calibrate::Parameter;
 
-/// Adds a key to a block unless the block states it, with the digits that a fit has.
-template <class Op> void state(Op op, llvm::StringRef key, double value, Dimension dimension, llvm::StringRef source) {
-  DictionaryAttr entries = op.getEntriesAttr();
-  if (entries && entries.get(key))
-    return;
-  Quantity quantity(Rational::parse(fmt::format("{:.6g}", value)).value_or(Rational::ofDouble(value)), dimension);
-  NamedAttrList all(entries);
-  all.set(key, accel::QuantityAttr::get(op.getContext(), quantity, quantity.print(), source));
-  op.setEntriesAttr(all.getDictionary(op.getContext()));
-}
-
-} // namespace
-
-bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at, Diagnostics &diags) {
+/// The file that a machine names; nothing after errors.
+std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp machine, llvm::StringRef file,
+                                                        SourceRange at, Diagnostics &diags) {
   llvm::SmallString<256> path(file);
   if (at.valid() && !llvm::sys::path::is_absolute(path)) {
     path = llvm::sys::path::parent_path(diags.sources().path(at.file));
@@ -34,7 +24,7 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   }
   auto read = readFile(diags, path, at);
   if (!read)
-    return false;
+    return std::nullopt;
   auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
   if (!parsed) {
     for (const Error &error : parsed.error())
@@ -42,39 +32,84 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
           .error(Code::BadCalibration, diags.sources().at(*read, {error.location.line, error.location.column}),
                  error.message)
           .note(at, "it is read here");
-    return false;
+    return std::nullopt;
   }
-  auto &calibration = *parsed;
-  if (calibration.machine != machine.getSymName()) {
+  if (parsed->machine != machine.getSymName()) {
     diags
         .error(Code::BadCalibration, at,
-               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), calibration.machine,
+               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), parsed->machine,
                            machine.getSymName().str()))
         .help("fit it with accord calibrate --target and this machine");
-    return false;
+    return std::nullopt;
   }
-  auto value = [&](Parameter p) { return calibration.value[static_cast<size_t>(p)]; };
-  const Dimension time = Dimension::of(Base::Second);
-  for (auto core : machine.getBody().getOps<accel::CoreOp>()) {
-    bool tensor = core.getKind() == "tensor";
-    state(core, "efficiency", value(tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency), {}, file);
-    if (tensor)
-      state(core, "half_performance_work", 2 * std::pow(value(Parameter::ProductWave), 1.5), Dimension::of(Base::Flop),
-            file);
-  }
-  for (auto memory : machine.getBody().getOps<accel::MemoryOp>())
-    if (memory.getKind() == "dram")
-      state(memory, "efficiency", std::min(1.0, value(Parameter::MemoryEfficiency)), {}, file);
-  state(machine, "kernel_launch_overhead", value(Parameter::KernelLaunchOverhead), time, file);
-  state(machine, "host_overhead_per_microbatch", value(Parameter::HostOverheadPerMicrobatch), time, file);
-  state(machine, "host_overhead_per_step", value(Parameter::HostOverheadPerStep), time, file);
-  // The whole set, for costs that know all of its terms.
+  return std::move(*parsed);
+}
+
+/// What the machine states itself stands instead of a fitted number.
+void keepStated(const Machine &machine, calibrate::Parameters &parameters) {
+  for (const Core &core : machine.cores)
+    if (core.origins.count("efficiency"))
+      parameters[core.kind == CoreKind::Tensor ? Parameter::ProductEfficiency : Parameter::Fp32Efficiency] =
+          core.efficiency;
+  if (const Memory &memory = machine.memories.front(); memory.origins.count("efficiency"))
+    parameters[Parameter::MemoryEfficiency] = memory.efficiency;
+  auto overhead = [&](Parameter parameter, Seconds stated) {
+    if (stated.value > 0)
+      parameters[parameter] = stated.value;
+  };
+  overhead(Parameter::KernelLaunchOverhead, machine.host.kernel);
+  overhead(Parameter::HostOverheadPerMicrobatch, machine.host.microbatch);
+  overhead(Parameter::HostOverheadPerStep, machine.host.step);
+}
+
+/// Whether peaks and a bandwidth are all that is said of how fast the machine is.
+bool isDataSheet(const Machine &machine) {
+  bool plainCores = !machine.cores.empty() && llvm::all_of(machine.cores, [](const Core &core) {
+    return core.rows <= 0 && core.lanes <= 0 && core.cyclesOf.empty() && !core.anyMapping && !core.perInstanceMapping &&
+           !core.peak.empty() && !core.origins.count("efficiency") && core.halfPerformanceWork.value <= 0;
+  });
+  bool plainMemories = machine.memories.size() == 1 && machine.memories.front().bandwidth.value > 0 &&
+                       !machine.memories.front().origins.count("efficiency");
+  bool noHost = machine.host.kernel.value <= 0 && machine.host.microbatch.value <= 0 && machine.host.step.value <= 0;
+  return plainCores && plainMemories && noHost && machine.costModel.empty() && !machine.fabric;
+}
+
+void writeFitted(accel::AcceleratorOp machine, const Machine::Fitted &fitted) {
   Builder builder(machine.getContext());
   NamedAttrList all;
-  for (size_t i = 0; i < calibrate::kParameters; ++i)
-    all.set(calibrate::info(i).name, builder.getF64FloatAttr(calibration.value[i]));
+  for (const auto &[name, value] : fitted.values)
+    all.set(name, builder.getF64FloatAttr(value));
   machine->setAttr(kFittedAttribute, all.getDictionary(machine.getContext()));
-  machine->setAttr(kFittedFromAttribute, builder.getStringAttr(file));
+  machine->setAttr(kFittedFromAttribute, builder.getStringAttr(fitted.source));
+}
+
+} // namespace
+
+bool settleEfficiency(accel::AcceleratorOp machine, bool ideal, SourceRange at, Diagnostics &diags) {
+  if (machine->hasAttr(kFittedAttribute) || machine->hasAttr(kIdealAttribute))
+    return true;
+  auto from = machine->getAttrOfType<StringAttr>(kCalibrationAttribute);
+  std::optional<calibrate::CalibrationFile> file;
+  if (from && !(file = calibrationOf(machine, from, at, diags)))
+    return false;
+  if (ideal)
+    return true;
+  ScopedDiagnosticHandler silent(machine.getContext(), [](mlir::Diagnostic &) { return success(); });
+  auto described = machineFrom(machine); // what is wrong with it is told where it is used
+  if (failed(described) || described->memories.empty())
+    return true;
+  if (file) {
+    keepStated(*described, file->value);
+    Machine::Fitted fitted = calibrate::toCalibratedValues(from.str(), file->value);
+    fitted.values.push_back({calibrate::kStepTimeLow, file->stepTime.low});
+    fitted.values.push_back({calibrate::kStepTimeHigh, file->stepTime.high});
+    writeFitted(machine, fitted);
+  } else if (isDataSheet(*described)) {
+    Machine::Fitted fitted = calibrate::toCalibratedValues(kClassPrior.str(), calibrate::priorOf(*described));
+    fitted.values.push_back({calibrate::kStepTimeLow, calibrate::kPriorStepTime.low});
+    fitted.values.push_back({calibrate::kStepTimeHigh, calibrate::kPriorStepTime.high});
+    writeFitted(machine, fitted);
+  }
   return true;
 }
 

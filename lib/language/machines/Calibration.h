@@ -1,20 +1,23 @@
-// What `efficiency from "…"` does: the numbers of a calibration file as keys of the machine.
+// What the efficiency of a machine is: fitted to measured steps, assumed for its class, or none (its data sheet).
 #pragma once
 #include "dialects/accel/AccelDialect.h"
 #include "lib/support/Diagnostics.h"
 
 namespace accord {
 
-/// Reads `file` (beside the file that `at` is in, if the path is relative) and states in the
-/// machine what it does not state itself:
-/// - tensor cores: `efficiency` = product_efficiency, `half_performance_work` = 2 product_wave^1.5 (the FLOP of
-/// a product whose result is a
-///   square of product_wave elements and as deep as it is wide), vector cores: `efficiency` =
-///   fp32_efficiency;
-/// - the farthest memory: `efficiency` = memory_efficiency, at most 1;
-/// - the machine: kernel_launch_overhead, host_overhead_per_microbatch, host_overhead_per_step;
-/// and the whole set of parameters as the attribute `fitted` (Machine::fitted).
+/// Attributes of an accelerator: the file that `efficiency from "…"` names, and `efficiency = ideal`.
+constexpr llvm::StringLiteral kCalibrationAttribute = "efficiency_from", kIdealAttribute = "efficiency_ideal";
+/// `Machine::Fitted::source` of parameters that no measurement of the machine informs.
+constexpr llvm::StringLiteral kClassPrior = "defaults of data-sheet machines";
+
+/// Writes the parameters of a machine (`Machine::fitted`) as its attributes:
+/// - those of the file that `efficiency from "…"` names (beside the file that names it, if the path is relative);
+///   what the machine states itself (`efficiency` of a core or the device memory, `kernel_launch_overhead`, host
+///   overheads) stands instead of the fitted number;
+/// - else the defaults of its class (`calibrate::priorOf`), for a machine that is described by its data sheet alone:
+///   peaks and a bandwidth, no array or lanes, no cost model, no efficiency or overhead of its own;
+/// - else, and where `ideal` is set or the machine says `efficiency = ideal`, none.
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
-bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at, Diagnostics &diags);
+bool settleEfficiency(accel::AcceleratorOp machine, bool ideal, SourceRange at, Diagnostics &diags);
 
 } // namespace accord

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-constexpr llvm::StringLiteral kCalibration = "efficiency_from", kMicroarchitecture = "microarchitecture";
+constexpr llvm::StringLiteral kMicroarchitecture = "microarchitecture";
 } // namespace
 
 void MachineElaborator::unknownEntry(const ast::Name &kind, const std::vector<std::string> &known, const char *where) {
@@ -253,7 +253,19 @@ void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &ent
                "the efficiency of a machine is read from a file, and this names none")
         .help("write 'efficiency from \"t.calibration\"', or state 'efficiency = 0.6' in a core");
   else if (into.set(node.kind.text, {}, node.kind.range))
-    self->setAttr(kCalibration, builder.getStringAttr(entry.clauses().from->value));
+    self->setAttr(kCalibrationAttribute, builder.getStringAttr(entry.clauses().from->value));
+}
+
+/// efficiency = ideal
+void MachineElaborator::idealEfficiency(const ast::KeyValue &pair, const ast::Entry &entry, SchemaReader &into) {
+  auto *word = pair.value->as<ast::Reference>();
+  if (!word || word->name != "ideal")
+    diags
+        .error(Code::UnknownEntryKind, pair.value->range,
+               "the efficiency of a machine is 'ideal', or it is read from a file")
+        .help("write 'efficiency from \"t.calibration\"', or state 'efficiency = 0.6' in a core");
+  else if (into.set(pair.key.text, {}, pair.key.range))
+    self->setAttr(kIdealAttribute, builder.getUnitAttr());
 }
 
 accel::AcceleratorOp MachineElaborator::accelerator() {
@@ -278,6 +290,8 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
     auto *node = entry.as<ast::Node>();
     if (pair && pair->key.text == "price")
       price(*pair, entry);
+    else if (pair && pair->key.text == "efficiency")
+      idealEfficiency(*pair, entry, keys);
     else if (pair)
       keys.read(*pair, entry);
     else if (auto *p = entry.as<ast::Path>())
@@ -328,18 +342,16 @@ void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &di
       .help("leave the block out, and state the core's array, lanes or peak");
 }
 
-bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags) {
+bool prepareMachine(accel::AcceleratorOp machine, bool ideal, Diagnostics &diags) {
   size_t before = diags.errors();
   auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
     return rangeOf(sourceOf(accel::locationOf(op, key)), diags);
   };
-  if (auto from = machine->getAttrOfType<StringAttr>(kCalibration))
-    applyCalibration(machine, from.getValue(), placeOf(machine, "efficiency"), diags);
   machine->walk([&](mlir::Operation *op) {
     if (op->hasAttr(kMicroarchitecture))
       rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable::getSymbolName(op).getValue(), diags);
   });
-  return diags.errors() == before;
+  return diags.errors() == before && settleEfficiency(machine, ideal, placeOf(machine, "efficiency"), diags);
 }
 
 } // namespace accord

@@ -18,9 +18,9 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Reads the calibration that a machine names (lib/language/machines/Calibration.h), and refuses what no
-/// analysis understands yet ("not supported yet: …"); false after errors.
-bool rejectUnsupported(accel::AcceleratorOp machine, Diagnostics &diags);
+/// Refuses what no analysis understands yet ("not supported yet: …"), and settles the efficiency of the machine
+/// (lib/language/machines/Calibration.h); false after errors.
+bool prepareMachine(accel::AcceleratorOp machine, bool ideal, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
 void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
 

@@ -49,6 +49,7 @@ private:
   void keysOf(const ast::Node &node, SchemaReader &keys);
   void sparse(const ast::Node &node, SchemaReader &into);
   void calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into);
+  void idealEfficiency(const ast::KeyValue &pair, const ast::Entry &entry, SchemaReader &into);
   void path(const ast::Path &path, const ast::Entry &entry);
   void rule(const ast::Rule &rule, const ast::Entry &entry);
   void server(const ast::Node &node, const ast::Entry &entry);

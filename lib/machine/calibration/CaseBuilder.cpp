@@ -64,11 +64,6 @@ double decodersOf(const Row &row) {
   return row.accelerator.starts_with("v100") ? 8 : 16;
 }
 
-/// The host's own cost of a micro-batch and a step, against that of Megatron-LM and its like, which
-/// wait for norms, timers and flags of overflow in each step: other training loops run ahead of the
-/// device.
-constexpr double kAhead = 0.1;
-
 bool isGated(const Row &row) { return row.quality.empty() || row.quality == "A" || row.quality == "B"; }
 
 bool isStep(const Row &row) {
@@ -130,8 +125,6 @@ Layout layoutOf(const Row &row, const Links &links, int64_t microbatch, double b
     l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
   l.microbatches = batch / (l.data * microbatch);
-  if (!row.family.starts_with("llm"))
-    l.hostShare = kAhead;
   return l;
 }
 

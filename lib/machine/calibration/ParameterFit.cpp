@@ -357,6 +357,19 @@ std::optional<Parameters> calibratedParametersOf(const Machine &machine) {
   return result;
 }
 
+std::optional<StepTimeInterval> stepTimeIntervalOf(const Machine &machine) {
+  if (machine.fitted.values.empty())
+    return std::nullopt;
+  StepTimeInterval interval;
+  for (const auto &[name, value] : machine.fitted.values) {
+    if (name == kStepTimeLow)
+      interval.low = value;
+    if (name == kStepTimeHigh)
+      interval.high = value;
+  }
+  return interval;
+}
+
 Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &parameters) {
   Machine::Fitted fitted{source, {}};
   for (size_t i = 0; i < kParameters; ++i)

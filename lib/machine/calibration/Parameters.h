@@ -68,6 +68,17 @@ std::optional<Parameters> calibratedParametersOf(const Machine &machine);
 /// The same numbers by name, for `Machine::fitted`.
 Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &parameters);
 
+/// Measured over computed step time: 90 of 100 measured steps lie within these factors.
+struct StepTimeInterval {
+  double low = 1, high = 1;
+};
+/// Their names among `Machine::fitted`.
+constexpr const char *kStepTimeLow = "step_time_low", *kStepTimeHigh = "step_time_high";
+/// Of machines without any measurement: `priorOf` against published steps (docs/accuracy.md).
+constexpr StepTimeInterval kPriorStepTime = {0.75, 1.75};
+/// Of the calibration of a machine; nothing without one.
+std::optional<StepTimeInterval> stepTimeIntervalOf(const Machine &machine);
+
 /// FLOP/s of all cores for products of a type, in the type or the next wider one the machine has; 0
 /// if none.
 double peakOf(const Machine &machine, const std::string &type);

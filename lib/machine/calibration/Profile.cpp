@@ -61,6 +61,9 @@ void productExtents(const std::vector<Loop> &domain, const std::vector<LoopTenso
 
 namespace {
 
+/// The host's own cost of a micro-batch and a step where its loop runs ahead of the device.
+constexpr double kAheadShare = 0.1;
+
 bool isLookup(const std::string &kind) {
   return kind.find("embedding") != std::string::npos || kind.find("gather") != std::string::npos ||
          kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos || kind == "update_rows";
@@ -81,6 +84,24 @@ void describe(const Operation &op, ProfileItem &item) {
 } // namespace
 
 bool isTimeLoop(const Region &region) { return region.name.find(".time") != std::string::npos; }
+
+bool isRecurrent(const WorkGraph &graph, RegionId region) {
+  for (RegionId at = region; at != kMicrobatchRegion && at != kUpdateRegion;
+       at = graph.operations[graph.regions[at].owner].region)
+    if (isTimeLoop(graph.regions[at]))
+      return true;
+  return false;
+}
+
+double hostShareOf(const WorkGraph &graph) {
+  bool decodes = std::ranges::any_of(graph.operations, [&](const Operation &op) {
+    if (op.region == kMicrobatchRegion || op.region == kUpdateRegion || isRecurrent(graph, op.region))
+      return false;
+    auto item = op.body == kNone ? itemOf(op) : std::nullopt;
+    return item && item->work == WorkClass::Batched && graph.regions[op.region].count > 1 && !item->window;
+  });
+  return decodes ? 1 : kAheadShare;
+}
 
 std::optional<ProfileItem> itemOf(const Operation &op) {
   if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
@@ -214,6 +235,10 @@ private:
 
 } // namespace
 
-Profile profileOf(const WorkGraph &graph) { return Profiler(graph).run(); }
+Profile profileOf(const WorkGraph &graph) {
+  Profile profile = Profiler(graph).run();
+  profile.hostShare = hostShareOf(graph);
+  return profile;
+}
 
 } // namespace accord::calibrate

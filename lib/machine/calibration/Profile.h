@@ -45,6 +45,7 @@ struct Profile {
   double otherParameters = 0; ///< of the rest, on this device
   double tableParameters = 0; ///< besides, of tables with sparse gradients
   double boundaryBytes = 0;   ///< what one block hands to the next, one micro-batch
+  double hostShare = 1;       ///< as `hostShareOf`
   double activationBytes = 0; ///< activations of one block that wait for its backward pass
 };
 
@@ -58,6 +59,13 @@ Profile profileOf(const WorkGraph &graph);
 std::optional<ProfileItem> itemOf(const Operation &op);
 /// The loop over time that a recurrent layer becomes (the pass expand-recurrent names it).
 bool isTimeLoop(const Region &region);
+/// Whether a region is one step of such a layer, or within one.
+bool isRecurrent(const WorkGraph &graph, RegionId region);
+
+/// The share of the host's own cost of a micro-batch and of a step that a training pays. Training loops of decoders
+/// (Megatron-LM and its like) wait for norms, timers and flags of overflow in each step: 1; others run ahead of the
+/// device: 0.1. Told by the graph: a repeated block that attends.
+double hostShareOf(const WorkGraph &graph);
 
 /// Extents of a contraction from its loops: what all tensors share is `batch`, what the first
 /// operand and the result share is m, the second operand and the result n, and reductions are k.

@@ -1,4 +1,5 @@
 #include "lib/machine/calibration/StepTime.h"
+#include "lib/machine/calibration/OperationTimes.h"
 #include <algorithm>
 #include <cmath>
 
@@ -9,13 +10,7 @@ namespace {
 struct Part {
   WorkTime all, forward;
   double updateBytes = 0, updatedRows = 0; ///< read and written; of tables, by their lookups
-  double longer() const { return all.longer(); }
-  /// Seconds of the backward pass, if the part takes as long as the longer of device and host.
-  double backward() const {
-    double whole = longer();
-    double share = all.device() >= all.host ? forward.device() : forward.host;
-    return whole > 0 ? whole - share : 0;
-  }
+  double backward() const { return all.device() - forward.device(); }
 };
 
 class Evaluator {
@@ -39,10 +34,14 @@ public:
   StepTime run() const {
     const Part &block = parts[0], &first = parts[1], &last = parts[2];
     double layers = c.blocks / l.pipeline;
-    double stage = layers * block.longer();
-    bool single = l.pipeline <= 1, firstLonger = first.longer() > last.longer();
-    double ends = single ? first.longer() + last.longer() : std::max(first.longer(), last.longer());
-    double other = single ? 0 : std::min(first.longer(), last.longer());
+    // All devices wait alike for the hosts that launch their work.
+    double waits = hostFactor(c.blocks * block.all.device() + first.all.device() + last.all.device(),
+                              c.blocks * block.all.host + first.all.host + last.all.host);
+    auto longer = [&](const Part &part) { return waits * part.all.device(); };
+    double stage = layers * longer(block);
+    bool single = l.pipeline <= 1, firstLonger = longer(first) > longer(last);
+    double ends = single ? longer(first) + longer(last) : std::max(longer(first), longer(last));
+    double other = single ? 0 : std::min(longer(first), longer(last));
     StepTime t;
     double m = l.microbatches, fill = l.pipeline - 1;
     auto steady = [&](double WorkTime::*what) {
@@ -58,16 +57,17 @@ public:
              m * l.virtualStages * cost + p[Parameter::HostOverheadPerStep] * l.hostShare;
     t.transfers = single ? 0 : (m * l.virtualStages + fill) * transferTime();
     t.bubble = fill * (stage / l.virtualStages + cost) + other;
-    double backward = layers * block.backward() +
-                      (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward()));
+    double backward =
+        waits * (layers * block.backward() +
+                 (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward())));
     t.dataParallel = exposed(backward) + m * exchangeTime();
     t.optimizer = update();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +
               t.dataParallel + t.optimizer;
     // The host's workers prepare the next batch meanwhile.
-    double waits = std::max(c.images * p[Parameter::DecodeCost] - t.total, 0.0);
-    t.host += waits;
-    t.total += waits;
+    double loading = std::max(c.images * p[Parameter::DecodeCost] - t.total, 0.0);
+    t.host += loading;
+    t.total += loading;
     return t;
   }
 
@@ -126,6 +126,7 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return "'" + machine.name + "' has no memory with a bandwidth";
   out.layout = layout;
+  out.layout.hostShare = profile.hostShare;
   out.blocks = profile.blocks;
   out.boundaryBytes = profile.boundaryBytes;
   out.blockParameters = profile.blockParameters;

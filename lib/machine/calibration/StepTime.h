@@ -37,7 +37,8 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
 /// T = m (s + e + v c) + (p - 1) (s / v + c) + e' + transfers + exposed gradients + update + cost
 /// of a step, with m micro-batches, p stages of time s each, v chunks per device (Narayanan et al.,
 /// Megatron-LM, SC 2021, section 2.2), where
-/// - a stage is blocks / p times max(device, host) of a block; e is the dearer of what the first
+/// - a stage is blocks / p times a block; a part takes its time on the device times max(1, launches / device) of the
+/// whole micro-batch (`hostFactor`: the host runs ahead of the device); e is the dearer of what the first
 /// and the last stage have more, e' the other's, which runs once while the pipeline fills or
 /// drains;
 /// - each pass of a chunk costs the host c;

@@ -41,8 +41,6 @@ std::string typeOf(const ProfileItem &item, bool fp8);
 struct WorkTime {
   double product = 0, attention = 0, streaming = 0, collective = 0, host = 0;
   double device() const { return product + attention + streaming + collective; }
-  /// The device waits for the host, or the host for the device.
-  double longer() const { return std::max(device(), host); }
   WorkTime &operator+=(const WorkTime &other);
 };
 /// - a product takes flops (1 + w / (b m n (1 + k / 8192))) (k + k0) / k / (efficiency peak) or its

@@ -1,4 +1,5 @@
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/cost/CalibratedCosts.h"
 #include "lib/machine/cost/CommunicationCosts.h"
 #include "lib/machine/cost/MappingCache.h"
 #include "lib/machine/cost/PeakRateModel.h"
@@ -458,6 +459,9 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
   for (std::string &assumption : energyAssumptions(machine))
     merged.insert(std::move(assumption));
   costs.assumptions.assign(merged.begin(), merged.end());
+  if (auto parameters = model.empty() ? calibrate::calibratedParametersOf(machine) : std::nullopt)
+    if (auto error = calibrateCosts(graph, machine, *parameters, costs))
+      return Errors{*error};
   return costs;
 }
 

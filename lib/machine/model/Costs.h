@@ -46,8 +46,14 @@ struct OperationCost {
   std::vector<PartCost> parts;
 };
 
-/// Whether an operation holds a core while it runs: its own, and those that parts of it compute on.
+/// The cost model of times that were fitted to measured steps: kernels run one after the other.
+constexpr const char *kCalibratedModel = "calibrated";
+
+/// Whether an operation holds a core while it runs: its own, and those that parts of it compute on; every one where
+/// kernels run one after the other.
 inline bool usesCore(const OperationCost &cost, int core) {
+  if (cost.core >= 0 && cost.model == kCalibratedModel)
+    return true;
   for (const PartCost &part : cost.parts)
     if (part.core == core && part.compute.value > 0)
       return true;

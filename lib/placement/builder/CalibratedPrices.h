@@ -1,7 +1,7 @@
 // What operations, transfers and exchanges take on a machine whose parameters were fitted to measured steps: the source
 // of the times of a placement problem where a machine has a calibration.
 #pragma once
-#include "lib/machine/calibration/WorkTime.h"
+#include "lib/machine/calibration/OperationTimes.h"
 #include "lib/machine/collectives/Cluster.h"
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/Placement.h"
@@ -16,9 +16,8 @@ public:
   /// devices of a server that no link reaches.
   static std::optional<CalibratedPrices> of(const Cluster &group, bool fp8, double unlinked = 0);
 
-  /// By operation, of one execution: seconds on the device and on the host. An operation of the update has its time
-  /// whole. Error A0451: the machine has no peak for a product's type.
-  Result<std::vector<OperationTime>> times(const WorkGraph &graph, int64_t tensor) const;
+  /// Seconds of one execution of each operation (`calibrate::operationTimes`).
+  Result<std::vector<double>> times(const WorkGraph &graph, int64_t tensor) const;
   PlacementProblem::Link link() const;
   /// Of a parallel configuration with several replicas, `replicasPerNode` in each server: an exchange of its gradients,
   /// for `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or scatters of
@@ -29,8 +28,9 @@ public:
   std::vector<AlphaBetaModel> gather(const ParallelConfig &parallelConfig, int64_t replicasPerNode,
                                      double perWeight) const;
   calibrate::GradientOverlap hiding() const { return calibrate::gradientOverlapOf(parameters_); }
-  Seconds hostOverheadPerMicrobatch() const;
-  Seconds hostOverheadPerStep() const;
+  Machine::HostOverhead hostOverhead(const WorkGraph &graph) const {
+    return calibrate::hostOverheadOf(graph, parameters_);
+  }
   const std::string &source() const { return source_; }
 
 private:

@@ -42,11 +42,6 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
     deviceType.counted = group.location;
     p.deviceTypes.push_back(std::move(deviceType));
     const std::optional<CalibratedPrices> &fitted = prices[p.deviceTypes.size() - 1];
-    const Machine::HostOverhead &host = group.machine.host;
-    p.hostOverheadPerMicrobatch = std::max(p.hostOverheadPerMicrobatch,
-                                           picoseconds(fitted ? fitted->hostOverheadPerMicrobatch() : host.microbatch));
-    p.hostOverheadPerStep =
-        std::max(p.hostOverheadPerStep, picoseconds(fitted ? fitted->hostOverheadPerStep() : host.step));
     if (fitted) { // of several calibrations, what hides less
       calibrate::GradientOverlap one = fitted->hiding();
       bool isFirst = p.deviceTypes.size() == 1;
@@ -73,6 +68,16 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
         link.interNode = link.intraNode = line(*request.between, sharers);
       p.links.push_back(link);
     }
+}
+
+void addHostOverheads(const PlacementProblemRequest &request,
+                      const std::vector<std::optional<CalibratedPrices>> &prices, const WorkGraph &work,
+                      PlacementProblem &p) {
+  for (size_t i = 0; i < request.groups.size(); ++i) {
+    Machine::HostOverhead host = prices[i] ? prices[i]->hostOverhead(work) : request.groups[i].machine.host;
+    p.hostOverheadPerMicrobatch = std::max(p.hostOverheadPerMicrobatch, picoseconds(host.microbatch));
+    p.hostOverheadPerStep = std::max(p.hostOverheadPerStep, picoseconds(host.step));
+  }
 }
 
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem) {

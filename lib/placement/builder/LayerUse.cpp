@@ -69,7 +69,7 @@ private:
 class LayerMeasurer {
 public:
   LayerMeasurer(const Layering &layering, const WorkGraph &graph, const Costs &costs, const Schedule &schedule,
-                const std::vector<OperationTime> *fitted)
+                const std::vector<double> *fitted)
       : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule), fitted_(fitted),
         deps_(Dependences::of(graph)), uses_(layering.classes.size()) {}
 
@@ -171,7 +171,7 @@ private:
 
   /// Of one layer, in seconds.
   struct Spent {
-    OperationTime all, forward, weight, recomputeTime;
+    double all = 0, forward = 0, weight = 0, recomputeTime = 0;
   };
   void spend(OperationId id, double times, bool backward, Spent &into) const {
     const Operation &op = operation(id);
@@ -180,16 +180,14 @@ private:
         spend(inner, times * graph_.regions[op.body].count, backward, into);
       return;
     }
-    auto add = [&](OperationTime &sum) {
-      sum.device += times * (*fitted_)[id].device, sum.host += times * (*fitted_)[id].host;
-    };
-    add(into.all);
+    double takes = times * static_cast<double>(Picoseconds::ceil(Seconds((*fitted_)[id])).value) * 1e-12;
+    into.all += takes;
     if (!backward)
-      add(into.forward);
+      into.forward += takes;
     else if (op.phase == Phase::WeightGradient)
-      add(into.weight);
+      into.weight += takes;
     else if (op.phase == Phase::Recompute)
-      add(into.recomputeTime);
+      into.recomputeTime += takes;
   }
 
   void fittedTimes() {
@@ -198,16 +196,9 @@ private:
       uint32_t cls = classOf_.at(id);
       spend(id, 1 / static_cast<double>(countOf(cls)), backward_.at(id), spent[cls]);
     }
-    bool blocks = false;
-    OperationTime step;
-    for (size_t cls = 0; cls < uses_.size(); ++cls) {
-      blocks |= layering_.classes[cls].iterated;
-      step.device += spent[cls].all.device, step.host += spent[cls].all.host;
-    }
+    auto time = [](double seconds) { return capped(std::ceil(seconds * 1e12 * (1 - 1e-12))); };
     for (size_t cls = 0; cls < uses_.size(); ++cls) {
       const Spent &s = spent[cls];
-      bool device = blocks ? s.all.device >= s.all.host : step.device >= step.host;
-      auto time = [&](const OperationTime &of) { return capped(std::ceil((device ? of.device : of.host) * 1e12)); };
       LayerUse &use = uses_[cls];
       use.forward = time(s.forward), use.weight = time(s.weight), use.recomputeTime = time(s.recomputeTime);
       use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.recomputeTime);
@@ -221,7 +212,7 @@ private:
       spend(id, 1, false, one);
       const std::string &name = operation(id).name;
       for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
-        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(one.all.device * 1e12 / countOf(cls))));
+        uses_[cls].update = sum(uses_[cls].update, time(one.all / static_cast<double>(countOf(cls))));
     }
   }
 
@@ -346,7 +337,7 @@ private:
   const WorkGraph &graph_;
   const Costs &costs_;
   const Schedule &schedule_;
-  const std::vector<OperationTime> *fitted_;
+  const std::vector<double> *fitted_;
   Dependences deps_;
   std::vector<LayerUse> uses_;
   std::map<OperationId, uint32_t> classOf_;
@@ -356,7 +347,7 @@ private:
 } // namespace
 
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
-                                const Schedule &schedule, const std::vector<OperationTime> *times) {
+                                const Schedule &schedule, const std::vector<double> *times) {
   return LayerMeasurer(layering, graph, costs, schedule, times).run();
 }
 

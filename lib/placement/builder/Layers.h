@@ -63,11 +63,6 @@ struct LayerUse {
   double updateJoules = 0; ///< of one step
 };
 
-/// Seconds of one execution of an operation, where they are known without a schedule.
-struct OperationTime {
-  double device = 0, host = 0;
-};
-
 /// By class. The graph may be of any tensor degree, micro-batch size and recomputation of the same job. Operations of
 /// the forward pass that the layering does not know belong to the layer with the longest name that theirs begins with
 /// (up to a dot), else to that of what they read; so do those of the backward pass: all from the first gradient on, and
@@ -75,12 +70,10 @@ struct OperationTime {
 /// proportion to their operations; other layers take the sum of their operations, so a step of layers one after the
 /// other is at least as long as the schedule without what it overlaps between them. A parameter belongs to the layer
 /// with the longest name that its name begins with, else to all layers with an operation "….NAME_gradient": each has a
-/// copy of its own. With `times`, by operation, a layer takes the longer of what its operations take on the device and
-/// on the host, forward and backward pass together, divided among the phases in proportion; without repeated layers,
-/// that of both which is longer in all layers together (the host runs ahead of the device); the schedule then says
-/// which values are alive at a time, and no more.
+/// copy of its own. With `times`, seconds by operation, a layer takes the sum of what its operations take, one after the
+/// other; the schedule then says which values are alive at a time, and no more.
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
-                                const Schedule &schedule, const std::vector<OperationTime> *times = nullptr);
+                                const Schedule &schedule, const std::vector<double> *times = nullptr);
 
 /// A parameter that layers of several classes use, and these, ascending.
 struct SharedParameter {

@@ -64,6 +64,10 @@ std::optional<Error> requireUniformStages(const PlacementProblemRequest &request
 Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementProblem &problem);
 /// A0946: a step that nobody can simulate pass by pass, whatever is chosen.
 std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem);
+/// What the host adds to each micro-batch and each step of this work: of several machines, the most.
+void addHostOverheads(const PlacementProblemRequest &request,
+                      const std::vector<std::optional<CalibratedPrices>> &prices, const WorkGraph &work,
+                      PlacementProblem &problem);
 /// Input of a step that comes no faster than its loaders deliver it: `minStep`, or more of `hostOverheadPerStep` where
 /// nothing is loaded ahead. What is assumed; nothing without a loader.
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem);

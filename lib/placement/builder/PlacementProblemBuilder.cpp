@@ -112,6 +112,7 @@ private:
     }
     for (auto [a, b] : tied)
       p.ties.push_back({std::min(a, b), std::max(a, b)});
+    addHostOverheads(request_, prices_, work, p);
     if (auto text = addDataLoading(request_, work, p); !text.empty())
       assume(text);
     for (Id cls = 0; cls < layering_.classes.size(); ++cls) {
@@ -158,7 +159,7 @@ private:
       auto priced = price(graph, deviceType, step);
       if (!priced)
         return std::nullopt;
-      std::vector<OperationTime> times;
+      std::vector<double> times;
       if (prices_[deviceType]) {
         auto fitted = prices_[deviceType]->times(graph, sharding.tensor);
         if (!fitted) {

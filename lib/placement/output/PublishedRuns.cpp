@@ -103,10 +103,7 @@ private:
         for (auto &[type, peak] : core.peak)
           peak = FlopsPerSecond(peak.value / l.parts);
     }
-    calibrate::Parameters parameters = parameters_;
-    parameters[calibrate::Parameter::HostOverheadPerMicrobatch] *= l.hostShare;
-    parameters[calibrate::Parameter::HostOverheadPerStep] *= l.hostShare;
-    cluster.machine.fitted = calibrate::toCalibratedValues("published steps", parameters);
+    cluster.machine.fitted = calibrate::toCalibratedValues("published steps", parameters_);
     int64_t devices = at_.tensor * at_.pipeline * at_.data;
     int64_t devicesPerNode = std::llround(l.devicesPerNode);
     cluster.devicesPerNode = std::min(devices, devicesPerNode);

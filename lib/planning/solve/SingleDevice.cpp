@@ -1,4 +1,5 @@
 #include "lib/planning/solve/SingleDevice.h"
+#include "lib/machine/calibration/OperationTimes.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/machine/model/Check.h"
@@ -103,10 +104,12 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.version = kVersion;
   plan.batch = request.batch;
   plan.machine = machine;
+  if (auto parameters = calibrate::calibratedParametersOf(machine); parameters && request.costModel.empty())
+    plan.machine.host = calibrate::hostOverheadOf(graph, *parameters);
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
   plan.costs = std::move(*costs);
-  auto schedule = scheduleStep(graph, machine, plan.costs, ScheduleOptions(request));
+  auto schedule = scheduleStep(graph, plan.machine, plan.costs, ScheduleOptions(request));
   if (!schedule)
     return schedule.error();
   plan.schedule = std::move(*schedule);

@@ -1,0 +1,95 @@
+#include "lib/machine/calibration/OperationTimes.h"
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+namespace accord::calibrate {
+namespace {
+
+/// What equal lookups have in common: all of them are one kernel, of which each has its share.
+using LookupKey = std::tuple<Phase, std::string, double, double>;
+LookupKey keyOf(const ProfileItem &item) { return {item.phase, item.type, item.flops, item.bytes}; }
+
+class Timer {
+public:
+  Timer(const WorkGraph &graph, const Machine &machine, const Parameters &parameters, const Layout &layout, bool fp8)
+      : graph_(graph), machine_(machine), parameters_(parameters), layout_(layout), fp8_(fp8),
+        memoryBandwidth_(machine.memories.front().bandwidth.value / layout.parts), times_(graph.operations.size()) {}
+
+  Result<std::vector<double>> run() {
+    for (RegionId r = 0; r < graph_.regions.size(); ++r)
+      if (auto error = region(r))
+        return std::move(*error);
+    double factor = hostFactor(device_, host_);
+    for (OperationId id = 0; id < times_.size(); ++id)
+      if (graph_.operations[id].region != kUpdateRegion)
+        times_[id] *= factor;
+    return std::move(times_);
+  }
+
+private:
+  std::optional<Error> region(RegionId r) {
+    bool recurrent = isRecurrent(graph_, r);
+    std::map<LookupKey, double> lookups;
+    for (OperationId id : graph_.regions[r].operations)
+      if (auto item = itemOf(graph_.operations[id]); item && item->work == WorkClass::Lookup)
+        ++lookups[keyOf(*item)];
+    for (OperationId id : graph_.regions[r].operations) {
+      const Operation &op = graph_.operations[id];
+      auto item = op.body == kNone ? itemOf(op) : std::nullopt;
+      if (!item)
+        continue;
+      if (r == kUpdateRegion) {
+        times_[id] = item->work == WorkClass::Lookup ? updatedRowsTime(item->bytes, memoryBandwidth_, parameters_)
+                                                     : updateTime(item->bytes, memoryBandwidth_, parameters_);
+        continue;
+      }
+      double executions = static_cast<double>(graph_.executions(id)) / static_cast<double>(graph_.microbatches);
+      if (op.communication && op.communication->axis == "data") { // of what replicas divide
+        Layout replicas = layout_;
+        replicas.data = op.communication->devices;
+        times_[id] = rowsTime((replicas.data - 1) / replicas.data * item->payload, replicas, parameters_);
+        device_ += times_[id] * executions;
+        continue;
+      }
+      item->count = item->work == WorkClass::Lookup ? lookups[keyOf(*item)] : 1;
+      item->recurrent = recurrent;
+      auto work = workOf(*item, machine_, layout_.parts, fp8_);
+      if (!work)
+        return Error{Code::MissingRate,
+                     fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name, typeOf(*item, fp8_), op.name),
+                     machine_.location,
+                     {}};
+      WorkTime time = workTime(*work, layout_, memoryBandwidth_, parameters_);
+      times_[id] = time.device() / item->count;
+      device_ += times_[id] * executions;
+      host_ += time.host / item->count * executions;
+    }
+    return std::nullopt;
+  }
+
+  const WorkGraph &graph_;
+  const Machine &machine_;
+  const Parameters &parameters_;
+  const Layout &layout_;
+  bool fp8_;
+  double memoryBandwidth_;
+  std::vector<double> times_;
+  double device_ = 0, host_ = 0; ///< of one micro-batch
+};
+
+} // namespace
+
+Machine::HostOverhead hostOverheadOf(const WorkGraph &graph, const Parameters &parameters) {
+  double share = hostShareOf(graph);
+  return {Seconds(parameters[Parameter::KernelLaunchOverhead]),
+          Seconds(share * parameters[Parameter::HostOverheadPerMicrobatch]),
+          Seconds(share * parameters[Parameter::HostOverheadPerStep])};
+}
+
+Result<std::vector<double>> operationTimes(const WorkGraph &graph, const Machine &machine, const Parameters &parameters,
+                                           const Layout &layout, bool fp8) {
+  return Timer(graph, machine, parameters, layout, fp8).run();
+}
+
+} // namespace accord::calibrate
