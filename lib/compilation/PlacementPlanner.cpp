@@ -1,6 +1,8 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/compilation/PlacementConstraints.h"
 #include "lib/compilation/PlacementSpaceBuilder.h"
+#include "lib/machine/calibration/Parameters.h"
+#include "lib/machine/calibration/Profile.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -238,6 +240,55 @@ std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
   return found;
 }
 
+namespace {
+double secondsOf(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
+} // namespace
+
+/// The interval of the step, and what the same degrees take at the rates of the data sheets.
+void PlacementPlanner::estimateStep(PlacementPlan &plan) {
+  std::vector<const Machine *> machines;
+  for (const Cluster &group : target.groups)
+    machines.push_back(&group.machine);
+  if (!request.costModel.empty() || !calibrate::stepEstimateOf(machines, true, 1, 1))
+    return;
+  std::vector<std::string> unused;
+  auto made = problemRequest(unused);
+  if (!made)
+    return;
+  for (Cluster &group : made->groups)
+    group.machine.fitted = {};
+  const Placement &placement = *plan.result.plan;
+  PlacementSpace &space = made->space;
+  space.tensorShardings.clear(), space.data.clear(), space.microbatches.clear(), space.zero.clear();
+  auto add = [](auto &values, auto value) {
+    if (!llvm::is_contained(values, value))
+      values.push_back(value);
+  };
+  for (const PlacedStage &stage : placement.stages) {
+    const ParallelConfig &config = plan.problem.parallelConfigs[stage.parallelConfig];
+    if (llvm::none_of(space.tensorShardings, [&](const auto &known) {
+          return known.tensor == config.tensor && known.sequence == config.sequence;
+        }))
+      space.tensorShardings.push_back({config.tensor, config.sequence});
+    add(space.data, config.data), add(space.microbatches, config.microbatch), add(space.zero, config.zero);
+  }
+  llvm::sort(space.microbatches);
+  space.schedules = {placement.schedule};
+  space.virtualStages = {placement.virtualStages};
+  made->objective = PlacementObjective::StepTime;
+  made->limits = {};
+  double ideal = 0;
+  if (auto built = buildPlacementProblem(*made)) {
+    PlacementOptions brief;
+    brief.effort = kPlacementEffort;
+    if (PlacementResult found = place(built->problem, brief); found.plan)
+      ideal = secondsOf(found.metrics.step);
+  }
+  auto work = workOf({}, job.recomputes.front(), 1);
+  bool attends = work && calibrate::hostShareOf(*work) >= 1;
+  plan.estimate = calibrate::stepEstimateOf(machines, attends, secondsOf(plan.result.metrics.step), ideal);
+}
+
 std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   auto built = problem();
   if (!built)
@@ -280,6 +331,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
     plan.relaxations = std::move(conflict.relaxations);
     return plan;
   }
+  estimateStep(plan);
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.
   PlacementOptions little = how;

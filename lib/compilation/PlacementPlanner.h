@@ -31,6 +31,7 @@ private:
   /// What the objective needs to know of the cluster goes into `request`: prices, powers, or a key of its own. False
   /// after errors.
   bool findObjectiveNumbers(PlacementProblemRequest &request);
+  void estimateStep(PlacementPlan &plan);
   Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
 
   const TrainingRequest &request;

@@ -1,5 +1,7 @@
 #include "lib/compilation/SingleDevicePlanner.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/machine/calibration/Parameters.h"
+#include "lib/machine/calibration/Profile.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -60,6 +62,15 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     plan->schedule.stopped = planning.stopReason();
     plan->assumptions.push_back(fmt::format(
         "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
+  }
+  if (!machine.fitted.values.empty() && one.costModel.empty()) {
+    Machine bare = machine;
+    bare.fitted = {};
+    one.effort = 0;
+    one.progress = nullptr;
+    auto ideal = planFor(plan->graph, bare, one);
+    plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1, plan->schedule.step.seconds().value,
+                                               ideal ? ideal.get()->schedule.step.seconds().value : 0);
   }
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
   return planned;

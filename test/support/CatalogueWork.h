@@ -22,6 +22,7 @@ inline std::optional<std::pair<WorkGraph, Machine>> ofCatalogue(const char *file
   SourceManager sources;
   Diagnostics diags(sources);
   ElaborateOptions options;
+  options.ideal = true; // what a formula of the data sheet gives
   options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
   options.train = model, options.target = target;
   options.batch = std::to_string(microbatch);

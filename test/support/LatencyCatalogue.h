@@ -33,6 +33,7 @@ inline std::optional<LatencyModel> catalogueLatencyModel(const std::string &file
   SourceManager sources;
   Diagnostics diags(sources);
   ElaborateOptions options;
+  options.ideal = true; // what a formula of the data sheet gives
   options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
   options.train = name, options.target = target, options.batch = std::to_string(batch);
   Program program(diags, context, options.catalog + "/" + file, options);

@@ -26,6 +26,7 @@ public:
         context((registered(), registry()), mlir::MLIRContext::Threading::DISABLED), diags(sources) {
     context.loadAllAvailableDialects();
     ElaborateOptions options;
+    options.ideal = true; // what a formula of the data sheet gives
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
     options.train = name, options.target = "a100_80g", options.batch = std::to_string(batch);
     program = std::make_unique<Program>(diags, context, options.catalog + "/" + file, options);

@@ -22,6 +22,7 @@ struct TrainingGraph {
     context.loadAllAvailableDialects();
     sources.add("model.dnn", text);
     ElaborateOptions options;
+    options.ideal = true; // what a formula of the data sheet gives
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
     program = std::make_unique<Program>(diags, context, "model.dnn", options);
     auto job = program->job();

@@ -179,6 +179,8 @@ void addCompilerOptions(Command &command, Options &options) {
 }
 
 void addCostModel(Command &command, Options &options) {
+  command.option("--calibration", options.elaborate.calibration,
+                 "Calibration that its machine takes instead of its own (written by accord calibrate -o)");
   command.flag("--ideal", options.elaborate.ideal,
                "Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)");
   command.option("--cost-model", options.costModel, "Cost model by name, built in or from a plugin");

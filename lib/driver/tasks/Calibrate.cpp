@@ -127,11 +127,23 @@ private:
     auto made = fit(prepared.cases);
     if (!made)
       return fail(made.error());
-    const std::string &machine = commonMachine();
-    CalibrationFile file = calibrationOf(machine, priorOf(prepared.machines.at(machine)), *made,
-                                         residualsOf(prepared.cases, made->factors), prepared.assumptions);
-    if (!options.output.empty() && !writeFile(diags, options.output, write(file)))
+    auto intervals = unseenSourceIntervals(prepared.cases);
+    if (!intervals)
+      return fail(intervals.error());
+    auto fileOf = [&](const std::string &machine) {
+      CalibrationFile file = calibrationOf(machine, priorOf(prepared.machines.at(machine)), *made,
+                                           residualsOf(prepared.cases, made->factors), prepared.assumptions);
+      file.stepTime = *intervals;
+      return file;
+    };
+    CalibrationFile file = fileOf(commonMachine());
+    if (llvm::StringRef(options.output).ends_with("/")) { // one for each machine
+      for (const auto &[name, machine] : prepared.machines)
+        if (!writeFile(diags, options.output + name + ".calibration", write(fileOf(name))))
+          return finish(kWrongInput);
+    } else if (!options.output.empty() && !writeFile(diags, options.output, write(file))) {
       return finish(kWrongInput);
+    }
     return show(file, &*made);
   }
 

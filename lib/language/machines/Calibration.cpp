@@ -3,6 +3,7 @@
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,18 +15,24 @@ namespace {
 
 using calibrate::Parameter;
 
-/// The file that a machine names; nothing after errors.
-std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp machine, llvm::StringRef file,
-                                                        SourceRange at, Diagnostics &diags) {
+/// A calibration, or nothing after errors.
+std::optional<calibrate::CalibrationFile> readCalibrationFile(llvm::StringRef file, SourceRange at,
+                                                              llvm::StringRef catalog, Diagnostics &diags) {
   llvm::SmallString<256> path(file);
   if (at.valid() && !llvm::sys::path::is_absolute(path)) {
     path = llvm::sys::path::parent_path(diags.sources().path(at.file));
     llvm::sys::path::append(path, file);
   }
-  auto read = readFile(diags, path, at);
+  // A file of the catalogue is shown by the name that imports give it.
+  std::string shown = path.str().str();
+  if (llvm::StringRef rest = shown; !llvm::sys::fs::exists(path) && rest.consume_front("catalog/")) {
+    path = catalog;
+    llvm::sys::path::append(path, rest);
+  }
+  auto read = readFile(diags, path, at, shown);
   if (!read)
     return std::nullopt;
-  auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
+  auto parsed = calibrate::readCalibration(diags.sources().text(*read), shown);
   if (!parsed) {
     for (const Error &error : parsed.error())
       diags
@@ -34,7 +41,14 @@ std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp mac
           .note(at, "it is read here");
     return std::nullopt;
   }
-  if (parsed->machine != machine.getSymName()) {
+  return std::move(*parsed);
+}
+
+/// The file that a machine names; nothing after errors.
+std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp machine, llvm::StringRef file,
+                                                        SourceRange at, llvm::StringRef catalog, Diagnostics &diags) {
+  auto parsed = readCalibrationFile(file, at, catalog, diags);
+  if (parsed && parsed->machine != machine.getSymName()) {
     diags
         .error(Code::BadCalibration, at,
                fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), parsed->machine,
@@ -42,7 +56,7 @@ std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp mac
         .help("fit it with accord calibrate --target and this machine");
     return std::nullopt;
   }
-  return std::move(*parsed);
+  return parsed;
 }
 
 /// What the machine states itself stands instead of a fitted number.
@@ -74,7 +88,11 @@ bool isDataSheet(const Machine &machine) {
   return plainCores && plainMemories && noHost && machine.costModel.empty() && !machine.fabric;
 }
 
-void writeFitted(accel::AcceleratorOp machine, const Machine::Fitted &fitted) {
+void writeFitted(accel::AcceleratorOp machine, Machine::Fitted fitted, const calibrate::StepTimeIntervals &stepTime) {
+  fitted.values.push_back({calibrate::kStepTimeLow, stepTime.attending.low});
+  fitted.values.push_back({calibrate::kStepTimeHigh, stepTime.attending.high});
+  fitted.values.push_back({calibrate::kOtherStepTimeLow, stepTime.other.low});
+  fitted.values.push_back({calibrate::kOtherStepTimeHigh, stepTime.other.high});
   Builder builder(machine.getContext());
   NamedAttrList all;
   for (const auto &[name, value] : fitted.values)
@@ -85,14 +103,23 @@ void writeFitted(accel::AcceleratorOp machine, const Machine::Fitted &fitted) {
 
 } // namespace
 
-bool settleEfficiency(accel::AcceleratorOp machine, bool ideal, SourceRange at, Diagnostics &diags) {
+bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at, Diagnostics &diags) {
   if (machine->hasAttr(kFittedAttribute) || machine->hasAttr(kIdealAttribute))
     return true;
   auto from = machine->getAttrOfType<StringAttr>(kCalibrationAttribute);
   std::optional<calibrate::CalibrationFile> file;
-  if (from && !(file = calibrationOf(machine, from, at, diags)))
+  if (!options.calibration.empty() && !options.ideal) {
+    auto given = readCalibrationFile(options.calibration, {}, options.catalog, diags);
+    if (!given)
+      return false;
+    if (given->machine == machine.getSymName()) {
+      file = std::move(given);
+      from = StringAttr::get(machine.getContext(), options.calibration);
+    }
+  }
+  if (from && !file && !(file = calibrationOf(machine, from, at, options.catalog, diags)))
     return false;
-  if (ideal)
+  if (options.ideal)
     return true;
   ScopedDiagnosticHandler silent(machine.getContext(), [](mlir::Diagnostic &) { return success(); });
   auto described = machineFrom(machine); // what is wrong with it is told where it is used
@@ -101,14 +128,10 @@ bool settleEfficiency(accel::AcceleratorOp machine, bool ideal, SourceRange at, 
   if (file) {
     keepStated(*described, file->value);
     Machine::Fitted fitted = calibrate::toCalibratedValues(from.str(), file->value);
-    fitted.values.push_back({calibrate::kStepTimeLow, file->stepTime.low});
-    fitted.values.push_back({calibrate::kStepTimeHigh, file->stepTime.high});
-    writeFitted(machine, fitted);
+    writeFitted(machine, fitted, file->stepTime);
   } else if (isDataSheet(*described)) {
     Machine::Fitted fitted = calibrate::toCalibratedValues(kClassPrior.str(), calibrate::priorOf(*described));
-    fitted.values.push_back({calibrate::kStepTimeLow, calibrate::kPriorStepTime.low});
-    fitted.values.push_back({calibrate::kStepTimeHigh, calibrate::kPriorStepTime.high});
-    writeFitted(machine, fitted);
+    writeFitted(machine, fitted, calibrate::kPriorStepTime);
   }
   return true;
 }

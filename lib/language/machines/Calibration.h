@@ -10,14 +10,21 @@ constexpr llvm::StringLiteral kCalibrationAttribute = "efficiency_from", kIdealA
 /// `Machine::Fitted::source` of parameters that no measurement of the machine informs.
 constexpr llvm::StringLiteral kClassPrior = "defaults of data-sheet machines";
 
+/// What a command says of the efficiency of machines.
+struct EfficiencyOptions {
+  bool ideal = false;
+  std::string catalog;     ///< folder of the shipped descriptions
+  std::string calibration; ///< a file that stands instead of what its machine says of itself; empty: none
+};
+
 /// Writes the parameters of a machine (`Machine::fitted`) as its attributes:
 /// - those of the file that `efficiency from "…"` names (beside the file that names it, if the path is relative);
-///   what the machine states itself (`efficiency` of a core or the device memory, `kernel_launch_overhead`, host
+///   (or the command); what the machine states itself (`efficiency` of a core or the device memory, `kernel_launch_overhead`, host
 ///   overheads) stands instead of the fitted number;
 /// - else the defaults of its class (`calibrate::priorOf`), for a machine that is described by its data sheet alone:
 ///   peaks and a bandwidth, no array or lanes, no cost model, no efficiency or overhead of its own;
-/// - else, and where `ideal` is set or the machine says `efficiency = ideal`, none.
+/// - else, and where the command says `ideal` or the machine says `efficiency = ideal`, none.
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
-bool settleEfficiency(accel::AcceleratorOp machine, bool ideal, SourceRange at, Diagnostics &diags);
+bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at, Diagnostics &diags);
 
 } // namespace accord

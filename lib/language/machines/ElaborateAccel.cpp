@@ -342,7 +342,7 @@ void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &di
       .help("leave the block out, and state the core's array, lanes or peak");
 }
 
-bool prepareMachine(accel::AcceleratorOp machine, bool ideal, Diagnostics &diags) {
+bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags) {
   size_t before = diags.errors();
   auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
     return rangeOf(sourceOf(accel::locationOf(op, key)), diags);
@@ -351,7 +351,7 @@ bool prepareMachine(accel::AcceleratorOp machine, bool ideal, Diagnostics &diags
     if (op->hasAttr(kMicroarchitecture))
       rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable::getSymbolName(op).getValue(), diags);
   });
-  return diags.errors() == before && settleEfficiency(machine, ideal, placeOf(machine, "efficiency"), diags);
+  return diags.errors() == before && settleEfficiency(machine, options, placeOf(machine, "efficiency"), diags);
 }
 
 } // namespace accord

@@ -2,6 +2,7 @@
 // schema.
 #pragma once
 #include "dialects/accel/AccelDialect.h"
+#include "lib/language/machines/Calibration.h"
 #include "lib/language/syntax/Evaluate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -20,7 +21,7 @@ void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRan
 
 /// Refuses what no analysis understands yet ("not supported yet: …"), and settles the efficiency of the machine
 /// (lib/language/machines/Calibration.h); false after errors.
-bool prepareMachine(accel::AcceleratorOp machine, bool ideal, Diagnostics &diags);
+bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags);
 /// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
 void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
 

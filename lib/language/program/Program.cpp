@@ -114,7 +114,7 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
   if (Sources::Unit *unit = d.sources.unitOf(*found); unit != d.main && !d.machines.count(found)) // else checkAll() has
     d.rejectMicroarchitectures(*unit);
   accel::AcceleratorOp op = d.acceleratorOf(*found);
-  return op && prepareMachine(op, d.options.ideal || d.options.mines, d.diags) ? op : nullptr;
+  return op && prepareMachine(op, d.efficiency(), d.diags) ? op : nullptr;
 }
 
 accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
@@ -315,7 +315,7 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   }
   targetMachines = *device;
   for (accel::AcceleratorOp accelerator : targetMachines)
-    if (!prepareMachine(accelerator, options.ideal || options.mines, diags))
+    if (!prepareMachine(accelerator, efficiency(), diags))
       return nullptr;
   target = &cluster;
   return targetMachines.front();

@@ -117,13 +117,14 @@ private:
     } else if (name == "prior_weight") {
       expect("=");
       out.priorWeight = positive();
-    } else if (name == "step_time") {
+    } else if (name == "step_time" || name == "other_step_time") {
+      StepTimeInterval &interval = name == "step_time" ? out.stepTime.attending : out.stepTime.other;
       expect("=");
-      out.stepTime.low = positive();
+      interval.low = positive();
       if (!failed && expect(".."))
-        out.stepTime.high = positive();
-      if (!failed && out.stepTime.low > out.stepTime.high)
-        complain(start, "the interval of 'step_time' ends before it begins");
+        interval.high = positive();
+      if (!failed && interval.low > interval.high)
+        complain(start, fmt::format("the interval of '{}' ends before it begins", name));
     } else if (name == "assume") {
       out.assumptions.push_back(string());
     } else if (name == "row") {
@@ -229,9 +230,9 @@ std::map<std::string, std::vector<Residual>> byStratum(const std::vector<Residua
 std::string write(const CalibrationFile &file) {
   std::string out =
       fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from \"…\" in a machine.\n"
-                  "calibration {}\nmachine {}\nprior_weight = {}\nstep_time = {} .. {}\n",
-                  file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight, file.stepTime.low,
-                  file.stepTime.high);
+                  "calibration {}\nmachine {}\nprior_weight = {}\nstep_time = {} .. {}\nother_step_time = {} .. {}\n",
+                  file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight, file.stepTime.attending.low,
+                  file.stepTime.attending.high, file.stepTime.other.low, file.stepTime.other.high);
   for (size_t i = 0; i < kParameters; ++i)
     out += fmt::format("{} = {}{}{} in {} .. {}{}\n", info(i).name, file.value[i], *info(i).unit ? " " : "",
                        info(i).unit, file.low[i], file.high[i], file.informed[i] ? "" : " assumed");

@@ -12,6 +12,7 @@ namespace accord::calibrate {
 ///   machine "a100_80g"
 ///   prior_weight = 1
 ///   step_time = 0.93 .. 1.12
+///   other_step_time = 0.6 .. 1.5
 ///   product_efficiency = 0.83 in 0.79 .. 0.87
 ///   launch = 3.5e-05 s in 3.3e-05 .. 3.7e-05
 ///   attention_depth = 32 in 8.1 .. 126 assumed
@@ -24,7 +25,7 @@ namespace accord::calibrate {
 struct CalibrationFile {
   std::string machine; ///< the values are those of this machine
   double priorWeight = 1;
-  StepTimeInterval stepTime; ///< of steps that it has not seen
+  StepTimeIntervals stepTime{kUnseenSource, kUnseenSource}; ///< of steps that it has not seen
   Parameters value{}, low{}, high{};
   std::array<bool, kParameters> informed{};
   std::vector<std::string> assumptions;

@@ -357,17 +357,31 @@ std::optional<Parameters> calibratedParametersOf(const Machine &machine) {
   return result;
 }
 
-std::optional<StepTimeInterval> stepTimeIntervalOf(const Machine &machine) {
+std::optional<StepTimeIntervals> stepTimeIntervalsOf(const Machine &machine) {
   if (machine.fitted.values.empty())
     return std::nullopt;
-  StepTimeInterval interval;
-  for (const auto &[name, value] : machine.fitted.values) {
-    if (name == kStepTimeLow)
-      interval.low = value;
-    if (name == kStepTimeHigh)
-      interval.high = value;
+  StepTimeIntervals intervals{kUnseenSource, kUnseenSource};
+  auto read = [&](const char *wanted, double &into) {
+    for (const auto &[name, value] : machine.fitted.values)
+      if (name == wanted)
+        into = value;
+  };
+  read(kStepTimeLow, intervals.attending.low), read(kStepTimeHigh, intervals.attending.high);
+  read(kOtherStepTimeLow, intervals.other.low), read(kOtherStepTimeHigh, intervals.other.high);
+  return intervals;
+}
+
+std::optional<StepEstimate> stepEstimateOf(const std::vector<const Machine *> &machines, bool attends, double step,
+                                           double ideal) {
+  StepTimeInterval widest;
+  for (const Machine *machine : machines) {
+    auto intervals = stepTimeIntervalsOf(*machine);
+    if (!intervals)
+      return std::nullopt;
+    const StepTimeInterval &own = attends ? intervals->attending : intervals->other;
+    widest = {std::min(widest.low, own.low), std::max(widest.high, own.high)};
   }
-  return interval;
+  return StepEstimate{step * widest.low, step * widest.high, ideal, machines.front()->fitted.source};
 }
 
 Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &parameters) {

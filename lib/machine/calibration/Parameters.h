@@ -2,9 +2,11 @@
 // that follows from the data sheet.
 #pragma once
 #include "lib/machine/model/Machine.h"
+#include "lib/machine/model/StepEstimate.h"
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace accord::calibrate {
 
@@ -72,12 +74,24 @@ Machine::Fitted toCalibratedValues(const std::string &source, const Parameters &
 struct StepTimeInterval {
   double low = 1, high = 1;
 };
+/// By which clusters of one accelerator differ (docs/accuracy.md: a source left out of the fit).
+constexpr StepTimeInterval kUnseenSource = {0.8, 1.25};
+/// Of trainings that repeat a block with attention, whose kernels libraries tune alike, and of all others.
+struct StepTimeIntervals {
+  StepTimeInterval attending, other;
+};
 /// Their names among `Machine::fitted`.
-constexpr const char *kStepTimeLow = "step_time_low", *kStepTimeHigh = "step_time_high";
+constexpr const char *kStepTimeLow = "step_time_low", *kStepTimeHigh = "step_time_high",
+                     *kOtherStepTimeLow = "other_step_time_low", *kOtherStepTimeHigh = "other_step_time_high";
 /// Of machines without any measurement: `priorOf` against published steps (docs/accuracy.md).
-constexpr StepTimeInterval kPriorStepTime = {0.75, 1.75};
+constexpr StepTimeIntervals kPriorStepTime = {{0.75, 1.75}, {0.5, 2}};
 /// Of the calibration of a machine; nothing without one.
-std::optional<StepTimeInterval> stepTimeIntervalOf(const Machine &machine);
+std::optional<StepTimeIntervals> stepTimeIntervalsOf(const Machine &machine);
+/// What a person may rely on of a step that is computed to take `step` seconds on calibrated machines, and `ideal`
+/// seconds at the rates of their data sheets: the widest interval of them. `attends`: the training repeats a block with
+/// attention. Nothing where one is not calibrated.
+std::optional<StepEstimate> stepEstimateOf(const std::vector<const Machine *> &machines, bool attends, double step,
+                                           double ideal);
 
 /// FLOP/s of all cores for products of a type, in the type or the next wider one the machine has; 0
 /// if none.

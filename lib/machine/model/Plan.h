@@ -3,7 +3,9 @@
 #pragma once
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Schedule.h"
+#include "lib/machine/model/StepEstimate.h"
 #include <array>
+#include <optional>
 
 namespace accord {
 
@@ -41,6 +43,7 @@ struct Plan {
   std::string objective = "throughput";
   double objectiveValue = 0; ///< samples per second
   double objectiveBound = 0; ///< no schedule of this space does better
+  std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::string version;
 };

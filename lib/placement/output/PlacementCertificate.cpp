@@ -277,6 +277,7 @@ void describe(JsonFields &f, PlacementPlan &plan) {
                           return true;
                         });
              })
+      .maybe("step_time_estimate", plan.estimate)
       .field("assumptions", plan.assumptions);
   describeLocation(f, plan.location);
 }

@@ -114,6 +114,15 @@ private:
     });
     f.about("distance to the bound as a share").putIf(done, "gap", gapOf(plan), kShare);
     f.putIf(done, "step_time_s", figures.seconds);
+    f.about("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data "
+            "sheet")
+        .object(false, done && plan.estimate, "step_time_estimate", [&](const Fields &g) {
+          StepEstimate estimate = plan.estimate.value_or(StepEstimate());
+          g.put("low_s", estimate.low);
+          g.put("high_s", estimate.high);
+          g.put("ideal_s", estimate.ideal);
+          g.about("the calibration").put("source", estimate.source);
+        });
     f.about("samples per second").putIf(done, "throughput", figures.throughput);
     f.about("model FLOPs utilization of the devices used, a share; only where their peak is known")
         .putIf(figures.mfu > 0, "mfu", figures.mfu);

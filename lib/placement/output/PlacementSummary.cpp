@@ -1,6 +1,7 @@
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
@@ -124,7 +125,7 @@ void planLines(const PlacementPlan &plan, const PlacementFigures &figures, const
             fmt::format("{}, {} of the devices' time is bubble", scheduleText(placement), percent(figures.bubble)));
   if (std::string recompute = recomputeText(plan); !recompute.empty())
     lines.add("recompute", recompute);
-  lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")));
+  lines.add("step time", inked(style, Ink::Bold, formatSi(figures.seconds, "s")) + stepTimeNote(plan.estimate));
   std::string rate = formatSi(figures.throughput, "samples/s");
   if (options.sequence)
     rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");

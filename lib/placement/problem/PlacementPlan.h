@@ -40,6 +40,7 @@ struct PlacementPlan {
   double samples = 0;          ///< to train on; 0: not stated
   int64_t sequence = 0;        ///< tokens of a sample; 0: not known
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
+  std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::string version;
   SourceLocation location; ///< of the `train` block

@@ -225,6 +225,14 @@ static std::vector<OnlyStage> stagesOf(const Plan &plan, const Metrics &metrics)
   return {stage};
 }
 
+void describe(JsonFields &f, StepEstimate &estimate) {
+  f.field("low_s", estimate.low)
+      .field("high_s", estimate.high)
+      .field("ideal_s", estimate.ideal)
+      .about("the calibration")
+      .field("source", estimate.source);
+}
+
 void describe(JsonFields &f, Plan &plan) {
   const Metrics metrics = f.writes() ? measure(plan) : Metrics();
   const char *unit = objectiveKind(plan.objective).unit;
@@ -270,6 +278,8 @@ void describe(JsonFields &f, Plan &plan) {
       .computed(
           "gap", [&] { return metrics.gap; }, kShare)
       .computed("step_time_s", [&] { return metrics.step; })
+      .about("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: at the rates of the data sheet")
+      .maybe("step_time_estimate", plan.estimate)
       .about("samples per second")
       .computed("throughput", [&] { return metrics.throughput; })
       .about("multiply-accumulates of one step, times 2")

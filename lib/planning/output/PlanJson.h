@@ -21,6 +21,7 @@ llvm::Expected<Plan> planFromJson(llvm::StringRef text, llvm::StringRef path);
 llvm::json::Value toJson(const WorkGraph &graph);
 bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
 void describe(JsonFields &f, Conflict &conflict);
+void describe(JsonFields &f, StepEstimate &estimate);
 /// Which activations are computed again.
 Words recomputeWords();
 

@@ -29,6 +29,13 @@ std::string powerText(Watts power, const Machine &machine) {
 
 } // namespace
 
+std::string stepTimeNote(const std::optional<StepEstimate> &estimate) {
+  if (!estimate)
+    return "";
+  std::string note = fmt::format(" ({} .. {})", formatSi(estimate->low, "s"), formatSi(estimate->high, "s"));
+  return estimate->ideal > 0 ? note + ", ideal " + formatSi(estimate->ideal, "s") : note;
+}
+
 std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style) {
   Metrics m = measure(plan);
   const WorkGraph &g = plan.graph;
@@ -40,7 +47,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
             fmt::format("{} = {} {} {} micro-batches", plan.batch, g.microbatch, times(style), g.microbatches));
   if (g.recompute != "none")
     lines.add("recompute", g.recompute);
-  lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")));
+  lines.add("step time", inked(style, Ink::Bold, formatSi(m.step.value, "s")) + stepTimeNote(plan.estimate));
   std::string rate = formatSi(m.throughput, "samples/s");
   if (options.sequence)
     rate += ", " + formatSi(m.throughput * (*options.sequence), "tokens/s");

@@ -14,6 +14,9 @@ struct SummaryOptions {
   std::string report;              ///< path of the report, shown at the end; empty: none
   bool proof = false;              ///< of a placement: how its bound was found
 };
+/// " (17.6 s .. 20.4 s), ideal 13.7 s" behind a step time; empty where times are not calibrated.
+std::string stepTimeNote(const std::optional<StepEstimate> &estimate);
+
 /// Model, machine, batch, step time, throughput, MFU, memory, three most expensive operations,
 /// bound and gap; of an infeasible plan the conflicts.
 std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style);

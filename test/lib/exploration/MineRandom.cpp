@@ -93,6 +93,7 @@ MiningJob jobOf(const std::string &text, fuzz::Random &random, std::string &what
   Diagnostics diags(sources);
   sources.add("model.dnn", text);
   ElaborateOptions options;
+  options.ideal = true; // what a formula of the data sheet gives
   options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
   Program program(diags, context, "model.dnn", options);
   auto job = program.job();
