@@ -2,7 +2,7 @@
 // RUN: accord-opt %s --partition-ensemble="file=%examples/12-vote/resnet.dnn" > %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: accord-opt %t.mlir | cmp - %t.mlir
-// RUN: accord vote %examples/12-vote/resnet.dnn --json -o %t | FileCheck %s --check-prefix=COMMAND
+// RUN: accord vote --ideal %examples/12-vote/resnet.dnn --json -o %t | FileCheck %s --check-prefix=COMMAND
 
 // Before: an empty module. After:
 // CHECK: plan.ensemble @voters of "whole" minimize "step_time" value 0.123416277278{{[0-9]*}} bound 0.123416277278{{[0-9]*}} error "0.2298079" by "hold-out bound (Clopper-Pearson)" confidence "0.95"

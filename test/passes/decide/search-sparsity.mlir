@@ -4,7 +4,7 @@
 // RUN: accord-opt %t.mlir | cmp - %t.mlir
 // RUN: accord-opt %t.mlir --search-sparsity="file=%examples/11-prune/gpt2.dnn" | cmp - %t.mlir
 // RUN: accord-opt %s --search-sparsity="file=%examples/11-prune/resnet18.dnn" | FileCheck %s --check-prefix=FABRIC
-// RUN: accord prune %examples/11-prune/gpt2.dnn --json -o %t | FileCheck %s --check-prefix=COMMAND
+// RUN: accord prune --ideal %examples/11-prune/gpt2.dnn --json -o %t | FileCheck %s --check-prefix=COMMAND
 
 // Before: an empty module. After:
 // CHECK: plan.sparsity @gpt2_training model "gpt2_training" on "a100_80g" minimize "step_time" value 41905589779 bound 41905589779 confidence
