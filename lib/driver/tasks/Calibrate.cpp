@@ -124,6 +124,7 @@ private:
   }
 
   int fitAll() {
+    weighBySource(prepared.cases);
     auto made = fit(prepared.cases);
     if (!made)
       return fail(made.error());

@@ -126,7 +126,7 @@ public:
       if (!row.Evaluate(&logs, &e, &jacobian))
         continue;
       Eigen::Map<Vector> g(gradient);
-      normal += g * g.transpose() / std::sqrt(1 + e * e); // the derivative of the loss
+      normal += one->weight * g * g.transpose() / std::sqrt(1 + e * e); // the derivative of the loss
       sizes.push_back(std::abs(e));
     }
     double spread = 1;
@@ -149,7 +149,12 @@ private:
     ceres::Problem problem;
     problem.AddParameterBlock(logs.data(), kParameters);
     for (const Case *one : cases)
-      problem.AddResidualBlock(new RowCost(*one), new ceres::SoftLOneLoss(1), logs.data());
+      {
+      auto row = std::make_unique<RowCost>(*one);
+      auto robust = std::make_unique<ceres::SoftLOneLoss>(1);
+      auto loss = std::make_unique<ceres::ScaledLoss>(robust.release(), one->weight, ceres::TAKE_OWNERSHIP);
+      problem.AddResidualBlock(row.release(), loss.release(), logs.data());
+    }
     problem.AddResidualBlock(new PriorCost(weight), nullptr, logs.data());
     for (size_t i = 0; i < kParameters; ++i) {
       problem.SetParameterUpperBound(logs.data(), i, upper[i]);

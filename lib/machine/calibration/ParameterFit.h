@@ -15,6 +15,7 @@ struct Case {
   std::vector<int64_t> microbatches; ///< of each candidate
   Ring ring;
   double seconds = 0; ///< measured
+  double weight = 1;  ///< of its squared error
   std::string machine;
   std::string shape;    ///< what should be in both halves of a split: model, width, degree of tensor
                         ///< parallelism

@@ -101,6 +101,14 @@ StepTimeInterval intervalOf(std::vector<Ratio> ratios) {
 
 } // namespace
 
+void weighBySource(std::vector<Case> &cases) {
+  std::map<std::string, double> rows;
+  for (const Case &one : cases)
+    ++rows[sourceOf(one)];
+  for (Case &one : cases)
+    one.weight = 1 / std::sqrt(rows[sourceOf(one)]);
+}
+
 Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) {
   std::map<std::string, std::vector<Case>> bySource;
   for (const Case &one : cases)
@@ -116,10 +124,9 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
       if (sourceOf(one) != source)
         others.push_back(one);
     ACCORD_TRY(fitted, fit(others, kPriorWeight));
-    double weight = 1 / std::sqrt(static_cast<double>(own.size()));
     for (const Case &one : own)
       (one.candidates.front().layout.hostShare >= 1 ? attending : other)
-          .push_back({one.seconds / predict(one, fitted.factors).total, weight});
+          .push_back({one.seconds / predict(one, fitted.factors).total, one.weight});
   }
   return StepTimeIntervals{intervalOf(std::move(attending)), intervalOf(std::move(other))};
 }
