@@ -17,6 +17,8 @@ static const CommandEntry
       command.option("-o,--output", options->output, "Calibration file to write; FOLDER/: one for each machine of the rows");
       command.option("--where", options->where,
                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
+      command.option("--prior", options->prior,
+                     "Calibration that stands where the rows say little, instead of the defaults of data sheets");
       command.option("--check", options->check, "Score the rows with this calibration instead of fitting");
       command
           .flag("--accuracy{page}", options->accuracy,

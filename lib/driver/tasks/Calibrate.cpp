@@ -76,7 +76,7 @@ public:
       llvm::outs() << publishedPage(profiler, *rows, prepared, how);
       return finish(kDone);
     }
-    return options.check.empty() ? fitAll() : checkAll(profiler);
+    return options.check.empty() ? fitAll(profiler) : checkAll(profiler);
   }
 
 private:
@@ -123,16 +123,44 @@ private:
     return prepared.machines.find(common->first)->first;
   }
 
-  int fitAll() {
+  /// A calibration from a file; nothing after errors.
+  std::optional<CalibrationFile> readCalibrationOf(const std::string &path) {
+    auto source = readFile(diags, path);
+    if (!source)
+      return std::nullopt;
+    auto read = readCalibration(sources.text(*source), path);
+    if (read)
+      return *std::move(read);
+    for (const Error &issue : read.error())
+      report(issue);
+    return std::nullopt;
+  }
+
+  /// --prior: what these rows leave open is as that calibration has it, on each machine by the same factors.
+  bool usePrior(GraphProfiler &profiler) {
+    auto file = readCalibrationOf(options.prior);
+    const Machine *machine = file ? named(profiler, file->machine) : nullptr;
+    if (!machine)
+      return false;
+    priorFactors = factorsOf(*file, priorOf(*machine));
+    for (Case &one : prepared.cases)
+      one.prior = parametersOf(one.prior, priorFactors);
+    return true;
+  }
+
+  int fitAll(GraphProfiler &profiler) {
+    constexpr double kOwnPriorWeight = 2; // many rows spoke for it
+    if (!options.prior.empty() && !usePrior(profiler))
+      return finish(kWrongInput);
     weighBySource(prepared.cases);
-    auto made = fit(prepared.cases);
+    auto made = fit(prepared.cases, options.prior.empty() ? std::optional<double>() : kOwnPriorWeight);
     if (!made)
       return fail(made.error());
     auto intervals = unseenSourceIntervals(prepared.cases);
     if (!intervals)
       return fail(intervals.error());
     auto fileOf = [&](const std::string &machine) {
-      CalibrationFile file = calibrationOf(machine, priorOf(prepared.machines.at(machine)), *made,
+      CalibrationFile file = calibrationOf(machine, parametersOf(priorOf(prepared.machines.at(machine)), priorFactors), *made,
                                            residualsOf(prepared.cases, made->factors), prepared.assumptions);
       file.stepTime = *intervals;
       return file;
@@ -149,15 +177,9 @@ private:
   }
 
   int checkAll(GraphProfiler &profiler) {
-    auto source = readFile(diags, options.check);
-    if (!source)
+    auto read = readCalibrationOf(options.check);
+    if (!read)
       return finish(kWrongInput);
-    auto read = readCalibration(sources.text(*source), options.check);
-    if (!read) {
-      for (const Error &issue : read.error())
-        report(issue);
-      return finish(kWrongInput);
-    }
     CalibrationFile file = *std::move(read);
     const Machine *machine = named(profiler, file.machine);
     if (!machine)
@@ -204,6 +226,7 @@ private:
   SourceManager sources;
   Diagnostics diags;
   Prepared prepared;
+  Factors priorFactors = unitFactors();
 };
 
 } // namespace

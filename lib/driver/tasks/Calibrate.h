@@ -10,6 +10,7 @@ struct CalibrateOptions {
   std::string target;             ///< machine of all rows; empty: what each row names
   std::string output;             ///< calibration file to write, or ""
   std::string check;              ///< a calibration that is scored instead of fitting one, or ""
+  std::string prior;              ///< a calibration that stands where the rows say little, or ""
   std::vector<std::string> where; ///< COLUMN=VALUE: only such rows
   std::string accuracy;           ///< "page", "gates" or nothing
   std::string placements;         ///< "page", "forced" or nothing
