@@ -1,4 +1,5 @@
 #include "lib/latency/build/ClusterLatencyModel.h"
+#include "lib/latency/build/CalibratedFit.h"
 #include "lib/latency/build/LatencyBuilder.h"
 #include "lib/latency/build/MachineArguments.h"
 #include "lib/latency/build/SampleCache.h"
@@ -248,6 +249,9 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
     machine.communication = [&](const Communication &communication, NodeId payload) {
       return collectives.seconds(communication, payload);
     };
+    machine.devices = [&](const Communication &communication) {
+      return communication.axis == "data" ? data : e.integer(communication.devices);
+    };
     machine.at = model.initial();
     machine.at[tensorAt] = group.of->tensor;
     machine.at[dataAt] = group.of->plans.front()->data;
@@ -279,6 +283,8 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
     return *error;
   model.outputs[kMemory].text = "bytes in the memory of a device at its peak";
   model.outputs[kFlops].text = "floating-point operations of a step, of one device";
+  if (isCalibrated(plan))
+    model.notes.push_back(calibrationNote(plan));
   model.notes.insert(model.notes.end(), job.notes.begin(), job.notes.end());
   model.planStep = plan.schedule.step.seconds().value;
   return model;

@@ -1,4 +1,5 @@
 #include "lib/latency/build/LatencyBuilder.h"
+#include "lib/latency/build/CalibratedFit.h"
 #include "lib/latency/build/MachineArguments.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/search/ParetoFront.h"
@@ -143,15 +144,29 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
 
 Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
                                          const std::vector<LatencySample> &from) const {
-  OperationFit fit(plan, from, points, model.nodes, machine, from.size() == 1);
+  bool opaque = from.size() == 1;
+  OperationFit fit(plan, from, points, model.nodes, machine, opaque);
   PricedStep step;
+  std::vector<NodeId> calibrated(plan.graph.operations.size(), kNoNode);
+  if (isCalibrated(plan)) {
+    CalibratedFit times(plan, from, points, model.nodes, machine);
+    auto found = times.run();
+    if (found) {
+      calibrated = std::move(*found);
+      model.labels.push_back({times.hostFactor(), "times what the device computes in a micro-batch: the host launches "
+                                                  "its kernels" +
+                                                      suffix});
+    } else if (!opaque) {
+      return found.takeError();
+    }
+  }
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
     const Operation &op = plan.graph.operations[id];
     step.durations.push_back(model.nodes.integer(0));
     step.flops.push_back(Polynomial::constant(0));
     if (op.body != kNone)
       continue;
-    ACCORD_TRY(found, fit.price(id));
+    ACCORD_TRY(found, fit.price(id, calibrated[id]));
     step.flops.back() = found.flops;
     step.durations.back() = model.nodes.picoseconds(found.seconds, longest);
     model.labels.push_back(
@@ -269,6 +284,8 @@ Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
   Expressions &e = model.nodes;
   MachineNodes machine = arguments.nodes(e);
   ACCORD_TRY(priced, price(model, machine));
+  if (isCalibrated(plan))
+    model.notes.push_back(calibrationNote(plan));
   if (const std::string &fixed = priced.single.fixed; !fixed.empty())
     fixMachineArguments(model, fixed);
   NodeId batch = e.argument(kBatch);

@@ -1,4 +1,5 @@
 #include "lib/latency/build/MachineArguments.h"
+#include "lib/machine/calibration/WorkTime.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -44,6 +45,14 @@ void MachineArguments::rates(const Plan &plan) {
   };
   for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
     const OperationCost &cost = plan.costs.operations[id];
+    if (cost.model == kCalibratedModel) {
+      auto item = calibrate::itemOf(plan.graph.operations[id]);
+      if (item && (item->work == calibrate::WorkClass::Product || item->work == calibrate::WorkClass::Batched)) {
+        calibrate::ProductPeak peak = calibrate::productPeakOf(plan.machine, calibrate::typeOf(*item, false));
+        rate(peak.core, peak.type);
+      }
+      continue;
+    }
     if (cost.parts.empty() && cost.compute.value > 0)
       rate(cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type);
     for (const PartCost &part : cost.parts)

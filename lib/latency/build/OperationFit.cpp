@@ -56,6 +56,17 @@ template <typename Expected> bool OperationFit::agrees(NodeId seconds, Expected 
   return true;
 }
 
+bool OperationFit::agreesWithTime(OperationId id, NodeId seconds) {
+  return agrees(seconds, [&](const LatencySample &s) { return s.costs->operations[id].time.value; });
+}
+
+template <typename Get> std::optional<Polynomial> OperationFit::counted(Get get) const {
+  std::vector<int64_t> values;
+  for (const LatencySample &s : samples)
+    values.push_back(get(*s.graph));
+  return points.through(values);
+}
+
 NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperation &out) {
   const OperationCost &cost = plan.costs.operations[piece.id];
   auto compute = [&](const LatencySample &s) { return piece.compute(*s.costs); };
@@ -157,53 +168,52 @@ NodeId OperationFit::communication(OperationId id) {
                                nodes.toReal(nodes.polynomial(*payload, machine.microbatch, machine.sequence)));
 }
 
-Result<PricedOperation> OperationFit::price(OperationId id) {
+NodeId OperationFit::total(OperationId id, PricedOperation &out) {
   const Operation &op = plan.graph.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
-  PricedOperation out;
-  auto counted = [&](auto get) {
-    std::vector<int64_t> values;
-    for (const LatencySample &s : samples)
-      values.push_back(get(*s.graph));
-    return points.through(values);
-  };
-  auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
-  if (!flops)
-    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence (degree 2)");
-  out.flops = *flops;
-  auto time = [&](const LatencySample &s) { return s.costs->operations[id].time.value; };
   std::vector<NodeId> terms;
   std::map<int, NodeId> sums; // the parts of one core add up, the largest sum counts
-  bool known = true;
-  for (size_t i = 0; i < std::max<size_t>(op.parts.size(), 1) && known; ++i) {
+  for (size_t i = 0; i < std::max<size_t>(op.parts.size(), 1); ++i) {
     Piece piece{id, op.parts.empty() ? std::nullopt : std::optional(i)};
     auto own = counted([&](const WorkGraph &g) { return piece.flops(g); });
     NodeId seconds =
         own ? arithmetic(piece, nodes.polynomial(*own, machine.microbatch, machine.sequence), out) : kNoNode;
-    known = seconds != kNoNode;
+    if (seconds == kNoNode)
+      return kNoNode;
     int core = piece.part ? cost.parts[i].core : cost.core;
     auto [sum, fresh] = sums.try_emplace(core, seconds);
-    if (!fresh && known)
+    if (!fresh)
       sum->second = nodes.add(sum->second, seconds);
   }
   for (auto [core, sum] : sums)
     terms.push_back(sum);
-  for (size_t l = 0; known && l < plan.machine.memories.size(); ++l) {
+  for (size_t l = 0; l < plan.machine.memories.size(); ++l)
     terms.push_back(transfer(id, l));
-    known = terms.back() != kNoNode;
-  }
-  if (known && op.core == CoreKind::Network && op.communication) {
+  if (op.core == CoreKind::Network && op.communication)
     terms.push_back(communication(id));
-    known = terms.back() != kNoNode;
-  }
-  if (known) {
-    NodeId longest = nodes.maximum(terms);
-    for (NodeId candidate : symbolicTotals(cost.model, longest, plan.machine.host.kernel.value, nodes))
-      if (agrees(candidate, time)) {
-        out.seconds = candidate;
-        return out;
-      }
-  }
+  if (std::ranges::find(terms, kNoNode) != terms.end())
+    return kNoNode;
+  NodeId longest = nodes.maximum(terms);
+  for (NodeId candidate : symbolicTotals(cost.model, longest, plan.machine.host.kernel.value, nodes))
+    if (agreesWithTime(id, candidate))
+      return candidate;
+  return kNoNode;
+}
+
+Result<PricedOperation> OperationFit::price(OperationId id, NodeId calibrated) {
+  const Operation &op = plan.graph.operations[id];
+  const OperationCost &cost = plan.costs.operations[id];
+  PricedOperation out;
+  auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
+  if (!flops)
+    return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence (degree 2)");
+  out.flops = *flops;
+  if (calibrated != kNoNode)
+    out.seconds = agreesWithTime(id, calibrated) ? calibrated : kNoNode;
+  else
+    out.seconds = total(id, out);
+  if (out.seconds != kNoNode)
+    return out;
   if (!opaque)
     return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its size and the machine",
                                  cost.model));

@@ -23,6 +23,8 @@ struct MachineNodes {
   /// Seconds of an exchange with this payload (a real, bytes); kNoNode if no expression gives it. Empty where nothing
   /// is exchanged.
   std::function<NodeId(const Communication &, NodeId payload)> communication;
+  /// Devices that exchange data, an integer; empty: as many as in the plan.
+  std::function<NodeId(const Communication &)> devices;
   /// All arguments where the samples stand, but for micro-batch and sequence; empty: the initial.
   std::vector<double> at;
   NodeId microbatch, sequence;
@@ -44,8 +46,9 @@ public:
   /// own as a constant.
   OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
                Expressions &nodes, const MachineNodes &machine, bool opaque);
-  /// Code A0707: FLOPs or a time that no expression gives at every sample.
-  Result<PricedOperation> price(OperationId id);
+  /// `calibrated`: its seconds, where a calibration prices it (`CalibratedFit`). Code A0707: FLOPs or a time that no
+  /// expression gives at every sample.
+  Result<PricedOperation> price(OperationId id, NodeId calibrated = kNoNode);
 
 private:
   /// What is priced at one rate: an operation, or a part of a fused one.
@@ -59,10 +62,13 @@ private:
   std::optional<Polynomial> polynomial(const std::vector<double> &values) const;
   /// Whether `seconds` is what `expected` says of every sample.
   template <typename Expected> bool agrees(NodeId seconds, Expected expected);
+  bool agreesWithTime(OperationId id, NodeId seconds);
+  template <typename Get> std::optional<Polynomial> counted(Get get) const;
   NodeId arithmetic(const Piece &piece, NodeId flops, PricedOperation &out);
   NodeId transfer(OperationId id, size_t level);
   NodeId communication(OperationId id);
-  /// In words, of the first sample that has another time.
+  /// Seconds of the whole operation by the forms of cost models; kNoNode if none gives them at every sample.
+  NodeId total(OperationId id, PricedOperation &out);
   Error error(OperationId id, const std::string &what) const;
 
   const Plan &plan;

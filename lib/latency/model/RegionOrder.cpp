@@ -31,6 +31,11 @@ public:
     };
     llvm::sort(slots, [&](const Slot &a, const Slot &b) { return key(a) < key(b); });
 
+    const Machine::HostOverhead &host = plan.machine.host;
+    Seconds ahead = r == kMicrobatchRegion ? host.microbatch : r == kUpdateRegion ? host.step : Seconds(0);
+    int64_t begin = Picoseconds::ceil(ahead).value; // the host's own work comes first
+    if (!slots.empty() && slots.front().start.value < begin)
+      begin = 0;
     std::vector<OccupiedResources> occupied;
     for (const Slot &slot : slots)
       occupied.push_back(resourcesOf(slot));
@@ -39,7 +44,7 @@ public:
       const Slot &slot = slots[i];
       auto end = [&](size_t j) { return slots[j].start.value + slots[j].duration.value; };
       std::vector<size_t> before;
-      int64_t earliest = 0;
+      int64_t earliest = begin;
       for (size_t j = 0; j < i; ++j) {
         bool waits = is_contained(dependences.predecessors[slot.operation], slots[j].operation);
         if (!waits && end(j) <= slot.start.value)

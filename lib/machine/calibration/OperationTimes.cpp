@@ -14,7 +14,8 @@ class Timer {
 public:
   Timer(const WorkGraph &graph, const Machine &machine, const Parameters &parameters, const Layout &layout, bool fp8)
       : graph_(graph), machine_(machine), parameters_(parameters), layout_(layout), fp8_(fp8),
-        memoryBandwidth_(machine.memories.front().bandwidth.value / layout.parts), times_(graph.operations.size()) {}
+        memoryBandwidth_(machine.memories.front().bandwidth.value / layout.parts), lookups_(equalLookupsOf(graph)),
+        times_(graph.operations.size()) {}
 
   Result<std::vector<double>> run() {
     for (RegionId r = 0; r < graph_.regions.size(); ++r)
@@ -30,10 +31,6 @@ public:
 private:
   std::optional<Error> region(RegionId r) {
     bool recurrent = isRecurrent(graph_, r);
-    std::map<LookupKey, double> lookups;
-    for (OperationId id : graph_.regions[r].operations)
-      if (auto item = itemOf(graph_.operations[id]); item && item->work == WorkClass::Lookup)
-        ++lookups[keyOf(*item)];
     for (OperationId id : graph_.regions[r].operations) {
       const Operation &op = graph_.operations[id];
       auto item = op.body == kNone ? itemOf(op) : std::nullopt;
@@ -52,14 +49,15 @@ private:
         device_ += times_[id] * executions;
         continue;
       }
-      item->count = item->work == WorkClass::Lookup ? lookups[keyOf(*item)] : 1;
+      item->count = lookups_[id];
       item->recurrent = recurrent;
       auto work = workOf(*item, machine_, layout_.parts, fp8_);
       if (!work)
-        return Error{Code::MissingRate,
-                     fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name, typeOf(*item, fp8_), op.name),
-                     machine_.location,
-                     {}};
+        return Error{
+            Code::MissingRate,
+            fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name, typeOf(*item, fp8_), op.name),
+            machine_.location,
+            {}};
       WorkTime time = workTime(*work, layout_, memoryBandwidth_, parameters_);
       times_[id] = time.device() / item->count;
       device_ += times_[id] * executions;
@@ -74,11 +72,25 @@ private:
   const Layout &layout_;
   bool fp8_;
   double memoryBandwidth_;
-  std::vector<double> times_;
+  std::vector<double> lookups_, times_;
   double device_ = 0, host_ = 0; ///< of one micro-batch
 };
 
 } // namespace
+
+std::vector<double> equalLookupsOf(const WorkGraph &graph) {
+  std::vector<double> counts(graph.operations.size(), 1);
+  for (const Region &region : graph.regions) {
+    std::map<LookupKey, std::vector<OperationId>> equal;
+    for (OperationId id : region.operations)
+      if (auto item = itemOf(graph.operations[id]); item && item->work == WorkClass::Lookup)
+        equal[keyOf(*item)].push_back(id);
+    for (const auto &[key, all] : equal)
+      for (OperationId id : all)
+        counts[id] = static_cast<double>(all.size());
+  }
+  return counts;
+}
 
 Machine::HostOverhead hostOverheadOf(const WorkGraph &graph, const Parameters &parameters) {
   double share = hostShareOf(graph);

@@ -325,16 +325,21 @@ constexpr double kPeak = 312e12; // see the header
 
 const ParameterInfo &info(size_t index) { return kInfo[index]; }
 
-double peakOf(const Machine &machine, const std::string &type) {
+ProductPeak productPeakOf(const Machine &machine, const std::string &type) {
   for (const std::string &candidate : fallbackTypes(type)) {
-    double best = 0;
-    for (const Core &core : machine.cores)
-      best = std::max(best, peakOfOne(machine, core, candidate).value * core.count);
-    if (best > 0)
+    ProductPeak best;
+    for (size_t i = 0; i < machine.cores.size(); ++i) {
+      double all = peakOfOne(machine, machine.cores[i], candidate).value * machine.cores[i].count;
+      if (all > best.flopsPerSecond)
+        best = {static_cast<int>(i), candidate, all};
+    }
+    if (best.core >= 0)
       return best;
   }
-  return 0;
+  return {};
 }
+
+double peakOf(const Machine &machine, const std::string &type) { return productPeakOf(machine, type).flopsPerSecond; }
 
 Parameters priorOf(const Machine &machine) {
   Parameters prior;

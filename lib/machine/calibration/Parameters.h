@@ -93,8 +93,15 @@ std::optional<StepTimeIntervals> stepTimeIntervalsOf(const Machine &machine);
 std::optional<StepEstimate> stepEstimateOf(const std::vector<const Machine *> &machines, bool attends, double step,
                                            double ideal);
 
-/// FLOP/s of all cores for products of a type, in the type or the next wider one the machine has; 0
-/// if none.
+/// The core on which products of a type are fastest, all instances together, in the type or the next wider one that the
+/// machine has; 0 FLOP/s if none.
+struct ProductPeak {
+  int core = -1; ///< index into Machine::cores
+  std::string type;
+  double flopsPerSecond = 0;
+};
+ProductPeak productPeakOf(const Machine &machine, const std::string &type);
+/// The same FLOP/s alone.
 double peakOf(const Machine &machine, const std::string &type);
 
 } // namespace accord::calibrate

@@ -103,6 +103,17 @@ double hostShareOf(const WorkGraph &graph) {
   return decodes ? 1 : kAheadShare;
 }
 
+TrafficShares trafficSharesOf(const Operation &op) {
+  bool computes = op.core != CoreKind::Network && !op.contraction;
+  // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
+  if (computes && isLookup(op.kind))
+    return op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad") ? TrafficShares{1, 0, 2}
+                                                                                 : TrafficShares();
+  // Statistics of a channel need every sample before any can be normalized (and in the gradient, two sums before any
+  // element): what is read is read twice.
+  return computes && op.kind.starts_with("batch_norm") ? TrafficShares{2, 1, 0} : TrafficShares();
+}
+
 std::optional<ProfileItem> itemOf(const Operation &op) {
   if (op.core == CoreKind::None || op.kind == "slice") // a view of its operand
     return std::nullopt;
@@ -111,7 +122,9 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   item.kind = op.kind;
   item.type = op.type;
   item.flops = op.flops;
-  item.bytes = static_cast<double>(op.bytesRead) + op.bytesWritten;
+  TrafficShares shares = trafficSharesOf(op);
+  item.bytes = shares.read * static_cast<double>(op.bytesRead) + shares.written * static_cast<double>(op.bytesWritten) +
+               shares.smaller * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
   if (op.core == CoreKind::Network) {
     item.work = WorkClass::Collective;
     item.communication = op.communication ? op.communication->kind : op.kind;
@@ -127,13 +140,6 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
       item.work = item.batch > 1 ? WorkClass::Batched : WorkClass::Product;
   } else if (isLookup(op.kind)) {
     item.work = WorkClass::Lookup;
-    // A gradient reads, adds to and writes the rows that were looked up, not the whole table.
-    if (op.phase == Phase::WeightGradient && !op.kind.ends_with("_rows_grad"))
-      item.bytes = op.bytesRead + 2 * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));
-  } else if (op.kind.starts_with("batch_norm")) {
-    // Statistics of a channel need every sample before any can be normalized (and in the
-    // gradient, two sums before any element): what is read is read twice.
-    item.bytes += op.bytesRead;
   } else if (op.kind.starts_with("softmax")) {
     item.work = WorkClass::Softmax;
   } else if (op.kind.starts_with("cross_entropy")) {

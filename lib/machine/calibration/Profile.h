@@ -54,6 +54,13 @@ struct Profile {
 /// (over time, of other stacks) are multiplied out.
 Profile profileOf(const WorkGraph &graph);
 
+/// What an operation moves, in terms of its operands and results: read * bytes read + written * bytes written + smaller
+/// * the smaller of both.
+struct TrafficShares {
+  double read = 1, written = 1, smaller = 0;
+};
+TrafficShares trafficSharesOf(const Operation &op);
+
 /// What one execution of an operation is, of a kind and place that the caller knows: `count` is 0,
 /// `place` and `recurrent` are not set. Nothing for what takes no time (views of another value).
 std::optional<ProfileItem> itemOf(const Operation &op);

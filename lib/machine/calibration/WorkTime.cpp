@@ -5,16 +5,10 @@
 namespace accord::calibrate {
 namespace {
 
-/// All-reduces of parameters' size (norms under sequence parallelism) are joined into one per step.
-constexpr double kJoinedBytes = 1e5;
 /// Bytes per second of PCI Express 3.0 x16, as NCCL counts with it (src/graph/topo.h).
 constexpr double kHostBus = 12e9;
 /// Share of a backward pass in which gradients become ready and can be sent.
 constexpr double kHiddenOfBackward = 0.8;
-/// Reductions longer than this are split among compute units (weight gradients of convolutions: a
-/// small result, a long sum).
-constexpr double kSplitDepth = 8192;
-
 Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
   if (item.work == WorkClass::Batched)
     return Parameter::AttentionEfficiency;
@@ -23,15 +17,6 @@ Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
   if (item.type == "fp32" || item.type == "fp64")
     return Parameter::Fp32Efficiency;
   return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
-}
-
-/// In a recurrent layer's step, element-wise work is part of the products' kernels (Appleyard et
-/// al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3). All tables
-/// of equal rows are looked up by one kernel.
-double kernelsOf(const ProfileItem &item) {
-  if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
-    return 0;
-  return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
 }
 
 WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Parameters &p) {
@@ -53,6 +38,12 @@ WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Paramete
 }
 
 } // namespace
+
+double kernelsOf(const ProfileItem &item) {
+  if (item.recurrent && item.work != WorkClass::Product && item.work != WorkClass::Batched)
+    return 0;
+  return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
+}
 
 std::string typeOf(const ProfileItem &item, bool fp8) {
   return fp8 && item.work == WorkClass::Product ? "fp8" : item.type;

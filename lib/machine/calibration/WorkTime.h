@@ -24,6 +24,12 @@ struct Layout {
   double hostShare = 1;  ///< of the host's own cost of a micro-batch and a step: below 1 where its loop runs ahead
 };
 
+/// All-reduces of fewer bytes (parameters' gradients of norms under sequence parallelism) are joined into one per step.
+constexpr double kJoinedBytes = 1e5;
+/// Reductions longer than this are split among compute units (weight gradients of convolutions: a small result, a long
+/// sum).
+constexpr double kSplitDepth = 8192;
+
 /// An operation on one machine, with all that does not depend on parameters worked out.
 struct Work {
   ProfileItem item;
@@ -43,6 +49,10 @@ struct WorkTime {
   double device() const { return product + attention + streaming + collective; }
   WorkTime &operator+=(const WorkTime &other);
 };
+/// How many kernels the executions of an item are. In a recurrent layer's step, element-wise work is part of the
+/// products' kernels (Appleyard et al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016, section 3).
+/// All tables of equal rows are looked up by one kernel.
+double kernelsOf(const ProfileItem &item);
 /// - a product takes flops (1 + w / (b m n (1 + k / 8192))) (k + k0) / k / (efficiency peak) or its
 /// bytes, whichever is longer, plus the floor;
 /// - everything else takes its bytes over the memory's bandwidth and efficiency, plus the floor;

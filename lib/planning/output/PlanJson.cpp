@@ -62,6 +62,16 @@ void describe(JsonFields &f, Core &core) {
   }
 }
 
+void describe(JsonFields &f, Machine::Fitted &fitted) {
+  std::map<std::string, double> values(fitted.values.begin(), fitted.values.end());
+  f.about("the file, or whose defaults these are")
+      .field("source", fitted.source)
+      .about("in base units, by name: `accord calibrate` writes the same names")
+      .field("parameters", values);
+  if (f.reads())
+    fitted.values.assign(values.begin(), values.end());
+}
+
 void describe(JsonFields &f, Machine &machine) {
   f.field("name", machine.name)
       .field("clock_hz", machine.clock)
@@ -77,7 +87,9 @@ void describe(JsonFields &f, Machine &machine) {
       .field("cores", machine.cores)
       .maybe("energy_per_flop_by_type_J", machine.energyPerFlopOf)
       .maybe("area_m2", machine.area.value)
-      .maybe("host_bandwidth_bytes_per_s", machine.hostBandwidth);
+      .maybe("host_bandwidth_bytes_per_s", machine.hostBandwidth)
+      .about("the efficiency that measured steps, or those of other machines, give it")
+      .maybeIf(!machine.fitted.values.empty(), "calibration", machine.fitted);
   describeLocation(f, machine.location);
 }
 

@@ -104,10 +104,10 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.version = kVersion;
   plan.batch = request.batch;
   plan.machine = machine;
-  if (auto parameters = calibrate::calibratedParametersOf(machine); parameters && request.costModel.empty())
-    plan.machine.host = calibrate::hostOverheadOf(graph, *parameters);
   if (!request.costModel.empty())
     plan.machine.costModel = request.costModel; // what priced the plan, not what the file states
+  if (auto parameters = calibrate::calibratedParametersOf(machine); parameters && plan.machine.costModel.empty())
+    plan.machine.host = calibrate::hostOverheadOf(graph, *parameters);
   plan.costs = std::move(*costs);
   auto schedule = scheduleStep(graph, plan.machine, plan.costs, ScheduleOptions(request));
   if (!schedule)

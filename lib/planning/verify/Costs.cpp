@@ -7,10 +7,7 @@
 #include <map>
 
 namespace accord {
-namespace {
-
-/// Bits of a type; 0 for a type of another kind than the table knows.
-int bits(const std::string &type) {
+int bitsOf(const std::string &type) {
   static const std::map<std::string, int> known = {{"fp4", 4},   {"fp8", 8},    {"bf16", 16},  {"fp16", 16},
                                                    {"tf32", 19}, {"fp32", 32},  {"fp64", 64},  {"int4", 4},
                                                    {"int8", 8},  {"int16", 16}, {"int32", 32}, {"int64", 64}};
@@ -18,14 +15,16 @@ int bits(const std::string &type) {
   return found == known.end() ? 0 : found->second;
 }
 
-bool integer(const std::string &type) { return type.rfind("int", 0) == 0; }
+bool isInteger(const std::string &type) { return type.rfind("int", 0) == 0; }
 
-double peakOf(const Core &core, const std::string &type, const Machine &machine) {
+double peakOfInstance(const Core &core, const std::string &type, const Machine &machine) {
   auto stated = core.peak.find(type);
   return stated != core.peak.end() ? stated->second.value
          : core.rows > 0           ? 2.0 * core.rows * core.cols * machine.clock.value
                                    : core.lanes * machine.clock.value;
 }
+
+namespace {
 
 /// An operation, or a part of one.
 struct Arithmetic {
@@ -47,12 +46,12 @@ double verifyCore(Proof &p, const Operation &op, const Arithmetic &part, const s
   if (core.kind != kind && !(kind == CoreKind::Tensor && core.kind == CoreKind::Vector))
     p.find(Code::WrongCost, op.location, "'{}' needs a {} core, '{}' is a {} core", what, name(kind), core.name,
            name(core.kind));
-  bool floats = !integer(asked) && integer(type);
-  if (bits(type) < bits(asked) && !(integer(asked) && type == "fp32"))
+  bool floats = !isInteger(asked) && isInteger(type);
+  if (bitsOf(type) < bitsOf(asked) && !(isInteger(asked) && type == "fp32"))
     floats = true;
   if (floats)
     p.find(Code::WrongCost, op.location, "'{}' computes in {}, narrower than its {}", what, type, asked);
-  double rate = instances * peakOf(core, type, p.plan.machine) * core.efficiency,
+  double rate = instances * peakOfInstance(core, type, p.plan.machine) * core.efficiency,
          min = flops > 0 ? (flops + core.halfPerformanceWork.value) / rate : 0;
   if (auto stated = core.cyclesOf.find(sort); stated != core.cyclesOf.end() && !peak) {
     double points = 1;
@@ -217,7 +216,8 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     return verifyQuantity(p, op, "energy", cost.energy.value, 0);
   }
   double compute = verifyCompute(p, op, cost);
-  if (cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
+  bool calibrated = cost.model == kCalibratedModel; // its time: verifyCalibration
+  if (!calibrated && cost.model != "peak" && cost.model != "array" && cost.model != "vector") {
     ++given[cost.model];
     return;
   }
@@ -233,10 +233,11 @@ void verifyOperationCost(Proof &p, const Operation &op, const OperationCost &cos
     if (cost.compute.value < compute * (1 - 1e-9))
       p.find(Code::WrongCost, op.location, "compute time of '{}' is {:.9g} s, core '{}' needs {:.9g} s at its peak",
              op.name, cost.compute.value, core.name, compute);
-    if (!close(cost.compute.value, compute))
+    if (!calibrated && !close(cost.compute.value, compute))
       ++given[cost.model];
   }
-  verifyQuantity(p, op, "time", cost.time.value, timeOf(machine, cost, levels));
+  if (!calibrated)
+    verifyQuantity(p, op, "time", cost.time.value, timeOf(machine, cost, levels));
   verifyQuantity(p, op, "energy", cost.energy.value, energy);
 }
 
@@ -277,6 +278,7 @@ bool verifyCosts(Proof &p) {
     p.durations[id] = Picoseconds::ceil(costs[id].time).value;
     p.variants(id, [&](const OperationCost &cost) { verifyOperationCost(p, operations[id], cost, given, windows); });
   }
+  verifyCalibration(p);
   for (const auto &[id, others] : p.plan.costs.alternatives)
     if (id >= operations.size() || operations[id].body != kNone)
       p.find(Code::CostsMismatch, {}, "the plan has {} alternative costs for operation {}, which has none",

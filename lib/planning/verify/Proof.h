@@ -59,6 +59,14 @@ struct Proof {
   }
 };
 
+/// Bits of a type; 0 for a type of another kind than the table knows.
+int bitsOf(const std::string &type);
+bool isInteger(const std::string &type);
+/// FLOP/s of one instance of a core: stated for the type, or of its array or lanes.
+double peakOfInstance(const Core &core, const std::string &type, const Machine &machine);
+
+/// Which costs a calibration gives, and their times.
+void verifyCalibration(Proof &);
 /// Costs from FLOPs, bytes and the machine. False: too broken to go on.
 bool verifyCosts(Proof &);
 /// Traffic and room of an operation's tiles. False: not followed (windows), or malformed.

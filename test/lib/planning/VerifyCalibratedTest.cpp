@@ -1,0 +1,138 @@
+// Plans of calibrated machines: their times are proved again, and forged ones are refused.
+#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/solve/SingleDevice.h"
+#include "lib/planning/verify/Verify.h"
+#include "lib/support/documents/JsonText.h"
+#include "test/support/CalibratedGraph.h"
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace accord {
+namespace {
+
+using testing::calibratedGraph;
+using testing::calibratedMachine;
+
+Plan planned(const Machine &machine, int64_t microbatch = 4, int64_t microbatches = 3, int64_t sequence = 64) {
+  SingleDeviceRequest request;
+  request.job = "calibrated", request.batch = microbatch * microbatches;
+  auto made = planFor(calibratedGraph(microbatch, microbatches, sequence), machine, request);
+  EXPECT_TRUE(made) << made.error().front().message;
+  return std::move(*made);
+}
+
+std::string said(const Verification &v) {
+  std::string all;
+  for (const Error &finding : v.findings)
+    all += numberOf(finding.code) + " " + finding.message + "\n";
+  return all;
+}
+
+bool says(const std::vector<std::string> &lines, const std::string &part) {
+  return std::ranges::any_of(lines, [&](const std::string &line) { return line.find(part) != std::string::npos; });
+}
+
+OperationCost &costOf(Plan &plan, const std::string &name) {
+  for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
+    if (plan.graph.operations[id].name == name)
+      return plan.costs.operations[id];
+  throw std::out_of_range(name);
+}
+
+void setParameter(Plan &plan, const std::string &which, double value) {
+  for (auto &[name, stated] : plan.machine.fitted.values)
+    if (name == which)
+      stated = value;
+}
+
+// Where the host is slower, and where the device is; one product and many.
+TEST(VerifyCalibrated, ProvesTimesAgain) {
+  for (auto [b, s] : {std::pair<int64_t, int64_t>{1, 16}, {4, 64}, {500, 64}, {3000, 17}}) {
+    Verification v = verify(planned(calibratedMachine(), b, 3, s));
+    EXPECT_TRUE(v.holds()) << b << " x " << s << "\n" << said(v);
+    EXPECT_TRUE(says(v.checked, "follow from their work, the calibration 'measured by hand'"));
+    EXPECT_FALSE(says(v.trusted, "calibrated"));
+  }
+}
+
+TEST(VerifyCalibrated, RefusesWhatIsForged) {
+  Plan good = planned(calibratedMachine());
+  ASSERT_TRUE(verify(good).holds()) << said(verify(good));
+  struct Mutation {
+    const char *what, *message;
+    std::function<void(Plan &)> apply;
+  };
+  const std::vector<Mutation> mutations = {
+      {"a time", "time of 'fc' is", [](Plan &p) { costOf(p, "fc").time = costOf(p, "fc").time * 0.999999; }},
+      {"the time of a lookup", "time of 'segments' is",
+       [](Plan &p) { costOf(p, "segments").time = costOf(p, "segments").time * 2; }},
+      {"the time of an update", "time of 'fc.update' is",
+       [](Plan &p) { costOf(p, "fc.update").time = costOf(p, "fc.update").time * 0.5; }},
+      {"all times together", "time of 'loss' is",
+       [](Plan &p) {
+         for (OperationCost &cost : p.costs.operations)
+           cost.time = cost.time * 0.5;
+       }},
+      {"the model's name", "'softmax' is priced by cost model 'mine'",
+       [](Plan &p) { costOf(p, "softmax").model = "mine"; }},
+      {"the model's name, a built-in one", "'fc' is priced by cost model 'peak'",
+       [](Plan &p) { costOf(p, "fc").model = "peak"; }},
+      {"a parameter", "time of 'fc' is", [](Plan &p) { setParameter(p, "product_efficiency", 0.9); }},
+      {"the launch of the host", "time of 'gelu' is", [](Plan &p) { setParameter(p, "launch", 1e-6); }},
+      {"a parameter that is no number", "states no 'launch' above zero",
+       [](Plan &p) { setParameter(p, "launch", std::nan("")); }},
+      {"a parameter left out", "states no 'product_efficiency' above zero",
+       [](Plan &p) { p.machine.fitted.values.erase(p.machine.fitted.values.begin()); }},
+      {"a parameter twice", "states 'launch' twice", [](Plan &p) { p.machine.fitted.values.push_back({"launch", 1}); }},
+      {"no calibration", "'calibrated' has no calibration", [](Plan &p) { p.machine.fitted.values.clear(); }},
+      {"another cost model", "'calibrated' has no calibration", [](Plan &p) { p.machine.costModel = "peak"; }},
+      {"the host's work of a micro-batch", "the host overhead of a micro-batch is",
+       [](Plan &p) { p.machine.host.microbatch = Seconds(1e-3); }},
+      {"the host's work of a step", "the host overhead of a step is",
+       [](Plan &p) { p.machine.host.step = Seconds(0); }},
+      {"a faster memory", "time of 'gelu' is", [](Plan &p) { p.machine.memories[0].bandwidth = BytesPerSecond(2e12); }},
+      {"less traffic", "traffic at hbm of 'gelu' is", [](Plan &p) { costOf(p, "gelu").bytes[0] = Bytes(1); }},
+      {"another form", "is priced by cost model 'peak'",
+       [](Plan &p) {
+         OperationCost other = p.costs.operations.front();
+         other.model = "peak";
+         p.costs.alternatives[0] = {other};
+       }},
+  };
+  for (const Mutation &mutation : mutations) {
+    Plan bad = good;
+    mutation.apply(bad);
+    Verification v = verify(bad);
+    EXPECT_FALSE(v.holds()) << mutation.what;
+    EXPECT_NE(said(v).find(mutation.message), std::string::npos) << mutation.what << ":\n" << said(v);
+  }
+}
+
+// A plan that is consistent for a machine twice as fast is not one for this machine.
+TEST(VerifyCalibrated, RefusesThePlanOfAnotherMachine) {
+  Machine fast = calibratedMachine();
+  fast.memories[0].bandwidth = BytesPerSecond(2e12);
+  Plan plan = planned(fast, 500);
+  ASSERT_TRUE(verify(plan).holds()) << said(verify(plan));
+  plan.machine.memories[0].bandwidth = calibratedMachine().memories[0].bandwidth;
+  EXPECT_FALSE(verify(plan).holds());
+}
+
+TEST(VerifyCalibrated, ReadsTheCalibrationBack) {
+  Plan plan = planned(calibratedMachine());
+  std::string text = jsonText(toJson(plan));
+  auto read = planFromJson(text, "plan.json");
+  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(read->machine.fitted.source, "measured by hand");
+  std::map<std::string, double> before(plan.machine.fitted.values.begin(), plan.machine.fitted.values.end()),
+      after(read->machine.fitted.values.begin(), read->machine.fitted.values.end());
+  EXPECT_EQ(before, after);
+  EXPECT_TRUE(verify(*read).holds()) << said(verify(*read));
+  // Without one there is no such key.
+  Machine plain = calibratedMachine();
+  plain.fitted = {};
+  EXPECT_EQ(jsonText(toJson(planned(plain))).find("\"calibration\""), std::string::npos);
+}
+
+} // namespace
+} // namespace accord
