@@ -1,7 +1,7 @@
 #include "lib/machine/calibration/ParameterFit.h"
 #include "ceres/ceres.h"
 #include "lib/machine/calibration/Parameters.h"
-#include "lib/machine/cost/Estimate.h"
+#include "lib/machine/model/FallbackTypes.h"
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/collectives/Collective.h"
 #include "lib/machine/cost/CostModel.h"
+#include "lib/machine/model/FallbackTypes.h"
 
 namespace accord {
 class PriceCache;
@@ -44,11 +45,5 @@ struct CoreChoice {
 /// asked for; for a contraction, where there is none, the vector cores. Empty if no core has any of
 /// the types.
 std::vector<CoreChoice> chooseCores(const Operation &operation, const Machine &machine);
-
-/// The type itself, then types that represent it with at least its width: fp8 -> fp16 -> bf16 ->
-/// tf32 -> fp32 -> fp64, bf16 -> fp16 -> tf32 -> …, fp16 -> bf16 -> …, int4 -> int8 -> int16 ->
-/// int32 -> int64; an integer last of all to fp32 (data sheets of vector cores seldom list
-/// integers).
-std::vector<std::string> fallbackTypes(const std::string &type);
 
 } // namespace accord
