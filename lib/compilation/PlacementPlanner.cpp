@@ -1,6 +1,7 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/compilation/PlacementConstraints.h"
 #include "lib/compilation/PlacementSpaceBuilder.h"
+#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -296,6 +297,9 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
                           job.recomputes.front()))
            .remarks)
     plan.assumptions.push_back(remark);
+  PlannedRun whole = trainingRun(plan, job, target);
+  plan.run = whole.run;
+  llvm::append_range(plan.assumptions, whole.assumptions);
   return plan;
 }
 

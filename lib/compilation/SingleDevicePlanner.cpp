@@ -1,5 +1,6 @@
 #include "lib/compilation/SingleDevicePlanner.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -61,6 +62,9 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     plan->assumptions.push_back(fmt::format(
         "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
   }
+  PlannedRun whole = trainingRun(*plan, request);
+  plan->run = whole.run;
+  plan->assumptions.insert(plan->assumptions.end(), whole.assumptions.begin(), whole.assumptions.end());
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
   return planned;
 }

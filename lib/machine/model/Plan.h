@@ -4,8 +4,10 @@
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Schedule.h"
 #include <array>
+#include <memory>
 
 namespace accord {
+struct TrainingRun;
 
 struct MemoryPoint {
   Picoseconds time; ///< from the start of the step
@@ -42,6 +44,7 @@ struct Plan {
   double objectiveValue = 0; ///< samples per second
   double objectiveBound = 0; ///< no schedule of this space does better
   std::vector<std::string> assumptions;
+  std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
   std::string version;
 };
 

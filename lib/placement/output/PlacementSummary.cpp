@@ -1,6 +1,7 @@
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
@@ -166,6 +167,7 @@ void costLines(const PlacementPlan &plan, SummaryLines &lines) {
     lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)
     lines.add("to train", trainingText(plan, training));
+  addRunLines(plan.run, plan.assumptions, lines);
 }
 
 /// How good the plan is, and what comes next.
