@@ -15,7 +15,7 @@ constexpr int kPoints = 2039, kGenerator = 760;
 constexpr double kTail = 0.01;       ///< what a probability may be off
 constexpr double kClose = 0.01;      ///< what a number may be off, as a share
 constexpr double kOfInterval = 0.02; ///< what a mean may be off, as a share of its interval
-constexpr double kOfPart = 0.05,
+constexpr double kOfPart = 0.1,
                  kOfTime = 5e-4; ///< what a part of the time may be off, as shares of it and of the time
 
 /// One point of the lattice, in seconds, with what follows from it.

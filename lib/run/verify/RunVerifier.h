@@ -9,7 +9,7 @@ namespace accord {
 /// distributions at the stated ends of the intervals by incomplete gamma and beta functions. Finding A0905 where
 /// - a mean is off by more than 1 % and by more than 2 % of its interval; the mean of interruptions by 3 %; that of a
 /// part
-///   of the time by 5 % and by 0.05 % of the time,
+///   of the time by 10 % and by 0.05 % of the time,
 /// - an interval does not hold 90 % of the probability, give or take 1 % at either end (a number within 1 % of the
 ///   stated end passes),
 /// - a mean is not in its interval (see `RunValue`), or the number of spare servers is another,
