@@ -35,14 +35,8 @@ public:
     if (Errors found = check(problem()); !found.empty())
       return {nullptr, {kNoRun + found.front().message}}; // such as a bandwidth beyond all doubles
     run->estimate = estimateRun(problem());
-    if (!isBounded(run->estimate)) {
-      double between = 1 / (problem().failureRate.value * static_cast<double>(problem().devices));
-      return {
-          nullptr,
-          {kNoRun + fmt::format("failures come {:.3g} s after one another, so a training with outages of "
-                                "{:.3g} s and a checkpoint every {:.3g} s hardly gets on",
-                                between, problem().detection.value + problem().restart.value, run->estimate.interval)}};
-    }
+    if (!isBounded(run->estimate))
+      return {nullptr, {kNoRun + endless()}};
     return {run, run->assumptions};
   }
   RunProblem &problem() { return run->problem; }
@@ -57,6 +51,18 @@ public:
   }
 
 private:
+  /// Why a training does not end in practice: its numbers, of which one is far from what a training has.
+  std::string endless() {
+    const RunProblem &p = problem();
+    std::string repairs;
+    if (p.spareServers >= 0)
+      repairs = fmt::format(", repairs of {:.3g} s and {} spare servers", p.repair.value, p.spareServers);
+    return fmt::format(
+        "such a training hardly ends: {:.3g} steps of {:.3g} s, {:.3g} % longer with stragglers, a failure "
+        "every {:.3g} s, outages of {:.3g} s, checkpoints of {:.3g} s every {:.3g} s{}",
+        p.steps, p.step.value, p.slowdown.value * 100, 1 / (p.failureRate.value * static_cast<double>(p.devices)),
+        p.detection.value + p.restart.value, run->estimate.checkpointTime, run->estimate.interval, repairs);
+  }
   void assume(const std::string &text) { run->assumptions.push_back("run: " + text); }
   std::optional<double> stated(const char *key) const {
     auto found = keys.find(key);

@@ -1,6 +1,7 @@
 #include "lib/language/requests/TrainSettings.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/LayerConstraints.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace accord {
@@ -83,6 +84,8 @@ private:
       diags.error(Code::DuplicateKey, epochsAt, "how long to train is stated twice: in steps and in epochs")
           .note(out.amountAt, "the first time");
     out.samples *= epochs, out.tokens *= epochs;
+    if (std::max(out.samples, out.tokens) > 0x1p63)
+      diags.error(Code::OutOfRange, epochsAt, "all epochs together are more than 2^63");
   }
 
   void batch(const Constant &value) {

@@ -90,7 +90,8 @@ void describeRun(JsonFields &f, std::shared_ptr<const TrainingRun> &run) {
 
 namespace {
 std::string duration(double seconds) {
-  return seconds < 7200     ? fmt::format("{:.3g} min", seconds / 60)
+  return seconds < 120      ? fmt::format("{:.3g} s", seconds)
+         : seconds < 7200   ? fmt::format("{:.3g} min", seconds / 60)
          : seconds < 172800 ? fmt::format("{:.3g} h", seconds / 3600)
                             : fmt::format("{:.4g} days", seconds / 86400);
 }
@@ -109,7 +110,9 @@ void addRunLines(const std::shared_ptr<const TrainingRun> &run, llvm::ArrayRef<s
   lines.add("run", fmt::format("{} on average ({} to {}), goodput {:.4g} % ({:.4g} to {:.4g})", duration(e.time.value),
                                duration(e.time.low), duration(e.time.high), e.goodput.value * 100, e.goodput.low * 100,
                                e.goodput.high * 100));
-  std::string spares = e.sparesNeeded > 0 ? fmt::format(", {} spare servers needed", e.sparesNeeded) : "";
+  std::string spares = e.sparesNeeded > 0
+                           ? fmt::format(", {} spare server{} needed", e.sparesNeeded, e.sparesNeeded == 1 ? "" : "s")
+                           : "";
   lines.add("", fmt::format("{:.3g} interruptions ({:.0f} to {:.0f}), {}checkpoint every {} in {:.3g} s{}",
                             e.interruptions.value, e.interruptions.low, e.interruptions.high,
                             p.asynchronous ? "asynchronous " : "", duration(e.interval), e.checkpointTime, spares));

@@ -182,7 +182,7 @@ public:
                          "probability {:.4g}",
                          end, share * 100, average([&](const Case &c) { return failuresCdf(c, end); })));
     }
-    if (!(e.interruptions.low <= e.interruptions.value && e.interruptions.value <= e.interruptions.high))
+    if (!(e.interruptions.low <= e.interruptions.value && e.interruptions.value <= e.interruptions.high + 1e-9))
       find("the mean of the interruptions is not in their interval");
     if (p.joulesPerStep.value > 0) {
       double energy = 0;
