@@ -3,6 +3,7 @@
 #include "lib/compilation/PlacementSpaceBuilder.h"
 #include "lib/machine/calibration/Parameters.h"
 #include "lib/machine/calibration/Profile.h"
+#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -348,6 +349,9 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
                           job.recomputes.front()))
            .remarks)
     plan.assumptions.push_back(remark);
+  PlannedRun whole = trainingRun(plan, job, target);
+  plan.run = whole.run;
+  llvm::append_range(plan.assumptions, whole.assumptions);
   return plan;
 }
 

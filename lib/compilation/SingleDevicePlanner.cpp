@@ -2,6 +2,7 @@
 #include "dialects/dnn/Dnn.h"
 #include "lib/machine/calibration/Parameters.h"
 #include "lib/machine/calibration/Profile.h"
+#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -72,6 +73,9 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1, plan->schedule.step.seconds().value,
                                                ideal ? ideal.get()->schedule.step.seconds().value : 0);
   }
+  PlannedRun whole = trainingRun(*plan, request);
+  plan->run = whole.run;
+  plan->assumptions.insert(plan->assumptions.end(), whole.assumptions.begin(), whole.assumptions.end());
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
   return planned;
 }

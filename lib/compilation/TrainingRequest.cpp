@@ -74,6 +74,11 @@ template <class See> void fields(See &see, WrittenLoader &loader) {
   see("rate", loader.rate), see("prefetch", loader.prefetch), see("at", loader.at);
 }
 
+template <class See> void fields(See &see, CheckpointRequest &checkpoint) {
+  see("every", checkpoint.every), see("every_steps", checkpoint.everySteps), see("bytes", checkpoint.bytes);
+  see("asynchronous", checkpoint.asynchronous), see("asynchronous_stated", checkpoint.asynchronousStated);
+}
+
 template <class See>
 void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> &requirements,
             std::vector<WrittenLoader> &loaders) {
@@ -90,6 +95,13 @@ void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> 
   see("rank_order", job.orders), see("transfers", job.transfers), see("table_parallel", job.tables);
   see("recompute_granularity", job.recomputeGranularity), see("regather_sequence", job.regatherSequence);
   see("stages", job.stages), see("samples", job.samples), see("tokens", job.tokens), see("amount_at", job.amountAt);
+  std::vector<CheckpointRequest> checkpoints;
+  if (const CheckpointRequest &one = job.checkpoint;
+      one.every > 0 || one.everySteps > 0 || one.bytes > 0 || one.asynchronousStated)
+    checkpoints.push_back(one);
+  see("checkpoint", checkpoints);
+  if (!checkpoints.empty())
+    job.checkpoint = checkpoints.front();
   see("assumptions", job.assumptions);
   see("at", request.at), see("model", request.model), see("sizes", request.sizes), see("sequence", request.sequence);
   see("cost_model", request.costModel), see("effort", request.effort);

@@ -6,10 +6,16 @@
 #include "lib/driver/certificates/ScheduleCertificate.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/verify/Ensemble.h"
+#include "lib/machine/energy/StepPower.h"
+#include "lib/planning/output/Metrics.h"
+#include "lib/run/verify/RunVerifier.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "lib/sparsity/verify/ReportedSelectionChecker.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord {
@@ -32,11 +38,94 @@ std::optional<Answer> readAnswer(const CertificateRequest &request, const char *
   return std::nullopt;
 }
 
+/// What a plan says of its step and its devices, as far as its whole training follows from it.
+struct RunFacts {
+  std::shared_ptr<const TrainingRun> run;
+  int64_t batch = 1, devices = 1, servers = 1;
+  double step = 0, joules = 0; ///< seconds and energy of one step
+  double idleWatts = 0, pricePerSecond = 0;
+  std::optional<double> samples, gramsPerJoule; ///< nothing: the plan does not state them
+  std::optional<bool> byBoards;                 ///< whether the law of boards gave the energy; nothing: not known
+};
+
+RunFacts runFacts(const Plan &plan) {
+  RunFacts facts;
+  facts.run = plan.run;
+  facts.batch = plan.batch;
+  facts.step = plan.schedule.step.seconds().value;
+  facts.joules = measure(plan).energy.value;
+  facts.idleWatts = plan.machine.idle.value;
+  facts.gramsPerJoule = 0;
+  facts.byBoards = hasBoardPower(plan.machine);
+  return facts;
+}
+
+RunFacts runFacts(const PlacementPlan &plan) {
+  RunFacts facts;
+  facts.run = plan.run;
+  facts.batch = plan.problem.batch;
+  facts.devices = facts.servers = 0;
+  const PlanMetrics &metrics = plan.result.metrics;
+  facts.step = static_cast<double>(metrics.step) * 1e-12;
+  facts.joules = metrics.joules;
+  facts.pricePerSecond = facts.step > 0 ? metrics.price / facts.step : 0;
+  facts.samples = plan.samples;
+  if (!plan.result.plan)
+    return facts;
+  std::vector<int64_t> used(plan.problem.deviceTypes.size());
+  for (const PlacedStage &stage : llvm::ArrayRef(plan.result.plan->stages).take_front(plan.result.plan->groups())) {
+    const ParallelConfig &config = plan.problem.parallelConfigs[stage.parallelConfig];
+    used[config.deviceType] += config.devices();
+  }
+  for (const auto &[type, number] : llvm::zip_equal(plan.problem.deviceTypes, used)) {
+    int64_t each = std::max<int64_t>(1, type.devicesPerNode);
+    facts.devices += number;
+    facts.servers += number / each + (number % each != 0);
+    facts.idleWatts += type.idleWatts * static_cast<double>(number);
+  }
+  return facts;
+}
+
+/// The whole training is that of the plan's step on the plan's devices, and follows from its problem.
+void addRun(Verification &proof, const RunFacts &facts) {
+  if (!facts.run)
+    return;
+  const RunProblem &problem = facts.run->problem;
+  auto compare = [&](const char *what, double stated, double given) {
+    if (!(std::abs(stated - given) <= 1e-9 * std::abs(given)))
+      proof.findings.push_back(
+          {Code::WrongObjective, fmt::format("run: {} is {:.9g}, the plan gives {:.9g}", what, stated, given), {}, {}});
+  };
+  if (facts.samples)
+    compare("the number of samples", problem.samples, *facts.samples);
+  compare("the number of steps", problem.steps, std::ceil(problem.samples / static_cast<double>(facts.batch)));
+  compare("the number of devices", static_cast<double>(problem.devices), static_cast<double>(facts.devices));
+  compare("the number of servers", static_cast<double>(problem.servers), static_cast<double>(facts.servers));
+  compare("the step time", problem.step.value, facts.step);
+  compare("the lower end of the step time", problem.step.low, facts.step);
+  compare("the upper end of the step time", problem.step.high, facts.step);
+  compare("the energy of a step", problem.joulesPerStep.value, facts.joules);
+  compare("the idle power", problem.idleWatts, facts.idleWatts);
+  compare("the price of a second", problem.pricePerSecond, facts.pricePerSecond);
+  if (facts.gramsPerJoule)
+    compare("the grid intensity", problem.gramsPerJoule, *facts.gramsPerJoule);
+  bool byBoards = facts.byBoards.value_or(!problem.joulesPerStep.isExact());
+  compare("the lower end of the energy of a step", problem.joulesPerStep.low,
+          facts.joules * (byBoards ? kBoardPowerInterval.low : 1));
+  compare("the upper end of the energy of a step", problem.joulesPerStep.high,
+          facts.joules * (byBoards ? kBoardPowerInterval.high : 1));
+  Verification whole = verifyRun(*facts.run);
+  llvm::append_range(proof.findings, whole.findings);
+  llvm::append_range(proof.checked, whole.checked);
+  llvm::append_range(proof.trusted, whole.trusted);
+}
+
 std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request) {
   auto plan = readPlan(request.path, request.json, "verify");
   if (!plan)
     return std::nullopt;
   VerifiedCertificate verified{verify(*plan)};
+  addRun(verified.proof, runFacts(*plan));
   if (verified.proof.holds())
     verifyQueries(verified.proof, *plan, answerFolder(request.path), request.solver);
   return verified;
@@ -47,6 +136,7 @@ std::optional<VerifiedCertificate> verifyClusterPlan(const CertificateRequest &r
   if (!plan || !readPlacementPaths(*plan, request.path, request.json, "verify"))
     return std::nullopt;
   VerifiedCertificate verified{verifyPlacement(*plan)};
+  addRun(verified.proof, runFacts(*plan));
   if (verified.proof.holds())
     verifyPlacementSmtQuery(verified.proof, *plan, answerFolder(request.path), request.solver);
   return verified;

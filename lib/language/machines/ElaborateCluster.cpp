@@ -134,10 +134,14 @@ void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServerB
     plainBlock(*node, entry);
   else if (node && node->kind.text == "network")
     network(*node);
-  else if (pair)
+  else if (pair) {
+    std::vector<std::string> keys = known;
+    if (!insideServerBlock)
+      for (llvm::StringRef key : accel::findSchema("cluster")->keyNames())
+        keys.push_back(key.str());
     diags.error(Code::UnknownKey, pair->key.range, fmt::format("a cluster has no '{}'", pair->key.text))
-        .suggest(nearest(pair->key.text, known));
-  else if (node)
+        .suggest(nearest(pair->key.text, keys));
+  } else if (node)
     unknownEntry(node->kind, known, insideServerBlock ? "a server" : "a cluster");
 }
 

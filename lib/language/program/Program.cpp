@@ -157,8 +157,6 @@ accel::AcceleratorOp Program::machineOf(TrainingJob &job) {
         .error(Code::PlacementAlone, job.objectiveAt,
                "this is an objective on a cluster alone: of one device, less time is all of it")
         .help("minimize step_time");
-  if (job.samples > 0 || job.tokens > 0)
-    job.assumptions.push_back("samples and tokens to train on: looked at in plans for a cluster alone");
   if (d.diags.errors() > before)
     return nullptr;
   if (d.requirements.empty())

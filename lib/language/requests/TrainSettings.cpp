@@ -1,6 +1,7 @@
 #include "lib/language/requests/TrainSettings.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/LayerConstraints.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace accord {
@@ -15,7 +16,8 @@ public:
   void read(const ast::Declaration &train) {
     BlockReader block(diags, lookup, "a training");
     std::string meant; // by a key that is misspelt
-    const std::vector<std::string> keys{"batch", "precision", "optimizer", "samples", "tokens", "data", "search"};
+    const std::vector<std::string> keys{"batch", "precision", "optimizer",  "samples", "tokens",
+                                        "steps", "epochs",    "checkpoint", "data",    "search"};
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
         readRule(*rule, entry);
@@ -28,7 +30,7 @@ public:
         diags.error(Code::UnknownEntryKind, entry.range, "a training has no paths");
         continue;
       }
-      bool isBlock = key->text == "search" || key->text == "data";
+      bool isBlock = key->text == "search" || key->text == "data" || key->text == "checkpoint";
       if (block.once(*key)) {
         if (!llvm::is_contained(keys, key->text))
           diags.error(Code::UnknownKey, key->range, fmt::format("a training has no '{}'", key->text))
@@ -39,7 +41,7 @@ public:
                       node ? fmt::format("'{}' is given with '='", key->text)
                            : fmt::format("'{}' is a block: {} {{ … }}", key->text, key->text));
         else if (node)
-          key->text == "search" ? search(*node) : data(*node);
+          key->text == "search" ? search(*node) : key->text == "data" ? data(*node) : checkpoint(*node);
         else
           setting(*key, block.value(*pair->value));
       }
@@ -52,6 +54,7 @@ public:
           .error(Code::MissingKey, train.name.range,
                  fmt::format("training '{}' does not say its batch", train.name.text))
           .help("add 'batch = 32', the samples per step");
+    settleAmount();
   }
 
 private:
@@ -62,8 +65,27 @@ private:
       out.precision = precisionOf(value, context, diags);
     else if (key.text == "optimizer")
       out.optimizer = optimizerOf(value, context, diags);
+    else if (key.text == "epochs")
+      epochs = count(key, value), epochsAt = key.range;
     else
       amount(key, value);
+  }
+
+  /// Steps and epochs as samples: an epoch has the samples or tokens that are stated.
+  void settleAmount() {
+    if (steps > 0)
+      out.samples = steps * static_cast<double>(out.batch);
+    if (epochs <= 0)
+      return;
+    if (out.samples <= 0 && out.tokens <= 0)
+      diags.error(Code::MissingKey, epochsAt, "'epochs' does not say how long one is")
+          .help("add 'samples = 1281167', those of one epoch");
+    else if (steps > 0)
+      diags.error(Code::DuplicateKey, epochsAt, "how long to train is stated twice: in steps and in epochs")
+          .note(out.amountAt, "the first time");
+    out.samples *= epochs, out.tokens *= epochs;
+    if (std::max(out.samples, out.tokens) > 0x1p63)
+      diags.error(Code::OutOfRange, epochsAt, "all epochs together are more than 2^63");
   }
 
   void batch(const Constant &value) {
@@ -80,11 +102,18 @@ private:
     if (value.failed())
       return;
     if (out.amountAt.valid()) {
-      diags.error(Code::DuplicateKey, key.range, "how long to train is stated twice: in samples or in tokens")
+      diags.error(Code::DuplicateKey, key.range, "how long to train is stated twice: in samples, tokens or steps")
           .note(out.amountAt, "the first time");
       return;
     }
     out.amountAt = key.range;
+    (key.text == "tokens" ? out.tokens : key.text == "steps" ? steps : out.samples) = count(key, value);
+  }
+
+  /// 0 after an error.
+  double count(const ast::Name &key, const Constant &value) {
+    if (value.failed())
+      return 0;
     auto *number = value.as<Quantity>();
     double count = number && number->dimensionless() ? number->toDouble() : 0;
     if (!number || !number->dimensionless())
@@ -94,7 +123,69 @@ private:
       diags.error(Code::OutOfRange, value.range,
                   fmt::format("'{}' is 1 to 2^63, but this is {}", key.text, number->print()));
     else
-      (key.text == "tokens" ? out.tokens : out.samples) = count;
+      return count;
+    return 0;
+  }
+
+  void checkpoint(const ast::Node &node) {
+    BlockReader block(diags, lookup, "'checkpoint'");
+    const std::vector<std::string> keys{"every", "every_steps", "bytes", "asynchronous"};
+    for (const ast::Entry &entry : node.entries) {
+      auto *pair = entry.as<ast::KeyValue>();
+      if (!pair || !llvm::is_contained(keys, pair->key.text)) {
+        auto error =
+            diags.error(Code::UnknownKey, pair ? pair->key.range : entry.range,
+                        pair ? fmt::format("'checkpoint' has no '{}'", pair->key.text) : "'checkpoint' holds settings");
+        if (pair)
+          error.suggest(nearest(pair->key.text, keys));
+        error.help(fmt::format("'checkpoint' knows {}", fmt::join(keys, ", ")));
+        continue;
+      }
+      if (!block.once(pair->key))
+        continue;
+      Constant value = block.value(*pair->value);
+      const std::string &key = pair->key.text;
+      CheckpointRequest &into = out.checkpoint;
+      if (key == "every")
+        into.every = positive(pair->key, value, Dimension::of(Base::Second), "3 h");
+      else if (key == "bytes")
+        into.bytes = positive(pair->key, value, Dimension::of(Base::Byte), "2.3 TB");
+      else if (key == "every_steps")
+        into.everySteps = count(pair->key, value);
+      else
+        asynchronous(value);
+    }
+    if (out.checkpoint.every > 0 && out.checkpoint.everySteps > 0)
+      diags.error(Code::DuplicateKey, node.kind.range,
+                  "how often a checkpoint is written is stated twice: as a time and in steps");
+  }
+
+  void asynchronous(const Constant &value) {
+    auto words = wordsOf(value, diags, "asynchronous", {"true", "false"});
+    if (words.size() > 1)
+      diags.error(Code::ChoiceNotAllowed, value.range, "'asynchronous' is true or false: nothing searches for it");
+    if (words.size() != 1)
+      return;
+    out.checkpoint.asynchronousStated = true;
+    out.checkpoint.asynchronous = words.front() == "true";
+  }
+
+  /// In the base unit of the dimension; 0 after an error.
+  double positive(const ast::Name &key, const Constant &value, const Dimension &dimension, const char *example) {
+    auto *number = value.as<Quantity>();
+    if (value.failed())
+      return 0;
+    if (!number || number->dimension != dimension)
+      diags
+          .error(number && number->dimensionless() ? Code::MissingUnit : Code::WrongDimension, value.range,
+                 fmt::format("'{}' is a {}, not {}", key.text, describe(dimension), value.describe()))
+          .help(fmt::format("for example: {} = {}", key.text, example));
+    else if (number->value.sign() <= 0)
+      diags.error(Code::OutOfRange, value.range,
+                  fmt::format("'{}' is positive, but this is {}", key.text, number->print()));
+    else
+      return number->toDouble();
+    return 0;
   }
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
@@ -335,6 +426,8 @@ private:
   mlir::MLIRContext &context;
   Diagnostics &diags;
   const Lookup &lookup;
+  double steps = 0, epochs = 0; ///< 0: not stated
+  SourceRange epochsAt;
 };
 
 } // namespace

@@ -70,6 +70,14 @@ struct ObjectiveExpression {
   SourceRange at;
 };
 
+/// What a `train` block says of its checkpoints; 0 where it says nothing.
+struct CheckpointRequest {
+  double every = 0;      ///< seconds of training from one checkpoint to the next; 0 and no steps: the best is chosen
+  double everySteps = 0; ///< the same in steps
+  double bytes = 0;      ///< of one checkpoint; 0: weights and states of the optimizer
+  bool asynchronous = false, asynchronousStated = false;
+};
+
 /// One `train` block, or what the command line says about a model without one.
 struct TrainingJob {
   std::string name;                              ///< of the train block, else of the model
@@ -107,6 +115,7 @@ struct TrainingJob {
   std::vector<LayerConstraint> placementConstraints;
   double samples = 0, tokens = 0; ///< to train on; 0: not stated
   SourceRange amountAt;
+  CheckpointRequest checkpoint;
   Degrees degrees; ///< settled when the target is known: see `Program::machineOf`
   Objective objective = Objective::Throughput;
   PlacementObjective placementObjective = PlacementObjective::StepTime; ///< the same, on a cluster

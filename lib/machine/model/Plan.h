@@ -6,8 +6,10 @@
 #include "lib/machine/model/StepEstimate.h"
 #include <array>
 #include <optional>
+#include <memory>
 
 namespace accord {
+struct TrainingRun;
 
 struct MemoryPoint {
   Picoseconds time; ///< from the start of the step
@@ -45,6 +47,7 @@ struct Plan {
   double objectiveBound = 0; ///< no schedule of this space does better
   std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;
+  std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
   std::string version;
 };
 

@@ -224,7 +224,9 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   }
   Keys own(op, op.getEntries(), nullptr);
   for (NamedAttribute entry : op.getEntries())
-    if (auto value = own.number(entry.getName()))
+    if (auto integer = dyn_cast<IntegerAttr>(entry.getValue()))
+      cluster.keys[entry.getName().str()] = static_cast<double>(integer.getInt());
+    else if (auto value = own.number(entry.getName()))
       cluster.keys[entry.getName().str()] = *value;
   if (own.error)
     return *own.error;

@@ -3,6 +3,7 @@
 #include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonText.h"
 
 using namespace llvm;
@@ -279,6 +280,7 @@ void describe(JsonFields &f, PlacementPlan &plan) {
              })
       .maybe("step_time_estimate", plan.estimate)
       .field("assumptions", plan.assumptions);
+  describeRun(f, plan.run);
   describeLocation(f, plan.location);
 }
 

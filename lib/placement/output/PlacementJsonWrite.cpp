@@ -1,6 +1,7 @@
 // plan.json of a cluster: one description, from which its writer and its schema come.
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/run/output/RunJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -138,6 +139,8 @@ private:
           g.put("energy_J", training.joules);
           g.put("price", training.price);
         });
+    std::shared_ptr<const TrainingRun> run = plan.run;
+    describeRun(f.f, run);
   }
 
   void degrees(const Fields &f) const {

@@ -3,6 +3,7 @@
 #include "lib/placement/output/PlacementTrace.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/report/ReportPage.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonLists.h"
 #include <fmt/format.h>
 
@@ -174,6 +175,8 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
   PlacementFigures figures = figuresOf(plan);
   PipelinePicture shown = picture(plan, figures, kMaxPasses);
   o["headline"] = headline(plan, figures, options);
+  if (plan.run)
+    o["run"] = toDocument(plan.run->estimate);
   o["degrees"] = jsonString(degreesText(plan.problem, placement));
   o["microbatch"] = figures.microbatch;
   o["microbatches"] = placement.microbatches;

@@ -2,6 +2,7 @@
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
@@ -167,6 +168,7 @@ void costLines(const PlacementPlan &plan, SummaryLines &lines) {
     lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)
     lines.add("to train", trainingText(plan, training));
+  addRunLines(plan.run, plan.assumptions, lines);
 }
 
 /// How good the plan is, and what comes next.

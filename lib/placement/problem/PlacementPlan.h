@@ -2,8 +2,10 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/Placement.h"
+#include <memory>
 
 namespace accord {
+struct TrainingRun;
 
 /// Another plan of the same problem, and what it loses.
 struct RunnerUp {
@@ -36,9 +38,10 @@ struct PlacementPlan {
   std::vector<std::string> relaxations; ///< what would make it feasible: "4.2 GiB more memory"
   std::vector<RunnerUp> runnersUp;      ///< best first, of other degrees
   std::vector<Relaxation> whatIf;
-  std::vector<Tradeoff> front; ///< none beats another in everything; most devices and memory first
-  double samples = 0;          ///< to train on; 0: not stated
-  int64_t sequence = 0;        ///< tokens of a sample; 0: not known
+  std::vector<Tradeoff> front;            ///< none beats another in everything; most devices and memory first
+  double samples = 0;                     ///< to train on; 0: not stated
+  int64_t sequence = 0;                   ///< tokens of a sample; 0: not known
+  std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
   std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;

@@ -1,5 +1,6 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Metrics.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -284,6 +285,7 @@ void describe(JsonFields &f, Plan &plan) {
       .field("timing_ps", plan.timing);
   if (f.reads())
     plan.feasible = status == "done";
+  describeRun(f, plan.run);
   // What follows from the above.
   auto one = [] { return int64_t(1); };
   f.about("distance to the bound as a share")

@@ -5,6 +5,7 @@
 #include "lib/planning/output/TimingReport.h"
 #include "lib/planning/output/Tracks.h"
 #include "lib/report/ReportPage.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonLists.h"
 #include <fmt/format.h>
 #include <map>
@@ -150,6 +151,7 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
                                       })},
                       {"roofs", std::move(roofs)},
                       {"assumptions", strings(plan.assumptions)},
+                      {"run", plan.run ? toDocument(plan.run->estimate) : json::Value(nullptr)},
                       {"conflicts", toDocument(plan.conflicts)},
                       {"whatIf", toDocument(whatIf)},
                       {"timing", toDocument(&plan, describeTiming)}};

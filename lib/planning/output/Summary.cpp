@@ -3,6 +3,7 @@
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/run/output/RunJson.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -66,6 +67,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
     lines.add("energy",
               formatSi(m.energy.value, "J") + " per step" +
                   (m.step.value > 0 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average" : ""));
+  addRunLines(plan.run, plan.assumptions, lines);
   if (plan.machine.area.value > 0)
     lines.add("area", fmt::format("{:.4g} mm2", plan.machine.area.squareMillimetres()));
   int shown = 0;

@@ -45,3 +45,18 @@ function set(e, attributes) {
 }
 const byId = id => document.getElementById(id);
 const swatch = name => el("i", { style: `background:var(--${name})` });
+
+/// Means and 90 % intervals of all steps, with failures; nothing where a plan does not state how long to train.
+function wholeTraining(run) {
+  if (!run) return;
+  byId("run").hidden = false;
+  const days = s => (s < 172800 ? `${trim(s / 3600, 3)} h` : `${trim(s / 86400, 4)} days`);
+  const row = cells => el("tr", {}, ...cells.map((c, i) => el("td", { class: i ? "n" : "" }, c)));
+  const rows = [["calendar time", run.time_s, days], ["goodput", run.goodput, percent], ["interruptions", run.interruptions, v => trim(v, 3)],
+    ["device hours", run.device_hours, v => trim(v, 4)], ["energy", run.energy_J, v => si(v / 3600, "Wh")], ["price in USD", run.price, v => trim(v, 4)], ["carbon", run.carbon_g, v => si(v, "gCO2e")]];
+  const parts = [["steps", run.step_s], ["stragglers", run.stragglers_s], ["checkpoints", run.checkpoints_s], ["lost work", run.lost_work_s], ["outages", run.outages_s], ["waiting for repair", run.waiting_for_repair_s]];
+  byId("run-table").append(el("caption", {}, `all steps, with failures; a checkpoint every ${days(run.checkpoint_interval_s)} takes ${seconds(run.checkpoint_s)}`),
+    el("thead", {}, el("tr", {}, ...["", "mean", "5 %", "95 %"].map((t, i) => el("th", { scope: "col", class: i ? "n" : "" }, t)))),
+    el("tbody", {}, ...rows.filter(([, v]) => v.value > 0).map(([name, v, show]) => row([name, show(v.value), show(v.low), show(v.high)])),
+      ...parts.filter(([, v]) => v > 0).map(([name, v]) => row([`${name}, of the calendar time`, percent(v / run.time_s.value), "", ""]))));
+}

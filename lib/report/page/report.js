@@ -32,6 +32,7 @@ function header() {
 
 function lists() {
   const fill = (id, items) => byId(id).append(...items.map(i => el("li", {}, i)));
+  wholeTraining(data.run);
   fill("assumptions", data.assumptions.length ? data.assumptions : ["none"]);
   if (!data.conflicts.length) return;
   byId("conflicts").hidden = false;
