@@ -11,6 +11,9 @@ std::string line(const std::string &owner, const Parameters &values, size_t i) {
   return fmt::format("{} {} = {}{}{}\n", owner, info(i).name, values[i], *info(i).unit ? " " : "", info(i).unit);
 }
 
+constexpr std::array kProducts{Kind::Gemm, Kind::BatchedGemm};
+std::string tilesName(Kind kind) { return std::string(nameOf(kind)) + "_tiles"; }
+
 class Reader {
 public:
   Reader(std::string_view text, const std::string &path) : text(text), path(path) {}
@@ -28,7 +31,7 @@ public:
     rest = start = {};
     number = 1;
     if (errors.empty() && !version)
-      complain("an empty file, expected 'operations 1'");
+      complain(fmt::format("an empty file, expected 'operations {}'", kFileVersion));
     for (auto &[owner, names] : seen)
       if (errors.empty() && names.size() < kParameters)
         complain(fmt::format("{} of {} parameters are missing of '{}'", kParameters - names.size(), kParameters,
@@ -90,12 +93,13 @@ private:
     }
     std::string_view before = rest;
     std::string name = word();
-    if (name == "tiles" && !owner.empty()) {
-      if (tiled.insert(owner).second)
-        return tiles(owner);
-      rest = before;
-      return complain("'tiles' a second time");
-    }
+    for (Kind kind : kProducts)
+      if (name == tilesName(kind) && !owner.empty()) {
+        if (tiled.emplace(owner, kind).second)
+          return tiles(fit.tiles[{owner, kind}]);
+        rest = before;
+        return complain(fmt::format("'{}' a second time", name));
+      }
     size_t index = 0;
     while (index < kParameters && name != info(index).name)
       ++index;
@@ -122,9 +126,11 @@ private:
       complain(fmt::format("expected the unit '{}' and nothing more", info(index).unit));
   }
 
-  void tiles(const std::string &owner) {
+  void tiles(TileSet &set) {
     if (!expect("="))
       return;
+    if (rest.empty())
+      complain("expected a tile");
     while (!rest.empty()) {
       std::string_view before = rest;
       std::string name = word();
@@ -135,7 +141,7 @@ private:
         rest = before;
         return complain(fmt::format("unknown tile '{}'", name));
       }
-      fit.tiles[owner] |= 1u << i;
+      set |= 1u << i;
     }
   }
 
@@ -144,7 +150,7 @@ private:
   unsigned number = 0;
   bool version = false;
   std::map<std::string, std::set<std::string>> seen; // "" is shared
-  std::set<std::string> tiled;
+  std::set<std::pair<std::string, Kind>> tiled;
   Fit fit;
   Errors errors;
 };
@@ -160,8 +166,8 @@ std::string write(const Fit &fit) {
   for (auto &[name, values] : fit.device)
     for (size_t i = 0; i < kParameters; ++i)
       out += line(fmt::format("device \"{}\"", name), values, i);
-  for (auto &[name, tiles] : fit.tiles) {
-    out += fmt::format("device \"{}\" tiles =", name);
+  for (auto &[owner, tiles] : fit.tiles) {
+    out += fmt::format("device \"{}\" {} =", owner.first, tilesName(owner.second));
     for (size_t i = 0; i < kTiles.size(); ++i)
       if (tiles >> i & 1)
         out += fmt::format(" {}x{}", kTiles[i].m, kTiles[i].n);

@@ -4,13 +4,13 @@
 
 namespace accord::operations {
 
-constexpr int kFileVersion = 1;
+constexpr int kFileVersion = 2;
 
 /// A line for each value, and a comment line first:
-///   operations 1
+///   operations 2
 ///   shared product_efficiency = 0.93
 ///   device "Tesla T4" floor = 1.9e-05 s
-///   device "Tesla T4" tiles = 128x128 128x64
+///   device "Tesla T4" linear_tiles = 128x128 64x128
 /// Reading it gives the same values to the last digit.
 std::string write(const Fit &fit);
 /// Errors of code A0469, at most 20, each with line and column: another version, a line that is none of these, an
