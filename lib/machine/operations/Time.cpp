@@ -35,7 +35,7 @@ const ParameterInfo kInfo[kParameters] = {{"product_efficiency", "", 0.97, 0.1, 
 constexpr double kWordBytes = 4;
 constexpr double kShortRow = 1024;   ///< a row that one warp holds in registers
 constexpr double kClockNorm = 8;     ///< exponent with which the clock turns from its boost to what the power allows
-constexpr double kLeastPower = 0.25; ///< share of a board's power that computes however much it draws idle
+constexpr double kMinPowerShare = 0.25; ///< share of a board's power that computes however much it draws idle
 constexpr double kRowExponent = 1.5; ///< with which long rows cost
 constexpr double kFewWaves = 8;      ///< of tiles: more of them are not divided along k
 
@@ -92,7 +92,7 @@ private:
     double share = at(Parameter::ProductEfficiency) /
                    (1 + std::pow(at(Parameter::TileIntensity) / intensity, at(Parameter::TileSharpness)));
     double joules = at(Parameter::EnergyPerFlop) * 1e-12 * (1 + at(Parameter::TrafficEnergy) / intensity);
-    double power = std::max(device.power - at(Parameter::IdlePower), kLeastPower * device.power);
+    double power = std::max(device.power - at(Parameter::IdlePower), kMinPowerShare * device.power);
     double heat = device.peak * share * joules / power;
     return device.peak * share / std::pow(1 + std::pow(heat, kClockNorm), 1 / kClockNorm) / device.computeUnits;
   }

@@ -13,7 +13,7 @@ namespace accord::operations {
 namespace {
 
 Device device(const std::string &name, double scale) {
-  return {name, 10e12 * scale, 900e9, 80, 6e6, 128e3, 2048, 1000, 12};
+  return {name, 10e12 * scale, 900e9, 80, 6e6, 128e3, 2048, 1000};
 }
 
 const Devices kDevices{{"a", device("a", 1)}, {"b", device("b", 1.7)}};
