@@ -1,6 +1,8 @@
 #include "lib/language/machines/Calibration.h"
+#include "lib/language/machines/OperationsFile.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/CalibrationFile.h"
+#include "lib/machine/operations/File.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
@@ -35,6 +37,8 @@ bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, Source
   auto read = readFile(diags, path, at);
   if (!read)
     return false;
+  if (operations::isFile(diags.sources().text(*read)))
+    return applyOperations(machine, *read, file, at, diags);
   auto parsed = calibrate::readCalibration(diags.sources().text(*read), path.str().str());
   if (!parsed) {
     for (const Error &error : parsed.error())

@@ -14,6 +14,7 @@ namespace accord {
 /// - the farthest memory: `efficiency` = memory_efficiency, at most 1;
 /// - the machine: kernel_launch_overhead, host_overhead_per_microbatch, host_overhead_per_step;
 /// and the whole set of parameters as the attribute `fitted` (Machine::fitted).
+/// A file of fitted single operations is told by its first word, and does what `applyOperations` says.
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
 bool applyCalibration(accel::AcceleratorOp machine, llvm::StringRef file, SourceRange at, Diagnostics &diags);
 

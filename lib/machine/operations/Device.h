@@ -1,6 +1,7 @@
 // What the time of a single operation takes from a data sheet.
 #pragma once
 #include "lib/support/Result.h"
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@ struct Device {
   double threads = 0;      ///< that one unit holds at most
   double power = 0;        ///< watts that the board may draw
 };
+/// A number of a data sheet, as files of fitted operations name it.
+struct SheetNumber {
+  const char *name, *unit;
+  double Device::*member;
+};
+inline constexpr std::array<SheetNumber, 7> kSheet{{{"peak", "FLOP/s", &Device::peak},
+                                                    {"bandwidth", "B/s", &Device::bandwidth},
+                                                    {"compute_units", "", &Device::computeUnits},
+                                                    {"l2", "B", &Device::l2},
+                                                    {"l1", "B", &Device::l1},
+                                                    {"threads", "", &Device::threads},
+                                                    {"power", "W", &Device::power}}};
 using Devices = std::map<std::string, Device>;
 
 /// Devices of a table with the columns of lib/catalog/devices.csv, by name; `node_nm` and `source` may be missing.

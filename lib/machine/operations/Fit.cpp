@@ -97,6 +97,7 @@ Result<Fit> fit(const std::vector<Row> &rows, const Devices &devices) try {
   if (rows.empty())
     return Error{Code::NothingFitted, "no row is left to fit"};
   Fit result;
+  result.sheets = devices;
   for (const Row &row : rows)
     if (row.tile)
       result.tiles[{row.device, row.operation.kind}] |= row.tile;

@@ -9,6 +9,7 @@ struct Fit {
   std::map<std::string, Parameters> device; ///< for those that rows are of
   /// That a device's library used for a kind of product; absent: all of kTiles.
   std::map<std::pair<std::string, Kind>, TileSet> tiles;
+  Devices sheets; ///< of all devices that the fit knew, with rows or without
 };
 
 /// Seconds of an operation: with the parameters of the device if it was fitted, else with the shared ones.

@@ -33,11 +33,11 @@ const ParameterInfo kInfo[kParameters] = {{"product_efficiency", "", 0.97, 0.1, 
                                           {"softmax_traffic", "", 1, 0.2, kFree},
                                           {"layer_norm_traffic", "", 1, 0.2, kFree}};
 constexpr double kWordBytes = 4;
-constexpr double kShortRow = 1024;   ///< a row that one warp holds in registers
-constexpr double kClockNorm = 8;     ///< exponent with which the clock turns from its boost to what the power allows
+constexpr double kShortRow = 1024;      ///< a row that one warp holds in registers
+constexpr double kClockNorm = 8;        ///< exponent with which the clock turns from its boost to what the power allows
 constexpr double kMinPowerShare = 0.25; ///< share of a board's power that computes however much it draws idle
-constexpr double kRowExponent = 1.5; ///< with which long rows cost
-constexpr double kFewWaves = 8;      ///< of tiles: more of them are not divided along k
+constexpr double kRowExponent = 1.5;    ///< with which long rows cost
+constexpr double kFewWaves = 8;         ///< of tiles: more of them are not divided along k
 
 class Terms {
 public:

@@ -69,11 +69,18 @@ TEST(Operations, TheFileGivesTheSameValues) {
   made.device["Tesla \u00e4"] = priorMedians();
   made.device["Tesla \u00e4"][3] = 1.0 / 3;
   made.tiles[{"Tesla \u00e4", Kind::BatchedGemm}] = 5;
+  made.sheets["Tesla \u00e4"] = kDevices.at("a");
+  made.sheets["Tesla \u00e4"].name = "Tesla \u00e4";
+  EXPECT_TRUE(isFile(write(made)));
+  EXPECT_FALSE(isFile("// A comment.\ncalibration 1\n"));
   auto back = readFile(write(made), "f");
   ASSERT_TRUE(bool(back));
   EXPECT_EQ(back->shared, made.shared);
   EXPECT_EQ(back->device, made.device);
   EXPECT_EQ(back->tiles, made.tiles);
+  ASSERT_EQ(back->sheets.size(), 1u);
+  for (const SheetNumber &one : kSheet)
+    EXPECT_EQ(back->sheets.at("Tesla \u00e4").*one.member, kDevices.at("a").*one.member) << one.name;
   std::string wrong = write(made);
   wrong.replace(wrong.find("overlap"), 7, "0verlap");
   auto refused = readFile(wrong, "f");
