@@ -1,8 +1,8 @@
 #include "lib/compilation/SingleDevicePlanner.h"
 #include "dialects/dnn/Dnn.h"
+#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/calibration/Parameters.h"
 #include "lib/machine/calibration/Profile.h"
-#include "lib/compilation/RunPlanner.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -70,7 +70,8 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     one.effort = 0;
     one.progress = nullptr;
     auto ideal = planFor(plan->graph, bare, one);
-    plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1, plan->schedule.step.seconds().value,
+    plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1,
+                                               plan->schedule.step.seconds().value,
                                                ideal ? ideal.get()->schedule.step.seconds().value : 0);
   }
   PlannedRun whole = trainingRun(*plan, request);

@@ -14,7 +14,8 @@ static const CommandEntry
       command.option(
           "--target", options->target,
           "Machine of all rows: a catalogue name, or FILE.accel[:NAME] (default: the machine that each row names)");
-      command.option("-o,--output", options->output, "Calibration file to write; FOLDER/: one for each machine of the rows");
+      command.option("-o,--output", options->output,
+                     "Calibration file to write; FOLDER/: one for each machine of the rows");
       command.option("--where", options->where,
                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
       command.option("--prior", options->prior,

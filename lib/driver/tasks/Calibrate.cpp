@@ -160,8 +160,8 @@ private:
     if (!intervals)
       return fail(intervals.error());
     auto fileOf = [&](const std::string &machine) {
-      CalibrationFile file = calibrationOf(machine, parametersOf(priorOf(prepared.machines.at(machine)), priorFactors), *made,
-                                           residualsOf(prepared.cases, made->factors), prepared.assumptions);
+      CalibrationFile file = calibrationOf(machine, parametersOf(priorOf(prepared.machines.at(machine)), priorFactors),
+                                           *made, residualsOf(prepared.cases, made->factors), prepared.assumptions);
       file.stepTime = *intervals;
       return file;
     };

@@ -1,6 +1,8 @@
 #include "lib/language/machines/Calibration.h"
+#include "lib/language/machines/OperationsFile.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/calibration/CalibrationFile.h"
+#include "lib/machine/operations/File.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,9 +17,12 @@ namespace {
 
 using calibrate::Parameter;
 
-/// A calibration, or nothing after errors.
-std::optional<calibrate::CalibrationFile> readCalibrationFile(llvm::StringRef file, SourceRange at,
-                                                              llvm::StringRef catalog, Diagnostics &diags) {
+/// A file that a machine or the command names, and the name by which people know it.
+struct OpenFile {
+  FileId id;
+  std::string shown;
+};
+std::optional<OpenFile> open(llvm::StringRef file, SourceRange at, llvm::StringRef catalog, Diagnostics &diags) {
   llvm::SmallString<256> path(file);
   if (at.valid() && !llvm::sys::path::is_absolute(path)) {
     path = llvm::sys::path::parent_path(diags.sources().path(at.file));
@@ -30,13 +35,16 @@ std::optional<calibrate::CalibrationFile> readCalibrationFile(llvm::StringRef fi
     llvm::sys::path::append(path, rest);
   }
   auto read = readFile(diags, path, at, shown);
-  if (!read)
-    return std::nullopt;
-  auto parsed = calibrate::readCalibration(diags.sources().text(*read), shown);
+  return read ? std::optional(OpenFile{*read, shown}) : std::nullopt;
+}
+
+/// A calibration, or nothing after errors.
+std::optional<calibrate::CalibrationFile> calibrationIn(const OpenFile &file, SourceRange at, Diagnostics &diags) {
+  auto parsed = calibrate::readCalibration(diags.sources().text(file.id), file.shown);
   if (!parsed) {
     for (const Error &error : parsed.error())
       diags
-          .error(Code::BadCalibration, diags.sources().at(*read, {error.location.line, error.location.column}),
+          .error(Code::BadCalibration, diags.sources().at(file.id, {error.location.line, error.location.column}),
                  error.message)
           .note(at, "it is read here");
     return std::nullopt;
@@ -44,14 +52,14 @@ std::optional<calibrate::CalibrationFile> readCalibrationFile(llvm::StringRef fi
   return std::move(*parsed);
 }
 
-/// The file that a machine names; nothing after errors.
-std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp machine, llvm::StringRef file,
-                                                        SourceRange at, llvm::StringRef catalog, Diagnostics &diags) {
-  auto parsed = readCalibrationFile(file, at, catalog, diags);
+/// The calibration that a machine names; nothing after errors.
+std::optional<calibrate::CalibrationFile> calibrationOf(accel::AcceleratorOp machine, const OpenFile &file,
+                                                        SourceRange at, Diagnostics &diags) {
+  auto parsed = calibrationIn(file, at, diags);
   if (parsed && parsed->machine != machine.getSymName()) {
     diags
         .error(Code::BadCalibration, at,
-               fmt::format("'{}' is of '{}', and this machine is '{}'", file.str(), parsed->machine,
+               fmt::format("'{}' is of '{}', and this machine is '{}'", file.shown, parsed->machine,
                            machine.getSymName().str()))
         .help("fit it with accord calibrate --target and this machine");
     return std::nullopt;
@@ -103,13 +111,15 @@ void writeFitted(accel::AcceleratorOp machine, Machine::Fitted fitted, const cal
 
 } // namespace
 
-bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at, Diagnostics &diags) {
+bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at,
+                      Diagnostics &diags) {
   if (machine->hasAttr(kFittedAttribute) || machine->hasAttr(kIdealAttribute))
     return true;
   auto from = machine->getAttrOfType<StringAttr>(kCalibrationAttribute);
   std::optional<calibrate::CalibrationFile> file;
   if (!options.calibration.empty() && !options.ideal) {
-    auto given = readCalibrationFile(options.calibration, {}, options.catalog, diags);
+    auto opened = open(options.calibration, {}, options.catalog, diags);
+    auto given = opened ? calibrationIn(*opened, {}, diags) : std::nullopt;
     if (!given)
       return false;
     if (given->machine == machine.getSymName()) {
@@ -117,8 +127,15 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
       from = StringAttr::get(machine.getContext(), options.calibration);
     }
   }
-  if (from && !file && !(file = calibrationOf(machine, from, at, options.catalog, diags)))
-    return false;
+  if (from && !file) {
+    auto opened = open(from, at, options.catalog, diags);
+    if (!opened)
+      return false;
+    if (operations::isFile(diags.sources().text(opened->id)))
+      return options.ideal || applyOperations(machine, opened->id, from, at, diags);
+    if (!(file = calibrationOf(machine, *opened, at, diags)))
+      return false;
+  }
   if (options.ideal)
     return true;
   ScopedDiagnosticHandler silent(machine.getContext(), [](mlir::Diagnostic &) { return success(); });

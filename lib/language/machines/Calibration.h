@@ -18,13 +18,15 @@ struct EfficiencyOptions {
 };
 
 /// Writes the parameters of a machine (`Machine::fitted`) as its attributes:
-/// - those of the file that `efficiency from "…"` names (beside the file that names it, if the path is relative);
-///   (or the command); what the machine states itself (`efficiency` of a core or the device memory, `kernel_launch_overhead`, host
-///   overheads) stands instead of the fitted number;
+/// - those of the file that `efficiency from "…"` (beside the file that says so, if the path is relative) or the
+///   command names; what the machine states itself (`efficiency` of a core or the device memory,
+///   `kernel_launch_overhead`, host overheads) stands instead of the fitted number;
+/// - where that file has fitted single operations, those by a cost model of their own (OperationsFile.h);
 /// - else the defaults of its class (`calibrate::priorOf`), for a machine that is described by its data sheet alone:
 ///   peaks and a bandwidth, no array or lanes, no cost model, no efficiency or overhead of its own;
 /// - else, and where the command says `ideal` or the machine says `efficiency = ideal`, none.
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
-bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at, Diagnostics &diags);
+bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at,
+                      Diagnostics &diags);
 
 } // namespace accord

@@ -24,13 +24,13 @@ class ModelOp;
 
 /// What the command line adds to or overrides in the files.
 struct ElaborateOptions {
-  std::string catalog;   ///< folder of the shipped descriptions
-  std::string target;    ///< --target
-  std::string train;     ///< --train: which block or model
-  bool clusters = false; ///< whether the target may be a cluster
+  std::string catalog;     ///< folder of the shipped descriptions
+  std::string target;      ///< --target
+  std::string train;       ///< --train: which block or model
+  bool clusters = false;   ///< whether the target may be a cluster
   std::string calibration; ///< --calibration: a file, for the machine that it names
-  bool ideal = false;    ///< --ideal: machines reach what their data sheets say
-  bool mines = false;    ///< the target is a space of machines, whose design power differs
+  bool ideal = false;      ///< --ideal: machines reach what their data sheets say
+  bool mines = false;      ///< the target is a space of machines, whose design power differs
   /// Degrees on a cluster may be choices, pipelines included, and requirements become
   /// `TrainingJob::limits`.
   bool placement = false;

@@ -62,7 +62,9 @@ struct Program::Data {
   Diagnostics &diags;
   mlir::MLIRContext &context;
   ElaborateOptions options;
-  EfficiencyOptions efficiency() const { return {options.ideal || options.mines || options.prunes, options.catalog, options.calibration}; }
+  EfficiencyOptions efficiency() const {
+    return {options.ideal || options.mines || options.prunes, options.catalog, options.calibration};
+  }
   Sources sources;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Sources::Unit *main = nullptr;

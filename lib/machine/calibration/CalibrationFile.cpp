@@ -228,11 +228,11 @@ std::map<std::string, std::vector<Residual>> byStratum(const std::vector<Residua
 }
 
 std::string write(const CalibrationFile &file) {
-  std::string out =
-      fmt::format("// Fitted by accord calibrate to {} measured steps. Read by: efficiency from \"…\" in a machine.\n"
-                  "calibration {}\nmachine {}\nprior_weight = {}\nstep_time = {} .. {}\nother_step_time = {} .. {}\n",
-                  file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight, file.stepTime.attending.low,
-                  file.stepTime.attending.high, file.stepTime.other.low, file.stepTime.other.high);
+  std::string out = fmt::format(
+      "// Fitted by accord calibrate to {} measured steps. Read by: efficiency from \"…\" in a machine.\n"
+      "calibration {}\nmachine {}\nprior_weight = {}\nstep_time = {} .. {}\nother_step_time = {} .. {}\n",
+      file.rows.size(), kCalibrationVersion, quoted(file.machine), file.priorWeight, file.stepTime.attending.low,
+      file.stepTime.attending.high, file.stepTime.other.low, file.stepTime.other.high);
   for (size_t i = 0; i < kParameters; ++i)
     out += fmt::format("{} = {}{}{} in {} .. {}{}\n", info(i).name, file.value[i], *info(i).unit ? " " : "",
                        info(i).unit, file.low[i], file.high[i], file.informed[i] ? "" : " assumed");

@@ -18,10 +18,9 @@ namespace accord::calibrate {
 ///   attention_depth = 32 in 8.1 .. 126 assumed
 ///   assume "the vocabulary has 50257 words"
 ///   row "r1" of "Megatron-LM, a100-sxm-80, one server" measured 1.42 s computed 1.44 s
-/// `step_time`: 90 of 100 measured steps of other sources lie between these factors of the computed one. `in low .. high`
-/// is the 95 % interval; `assumed` marks a value that the rows say nothing of,
-/// which is then the default's. Comments start with //. Scores of strata follow from the rows, and
-/// stand above them as comments.
+/// `step_time`: 90 of 100 measured steps of other sources lie between these factors of the computed one. `in low ..
+/// high` is the 95 % interval; `assumed` marks a value that the rows say nothing of, which is then the default's.
+/// Comments start with //. Scores of strata follow from the rows, and stand above them as comments.
 struct CalibrationFile {
   std::string machine; ///< the values are those of this machine
   double priorWeight = 1;

@@ -148,8 +148,7 @@ private:
   bool minimize(Vector &logs, double &reached) const {
     ceres::Problem problem;
     problem.AddParameterBlock(logs.data(), kParameters);
-    for (const Case *one : cases)
-      {
+    for (const Case *one : cases) {
       auto row = std::make_unique<RowCost>(*one);
       auto robust = std::make_unique<ceres::SoftLOneLoss>(1);
       auto loss = std::make_unique<ceres::ScaledLoss>(robust.release(), one->weight, ceres::TAKE_OWNERSHIP);

@@ -33,9 +33,9 @@ Ranking rankingOf(const std::vector<Residual> &group);
 /// with them. A source is the column `source` up to the first colon.
 void weighBySource(std::vector<Case> &cases);
 
-/// Measured over computed step time where the source of a row is left out of the fit, each source in turn: 90 of 100 rows
-/// lie in it, where a source with n rows counts as the root of n. Never narrower than `kUnseenSource`; that alone with
-/// fewer than two sources.
+/// Measured over computed step time where the source of a row is left out of the fit, each source in turn: 90 of 100
+/// rows lie in it, where a source with n rows counts as the root of n. Never narrower than `kUnseenSource`; that alone
+/// with fewer than two sources.
 Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases);
 
 std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors);

@@ -57,9 +57,8 @@ public:
              m * l.virtualStages * cost + p[Parameter::HostOverheadPerStep] * l.hostShare;
     t.transfers = single ? 0 : (m * l.virtualStages + fill) * transferTime();
     t.bubble = fill * (stage / l.virtualStages + cost) + other;
-    double backward =
-        waits * (layers * block.backward() +
-                 (single ? first.backward() + last.backward() : std::max(first.backward(), last.backward())));
+    double backward = waits * (layers * block.backward() + (single ? first.backward() + last.backward()
+                                                                   : std::max(first.backward(), last.backward())));
     t.dataParallel = exposed(backward) + m * exchangeTime();
     t.optimizer = update();
     t.total = t.product + t.attention + t.streaming + t.host + t.tensorParallel + t.transfers + t.bubble +

@@ -7,8 +7,8 @@
 
 namespace accord {
 
-/// Replaces the time of each operation that runs on a core by `calibrate::operationTimes`. The bound and the formula say
-/// both times. Kernels hold the whole device (`kCalibratedModel`, see `usesCore`). Exchanges with other devices and
+/// Replaces the time of each operation that runs on a core by `calibrate::operationTimes`. The bound and the formula
+/// say both times. Kernels hold the whole device (`kCalibratedModel`, see `usesCore`). Exchanges with other devices and
 /// given times stay. Error A0451: the machine has no peak for a product's type.
 std::optional<Error> calibrateCosts(const WorkGraph &graph, const Machine &machine,
                                     const calibrate::Parameters &parameters, Costs &costs);

@@ -5,8 +5,8 @@
 #include "lib/machine/model/Schedule.h"
 #include "lib/machine/model/StepEstimate.h"
 #include <array>
-#include <optional>
 #include <memory>
+#include <optional>
 
 namespace accord {
 struct TrainingRun;
@@ -43,8 +43,8 @@ struct Plan {
   bool feasible = true;
   std::vector<Conflict> conflicts; ///< why not, when infeasible
   std::string objective = "throughput";
-  double objectiveValue = 0; ///< samples per second
-  double objectiveBound = 0; ///< no schedule of this space does better
+  double objectiveValue = 0;            ///< samples per second
+  double objectiveBound = 0;            ///< no schedule of this space does better
   std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated

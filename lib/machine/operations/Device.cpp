@@ -17,8 +17,8 @@ const Column kColumns[] = {{"peak_fp32_tflops", &Device::peak, 1e12},
                            {"l2_MiB", &Device::l2, 1048576},
                            {"l1_KiB", &Device::l1, 1024},
                            {"threads", &Device::threads, 1},
-                           {"tdp_W", &Device::power, 1},
-                           {"node_nm", &Device::node, 1}};
+                           {"tdp_W", &Device::power, 1}};
+const char *const kNotRead[] = {"node_nm", "source"};
 
 } // namespace
 
@@ -30,7 +30,7 @@ Result<Devices, Errors> readDevices(std::string_view text, const std::string &pa
   for (const Column &column : kColumns)
     required.emplace_back(column.name);
   std::vector<std::string> known = required;
-  known.emplace_back("source");
+  known.insert(known.end(), std::begin(kNotRead), std::end(kNotRead));
   Table table(path, known, required);
   if (!table.header(records.front()))
     return std::move(table.errors);

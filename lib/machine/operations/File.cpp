@@ -11,6 +11,10 @@ std::string line(const std::string &owner, const Parameters &values, size_t i) {
   return fmt::format("{} {} = {}{}{}\n", owner, info(i).name, values[i], *info(i).unit ? " " : "", info(i).unit);
 }
 
+constexpr double kMaxNumber = 1e30;
+constexpr std::array kProducts{Kind::Gemm, Kind::BatchedGemm};
+std::string tilesName(Kind kind) { return std::string(nameOf(kind)) + "_tiles"; }
+
 class Reader {
 public:
   Reader(std::string_view text, const std::string &path) : text(text), path(path) {}
@@ -20,19 +24,19 @@ public:
       size_t end = text.find('\n');
       rest = start = text.substr(0, end);
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-      ++number;
+      ++lineNumber;
       skip();
       if (!rest.empty() && !rest.starts_with("//"))
         statement();
     }
     rest = start = {};
-    number = 1;
+    lineNumber = 1;
     if (errors.empty() && !version)
-      complain("an empty file, expected 'operations 1'");
+      complain(fmt::format("an empty file, expected 'operations {}'", kFileVersion));
     for (auto &[owner, names] : seen)
-      if (errors.empty() && names.size() < kParameters)
-        complain(fmt::format("{} of {} parameters are missing of '{}'", kParameters - names.size(), kParameters,
-                             owner.empty() ? "shared" : owner));
+      complete(owner.empty() ? "shared" : owner, names.size(), kParameters, "parameters");
+    for (auto &[name, numbers] : inSheet)
+      complete(name, numbers.size(), kSheet.size(), "numbers of the sheet");
     if (errors.empty() && !seen.count(""))
       complain("the shared parameters are missing");
     if (!errors.empty())
@@ -43,7 +47,11 @@ public:
 private:
   void complain(std::string message) {
     unsigned column = static_cast<unsigned>(start.size() - rest.size()) + 1;
-    errors.push_back({Code::BadCalibration, std::move(message), {path, number, column}});
+    errors.push_back({Code::BadCalibration, std::move(message), {path, lineNumber, column}});
+  }
+  void complete(const std::string &owner, size_t found, size_t all, const char *what) {
+    if (errors.empty() && found < all)
+      complain(fmt::format("{} of {} {} are missing of '{}'", all - found, all, what, owner));
   }
   void skip() {
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t' || rest.front() == '\r'))
@@ -76,55 +84,74 @@ private:
       return;
     }
     std::string owner;
-    if (rest.starts_with("shared ")) {
+    bool shared = rest.starts_with("shared "), sheet = rest.starts_with("sheet ");
+    if (shared || sheet)
       word();
-    } else {
-      if (!expect("device \""))
-        return;
-      size_t end = rest.find('"');
-      if (end == std::string_view::npos)
-        return complain("expected '\"'");
-      owner = rest.substr(0, end);
-      rest.remove_prefix(end + 1);
-      skip();
-    }
+    else if (!expect("device"))
+      return;
+    if (!shared && !quoted(owner))
+      return;
     std::string_view before = rest;
     std::string name = word();
-    if (name == "tiles" && !owner.empty()) {
-      if (tiled.insert(owner).second)
-        return tiles(owner);
-      rest = before;
-      return complain("'tiles' a second time");
-    }
-    size_t index = 0;
-    while (index < kParameters && name != info(index).name)
+    for (Kind kind : kProducts)
+      if (name == tilesName(kind) && !shared && !sheet) {
+        if (tiled.emplace(owner, kind).second)
+          return tiles(fit.tiles[{owner, kind}]);
+        rest = before;
+        return complain(fmt::format("'{}' a second time", name));
+      }
+    size_t index = 0, count = sheet ? kSheet.size() : kParameters;
+    while (index < count && name != (sheet ? kSheet[index].name : info(index).name))
       ++index;
-    if (index == kParameters || !seen[owner].insert(name).second) {
+    if (index == count || !(sheet ? inSheet : seen)[owner].insert(name).second) {
       rest = before;
-      return complain(index == kParameters ? fmt::format("unknown name '{}'", name)
-                                           : fmt::format("'{}' a second time", name));
+      return complain(index == count ? fmt::format("unknown name '{}'", name)
+                                     : fmt::format("'{}' a second time", name));
     }
-    if (expect("="))
-      value(owner.empty() ? fit.shared : fit.device[owner], index);
-  }
-
-  void value(Parameters &values, size_t index) {
-    double number = 0;
-    auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (error != std::errc() || !std::isfinite(number) || number <= 0)
-      return complain("expected a number above 0");
-    if (number > info(index).upper)
-      return complain(fmt::format("'{}' is at most {}", info(index).name, info(index).upper));
-    rest.remove_prefix(stop - rest.data());
-    skip();
-    values[index] = number;
-    if (word() != info(index).unit || !rest.empty())
-      complain(fmt::format("expected the unit '{}' and nothing more", info(index).unit));
-  }
-
-  void tiles(const std::string &owner) {
     if (!expect("="))
       return;
+    if (sheet) {
+      fit.sheets[owner].name = owner;
+      fit.sheets[owner].*kSheet[index].member = number(kSheet[index].unit, name, kMaxNumber);
+    } else {
+      (shared ? fit.shared : fit.device[owner])[index] = number(info(index).unit, name, info(index).upper);
+    }
+  }
+
+  bool quoted(std::string &owner) {
+    if (!expect("\""))
+      return false;
+    size_t end = rest.find('"');
+    if (end == std::string_view::npos) {
+      complain("expected '\"'");
+      return false;
+    }
+    owner = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    skip();
+    return true;
+  }
+
+  /// A number above 0, at most `upper`, and its unit; 0 after an error.
+  double number(const char *unit, const std::string &name, double upper) {
+    double value = 0;
+    auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc() || !std::isfinite(value) || value <= 0)
+      return complain("expected a number above 0"), 0;
+    if (value > upper)
+      return complain(fmt::format("'{}' is at most {}", name, upper)), 0;
+    rest.remove_prefix(stop - rest.data());
+    skip();
+    if (word() != unit || !rest.empty())
+      return complain(fmt::format("expected the unit '{}' and nothing more", unit)), 0;
+    return value;
+  }
+
+  void tiles(TileSet &set) {
+    if (!expect("="))
+      return;
+    if (rest.empty())
+      complain("expected a tile");
     while (!rest.empty()) {
       std::string_view before = rest;
       std::string name = word();
@@ -135,16 +162,16 @@ private:
         rest = before;
         return complain(fmt::format("unknown tile '{}'", name));
       }
-      fit.tiles[owner] |= 1u << i;
+      set |= 1u << i;
     }
   }
 
   std::string_view text, start, rest;
   const std::string &path;
-  unsigned number = 0;
+  unsigned lineNumber = 0;
   bool version = false;
-  std::map<std::string, std::set<std::string>> seen; // "" is shared
-  std::set<std::string> tiled;
+  std::map<std::string, std::set<std::string>> seen, inSheet; // "" is shared
+  std::set<std::pair<std::string, Kind>> tiled;
   Fit fit;
   Errors errors;
 };
@@ -160,14 +187,29 @@ std::string write(const Fit &fit) {
   for (auto &[name, values] : fit.device)
     for (size_t i = 0; i < kParameters; ++i)
       out += line(fmt::format("device \"{}\"", name), values, i);
-  for (auto &[name, tiles] : fit.tiles) {
-    out += fmt::format("device \"{}\" tiles =", name);
+  for (auto &[name, sheet] : fit.sheets)
+    for (const SheetNumber &one : kSheet)
+      out +=
+          fmt::format("sheet \"{}\" {} = {}{}{}\n", name, one.name, sheet.*one.member, *one.unit ? " " : "", one.unit);
+  for (auto &[owner, tiles] : fit.tiles) {
+    out += fmt::format("device \"{}\" {} =", owner.first, tilesName(owner.second));
     for (size_t i = 0; i < kTiles.size(); ++i)
       if (tiles >> i & 1)
         out += fmt::format(" {}x{}", kTiles[i].m, kTiles[i].n);
     out += "\n";
   }
   return out;
+}
+
+bool isFile(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (!line.empty() && !line.starts_with("//"))
+      return line.starts_with("operations ");
+  }
+  return false;
 }
 
 Result<Fit, Errors> readFile(std::string_view text, const std::string &path) { return Reader(text, path).run(); }

@@ -4,18 +4,22 @@
 
 namespace accord::operations {
 
-constexpr int kFileVersion = 1;
+constexpr int kFileVersion = 2;
 
 /// A line for each value, and a comment line first:
-///   operations 1
+///   operations 2
 ///   shared product_efficiency = 0.93
 ///   device "Tesla T4" floor = 1.9e-05 s
-///   device "Tesla T4" tiles = 128x128 128x64
+///   device "Tesla T4" linear_tiles = 128x128 64x128
+///   sheet "Tesla T4" peak = 8.1e+12 FLOP/s
 /// Reading it gives the same values to the last digit.
 std::string write(const Fit &fit);
 /// Errors of code A0469, at most 20, each with line and column: another version, a line that is none of these, an
 /// unknown name, unit or tile, a number that is not above 0 or above the parameter's largest value, a value twice or
-/// missing.
+/// missing. A file may have no sheet of a device.
 Result<Fit, Errors> readFile(std::string_view text, const std::string &path);
+
+/// Whether the first line that is no comment begins such a file, of whatever version.
+bool isFile(std::string_view text);
 
 } // namespace accord::operations

@@ -10,7 +10,7 @@ namespace accord::operations {
 namespace {
 
 constexpr double kErrorScale = 0.05;    // relative error at which a row starts to count less than its square
-constexpr double kDeviationShare = 0.2; // of a parameter's spread, between devices
+constexpr double kDeviationShare = 0.8; // of a parameter's spread, between devices
 constexpr double kFarthest = 5;         // spreads from the prior's median
 constexpr double kStep = 1e-4;
 
@@ -80,23 +80,27 @@ private:
   double share;
 };
 
+TileSet tilesOf(const Fit &fit, Kind kind, const std::string &device) {
+  auto found = fit.tiles.find({device, kind});
+  return found == fit.tiles.end() ? kAllTiles : found->second;
+}
+
 } // namespace
 
 double predict(const Fit &fit, const Operation &operation, const Device &device) {
   auto own = fit.device.find(device.name);
-  auto tiles = fit.tiles.find(device.name);
-  bool isListed = operation.kind == Kind::Gemm && tiles != fit.tiles.end();
   return timeOf(operation, device, own == fit.device.end() ? fit.shared : own->second,
-                isListed ? tiles->second : kAllTiles);
+                tilesOf(fit, operation.kind, device.name));
 }
 
 Result<Fit> fit(const std::vector<Row> &rows, const Devices &devices) try {
   if (rows.empty())
     return Error{Code::NothingFitted, "no row is left to fit"};
   Fit result;
+  result.sheets = devices;
   for (const Row &row : rows)
-    if (row.operation.kind == Kind::Gemm && row.tile)
-      result.tiles[row.device] |= row.tile;
+    if (row.tile)
+      result.tiles[{row.device, row.operation.kind}] |= row.tile;
   std::array<double, kParameters> shared{};
   std::map<std::string, std::array<double, kParameters>> deviations;
   ceres::Problem problem;
@@ -104,9 +108,8 @@ Result<Fit> fit(const std::vector<Row> &rows, const Devices &devices) try {
     auto [deviation, isNew] = deviations.try_emplace(row.device);
     if (isNew)
       problem.AddResidualBlock(new PriorCost(kDeviationShare), nullptr, deviation->second.data());
-    auto tiles = result.tiles.find(row.device);
-    bool isListed = row.operation.kind == Kind::Gemm && tiles != result.tiles.end();
-    auto cost = std::make_unique<RowCost>(row, devices.at(row.device), isListed ? tiles->second : kAllTiles);
+    TileSet tiles = tilesOf(result, row.operation.kind, row.device);
+    auto cost = std::make_unique<RowCost>(row, devices.at(row.device), tiles);
     auto loss = std::make_unique<ceres::SoftLOneLoss>(1);
     problem.AddResidualBlock(cost.release(), loss.release(), shared.data(), deviation->second.data());
   }
@@ -118,7 +121,7 @@ Result<Fit> fit(const std::vector<Row> &rows, const Devices &devices) try {
   ceres::Solver::Options solver;
   solver.linear_solver_type = ceres::DENSE_NORMAL_CHOLESKY;
   solver.logging_type = ceres::SILENT;
-  solver.max_num_iterations = 25;
+  solver.max_num_iterations = 30;
   solver.function_tolerance = 1e-5;
   solver.num_threads = 1;
   ceres::Solver::Summary summary;

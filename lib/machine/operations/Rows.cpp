@@ -42,7 +42,7 @@ std::vector<std::string> operationNames() {
 /// The bit of the tile that a kernel's name states, 0 if that is none of the list.
 unsigned tileOf(const std::string &kernel) {
   for (size_t i = 0; i < kTiles.size(); ++i)
-    if (kernel.find(fmt::format("_{}x{}_", kTiles[i].m, kTiles[i].n)) != std::string::npos)
+    if (kernel.find(fmt::format("_{}x{}_", kTiles[i].n, kTiles[i].m)) != std::string::npos)
       return 1u << i;
   return 0;
 }
@@ -104,8 +104,8 @@ private:
   void sizes(const Record &record, Operation &operation) {
     operation.batch = needed(record, "batch", true);
     bool product = isProduct(operation.kind);
-    for (auto [column, member] : {std::pair("m", &Operation::m), std::pair("n", &Operation::n),
-                                  std::pair("k", &Operation::k), std::pair("width", &Operation::width)}) {
+    for (auto [column, member] : {std::pair("m", &Operation::m), std::pair("n", &Operation::k),
+                                  std::pair("k", &Operation::n), std::pair("width", &Operation::width)}) {
       const Cell *cell = table.cell(record, column);
       if (product == (member != &Operation::width))
         operation.*member = needed(record, column, true);

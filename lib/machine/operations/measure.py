@@ -6,8 +6,9 @@
 
 One row is one operation. `latency_ms` is the median of repeated runs, each of them after the L2 was overwritten.
 `bytes` is the size of a collective's buffer on each device. `watts` is the mean power of the board while an operation
-of the kind ran again and again; it is empty where nobody reports power. Of `attention`, `batch` is batch times heads,
-`m` the queries, `n` the keys and `k` the width of a head. Nothing is written but the table, and progress on stderr.
+of the kind ran again and again; it is empty where nobody reports power. Of `linear` and `bmm`, the sizes are m x n
+times n x k. Of `attention`, `batch` is batch times heads, `m` the queries, `n` the keys and `k` the width of a head.
+Nothing is written but the table, and progress on stderr.
 """
 import argparse
 import csv
@@ -45,12 +46,12 @@ def shapes(quick):
     """(operation, batch, m, n, k, width), from small to large; an unused size is 0."""
     found = []
     for m in (1, 16, 128, 512, 2048, 8192):
-        for n, k in ((768, 768), (3072, 768), (1024, 4096), (4096, 4096), (12288, 4096), (50272, 2048), (1000, 1000)):
+        for n, k in ((768, 768), (768, 3072), (4096, 1024), (4096, 4096), (4096, 12288), (2048, 50272), (1000, 1000)):
             found.append(("linear", 1, m, n, k, 0))
     for batch in (8, 96, 768):
-        for m, n, k in ((64, 64, 64), (128, 96, 64), (512, 512, 64), (512, 64, 512), (1024, 1024, 96), (196, 196, 96)):
+        for m, n, k in ((64, 64, 64), (128, 64, 96), (512, 64, 512), (512, 512, 64), (1024, 96, 1024), (196, 96, 196)):
             found.append(("bmm", batch, m, n, k, 0))
-            found.append(("attention", batch, m, m, k, 0))
+            found.append(("attention", batch, m, m, n, 0))
     for batch in (64, 1024, 16384, 131072):
         for width in ROW_ELEMENTS:
             for operation in ("softmax", "ln", "add", "mul", "addu", "gelu", "relu", "tanh", "copy"):
@@ -65,10 +66,10 @@ def shapes(quick):
 def function_of(operation, batch, m, n, k, width, make):
     """The operation as a function without arguments. Its operands are made here, once."""
     if operation == "linear":
-        x, weight = make(m, k), make(n, k)
+        x, weight = make(m, n), make(k, n)
         return lambda: F.linear(x, weight)
     if operation == "bmm":
-        a, b = make(batch, m, k), make(batch, k, n)
+        a, b = make(batch, m, n), make(batch, n, k)
         return lambda: torch.bmm(a, b)
     if operation == "attention":
         q, key, value = make(1, batch, m, k), make(1, batch, n, k), make(1, batch, n, k)

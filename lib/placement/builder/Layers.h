@@ -70,8 +70,8 @@ struct LayerUse {
 /// proportion to their operations; other layers take the sum of their operations, so a step of layers one after the
 /// other is at least as long as the schedule without what it overlaps between them. A parameter belongs to the layer
 /// with the longest name that its name begins with, else to all layers with an operation "….NAME_gradient": each has a
-/// copy of its own. With `times`, seconds by operation, a layer takes the sum of what its operations take, one after the
-/// other; the schedule then says which values are alive at a time, and no more.
+/// copy of its own. With `times`, seconds by operation, a layer takes the sum of what its operations take, one after
+/// the other; the schedule then says which values are alive at a time, and no more.
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
                                 const Schedule &schedule, const std::vector<double> *times = nullptr);
 

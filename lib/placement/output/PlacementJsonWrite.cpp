@@ -115,8 +115,9 @@ private:
     });
     f.about("distance to the bound as a share").putIf(done, "gap", gapOf(plan), kShare);
     f.putIf(done, "step_time_s", figures.seconds);
-    f.about("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data "
-            "sheet")
+    f.about(
+         "90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data "
+         "sheet")
         .object(false, done && plan.estimate, "step_time_estimate", [&](const Fields &g) {
           StepEstimate estimate = plan.estimate.value_or(StepEstimate());
           g.put("low_s", estimate.low);

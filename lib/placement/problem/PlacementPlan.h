@@ -43,7 +43,7 @@ struct PlacementPlan {
   int64_t sequence = 0;                   ///< tokens of a sample; 0: not known
   std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
-  std::optional<StepEstimate> estimate; ///< where times are calibrated
+  std::optional<StepEstimate> estimate;               ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::string version;
   SourceLocation location; ///< of the `train` block

@@ -3,6 +3,7 @@
 #include "lib/machine/operations/Score.h"
 #include "test/support/SharedData.h"
 #include "gtest/gtest.h"
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -12,7 +13,7 @@ namespace accord::operations {
 namespace {
 
 Device device(const std::string &name, double scale) {
-  return {name, 10e12 * scale, 900e9, 80, 6e6, 128e3, 2048, 1000, 12};
+  return {name, 10e12 * scale, 900e9, 80, 6e6, 128e3, 2048, 1000};
 }
 
 const Devices kDevices{{"a", device("a", 1)}, {"b", device("b", 1.7)}};
@@ -67,12 +68,19 @@ TEST(Operations, TheFileGivesTheSameValues) {
   Fit made;
   made.device["Tesla \u00e4"] = priorMedians();
   made.device["Tesla \u00e4"][3] = 1.0 / 3;
-  made.tiles["Tesla \u00e4"] = 5;
+  made.tiles[{"Tesla \u00e4", Kind::BatchedGemm}] = 5;
+  made.sheets["Tesla \u00e4"] = kDevices.at("a");
+  made.sheets["Tesla \u00e4"].name = "Tesla \u00e4";
+  EXPECT_TRUE(isFile(write(made)));
+  EXPECT_FALSE(isFile("// A comment.\ncalibration 1\n"));
   auto back = readFile(write(made), "f");
   ASSERT_TRUE(bool(back));
   EXPECT_EQ(back->shared, made.shared);
   EXPECT_EQ(back->device, made.device);
   EXPECT_EQ(back->tiles, made.tiles);
+  ASSERT_EQ(back->sheets.size(), 1u);
+  for (const SheetNumber &one : kSheet)
+    EXPECT_EQ(back->sheets.at("Tesla \u00e4").*one.member, kDevices.at("a").*one.member) << one.name;
   std::string wrong = write(made);
   wrong.replace(wrong.find("overlap"), 7, "0verlap");
   auto refused = readFile(wrong, "f");
@@ -104,6 +112,54 @@ TEST(Operations, GrowsFromOneWholeTileToTheNext) {
       before = now;
     }
   }
+}
+
+/// One batched product by hand: 64 tiles of 128 x 128 on 80 units are one wave of 2 * 128^2 * (200 + 16) FLOP for each
+/// unit; the clock, the memory and the L2 are taken out of the way.
+TEST(Operations, OneWaveByHand) {
+  Device one = kDevices.at("a");
+  one.power = 1e6;
+  one.bandwidth = 1e15;
+  Parameters values = priorMedians();
+  values[indexOf(Parameter::TileDepth)] = 16;
+  values[indexOf(Parameter::ProductEfficiency)] = 0.5;
+  values[indexOf(Parameter::TileIntensity)] = 64; // of the tile: half of the efficiency is left
+  Operation operation{"bmm", Kind::BatchedGemm, 64, 100, 120, 200, 0, 2};
+  double expected = 2 * 128.0 * 128 * 216 / (one.peak / 80 * 0.25) + values[indexOf(Parameter::BatchedFloor)];
+  EXPECT_NEAR(timeOf(operation, one, values, 1) / expected, 1, 1e-9);
+}
+
+/// A board of 100 W, of which 20 W idle, computes at most 80 W / (1 + 10 / 64) / 10 pJ: its peak is far above.
+TEST(Operations, TheClockFallsUntilThePowerIsKept) {
+  Device one = kDevices.at("a");
+  one.peak = 1e15;
+  one.power = 100;
+  one.bandwidth = 1e15;
+  Parameters values = priorMedians();
+  values[indexOf(Parameter::EnergyPerFlop)] = 10;
+  values[indexOf(Parameter::TrafficEnergy)] = 10;
+  values[indexOf(Parameter::IdlePower)] = 20;
+  values[indexOf(Parameter::TileDepth)] = 1e-9;
+  Operation operation{"bmm", Kind::BatchedGemm, 80, 1024, 1024, 4096, 0, 2};
+  double expected = flopsOf(operation) * 10e-12 * (1 + 10.0 / 64) / 80;
+  EXPECT_NEAR(timeOf(operation, one, values, 1) / expected, 1, 1e-3);
+}
+
+/// PyTorch's `linear` with 768 inputs and 30522 outputs is m x n times n x k there, and m x k times k x n here; cuBLAS
+/// stores columns first, so that 128x64 is 64 rows of 128 columns.
+TEST(Operations, SizesAndTilesAreReadAsTheyWereMeasured) {
+  auto rows = readRows("operation,batch,m,n,k,type,device,latency_ms,kernel\n"
+                       "linear,1,512,768,30522,fp32,a,10,volta_sgemm_128x64_tn\n",
+                       "t.csv", kDevices);
+  ASSERT_TRUE(bool(rows));
+  const Row &row = rows->front();
+  EXPECT_EQ(row.operation.m, 512);
+  EXPECT_EQ(row.operation.n, 30522);
+  EXPECT_EQ(row.operation.k, 768);
+  ASSERT_NE(row.tile, 0u);
+  const Tile &tile = kTiles[static_cast<size_t>(std::countr_zero(row.tile))];
+  EXPECT_EQ(tile.m, 64);
+  EXPECT_EQ(tile.n, 128);
 }
 
 TEST(Operations, WrongCellsAreRefusedAtTheirPlace) {
@@ -155,9 +211,9 @@ TEST(Operations, PublishedRowsOfUnseenDevices) {
   auto half = predictOtherHalf(*rows, *devices);
   ASSERT_TRUE(bool(half));
   ErrorTable in = summarize("", *half);
-  for (auto [group, left, seen] :
-       {std::tuple("linear", 0.16, 0.11), std::tuple("bmm", 0.20, 0.15), std::tuple("softmax", 0.11, 0.07),
-        std::tuple("layer_norm", 0.15, 0.04), std::tuple("element-wise", 0.13, 0.03)}) {
+  for (auto [group, left, seen] : {std::tuple("linear", 0.145, 0.06), std::tuple("bmm", 0.135, 0.07),
+                                   std::tuple("softmax", 0.105, 0.055), std::tuple("layer_norm", 0.135, 0.025),
+                                   std::tuple("element-wise", 0.125, 0.02), std::tuple("below 50 us", 0.15, 0.05)}) {
     EXPECT_LT(errorOf(out, group), left) << group;
     EXPECT_LT(errorOf(in, group), seen) << group;
   }
