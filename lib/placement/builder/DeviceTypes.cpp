@@ -75,6 +75,23 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
     }
 }
 
+DeviceMemory applyDeviceMemory(const Framework &framework, const PlacementProblemRequest &request,
+                               PlacementProblem &problem) {
+  DeviceMemory memory = DeviceMemory::of(framework);
+  for (size_t i = 0; i < problem.deviceTypes.size(); ++i) {
+    double capacity = std::min(request.groups[i].machine.memories.front().capacity.value, 0x1p61);
+    memory.types.push_back({static_cast<int64_t>(capacity), request.memory});
+    problem.deviceTypes[i].memory = std::max<int64_t>(0, memory.budget(memory.types.back()));
+  }
+  if (problem.hostOverheadPerMicrobatch == 0)
+    problem.hostOverheadPerMicrobatch = picoseconds(Seconds(framework.hostPerMicrobatch));
+  if (problem.hostOverheadPerStep == 0)
+    problem.hostOverheadPerStep = picoseconds(Seconds(framework.hostPerStep));
+  if (framework.hidesGradients && !*framework.hidesGradients)
+    problem.overlapFraction = 0;
+  return memory;
+}
+
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem) {
   if (!request.dataLoader || !(request.dataLoader->rate.value > 0))
     return "";

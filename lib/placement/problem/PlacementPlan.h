@@ -1,6 +1,7 @@
 // A placement with all that emitters print: what `accord compile` answers for a cluster.
 #pragma once
 #include "lib/machine/model/Plan.h"
+#include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/Placement.h"
 
 namespace accord {
@@ -41,6 +42,7 @@ struct PlacementPlan {
   int64_t sequence = 0;        ///< tokens of a sample; 0: not known
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
   std::vector<std::string> assumptions;
+  std::optional<DeviceMemory> deviceMemory; ///< nothing: no framework is stated, and tensors are all there is
   std::string version;
   SourceLocation location; ///< of the `train` block
 };
