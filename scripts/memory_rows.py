@@ -35,6 +35,13 @@ NANOTRON = """framework nanotron {
 }
 """
 
+# What torchtitan's selective checkpointing computes again: all but attention and every second product, in the order wq, wk, wv,
+# wo, w1, w3, w2 (_get_custom_policy in parallelize_llama.py).
+SELECTIVE = "recompute{operations=" + ",".join(
+    ["block.rms_norm*", "block.add", "block.fused_attention.linear_2", "block.fused_attention.scaled_query",
+     "block.fused_attention.rotated_key", "block.fused_attention.y", "block.swiglu_mlp.gate", "block.swiglu_mlp.up",
+     "block.swiglu_mlp.mul"]) + "}"
+
 CLUSTER = """accelerator roomy {{
   memory hbm : dram {{
     capacity = 4096 GiB
@@ -128,7 +135,7 @@ def sources(row):
     if row["framework"] == "torchtitan":
         if number(row["cp"]) > 1:
             return None
-        compute = "selective" if row["recompute"] == "selective" else "full"
+        compute = "none" if row["recompute"] == "selective" else "full"
         return "torchtitan", "fsdp", "reserved", float(row["mem_reserved_gib"]) * GIB, compute, False, True
     if row.get("mem_gb_per_dev"):
         return "BLOOM trials", "deepspeed", "on_device", float(row["mem_gb_per_dev"]) * 1e9, "full", True, False
@@ -192,8 +199,9 @@ def predict(accord, row):
         for name, content in (("cluster.accel", cluster), ("row.dnn", text)):
             with open(os.path.join(folder, name), "w", encoding="utf8") as file:
                 file.write(content)
+        passes = ["--model-passes", SELECTIVE] if row["recompute"] == "selective" else []
         run = subprocess.run([accord, "compile", os.path.join(folder, "row.dnn"), "--framework", framework, "--effort", "0",
-                              "--json", "-o", os.path.join(folder, "out")], capture_output=True, text=True, check=False)
+                              "--json", "-o", os.path.join(folder, "out"), *passes], capture_output=True, text=True, check=False)
         if run.returncode:
             return {"id": row["id"], "group": group, "error": (run.stderr or run.stdout).strip().splitlines()[:3]}
         plan = json.loads(run.stdout)

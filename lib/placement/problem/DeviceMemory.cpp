@@ -22,10 +22,10 @@ int64_t DeviceMemory::reserved(int64_t tensors) const {
 }
 
 int64_t DeviceMemory::budget(const Type &type) const {
-  double most = static_cast<double>(type.capacity) / (1 + margin);
+  double max = static_cast<double>(type.capacity) / (1 + margin);
   if (type.limit > 0)
-    most = std::min(most, static_cast<double>(type.limit));
-  double free = std::floor(most) - static_cast<double>(context) - static_cast<double>(communication);
+    max = std::min(max, static_cast<double>(type.limit));
+  double free = std::floor(max) - static_cast<double>(context) - static_cast<double>(communication);
   auto tensors = static_cast<int64_t>(std::floor(free / reservedRatio)) - buckets;
   // What rounding of the quotient leaves.
   while (reserved(tensors) > free)

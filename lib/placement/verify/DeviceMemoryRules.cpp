@@ -28,8 +28,8 @@ Errors deviceMemoryViolations(const PlacementPlan &plan) {
   for (size_t i = 0; i < plan.problem.deviceTypes.size(); ++i) {
     const DeviceType &type = plan.problem.deviceTypes[i];
     bool none = type.memory == 0 && !fitsOn(with, with.types[i], 1); // what lies beside tensors takes all
-    bool most = fitsOn(with, with.types[i], type.memory) && !fitsOn(with, with.types[i], type.memory + 1);
-    if (!none && !most)
+    bool max = fitsOn(with, with.types[i], type.memory) && !fitsOn(with, with.types[i], type.memory + 1);
+    if (!none && !max)
       errors.push_back({Code::WrongMemory,
                         fmt::format("{} bytes are stated to be left to tensors on '{}', by '{}' it is another number",
                                     type.memory, type.name, with.framework),

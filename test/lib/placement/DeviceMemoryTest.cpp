@@ -20,21 +20,21 @@ TEST(DeviceMemory, WhatIsOnTheDeviceByHand) {
 TEST(DeviceMemory, BudgetIsTheMostThatFits) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    auto upTo = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
+    auto upTo = [&](int max) { return std::uniform_int_distribution<int>(0, max)(random); };
     DeviceMemory with;
     with.reservedRatio = 1 + upTo(50) / 100.0;
     with.context = upTo(100), with.communication = upTo(100), with.buckets = upTo(50);
     with.margin = upTo(30) / 100.0;
     DeviceMemory::Type type{1000 + upTo(2000), upTo(1) ? 500 + upTo(2000) : 0};
-    int64_t most = -1;
+    int64_t max = -1;
     for (int64_t tensors = 0; tensors <= type.capacity; ++tensors) {
       double bytes = std::ceil(with.reservedRatio * static_cast<double>(tensors + with.buckets)) + with.context +
                      with.communication;
       if (bytes <= std::floor(type.capacity / (1 + with.margin)) && (type.limit == 0 || bytes <= type.limit))
-        most = tensors;
+        max = tensors;
     }
-    if (most >= 0)
-      EXPECT_EQ(with.budget(type), most) << round;
+    if (max >= 0)
+      EXPECT_EQ(with.budget(type), max) << round;
     else
       EXPECT_LT(with.budget(type), 0) << round;
   }
