@@ -401,13 +401,14 @@ std::optional<Framework> Program::framework(std::string &assumed) {
   Data &d = *data;
   const ast::Declaration *from = nullptr; // in whose file the name stands
   const ast::KeyValue *stated = nullptr;
+  bool ofDevice = false;
   std::string name = d.options.framework;
   if (name.empty() && d.target)
     stated = frameworkOf(*(from = d.target));
   for (accel::AcceleratorOp device : d.targetMachines)
     for (auto &[declaration, machine] : d.machines)
       if (name.empty() && !stated && machine == device)
-        stated = frameworkOf(*(from = declaration));
+        stated = frameworkOf(*(from = declaration)), ofDevice = stated != nullptr;
   if (stated) {
     Constant value = evaluate(*stated->value, d.diags, d.lookupIn(*from));
     auto *word = value.as<Word>();
@@ -442,7 +443,10 @@ std::optional<Framework> Program::framework(std::string &assumed) {
   }
   if (stated)
     assumed = fmt::format("framework = {}: as '{}' states it; --framework names another one", name, from->name.text);
-  return elaborateFramework(*found, d.context, d.diags, d.lookupIn(*found));
+  auto made = elaborateFramework(*found, d.context, d.diags, d.lookupIn(*found));
+  if (made && ofDevice) // what devices come with restricts no search
+    made->divides.clear(), made->minZero = 0, made->maxZero = 3;
+  return made;
 }
 
 } // namespace accord

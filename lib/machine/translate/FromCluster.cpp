@@ -224,7 +224,9 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   }
   Keys own(op, op.getEntries(), nullptr);
   for (NamedAttribute entry : op.getEntries())
-    if (auto value = own.number(entry.getName()))
+    if (isa<FlatSymbolRefAttr>(entry.getValue())) // a name is no number
+      continue;
+    else if (auto value = own.number(entry.getName()))
       cluster.keys[entry.getName().str()] = *value;
   if (own.error)
     return *own.error;
