@@ -71,7 +71,8 @@ public:
   /// The cluster that `machineOf` found; null if it is a machine alone.
   accel::ClusterOp cluster();
   /// The framework that trains on that cluster: the one that the options name, else the cluster's, else its devices'.
-  /// That of devices says nothing of the degrees that there are. Nothing where none is stated, or after errors; `assumed` says where it comes from, unless the options say it.
+  /// That of devices says nothing of the degrees that there are. Nothing where none is stated, or after errors;
+  /// `assumed` says where it comes from, unless the options say it.
   std::optional<Framework> framework(std::string &assumed);
   /// Of a job on that cluster: what its requirements limit where its devices are this machine.
   /// Those that say no such thing are reported.
