@@ -224,9 +224,9 @@ def page(results, left_out):
 Written by `scripts/memory.sh`, which runs `accord compile` on each row with the degrees, the micro-batch and the
 recomputation of the run fixed, and compares the device with the highest memory use with what was measured, as the source
 measures it. Bias is the mean of computed / measured - 1. Infeasible are runs that happened and that the margin of the
-framework would have refused. Margins are the largest errors of the runs of their framework (of DeepSpeed, of 18 in 20), so that
-what they cover is seen, not foretold. No other number of `catalog/frameworks.accel` or of nanotron's description is fitted to these rows, but
-for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored.
+framework would have refused. Margins are the largest errors of the runs of their framework (of DeepSpeed, of 18 in 20), so
+that what they cover is seen, not foretold. No other number of `catalog/frameworks.accel` or of nanotron's description is
+fitted to these rows, but for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored.
 
 Missed, and known of it: rows of nanotron with a pipeline need up to two thirds more than computed, those with ZeRO 1 and one
 tensor rank up to 15 % more; which of its ranks is measured, and what its pipeline holds, is not published. Its rows with several
