@@ -125,6 +125,7 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
                      sequence,
                      experts == "divided",
                      tables == "whole" ? "" : tables.getValue(),
+                     /*vocabularyMultiple=*/1, // whoever makes a model pads it
                      fuse,
                      modelPasses,
                      passes};

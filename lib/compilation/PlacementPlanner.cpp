@@ -118,9 +118,16 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
   return options;
 }
 
+TrainingOptions PlacementPlanner::paddedAt(const Degrees &degrees, llvm::StringRef policy) const {
+  TrainingOptions options = optionsAt(request.training, degrees, policy);
+  if (request.framework)
+    options.vocabularyMultiple = request.framework->multipleAt(degrees.tensor);
+  return options;
+}
+
 /// The step of one device; `batch` of all replicas above `microbatch` means several micro-batches.
 Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch) {
-  TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, degrees, policy));
+  TrainingGraphs::Built &built = graphs.get(paddedAt(degrees, policy));
   if (!built.graph)
     return Error{Code::NotSupported,
                  built.errors.empty() ? "the step cannot be shared so" : built.errors.front().message,
@@ -166,6 +173,8 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   if (!chosen)
     return std::nullopt;
   PlacementChoices &choices = *chosen;
+  if (request.framework && !fitToFramework(choices.space, choices.assumptions))
+    return std::nullopt;
   llvm::append_range(assumptions, choices.assumptions);
   PlacementProblemRequest made;
   made.job = job.name;
@@ -197,7 +206,68 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
         policy, microbatch);
   };
   made.dataLoader = job.dataLoader;
+  made.framework = request.framework;
   return made;
+}
+
+bool PlacementPlanner::fitToFramework(PlacementSpace &space, std::vector<std::string> &assumptions) const {
+  const Framework &framework = *request.framework;
+  if (job.zero.empty() && framework.zero > 0) {
+    space.zero = {static_cast<int>(framework.zero)};
+    assumptions.push_back(
+        fmt::format("zero = {}: the stage that {} has unless one is stated", framework.zero, framework.name));
+  }
+  size_t before = diags.errors();
+  auto lacks = [&](const char *what, SourceRange at) {
+    diags.error(Code::NotSupported, at, fmt::format("framework '{}' has no {}", framework.name, what))
+        .help("let the choice have another value, or name another framework");
+  };
+  auto placeOf = [&](const char *key) {
+    auto found = llvm::find_if(job.parallel, [&](const DegreeChoice &choice) { return choice.key == key; });
+    return found == job.parallel.end() ? SourceRange{} : found->at;
+  };
+  std::erase_if(space.zero, [&](int stage) { return stage < framework.minZero || stage > framework.maxZero; });
+  if (space.zero.empty())
+    lacks("such stage of ZeRO", job.zeroAt);
+  if (!framework.has("tensor"))
+    std::erase_if(space.tensorShardings, [](const auto &one) { return one.tensor > 1; });
+  if (!framework.has("sequence"))
+    std::erase_if(space.tensorShardings, [](const auto &one) { return one.sequence && one.tensor > 1; });
+  if (space.tensorShardings.empty())
+    lacks("such tensor or sequence parallelism", placeOf("tensor_parallel"));
+  if (!framework.has("pipeline")) {
+    if (!space.groups.empty() && space.groups.front().min > 1)
+      lacks("pipeline parallelism", placeOf("pipeline_parallel"));
+    space.groups = {{1, 1}};
+  }
+  if (!framework.has("expert"))
+    std::erase_if(space.experts, [](int64_t degree) { return degree > 1; });
+  if (space.experts.empty())
+    lacks("expert parallelism", placeOf("expert_parallel"));
+  if (!framework.has("tables"))
+    std::erase_if(space.tables, [](Tables tables) { return tables != Tables::Whole; });
+  if (space.tables.empty())
+    lacks("division of tables among replicas", {});
+  return diags.errors() == before;
+}
+
+void PlacementPlanner::countUnpadded(PlacementPlan &plan) {
+  TrainingGraphs::Built &built = graphs.get(optionsAt(request.training, {}, job.recomputes.front()));
+  std::string error;
+  auto work = built.graph ? workGraphFrom(built.graph, 1, 1, error) : std::nullopt;
+  if (!work)
+    return;
+  if (work->parameters != plan.parameters)
+    plan.assumptions.push_back(fmt::format("the vocabulary is padded to a multiple of {}{}: {} parameters beside the "
+                                           "model's, on one tensor rank",
+                                           request.framework->vocabularyMultiple,
+                                           request.framework->vocabularyPerTensor ? " x tensor_parallel" : "",
+                                           plan.parameters - work->parameters));
+  plan.parameters = work->parameters;
+  plan.modelFlops = 0;
+  for (OperationId id = 0; id < work->operations.size(); ++id)
+    if (work->operations[id].region != kUpdateRegion)
+      plan.modelFlops += static_cast<double>(contractionFlops(work->operations[id])) * work->executions(id) * job.batch;
 }
 
 std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
@@ -320,6 +390,9 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   plan.version = kVersion;
   plan.location = plan.problem.location;
   plan.assumptions = std::move(built->assumptions);
+  plan.deviceMemory = std::move(built->deviceMemory);
+  if (request.framework && request.framework->vocabularyMultiple > 1)
+    countUnpadded(plan);
   plan.sizes = request.sizes;
   plan.sequence = request.sequence.value_or(0);
   plan.samples = job.samples;
@@ -344,9 +417,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   const ParallelConfig &parallelConfig = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
   // What of the shared step stays whole changes its numbers.
   for (const std::string &remark :
-       graphs
-           .get(optionsAt(request.training, {parallelConfig.tensor, 1, parallelConfig.sequence, false, ""},
-                          job.recomputes.front()))
+       graphs.get(paddedAt({parallelConfig.tensor, 1, parallelConfig.sequence, false, ""}, job.recomputes.front()))
            .remarks)
     plan.assumptions.push_back(remark);
   PlannedRun whole = trainingRun(plan, job, target);

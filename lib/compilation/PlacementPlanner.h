@@ -28,6 +28,13 @@ public:
   static TrainingOptions optionsAt(const TrainingOptions &base, const Degrees &degrees, llvm::StringRef policy);
 
 private:
+  /// The same with the vocabulary that the framework makes of the model's.
+  TrainingOptions paddedAt(const Degrees &degrees, llvm::StringRef policy) const;
+  /// The stage of ZeRO that the framework has where the job states none, and only what it divides. False after errors:
+  /// nothing of what the job offers is left.
+  bool fitToFramework(PlacementSpace &space, std::vector<std::string> &assumptions) const;
+  /// Parameters and FLOP are those of the model, not those of its padding.
+  void countUnpadded(PlacementPlan &plan);
   /// What the objective needs to know of the cluster goes into `request`: prices, powers, or a key of its own. False
   /// after errors.
   bool findObjectiveNumbers(PlacementProblemRequest &request);

@@ -1,4 +1,5 @@
 #include "lib/compilation/TrainingGraphs.h"
+#include "lib/compilation/Vocabulary.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
 #include "mlir/Pass/PassManager.h"
@@ -80,6 +81,8 @@ TrainingGraphs::Built &TrainingGraphs::get(const TrainingOptions &options, std::
   if (!made)
     return built;
   built.module = mlir::ModuleOp::create(made.getLoc());
+  if (options.vocabularyMultiple > 1)
+    padVocabulary(made, options.vocabularyMultiple);
   made->remove();
   built.module->getBody()->push_back(made);
   PipelineRun run = runPipeline(*built.module, "accord-pipeline{until=shard " + options.text() + "}");

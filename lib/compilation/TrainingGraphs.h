@@ -26,9 +26,10 @@ struct TrainingOptions {
   bool sequence = false;        ///< the devices of `tensor` divide what lies between the layers along the sequence
   bool experts = false;         ///< the devices of `data` divide the experts
   std::string tables;           ///< and embedding tables: "rows" or "columns"; empty: each has all
-  bool fuse = false;            ///< element-wise work runs where its tensor is made
-  std::string modelPasses;      ///< pipeline that runs on the model first
-  std::string passes;           ///< pipeline that runs on the finished graph, before `fuse`
+  int64_t vocabularyMultiple = 1; ///< rows of the token table, and logits, are padded to a multiple of it
+  bool fuse = false;              ///< element-wise work runs where its tensor is made
+  std::string modelPasses;        ///< pipeline that runs on the model first
+  std::string passes;             ///< pipeline that runs on the finished graph, before `fuse`
   friend auto operator<=>(const TrainingOptions &, const TrainingOptions &) = default;
 
   /// As options of `accord-pipeline`: "recompute=full tensor=8"; those with their default are left out.

@@ -79,9 +79,29 @@ template <class See> void fields(See &see, CheckpointRequest &checkpoint) {
   see("asynchronous", checkpoint.asynchronous), see("asynchronous_stated", checkpoint.asynchronousStated);
 }
 
+template <class See> void fields(See &see, Framework &framework) {
+  see("name", framework.name), see("master_weights_alone", framework.masterWeightsAlone);
+  see("fp32_gradients", framework.fp32Gradients), see("fp32_reductions", framework.fp32Reductions);
+  see("zero", framework.zero), see("min_zero", framework.minZero), see("max_zero", framework.maxZero);
+  see("divides", framework.divides);
+  std::optional<int64_t> hides; // a truth that is not stated is another thing than a false one
+  if (framework.hidesGradients)
+    hides = *framework.hidesGradients ? 1 : 0;
+  see("hides_gradients", hides);
+  if (hides)
+    framework.hidesGradients = *hides != 0;
+  see("vocabulary_multiple", framework.vocabularyMultiple);
+  see("vocabulary_per_tensor", framework.vocabularyPerTensor);
+  see("loss_bytes", framework.lossBytes), see("gradient_buckets", framework.gradientBuckets);
+  see("reserved_ratio", framework.reservedRatio), see("context", framework.context);
+  see("communication", framework.communication), see("margin", framework.margin);
+  see("confidence", framework.confidence), see("host_per_microbatch", framework.hostPerMicrobatch);
+  see("host_per_step", framework.hostPerStep);
+}
+
 template <class See>
 void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> &requirements,
-            std::vector<WrittenLoader> &loaders) {
+            std::vector<WrittenLoader> &loaders, std::vector<Framework> &frameworks) {
   TrainingJob &job = request.job;
   see("batch", job.batch), see("microbatches", job.microbatches), see("microbatches_at", job.microbatchAt);
   see("microbatch_stated", job.microbatchStated), see("recompute_stated", job.recomputeStated);
@@ -105,6 +125,7 @@ void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> 
   see("assumptions", job.assumptions);
   see("at", request.at), see("model", request.model), see("sizes", request.sizes), see("sequence", request.sequence);
   see("cost_model", request.costModel), see("effort", request.effort);
+  see("framework", frameworks);
   see("fuse", request.training.fuse), see("model_passes", request.training.modelPasses);
   see("passes", request.training.passes);
 }
@@ -296,8 +317,11 @@ plan::RequestOp writeRequest(ModuleOp module, dnn::ModelOp model, const Training
   std::vector<WrittenLoader> loaders;
   if (request.job.dataLoader)
     loaders.push_back({request.job.dataLoader->rate.value, request.job.dataLoader->prefetch, request.job.dataLoaderAt});
+  std::vector<Framework> frameworks;
+  if (request.framework)
+    frameworks.push_back(*request.framework);
   Writer writer(context, sources);
-  fields(writer, request, requirements, loaders);
+  fields(writer, request, requirements, loaders, frameworks);
   OperationState state(model.getLoc(), plan::RequestOp::getOperationName());
   writer.list.set("sym_name", StringAttr::get(context, request.job.name + ".request"));
   writer.list.set("target", StringAttr::get(context, request.job.target));
@@ -316,8 +340,9 @@ std::optional<TrainingRequest> readRequest(plan::RequestOp op, SourceManager &so
   request.job.target = op.getTarget().str();
   std::vector<WrittenRequirement> requirements;
   std::vector<WrittenLoader> loaders;
+  std::vector<Framework> frameworks;
   Reader reader(op->getAttrDictionary(), sources);
-  fields(reader, request, requirements, loaders);
+  fields(reader, request, requirements, loaders, frameworks);
   if (!reader.wrong.empty()) {
     op.emitOpError() << "has a '" << reader.wrong << "' that cannot be read";
     return std::nullopt;
@@ -327,6 +352,8 @@ std::optional<TrainingRequest> readRequest(plan::RequestOp op, SourceManager &so
     request.job.requirements.push_back(requirement(condition, one.text, one.location));
     request.job.conditions.push_back(std::make_shared<Constant>(std::move(condition)));
   }
+  if (!frameworks.empty())
+    request.framework = frameworks.front();
   for (const WrittenLoader &loader : loaders) {
     request.job.dataLoader = DataLoader{BytesPerSecond(loader.rate), loader.prefetch};
     request.job.dataLoaderAt = loader.at;

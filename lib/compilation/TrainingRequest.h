@@ -4,6 +4,7 @@
 #include "dialects/plan/PlanDialect.h"
 #include "lib/compilation/TrainingGraphs.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/machine/model/Framework.h"
 
 namespace accord {
 
@@ -15,7 +16,8 @@ struct TrainingRequest {
   std::optional<int64_t> sequence;                    ///< tokens of a sample, where the model says so
   std::string costModel;                              ///< empty: as the machine says
   int64_t effort = 4;
-  TrainingOptions training; ///< passes of the user, and whether to fuse
+  std::optional<Framework> framework; ///< that trains on a cluster; nothing: none is stated
+  TrainingOptions training;           ///< passes of the user, and whether to fuse
 };
 
 /// Writes the request into a module, around its model. Places in files become locations.

@@ -3,6 +3,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSmtQuery.h"
+#include "lib/placement/verify/DeviceMemoryRules.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/solve/Oracle.h"
@@ -60,6 +61,11 @@ bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
   Verification proof;
   proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
+  for (Error &wrong : deviceMemoryViolations(plan))
+    proof.findings.push_back(std::move(wrong));
+  if (proof.findings.empty() && plan.deviceMemory)
+    proof.checked.push_back(fmt::format("what '{}' leaves to tensors on each device, with a margin of {:.3g} %",
+                                        plan.deviceMemory->framework, plan.deviceMemory->margin * 100));
   if (proof.findings.empty() && plan.result.plan)
     proof.checked.push_back(fmt::format("{} layers in {} stages: a step of {} ps in the memory of its devices",
                                         plan.problem.layers.size(), plan.result.plan->stages.size(),

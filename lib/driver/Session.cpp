@@ -26,6 +26,14 @@ bool Session::prepare() {
     return false;
   theSequence = program().parameter(job(), "seq");
   describeRequest();
+  if (options.elaborate.placement && !options.elaborate.mines && program().cluster()) {
+    std::string assumed;
+    theRequest->framework = program().framework(assumed);
+    if (!assumed.empty())
+      theWorkspace.job().assumptions.push_back(assumed);
+    if (diagnostics().hasErrors())
+      return false;
+  }
   return theGraphs.prepare();
 }
 

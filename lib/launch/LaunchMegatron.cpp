@@ -205,16 +205,35 @@ private:
     };
     known("--hidden-size", "hidden", "HIDDEN_SIZE", "hidden size");
     known("--num-attention-heads", "heads", "ATTENTION_HEADS", "attention heads");
+    for (const auto &[name, value] : plan.sizes)
+      if (name == "vocab" && value > 0)
+        add(fmt::format("--vocab-size {}", value));
     known("--seq-length", "seq", "SEQUENCE_LENGTH", "tokens of a sample");
     known("--max-position-embeddings", "seq", "MAX_POSITIONS", "longest sequence");
     if (plan.precision.find("bf16") != std::string::npos)
       add("--bf16");
     else if (plan.precision.find("fp16") != std::string::npos)
       add("--fp16");
+    framework();
     if (plan.optimizer == "sgd" || plan.optimizer == "adam")
       add("--optimizer " + plan.optimizer);
     else
       out.remarks.push_back("optimizer '" + plan.optimizer + "' has to be chosen by hand");
+  }
+  /// What memory was planned with: types of gradients, and the padding of the vocabulary.
+  void framework() {
+    if (!plan.deviceMemory)
+      return;
+    const DeviceMemory &with = *plan.deviceMemory;
+    bool bf16 = plan.precision == "mixed(bf16)";
+    if (bf16 && with.fp32Gradients)
+      add("--accumulate-allreduce-grads-in-fp32");
+    else if (bf16)
+      add("--grad-reduce-in-bf16");
+    if (with.vocabularyPerTensor)
+      add(fmt::format("--make-vocab-size-divisible-by {}", with.vocabularyMultiple));
+    if (with.framework != "megatron")
+      out.remarks.push_back(fmt::format("memory was planned with framework '{}'", with.framework));
   }
   /// Fit for the text of "${NAME:?…}".
   std::string harmlessName() const {

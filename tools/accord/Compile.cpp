@@ -9,6 +9,9 @@ static const CommandEntry
       auto options = Command::values<Options>();
       auto limits = Command::values<PlanSearchLimits>();
       addProgramOptions(command, *options);
+      command.option("--framework", options->elaborate.framework,
+                     "Framework that trains on a cluster (overrides the file): a name of the file, its imports or "
+                     "catalog/frameworks.accel");
       addOutput(
           command, options->output,
           "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, report.html, certificate/");

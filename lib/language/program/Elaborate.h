@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/ensembles/problem/EnsembleRequest.h"
 #include "lib/language/requests/TrainingJob.h"
+#include "lib/machine/model/Framework.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,11 +36,12 @@ struct ElaborateOptions {
   /// `TrainingJob::limits`.
   bool placement = false;
   std::string batch, microbatch, recompute, precision,
-      optimizer;        ///< as written on the command line; empty: not given
-  std::string metric;   ///< of mining: an expression, as written there
-  bool prunes = false;  ///< what `sparsity for` says of the job is looked at; else it is assumed dense
-  std::string ensemble; ///< --ensemble: which one, where a file has several
-  std::string member;   ///< the job is the training of this kind of its members
+      optimizer;         ///< as written on the command line; empty: not given
+  std::string framework; ///< --framework
+  std::string metric;    ///< of mining: an expression, as written there
+  bool prunes = false;   ///< what `sparsity for` says of the job is looked at; else it is assumed dense
+  std::string ensemble;  ///< --ensemble: which one, where a file has several
+  std::string member;    ///< the job is the training of this kind of its members
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.
@@ -70,6 +72,10 @@ public:
   accel::AcceleratorOp machineOf(TrainingJob &job);
   /// The cluster that `machineOf` found; null if it is a machine alone.
   accel::ClusterOp cluster();
+  /// The framework that trains on that cluster: the one that the options name, else the cluster's, else its devices'.
+  /// That of devices says nothing of the degrees that there are. Nothing where none is stated, or after errors;
+  /// `assumed` says where it comes from, unless the options say it.
+  std::optional<Framework> framework(std::string &assumed);
   /// Of a job on that cluster: what its requirements limit where its devices are this machine.
   /// Those that say no such thing are reported.
   std::vector<PlacementLimit> limitsOn(const TrainingJob &job, const Machine &machine);

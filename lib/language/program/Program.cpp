@@ -1,4 +1,5 @@
 // One program: which training job on which machine, and the dialects for it.
+#include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
@@ -252,6 +253,8 @@ void Program::checkAll() {
       d.acceleratorOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
       d.clusterOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Framework) {
+      elaborateFramework(declaration, d.context, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {
       d.sparsityOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Ensemble) {

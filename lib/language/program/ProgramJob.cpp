@@ -1,4 +1,5 @@
 // Which training job a program means, with what the command line adds to it, and the blocks beside trainings.
+#include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/Requirements.h"
@@ -382,6 +383,70 @@ std::optional<TrainingJob> Program::Data::jobOfMember() {
     return std::nullopt;
   }
   return ofTrain(*named(ast::DeclarationKind::Train, request->train), memberOf(*block, options.member));
+}
+
+// ---- The framework that trains on the cluster
+
+static constexpr llvm::StringLiteral kFrameworkFile = "catalog/frameworks.accel";
+
+/// `framework = NAME` of a machine or cluster; null without one.
+static const ast::KeyValue *frameworkOf(const ast::Declaration &declaration) {
+  for (const ast::Entry &entry : declaration.entries)
+    if (auto *pair = entry.as<ast::KeyValue>(); pair && pair->key.text == "framework")
+      return pair;
+  return nullptr;
+}
+
+std::optional<Framework> Program::framework(std::string &assumed) {
+  Data &d = *data;
+  const ast::Declaration *from = nullptr; // in whose file the name stands
+  const ast::KeyValue *stated = nullptr;
+  bool ofDevice = false;
+  std::string name = d.options.framework;
+  if (name.empty() && d.target)
+    stated = frameworkOf(*(from = d.target));
+  for (accel::AcceleratorOp device : d.targetMachines)
+    for (auto &[declaration, machine] : d.machines)
+      if (name.empty() && !stated && machine == device)
+        stated = frameworkOf(*(from = declaration)), ofDevice = stated != nullptr;
+  if (stated) {
+    Constant value = evaluate(*stated->value, d.diags, d.lookupIn(*from));
+    auto *word = value.as<Word>();
+    if (!word)
+      return std::nullopt; // reported where the machine was read
+    name = word->text;
+  }
+  if (name.empty())
+    return std::nullopt;
+  SourceRange at = stated ? stated->value->range : SourceRange{};
+  const ast::Declaration *found = stated ? d.sources.find(name, *from, {}) : d.sources.find(*d.main, name, {});
+  Sources::Unit *shipped = d.sources.load(d.sources.resolve(kFrameworkFile, ""), at);
+  if (!found && shipped)
+    found = d.sources.find(*shipped, name, {});
+  if (!found || found->kind != ast::DeclarationKind::Framework) {
+    using enum ast::DeclarationKind;
+    std::vector<std::string> known = d.sources.names(*d.main, {ast::DeclarationKind::Framework});
+    if (shipped)
+      llvm::append_range(known, d.sources.names(*shipped, {ast::DeclarationKind::Framework}));
+    const char *by = stated ? "" : "--framework: ";
+    if (found)
+      d.diags
+          .error(Code::WrongNameKind, at.valid() ? at : found->name.range,
+                 fmt::format("{}'{}' is {}, not a framework", by, name, ast::withArticle(found->kind)))
+          .note(found->name.range, "declared here");
+    else
+      d.diags.error(Code::UnknownName, at, fmt::format("{}unknown framework '{}'", by, name))
+          .suggest(nearest(name, known))
+          .help(fmt::format("there are {}; framework NAME {{ … }} in .accel declares another one",
+                            fmt::join(known, ", ")));
+    return std::nullopt;
+  }
+  if (stated)
+    assumed = fmt::format("framework = {}: as '{}' states it; --framework names another one", name, from->name.text);
+  auto made = elaborateFramework(*found, d.context, d.diags, d.lookupIn(*found));
+  if (made && ofDevice) // what devices come with restricts no search
+    made->divides.clear(), made->minZero = 0, made->maxZero = 3;
+  return made;
 }
 
 } // namespace accord

@@ -275,14 +275,15 @@ enum class DeclarationKind : uint8_t {
   Train,
   Sparsity,
   Ensemble,
-  Jobs
+  Jobs,
+  Framework
 };
 llvm::StringRef spelling(DeclarationKind kind);
 std::string withArticle(DeclarationKind kind); ///< "a model", "an operation"
 
 /// accelerator t(clock = 1 GHz) {…} · operation o(x[i]) -> y[i] {…} · module m(x) -> y {…} · train
 /// t = gpt() on selene {…} · sparsity for gpt3 {…} · ensemble voters of gpt3 {…} · jobs night {…} ·
-/// let lanes = 128
+/// framework megatron {…} · let lanes = 128
 struct Declaration {
   DeclarationKind kind;
   SourceRange range;

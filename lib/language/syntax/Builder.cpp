@@ -135,7 +135,7 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
   default: {
     llvm::StringRef kind = diags.sources().text(result.kindRange);
     using K = ast::DeclarationKind;
-    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "let"};
+    static const std::vector<std::string> accel = {"accelerator", "cluster", "microarchitecture", "framework", "let"};
     static const std::vector<std::string> dnn = {"operation", "module",   "model", "train",
                                                  "sparsity",  "ensemble", "jobs",  "let"};
     const auto &known = file.language == ast::Language::Accel ? accel : dnn;
@@ -154,7 +154,7 @@ void Builder::declaration(antlr4::ParserRuleContext *context) {
       return;
     }
     for (K each : {K::Constant, K::Accelerator, K::Cluster, K::Microarchitecture, K::Operation, K::Module, K::Model,
-                   K::Train, K::Sparsity, K::Ensemble, K::Jobs})
+                   K::Train, K::Sparsity, K::Ensemble, K::Jobs, K::Framework})
       if (ast::spelling(each) == kind)
         result.kind = each;
     describe(parts[0].context, result);

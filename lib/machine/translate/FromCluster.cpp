@@ -226,6 +226,8 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   for (NamedAttribute entry : op.getEntries())
     if (auto integer = dyn_cast<IntegerAttr>(entry.getValue()))
       cluster.keys[entry.getName().str()] = static_cast<double>(integer.getInt());
+    else if (isa<FlatSymbolRefAttr>(entry.getValue())) // a name is no number
+      continue;
     else if (auto value = own.number(entry.getName()))
       cluster.keys[entry.getName().str()] = *value;
   if (own.error)

@@ -73,11 +73,33 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
 void addHostOverheads(const PlacementProblemRequest &request,
                       const std::vector<std::optional<CalibratedPrices>> &prices, const WorkGraph &work,
                       PlacementProblem &p) {
+  int64_t microbatch = 0, step = 0;
   for (size_t i = 0; i < request.groups.size(); ++i) {
     Machine::HostOverhead host = prices[i] ? prices[i]->hostOverhead(work) : request.groups[i].machine.host;
-    p.hostOverheadPerMicrobatch = std::max(p.hostOverheadPerMicrobatch, picoseconds(host.microbatch));
-    p.hostOverheadPerStep = std::max(p.hostOverheadPerStep, picoseconds(host.step));
+    microbatch = std::max(microbatch, picoseconds(host.microbatch));
+    step = std::max(step, picoseconds(host.step));
   }
+  if (microbatch > 0) // else what the framework says
+    p.hostOverheadPerMicrobatch = microbatch;
+  if (step > 0)
+    p.hostOverheadPerStep = step;
+}
+
+DeviceMemory applyDeviceMemory(const Framework &framework, const PlacementProblemRequest &request,
+                               PlacementProblem &problem) {
+  DeviceMemory memory = DeviceMemory::of(framework);
+  for (size_t i = 0; i < problem.deviceTypes.size(); ++i) {
+    double capacity = std::min(request.groups[i].machine.memories.front().capacity.value, 0x1p61);
+    memory.types.push_back({static_cast<int64_t>(capacity), request.memory});
+    problem.deviceTypes[i].memory = std::max<int64_t>(0, memory.budget(memory.types.back()));
+  }
+  if (problem.hostOverheadPerMicrobatch == 0)
+    problem.hostOverheadPerMicrobatch = picoseconds(Seconds(framework.hostPerMicrobatch));
+  if (problem.hostOverheadPerStep == 0)
+    problem.hostOverheadPerStep = picoseconds(Seconds(framework.hostPerStep));
+  if (framework.hidesGradients && !*framework.hidesGradients)
+    problem.overlapFraction = 0;
+  return memory;
 }
 
 std::string addDataLoading(const PlacementProblemRequest &request, const WorkGraph &work, PlacementProblem &problem) {

@@ -80,6 +80,7 @@ public:
       fittedTimes();
     staticTensors();
     memory();
+    logits();
     return std::move(uses_);
   }
 
@@ -275,6 +276,16 @@ private:
       one(v);
     if (op.body != kNone)
       alive.add(workspace(op.body), from, to);
+  }
+
+  /// What losses over classes read.
+  void logits() {
+    for (OperationId id : graph_.regions[kMicrobatchRegion].operations) {
+      const Operation &op = operation(id);
+      if ((op.kind == "cross_entropy" || op.kind == "cross_entropy_stats") && !op.operands.empty())
+        uses_[classOf_.at(id)].logits =
+            sum(uses_[classOf_.at(id)].logits, graph_.values[deps_.root[op.operands.front()]].bytes);
+    }
   }
 
   void memory() {

@@ -58,6 +58,7 @@ struct LayerUse {
   /// Of `gradients`, those that are rows of tables, as many as the whole batch looks up: replicas that have the tables
   /// whole gather them.
   int64_t rows = 0;
+  int64_t logits = 0;      ///< bytes that a loss over classes reads of a micro-batch, where it is in the layer
   int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
   double updateJoules = 0; ///< of one step

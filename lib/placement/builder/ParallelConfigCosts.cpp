@@ -29,8 +29,8 @@ public:
         copies_(of.parallelConfig->data / among_) {}
 
   PlacementProblem::Cost run() {
-    int64_t weights = over(&LayerUse::weights, 3), gradients = over(&LayerUse::gradients, 2),
-            states = over(&LayerUse::states, 1);
+    int64_t weights = of_.masterWeightsAlone ? 0 : over(&LayerUse::weights, 3),
+            gradients = times(of_.gradientRatio, over(&LayerUse::gradients, 2)), states = over(&LayerUse::states, 1);
     alone_ = use_.weights > 0 ? static_cast<double>(own(&LayerUse::weights)) / use_.weights : 0;
     cost_.update = use_.update;
     if (parallelConfig_.zero >= 1) {
@@ -45,10 +45,11 @@ public:
     cost_.hostStaticMemory = throughLink;
     // An all-reduce takes as long as a gather of twice the bytes; divided tables are gathered by nobody.
     int64_t mine = std::min(dense(), ownOf(whole_.gradients - whole_.rows, dense(), among_));
-    cost_.gradients = dense() - mine + (use_.weights < whole_.weights ? 0 : share(use_.rows, 2));
-    cost_.expertGradients = copies_ > 1 ? mine : 0;
+    cost_.gradients =
+        times(of_.reductionRatio, dense() - mine) + (use_.weights < whole_.weights ? 0 : share(use_.rows, 2));
+    cost_.expertGradients = copies_ > 1 ? times(of_.reductionRatio, mine) : 0;
     cost_.weights = use_.weights - own(&LayerUse::weights);
-    cost_.tied = use_.tied;
+    cost_.tied = times(of_.reductionRatio, use_.tied);
     weights_ = parallelConfig_.hostWeights ? use_.weights : 0;
     cost_.forward = std::max(forward(), link(weights_));
     cost_.weight = use_.weight;
@@ -61,6 +62,10 @@ private:
   /// What of a resident each of the replicas that divide it has, and `copies_` have in common.
   int64_t own(int64_t LayerUse::*bytes) const {
     return std::min(use_.*bytes, ownOf(whole_.*bytes, use_.*bytes, among_));
+  }
+  /// Rounded up.
+  static int64_t times(double ratio, int64_t bytes) {
+    return ratio == 1 ? bytes : static_cast<int64_t>(std::min(kMax, std::ceil(ratio * static_cast<double>(bytes))));
   }
   int64_t dense() const { return use_.gradients - use_.rows; }
   int64_t over(int64_t LayerUse::*bytes, int fromStage) const {
@@ -100,8 +105,11 @@ private:
   }
   int64_t spent() const { return cost_.backward + cost_.weight; }
   int64_t workspaceOf(const LayerUse &use) const {
-    return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) +
-           (parallelConfig_.zero >= 3 ? use_.weights : 0) + 2 * weights_;
+    bool gathers = parallelConfig_.zero >= 3 || of_.masterWeightsAlone;
+    // The graph has two tensors of the size of the logits: themselves, which are kept, and their gradient.
+    double loss = std::max(0.0, of_.lossRatio - 2);
+    return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) + (gathers ? use_.weights : 0) +
+           2 * weights_ + times(loss, use_.logits);
   }
   RecomputeChoice choiceOnDevice(size_t policy) const {
     const LayerUse &other = uses_[policy];

@@ -21,6 +21,11 @@ struct ParallelConfigCosts {
     bool offload = false;
   };
   std::vector<RecomputeChoice> recomputeChoices;
+  /// Of the framework, in mixed precision: bytes of a gradient that is kept, and of one that is exchanged, over those
+  /// of the graph; and whether weights in the type of products are there only while their layer runs.
+  double gradientRatio = 1, reductionRatio = 1;
+  bool masterWeightsAlone = false;
+  double lossRatio = 0;   ///< and what the loss holds at a time, over the bytes of the logits of the graph
   double hostPerByte = 0; ///< picoseconds, in one direction; both are used at once
 };
 
@@ -51,6 +56,10 @@ bool isDominated(const PlacementProblem &problem, const ParallelConfig &parallel
 /// machines.
 void addDevices(const PlacementProblemRequest &request, const std::vector<std::optional<CalibratedPrices>> &prices,
                 PlacementProblem &problem);
+/// What of each device is left to tensors with the framework's allocator, contexts and margin, and the host's time
+/// where the machines state none.
+DeviceMemory applyDeviceMemory(const Framework &framework, const PlacementProblemRequest &request,
+                               PlacementProblem &problem);
 /// What the problem takes for granted, in words, but for what was left out on the way; `numDominated`: parallel
 /// configurations that another one makes needless.
 std::vector<std::string> assumptionsOf(const PlacementProblemRequest &request,

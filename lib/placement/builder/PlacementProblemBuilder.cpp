@@ -42,6 +42,8 @@ public:
     for (const Cluster &group : request_.groups)
       prices_.push_back(CalibratedPrices::of(group, request_.fp8, request_.unlinked));
     addDevices(request_, prices_, problem());
+    if (request_.framework)
+      out_.deviceMemory = applyDeviceMemory(*request_.framework, request_, problem());
     if (!structure())
       return std::move(errors_);
     for (Id deviceType = 0; deviceType < request_.groups.size(); ++deviceType)
@@ -103,7 +105,8 @@ private:
                            work.microbatches * request_.batch;
     PlacementProblem &p = problem();
     std::set<std::pair<Id, Id>> tied;
-    for (const SharedParameter &shared : sharedParameters(layering_, work)) {
+    for (const SharedParameter &shared :
+         together() ? std::vector<SharedParameter>() : sharedParameters(layering_, work)) {
       assume(fmt::format("parameter '{}' is used by several layers: each has a copy of its own, "
                          "and copies of two device groups exchange their gradients at the end",
                          shared.name));
@@ -170,8 +173,32 @@ private:
       }
       all.push_back(
           layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
+      if (together())
+        shareParameters(graph, all.back());
     }
     return all;
+  }
+
+  /// Whether all layers of every plan are in one group of devices, whose framework has a parameter of several layers
+  /// once.
+  bool together() const {
+    const auto &groups = request_.space.groups;
+    return request_.framework && groups.size() == 1 && groups.front().max == 1;
+  }
+  /// A parameter of several layers is the first one's alone.
+  void shareParameters(const WorkGraph &graph, std::vector<LayerUse> &uses) const {
+    for (const StaticTensor &tensor : graph.staticTensors) {
+      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph, tensor.name);
+      for (size_t i = 1; i < owners.size(); ++i) {
+        LayerUse &use = uses[owners[i]];
+        int64_t count = layering_.classes[owners[i]].count, share = (tensor.bytes + count - 1) / count;
+        (tensor.category == Category::Weights     ? use.weights
+         : tensor.category == Category::Gradients ? use.gradients
+                                                  : use.states) -= share;
+        if (tensor.category == Category::Gradients)
+          use.tied = std::max<int64_t>(0, use.tied - share);
+      }
+    }
   }
 
   /// A layer that a device has no room for however it is kept; larger micro-batches take no less.
@@ -366,6 +393,7 @@ private:
     how.batch = request_.batch;
     how.recomputePolicies = request_.space.policiesOf({parallelConfig.tensor, parallelConfig.sequence});
     how.recomputeChoices = recomputeChoices;
+    applyFramework(how);
     double rate = request_.groups[parallelConfig.deviceType].machine.hostBandwidth.value;
     how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
     std::vector<PlacementProblem::Cost> costs;
@@ -412,6 +440,20 @@ private:
     for (size_t c = 0; c < costs.size(); ++c)
       p.classes[c].costs.push_back(std::move(costs[c]));
     p.parallelConfigs.push_back(std::move(parallelConfig));
+  }
+
+  /// Types and the loss, as the framework has them.
+  void applyFramework(ParallelConfigCosts &how) const {
+    if (!request_.framework)
+      return;
+    const Framework &framework = *request_.framework;
+    constexpr double kHalf = 2, kFull = 4; // bytes of a number of products, and of fp32
+    bool mixed = out_.precision.starts_with("mixed(");
+    how.gradientRatio = mixed && framework.fp32Gradients ? kFull / kHalf : 1;
+    how.reductionRatio = mixed && framework.fp32Reductions ? kFull / kHalf : 1;
+    how.masterWeightsAlone = mixed && framework.masterWeightsAlone;
+    how.lossRatio =
+        framework.lossBytes / (mixed || out_.precision == "bf16" || out_.precision == "fp16" ? kHalf : kFull);
   }
 
   /// Of gradients after the last micro-batch; `perGradient` bytes of weights for each.

@@ -5,6 +5,7 @@
 #include "lib/machine/collectives/Collective.h"
 #include "lib/machine/cost/DataLoader.h"
 #include "lib/placement/builder/Layers.h"
+#include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/Placement.h"
 #include <functional>
 
@@ -92,6 +93,7 @@ struct PlacementProblemRequest {
   /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate: input is always
   /// there.
   std::optional<DataLoader> dataLoader;
+  std::optional<Framework> framework; ///< nothing: one copy of each tensor, in the type of the graph
 };
 
 struct BuiltPlacementProblem {
@@ -99,7 +101,8 @@ struct BuiltPlacementProblem {
   int64_t parameters = 0;
   double modelFlops = 0; ///< of a step
   std::string precision, optimizer;
-  std::vector<std::string> assumptions; ///< and what was left out, and why
+  std::vector<std::string> assumptions;     ///< and what was left out, and why
+  std::optional<DeviceMemory> deviceMemory; ///< of the request's framework
 };
 
 /// Parallel configurations are tensor degree, sequence parallel, data degree, micro-batch and stage of ZeRO, each

@@ -228,6 +228,25 @@ void describe(JsonFields &f, Relaxation &relaxation) {
   f.field("what", relaxation.what).field("value", relaxation.value);
 }
 
+void describe(JsonFields &f, DeviceMemory::Type &type) {
+  f.field("capacity_bytes", type.capacity).maybe("limit_bytes", type.limit);
+}
+void describe(JsonFields &f, DeviceMemory &memory) {
+  f.field("framework", memory.framework)
+      .field("reserved_ratio", memory.reservedRatio)
+      .field("context_bytes", memory.context)
+      .field("communication_bytes", memory.communication)
+      .field("bucket_bytes", memory.buckets)
+      .field("margin", memory.margin)
+      .field("confidence", memory.confidence)
+      .maybe("fp32_gradients", memory.fp32Gradients)
+      .maybe("fp32_reductions", memory.fp32Reductions)
+      .field("vocabulary_multiple", memory.vocabularyMultiple, kPositive)
+      .maybe("vocabulary_per_tensor", memory.vocabularyPerTensor)
+      .field("types", memory.types)
+      .check("reserved_ratio", memory.reservedRatio >= 1, "expected at least 1");
+}
+
 void describe(JsonFields &f, PlacementPlan &plan) {
   int64_t schema = 2;
   auto checkedPlan = [&](JsonVisitor &v, Placement &placement, PlanMetrics &metrics, std::string *what) {
@@ -279,7 +298,10 @@ void describe(JsonFields &f, PlacementPlan &plan) {
                         });
              })
       .maybe("step_time_estimate", plan.estimate)
-      .field("assumptions", plan.assumptions);
+      .field("assumptions", plan.assumptions)
+      .maybe("device_memory", plan.deviceMemory)
+      .check("device_memory", !plan.deviceMemory || plan.deviceMemory->types.size() == plan.problem.deviceTypes.size(),
+             "expected as many types as devices have");
   describeRun(f, plan.run);
   describeLocation(f, plan.location);
 }

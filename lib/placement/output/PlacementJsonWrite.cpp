@@ -73,6 +73,16 @@ public:
     std::map<std::string, int64_t> sizes(plan.sizes.begin(), plan.sizes.end());
     f.about("integer parameters of the model, by name").put("sizes", sizes, kAnyInteger);
     f.put("assumptions", plan.assumptions);
+    f.about("what a framework makes of memory; where one is stated")
+        .object(false, plan.deviceMemory.has_value(), "framework", [&](const Fields &g) {
+          DeviceMemory with = plan.deviceMemory.value_or(DeviceMemory());
+          g.put("name", with.framework);
+          g.about("reserved over allocated bytes").put("reserved_ratio", with.reservedRatio);
+          g.about("outside of the allocator").put("context_bytes", with.context);
+          g.about("outside of the allocator").put("communication_bytes", with.communication);
+          g.about("share that the prediction may be too low").put("margin", with.margin);
+          g.about("of the margin").put("confidence", with.confidence, kShare);
+        });
     f.about("what would make it feasible").put("relaxations", plan.relaxations);
     f.objects(true, true, "conflict", plan.conflicts.size(), [&](const Fields &g, size_t i) {
       const Conflict &conflict = at(plan.conflicts, i);
@@ -181,6 +191,15 @@ private:
       f.put(key, bytes);
     f.about("their sum").put("peak_bytes", group.peak());
     f.about("what a plan may use of the device").put("capacity_bytes", group.capacity);
+    bool framework = plan.deviceMemory.has_value();
+    DeviceMemory with = framework ? *plan.deviceMemory : DeviceMemory();
+    f.about("with buckets of gradients, as the allocator of the framework counts at its peak; where one is stated")
+        .putIf(framework, "allocated_bytes", with.allocated(group.peak()));
+    f.about("what the allocator has then").putIf(framework, "reserved_bytes", with.reserved(group.peak()));
+    f.about("with contexts and communication buffers, as a tool of the driver shows")
+        .putIf(framework, "on_device_bytes", with.onDevice(group.peak()));
+    f.about("of the device")
+        .putIf(framework, "device_capacity_bytes", at(with.types, config(group).deviceType).capacity);
     f.about("of the host's memory, for one device; none unless stated")
         .putIf(group.host > 0, "host_bytes", group.host, kFromOne);
   }

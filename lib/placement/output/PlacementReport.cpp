@@ -106,6 +106,20 @@ template <typename E> json::Array names(size_t count) {
   return all;
 }
 
+/// What the framework makes of the memory of a group's device; null without one.
+json::Value onDevice(const PlacementPlan &plan, const GroupFigures &group) {
+  if (!plan.deviceMemory)
+    return nullptr;
+  const DeviceMemory &with = *plan.deviceMemory;
+  return json::Object{{"framework", jsonString(with.framework)},
+                      {"allocated", with.allocated(group.peak())},
+                      {"reserved", with.reserved(group.peak())},
+                      {"device", with.onDevice(group.peak())},
+                      {"capacity", with.types[plan.problem.parallelConfigs[group.parallelConfig].deviceType].capacity},
+                      {"margin", with.margin},
+                      {"confidence", with.confidence}};
+}
+
 json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures,
                       const PlacementReportOptions &options) {
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
@@ -116,6 +130,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"devices", metrics.devices},
                  {"memory", maxMemoryGroup.peak()},
                  {"capacity", maxMemoryGroup.capacity},
+                 {"onDevice", onDevice(plan, maxMemoryGroup)},
                  {"maxMemoryGroup", figures.maxMemoryGroup},
                  {"gap", gapOf(plan)},
                  {"energy", metrics.joules},

@@ -1,6 +1,7 @@
 // A placement with all that emitters print: what `accord compile` answers for a cluster.
 #pragma once
 #include "lib/machine/model/Plan.h"
+#include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/Placement.h"
 #include <memory>
 
@@ -45,6 +46,7 @@ struct PlacementPlan {
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
   std::optional<StepEstimate> estimate;               ///< where times are calibrated
   std::vector<std::string> assumptions;
+  std::optional<DeviceMemory> deviceMemory; ///< nothing: no framework is stated, and tensors are all there is
   std::string version;
   SourceLocation location; ///< of the `train` block
 };

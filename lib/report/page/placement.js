@@ -29,6 +29,7 @@ function header() {
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
     tile("Devices", String(h.devices), `of ${all}`, data.deviceTypes.map(k => k.name).join(", "), h.devices / all),
     tile("Peak device memory", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.maxMemoryGroup}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
+    ...(h.onDevice ? [tile("On the device", ...split(bytes(h.onDevice.device)), `allocated ${bytes(h.onDevice.allocated)}, reserved ${bytes(h.onDevice.reserved)} with ${h.onDevice.framework}; margin ${percent(h.onDevice.margin)} at ${percent(h.onDevice.confidence)} confidence`, h.onDevice.device / h.onDevice.capacity)] : []),
     tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven optimal in the search space", h.gap));
   byId("headline").classList.add("six");
 }

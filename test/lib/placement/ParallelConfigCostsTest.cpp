@@ -23,6 +23,8 @@ struct Case {
   std::vector<LayerUse> uses = layer();
   bool activations = false;
   double perByte = 2;
+  double gradientRatio = 1, reductionRatio = 1, lossRatio = 0;
+  bool masterWeightsAlone = false;
 
   PlacementProblem::Cost cost(const LayerUse *whole = nullptr) const {
     ParallelConfigCosts of;
@@ -30,6 +32,8 @@ struct Case {
     of.recomputeChoices = {{0, false}, {1, false}}, of.hostPerByte = perByte;
     if (activations)
       of.recomputeChoices.insert(of.recomputeChoices.end(), {{0, true}, {1, true}});
+    of.gradientRatio = gradientRatio, of.reductionRatio = reductionRatio, of.lossRatio = lossRatio;
+    of.masterWeightsAlone = masterWeightsAlone;
     return costOf(of, uses, whole);
   }
 };
@@ -47,6 +51,43 @@ TEST(ParallelConfigCosts, NothingOffloaded) {
   ASSERT_EQ(cost.recomputeChoices.size(), 2u);
   EXPECT_EQ(cost.recomputeChoices[1].recomputeTime, 90);
   EXPECT_EQ(cost.recomputeChoices[1].activations, 10);
+}
+
+/// fp32 gradients of Megatron-LM: twice the bytes of the graph's, exchanged so, too; replicas divide what is twice as
+/// much.
+TEST(ParallelConfigCosts, GradientsInFp32) {
+  Case one;
+  one.gradientRatio = one.reductionRatio = 2;
+  PlacementProblem::Cost cost = one.cost();
+  EXPECT_EQ(cost.gradientMemory, 2 * 20);
+  EXPECT_EQ(cost.staticMemory, 40 + 40 + 120);
+  EXPECT_EQ(cost.gradients, 2 * 20);
+  one.reductionRatio = 1;
+  one.parallelConfig.zero = 2, one.parallelConfig.data = 4;
+  cost = one.cost();
+  EXPECT_EQ(cost.gradientMemory, 2 * 20 / 4);
+  EXPECT_EQ(cost.gradients, 20);
+}
+
+/// Where the master weights alone stay, the copy in the type of products is there while its layer runs.
+TEST(ParallelConfigCosts, MasterWeightsAlone) {
+  Case one;
+  one.masterWeightsAlone = true;
+  PlacementProblem::Cost cost = one.cost();
+  EXPECT_EQ(cost.weightMemory, 0);
+  EXPECT_EQ(cost.staticMemory, 20 + 120);
+  EXPECT_EQ(cost.recomputeChoices[0].workspace, 7 + 40);
+}
+
+/// The graph has logits and their gradient; a loss with seven times the logits has five more of them.
+TEST(ParallelConfigCosts, TheLossHoldsCopiesOfTheLogits) {
+  Case one;
+  for (LayerUse &use : one.uses)
+    use.logits = 100;
+  one.lossRatio = 7;
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 7 + 500);
+  one.lossRatio = 1;
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 7);
 }
 
 /// States go there and back at once: 120 bytes at 2 ps; with ZeRO 1 over 4 replicas, 30 of them.
