@@ -22,20 +22,32 @@ struct OpenFile {
   FileId id;
   std::string shown;
 };
-std::optional<OpenFile> open(llvm::StringRef file, SourceRange at, llvm::StringRef catalog, Diagnostics &diags) {
-  llvm::SmallString<256> path(file);
-  if (at.valid() && !llvm::sys::path::is_absolute(path)) {
-    path = llvm::sys::path::parent_path(diags.sources().path(at.file));
-    llvm::sys::path::append(path, file);
+
+/// Where a file is. One of the catalogue is shown by the name that imports give it.
+std::string pathOf(llvm::StringRef shown, llvm::StringRef catalog) {
+  llvm::StringRef rest = shown;
+  if (llvm::sys::fs::exists(shown) || !rest.consume_front("catalog/"))
+    return shown.str();
+  llvm::SmallString<256> path(catalog);
+  llvm::sys::path::append(path, rest);
+  return path.str().str();
+}
+
+/// `framework`: its own file is taken where there is one.
+std::optional<OpenFile> open(llvm::StringRef file, llvm::StringRef framework, SourceRange at, llvm::StringRef catalog,
+                             Diagnostics &diags) {
+  llvm::SmallString<256> shown(file);
+  if (at.valid() && !llvm::sys::path::is_absolute(shown)) {
+    shown = llvm::sys::path::parent_path(diags.sources().path(at.file));
+    llvm::sys::path::append(shown, file);
   }
-  // A file of the catalogue is shown by the name that imports give it.
-  std::string shown = path.str().str();
-  if (llvm::StringRef rest = shown; !llvm::sys::fs::exists(path) && rest.consume_front("catalog/")) {
-    path = catalog;
-    llvm::sys::path::append(path, rest);
+  if (llvm::StringRef stem = shown; !framework.empty() && stem.consume_back(".calibration")) {
+    std::string own = fmt::format("{}.{}.calibration", stem.str(), framework.str());
+    if (llvm::sys::fs::exists(pathOf(own, catalog)))
+      shown = own;
   }
-  auto read = readFile(diags, path, at, shown);
-  return read ? std::optional(OpenFile{*read, shown}) : std::nullopt;
+  auto read = readFile(diags, pathOf(shown, catalog), at, shown.str());
+  return read ? std::optional(OpenFile{*read, shown.str().str()}) : std::nullopt;
 }
 
 /// A calibration, or nothing after errors.
@@ -118,7 +130,7 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
   auto from = machine->getAttrOfType<StringAttr>(kCalibrationAttribute);
   std::optional<calibrate::CalibrationFile> file;
   if (!options.calibration.empty() && !options.ideal) {
-    auto opened = open(options.calibration, {}, options.catalog, diags);
+    auto opened = open(options.calibration, "", {}, options.catalog, diags);
     auto given = opened ? calibrationIn(*opened, {}, diags) : std::nullopt;
     if (!given)
       return false;
@@ -128,9 +140,13 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
     }
   }
   if (from && !file) {
-    auto opened = open(from, at, options.catalog, diags);
+    std::string framework = options.framework;
+    if (auto own = machine.getEntriesAttr().getAs<FlatSymbolRefAttr>("framework"); own && framework.empty())
+      framework = own.getValue().str();
+    auto opened = open(from, framework, at, options.catalog, diags);
     if (!opened)
       return false;
+    from = StringAttr::get(machine.getContext(), llvm::sys::path::filename(opened->shown));
     if (operations::isFile(diags.sources().text(opened->id)))
       return options.ideal || applyOperations(machine, opened->id, from, at, diags);
     if (!(file = calibrationOf(machine, *opened, at, diags)))

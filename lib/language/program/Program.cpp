@@ -315,8 +315,11 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
     return nullptr;
   }
   targetMachines = *device;
+  EfficiencyOptions how = efficiency();
+  if (auto framework = op.getEntriesAttr().getAs<FlatSymbolRefAttr>("framework"); framework && how.framework.empty())
+    how.framework = framework.getValue().str();
   for (accel::AcceleratorOp accelerator : targetMachines)
-    if (!prepareMachine(accelerator, efficiency(), diags))
+    if (!prepareMachine(accelerator, how, diags))
       return nullptr;
   target = &cluster;
   return targetMachines.front();

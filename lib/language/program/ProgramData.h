@@ -63,7 +63,7 @@ struct Program::Data {
   mlir::MLIRContext &context;
   ElaborateOptions options;
   EfficiencyOptions efficiency() const {
-    return {options.ideal || options.mines || options.prunes, options.catalog, options.calibration};
+    return {options.ideal || options.mines || options.prunes, options.catalog, options.framework, options.calibration};
   }
   Sources sources;
   mlir::OwningOpRef<mlir::ModuleOp> module;
