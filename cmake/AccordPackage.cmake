@@ -28,4 +28,4 @@ foreach(room dialects lib passes)
     FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE PATTERN cmake EXCLUDE)
 endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/lib/catalog" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
-  FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn")
+  FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn" PATTERN "*.calibration" PATTERN "*.csv")

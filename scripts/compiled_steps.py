@@ -24,6 +24,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ACCORD = os.environ.get("ACCORD", os.path.join(ROOT, "build/bin/accord"))
 
 
+# By how the column begins.
+FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "fsdp",
+              "torchtitan": "fsdp", "MaxText": "maxtext"}
+
+
+def framework(row):
+    return next((["--framework", name] for begin, name in FRAMEWORKS.items() if row["framework"].strip('"').startswith(begin)), [])
+
+
 def clusters():
     with open(os.path.join(ROOT, "lib/catalog/accelerators.csv"), encoding="utf-8") as file:
         return {row["accelerator"]: row["cluster"] for row in csv.DictReader(file)}
@@ -99,7 +108,8 @@ def training(row, cluster):
     zero = {"fsdp": 3, "": 0, "0": 0, "1": 1, "2": 2, "3": 3}.get(row["zero_stage"], 0)
     if zero >= 2:
         dp = devices // (tp * pp)
-    recompute = row["recompute"] if row["recompute"] in ("full", "selective") else "none"
+    open_ = row["recompute"] in ("any", "not stated")  # then whatever is fastest in the memory
+    recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
     precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
     micro = number(row, "micro_batch")
     return f"""
@@ -167,7 +177,7 @@ def main():
         if arguments.calibrations:
             for name in sorted(os.listdir(arguments.calibrations)):
                 own += ["--calibration", os.path.join(arguments.calibrations, name)]
-        return row, priced(row, known[row["accelerator"]], own)
+        return row, priced(row, known[row["accelerator"]], own + framework(row))
 
     by_source, inside, all_errors, failed = collections.defaultdict(list), [], [], 0
     results = []

@@ -72,7 +72,7 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     auto ideal = planFor(plan->graph, bare, one);
     plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1,
                                                plan->schedule.step.seconds().value,
-                                               ideal ? ideal.get()->schedule.step.seconds().value : 0);
+                                               ideal ? ideal->schedule.step.seconds().value : 0);
   }
   PlannedRun whole = trainingRun(*plan, request);
   plan->run = whole.run;

@@ -60,7 +60,7 @@ train job = {name} on small {{
   maximize throughput
 }}
 """)
-        run = subprocess.run([self.accord, "compile", folder / "job.dnn", "-o", folder / "out"], capture_output=True,
+        run = subprocess.run([self.accord, "compile", "--ideal", folder / "job.dnn", "-o", folder / "out"], capture_output=True,
                              text=True)
         if run.returncode not in (0, 2):
             raise SystemExit(f"{model} {at} {search}: status {run.returncode}\n{run.stderr}")
