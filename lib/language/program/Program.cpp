@@ -316,7 +316,8 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   }
   targetMachines = *device;
   EfficiencyOptions how = efficiency();
-  if (auto framework = op.getEntriesAttr().getAs<mlir::FlatSymbolRefAttr>("framework"); framework && how.framework.empty())
+  if (auto framework = op.getEntriesAttr().getAs<mlir::FlatSymbolRefAttr>("framework");
+      framework && how.framework.empty())
     how.framework = framework.getValue().str();
   for (accel::AcceleratorOp accelerator : targetMachines)
     if (!prepareMachine(accelerator, how, diags))
