@@ -2,6 +2,7 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementTrace.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/report/ReportPage.h"
 #include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonLists.h"
@@ -125,6 +126,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
   const PlanMetrics &metrics = plan.result.metrics;
   json::Object o{{"step", figures.seconds},
+                 {"range", stepTimeRange(plan.estimate)},
                  {"throughput", figures.throughput},
                  {"mfu", figures.mfu},
                  {"devices", metrics.devices},

@@ -2,6 +2,7 @@
 #include "lib/planning/analysis/Totals.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"
 #include "lib/planning/output/Tracks.h"
 #include "lib/report/ReportPage.h"
@@ -110,6 +111,7 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
     roofs.push_back(json::Object{{"core", jsonString(core.name)}, {"type", jsonString(type)}, {"peak", peak}});
   }
   json::Object headline{{"step", m.step.value},
+                        {"range", stepTimeRange(plan.estimate)},
                         {"throughput", m.throughput},
                         {"mfu", m.mfu},
                         {"peak", m.peak.value},

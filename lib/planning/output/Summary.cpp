@@ -37,6 +37,13 @@ std::string stepTimeNote(const std::optional<StepEstimate> &estimate) {
   return estimate->ideal > 0 ? note + ", ideal " + formatSi(estimate->ideal, "s") : note;
 }
 
+std::string stepTimeRange(const std::optional<StepEstimate> &estimate) {
+  if (!estimate)
+    return "";
+  std::string range = fmt::format("90 %: {} to {}", formatSi(estimate->low, "s"), formatSi(estimate->high, "s"));
+  return estimate->ideal > 0 ? range + "; ideal " + formatSi(estimate->ideal, "s") : range;
+}
+
 std::string compileSummary(const Plan &plan, const SummaryOptions &options, const TextStyle &style) {
   Metrics m = measure(plan);
   const WorkGraph &g = plan.graph;

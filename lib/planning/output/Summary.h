@@ -16,6 +16,8 @@ struct SummaryOptions {
 };
 /// " (17.6 s .. 20.4 s), ideal 13.7 s" behind a step time; empty where times are not calibrated.
 std::string stepTimeNote(const std::optional<StepEstimate> &estimate);
+/// "90 %: 17.6 s to 20.4 s; ideal 13.7 s" below one, in a report.
+std::string stepTimeRange(const std::optional<StepEstimate> &estimate);
 
 /// Model, machine, batch, step time, throughput, MFU, memory, three most expensive operations,
 /// bound and gap; of an infeasible plan the conflicts.

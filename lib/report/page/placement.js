@@ -24,7 +24,7 @@ function header() {
   const full = h.capacity ? h.memory / h.capacity : 0, all = data.deviceTypes.reduce((s, k) => s + k.devices, 0);
   const costs = [h.energy > 0 ? `${si(h.energy, "J")} per step` : "", h.price > 0 ? `price ${trim(h.price, 4)}` : ""].filter(t => t).join(", ");
   byId("headline").append(
-    tile("Step time", ...split(seconds(h.step)), costs || "one step of training"),
+    tile("Step time", ...split(seconds(h.step)), [h.range, costs].filter(Boolean).join("; ") || "one step of training"),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : `${trim(h.throughput / h.devices, 3)} samples/s for each device`),
     h.mfu > 0 ? tile("MFU", trim(h.mfu * 100, 3), "%", `bubbles take ${percent(h.bubble)}`, h.mfu) : tile("Bubbles", trim(h.bubble * 100, 3), "%", "of the devices' time", h.bubble),
     tile("Devices", String(h.devices), `of ${all}`, data.deviceTypes.map(k => k.name).join(", "), h.devices / all),

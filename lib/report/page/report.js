@@ -23,7 +23,7 @@ function header() {
   const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
   const full = h.capacity ? h.memory / h.capacity : 0;
   byId("headline").append(
-    tile("Step time", ...split(seconds(h.step)), h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training"),
+    tile("Step time", ...split(seconds(h.step)), h.range || (h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training")),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : "at full speed"),
     tile("MFU", trim(h.mfu * 100, 3), "%", `of ${si(h.peak, "FLOP/s")} ${h.peakType}`, h.mfu),
     tile("Memory", ...split(bytes(h.memory)), h.capacity ? `${percent(full)} of ${bytes(h.capacity)}` : "capacity not stated", h.capacity ? full : undefined, full > 1 ? "bad" : full > 0.9 ? "data_gradient" : ""),
