@@ -42,6 +42,10 @@ std::optional<std::string> keepMatchingRows(std::vector<Row> &rows, const std::v
   return std::nullopt;
 }
 
+StepTimeInterval widest(const StepTimeInterval &a, const StepTimeInterval &b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
 class Calibration {
 public:
   explicit Calibration(const CalibrateOptions &options) : options(options), diags(sources) {}
@@ -143,6 +147,7 @@ private:
     if (!machine)
       return false;
     priorFactors = factorsOf(*file, priorOf(*machine));
+    priorIntervals = file->stepTime;
     for (Case &one : prepared.cases)
       one.prior = parametersOf(one.prior, priorFactors);
     return true;
@@ -162,7 +167,8 @@ private:
     auto fileOf = [&](const std::string &machine) {
       CalibrationFile file = calibrationOf(machine, parametersOf(priorOf(prepared.machines.at(machine)), priorFactors),
                                            *made, residualsOf(prepared.cases, made->factors), prepared.assumptions);
-      file.stepTime = *intervals;
+      file.stepTime = {widest(intervals->attending, priorIntervals.attending),
+                       widest(intervals->other, priorIntervals.other)};
       return file;
     };
     CalibrationFile file = fileOf(commonMachine());
@@ -227,6 +233,7 @@ private:
   Diagnostics diags;
   Prepared prepared;
   Factors priorFactors = unitFactors();
+  StepTimeIntervals priorIntervals; ///< sources that these rows do not have differ as much
 };
 
 } // namespace
