@@ -137,6 +137,10 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
     if (given->machine == machine.getSymName()) {
       file = std::move(given);
       from = StringAttr::get(machine.getContext(), options.calibration);
+    } else {
+      diags.warning(Code::BadCalibration, {},
+                    fmt::format("--calibration: '{}' is of '{}'; '{}' keeps its own", options.calibration,
+                                given->machine, machine.getSymName().str()));
     }
   }
   if (from && !file) {
