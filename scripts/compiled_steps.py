@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Published steps against what `accord compile` says of the same job, with no setting but the degrees that were run.
 
-Usage: scripts/compiled_steps.py ROWS.csv [--calibrations FOLDER] [--where COLUMN=VALUE]... [--ideal] [--json] [--jobs N]
+Usage: scripts/compiled_steps.py [TRAINING-TIMES.csv [MEASURED-STEP.csv]] [--calibrations FOLDER] [--where COLUMN=VALUE]...
+                                 [--generic] [--sheet] [--ideal] [--json] [--jobs N]
 
-ROWS.csv has the columns of training-times.csv. Each row of a decoder becomes a `.dnn` with one training on the cluster of
-the catalogue that lib/catalog/accelerators.csv names for its accelerator. Prints one line a row: id, source, measured and
-computed seconds, the interval, and the ideal; then mean error and bias by source and of all, and the share of rows inside
-their interval. FOLDER has calibrations MACHINE.calibration that stand instead of the catalogue's.
+Each row of a decoder becomes a `.dnn` with one training on the cluster that was measured (lib/catalog/clusters.accel), else on
+the cluster of the catalogue that lib/catalog/accelerators.csv names for its accelerator. Prints one line a row: id, source,
+measured and computed seconds, and the interval; then mean error and bias by source and of all, and the share of rows inside
+their interval. FOLDER has calibrations that stand instead of the catalogue's. --generic: as if no cluster were known.
+--sheet: as if nobody had measured the accelerator.
 """
 import argparse
 import collections
 import concurrent.futures
 import csv
+import functools
 import json
 import math
 import os
@@ -20,54 +23,86 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-ACCORD = os.environ.get("ACCORD", os.path.join(ROOT, "build/bin/accord"))
+import calibrations
+
+ROOT, CATALOG = calibrations.ROOT, calibrations.CATALOG
+COMMON = ["--effort", "2"]
 
 
-# By how the column begins.
-FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "fsdp",
-              "torchtitan": "fsdp", "MaxText": "maxtext"}
+@functools.lru_cache(None)
+def files():
+    """Texts of the catalogue's machines by their file."""
+    made = {}
+    for file in sorted(os.listdir(CATALOG)):
+        if file.endswith(".accel"):
+            with open(os.path.join(CATALOG, file), encoding="utf-8") as text:
+                made[file] = text.read()
+    return made
 
 
-def framework(row):
-    return next((["--framework", name] for begin, name in FRAMEWORKS.items() if row["framework"].strip('"').startswith(begin)), [])
-
-
-def clusters():
-    with open(os.path.join(ROOT, "lib/catalog/accelerators.csv"), encoding="utf-8") as file:
-        return {row["accelerator"]: row["cluster"] for row in csv.DictReader(file)}
-
-
-def cluster_text(row, name):
-    """The cluster of the catalogue with as many servers as the row has, and its network between them where it says so."""
-    for file in sorted(os.listdir(os.path.join(ROOT, "lib/catalog"))):
-        if not file.endswith(".accel"):
-            continue
-        with open(os.path.join(ROOT, "lib/catalog", file), encoding="utf-8") as text:
-            found = re.search(rf"^cluster {name} \{{.*?^\}}", text.read(), re.M | re.S)
+def declared(kind, name):
+    """The file that declares it, and the declaration's text."""
+    for file, text in files().items():
+        found = re.search(rf"^{kind} {name} \{{.*?^\}}", text, re.M | re.S)
         if found:
-            break
-    text = found.group(0)
-    server = re.search(r"server \w+\[(\d+)\]", text)
-    device = re.search(r"device \w+\[(\d+)\] : (\w+)", text)
-    if not server or not device:
-        return None
-    each = int(device.group(1))
-    servers = -(-number(row, "n_devices", 1) // each)
-    if servers < 2:
-        return None
-    text = text.replace(server.group(0), server.group(0).replace(f"[{server.group(1)}]", f"[{servers}]"))
-    if row["inter_node_GBps_per_dev"]:
-        outer = text.rindex("bandwidth =")
-        rate = float(row["inter_node_GBps_per_dev"]) * each
-        text = text[:outer] + re.sub(r"bandwidth = [^\n]*", f"bandwidth = {rate:g} GB/s", text[outer:], count=1)
-    home = next(file for file in sorted(os.listdir(os.path.join(ROOT, "lib/catalog"))) if file.endswith(".accel") and
-                re.search(rf"^accelerator {device.group(2)} ", open(os.path.join(ROOT, "lib/catalog", file), encoding="utf-8").read(), re.M))
-    return f'import "catalog/{home}"\n' + text.replace(f"cluster {name} ", "cluster published ") + "\n"
+            return file, found.group(0)
+    return None, None
+
+
+@functools.lru_cache(None)
+def cluster_names():
+    with open(os.path.join(CATALOG, "accelerators.csv"), encoding="utf-8") as file:
+        return {row["accelerator"]: row["cluster"] for row in csv.DictReader(file)}
 
 
 def number(row, name, otherwise=None):
     return int(float(row[name])) if row.get(name) else otherwise
+
+
+def is_priced(row):
+    """Whether it is a step of a decoder with all dimensions on a machine of the catalogue."""
+    return (row["family"].startswith("llm-dense") and row["quality"] in ("A", "B", "") and row["accelerator"] in cluster_names() and
+            row["layers"] and row["heads"] and row["seq_len"] and row["global_batch"] and float(row["step_time_s"] or 0) > 0 and
+            not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1") and row["ep"] in ("", "1"))
+
+
+class Target:
+    """The cluster of a row: its text, and which calibration of a folder is its own."""
+
+    def __init__(self, row, folder=None, generic=False, sheet=False):
+        self.row, self.own = row, None if generic or sheet else calibrations.cluster_of(row)
+        file, text = declared("cluster", self.own or cluster_names()[row["accelerator"]])
+        self.machine = re.search(r"device \w+(?:\[\d+\])? : (\w+)", text).group(1)
+        server = re.search(r"server \w+\[(\d+)\]", text)
+        device = re.search(r"device \w+\[(\d+)\] : ", text)
+        each = int(device.group(1)) if device else 1
+        servers = -(-number(row, "n_devices", 1) // each)
+        if server:
+            text = text.replace(server.group(0), server.group(0).replace(f"[{server.group(1)}]", f"[{servers}]"))
+        if row["inter_node_GBps_per_dev"] and servers > 1:
+            outer = text.rindex("bandwidth =")
+            rate = float(row["inter_node_GBps_per_dev"]) * each
+            text = text[:outer] + re.sub(r"bandwidth = [^\n]*", f"bandwidth = {rate:g} GB/s", text[outer:], count=1)
+        text = re.sub(r'efficiency from "(.*)"', lambda found: f'efficiency from "{CATALOG}/{found.group(1)}"', text)
+        home, machine = declared("accelerator", self.machine)
+        before = f'import "catalog/{home}"\n'
+        if sheet:
+            before = re.sub(r"  efficiency from .*\n", "", machine).replace(f"accelerator {self.machine} ", "accelerator of_sheet ") + "\n"
+            text = text.replace(f": {self.machine}", ": of_sheet")
+        if folder and self.own:  # the file of the folder stands instead
+            text = re.sub(r"  efficiency from .*\n", "", text)
+        self.text = before + re.sub(r"^cluster \w+ ", "cluster published ", text, flags=re.M) + "\n"
+        self.options = []
+        framework = calibrations.framework_of(row)
+        if framework:
+            self.options += ["--framework", framework]
+        if folder and not sheet:
+            for stem in filter(None, (self.own, self.machine)):
+                names = [f"{stem}.{framework}.calibration", f"{stem}.calibration"]
+                found = next((name for name in names if os.path.exists(os.path.join(folder, name))), None)
+                if found:
+                    self.options += ["--calibration", os.path.join(folder, found)]
+                    break
 
 
 def model(row):
@@ -102,7 +137,7 @@ model decoder() {{
 """
 
 
-def training(row, cluster):
+def training(row):
     tp, pp, vpp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "n_devices"))
     dp = number(row, "dp", devices // (tp * pp)) if devices else 1
     zero = {"fsdp": 3, "": 0, "0": 0, "1": 1, "2": 2, "3": 3}.get(row["zero_stage"], 0)
@@ -113,7 +148,7 @@ def training(row, cluster):
     precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
     micro = number(row, "micro_batch")
     return f"""
-train row = decoder() on {cluster} {{
+train row = decoder() on published {{
   batch = {number(row, 'global_batch')}
   precision = mixed({precision})
   optimizer = adam
@@ -131,16 +166,13 @@ train row = decoder() on {cluster} {{
 """
 
 
-def priced(row, cluster, options):
+def priced(target, options=()):
+    """What `accord compile --json` says, or why it says nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "row.dnn")
-        own = cluster_text(row, cluster)
-        if own:
-            with open(os.path.join(folder, "cluster.accel"), "w", encoding="utf-8") as out:
-                out.write(own)
-        with open(file, "w", encoding="utf-8") as out:
-            out.write(('import "cluster.accel"\n' if own else "") + model(row) + training(row, "published" if own else cluster))
-        command = [ACCORD, "compile", file, "--json", "-o", os.path.join(folder, "out"), "--effort", "2"] + options
+        for name, text in (("cluster.accel", target.text), ("row.dnn", 'import "cluster.accel"\n' + model(target.row) + training(target.row))):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        command = [calibrations.ACCORD, "compile", folder + "/row.dnn", "--json", "-o", folder + "/out", *COMMON, *target.options, *options]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         return json.loads(result.stdout)
@@ -148,68 +180,93 @@ def priced(row, cluster, options):
         return {"status": "failed", "text": (result.stdout + result.stderr)[:300]}
 
 
-def score(errors):
-    return (f"{len(errors)} rows, mean error {100 * sum(map(abs, errors)) / len(errors):.1f} %, bias {100 * sum(errors) / len(errors):+.1f} %, "
-            f"worst {100 * max(errors, key=abs):+.1f} %")
+def price_all(rows, jobs=2, options=(), **of_target):
+    """[(row, answer)] in the order of the rows; `of_target`: as Target takes."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return list(zip(rows, pool.map(lambda row: priced(Target(row, **of_target), options), rows)))
+
+
+class Score:
+    """Errors of answers against measured steps, and how many lie inside their interval."""
+
+    def __init__(self, answers):
+        self.errors, self.inside, self.without = [], 0, []
+        for row, answer in answers:
+            seconds, measured = answer.get("step_time_s"), float(row["step_time_s"])
+            if not seconds:
+                self.without.append((row, answer))
+                continue
+            self.errors.append(seconds / measured - 1)
+            estimate = answer.get("step_time_estimate", {})
+            self.inside += estimate.get("low_s", 0) <= measured <= estimate.get("high_s", math.inf)
+
+    @property
+    def rows(self):
+        return len(self.errors)
+
+    @property
+    def mean(self):
+        return 100 * sum(map(abs, self.errors)) / max(1, self.rows)
+
+    @property
+    def bias(self):
+        return 100 * sum(self.errors) / max(1, self.rows)
+
+    @property
+    def worst(self):
+        return 100 * max(self.errors, key=abs, default=0)
+
+    def __str__(self):
+        return f"{self.rows} rows, mean error {self.mean:.1f} %, bias {self.bias:+.1f} %, worst {self.worst:+.1f} %, {self.inside} inside their interval"
+
+
+def reason(answer):
+    conflict = answer.get("conflict")
+    if conflict:
+        return f"{answer.get('status')}: {conflict[0].get('detail', '')}"
+    errors = answer.get("errors")
+    return f"{answer.get('status')}: {errors[0].get('message', '') if errors else answer.get('text', '')}"
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("rows")
+    parser.add_argument("times", nargs="?")
+    parser.add_argument("steps", nargs="?")
     parser.add_argument("--calibrations")
     parser.add_argument("--where", action="append", default=[])
-    parser.add_argument("--ideal", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    for name in ("--generic", "--sheet", "--ideal", "--json"):
+        parser.add_argument(name, action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
-    known = clusters()
-    with open(arguments.rows, encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["family"].startswith("llm-dense") and row["quality"] in ("A", "B", "")]
+    times, steps = calibrations.tables()
+    rows = [row for row in calibrations.load(arguments.times or times, arguments.steps or steps) if is_priced(row)]
     for text in arguments.where:
         column, value = text.split("=", 1)
         rows = [row for row in rows if row[column].startswith(value)]
-    rows = [row for row in rows if row["accelerator"] in known and row["layers"] and row["heads"] and row["seq_len"] and row["global_batch"] and
-            float(row["step_time_s"] or 0) > 0 and not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1") and row["ep"] in ("", "1")]
-    options = ["--ideal"] if arguments.ideal else []
-
-    def one(row):
-        own = list(options)
-        if arguments.calibrations:
-            for name in sorted(os.listdir(arguments.calibrations)):
-                own += ["--calibration", os.path.join(arguments.calibrations, name)]
-        return row, priced(row, known[row["accelerator"]], own + framework(row))
-
-    by_source, inside, all_errors, failed = collections.defaultdict(list), [], [], 0
+    answers = price_all(rows, arguments.jobs, ["--ideal"] if arguments.ideal else [], folder=arguments.calibrations, generic=arguments.generic,
+                        sheet=arguments.sheet)
+    by_source = collections.defaultdict(list)
     results = []
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for row, answer in pool.map(one, rows):
-            seconds = answer.get("step_time_s")
-            if not seconds:
-                failed += 1
-                print(f"{row['id']}: no step: {answer.get('status')} {json.dumps(answer.get('conflict') or answer.get('errors') or answer.get('text', ''))[:300]}",
-                      file=sys.stderr)
-                continue
-            measured = float(row["step_time_s"])
-            estimate = answer.get("step_time_estimate", {})
-            error = seconds / measured - 1
-            source = row["source"].split(":")[0]
-            by_source[source].append(error)
-            all_errors.append(error)
-            if estimate:
-                inside.append(estimate["low_s"] <= measured <= estimate["high_s"])
-            results.append({"id": row["id"], "source": source, "accelerator": row["accelerator"], "measured": measured, "computed": seconds, **estimate})
-            if not arguments.json:
-                print(f"{row['id']:40} {measured:10.4g} s {seconds:10.4g} s {100 * error:+6.1f} % {estimate.get('low_s', 0):.4g} .. {estimate.get('high_s', 0):.4g}")
+    for row, answer in answers:
+        by_source[row["source"].split(":")[0]].append((row, answer))
+        seconds, measured, estimate = answer.get("step_time_s"), float(row["step_time_s"]), answer.get("step_time_estimate", {})
+        if not seconds:
+            print(f"{row['id']}: no step: {reason(answer)}", file=sys.stderr)
+            continue
+        results.append({"id": row["id"], "source": row["source"], "accelerator": row["accelerator"], "measured": measured, "computed": seconds,
+                        **{key: estimate[key] for key in ("low_s", "high_s") if key in estimate}})
+        if not arguments.json:
+            print(f"{row['id']:40} {measured:10.4g} s {seconds:10.4g} s {100 * (seconds / measured - 1):+6.1f} % "
+                  f"{estimate.get('low_s', 0):.4g} .. {estimate.get('high_s', 0):.4g}")
     if arguments.json:
         json.dump(results, sys.stdout, indent=1)
         return
-    for source, errors in sorted(by_source.items()):
-        print(f"{source}: {score(errors)}")
-    if all_errors:
-        print(f"all: {score(all_errors)}")
-    if inside:
-        print(f"inside the interval: {sum(inside)} of {len(inside)}")
-    print(f"without a step: {failed}")
+    for source, own in sorted(by_source.items()):
+        print(f"{source}: {Score(own)}")
+    score = Score(answers)
+    print(f"all: {score}")
+    print(f"without a step: {len(score.without)}")
 
 
-main()
+if __name__ == "__main__":
+    main()

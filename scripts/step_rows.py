@@ -86,4 +86,5 @@ def main(path):
             print(f"{row['id']}: {made}", file=sys.stderr)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -143,10 +143,22 @@ bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &opt
                                 given->machine, machine.getSymName().str()));
     }
   }
+  std::string framework = options.framework;
+  if (auto own = machine.getEntriesAttr().getAs<FlatSymbolRefAttr>("framework"); own && framework.empty())
+    framework = own.getValue().str();
+  if (!options.cluster.empty() && !file && !options.ideal) {
+    auto opened = open(options.cluster, framework, options.clusterAt, options.catalog, diags);
+    auto given = opened ? options.clusterOfOne ? calibrationOf(machine, *opened, options.clusterAt, diags)
+                                               : calibrationIn(*opened, options.clusterAt, diags)
+                        : std::nullopt;
+    if (!given)
+      return false;
+    if (given->machine == machine.getSymName()) { // else another machine of the cluster is measured
+      file = std::move(given);
+      from = StringAttr::get(machine.getContext(), llvm::sys::path::filename(opened->shown));
+    }
+  }
   if (from && !file) {
-    std::string framework = options.framework;
-    if (auto own = machine.getEntriesAttr().getAs<FlatSymbolRefAttr>("framework"); own && framework.empty())
-      framework = own.getValue().str();
     auto opened = open(from, framework, at, options.catalog, diags);
     if (!opened)
       return false;

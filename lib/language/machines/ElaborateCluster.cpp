@@ -120,7 +120,7 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
 
 void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServerBlock) {
   const std::vector<std::string> known{"server", "device",  "host",   "network",
-                                       "price",  "require", "prefer", "framework"};
+                                       "price",  "require", "prefer", "framework", "efficiency"};
   auto *pair = entry.as<ast::KeyValue>();
   auto *node = entry.as<ast::Node>();
   if (pair && pair->key.text == "price")
@@ -156,6 +156,8 @@ accel::ClusterOp MachineElaborator::cluster(llvm::function_ref<bool(llvm::String
   for (const ast::Entry &entry : declaration.entries)
     if (auto *pair = entry.as<ast::KeyValue>(); pair && accel::findSchema("cluster")->findKey(pair->key.text))
       keys.read(*pair, entry);
+    else if (auto *node = entry.as<ast::Node>(); node && node->kind.text == "efficiency")
+      calibration(*node, entry, keys);
     else
       clusterEntry(entry, false);
   op.setEntriesAttr(keys.dictionary());

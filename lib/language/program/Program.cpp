@@ -1,4 +1,5 @@
 // One program: which training job on which machine, and the dialects for it.
+#include "dialects/accel/KeyLocations.h"
 #include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/program/ProgramData.h"
@@ -6,6 +7,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
+#include "lib/machine/translate/SourceLocationOf.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -319,6 +321,10 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
   if (auto framework = op.getEntriesAttr().getAs<mlir::FlatSymbolRefAttr>("framework");
       framework && how.framework.empty())
     how.framework = framework.getValue().str();
+  if (auto from = op->getAttrOfType<mlir::StringAttr>(kCalibrationAttribute))
+    how.cluster = from.getValue().str(),
+    how.clusterAt = rangeOf(sourceOf(accel::locationOf(op, "efficiency")), diags, place);
+  how.clusterOfOne = targetMachines.size() == 1;
   for (accel::AcceleratorOp accelerator : targetMachines)
     if (!prepareMachine(accelerator, how, diags))
       return nullptr;

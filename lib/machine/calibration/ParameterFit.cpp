@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace accord::calibrate {
 namespace {
@@ -28,29 +29,47 @@ Factors factorsOf(const double *logs) {
   return factors;
 }
 
-double errorOf(const Case &one, const double *logs) {
-  return std::log(predict(one, factorsOf(logs)).total / one.seconds) / kErrorScale;
+/// What one source differs by from all others, as logarithms: how long everything takes (its software and its clocks),
+/// and what of its network between servers a step reaches.
+struct SourceEffect {
+  double time = 0, network = 0;
+};
+/// Standard deviations of both: published clusters of one accelerator differ by a tenth to a quarter in the same step.
+constexpr double kTimeSpread = 0.1, kNetworkSpread = 0.5;
+
+double errorOf(const Case &one, const double *logs, const SourceEffect &effect) {
+  Factors factors = factorsOf(logs);
+  for (Parameter network : {Parameter::StreamEfficiency, Parameter::NetworkEfficiency})
+    factors[indexOf(network)] *= std::exp(effect.network);
+  return (std::log(predict(one, factors).total / one.seconds) + effect.time) / kErrorScale;
 }
 
-/// e and its derivatives by central differences: a row costs microseconds, and 48 of them no more
+/// e and its derivatives by central differences: a row costs microseconds, and 50 of them no more
 /// than a formula would.
-class RowCost : public ceres::SizedCostFunction<1, kParameters> {
+class RowCost : public ceres::SizedCostFunction<1, kParameters, 2> {
 public:
   explicit RowCost(const Case &one) : one(one) {}
   bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
     const double *logs = parameters[0];
-    residuals[0] = errorOf(one, logs);
+    SourceEffect effect{parameters[1][0], parameters[1][1]};
+    residuals[0] = errorOf(one, logs, effect);
+    constexpr double kStep = 1e-5;
     if (jacobians && jacobians[0]) {
       double moved[kParameters];
       std::copy(logs, logs + kParameters, moved);
-      constexpr double kStep = 1e-5;
       for (size_t i = 0; i < kParameters; ++i) {
         moved[i] = logs[i] + kStep;
-        double above = errorOf(one, moved);
+        double above = errorOf(one, moved, effect);
         moved[i] = logs[i] - kStep;
-        jacobians[0][i] = (above - errorOf(one, moved)) / (2 * kStep);
+        jacobians[0][i] = (above - errorOf(one, moved, effect)) / (2 * kStep);
         moved[i] = logs[i];
       }
+    }
+    if (jacobians && jacobians[1]) {
+      jacobians[1][0] = 1 / kErrorScale;
+      jacobians[1][1] = (errorOf(one, logs, {effect.time, effect.network + kStep}) -
+                         errorOf(one, logs, {effect.time, effect.network - kStep})) /
+                        (2 * kStep);
     }
     return std::isfinite(residuals[0]);
   }
@@ -78,6 +97,20 @@ private:
   double weight;
 };
 
+/// What the effect of a source counts as, in standard deviations.
+class EffectCost : public ceres::SizedCostFunction<2, 2> {
+public:
+  bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
+    residuals[0] = parameters[0][0] / kTimeSpread;
+    residuals[1] = parameters[0][1] / kNetworkSpread;
+    if (jacobians && jacobians[0]) {
+      const double own[] = {1 / kTimeSpread, 0, 0, 1 / kNetworkSpread};
+      std::copy(std::begin(own), std::end(own), jacobians[0]);
+    }
+    return true;
+  }
+};
+
 /// log of the largest factor: that no row's machine passes the parameter's bound.
 Vector upperLogs(const std::vector<const Case *> &cases) {
   Vector upper = Vector::Constant(std::log(kLargestFactor));
@@ -87,10 +120,20 @@ Vector upperLogs(const std::vector<const Case *> &cases) {
   return upper;
 }
 
+/// Rows of several sources share the parameters, and each source has its own effect, which is none on average: so that
+/// what one cluster does otherwise is not taken for the machine's (Pinheiro & Bates, Mixed-Effects Models, 2000,
+/// chapter 7, with variances that are given). Rows of one source have none.
 class Problem {
 public:
   Problem(std::vector<const Case *> cases, double weight)
-      : cases(std::move(cases)), weight(weight), upper(upperLogs(this->cases)) {}
+      : cases(std::move(cases)), weight(weight), upper(upperLogs(this->cases)) {
+    std::set<std::string> sources;
+    for (const Case *one : this->cases)
+      sources.insert(one->source());
+    if (sources.size() > 1)
+      for (const std::string &source : sources)
+        effects[source] = {};
+  }
 
   /// The best of three starts; false if none can be computed.
   bool solve() {
@@ -101,9 +144,10 @@ public:
       logs[indexOf(Parameter::Launch)] = std::log(launch);
       logs = logs.cwiseMin(upper - Vector::Constant(1e-6));
       double reached = 0;
-      if (!minimize(logs, reached) || (found && reached >= cost))
+      Effects own = effects;
+      if (!minimize(logs, own, reached) || (found && reached >= cost))
         continue;
-      best = logs, cost = reached, found = true;
+      best = logs, effectsOfBest = std::move(own), cost = reached, found = true;
       if (starts[0] == launch && cases.size() < kFewRows)
         break; // with a handful of rows the prior decides
     }
@@ -113,19 +157,34 @@ public:
   Vector best = Vector::Zero();
   double cost = 0;
 
+  /// Of a row in the best fit; of a source without rows in it, what is true on average.
+  double errorOfBest(const Case &one) const {
+    auto own = effectsOfBest.find(one.source());
+    return errorOf(one, best.data(), own == effectsOfBest.end() ? SourceEffect{} : own->second);
+  }
+
   /// Covariance of the logarithms: inverse of J'J with the rows' robust weights, times the
   /// residuals' spread if that is more than 1.
   Matrix covariance() const {
-    Matrix normal = Matrix::Zero();
+    std::map<std::string, size_t> places; // of the effects, behind the parameters
+    for (const auto &[source, effect] : effectsOfBest)
+      places.emplace(source, kParameters + 2 * places.size());
+    size_t size = kParameters + 2 * places.size();
+    Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
     std::vector<double> sizes;
     for (const Case *one : cases) {
       RowCost row(*one);
-      double e = 0, gradient[kParameters];
-      const double *logs = best.data();
-      double *jacobian = gradient;
-      if (!row.Evaluate(&logs, &e, &jacobian))
+      auto place = places.find(one->source());
+      SourceEffect effect = place == places.end() ? SourceEffect{} : effectsOfBest.at(one->source());
+      double e = 0, gradient[kParameters], ofEffect[2], values[2] = {effect.time, effect.network};
+      const double *blocks[] = {best.data(), values};
+      double *jacobians[] = {gradient, ofEffect};
+      if (!row.Evaluate(blocks, &e, jacobians))
         continue;
-      Eigen::Map<Vector> g(gradient);
+      Eigen::VectorXd g = Eigen::VectorXd::Zero(size);
+      g.head<kParameters>() = Eigen::Map<Vector>(gradient);
+      if (place != places.end())
+        g.segment<2>(place->second) = Eigen::Map<Eigen::Vector2d>(ofEffect);
       normal += one->weight * g * g.transpose() / std::sqrt(1 + e * e); // the derivative of the loss
       sizes.push_back(std::abs(e));
     }
@@ -137,22 +196,35 @@ public:
     normal /= spread * spread;
     for (size_t i = 0; i < kParameters; ++i)
       normal(i, i) += std::pow(weight / info(i).spread, 2);
-    return normal.ldlt().solve(Matrix::Identity());
+    for (const auto &[source, place] : places) {
+      normal(place, place) += std::pow(kTimeSpread, -2);
+      normal(place + 1, place + 1) += std::pow(kNetworkSpread, -2);
+    }
+    Eigen::MatrixXd inverse = normal.ldlt().solve(Eigen::MatrixXd::Identity(size, size));
+    return inverse.topLeftCorner<kParameters, kParameters>();
   }
 
   bool atBound(size_t i) const { return best[i] > upper[i] - 1e-3; }
 
 private:
   static constexpr size_t kFewRows = 4;
+  using Effects = std::map<std::string, SourceEffect>;
 
-  bool minimize(Vector &logs, double &reached) const {
+  bool minimize(Vector &logs, Effects &own, double &reached) const {
     ceres::Problem problem;
     problem.AddParameterBlock(logs.data(), kParameters);
+    SourceEffect none;
+    problem.AddParameterBlock(&none.time, 2);
+    problem.SetParameterBlockConstant(&none.time);
+    for (auto &[source, effect] : own)
+      problem.AddResidualBlock(new EffectCost, nullptr, &effect.time);
     for (const Case *one : cases) {
+      auto effect = own.find(one->source());
       auto row = std::make_unique<RowCost>(*one);
       auto robust = std::make_unique<ceres::SoftLOneLoss>(1);
       auto loss = std::make_unique<ceres::ScaledLoss>(robust.release(), one->weight, ceres::TAKE_OWNERSHIP);
-      problem.AddResidualBlock(row.release(), loss.release(), logs.data());
+      problem.AddResidualBlock(row.release(), loss.release(), logs.data(),
+                               effect == own.end() ? &none.time : &effect->second.time);
     }
     problem.AddResidualBlock(new PriorCost(weight), nullptr, logs.data());
     for (size_t i = 0; i < kParameters; ++i) {
@@ -173,6 +245,7 @@ private:
   std::vector<const Case *> cases;
   double weight;
   Vector upper;
+  Effects effects, effectsOfBest; ///< by source
 };
 
 /// Mean soft error of rows that a fit has not seen, over four folds.
@@ -187,7 +260,7 @@ double crossValidate(const std::vector<const Case *> &cases, double weight) {
     if (!problem.solve())
       return std::numeric_limits<double>::infinity();
     for (const Case *one : unseen)
-      sum += std::abs(errorOf(*one, problem.best.data()));
+      sum += std::abs(problem.errorOfBest(*one));
   }
   return sum;
 }
@@ -218,6 +291,11 @@ void describe(const Problem &problem, Fit &into) {
 }
 
 } // namespace
+
+std::string Case::source() const {
+  auto source = columns.find("source");
+  return source == columns.end() ? "" : source->second.substr(0, source->second.find(':'));
+}
 
 Parameters parametersOf(const Parameters &prior, const Factors &factors) {
   Parameters result;

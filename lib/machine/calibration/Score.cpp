@@ -66,11 +66,6 @@ Ranking rankingOf(const std::vector<Residual> &group) {
 
 namespace {
 
-std::string sourceOf(const Case &one) {
-  auto source = one.columns.find("source");
-  return source == one.columns.end() ? "" : source->second.substr(0, source->second.find(':'));
-}
-
 /// How much the prior counts where a source is left out: what was fitted elsewhere is carried to other software.
 constexpr double kPriorWeight = 4;
 
@@ -104,16 +99,16 @@ StepTimeInterval intervalOf(std::vector<Ratio> ratios) {
 void weighBySource(std::vector<Case> &cases) {
   std::map<std::string, double> rows;
   for (const Case &one : cases)
-    ++rows[sourceOf(one)];
+    ++rows[one.source()];
   for (Case &one : cases)
-    one.weight = 1 / std::sqrt(rows[sourceOf(one)]);
+    one.weight = 1 / std::sqrt(rows[one.source()]);
 }
 
 Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) {
   std::map<std::string, std::vector<Case>> bySource;
   for (const Case &one : cases)
     if (!one.candidates.empty())
-      bySource[sourceOf(one)].push_back(one);
+      bySource[one.source()].push_back(one);
   StepTimeIntervals intervals{kUnseenSource, kUnseenSource};
   if (bySource.size() < 2)
     return intervals;
@@ -121,7 +116,7 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
   for (const auto &[source, own] : bySource) {
     std::vector<Case> others;
     for (const Case &one : cases)
-      if (sourceOf(one) != source)
+      if (one.source() != source)
         others.push_back(one);
     ACCORD_TRY(fitted, fit(others, kPriorWeight));
     for (const Case &one : own)
