@@ -26,11 +26,13 @@ CATALOG = os.path.join(ROOT, "lib/catalog")
 GENERATIONS = {"v100": ("v100-sxm2-16", "v100-sxm2-32"), "a100": ("a100-sxm-40", "a100-sxm-80"), "h100": ("h100-sxm",),
                "tpu_v5e": ("tpu-v5e",), "tpu_v6e": ("tpu-v6e",), "trainium1": ("trainium1",)}
 # By how the column `framework` begins; NeMo and Megatron-Bridge run Megatron-LM's core.
-FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "fsdp",
+FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "composer",
               "torchtitan": "fsdp", "MaxText": "maxtext"}
+KINDS = {"composer": "fsdp"}  # a framework on top of another one, whose file its rows are in too
 # By how the column `source` begins: clusters of lib/catalog/clusters.accel, whose devices are all alike.
 CLUSTERS = {"Korthikanti": "selene", "Narayanan": "selene", "Smith": "selene", "bigscience-workshop/bigscience:train/tr11": "jean_zay",
             "VIA-Research/vTrain:data": "vtrain_a100"}
+PARTS = {"trainium1": "trainium1_core"}  # machines of the catalogue that are a part of a chip
 FEWEST = 6  # rows of a framework that are worth a file
 
 
@@ -39,7 +41,8 @@ def beginning(names, text):
 
 
 def framework_of(row):
-    return beginning(FRAMEWORKS, row["framework"])
+    framework = beginning(FRAMEWORKS, row["framework"])
+    return "fsdp" if framework == "megatron" and row["zero_stage"] == "fsdp" else framework  # Megatron-LM beside PyTorch's FSDP
 
 
 def cluster_of(row):
@@ -101,8 +104,8 @@ def fit_all(rows, folder, say=lambda what, score: None):
             continue
         groups[generation, "", ""].append(row)
         framework = framework_of(row)
-        if framework:
-            groups[generation, framework, ""].append(row)
+        for name in filter(None, (framework, KINDS.get(framework))):
+            groups[generation, name, ""].append(row)
         if framework and cluster_of(row):
             groups[generation, framework, cluster_of(row)].append(row)
     most = {}
@@ -119,6 +122,9 @@ def fit_all(rows, folder, say=lambda what, score: None):
         say(" on ".join(filter(None, [" in ".join(filter(None, [generation, framework])), cluster])), score)
         if not cluster:
             pooled[generation, framework] = next(iter(made.values()))
+        for machine, text in list(made.items()):
+            if machine in PARTS:  # the same efficiencies, of another machine's peaks
+                made[PARTS[machine]] = text.replace(f'machine "{machine}"', f'machine "{PARTS[machine]}"')
         for machine, text in made.items():
             parts = [cluster or machine] + ([framework] if framework and (not cluster or most[cluster][1] != framework) else [])
             with open(os.path.join(folder, ".".join(parts) + ".calibration"), "w", encoding="utf-8") as file:

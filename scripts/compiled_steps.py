@@ -71,12 +71,19 @@ class Target:
 
     def __init__(self, row, folder=None, generic=False, sheet=False):
         self.row, self.own = row, None if generic or sheet else calibrations.cluster_of(row)
-        file, text = declared("cluster", self.own or cluster_names()[row["accelerator"]])
+        name = self.own or cluster_names()[row["accelerator"]]
+        degrees = math.prod(number(row, degree, 1) for degree in ("tp", "pp", "dp"))
+        self.devices = number(row, "n_devices", 1)
+        if row["accelerator"] == "trainium1" and degrees == 2 * self.devices:  # degrees count cores
+            name, self.devices = "trn1_cores", degrees
+        _, text = declared("cluster", name)
+        if "[" not in text.split("{")[1] and self.devices > int(re.search(r"device \w+\[(\d+)\]", text).group(1)):
+            _, text = declared("cluster", name.removesuffix("_pod") + "_slices")
         self.machine = re.search(r"device \w+(?:\[\d+\])? : (\w+)", text).group(1)
         server = re.search(r"server \w+\[(\d+)\]", text)
         device = re.search(r"device \w+\[(\d+)\] : ", text)
         each = int(device.group(1)) if device else 1
-        servers = -(-number(row, "n_devices", 1) // each)
+        servers = -(-self.devices // each)
         if server:
             text = text.replace(server.group(0), server.group(0).replace(f"[{server.group(1)}]", f"[{servers}]"))
         if row["inter_node_GBps_per_dev"] and servers > 1:
@@ -140,12 +147,14 @@ model decoder() {{
 def training(row):
     tp, pp, vpp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "n_devices"))
     dp = number(row, "dp", devices // (tp * pp)) if devices else 1
-    zero = {"fsdp": 3, "": 0, "0": 0, "1": 1, "2": 2, "3": 3}.get(row["zero_stage"], 0)
-    if zero >= 2:
+    # What a row does not state is whatever is fastest in the memory.
+    zero = {"fsdp": "3", "0": "0", "1": "1", "2": "2", "3": "3"}.get(row["zero_stage"], "0, 1")
+    if zero in ("2", "3"):
         dp = devices // (tp * pp)
-    open_ = row["recompute"] in ("any", "not stated")  # then whatever is fastest in the memory
+    open_ = row["recompute"] in ("any", "not stated")
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
     precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
+    offload = "\n    offload = {none, activations}" if row["recompute"] == "any" and "MaxText" in row["framework"] else ""
     micro = number(row, "micro_batch")
     return f"""
 train row = decoder() on published {{
@@ -158,7 +167,7 @@ train row = decoder() on published {{
     pipeline_parallel = {{{pp}}}
     data_parallel = {{{dp}}}
     zero = {{{zero}}}
-    recompute = {{{recompute}}}
+    recompute = {{{recompute}}}{offload}
     sequence_parallel = {tp if row['seq_parallel'] == 'yes' else 1}
     schedule = {f'interleaved({{{vpp}}})' if vpp > 1 else 'one_f_one_b'}
   }}
