@@ -154,11 +154,11 @@ private:
   }
 
   int fitAll(GraphProfiler &profiler) {
-    constexpr double kOwnPriorWeight = 2; // many rows spoke for it
     if (!options.prior.empty() && !usePrior(profiler))
       return finish(kWrongInput);
     weighBySource(prepared.cases);
-    auto made = fit(prepared.cases, options.prior.empty() ? std::optional<double>() : kOwnPriorWeight);
+    auto made = fit(prepared.cases,
+                    severalSources(prepared.cases) ? std::optional(kCarriedPriorWeight) : std::optional<double>());
     if (!made)
       return fail(made.error());
     auto intervals = unseenSourceIntervals(prepared.cases);

@@ -40,6 +40,8 @@ std::optional<OpenFile> open(llvm::StringRef file, llvm::StringRef framework, So
   if (at.valid() && !llvm::sys::path::is_absolute(shown)) {
     shown = llvm::sys::path::parent_path(diags.sources().path(at.file));
     llvm::sys::path::append(shown, file);
+    if (file.starts_with("catalog/") && !llvm::sys::fs::exists(shown)) // as imports name what is shipped
+      shown = file;
   }
   if (llvm::StringRef stem = shown; !framework.empty() && stem.consume_back(".calibration")) {
     std::string own = fmt::format("{}.{}.calibration", stem.str(), framework.str());

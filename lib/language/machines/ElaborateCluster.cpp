@@ -119,8 +119,8 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
 }
 
 void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServerBlock) {
-  const std::vector<std::string> known{"server", "device",  "host",   "network",
-                                       "price",  "require", "prefer", "framework", "efficiency"};
+  const std::vector<std::string> known{"server",  "device", "host",      "network",   "price",
+                                       "require", "prefer", "framework", "efficiency"};
   auto *pair = entry.as<ast::KeyValue>();
   auto *node = entry.as<ast::Node>();
   if (pair && pair->key.text == "price")
@@ -161,6 +161,7 @@ accel::ClusterOp MachineElaborator::cluster(llvm::function_ref<bool(llvm::String
     else
       clusterEntry(entry, false);
   op.setEntriesAttr(keys.dictionary());
+  op->setLoc(keys.location(declaration.name.range));
   return finish(op, errorsBefore);
 }
 

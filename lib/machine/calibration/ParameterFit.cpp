@@ -31,17 +31,16 @@ Factors factorsOf(const double *logs) {
 
 /// What one source differs by from all others, as logarithms: how long everything takes (its software and its clocks),
 /// and what of its network between servers a step reaches.
-struct SourceEffect {
-  double time = 0, network = 0;
-};
+using SourceEffect = std::array<double, 2>;
+constexpr size_t kTime = 0, kNetwork = 1;
 /// Standard deviations of both: published clusters of one accelerator differ by a tenth to a quarter in the same step.
 constexpr double kTimeSpread = 0.1, kNetworkSpread = 0.5;
 
 double errorOf(const Case &one, const double *logs, const SourceEffect &effect) {
   Factors factors = factorsOf(logs);
   for (Parameter network : {Parameter::StreamEfficiency, Parameter::NetworkEfficiency})
-    factors[indexOf(network)] *= std::exp(effect.network);
-  return (std::log(predict(one, factors).total / one.seconds) + effect.time) / kErrorScale;
+    factors[indexOf(network)] *= std::exp(effect[kNetwork]);
+  return (std::log(predict(one, factors).total / one.seconds) + effect[kTime]) / kErrorScale;
 }
 
 /// e and its derivatives by central differences: a row costs microseconds, and 50 of them no more
@@ -67,8 +66,8 @@ public:
     }
     if (jacobians && jacobians[1]) {
       jacobians[1][0] = 1 / kErrorScale;
-      jacobians[1][1] = (errorOf(one, logs, {effect.time, effect.network + kStep}) -
-                         errorOf(one, logs, {effect.time, effect.network - kStep})) /
+      jacobians[1][1] = (errorOf(one, logs, {effect[kTime], effect[kNetwork] + kStep}) -
+                         errorOf(one, logs, {effect[kTime], effect[kNetwork] - kStep})) /
                         (2 * kStep);
     }
     return std::isfinite(residuals[0]);
@@ -176,8 +175,8 @@ public:
       RowCost row(*one);
       auto place = places.find(one->source());
       SourceEffect effect = place == places.end() ? SourceEffect{} : effectsOfBest.at(one->source());
-      double e = 0, gradient[kParameters], ofEffect[2], values[2] = {effect.time, effect.network};
-      const double *blocks[] = {best.data(), values};
+      double e = 0, gradient[kParameters], ofEffect[2];
+      const double *blocks[] = {best.data(), effect.data()};
       double *jacobians[] = {gradient, ofEffect};
       if (!row.Evaluate(blocks, &e, jacobians))
         continue;
@@ -213,18 +212,18 @@ private:
   bool minimize(Vector &logs, Effects &own, double &reached) const {
     ceres::Problem problem;
     problem.AddParameterBlock(logs.data(), kParameters);
-    SourceEffect none;
-    problem.AddParameterBlock(&none.time, 2);
-    problem.SetParameterBlockConstant(&none.time);
+    SourceEffect none{};
+    problem.AddParameterBlock(none.data(), 2);
+    problem.SetParameterBlockConstant(none.data());
     for (auto &[source, effect] : own)
-      problem.AddResidualBlock(new EffectCost, nullptr, &effect.time);
+      problem.AddResidualBlock(new EffectCost, nullptr, effect.data());
     for (const Case *one : cases) {
       auto effect = own.find(one->source());
       auto row = std::make_unique<RowCost>(*one);
       auto robust = std::make_unique<ceres::SoftLOneLoss>(1);
       auto loss = std::make_unique<ceres::ScaledLoss>(robust.release(), one->weight, ceres::TAKE_OWNERSHIP);
       problem.AddResidualBlock(row.release(), loss.release(), logs.data(),
-                               effect == own.end() ? &none.time : &effect->second.time);
+                               effect == own.end() ? none.data() : effect->second.data());
     }
     problem.AddResidualBlock(new PriorCost(weight), nullptr, logs.data());
     for (size_t i = 0; i < kParameters; ++i) {
@@ -295,6 +294,10 @@ void describe(const Problem &problem, Fit &into) {
 std::string Case::source() const {
   auto source = columns.find("source");
   return source == columns.end() ? "" : source->second.substr(0, source->second.find(':'));
+}
+
+bool severalSources(const std::vector<Case> &cases) {
+  return std::ranges::any_of(cases, [&](const Case &one) { return one.source() != cases.front().source(); });
 }
 
 Parameters parametersOf(const Parameters &prior, const Factors &factors) {

@@ -63,6 +63,11 @@ struct Fit {
 /// better of both in a cross-validation over the rows.
 Result<Fit> fit(const std::vector<Case> &cases, std::optional<double> priorWeight = {});
 
+/// How much the prior counts where what was fitted is carried to clusters that no row is of: with less, published steps
+/// of a source that is left out are further off (docs/steps.md).
+constexpr double kCarriedPriorWeight = 4;
+bool severalSources(const std::vector<Case> &cases);
+
 /// A split of cases in halves: by bit 0 of FNV-1a of "split:id" (64 bit), mixed as in MurmurHash3, or, if `balanced`,
 /// alternating in each stratum and shape in the order of the same hash, so that neither half lacks a shape that the
 /// other has twice.

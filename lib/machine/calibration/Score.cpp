@@ -66,9 +66,6 @@ Ranking rankingOf(const std::vector<Residual> &group) {
 
 namespace {
 
-/// How much the prior counts where a source is left out: what was fitted elsewhere is carried to other software.
-constexpr double kPriorWeight = 4;
-
 /// Measured over computed time, with the weight of the row.
 struct Ratio {
   double value, weight;
@@ -118,7 +115,7 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
     for (const Case &one : cases)
       if (one.source() != source)
         others.push_back(one);
-    ACCORD_TRY(fitted, fit(others, kPriorWeight));
+    ACCORD_TRY(fitted, fit(others, kCarriedPriorWeight));
     for (const Case &one : own)
       (one.candidates.front().layout.hostShare >= 1 ? attending : other)
           .push_back({one.seconds / predict(one, fitted.factors).total, one.weight});

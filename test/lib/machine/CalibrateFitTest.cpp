@@ -255,6 +255,33 @@ TEST(CalibrateFit, RecoversWhatTheRowsWereMadeOf) {
   EXPECT_LT(scoreOf(residualsOf(cases(truth(), 0, 4), f.factors)).mape, 0.02);
 }
 
+// Two clusters of one machine, one a fifth slower in all it does and with half of the network, the other by as much
+// faster: what both have in common is found, and neither's difference is taken for the machine's.
+TEST(CalibrateFit, SourcesHaveTheirOwnEffects) {
+  std::vector<Case> all;
+  for (auto [source, time, network] : {std::tuple{"slow", 1.2, 0.5}, {"fast", 1 / 1.2, 2.0}}) {
+    Factors own = truth();
+    own[at(Parameter::StreamEfficiency)] *= network;
+    for (Case one : cases(own, 0, 1)) {
+      one.id += source;
+      one.seconds *= time;
+      one.columns["source"] = std::string(source) + ": table 1";
+      all.push_back(one);
+    }
+  }
+  EXPECT_TRUE(severalSources(all));
+  EXPECT_EQ(all.front().source(), "slow");
+  auto fitted = fit(all, 1);
+  ASSERT_TRUE(fitted);
+  const Fit &made = *fitted;
+  EXPECT_NEAR(made.factors[at(Parameter::ProductEfficiency)], 0.9, 0.05);
+  EXPECT_NEAR(made.factors[at(Parameter::StreamEfficiency)], 1, 0.15);
+  std::vector<Residual> residuals;
+  for (const Case &one : cases(truth(), 0, 1))
+    residuals.push_back({one.id, one.stratum, one.seconds, predict(one, made.factors).total});
+  EXPECT_LT(scoreOf(residuals).mape, 0.02);
+}
+
 TEST(CalibrateFit, WrongRowsPullLittle) {
   std::vector<Case> clean = cases(truth(), 0.02, 5), spoilt = clean;
   for (size_t i = 0; i < spoilt.size(); i += 10)
