@@ -68,6 +68,32 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      torchrun(shape));
 }
 
+std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments &accelerate) {
+  auto lines = [](const std::vector<std::string> &all, const char *before, const char *after) {
+    std::string text;
+    for (const std::string &one : all)
+      text += before + one + after;
+    return text;
+  };
+  std::vector<std::string> remarks;
+  for (const std::string &remark : accelerate.remarks)
+    remarks.push_back(sanitized(remark));
+  return fmt::format(
+      "#!/usr/bin/env bash\n# {}\n"
+      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
+      "TRANSFORMERS=/path ./accelerate.sh ARGUMENTS\n"
+      "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of the run.\n"
+      "{}set -euo pipefail\n"
+      ": \"${{TRANSFORMERS:?folder of Hugging Face Transformers}}\"\n{}{}"
+      "arguments=(\n{})\n"
+      "exec accelerate launch --num_machines {} --num_processes {} --machine_rank \"$NODE_RANK\" \\\n"
+      "  --main_process_ip \"$MASTER_ADDR\" --main_process_port \"$MASTER_PORT\" \\\n{}"
+      "  \"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\" \"${{arguments[@]}}\" \"$@\"\n",
+      shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exports(shape),
+      lines(accelerate.train, "  ", "\n"), shape.nodes, shape.nodes * shape.perNode,
+      lines(accelerate.launch, "  ", " \\\n"));
+}
+
 std::string slurmText(const LaunchLayout &shape) {
   std::string inner = fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
                                   "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
@@ -199,6 +225,10 @@ Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, con
     return slurmText(shape);
   case Launcher::Kubernetes:
     return kubernetesText(shape, options);
+  case Launcher::Accelerate: {
+    ACCORD_TRY(accelerate, accelerateArguments(plan));
+    return accelerateText(shape, accelerate);
+  }
   case Launcher::Megatron:
     break;
   }

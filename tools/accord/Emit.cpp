@@ -20,7 +20,8 @@ struct EmitOptions {
   bool json = false;
 };
 
-constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "slurm", "kubernetes"};
+constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "accelerate", "slurm",
+                                                              "kubernetes"};
 
 struct EmittedText {
   Launcher backend;
@@ -41,6 +42,7 @@ int emitCommand(const EmitOptions &options) {
     return kWrongInput;
   auto launcher = llvm::StringSwitch<Launcher>(options.backend)
                       .Case("megatron", Launcher::Megatron)
+                      .Case("accelerate", Launcher::Accelerate)
                       .Case("slurm", Launcher::Slurm)
                       .Case("kubernetes", Launcher::Kubernetes)
                       .Default(Launcher::Torchrun);
@@ -69,7 +71,7 @@ int emitCommand(const EmitOptions &options) {
 
 const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan", [](Command &command) {
   auto options = Command::values<EmitOptions>();
-  command.option("backend", options->backend, "torchrun, megatron, slurm or kubernetes")
+  command.option("backend", options->backend, "torchrun, megatron, accelerate, slurm or kubernetes")
       .required()
       .oneOf(std::vector<std::string>(kBackends.begin(), kBackends.end()));
   command.option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
