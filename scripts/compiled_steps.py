@@ -61,9 +61,9 @@ def number(row, name, otherwise=None):
 
 def is_priced(row):
     """Whether it is a step of a decoder with all dimensions on a machine of the catalogue."""
-    return (row["family"].startswith("llm-dense") and row["quality"] in ("A", "B", "") and row["accelerator"] in cluster_names() and
+    return ((row["family"].startswith("llm-dense") or row["arch_notes"].startswith("head ")) and row["quality"] in ("A", "B", "") and row["accelerator"] in cluster_names() and
             row["layers"] and row["heads"] and row["seq_len"] and row["global_batch"] and float(row["step_time_s"] or 0) > 0 and
-            not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1") and row["ep"] in ("", "1"))
+            not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1"))
 
 
 class Target:
@@ -114,6 +114,8 @@ class Target:
 
 def model(row):
     """The decoder of a row in the training language."""
+    if row["family"] == "llm-moe":
+        return mixture(row)
     heads, hidden, seq = number(row, "heads"), number(row, "hidden"), number(row, "seq_len")
     kv, ffn, vocab = number(row, "kv_heads", heads), number(row, "ffn", 4 * hidden), number(row, "vocab", 50257)
     flash, gated = "flash" in row["attn_kernel"], row["mlp_kind"].startswith("swiglu")
@@ -144,6 +146,32 @@ model decoder() {{
 """
 
 
+def mixture(row):
+    """A decoder with experts, whose heads may be wider than its channels say. Benchmarks route tokens evenly."""
+    width, experts, of_token = map(int, re.match(r"head (\d+) experts (\d+) of_token (\d+)", row["arch_notes"]).groups())
+    heads, kv, hidden, seq = (number(row, name) for name in ("heads", "kv_heads", "hidden", "seq_len"))
+    step = 128 * number(row, "tp", 1)
+    vocab = math.ceil(number(row, "vocab") / step) * step
+    return f"""module wide_attention(x) -> y {{
+  let query = rotary(reshape(linear(x, out = {heads * width}, bias = false), [{seq}, {kv}, {heads // kv}, {width}]), axis = 0)
+  let key = rotary(reshape(linear(x, out = {kv * width}, bias = false), [{seq}, {kv}, {width}]), axis = 0)
+  let value = reshape(linear(x, out = {kv * width}, bias = false), [{seq}, {kv}, {width}])
+  let read = reshape(flash_attention(query, key, value, causal = true, scale = {width ** -0.5:.6g}), [{seq}, {heads * width}])
+  let y = linear(read, out = {hidden}, bias = false)
+}}
+model decoder() {{
+  input tokens : int32[{seq}]
+  input labels : int32[{seq}]
+  var x = embedding(tokens, rows = {vocab}, dim = {hidden})
+  repeat {number(row, 'layers')} as block {{
+    x = x + wide_attention(rms_norm(x))
+    x = x + moe(rms_norm(x), experts = {experts}, inner = {number(row, 'ffn')}, top_k = {of_token}, capacity_factor = 1, gated = true, normalize = true)
+  }}
+  loss cross_entropy(linear(rms_norm(x), out = {vocab}, bias = false), labels)
+}}
+"""
+
+
 def training(row):
     tp, pp, vpp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "n_devices"))
     dp = number(row, "dp", devices // (tp * pp)) if devices else 1
@@ -169,6 +197,7 @@ train row = decoder() on published {{
     zero = {{{zero}}}
     recompute = {{{recompute}}}{offload}
     sequence_parallel = {tp if row['seq_parallel'] == 'yes' else 1}
+    expert_parallel = {number(row, 'ep', 1)}
     schedule = {f'interleaved({{{vpp}}})' if vpp > 1 else 'one_f_one_b'}
   }}
 }}
@@ -233,8 +262,8 @@ def reason(answer):
     conflict = answer.get("conflict")
     if conflict:
         return f"{answer.get('status')}: {conflict[0].get('detail', '')}"
-    errors = answer.get("errors")
-    return f"{answer.get('status')}: {errors[0].get('message', '') if errors else answer.get('text', '')}"
+    found = answer.get("diagnostics")
+    return f"{answer.get('status')}: {found[0].get('message', '') if found else answer.get('text', '')}"
 
 
 def main():

@@ -31,13 +31,21 @@ COLUMNS = ("id tier family model params_b layers hidden ffn heads kv_heads vocab
            "devices_per_node intra_node inter_node inter_node_GBps_per_dev precision optimizer tp pp vpp dp cp ep zero_stage seq_parallel recompute "
            "global_batch micro_batch grad_accum metric value unit step_time_s model_pflop_per_step mem_gb_per_dev framework source locator evidence "
            "quality notes").split()
+# layers, hidden, width of one expert, heads, heads of keys and values, vocabulary, width of a head, experts, experts of a token:
+# model cards. Networks with latent attention or state spaces are left out.
+EXPERTS = [
+    (r"qwen3[-_]30b", (48, 2048, 768, 32, 4, 151936, 128, 128, 8)),
+    (r"qwen3[-_]235b", (94, 4096, 1536, 64, 4, 151936, 128, 128, 8)),
+    (r"gpt[- _]oss[- _]120b", (36, 2880, 2880, 64, 8, 201088, 64, 128, 4)),
+    (r"grok1[- _]314b", (64, 6144, 32768, 48, 8, 131072, 128, 8, 2)),
+]
 PRECISIONS = {"bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "fp8-cs": "fp8", "fp8-mx": "fp8"}
 
 
-def dimensions(model):
-    for pattern, known in MODELS:
+def dimensions(model, known=MODELS):
+    for pattern, sizes in known:
         if re.match(pattern, model.lower().replace("_", "-") if "llama3" not in model.lower() else model.lower()):
-            return known
+            return sizes
     return None
 
 
@@ -46,15 +54,15 @@ def converted(row):
     model = row["model"]
     if re.search(r"lora|sft|packed|bert", model.lower()):
         return "not all weights of a decoder, or sequences of several lengths"
-    known = dimensions(model)
-    if not known:
-        return "no dense decoder of public dimensions"
+    known, experts = dimensions(model), dimensions(model, EXPERTS)
+    if not known and not experts:
+        return "no decoder of public dimensions"
     precision = row["precision"].lower().split()[0]
     if precision.startswith("fp8"):
         precision = "fp8"
     if precision not in PRECISIONS:
         return f"precision '{row['precision']}'"
-    layers, hidden, ffn, heads, kv, vocab, gated = known
+    layers, hidden, ffn, heads, kv, vocab, gated = known or (*experts[:6], True)
     out = dict.fromkeys(COLUMNS, "")
     out.update({name: row[name] for name in ("id", "model", "accelerator", "n_devices", "devices_per_node", "seq_len", "global_batch", "micro_batch",
                                              "tp", "pp", "vpp", "cp", "ep", "step_time_s", "framework", "source", "locator", "quality")})
@@ -62,6 +70,9 @@ def converted(row):
                precision=PRECISIONS[precision], optimizer="adam", metric="step_time", unit="s", value=row["step_time_s"])
     fsdp = "fsdp" in row["zero_or_fsdp"].lower()
     out["family"] = "llm-dense-fsdp" if fsdp else "llm-dense"
+    if experts:
+        out["family"] = "llm-moe"
+        out["arch_notes"] = "head {} experts {} of_token {}".format(*experts[6:])
     out["zero_stage"] = "fsdp" if fsdp else "1" if "distributed" in row["zero_or_fsdp"].lower() else ""
     recompute = row["recompute"].lower()
     out["recompute"] = ("full" if recompute.startswith("full") else "selective" if recompute.startswith("selective") else

@@ -318,6 +318,7 @@ std::vector<BlockSchema> table() {
            integer("vocabulary_multiple", Better::Neither, Range::Positive,
                    "what the rows of token tables and logits are padded to a multiple of"),
            plain("vocabulary_multiple_per_tensor", ValueKind::Boolean, "of this times the tensor degree"),
+           plain("fuse_elementwise", ValueKind::Boolean, "element-wise work runs where its tensor is made"),
            quantity("loss_bytes", Better::Less, {kBytes}, Range::NonNegative,
                     "of all tensors of the size of the logits while the loss runs, for each logit"),
            quantity("gradient_buckets", Better::Less, {kBytes}, Range::NonNegative,

@@ -120,8 +120,10 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
 
 TrainingOptions PlacementPlanner::paddedAt(const Degrees &degrees, llvm::StringRef policy) const {
   TrainingOptions options = optionsAt(request.training, degrees, policy);
-  if (request.framework)
+  if (request.framework) {
     options.vocabularyMultiple = request.framework->multipleAt(degrees.tensor);
+    options.fuse |= request.framework->fusesElementwise;
+  }
   return options;
 }
 

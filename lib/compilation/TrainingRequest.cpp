@@ -92,6 +92,7 @@ template <class See> void fields(See &see, Framework &framework) {
     framework.hidesGradients = *hides != 0;
   see("vocabulary_multiple", framework.vocabularyMultiple);
   see("vocabulary_per_tensor", framework.vocabularyPerTensor);
+  see("fuse_elementwise", framework.fusesElementwise);
   see("loss_bytes", framework.lossBytes), see("gradient_buckets", framework.gradientBuckets);
   see("reserved_ratio", framework.reservedRatio), see("context", framework.context);
   see("communication", framework.communication), see("margin", framework.margin);

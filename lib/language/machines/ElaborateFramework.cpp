@@ -87,6 +87,7 @@ std::optional<Framework> elaborateFramework(const ast::Declaration &declaration,
     made.hidesGradients = llvm::is_contained(overlaps, "gradient_reduction");
   keys.count("vocabulary_multiple", made.vocabularyMultiple);
   keys.truth("vocabulary_multiple_per_tensor", made.vocabularyPerTensor);
+  keys.truth("fuse_elementwise", made.fusesElementwise);
   keys.read("loss_bytes", made.lossBytes), keys.read("gradient_buckets", made.gradientBuckets);
   keys.read("reserved_ratio", made.reservedRatio);
   keys.read("context", made.context), keys.read("communication", made.communication);

@@ -23,15 +23,16 @@ struct Framework {
   /// Rows of the token table, and logits, are padded to a multiple of this, or of this times the tensor degree.
   int64_t vocabularyMultiple = 1;
   bool vocabularyPerTensor = false;
-  double lossBytes = 0;         ///< of everything of the size of the logits while the loss runs, for each logit
-  int64_t gradientBuckets = 0;  ///< copies of gradients under way between replicas
-  double reservedRatio = 1;     ///< what the allocator reserves at its peak over what is allocated then
-  int64_t context = 0;          ///< of the driver's context and loaded kernels: in no allocator
-  int64_t communication = 0;    ///< of the communication library: in no allocator
-  double margin = 0;            ///< share that a prediction may be too low, at `confidence`
-  double confidence = 0.9;      ///< of `margin`
-  double hostPerMicrobatch = 0; ///< seconds of the host that no machine states, for each micro-batch
-  double hostPerStep = 0;       ///< and for each step
+  bool fusesElementwise = false; ///< element-wise work runs where its tensor is made, as compilers do
+  double lossBytes = 0;          ///< of everything of the size of the logits while the loss runs, for each logit
+  int64_t gradientBuckets = 0;   ///< copies of gradients under way between replicas
+  double reservedRatio = 1;      ///< what the allocator reserves at its peak over what is allocated then
+  int64_t context = 0;           ///< of the driver's context and loaded kernels: in no allocator
+  int64_t communication = 0;     ///< of the communication library: in no allocator
+  double margin = 0;             ///< share that a prediction may be too low, at `confidence`
+  double confidence = 0.9;       ///< of `margin`
+  double hostPerMicrobatch = 0;  ///< seconds of the host that no machine states, for each micro-batch
+  double hostPerStep = 0;        ///< and for each step
 
   bool has(const std::string &degree) const {
     return divides.empty() || std::find(divides.begin(), divides.end(), degree) != divides.end();
