@@ -16,6 +16,13 @@ constexpr double kDay = 86400;
 
 RunInput scaled(const RunInput &input, double by) { return {input.value * by, input.low * by, input.high * by}; }
 
+/// Where measured steps of a plan lie; exact where its times are not calibrated.
+RunInput stepOf(double seconds, const std::optional<StepEstimate> &estimate) {
+  if (!estimate)
+    return RunInput::exact(seconds);
+  return {seconds, std::min(estimate->low, seconds), std::max(estimate->high, seconds)};
+}
+
 class RunPlanner {
 public:
   RunPlanner(const TrainingJob &job, const std::map<std::string, double> &keys) : job(job), keys(keys) {}
@@ -196,8 +203,9 @@ PlannedRun trainingRun(const PlacementPlan &plan, const TrainingJob &job, const 
   p.pricePerSecond = metrics.price / step;
   if (auto found = target.cluster.keys.find("grid_intensity"); found != target.cluster.keys.end())
     p.gramsPerJoule = found->second;
-  return planner.plan(plan.samples, plan.problem.batch, RunInput::exact(step), static_cast<double>(plan.parameters),
-                      plan.precision, plan.optimizer, target.cluster.host.storage.value);
+  return planner.plan(plan.samples, plan.problem.batch, stepOf(step, plan.estimate),
+                      static_cast<double>(plan.parameters), plan.precision, plan.optimizer,
+                      target.cluster.host.storage.value);
 }
 
 PlannedRun trainingRun(const Plan &plan, const TrainingRequest &request) {
@@ -212,7 +220,7 @@ PlannedRun trainingRun(const Plan &plan, const TrainingRequest &request) {
   RunPlanner planner(job, nothing);
   planner.problem().idleWatts = plan.machine.idle.value;
   planner.energy(metrics.energy.value, hasBoardPower(plan.machine));
-  return planner.plan(samples, plan.batch, RunInput::exact(metrics.step.value),
+  return planner.plan(samples, plan.batch, stepOf(metrics.step.value, plan.estimate),
                       static_cast<double>(plan.graph.parameters), plan.graph.precision, plan.graph.optimizer, 0);
 }
 

@@ -80,6 +80,7 @@ std::vector<UnitEntry> build() {
   b.one("tCO2e", Rational(1000000), gram);
   b.one("sample", one, {});
   b.one("samples", one, {});
+  b.with(llvm::ArrayRef(kLarge, 4), "", one, {});
   return std::move(b.entries);
 }
 

@@ -43,6 +43,7 @@ struct RunFacts {
   std::shared_ptr<const TrainingRun> run;
   int64_t batch = 1, devices = 1, servers = 1;
   double step = 0, joules = 0; ///< seconds and energy of one step
+  std::optional<StepEstimate> estimate;
   double idleWatts = 0, pricePerSecond = 0;
   std::optional<double> samples, gramsPerJoule; ///< nothing: the plan does not state them
   std::optional<bool> byBoards;                 ///< whether the law of boards gave the energy; nothing: not known
@@ -53,6 +54,7 @@ RunFacts runFacts(const Plan &plan) {
   facts.run = plan.run;
   facts.batch = plan.batch;
   facts.step = plan.schedule.step.seconds().value;
+  facts.estimate = plan.estimate;
   facts.joules = measure(plan).energy.value;
   facts.idleWatts = plan.machine.idle.value;
   facts.gramsPerJoule = 0;
@@ -67,6 +69,7 @@ RunFacts runFacts(const PlacementPlan &plan) {
   facts.devices = facts.servers = 0;
   const PlanMetrics &metrics = plan.result.metrics;
   facts.step = static_cast<double>(metrics.step) * 1e-12;
+  facts.estimate = plan.estimate;
   facts.joules = metrics.joules;
   facts.pricePerSecond = facts.step > 0 ? metrics.price / facts.step : 0;
   facts.samples = plan.samples;
@@ -102,8 +105,10 @@ void addRun(Verification &proof, const RunFacts &facts) {
   compare("the number of devices", static_cast<double>(problem.devices), static_cast<double>(facts.devices));
   compare("the number of servers", static_cast<double>(problem.servers), static_cast<double>(facts.servers));
   compare("the step time", problem.step.value, facts.step);
-  compare("the lower end of the step time", problem.step.low, facts.step);
-  compare("the upper end of the step time", problem.step.high, facts.step);
+  compare("the lower end of the step time", problem.step.low,
+          facts.estimate ? std::min(facts.estimate->low, facts.step) : facts.step);
+  compare("the upper end of the step time", problem.step.high,
+          facts.estimate ? std::max(facts.estimate->high, facts.step) : facts.step);
   compare("the energy of a step", problem.joulesPerStep.value, facts.joules);
   compare("the idle power", problem.idleWatts, facts.idleWatts);
   compare("the price of a second", problem.pricePerSecond, facts.pricePerSecond);

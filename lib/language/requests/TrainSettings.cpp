@@ -118,7 +118,7 @@ private:
     double count = number && number->dimensionless() ? number->toDouble() : 0;
     if (!number || !number->dimensionless())
       diags.error(Code::WrongType, value.range, fmt::format("'{}' is a number, not {}", key.text, value.describe()))
-          .help(fmt::format("for example: {} = 300e9", key.text));
+          .help(fmt::format("for example: {0} = 300 G or {0} = 300e9", key.text));
     else if (!(count >= 1 && count <= 0x1p63))
       diags.error(Code::OutOfRange, value.range,
                   fmt::format("'{}' is 1 to 2^63, but this is {}", key.text, number->print()));

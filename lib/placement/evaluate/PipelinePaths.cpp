@@ -1,6 +1,7 @@
 #include "lib/placement/evaluate/PipelinePaths.h"
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 namespace accord::placing {
@@ -118,7 +119,8 @@ GameWeights solveGame(const std::vector<std::vector<double>> &matrix) {
   for (size_t i = 0; i < rows; ++i) {
     for (size_t j = 0; j < columns; ++j)
       table[i][j] = matrix[i][j] / scale;
-    table[i][columns + i] = 1, table[i][width - 1] = 1;
+    // Right sides that differ a little have no ties, at which the method may turn in circles.
+    table[i][columns + i] = 1, table[i][width - 1] = 1 + 1e-7 * std::fmod(i * std::numbers::phi, 1);
     basis[i] = columns + i;
   }
   for (size_t j = 0; j < columns; ++j)
@@ -126,14 +128,10 @@ GameWeights solveGame(const std::vector<std::vector<double>> &matrix) {
   constexpr double Tiny = 1e-11;
   for (size_t pivots = 0; pivots < 20 * (rows + columns); ++pivots) {
     size_t enter = width - 1;
-    bool first = pivots > 4 * (rows + columns); // Bland's rule: no circles
     double best = -Tiny;
     for (size_t j = 0; j + 1 < width; ++j)
-      if (table[rows][j] < best) {
+      if (table[rows][j] < best)
         best = table[rows][j], enter = j;
-        if (first)
-          break;
-      }
     if (enter == width - 1)
       break;
     size_t leave = rows;

@@ -47,7 +47,8 @@ private:
 };
 
 /// The value of a game: weights of the rows and columns of a positive matrix, such that the least weighed sum of rows
-/// over columns is largest, and the other way round. As a linear program, by the simplex method (Dantzig, 1951).
+/// over columns is largest, and the other way round, to 1e-7 of it. As a linear program, by the simplex method
+/// (Dantzig, 1951).
 struct GameWeights {
   std::vector<double> rows, columns;
   double value = 0;

@@ -392,6 +392,7 @@ struct BalancedStageSearch::Minimax {
   MinimaxPathBound game{plans};
   MinimaxProofTree proofs{};
   std::set<std::vector<char>> seen{};
+  size_t vain = 0;     ///< plans in a row that were not nearly as good as the best one known
   int64_t charged = 0; ///< of the work of `game`
 };
 
@@ -469,6 +470,9 @@ std::optional<BalancedSubset> BalancedStageSearch::rootSubset() const {
 
 /// Evaluates the plan that is nearest to the mean plan of the game.
 void BalancedStageSearch::evaluateMean(Minimax &minimax) {
+  constexpr size_t kMaxVain = 8; // a plan takes longer to make than a bound
+  if (minimax.vain >= kMaxVain)
+    return;
   const std::vector<double> &mean = minimax.game.mean().larger;
   std::vector<size_t> order(mean.size());
   std::iota(order.begin(), order.end(), 0);
@@ -486,11 +490,12 @@ void BalancedStageSearch::evaluateMean(Minimax &minimax) {
     stages.push_back({at, to, configuration_.parallelConfigs[0]});
     at = to;
   }
-  planStages(stages, false);
+  double nearly = searchState_.value + 0.01 * std::abs(searchState_.value);
+  minimax.vain = planStages(stages, false) <= nearly ? 0 : minimax.vain + 1;
 }
 
 void BalancedStageSearch::tighten(Minimax &minimax, Node &node, size_t rounds) {
-  double step = minimax.game.bound(node.part, longest(), rounds);
+  double step = minimax.game.bound(node.part, longest(), rounds, minimax.proofs.proofOf(node.proof));
   searchState_.budget -= (minimax.game.work() - minimax.charged) / 64;
   minimax.charged = minimax.game.work();
   double proved = value(step, minimax.rates);
@@ -523,7 +528,7 @@ double BalancedStageSearch::branch(Minimax &minimax, Node root, size_t maxSubset
     size_t proof = minimax.proofs.split(node.proof, std::move(how));
     for (BalancedSubset &half : halves) {
       Node next{std::move(half), node.bound, proof++, {}};
-      tighten(minimax, next, 12);
+      tighten(minimax, next, 24);
       if (std::isinf(next.bound))
         continue;
       heap.push_back(std::move(next));
@@ -547,7 +552,7 @@ double BalancedStageSearch::minimaxBound(size_t maxSubsets) {
     return searchState_.cutoff();
   Minimax minimax{*plans, minRatesOf({})};
   Node root{std::move(*subset), simple, 0, {}};
-  tighten(minimax, root, maxSubsets > 1 ? 40 : 16);
+  tighten(minimax, root, maxSubsets > 1 ? 100 : 16);
   double rootBound = root.bound, bound = branch(minimax, std::move(root), maxSubsets);
   if (std::isinf(bound))
     bound = std::max(searchState_.cutoff(), rootBound);

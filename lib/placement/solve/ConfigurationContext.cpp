@@ -205,8 +205,11 @@ bool isFeasible(const PlacementProblem &problem, const Placement &plan, const Pl
 double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime) {
   constexpr double Slack = 1 + 1e-12; // sums taken in another order
   step = std::max<double>(step, problem.minStep);
-  double seconds = step * 1e-12;
   const PlacementProblem::Limits &limits = problem.limits;
+  // What the layers take is no more than the limit of power leaves of what idle devices take.
+  if (double left = limits.watts - rates.watts; limits.watts > 0 && left > 0)
+    step = std::max(step, joules / left * 1e12 / Slack);
+  double seconds = step * 1e-12;
   joules += rates.watts * seconds;
   double price = rates.price * seconds;
   if ((limits.step > 0 && step > limits.step * Slack) || (limits.devices > 0 && rates.devices > limits.devices) ||

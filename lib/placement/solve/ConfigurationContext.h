@@ -27,9 +27,9 @@ Rates operator*(int64_t groups, const Rates &each);
 /// Least of each.
 Rates minRates(Rates a, const Rates &b);
 
-/// No plan with these or higher rates that takes `step` or longer and works with `joules` or more is worth less;
-/// infinite where a limit is passed. `maxTdpTime` is a limit, too, of step time * thermal design power in W s (0:
-/// none).
+/// No plan with these or higher rates that takes `step` or longer and works with `joules` or more is worth less; of a
+/// limit of power a step takes joules / (limit - idle power) at least. Infinite where a limit is passed. `maxTdpTime`
+/// is a limit, too, of step time * thermal design power in W s (0: none).
 double valueOf(const PlacementProblem &problem, double step, const Rates &rates, double joules, double maxTdpTime);
 
 /// Steps longer than this have no value below `value`, at these rates or higher ones.

@@ -159,24 +159,25 @@ std::vector<double> MinimaxPathBound::minCosts(const BalancedSubset &part, size_
                                                std::vector<Choice> &choices) {
   const BalancedPlans::Group &group = plans_.groups[g];
   size_t max = choices.size() - 1;
-  std::vector<double> value(max + 1, -INFINITY);
-  for (double price : mine.prices()) {
-    std::vector<double> now(max + 1, INFINITY);
+  std::vector<double> value(max + 1, INFINITY), prices = mine.prices();
+  for (double threshold : thresholds_) {
+    // Plans that work with no more than this, at the price that says most of them.
+    std::vector<double> now(max + 1, -INFINITY);
     std::vector<Choice> by(max + 1);
-    for (double threshold : thresholds_) {
+    for (double price : prices) {
       Priced::Best best = mine.at(price, threshold);
       size_t min = 0;
       std::vector<size_t> order = mine.order(best, part, min);
       work_ += plans_.shape.virtualStages;
       for (size_t n = 0; n <= max; ++n) {
-        if (n >= min && best.value < now[n])
+        if (n >= min && best.value > now[n])
           now[n] = best.value, by[n] = {price, threshold};
         if (n < max)
           best.value += best.more[order[n]];
       }
     }
     for (size_t n = 0; n <= max; ++n)
-      if (now[n] > value[n])
+      if (by[n].threshold >= 0 && now[n] < value[n])
         value[n] = now[n], choices[n] = by[n];
   }
   bool shows = exchangeShows(group);
@@ -285,7 +286,7 @@ double MinimaxPathBound::minMeanLength(const BalancedSubset &part, const PathCou
   return sums[more] + counts.sends;
 }
 
-double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t rounds) {
+double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t rounds, const MinimaxProof *from) {
   constexpr double Rounding = 1 - 1e-11;
   auto inside = [&](const MeanPlan &plan) {
     for (size_t s = 0; s < plan.larger.size(); ++s)
@@ -307,43 +308,28 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
         row.erase(row.begin() + j);
     }
   double best = -1;
-  PathCounts center;
   GameWeights game;
   limit_ = INFINITY;
   for (size_t i = 0; i < rounds && best < enough; ++i, ++round_) {
+    bool again = i == 0 && from && !from->paths.empty();
+    if (again)
+      weights_ = from->moments;
     if (chosen_.empty())
       game.rows.assign(paths_.size(), 1.0 / paths_.size());
-    else
+    else if (!again)
       game = solveGame(lengths_);
-    PathCounts counts{std::vector<double>(paths_[0].passes.size()), std::vector<double>(paths_[0].ends.size()), 0, {}};
-    MinimaxProof proof{{}, weights_};
-    auto blend = [&](const PathCounts &path, double weight) {
-      for (size_t k = 0; k < counts.passes.size(); ++k)
-        counts.passes[k] += weight * path.passes[k];
-      for (size_t k = 0; k < counts.ends.size(); ++k)
-        counts.ends[k] += weight * path.ends[k];
-      counts.sends += weight * path.sends;
-    };
-    bool half = best > 0 && i % 2 == 1; // of the way from the best so far
-    for (size_t k = 0; k < paths_.size(); ++k)
-      if (game.rows[k] > 0) {
-        blend(paths_[k], game.rows[k] * (half ? 0.5 : 1));
-        proof.paths.push_back({paths_[k].way, game.rows[k] * (half ? 0.5 : 1)});
-      }
-    if (half) {
-      blend(center, 0.5);
-      for (const auto &[way, weight] : proof_.paths)
-        proof.paths.push_back({way, weight / 2});
-    }
+    // All but some rounds go half of the way from the best mean so far, which turns less from side to side (Wentges,
+    // Weighted Dantzig-Wolfe decomposition, International Transactions in Operational Research 4(2), 1997).
+    MinimaxProof proof = again ? *from : meanOf(game.rows, best > 0 && i % 8 != 0 ? &proof_ : nullptr);
     MeanPlan plan;
-    double now = minMeanLength(part, counts, plan) * Rounding;
+    double now = minMeanLength(part, proof.counts, plan) * Rounding;
     if (now > best)
-      best = now, center = counts, proof_ = std::move(proof);
+      best = now, proof_ = proof;
     if (std::isinf(now))
       return INFINITY;
     add(std::move(plan));
     game = solveGame(lengths_);
-    MeanPlan mean{{std::vector<double>(counts.passes.size()), std::vector<double>(counts.ends.size())},
+    MeanPlan mean{{std::vector<double>(paths_[0].passes.size()), std::vector<double>(paths_[0].ends.size())},
                   std::vector<double>(chosen_[0].larger.size())};
     for (size_t j = 0; j < chosen_.size(); ++j) {
       auto sum = [&](std::vector<double> &to, const std::vector<double> &from) {
@@ -361,11 +347,36 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
       limit_ = step, mean_ = std::move(mean);
     work_ += order_.size() / 4 + paths_.size() * (paths_.size() + chosen_.size());
     add(std::move(path));
-    if (limit_ - best <= 1e-5 * limit_)
+    // Where the bound cannot come to be enough, what it still may gain is looked for in smaller parts.
+    if (limit_ - best <= (limit_ < enough ? std::max(1e-5 * limit_, 0.1 * (enough - limit_)) : 1e-5 * limit_))
       break;
   }
   forget(game.rows);
   return std::max(best, 0.0);
+}
+
+/// The mean of the paths with these weights; half of it and half of another one, if there is.
+MinimaxProof MinimaxPathBound::meanOf(const std::vector<double> &weights, const MinimaxProof *other) const {
+  MinimaxProof mean{
+      {std::vector<double>(paths_[0].passes.size()), std::vector<double>(paths_[0].ends.size()), 0, {}}, {}, weights_};
+  auto blend = [&](const PathCounts &path, double weight) {
+    for (size_t k = 0; k < path.passes.size(); ++k)
+      mean.counts.passes[k] += weight * path.passes[k];
+    for (size_t k = 0; k < path.ends.size(); ++k)
+      mean.counts.ends[k] += weight * path.ends[k];
+    mean.counts.sends += weight * path.sends;
+  };
+  for (size_t k = 0; k < paths_.size(); ++k)
+    if (weights[k] > 0) {
+      blend(paths_[k], weights[k] * (other ? 0.5 : 1));
+      mean.paths[paths_[k].way] += weights[k] * (other ? 0.5 : 1);
+    }
+  if (!other)
+    return mean;
+  blend(other->counts, 0.5);
+  for (const auto &[way, weight] : other->paths)
+    mean.paths[way] += weight / 2;
+  return mean;
 }
 
 /// Paths that took no part in the end, when there are many.

@@ -49,8 +49,9 @@ struct MeanPlan {
 
 /// What a bound is proved with: a mean of paths, and of moments of each group.
 struct MinimaxProof {
-  std::vector<std::pair<std::shared_ptr<const PathBound::Path>, double>> paths;
-  std::vector<std::vector<double>> moments; ///< by group, position in `Group::held`
+  PathCounts counts;                                              ///< of the mean
+  std::map<std::shared_ptr<const PathBound::Path>, double> paths; ///< weights
+  std::vector<std::vector<double>> moments;                       ///< by group, position in `Group::held`
 };
 
 /// A game between paths and plans. A plan's step is its longest path, so the least step is no less than what a mean of
@@ -63,8 +64,8 @@ public:
   explicit MinimaxPathBound(const BalancedPlans &plans);
 
   /// A lower bound of the steps of these plans: the best within so many rounds, or the first that reaches `enough`.
-  /// Infinite where none fits. Paths of earlier calls are remembered.
-  double bound(const BalancedSubset &part, double enough, size_t rounds);
+  /// Infinite where none fits. Paths of earlier calls are remembered; `from`: a proof for more plans, to begin with.
+  double bound(const BalancedSubset &part, double enough, size_t rounds, const MinimaxProof *from = nullptr);
   /// Of the last call: the plans that are hardest to beat, and what they take. The bound comes near to it with more
   /// rounds.
   const MeanPlan &mean() const { return mean_; }
@@ -86,6 +87,7 @@ private:
                  MeanPlan &mean);
   void reweigh(size_t group, const std::vector<double> &full);
   double minMeanLength(const BalancedSubset &part, const PathCounts &counts, MeanPlan &plan);
+  MinimaxProof meanOf(const std::vector<double> &weights, const MinimaxProof *other) const;
   void add(PathCounts path);
   void add(MeanPlan plan);
   void forget(const std::vector<double> &weights);
@@ -112,6 +114,8 @@ public:
   MinimaxProofTree() : nodes_(1) {}
   /// Cuts in two; `part` as it is said in the certificate, without a mean. Number of the first.
   size_t split(size_t node, PathBound::Part part);
+  /// The best one so far, or nothing.
+  const MinimaxProof *proofOf(size_t node) const { return nodes_[node].proof.get(); }
   /// Takes the proof if its bound is better.
   void prove(size_t node, const MinimaxProof &proof, double bound);
 

@@ -261,14 +261,14 @@ std::vector<double> BalancedStages::group(int64_t group, const GroupShare &share
         for (const auto *cost : costs)
           for (const auto &a : cost->recomputeChoices)
             for (const auto &b : cost->recomputeChoices)
-              if (b.recomputeTime > a.recomputeTime && b.activations < a.activations &&
-                  std::max(a.workspace, b.workspace) <= threshold)
+              if (b.recomputeTime > a.recomputeTime && b.activations < a.activations)
                 prices.push_back(recomputeTime * (b.recomputeTime - a.recomputeTime) /
                                  (held[virtualStage] * (a.activations - b.activations)));
       }
       std::sort(prices.begin(), prices.end());
       prices.erase(std::unique(prices.begin(), prices.end(), [](double a, double b) { return b - a <= 1e-12 * b; }),
                    prices.end());
+      prices.push_back(16 * prices.back()); // which stages are larger may depend on the price beyond
       auto at = [&](double price) {
         return atPrice(group, share, held, fixed, overlapFraction, price, room, threshold);
       };

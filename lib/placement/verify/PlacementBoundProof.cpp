@@ -85,6 +85,12 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
     tdp += count * p.deviceTypes[k].tdpWatts;
     devices += used[k];
   }
+  if (p.limits.watts > 0) { // the layers' energy takes its time
+    double room = p.limits.watts * (1 + 1e-9) - idle;
+    if (room <= 0)
+      return INFINITY;
+    seconds = std::max(seconds, ofLayers / room), step = std::max(step, seconds * 1e12);
+  }
   double joules = ofLayers + idle * seconds;
   auto passed = [](double is, double max) { return max > 0 && is > max * (1 + 1e-9); };
   if (passed(step, p.limits.step) || passed(joules, p.limits.joules) || passed(price * seconds, p.limits.price) ||

@@ -135,7 +135,9 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   }
   if (std::isinf(pass) || (p.limits.joules > 0 && joules > p.limits.joules * (1 + 1e-9)))
     return INFINITY;
-  double step = INFINITY;
+  double step = INFINITY, idle = INFINITY; // watts of a group
+  for (Id f : c.parallelConfigs)
+    idle = std::min(idle, p.deviceTypeOf(f).idleWatts * p.parallelConfigs[f].devices());
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
@@ -143,11 +145,14 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
     double all = pass + n * c.virtualStages * p.hostOverheadPerMicrobatch;
     bool fills = chain && c.virtualStages == 1 && !ruleOf(c.schedule).splitsWeights;
     bool closes = fills && (ruleOf(c.schedule).turnsAtEnd || c.microbatches > groups);
-    step = std::min(step, closes  ? (m + n - 1) / n * all
-                          : fills ? all / -std::expm1(n * std::log1p(-1 / m))
-                                  : m * all / n);
+    double takes = p.hostOverheadPerStep + (closes  ? (m + n - 1) / n * all
+                                            : fills ? all / -std::expm1(n * std::log1p(-1 / m))
+                                                    : m * all / n);
+    if (double room = p.limits.watts * (1 + 1e-9) - n * idle; p.limits.watts > 0)
+      takes = room > 0 ? std::max(takes, joules / room * 1e12) : INFINITY;
+    step = std::min(step, takes);
   }
-  step = std::max<double>(step + p.hostOverheadPerStep, p.minStep);
+  step = std::max<double>(step, p.minStep);
   if (std::isinf(step) || (p.limits.step > 0 && step > p.limits.step * (1 + 1e-9)))
     return INFINITY;
   if (p.objective == PlacementObjective::StepTime)

@@ -280,7 +280,8 @@ RunEstimate estimateRun(const RunProblem &problem) {
     made.energy = valueOf(all, [&](const LatticeScenario &one) {
       // A step takes its energy, and what idles while a straggler works.
       const RunScenario &s = one.scenario;
-      double work = problem.steps * one.joules + (s.steps - one.step) * problem.idleWatts;
+      double longer = s.steps - problem.steps * problem.step.value; // than planned: devices wait, or wait less
+      double work = std::max(0.0, problem.steps * one.joules + longer * problem.idleWatts);
       double waits = s.segments() * s.blocking * problem.idleWatts;
       return Cost{work + waits, problem.idleWatts, work / s.steps};
     });

@@ -274,7 +274,10 @@ private:
     if (!(std::abs(stated - sum / n) <= std::max(kOfPart * sum / n, kOfTime * e.time.value) + 1e-12))
       find(fmt::format("{} is {:.6g} on average, recomputed {:.6g}", what, stated, sum / n));
   }
-  double workJoules(const Case &c) const { return p.steps * c.joules + (c.steps - c.plain) * p.idleWatts; }
+  /// Steps work with what they were planned to, and idle for what they and stragglers take besides.
+  double workJoules(const Case &c) const {
+    return std::max(0.0, p.steps * (c.joules - p.step.value * p.idleWatts) + c.steps * p.idleWatts);
+  }
   void same(const char *what, double stated, double given) {
     if (!(std::abs(stated - given) <= 1e-6 * std::abs(given) + 1e-12))
       find(fmt::format("{} is {:.9g}, recomputed {:.9g}", what, stated, given));

@@ -1,6 +1,7 @@
 // Means of paths that prove bounds: none is above what a plan takes, whatever paths it has; and
 // what is no path, no mean or not all plans is refused.
 #include "lib/placement/evaluate/Pipeline.h"
+#include "lib/placement/evaluate/PipelinePaths.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/solve/PlacementSolver.h"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace accord;
@@ -245,6 +247,30 @@ TEST(PlacementPaths, NoneIsAboveAPlan) {
 }
 
 /// What the search writes proves its bound, and none above; read back it is the same.
+/// Rows and columns that are each other turned round all have one sum, so equal weights are best for both sides, and
+/// the value is the mean. Rows that are there several times are ties of the simplex method.
+TEST(PlacementPaths, GameWithTies) {
+  for (size_t size : {2, 7, 24, 60}) {
+    std::vector<std::vector<double>> matrix;
+    for (size_t row = 0; row < 3 * size; ++row) {
+      matrix.emplace_back();
+      for (size_t column = 0; column < size; ++column)
+        matrix.back().push_back(1.0 + (row + column) % size);
+    }
+    placing::GameWeights game = placing::solveGame(matrix);
+    double value = (size + 1) / 2.0;
+    EXPECT_NEAR(game.value, value, 1e-6 * value);
+    for (size_t column = 0; column < size; ++column) {
+      double sum = 0;
+      for (size_t row = 0; row < matrix.size(); ++row)
+        sum += game.rows[row] * matrix[row][column];
+      EXPECT_GE(sum, value * (1 - 1e-6));
+    }
+    for (const std::vector<double> &row : matrix)
+      EXPECT_LE(std::inner_product(row.begin(), row.end(), game.columns.begin(), 0.0), value * (1 + 1e-6));
+  }
+}
+
 TEST(PlacementPaths, OfTheSearch) {
   size_t without = 0, with = 0, left = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {

@@ -209,6 +209,10 @@ prior of [failure rates](#failure-rates) without its own publication. What else 
 failures of BLOOM took (6, 11 and 18 hours). OPT-175B's restarts and days are those of its experiments 12.xx, from
 November 11 to January 6: what came before was given up.
 
+Steps of `accord compile` have a 90 % interval of their own where times are calibrated. The run takes it as one more
+uncertain input, independent of failures and log-normal on either side of the planned step. Days, device hours and
+price follow it. In energy, devices idle for what a step takes beyond the planned one. The rows below state their steps.
+
 )";
 const char *const kLimits = R"(
 ## What this does not show

@@ -207,6 +207,11 @@ TEST(RunEstimator, WidensWithItsInputs) {
   wide = estimateRun(p);
   EXPECT_NEAR(wide.time.low / (27 * 86400.0), 1, 0.003);
   EXPECT_NEAR(wide.time.high / (33 * 86400.0), 1, 0.003);
+  // Devices idle for what a step takes beyond the planned one, or less.
+  p.joulesPerStep = RunInput::exact(1000), p.idleWatts = 20;
+  wide = estimateRun(p);
+  EXPECT_NEAR(wide.energy.low / (p.steps * (1000 - 20)), 1, 0.001);
+  EXPECT_NEAR(wide.energy.high / (p.steps * (1000 + 20)), 1, 0.001);
 }
 
 TEST(RunEstimator, ChoosesTheBestInterval) {

@@ -29,6 +29,8 @@ TEST(Quantity, UnitsAreExact) {
   EXPECT_EQ(q("36 g/kWh").value, Rational(1) / Rational(100000));
   EXPECT_EQ(q("0.1").value, Rational(1) / Rational(10));
   EXPECT_EQ(q("1e3"), q("1_000"));
+  EXPECT_EQ(q("300 G"), q("300e9")); // samples, tokens
+  EXPECT_EQ(q("1.5 k").toInt64(), 1500);
   EXPECT_EQ(describe(q("1000 samples/s").dimension), "rate (1/s)");
 }
 
