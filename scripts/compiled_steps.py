@@ -110,7 +110,7 @@ def training(row, cluster):
         dp = devices // (tp * pp)
     open_ = row["recompute"] in ("any", "not stated")  # then whatever is fastest in the memory
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
-    precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
+    precision = next((name for name in ("fp16", "fp8") if row["precision"].startswith(name)), "bf16")
     micro = number(row, "micro_batch")
     return f"""
 train row = decoder() on {cluster} {{
