@@ -37,6 +37,7 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
     if (failed(addText(passes, training.modelPasses, "model-passes", errors)))
       return failure();
     passes.addPass(createRunRequestedPasses({/*onModels=*/true}));
+    passes.addPass(createQuantizeProducts());
     passes.addPass(createExpandRecurrent());
     RecomputeOptions recompute;
     recompute.policy = training.recompute == "none" ? "" : training.recompute;

@@ -181,8 +181,8 @@ def training(row):
         dp = devices // (tp * pp)
     open_ = row["recompute"] in ("any", "not stated")
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
-    precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
     offload = "\n    offload = {none, activations}" if row["recompute"] == "any" and "MaxText" in row["framework"] else ""
+    precision = next((name for name in ("fp16", "fp8") if row["precision"].startswith(name)), "bf16")
     micro = number(row, "micro_batch")
     return f"""
 train row = decoder() on published {{

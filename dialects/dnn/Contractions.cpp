@@ -24,7 +24,7 @@ LogicalResult LinearOp::inferTypes(Adaptor, ShapeInference &infer) {
     return infer.error("bias must have ", weight.getDimSize(0), " elements, found ", shapeText(bias.getShape()));
   SmallVector<int64_t> shape(x.getShape());
   shape.back() = weight.getDimSize(0);
-  return infer.give(shape, x);
+  return infer.giveProduct(shape, x);
 }
 
 Work LinearOp::contractionWork() {
@@ -66,7 +66,7 @@ LogicalResult MatmulOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   if (failed(shape))
     return failure();
   shape->append({m, n});
-  return infer.give(*shape, a);
+  return infer.giveProduct(*shape, a);
 }
 
 Work MatmulOp::contractionWork() {

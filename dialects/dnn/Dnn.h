@@ -55,7 +55,8 @@ RowsAttr timesRows(RowsAttr rows, int64_t devices);
 /// Memory that a parameter (all copies) holds during the whole step, in bytes.
 struct StaticBytes {
   int64_t weights = 0, gradients = 0, optimizerStates = 0;
-  int64_t total() const { return weights + gradients + optimizerStates; }
+  int64_t quantized = 0; ///< copies of the weights for products, as they are and transposed (see `dnn.update`)
+  int64_t total() const { return weights + gradients + optimizerStates + quantized; }
 };
 
 /// Bytes per trained scalar. Mixed precision with Adam: 2 weight + 2 gradient + 12 (fp32 master, momentum, variance) =
@@ -67,6 +68,8 @@ std::optional<StaticBytes> staticBytes(UpdateOp update, int64_t samples);
 /// Floating-point operations of the optimizer per trained scalar (see `dnn.update`).
 int64_t updateFlops(OptimizerKind optimizer);
 
+/// Whether products of operands of this element type are written in a wider one: floating-point numbers of 8 bits.
+bool isQuantized(mlir::Type element);
 /// Leading dimensions that are the batch: 1 when the first extent is dynamic, else 0.
 inline int64_t batchRank(mlir::RankedTensorType type) { return type.getRank() > 0 && type.isDynamicDim(0) ? 1 : 0; }
 /// The tensor dimension of a per-sample `axis`; negative ones count from the end.

@@ -26,22 +26,27 @@ void DnnDialect::initialize() {
 }
 
 Attribute PrecisionAttr::parse(AsmParser &parser, Type) {
-  Type element, gradients;
+  Type element, gradients, products;
   if (parser.parseLess())
     return {};
   bool mixed = succeeded(parser.parseOptionalKeyword("mixed"));
   if ((mixed && parser.parseComma()) || parser.parseType(element))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("gradients") || parser.parseEqual() || parser.parseType(gradients)))
-    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    bool ofProducts = succeeded(parser.parseOptionalKeyword("products"));
+    if ((!ofProducts && parser.parseKeyword("gradients")) || parser.parseEqual() ||
+        parser.parseType(ofProducts ? products : gradients))
+      return {};
+  }
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), mixed, element, gradients ? gradients : element);
+  return get(parser.getContext(), mixed, element, gradients ? gradients : element, products ? products : element);
 }
 
 void PrecisionAttr::print(AsmPrinter &printer) const {
   printer << (getMixed() ? "<mixed, " : "<") << getElement();
+  if (getProducts() != getElement())
+    printer << ", products = " << getProducts();
   if (getGradients() != getElement())
     printer << ", gradients = " << getGradients();
   printer << ">";

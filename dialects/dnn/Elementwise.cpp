@@ -20,6 +20,14 @@ LogicalResult DropoutOp::inferTypes(Adaptor, ShapeInference &infer) {
   return success();
 }
 
+LogicalResult CastOp::verify() {
+  RankedTensorType x = getX().getType(), y = getY().getType();
+  if (x.getShape() != y.getShape() || x.getElementType() == y.getElementType() || !isa<FloatType>(x.getElementType()) ||
+      !isa<FloatType>(y.getElementType()))
+    return emitError() << "a cast gives the same numbers in another floating-point type, found " << x << " and " << y;
+  return success();
+}
+
 LogicalResult RotaryOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   RankedTensorType x = infer[0];
   if (x.getShape().back() % 2)

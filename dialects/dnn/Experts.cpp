@@ -53,8 +53,7 @@ LogicalResult MoeExpertsOp::inferTypes(Adaptor, ShapeInference &infer) {
     return infer.error("has too many weights");
   SmallVector<int64_t> pre(shape);
   pre.back() = *saved;
-  infer.types.append({slots, RankedTensorType::get(pre, slots.getElementType())});
-  return success();
+  return failure(failed(infer.giveProduct(shape, slots)) || failed(infer.giveProduct(pre, slots)));
 }
 
 LogicalResult MoeCombineOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
@@ -176,11 +175,12 @@ ACCORD_GRADIENT(MoeExpertsOp) {
   Value dy = context.dy();
   if (!dy)
     return success();
-  Value w3 = getW3();
+  Value w3 = getW3(), factor = quantizedLike(context, dy, getSlots().getType());
+  auto typeOf = [&](Value operand) { return operand ? gradientType(operand, dy) : RankedTensorType(); };
   auto gradient =
-      make<MoeExpertsGradOp>(context, getSlots().getType(), getW1().getType(), getW2().getType(),
-                             w3 ? w3.getType() : Type(), dy, context.forward(getSlots()), context.forward(getW1()),
-                             context.forward(getW2()), context.forward(getSaved()), w3 ? context.forward(w3) : Value());
+      make<MoeExpertsGradOp>(context, typeOf(getSlots()), typeOf(getW1()), typeOf(getW2()), typeOf(w3), factor,
+                             context.forward(getSlots()), context.forward(getW1()), context.forward(getW2()),
+                             context.forward(getSaved()), w3 ? context.forward(w3) : Value());
   return giveAll(context, gradient);
 }
 ACCORD_GRADIENT(MoeCombineOp) {

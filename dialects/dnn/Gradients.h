@@ -29,6 +29,12 @@ inline llvm::LogicalResult giveAll(GradientContext &context, mlir::Operation *gr
 /// Sums `gradient` over the dimensions along which `type` was broadcast to it.
 mlir::Value reduceTo(GradientContext &context, mlir::Value gradient, mlir::RankedTensorType type);
 
+/// The gradient of a product's result as the products behind it take it: cast to f8E5M2 where the product's operands,
+/// of type `operand`, have 8 bits.
+mlir::Value quantizedLike(GradientContext &context, mlir::Value dy, mlir::RankedTensorType operand);
+/// The type of the gradient of a product's operand: that of dy where the operand has 8 bits.
+mlir::RankedTensorType gradientType(mlir::Value operand, mlir::Value dy);
+
 /// Gradients of both factors (operands 0 and 1) and of the bias (operand 2) of any contraction, from its indexing maps.
 llvm::LogicalResult contractionGradient(mlir::Operation *op, GradientContext &context);
 

@@ -22,15 +22,33 @@ Value dnn::reduceTo(GradientContext &context, Value gradient, RankedTensorType t
 
 // ---- contractions
 
+Value dnn::quantizedLike(GradientContext &context, Value dy, RankedTensorType operand) {
+  if (!isQuantized(operand.getElementType()))
+    return dy;
+  auto type = cast<RankedTensorType>(dy.getType());
+  return make<CastOp>(context, RankedTensorType::get(type.getShape(), Float8E5M2Type::get(type.getContext())), dy);
+}
+
+RankedTensorType dnn::gradientType(Value operand, Value dy) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  return isQuantized(type.getElementType())
+             ? RankedTensorType::get(type.getShape(), cast<RankedTensorType>(dy.getType()).getElementType())
+             : type;
+}
+
 LogicalResult dnn::contractionGradient(Operation *op, GradientContext &context) {
   Work work = cast<WorkOpInterface>(op).getWork();
-  Value dy = context.dy();
+  Value dy = context.dy(), factor;
   AffineMap result = work.maps.back();
-  for (unsigned i = 0; i < 2; ++i)
-    if (context.needed[i])
-      context.operandGradients[i] = make<ContractOp>(
-          context, op->getOperand(i).getType(), dy, context.forward(op->getOperand(1 - i)), work.domain,
-          context.builder.getAffineMapArrayAttr({result, work.maps[1 - i], work.maps[i]}));
+  for (unsigned i = 0; i < 2; ++i) {
+    if (!context.needed[i])
+      continue;
+    if (!factor)
+      factor = quantizedLike(context, dy, cast<RankedTensorType>(op->getOperand(0).getType()));
+    context.operandGradients[i] =
+        make<ContractOp>(context, gradientType(op->getOperand(i), dy), factor, context.forward(op->getOperand(1 - i)),
+                         work.domain, context.builder.getAffineMapArrayAttr({result, work.maps[1 - i], work.maps[i]}));
+  }
   if (op->getNumOperands() > 2 && context.needed[2]) {
     SmallVector<int64_t> dimensions;
     for (auto [d, expr] : llvm::enumerate(result.getResults()))
@@ -55,6 +73,10 @@ ACCORD_GRADIENT(InteractionOp) {
 ACCORD_GRADIENT(NegOp) { return context.give(0, make<NegOp>(context, getX().getType(), context.dy())); }
 ACCORD_GRADIENT(ScaleOp) {
   return context.give(0, make<ScaleOp>(context, getX().getType(), context.dy(), getFactorAttr()));
+}
+ACCORD_GRADIENT(CastOp) {
+  Value dy = context.dy();
+  return context.give(0, dy.getType() == getX().getType() ? dy : make<CastOp>(context, getX().getType(), dy));
 }
 ACCORD_GRADIENT(LeakyReluOp) {
   return context.give(

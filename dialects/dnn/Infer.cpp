@@ -56,6 +56,11 @@ LogicalResult ShapeInference::sameElement(RankedTensorType a, RankedTensorType b
                b.getElementType());
 }
 
+LogicalResult ShapeInference::giveProduct(ArrayRef<int64_t> shape, RankedTensorType operand) {
+  Type element = operand.getElementType();
+  return give(RankedTensorType::get(shape, isQuantized(element) ? BFloat16Type::get(operand.getContext()) : element));
+}
+
 LogicalResult ShapeInference::integers(RankedTensorType type, StringRef what) const {
   if (isa<IntegerType>(type.getElementType()))
     return success();

@@ -48,6 +48,8 @@ struct ShapeInference {
   llvm::LogicalResult give(llvm::ArrayRef<int64_t> shape, mlir::RankedTensorType like) {
     return give(mlir::RankedTensorType::get(shape, like.getElementType()));
   }
+  /// The same for a product, whose results are wider than its operands where these have 8 bits: bf16.
+  llvm::LogicalResult giveProduct(llvm::ArrayRef<int64_t> shape, mlir::RankedTensorType operand);
   llvm::LogicalResult giveNumber() {
     return give(mlir::RankedTensorType::get({}, mlir::Float32Type::get(operands[0].getContext())));
   }

@@ -15,6 +15,7 @@ static constexpr struct {
 static_assert(std::size(kOptimizers) == getMaxEnumValForOptimizerKind() + 1);
 
 static int64_t states(OptimizerKind optimizer) { return kOptimizers[unsigned(optimizer)].states; }
+bool isQuantized(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8; }
 int64_t updateFlops(OptimizerKind optimizer) { return kOptimizers[unsigned(optimizer)].flops; }
 
 StaticBytes staticBytesPerScalar(OptimizerKind optimizer, PrecisionAttr precision) {
@@ -61,6 +62,13 @@ static std::optional<int64_t> gradientBytes(UpdateOp op, int64_t samples) {
                           : checkedMultiply(elementsOf(op), elementBytes(element));
 }
 
+/// The copies for products, as they are and transposed.
+static std::optional<int64_t> quantizedBytes(UpdateOp op) {
+  constexpr int64_t kLayouts = 2;
+  int64_t element = op.getQuantized() ? elementBytes(*op.getQuantized()) : 0;
+  return checkedMultiply(elementsOf(op), kLayouts * element);
+}
+
 std::optional<StaticBytes> staticBytes(UpdateOp update, int64_t samples) {
   std::optional<int64_t> elements = elementsOf(update);
   StaticBytes one = staticBytesPerScalar(update.getOptimizer(), update.getPrecision());
@@ -70,9 +78,10 @@ std::optional<StaticBytes> staticBytes(UpdateOp update, int64_t samples) {
   std::optional<int64_t> weights = checkedMultiply(elements, one.weights), gradients = gradientBytes(update, samples);
   std::optional<int64_t> optimizerStates =
       checkedAdd(checkedMultiply(elements, one.optimizerStates), rowStates(update, rows));
-  if (!checkedAdd(weights, checkedAdd(gradients, optimizerStates)))
+  std::optional<int64_t> quantized = quantizedBytes(update);
+  if (!checkedAdd(checkedAdd(weights, quantized), checkedAdd(gradients, optimizerStates)))
     return std::nullopt;
-  return StaticBytes{*weights, *gradients, *optimizerStates};
+  return StaticBytes{*weights, *gradients, *optimizerStates, *quantized};
 }
 
 std::optional<int64_t> UpdateOp::getBytesRead(int64_t samples) {
@@ -81,12 +90,14 @@ std::optional<int64_t> UpdateOp::getBytesRead(int64_t samples) {
   auto table = checkedMultiply(touchedElements(*this, samples),
                                one.optimizerStates + (getPrecision().getMixed() ? 0 : one.weights));
   auto ofRows = getRowsAttr() ? rowStates(*this, touchedRows(*this, samples)) : std::optional<int64_t>(0);
-  return checkedAdd(gradientBytes(*this, samples), checkedAdd(table, ofRows));
+  auto again = checkedMultiply(elementsOf(*this), getQuantized() ? one.weights : 0);
+  return checkedAdd(checkedAdd(gradientBytes(*this, samples), again), checkedAdd(table, ofRows));
 }
 std::optional<int64_t> UpdateOp::getBytesWritten(int64_t samples) {
   StaticBytes one = staticBytesPerScalar(getOptimizer(), getPrecision());
   auto ofRows = getRowsAttr() ? rowStates(*this, touchedRows(*this, samples)) : std::optional<int64_t>(0);
-  return checkedAdd(checkedMultiply(touchedElements(*this, samples), one.weights + one.optimizerStates), ofRows);
+  auto table = checkedMultiply(touchedElements(*this, samples), one.weights + one.optimizerStates);
+  return checkedAdd(checkedAdd(table, ofRows), quantizedBytes(*this));
 }
 
 } // namespace accord::dnn

@@ -108,7 +108,11 @@ void ReadOp::build(OpBuilder &builder, OperationState &state, ParameterOp parame
   build(builder, state, parameter.getTensorType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
 }
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return lookUp(*this, tables, getParameterAttr(), getType(), "the value");
+  RankedTensorType type = getType();
+  auto parameter = tables.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+  if (parameter && isQuantized(type.getElementType())) // the copy for products
+    type = RankedTensorType::get(type.getShape(), parameter.getTensorType().getElementType());
+  return lookUp(*this, tables, getParameterAttr(), type, "the value");
 }
 LogicalResult GradientOp::verifySymbolUses(SymbolTableCollection &tables) {
   RankedTensorType type = getValue().getType(); // however it is stored
@@ -129,6 +133,8 @@ static LogicalResult verifyStep(OpTy op, SymbolTableCollection &tables, StringRe
   return success();
 }
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getQuantized() && !isQuantized(*getQuantized()))
+    return emitError() << "weights are quantized to a floating-point type of 8 bits, found " << *getQuantized();
   if (getOptimizer() == OptimizerKind::RowwiseAdagrad && !getRowsAttr())
     return emitError() << "rowwise_adagrad updates tables with sparse gradients, '" << getParameter() << "' has none";
   return verifyStep(*this, tables, "the update", "updates");

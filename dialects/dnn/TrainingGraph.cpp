@@ -71,6 +71,30 @@ static LogicalResult verifyRows(TrainingGraphOp graph, const llvm::DenseMap<Stri
   return success();
 }
 
+/// Updates quantize the parameters that products read in a narrower type, and no others.
+static LogicalResult verifyQuantized(TrainingGraphOp graph, const llvm::MapVector<StringAttr, ParameterOp> &parameters,
+                                     const llvm::DenseMap<StringAttr, Operation *> &updates) {
+  llvm::DenseMap<StringAttr, ReadOp> quantized;
+  graph.walk([&](ReadOp read) {
+    if (isQuantized(read.getType().getElementType()))
+      quantized.try_emplace(read.getParameterAttr().getAttr(), read);
+  });
+  for (auto [name, parameter] : parameters) {
+    auto update = cast<UpdateOp>(updates.lookup(name));
+    Type stated = update.getQuantized().value_or(Type());
+    ReadOp read = quantized.lookup(name);
+    Type needed = read ? read.getType().getElementType() : Type();
+    if (stated == needed || parameter.getTensorType().getElementType() == needed)
+      continue;
+    if (!needed)
+      return update.emitError() << "the update quantizes parameter '" << name.getValue() << "' to " << stated
+                                << ", in which nothing reads it";
+    return read.emitError() << "parameter '" << name.getValue() << "' is read in " << needed
+                            << ", to which no update quantizes it" << note(update.getLoc(), "the update");
+  }
+  return success();
+}
+
 void TrainingGraphOp::build(OpBuilder &builder, OperationState &state, StringRef name, PrecisionAttr precision,
                             OptimizerKindAttr optimizer) {
   state.addAttribute(::mlir::SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
@@ -126,5 +150,6 @@ LogicalResult TrainingGraphOp::verifyRegions() {
                     << name.getValue() << "'" << note(parameter.getLoc(), "the parameter");
         complete = false;
       }
-  return failure(!complete || failed(verifyRows(*this, gradients, updates)));
+  return failure(!complete || failed(verifyRows(*this, gradients, updates)) ||
+                 failed(verifyQuantized(*this, parameters, updates)));
 }

@@ -6,6 +6,7 @@
 #include "lib/machine/calibration/Profile.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/STLExtras.h"
@@ -49,15 +50,12 @@ PlacementProblem::Limits limitsOf(const TrainingJob &job, int64_t &memory) {
   return limits;
 }
 
-/// FLOP/s of all tensor cores of a device for products in a precision: "bf16" of "mixed(bf16)"; 0
-/// if it does not state any.
-double productPeak(const Machine &machine, llvm::StringRef precision) {
-  if (precision.consume_front("mixed("))
-    precision = precision.drop_back();
+/// FLOP/s of all tensor cores of a device for products in a precision; 0 if it does not state any.
+double productPeak(const Machine &machine, const std::string &precision) {
   double max = 0;
   for (const Core &core : machine.cores)
     if (core.kind == CoreKind::Tensor)
-      for (const std::string &type : fallbackTypes(precision.str()))
+      for (const std::string &type : fallbackTypes(productTypeOf(precision)))
         if (double peak = peakOfOne(machine, core, type).value; peak > 0) {
           max = std::max(max, peak * core.count);
           break;

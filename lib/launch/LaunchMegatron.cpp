@@ -210,10 +210,13 @@ private:
         add(fmt::format("--vocab-size {}", value));
     known("--seq-length", "seq", "SEQUENCE_LENGTH", "tokens of a sample");
     known("--max-position-embeddings", "seq", "MAX_POSITIONS", "longest sequence");
-    if (plan.precision.find("bf16") != std::string::npos)
+    bool fp8 = productTypeOf(plan.precision) == "fp8"; // of values in bf16
+    if (fp8 || plan.precision.find("bf16") != std::string::npos)
       add("--bf16");
     else if (plan.precision.find("fp16") != std::string::npos)
       add("--fp16");
+    if (fp8) // e4m3 in the forward pass, e5m2 of gradients
+      add("--fp8-format hybrid");
     framework();
     if (plan.optimizer == "sgd" || plan.optimizer == "adam")
       add("--optimizer " + plan.optimizer);
@@ -225,7 +228,7 @@ private:
     if (!plan.deviceMemory)
       return;
     const DeviceMemory &with = *plan.deviceMemory;
-    bool bf16 = plan.precision == "mixed(bf16)";
+    bool bf16 = plan.precision == "mixed(bf16)" || plan.precision == "mixed(fp8)";
     if (bf16 && with.fp32Gradients)
       add("--accumulate-allreduce-grads-in-fp32");
     else if (bf16)

@@ -83,6 +83,29 @@ def RunRequestedPasses : Pass<"run-requested-passes", "::mlir::ModuleOp"> {
   ];
 }
 
+def QuantizeProducts : Pass<"quantize-products", "::mlir::ModuleOp"> {
+  let summary = "products of layers with their weights on operands of 8 bits, of models whose precision says so";
+  let description = [{
+    Runs before `recompute` and `build-training-graph`, on models whose precision has `products` of 8 bits (`mixed(fp8)` in a `.dnn` file). Inside of
+    repeats, products of an activation with weights take both in this format and give bf16, as the layers of NVIDIA's Transformer Engine do;
+    `build-training-graph` casts the gradients of their results to f8E5M2. Logits, the products of attention and gates stay in bf16. A0613: there is
+    no such product.
+
+    Before:
+    ```mlir
+    %w = dnn.read @b.fc.weight : tensor<64x32xbf16>
+    %y = dnn.linear %x, %w {dnn.name = "b.fc"} : (tensor<?x32xbf16>, tensor<64x32xbf16>) -> tensor<?x64xbf16>
+    ```
+    After:
+    ```mlir
+    %w = dnn.read @b.fc.weight : tensor<64x32xf8E4M3FN>
+    %c = dnn.cast %x {dnn.name = "b.fc.cast"} : (tensor<?x32xbf16>) -> tensor<?x32xf8E4M3FN>
+    %y = dnn.linear %c, %w {dnn.name = "b.fc"} : (tensor<?x32xf8E4M3FN>, tensor<64x32xf8E4M3FN>) -> tensor<?x64xbf16>
+    ```
+  }];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
+
 def ExpandRecurrent : Pass<"expand-recurrent", "::mlir::ModuleOp"> {
   let summary = "write dnn.lstm and dnn.gru of models as repeats over time";
   let description = [{

@@ -59,12 +59,16 @@ def Dnn_PrecisionAttr : Dnn_Attr<"Precision", "precision"> {
   let description = [{
     `#dnn.precision<f32>`: everything in one format. `#dnn.precision<mixed, bf16>`: weights, activations and gradients in
     bf16, the optimizer's master weights and states in fp32. `gradients` gives gradient buffers a format of their own:
-    `#dnn.precision<mixed, bf16, gradients = f32>`.
+    `#dnn.precision<mixed, bf16, gradients = f32>`. `products` is the format in which products of layers with their weights take
+    what the forward pass computes, where it is narrower than the values (`quantize-products`):
+    `#dnn.precision<mixed, bf16, products = f8E4M3FN>`.
   }];
-  let parameters = (ins "bool":$mixed, "::mlir::Type":$element, "::mlir::Type":$gradients);
+  let parameters = (ins "bool":$mixed, "::mlir::Type":$element, "::mlir::Type":$gradients, "::mlir::Type":$products);
   let hasCustomAssemblyFormat = 1;
   let builders = [AttrBuilder<(ins "bool":$mixed, "::mlir::Type":$element), [{
-    return $_get($_ctxt, mixed, element, element);
+    return $_get($_ctxt, mixed, element, element, element);
+  }]>, AttrBuilder<(ins "bool":$mixed, "::mlir::Type":$element, "::mlir::Type":$gradients), [{
+    return $_get($_ctxt, mixed, element, gradients, element);
   }]>];
 }
 

@@ -1,4 +1,6 @@
-// Multiply-accumulates over two tensors. Their gradients are `dnn.contract`s with permuted maps.
+// Multiply-accumulates over two tensors. Their gradients are `dnn.contract`s with permuted maps. Products of operands of 8 bits are
+// accumulated in fp32 and written in bf16, those of values and of gradients (Micikevicius et al., FP8 Formats for Deep Learning, 2022, arXiv
+// 2209.05433): the gradient of a result is cast to f8E5M2, of a wider range, once for all products that take it.
 #ifndef ACCORD_DNN_CONTRACTIONS
 #define ACCORD_DNN_CONTRACTIONS
 include "dialects/dnn/definitions/DnnWork.td"

@@ -70,6 +70,17 @@ def Dnn_ScaleOp : Dnn_WorkOp<"scale", 1, [SameOperandsAndResultType, DeclareOpIn
   let results = (outs Dnn_Tensor:$y);
   let hasFolder = 1;
 }
+def Dnn_CastOp : Dnn_WorkOp<"cast", 1, [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "y = x in another element type";
+  let description = [{
+    1 FLOP per element: the product with the scale of the tensor, with which it fills the range of a narrow type. Its gradient is that of y,
+    in the type of x: what rounding loses has none (Micikevicius et al., FP8 Formats for Deep Learning, 2022, arXiv 2209.05433, section 4).
+    `%y = dnn.cast %x : (tensor<?x8xbf16>) -> tensor<?x8xf8E4M3FN>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x);
+  let results = (outs Dnn_Tensor:$y);
+  let hasVerifier = 1;
+}
 def Dnn_DropoutOp : Dnn_RandomOp<"dropout", 2> {
   let ranks = [0];
   let required = ["rate"];

@@ -64,7 +64,8 @@ class Dnn_Reference<string mnemonic, list<Trait> traits, string over> : Dnn_Op<m
 }
 def Dnn_ReadOp : Dnn_Reference<"read", [Pure], "getResult"> {
   let summary = "the value of a parameter; inside a repeat, of this iteration's copy";
-  let description = "A view: the bytes are counted where the value is used. All reads of one parameter stand in one block.";
+  let description = "A view: the bytes are counted where the value is used. All reads of one parameter stand in one block. With an element "
+                    "type of 8 bits, narrower than the parameter's, it is the copy that the update quantizes.";
   let arguments = (ins FlatSymbolRefAttr:$parameter);
   let results = (outs Dnn_Tensor:$result);
   let assemblyFormat = "$parameter attr-dict `:` type($result)";
@@ -142,7 +143,7 @@ def Dnn_TrainingGraphOp : Dnn_Op<"training_graph",
   let description = [{
     Holds `dnn.parameter`s, one `dnn.microbatch` and one `dnn.optimizer_step`. Verified: every parameter has exactly one
     `dnn.gradient`, in repeats whose counts multiply to its copies, and exactly one `dnn.update`, whose `rows` are those of the gradient, as
-    many times as replicas have gathered theirs.
+    many times as replicas have gathered theirs, and which is `quantized` to the type of 8 bits in which the parameter is read, if it is.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Dnn_PrecisionAttr:$precision, Dnn_OptimizerAttr:$optimizer,
                        OptionalAttr<StrArrayAttr>:$input_names);
@@ -195,10 +196,15 @@ def Dnn_UpdateOp : Dnn_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInter
     Bytes per element: reads gradient, weight (the master when mixed) and states; writes weight, master and states.
     With `rows`, the gradient is sparse and of so many rows for each sample of the step: they are read, and the rows of weight, master and
     states that they name are read and written: at most those of the table. The states of other rows stay as they are (PyTorch's SparseAdam).
+    With `quantized`, the weight is read again after the update, and two copies of it in this type are written and stay: as it is, and
+    transposed. Tensor cores of Hopper take operands of 8 bits with the summed dimension innermost, and the forward pass and the data
+    gradient sum over different ones. So the copies are made once per step, as Transformer Engine does it (NVIDIA, Transformer Engine
+    documentation, `is_first_microbatch`; `Float8Tensor` and its transpose).
     `dnn.update @w : tensor<8x4xbf16> copies 48 {optimizer = #dnn.optimizer<adam>, precision = #dnn.precision<mixed, bf16>}`
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, TypeAttrOf<Dnn_Tensor>:$type, DefaultValuedAttr<Dnn_Int, "1">:$copies,
-                       Dnn_OptimizerAttr:$optimizer, Dnn_PrecisionAttr:$precision, OptionalAttr<Dnn_RowsAttr>:$rows);
+                       Dnn_OptimizerAttr:$optimizer, Dnn_PrecisionAttr:$precision, OptionalAttr<Dnn_RowsAttr>:$rows,
+                       OptionalAttr<TypeAttr>:$quantized);
   let assemblyFormat = "$parameter `:` $type (`copies` $copies^)? attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

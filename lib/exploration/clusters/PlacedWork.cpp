@@ -273,7 +273,7 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
   if (max.memories.empty())
     return refused(fmt::format("mining '{}', which has no memory", max.name));
   request.groups.front().machine = max;
-  if (CalibratedPrices::of(request.groups.front(), request.fp8, request.unlinked))
+  if (CalibratedPrices::of(request.groups.front(), request.unlinked))
     return refused(fmt::format("mining '{}', whose times are those of a calibration", max.name));
   for (bool ring : request.space.ringOverlaps)
     data->ringOverlaps |= ring;

@@ -112,6 +112,8 @@ void StepLayers::addUpdate(const WorkGraph &graph, const Classes &classOf) {
       tables.insert(parameter);
   }
   for (const StaticTensor &resident : graph.staticTensors) {
+    if (resident.quantized) // neither gathered nor in the host's memory; a bound may leave it out
+      continue;
     uint32_t cls = ownerOf(classOf, graph, resident.name);
     LayerLowerBound &of = bytes_[cls];
     auto bytes = static_cast<int64_t>(resident.bytes / counts_[cls]);

@@ -26,36 +26,32 @@ dnn::PrecisionAttr precisionOf(const Constant &value, mlir::MLIRContext &context
       return dnn::PrecisionAttr::get(&context, false, element);
   auto *call = value.as<CallValue>();
   if (call && call->name == "mixed") {
-    mlir::Type element, gradients;
+    mlir::Type element, gradients, products;
     bool ok = !call->arguments.empty();
     for (size_t i = 0; i < call->arguments.size(); ++i) {
       auto &[name, argument] = call->arguments[i];
       auto *word = argument->as<Word>();
       mlir::Type type = word ? elementOf(word->text, context) : mlir::Type();
       if (i == 0 && name.empty() && type && type.getIntOrFloatBitWidth() == 16)
-        element = type;
+        element = products = type;
+      else if (i == 0 && name.empty() && word && word->text == "fp8") // values stay in bf16
+        element = mlir::BFloat16Type::get(&context), products = mlir::Float8E4M3FNType::get(&context);
       else if (name == "gradients" && type && (type == element || type.isF32()))
         gradients = type;
       else
         ok = false;
     }
     if (ok && element)
-      return gradients ? dnn::PrecisionAttr::get(&context, true, element, gradients)
-                       : dnn::PrecisionAttr::get(&context, true, element);
+      return dnn::PrecisionAttr::get(&context, true, element, gradients ? gradients : element, products);
   }
   auto *word = value.as<Word>();
   std::string text = diags.sources().text(value.range).str();
-  if (text.find("fp8") != std::string::npos) {
-    diags.error(Code::NotSupported, value.range, fmt::format("not supported yet: training in '{}'", text))
-        .help("mixed(bf16) and mixed(fp16) are");
-    return {};
-  }
   diags.error(Code::UnknownPrecision, value.range, fmt::format("'{}' is no precision", text))
       .suggest(nearest(word   ? word->text
                        : call ? call->name
                               : "",
                        known))
-      .help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), or mixed(bf16, gradients = fp32)");
+      .help("fp32, tf32, bf16, fp16, mixed(bf16), mixed(fp16), mixed(fp8), or mixed(bf16, gradients = fp32)");
   return {};
 }
 

@@ -112,8 +112,8 @@ Result<NodeId> CalibratedFit::productTime(OperationId id, const ProfileItem &ite
 }
 
 Result<NodeId> CalibratedFit::productTimeOf(OperationId id, const ProfileItem &item, const Sizes &x) const {
-  auto work = calibrate::workOf(item, plan_.machine, 1, false);
-  calibrate::ProductPeak peak = calibrate::productPeakOf(plan_.machine, calibrate::typeOf(item, false));
+  auto work = calibrate::workOf(item, plan_.machine, 1);
+  calibrate::ProductPeak peak = calibrate::productPeakOf(plan_.machine, item.type);
   auto rate = machine_.rates.find({peak.core, peak.type});
   if (!work || rate == machine_.rates.end())
     return error(id, "the rate of its arithmetic is no argument");

@@ -48,7 +48,7 @@ void MachineArguments::rates(const Plan &plan) {
     if (cost.model == kCalibratedModel) {
       auto item = calibrate::itemOf(plan.graph.operations[id]);
       if (item && (item->work == calibrate::WorkClass::Product || item->work == calibrate::WorkClass::Batched)) {
-        calibrate::ProductPeak peak = calibrate::productPeakOf(plan.machine, calibrate::typeOf(*item, false));
+        calibrate::ProductPeak peak = calibrate::productPeakOf(plan.machine, item->type);
         rate(peak.core, peak.type);
       }
       continue;

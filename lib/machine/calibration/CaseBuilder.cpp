@@ -192,13 +192,12 @@ Result<Case> CaseBuilder::build(const Row &row) {
       out.assumptions.push_back("micro-batches that rows do not state are the fastest of 1 to 16 that fit the memory");
     for (const std::string &assumption : workload.assumptions)
       out.assumptions.push_back(assumption);
-    bool fp8 = row.precision.starts_with("fp8");
     for (int64_t size : sizes) {
       Layout layout = layoutOf(row, links, size, batch);
       if (layout.microbatches < 1 && size > 1 && !row.micro_batch)
         continue;
       ACCORD_TRY(profile, graphs.profile(workload, size, row.location));
-      auto candidate = candidateOf(profile, layout, *machine, fp8);
+      auto candidate = candidateOf(profile, layout, *machine);
       if (auto *reason = std::get_if<std::string>(&candidate))
         return leftOut(row, *reason);
       one.candidates.push_back(std::get<Candidate>(std::move(candidate)));

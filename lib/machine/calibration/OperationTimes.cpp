@@ -12,8 +12,8 @@ LookupKey keyOf(const ProfileItem &item) { return {item.phase, item.type, item.f
 
 class Timer {
 public:
-  Timer(const WorkGraph &graph, const Machine &machine, const Parameters &parameters, const Layout &layout, bool fp8)
-      : graph_(graph), machine_(machine), parameters_(parameters), layout_(layout), fp8_(fp8),
+  Timer(const WorkGraph &graph, const Machine &machine, const Parameters &parameters, const Layout &layout)
+      : graph_(graph), machine_(machine), parameters_(parameters), layout_(layout),
         memoryBandwidth_(machine.memories.front().bandwidth.value / layout.parts), lookups_(equalLookupsOf(graph)),
         times_(graph.operations.size()) {}
 
@@ -51,13 +51,12 @@ private:
       }
       item->count = lookups_[id];
       item->recurrent = recurrent;
-      auto work = workOf(*item, machine_, layout_.parts, fp8_);
+      auto work = workOf(*item, machine_, layout_.parts);
       if (!work)
-        return Error{
-            Code::MissingRate,
-            fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name, typeOf(*item, fp8_), op.name),
-            machine_.location,
-            {}};
+        return Error{Code::MissingRate,
+                     fmt::format("'{}' has no peak for {}, which '{}' needs", machine_.name, item->type, op.name),
+                     machine_.location,
+                     {}};
       WorkTime time = workTime(*work, layout_, memoryBandwidth_, parameters_);
       times_[id] = time.device() / item->count;
       device_ += times_[id] * executions;
@@ -70,7 +69,6 @@ private:
   const Machine &machine_;
   const Parameters &parameters_;
   const Layout &layout_;
-  bool fp8_;
   double memoryBandwidth_;
   std::vector<double> lookups_, times_;
   double device_ = 0, host_ = 0; ///< of one micro-batch
@@ -100,8 +98,8 @@ Machine::HostOverhead hostOverheadOf(const WorkGraph &graph, const Parameters &p
 }
 
 Result<std::vector<double>> operationTimes(const WorkGraph &graph, const Machine &machine, const Parameters &parameters,
-                                           const Layout &layout, bool fp8) {
-  return Timer(graph, machine, parameters, layout, fp8).run();
+                                           const Layout &layout) {
+  return Timer(graph, machine, parameters, layout).run();
 }
 
 } // namespace accord::calibrate

@@ -11,9 +11,9 @@ namespace accord::calibrate {
 /// one after the other on the whole device, which waits for the host where launching takes longer than computing:
 ///   time = workTime * max(1, sum of launches / sum of times on the device), both over one micro-batch.
 /// An operation of the update takes `updateTime` or `updatedRowsTime`; one that replicas exchange takes `rowsTime`.
-/// `fp8`: products run in fp8. Error A0451: the machine has no peak for a product's type.
+/// Error A0451: the machine has no peak for a product's type.
 Result<std::vector<double>> operationTimes(const WorkGraph &graph, const Machine &machine, const Parameters &parameters,
-                                           const Layout &layout, bool fp8 = false);
+                                           const Layout &layout);
 
 /// How many equal lookups the region of each lookup has, itself among them (one kernel runs all of them, each has its
 /// share of it); 1 of other operations. By OperationId.

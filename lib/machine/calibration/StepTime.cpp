@@ -119,8 +119,7 @@ constexpr double kStateBytes = 18;
 
 } // namespace
 
-std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine,
-                                                 bool fp8) {
+std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine) {
   Candidate out;
   if (machine.memories.empty() || !(machine.memories.front().bandwidth.value > 0))
     return "'" + machine.name + "' has no memory with a bandwidth";
@@ -134,9 +133,9 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
   bool sparse = profile.tableParameters > 0;
   out.memoryBandwidth = machine.memories.front().bandwidth.value / layout.parts;
   for (const ProfileItem &item : profile.items) {
-    auto work = workOf(item, machine, layout.parts, fp8);
+    auto work = workOf(item, machine, layout.parts);
     if (!work)
-      return "'" + machine.name + "' has no peak for " + typeOf(item, fp8);
+      return "'" + machine.name + "' has no peak for " + item.type;
     out.work.push_back(std::move(*work));
   }
   for (const ProfileItem &item : profile.items) // a look-up reads rows and writes as much

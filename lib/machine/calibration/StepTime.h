@@ -30,9 +30,8 @@ struct StepTime {
 };
 
 /// A profile on a machine, or why it cannot run there (no memory with a bandwidth, no peak for a
-/// type). `fp8`: products run in fp8.
-std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine,
-                                                 bool fp8);
+/// type).
+std::variant<Candidate, std::string> candidateOf(const Profile &profile, const Layout &layout, const Machine &machine);
 
 /// T = m (s + e + v c) + (p - 1) (s / v + c) + e' + transfers + exposed gradients + update + cost
 /// of a step, with m micro-batches, p stages of time s each, v chunks per device (Narayanan et al.,

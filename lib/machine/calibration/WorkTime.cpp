@@ -9,11 +9,13 @@ namespace {
 constexpr double kHostBus = 12e9;
 /// Share of a backward pass in which gradients become ready and can be sent.
 constexpr double kHiddenOfBackward = 0.8;
-Parameter efficiencyOf(const ProfileItem &item, bool fp8) {
+
+/// `runs`: the type in which the machine computes a product of the item.
+Parameter efficiencyOf(const ProfileItem &item, const std::string &runs) {
+  if (runs == "fp8")
+    return Parameter::Fp8Efficiency;
   if (item.work == WorkClass::Batched)
     return Parameter::AttentionEfficiency;
-  if (fp8 && item.work == WorkClass::Product)
-    return Parameter::Fp8Efficiency;
   if (item.type == "fp32" || item.type == "fp64")
     return Parameter::Fp32Efficiency;
   return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
@@ -45,17 +47,14 @@ double kernelsOf(const ProfileItem &item) {
   return item.work == WorkClass::Lookup ? std::min(item.count, 1.0) : item.count;
 }
 
-std::string typeOf(const ProfileItem &item, bool fp8) {
-  return fp8 && item.work == WorkClass::Product ? "fp8" : item.type;
-}
-
-std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts, bool fp8) {
+std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts) {
   double sixteen = peakOf(machine, "bf16") / parts;
-  double peak = peakOf(machine, typeOf(item, fp8)) / parts;
+  ProductPeak product = productPeakOf(machine, item.type);
+  double peak = product.flopsPerSecond / parts;
   if (!(peak > 0) && (item.work == WorkClass::Product || item.work == WorkClass::Batched))
     return std::nullopt;
   double rate = sixteen > 0 && peak > 0 ? std::sqrt(peak / sixteen) : 1;
-  return Work{item, peak, rate, efficiencyOf(item, fp8)};
+  return Work{item, peak, rate, efficiencyOf(item, product.type)};
 }
 
 WorkTime &WorkTime::operator+=(const WorkTime &other) {

@@ -37,11 +37,9 @@ struct Work {
   double rate = 1; ///< root of it over the 16-bit peak: slower arithmetic is filled sooner
   Parameter efficiency = Parameter::ProductEfficiency; ///< the share of it
 };
-/// `parts` as in Layout; `fp8`: products run in fp8. Nothing if the machine has no peak for a
-/// product's type.
-std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts, bool fp8);
-/// The machine's word for what a product of the item needs: "fp8", "bf16".
-std::string typeOf(const ProfileItem &item, bool fp8);
+/// `parts` as in Layout. Nothing if the machine has no peak for a product's type. Products of fp8 have an efficiency of
+/// their own where the machine has a peak for fp8, and run as those of the next wider type where it has none.
+std::optional<Work> workOf(const ProfileItem &item, const Machine &machine, double parts);
 
 /// Seconds of all executions of an item on the device, by what they go to, and on the host.
 struct WorkTime {

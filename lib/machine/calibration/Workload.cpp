@@ -13,8 +13,10 @@ std::string precisionOf(const Row &row) {
   const std::string &p = row.precision;
   if (p.starts_with("fp16"))
     return "mixed(fp16)";
-  if (p.starts_with("bf16") || p.starts_with("fp8"))
+  if (p.starts_with("bf16"))
     return "mixed(bf16)";
+  if (p.starts_with("fp8"))
+    return "mixed(fp8)";
   if (p.starts_with("tf32"))
     return "tf32";
   return "fp32";

@@ -96,7 +96,7 @@ struct Operation {
   std::string kind; ///< "linear", "layer_norm", "contract", "repeat"
   Phase phase = Phase::Forward;
   CoreKind core = CoreKind::None;
-  std::string type = "fp32"; ///< arithmetic of its inner loop: "bf16", "fp32", "tf32", "fp16", "int32"
+  std::string type = "fp32"; ///< arithmetic of its inner loop: "bf16", "fp8", "fp32", "tf32", "fp16", "int32"
   int64_t flops = 0;         ///< floating-point operations, a multiply-accumulate is 2; view: 0
   int64_t bytesRead = 0;     ///< compulsory: each operand once
   int64_t bytesWritten = 0;  ///< compulsory: each result once
@@ -158,12 +158,14 @@ struct StaticTensor {
   std::string name; ///< of the parameter
   Category category = Category::Weights;
   int64_t bytes = 0; ///< of all copies together
+  /// Of weights: what every device makes of its weights for products of 8 bits. No replica gathers it.
+  bool quantized = false;
 };
 
 /// Region 0 runs `microbatches` times before its operations of phase Update run once: those are in region `update`.
 struct WorkGraph {
   std::string model;              ///< "gpt2_xl"
-  std::string precision;          ///< "mixed(bf16)"
+  std::string precision;          ///< "mixed(bf16)", "mixed(fp8)"
   std::string optimizer;          ///< "adam"
   std::string recompute = "none"; ///< the policy: "none", "selective", "full"
   int64_t microbatch = 1;

@@ -28,14 +28,16 @@ std::string arithmetic(Type type) {
     return "tf32";
   if (type.isF64())
     return "fp64";
+  if (dnn::isQuantized(type))
+    return "fp8";
   if (isa<IntegerType>(type))
     return "int" + std::to_string(type.getIntOrFloatBitWidth());
   return "fp32";
 }
 
-/// In the words of the training language: "mixed(bf16)", "fp32".
+/// In the words of the training language: "mixed(bf16)", "mixed(fp8)", "fp32".
 std::string describe(dnn::PrecisionAttr precision) {
-  std::string element = arithmetic(precision.getElement());
+  std::string element = arithmetic(precision.getProducts());
   if (!precision.getMixed())
     return element;
   if (precision.getGradients() != precision.getElement())
@@ -409,6 +411,8 @@ void Extractor::staticTensors() {
       return fail(*parameter.getOperation(), "needs memory that");
     std::string name = parameter.getSymName().str();
     out.staticTensors.push_back({name, Category::Weights, bytes->weights});
+    if (bytes->quantized)
+      out.staticTensors.push_back({name, Category::Weights, bytes->quantized, /*quantized=*/true});
     out.staticTensors.push_back({name, Category::Gradients, bytes->gradients});
     if (bytes->optimizerStates)
       out.staticTensors.push_back({name, Category::OptimizerStates, bytes->optimizerStates});

@@ -6,7 +6,7 @@ namespace {
 double picoseconds(double seconds) { return seconds * 1e12; }
 } // namespace
 
-std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool fp8, double unlinked) {
+std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, double unlinked) {
   auto parameters = calibrate::calibratedParametersOf(group.machine);
   if (!parameters || group.machine.memories.empty() || !(group.machine.memories.front().bandwidth.value > 0))
     return std::nullopt;
@@ -17,7 +17,6 @@ std::optional<CalibratedPrices> CalibratedPrices::of(const Cluster &group, bool 
   made.memoryBandwidth_ = group.machine.memories.front().bandwidth.value;
   made.devicesPerNode_ = group.devicesPerNode;
   made.interNode_ = group.servers > 1 && !group.fabric.levels.empty();
-  made.fp8_ = fp8;
   made.link_ = group.devicesPerNode > 1 && !group.fabric.levels.empty()
                    ? group.fabric.levels.front().bandwidth.value
                    : made.memoryBandwidth_; // a device alone sends nothing
@@ -44,7 +43,7 @@ calibrate::Layout CalibratedPrices::layout(double tensor, double data) const {
 }
 
 Result<std::vector<double>> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
-  return calibrate::operationTimes(graph, machine_, parameters_, layout(tensor, 1), fp8_);
+  return calibrate::operationTimes(graph, machine_, parameters_, layout(tensor, 1));
 }
 
 PlacementProblem::Link CalibratedPrices::link() const {

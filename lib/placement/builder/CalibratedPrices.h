@@ -12,9 +12,9 @@ namespace accord {
 /// closed form's, but for what a simulation sees besides (unequal stages, boundaries inside of servers).
 class CalibratedPrices {
 public:
-  /// Nothing where the group's machine has no calibration. `fp8`: products run in fp8. `unlinked`: share of the other
-  /// devices of a server that no link reaches.
-  static std::optional<CalibratedPrices> of(const Cluster &group, bool fp8, double unlinked = 0);
+  /// Nothing where the group's machine has no calibration. `unlinked`: share of the other devices of a server that no
+  /// link reaches.
+  static std::optional<CalibratedPrices> of(const Cluster &group, double unlinked = 0);
 
   /// Seconds of one execution of each operation (`calibrate::operationTimes`).
   Result<std::vector<double>> times(const WorkGraph &graph, int64_t tensor) const;
@@ -42,7 +42,7 @@ private:
   calibrate::Parameters parameters_{};
   std::string source_;
   double unlinked_ = 0, devicesPerNode_ = 1, network_ = 1, link_ = 1, memoryBandwidth_ = 1;
-  bool interNode_ = false, fp8_ = false;
+  bool interNode_ = false;
 };
 
 } // namespace accord

@@ -227,9 +227,7 @@ private:
       for (uint32_t cls : owners) {
         int64_t share = (r.bytes + countOf(cls) - 1) / countOf(cls);
         LayerUse &use = uses_[cls];
-        int64_t &bytes = r.category == Category::Weights     ? use.weights
-                         : r.category == Category::Gradients ? use.gradients
-                                                             : use.states;
+        int64_t &bytes = layers::bytesOf(r, use);
         bytes = sum(bytes, share);
         if (r.category == Category::Gradients && sparse.count(r.name))
           use.rows = sum(use.rows, share);
@@ -365,7 +363,7 @@ std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph
 std::vector<SharedParameter> sharedParameters(const Layering &layering, const WorkGraph &graph) {
   std::vector<SharedParameter> shared;
   for (const StaticTensor &r : graph.staticTensors)
-    if (r.category == Category::Weights)
+    if (r.category == Category::Weights && !r.quantized)
       if (auto owners = layers::ownersOf(layering, graph, r.name); owners.size() > 1)
         shared.push_back({r.name, std::move(owners)});
   return shared;
@@ -435,9 +433,7 @@ MinLayerUse::MinLayerUse(const Layering &layering, const WorkGraph &graph) : byt
     uint32_t owner = layers::ownersOf(layering, graph, resident.name).front();
     int64_t share = resident.bytes / layering.classes[owner].count;
     LayerUse &use = bytes_[owner];
-    (resident.category == Category::Weights     ? use.weights
-     : resident.category == Category::Gradients ? use.gradients
-                                                : use.states) += share;
+    layers::bytesOf(resident, use) += share;
   }
 }
 

@@ -100,6 +100,12 @@ bool counts(const Value &value) {
          value.category != Category::OptimizerStates;
 }
 
+int64_t &bytesOf(const StaticTensor &resident, LayerUse &use) {
+  if (resident.category == Category::Weights)
+    return resident.quantized ? use.quantized : use.weights;
+  return resident.category == Category::Gradients ? use.gradients : use.states;
+}
+
 } // namespace layers
 
 namespace {

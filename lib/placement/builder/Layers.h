@@ -47,6 +47,7 @@ struct LayerUse {
   int64_t recomputeTime = 0;                      ///< of what is computed again
   int64_t update = 0;                             ///< once per step
   int64_t weights = 0, gradients = 0, states = 0; ///< bytes of residents
+  int64_t quantized = 0;                          ///< of the weights' copies for products of 8 bits, not in `weights`
   /// Bytes from the forward to the backward pass of a micro-batch, the layer's input if its backward pass reads it.
   /// What is read by the backward passes of two layers is counted where it was made.
   int64_t activations = 0;
@@ -106,6 +107,8 @@ std::vector<Part> partsOf(const Layering &layering, const WorkGraph &graph, cons
 std::set<ValueId> stashed(const WorkGraph &graph, const Dependences &deps, RegionId body);
 /// A value that lies in memory besides the residents.
 bool counts(const Value &value);
+/// What of a layer's residents a tensor counts among.
+int64_t &bytesOf(const StaticTensor &resident, LayerUse &use);
 /// The layers' classes that a parameter belongs to; ascending, at least one.
 std::vector<uint32_t> ownersOf(const Layering &layering, const WorkGraph &graph, const std::string &parameter);
 } // namespace layers

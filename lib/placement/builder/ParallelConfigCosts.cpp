@@ -30,6 +30,7 @@ public:
 
   PlacementProblem::Cost run() {
     int64_t weights = of_.masterWeightsAlone ? 0 : over(&LayerUse::weights, 3),
+            quantized = over(&LayerUse::quantized, 3),
             gradients = times(of_.gradientRatio, over(&LayerUse::gradients, 2)), states = over(&LayerUse::states, 1);
     alone_ = use_.weights > 0 ? static_cast<double>(own(&LayerUse::weights)) / use_.weights : 0;
     cost_.update = use_.update;
@@ -39,7 +40,7 @@ public:
     }
     int64_t throughLink = (parallelConfig_.hostStates ? states : 0) + (parallelConfig_.hostWeights ? weights : 0);
     cost_.update = std::max(cost_.update, link(throughLink));
-    cost_.weightMemory = parallelConfig_.hostWeights ? 0 : weights;
+    cost_.weightMemory = (parallelConfig_.hostWeights ? 0 : weights) + quantized;
     cost_.gradientMemory = gradients;
     cost_.staticMemory = cost_.weightMemory + cost_.gradientMemory + (parallelConfig_.hostStates ? 0 : states);
     cost_.hostStaticMemory = throughLink;
@@ -108,8 +109,8 @@ private:
     bool gathers = parallelConfig_.zero >= 3 || of_.masterWeightsAlone;
     // The graph has two tensors of the size of the logits: themselves, which are kept, and their gradient.
     double loss = std::max(0.0, of_.lossRatio - 2);
-    return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) + (gathers ? use_.weights : 0) +
-           2 * weights_ + times(loss, use_.logits);
+    return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) +
+           (gathers ? use_.weights + use_.quantized : 0) + 2 * weights_ + times(loss, use_.logits);
   }
   RecomputeChoice choiceOnDevice(size_t policy) const {
     const LayerUse &other = uses_[policy];

@@ -38,13 +38,13 @@ std::vector<std::vector<ParallelConfigCosts::RecomputeChoice>> recomputeChoicesO
 /// of them where replicas divide nothing, else null if that is `uses` itself.
 ///   Memory. ZeRO divides what all replicas have; of what they divide already each has its own, and
 ///   its gradients are not exchanged. Sparse gradients are gathered: of tables that each replica
-///   has whole, half their bytes count as gradients. Host (Ren et al., ZeRO-Offload, USENIX ATC
-///   2021; Rajbhandari et al., ZeRO-Infinity, SC 2021). Over the link to the host, of H picoseconds
-///   a byte in each direction, go: states of the optimizer, there and back in the update,
-///   max(update, states H); weights W, in before either pass, while the layer before it runs:
-///   max(pass, W H); activations A, out in the forward and in in the backward pass: max(forward,
-///   max(W, A) H) and max(backward, (W + A) H). What is under way is in two buffers: 2 W and 2 A
-///   more of `workspace`.
+///   has whole, half their bytes count as gradients. Copies of weights for products of 8 bits are divided with the
+///   weights in stage 3, gathered by nobody, and stay on the device whatever is in the host's memory. Host (Ren et al.,
+///   ZeRO-Offload, USENIX ATC 2021; Rajbhandari et al., ZeRO-Infinity, SC 2021). Over the link to the host, of H
+///   picoseconds a byte in each direction, go: states of the optimizer, there and back in the update, max(update,
+///   states H); weights W, in before either pass, while the layer before it runs: max(pass, W H); activations A, out in
+///   the forward and in in the backward pass: max(forward, max(W, A) H) and max(backward, (W + A) H). What is under way
+///   is in two buffers: 2 W and 2 A more of `workspace`.
 PlacementProblem::Cost costOf(const ParallelConfigCosts &of, const std::vector<LayerUse> &uses, const LayerUse *whole);
 
 /// Whether parallel configuration `other` of the problem, which has the same degrees, takes no more of anything for any

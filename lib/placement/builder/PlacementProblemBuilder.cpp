@@ -40,7 +40,7 @@ public:
 
   Result<BuiltPlacementProblem, Errors> run() {
     for (const Cluster &group : request_.groups)
-      prices_.push_back(CalibratedPrices::of(group, request_.fp8, request_.unlinked));
+      prices_.push_back(CalibratedPrices::of(group, request_.unlinked));
     addDevices(request_, prices_, problem());
     if (request_.framework)
       out_.deviceMemory = applyDeviceMemory(*request_.framework, request_, problem());
@@ -192,9 +192,7 @@ private:
       for (size_t i = 1; i < owners.size(); ++i) {
         LayerUse &use = uses[owners[i]];
         int64_t count = layering_.classes[owners[i]].count, share = (tensor.bytes + count - 1) / count;
-        (tensor.category == Category::Weights     ? use.weights
-         : tensor.category == Category::Gradients ? use.gradients
-                                                  : use.states) -= share;
+        layers::bytesOf(tensor, use) -= share;
         if (tensor.category == Category::Gradients)
           use.tied = std::max<int64_t>(0, use.tied - share);
       }

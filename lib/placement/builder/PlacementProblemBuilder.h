@@ -78,7 +78,6 @@ struct PlacementProblemRequest {
   /// earlier layers compute theirs (Li et al., PyTorch Distributed, VLDB 2020, section 3.2.3); the first and last have
   /// nothing to hide behind. A calibrated machine says it itself.
   double overlapFraction = 0.9;
-  bool fp8 = false;    ///< products run in fp8, as far as a calibration can tell
   double unlinked = 0; ///< share of the other devices of a server that no link reaches, as above
   SourceLocation location;
   /// The step of one device with as many micro-batches of this size as make the batch. Called once for each.

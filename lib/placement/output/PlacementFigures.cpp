@@ -140,6 +140,14 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
   return all;
 }
 
+std::string productTypeOf(const std::string &precision) {
+  constexpr std::string_view kMixed = "mixed(";
+  if (!precision.starts_with(kMixed))
+    return precision;
+  std::string inside = precision.substr(kMixed.size());
+  return inside.substr(0, inside.find_first_of(",)"));
+}
+
 PlacementFigures figuresOf(const PlacementPlan &plan) {
   PlacementFigures all = figuresOf(plan.problem, *plan.result.plan, plan.result.metrics);
   double peak = 0;

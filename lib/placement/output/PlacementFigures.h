@@ -54,12 +54,15 @@ struct PlacementFigures {
   bool sequence = false;
   bool hasUniformConfig = true; ///< all groups have one parallel configuration
   double seconds = 0, throughput = 0;
-  double mfu = 0;            ///< model FLOPs / (step * peak of the devices used); 0: not known
+  double mfu = 0;            ///< model FLOPs / (step * peak of the devices used, of products); 0: not known
   double bubble = 0;         ///< share of all devices' time
   size_t maxMemoryGroup = 0; ///< group whose memory is fullest
   std::vector<GroupFigures> groups;
   std::vector<StageTransfer> transfers;
 };
+
+/// The type of the products of a precision: "bf16" of "mixed(bf16, gradients = fp32)", "fp32" of "fp32".
+std::string productTypeOf(const std::string &precision);
 
 /// Of a plan that is there and has no violations, with its metrics as `evaluate` gives them.
 PlacementFigures figuresOf(const PlacementPlan &plan);

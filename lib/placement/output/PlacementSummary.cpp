@@ -132,7 +132,8 @@ void planLines(const PlacementPlan &plan, const PlacementFigures &figures, const
     rate += ", " + formatSi(figures.throughput * (*options.sequence), "tokens/s");
   lines.add("throughput", rate);
   if (figures.mfu > 0)
-    lines.add("MFU", shareBar(style, figures.mfu, 20) + " " + percent(figures.mfu));
+    lines.add("MFU", fmt::format("{} {} of the peak in {}", shareBar(style, figures.mfu, 20), percent(figures.mfu),
+                                 productTypeOf(plan.precision)));
 }
 
 /// "allocated 61 GiB, reserved 64 GiB, on device 66 GiB of 80 GiB; fits with 5 % to spare for error at 90 %

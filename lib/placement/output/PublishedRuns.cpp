@@ -126,7 +126,6 @@ private:
     request.job = row_.id;
     request.batch = at_.batch;
     request.groups = {cluster()};
-    request.fp8 = row_.precision.starts_with("fp8");
     request.unlinked = layout().unlinked;
     request.location = row_.location;
     const Cluster &cluster = request.groups.front();

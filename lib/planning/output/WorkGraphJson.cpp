@@ -116,7 +116,10 @@ void describe(JsonFields &f, Region &region) {
 }
 
 void describe(JsonFields &f, StaticTensor &tensor) {
-  f.field("name", tensor.name).field("category", tensor.category).field("bytes", tensor.bytes);
+  f.field("name", tensor.name)
+      .field("category", tensor.category)
+      .field("bytes", tensor.bytes)
+      .maybe("quantized", tensor.quantized);
 }
 
 Words recomputeWords() { return {{"none", "selective", "full"}, "expected none, selective or full"}; }

@@ -13,6 +13,7 @@ namespace {
 constexpr std::array kParameterNames = {"product_efficiency",
                                         "fp32_efficiency",
                                         "tf32_efficiency",
+                                        "fp8_efficiency",
                                         "product_depth",
                                         "product_wave",
                                         "attention_depth",
@@ -144,16 +145,20 @@ std::vector<std::string> typesFor(const std::string &type) {
   return all;
 }
 
-/// FLOP/s of the fastest core, all instances.
-double productRate(const Machine &machine, const std::string &type) {
+/// FLOP/s of the fastest core, all instances, and the type in which it runs.
+struct ProductRate {
+  double flopsPerSecond = 0;
+  std::string type;
+};
+ProductRate productRate(const Machine &machine, const std::string &type) {
   for (const std::string &one : typesFor(type)) {
     double best = 0;
     for (const Core &core : machine.cores)
       best = std::max(best, peakOfInstance(core, one, machine) * static_cast<double>(core.count));
     if (best > 0)
-      return best;
+      return {best, one};
   }
-  return 0;
+  return {};
 }
 
 /// Seconds of all executions of a micro-batch.
@@ -230,11 +235,13 @@ private:
 
   /// Seconds of a product without starting it; nothing where no core has its type.
   std::optional<double> productTime(const Operation &op, const Work &work) const {
-    double rate = productRate(machine_, op.type), sixteen = productRate(machine_, "bf16");
+    auto [rate, runs] = productRate(machine_, op.type);
+    double sixteen = productRate(machine_, "bf16").flopsPerSecond;
     if (!(rate > 0))
       return std::nullopt;
     bool many = work.sort != Sort::Product;
-    const char *efficiency = many                                     ? "attention_efficiency"
+    const char *efficiency = runs == "fp8"                            ? "fp8_efficiency"
+                             : many                                   ? "attention_efficiency"
                              : op.type == "fp32" || op.type == "fp64" ? "fp32_efficiency"
                              : op.type == "tf32"                      ? "tf32_efficiency"
                                                                       : "product_efficiency";

@@ -204,7 +204,9 @@ void Differentiator::label(Frame &frame, Operation *op, Operation *before, Array
         data.insert(producer);
   std::string base = dnn::nameOf(op).str();
   for (Operation *each : added) {
-    if (data.contains(each))
+    if (isa<dnn::CastOp>(each)) // for the gradients of both operands
+      names.setName(each, base + ".gradient_cast", Phase::DataGradient);
+    else if (data.contains(each))
       names.setName(each, base + ".data_gradient", Phase::DataGradient);
     else
       names.setName(each, base + "." + (ends.contains(each) ? ends[each] : "weight").str() + "_gradient",

@@ -59,13 +59,19 @@ void addUpdates(dnn::TrainingGraphOp graph, Block &step, Names &names, const Spa
   graph.walk([&](dnn::GradientOp gradient) {
     rows[gradient.getParameterAttr().getAttr()] = dnn::rowsOf(gradient.getValue().getType());
   });
+  llvm::DenseMap<StringAttr, TypeAttr> quantized; // by the reads of products
+  graph.walk([&](dnn::ReadOp read) {
+    if (Type element = read.getType().getElementType(); dnn::isQuantized(element))
+      quantized[read.getParameterAttr().getAttr()] = TypeAttr::get(element);
+  });
   for (auto parameter : graph.getParameters()) {
     dnn::OptimizerKindAttr optimizer = graph.getOptimizerAttr();
     if (StringAttr own = tables.lookup(parameter.getSymNameAttr()))
       optimizer = dnn::OptimizerKindAttr::get(graph.getContext(), *dnn::symbolizeOptimizerKind(own.getValue()));
-    auto update = dnn::UpdateOp::create(builder, parameter.getLoc(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                                        parameter.getTypeAttr(), parameter.getCopiesAttr(), optimizer,
-                                        graph.getPrecisionAttr(), rows.lookup(parameter.getSymNameAttr()));
+    auto update =
+        dnn::UpdateOp::create(builder, parameter.getLoc(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                              parameter.getTypeAttr(), parameter.getCopiesAttr(), optimizer, graph.getPrecisionAttr(),
+                              rows.lookup(parameter.getSymNameAttr()), quantized.lookup(parameter.getSymNameAttr()));
     names.setName(update, (parameter.getSymName() + ".update").str(), dnn::Phase::Update);
   }
 }

@@ -114,6 +114,7 @@ void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
 } // namespace
 
 void addElementwise(Kernels &kernels) {
+  unary<dnn::CastOp>(kernels, [](double x) { return x; }); // whatever formats a graph states
   unary<dnn::ReluOp>(kernels, [](double x) { return x > 0 ? x : 0; });
   unary<dnn::Relu6Op>(kernels, relu6);
   unary<dnn::HardSigmoidOp>(kernels, [](double x) { return relu6(x + 3) / 6; });

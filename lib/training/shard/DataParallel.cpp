@@ -167,7 +167,7 @@ void ExpertParallel::run() {
   };
   graph.walk([&](dnn::ReadOp read) {
     if (parts.contains(read.getParameterAttr().getAttr()))
-      read.getResult().setType(typeOf(read.getParameterAttr()));
+      read.getResult().setType(withShape(read.getType(), typeOf(read.getParameterAttr()).getShape()));
   });
   graph.walk([&](dnn::GradientOp sink) {
     if (parts.contains(sink.getParameterAttr().getAttr()))
@@ -249,10 +249,10 @@ void ExpertParallel::backward(dnn::MoeExpertsGradOp op) {
     op.getSlotsMutable().assign(toExperts(op.getSlots(), name + ".slots", to));
   to.setInsertionPointAfter(op);
   fromExperts(op.getDslots(), name, to);
-  op.getDw1().setType(op.getW1().getType());
-  op.getDw2().setType(op.getW2().getType());
-  if (op.getDw3())
-    op.getDw3().setType(op.getW3().getType());
+  for (auto [gradient, weight] :
+       {std::pair(op.getDw1(), op.getW1()), std::pair(op.getDw2(), op.getW2()), std::pair(op.getDw3(), op.getW3())})
+    if (gradient)
+      gradient.setType(withShape(gradient.getType(), weight.getType().getShape()));
 }
 
 } // namespace

@@ -167,3 +167,8 @@ func.func @alibi_28(%a0: tensor<?x4x5x5xbf16>) {
   %r = dnn.alibi %a0 : (tensor<?x4x5x5xbf16>) -> tensor<?x4x5x5xbf16>
   return
 }
+func.func @cast(%a0: tensor<?x8xbf16>) {
+  // CHECK: dnn.cast %{{.*}} : (tensor<?x8xbf16>) -> tensor<?x8xf8E4M3FN>
+  %r = dnn.cast %a0 : (tensor<?x8xbf16>) -> tensor<?x8xf8E4M3FN>
+  return
+}

@@ -420,3 +420,37 @@ func.func @f(%a0: !dnn.stash<3 x tensor<?x4xf32>>) {
   %r = dnn.stack %a0 {axis = -3 : i64} : (!dnn.stash<3 x tensor<?x4xf32>>) -> tensor<3x?x4xf32>
   return
 }
+
+// -----
+
+dnn.model @net (%x: tensor<?x4xbf16>) {
+  // expected-error @+1 {{a cast gives the same numbers in another floating-point type, found 'tensor<?x4xbf16>' and 'tensor<?x4xbf16>'}}
+  %y = dnn.cast %x : (tensor<?x4xbf16>) -> tensor<?x4xbf16>
+}
+
+// -----
+
+dnn.model @net (%x: tensor<?x4xbf16>) {
+  // expected-error @+1 {{a cast gives the same numbers in another floating-point type, found 'tensor<?x4xbf16>' and 'tensor<?x8xf32>'}}
+  %y = dnn.cast %x : (tensor<?x4xbf16>) -> tensor<?x8xf32>
+}
+
+// -----
+
+dnn.model @net (%x: tensor<?x16xf8E4M3FN>) {
+  dnn.parameter @w : tensor<16x16xbf16>
+  %w = dnn.read @w : tensor<16x16xf8E4M3FN>
+  // Products of 8 bits are written in bf16.
+  // expected-error @+2 {{'dnn.linear' op failed to infer returned types}}
+  // expected-error @+1 {{'dnn.linear' op inferred type(s) 'tensor<?x16xbf16>' are incompatible with return type(s) of operation 'tensor<?x16xf8E4M3FN>'}}
+  %y = dnn.linear %x, %w : (tensor<?x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<?x16xf8E4M3FN>
+}
+
+// -----
+
+dnn.model @net (%x: tensor<?x16xf32>) {
+  // expected-note @+1 {{the parameter is 'tensor<16x16xbf16>'}}
+  dnn.parameter @w : tensor<16x16xbf16>
+  // expected-error @+1 {{the value of parameter 'w' has type 'tensor<16x16xf32>'}}
+  %w = dnn.read @w : tensor<16x16xf32>
+}

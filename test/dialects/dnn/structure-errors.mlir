@@ -186,3 +186,45 @@ dnn.training_graph @g attributes {optimizer = #dnn.optimizer<sgd>, precision = #
     dnn.update @w : tensor<4xf32> copies 5 {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<f32>}
   }
 }
+
+// -----
+
+dnn.training_graph @g attributes {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16, products = f8E4M3FN>} {
+  dnn.parameter @w : tensor<16x16xbf16>
+  dnn.microbatch (%dw: tensor<16x16xbf16>) {
+    // expected-error @+1 {{parameter 'w' is read in 'f8E4M3FN', to which no update quantizes it}}
+    %w = dnn.read @w : tensor<16x16xf8E4M3FN>
+    dnn.gradient @w, %dw : tensor<16x16xbf16>
+  }
+  dnn.optimizer_step {
+    // expected-note @+1 {{the update}}
+    dnn.update @w : tensor<16x16xbf16> {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16>}
+  }
+}
+
+// -----
+
+dnn.training_graph @g attributes {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16>} {
+  dnn.parameter @w : tensor<16x16xbf16>
+  dnn.microbatch (%dw: tensor<16x16xbf16>) {
+    %w = dnn.read @w : tensor<16x16xbf16>
+    dnn.gradient @w, %dw : tensor<16x16xbf16>
+  }
+  dnn.optimizer_step {
+    // expected-error @+1 {{the update quantizes parameter 'w' to 'f8E4M3FN', in which nothing reads it}}
+    dnn.update @w : tensor<16x16xbf16> {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16>, quantized = f8E4M3FN}
+  }
+}
+
+// -----
+
+dnn.training_graph @g attributes {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16>} {
+  dnn.parameter @w : tensor<16x16xbf16>
+  dnn.microbatch (%dw: tensor<16x16xbf16>) {
+    dnn.gradient @w, %dw : tensor<16x16xbf16>
+  }
+  dnn.optimizer_step {
+    // expected-error @+1 {{weights are quantized to a floating-point type of 8 bits, found 'f32'}}
+    dnn.update @w : tensor<16x16xbf16> {optimizer = #dnn.optimizer<sgd>, precision = #dnn.precision<mixed, bf16>, quantized = f32}
+  }
+}

@@ -74,7 +74,7 @@ std::vector<Case> cases(const Factors &truth, double noise, unsigned seed) {
           one.id = "r" + std::to_string(number++);
           one.stratum = "made up";
           one.candidates.push_back(
-              std::get<Candidate>(candidateOf(network(width, 24, batch * 1024, tensor), layout, machine(), false)));
+              std::get<Candidate>(candidateOf(network(width, 24, batch * 1024, tensor), layout, machine())));
           one.microbatches.push_back(static_cast<int64_t>(batch));
           one.prior = priorOf(machine());
           one.seconds = predict(one, truth).total * (1 + noise * (2 * uniform() - 1));
@@ -105,7 +105,7 @@ TEST(CalibrateStepTime, OneProductByHand) {
   p.items.push_back(item);
   Layout layout;
   layout.microbatches = 3;
-  Candidate c = std::get<Candidate>(candidateOf(p, layout, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, layout, machine()));
   Parameters x = priorOf(machine());
   x[at(Parameter::ProductEfficiency)] = 0.5;
   x[at(Parameter::ProductDepth)] = 50;
@@ -119,7 +119,7 @@ TEST(CalibrateStepTime, OneProductByHand) {
   // A stage of half the blocks: m + p - 1 of them follow one another, each started by the host.
   p.blocks = 8;
   layout.pipeline = 2;
-  Candidate two = std::get<Candidate>(candidateOf(p, layout, machine(), false));
+  Candidate two = std::get<Candidate>(candidateOf(p, layout, machine()));
   double stage = 4 * 2 * (2e12 / 1.5e14 * 1.5 * wave + 1e-3);
   x[at(Parameter::LinkLatency)] = 1e-12;
   EXPECT_NEAR(stepTime(two, x).total, (3 + 1) * (stage + 0.5) + 7, 1e-6);
@@ -156,7 +156,7 @@ TEST(CalibrateStepTime, StepsOfARecurrentLayerNeedNoFramework) {
   item.work = WorkClass::Product;
   item.flops = 3e8, item.m = item.n = item.k = 1e4;
   p.items.push_back(item);
-  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine()));
   Parameters x = priorOf(machine());
   double before = stepTime(c, x).total;
   x[at(Parameter::Launch)] *= 100;
@@ -167,7 +167,7 @@ TEST(CalibrateStepTime, StepsOfARecurrentLayerNeedNoFramework) {
 
 TEST(CalibrateStepTime, AStepWaitsForItsImages) {
   Profile p = network(1024, 1, 1024, 1);
-  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine(), false));
+  Candidate c = std::get<Candidate>(candidateOf(p, {}, machine()));
   Parameters x = priorOf(machine());
   double device = stepTime(c, x).total;
   x[at(Parameter::DecodeCost)] = 0.01;

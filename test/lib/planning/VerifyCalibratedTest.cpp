@@ -4,6 +4,7 @@
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
 #include "test/support/CalibratedGraph.h"
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -105,6 +106,58 @@ TEST(VerifyCalibrated, RefusesWhatIsForged) {
     Verification v = verify(bad);
     EXPECT_FALSE(v.holds()) << mutation.what;
     EXPECT_NE(said(v).find(mutation.message), std::string::npos) << mutation.what << ":\n" << said(v);
+  }
+}
+
+Operation &operationOf(WorkGraph &graph, const std::string &name) {
+  for (Operation &op : graph.operations)
+    if (op.name == name)
+      return op;
+  throw std::out_of_range(name);
+}
+
+Plan plannedIn(const std::string &type, const Machine &machine) {
+  SingleDeviceRequest request;
+  request.job = "calibrated", request.batch = 1500;
+  WorkGraph graph = calibratedGraph(500, 3, 64);
+  operationOf(graph, "fc").type = type;
+  auto made = planFor(std::move(graph), machine, request);
+  EXPECT_TRUE(made) << made.error().front().message;
+  return std::move(*made);
+}
+
+// Products of 8 bits have a peak and an efficiency of their own; where a machine has no peak for them they take the
+// time of the next wider type.
+TEST(VerifyCalibrated, ProductsOfEightBits) {
+  Machine machine = calibratedMachine();
+  machine.cores[0].peak["fp8"] = FlopsPerSecond(2 * machine.cores[0].peak["bf16"].value);
+  calibrate::Parameters parameters = *calibrate::calibratedParametersOf(machine);
+  parameters[calibrate::Parameter::Fp8Efficiency] = 0.6;
+  machine.fitted = calibrate::toCalibratedValues("measured by hand", parameters);
+  Plan sixteen = plannedIn("bf16", machine), eight = plannedIn("fp8", machine);
+  for (const Plan *plan : {&sixteen, &eight})
+    EXPECT_TRUE(verify(*plan).holds()) << said(verify(*plan));
+  // 32000 x 512 by 512 x 2048. Twice the peak, 0.6 of it instead of 0.75; what fills the device and its depth grow with
+  // the root of the peak.
+  auto seconds = [](double peak, double efficiency) {
+    double slower = std::sqrt(peak / 2e14), m = 32000, n = 2048, k = 512;
+    double wave = 1 + slower * 9e5 / (m * n * (1 + k / 8192)), deep = 1 + slower * 70 / k;
+    return 2 * m * n * k * wave * deep / (peak * efficiency) + 4e-6;
+  };
+  EXPECT_NEAR(costOf(sixteen, "fc").time.value / seconds(2e14, 0.75), 1, 1e-9);
+  EXPECT_NEAR(costOf(eight, "fc").time.value / seconds(4e14, 0.6), 1, 1e-9);
+
+  Plan without = plannedIn("fp8", calibratedMachine()), wider = plannedIn("bf16", calibratedMachine());
+  EXPECT_TRUE(verify(without).holds()) << said(verify(without));
+  EXPECT_DOUBLE_EQ(costOf(without, "fc").time.value, costOf(wider, "fc").time.value);
+
+  for (auto [what, apply] : {std::pair<const char *, std::function<void(Plan &)>>{
+                                 "a type", [](Plan &p) { operationOf(p.graph, "fc").type = "bf16"; }},
+                             {"the efficiency", [](Plan &p) { setParameter(p, "fp8_efficiency", 0.9); }},
+                             {"the peak", [](Plan &p) { p.machine.cores[0].peak["fp8"] = FlopsPerSecond(3e12); }}}) {
+    Plan bad = eight;
+    apply(bad);
+    EXPECT_FALSE(verify(bad).holds()) << what;
   }
 }
 
