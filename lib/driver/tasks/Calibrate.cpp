@@ -157,8 +157,11 @@ private:
     if (!options.prior.empty() && !usePrior(profiler))
       return finish(kWrongInput);
     weighBySource(prepared.cases);
-    auto made = fit(prepared.cases,
-                    severalSources(prepared.cases) ? std::optional(kCarriedPriorWeight) : std::optional<double>());
+    constexpr double kOwnPriorWeight = 2; // beside a prior that many rows spoke for
+    std::optional<double> weight;         // of one source: the fit's choice
+    if (severalSources(prepared.cases))
+      weight = options.prior.empty() ? kCarriedPriorWeight : kOwnPriorWeight;
+    auto made = fit(prepared.cases, weight);
     if (!made)
       return fail(made.error());
     auto intervals = unseenSourceIntervals(prepared.cases);

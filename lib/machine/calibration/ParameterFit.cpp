@@ -35,6 +35,8 @@ using SourceEffect = std::array<double, 2>;
 constexpr size_t kTime = 0, kNetwork = 1;
 /// Standard deviations of both: published clusters of one accelerator differ by a tenth to a quarter in the same step.
 constexpr double kTimeSpread = 0.1, kNetworkSpread = 0.5;
+/// And of their mean over all sources of a fit.
+constexpr double kMeanSpread = 0.05;
 
 double errorOf(const Case &one, const double *logs, const SourceEffect &effect) {
   Factors factors = factorsOf(logs);
@@ -108,6 +110,28 @@ public:
     }
     return true;
   }
+};
+
+/// The mean of all sources' effects, in standard deviations of it: what all have in common is the machine's.
+class MeanCost : public ceres::CostFunction {
+public:
+  explicit MeanCost(size_t sources) : sources(sources) {
+    set_num_residuals(2);
+    mutable_parameter_block_sizes()->assign(sources, 2);
+  }
+  bool Evaluate(double const *const *parameters, double *residuals, double **jacobians) const override {
+    double each = 1 / (kMeanSpread * sources);
+    residuals[0] = residuals[1] = 0;
+    for (size_t i = 0; i < sources; ++i) {
+      residuals[0] += each * parameters[i][kTime], residuals[1] += each * parameters[i][kNetwork];
+      if (jacobians && jacobians[i])
+        std::ranges::copy(std::array{each, 0.0, 0.0, each}, jacobians[i]);
+    }
+    return true;
+  }
+
+private:
+  size_t sources;
 };
 
 /// log of the largest factor: that no row's machine passes the parameter's bound.
@@ -198,6 +222,9 @@ public:
     for (const auto &[source, place] : places) {
       normal(place, place) += std::pow(kTimeSpread, -2);
       normal(place + 1, place + 1) += std::pow(kNetworkSpread, -2);
+      for (const auto &[other, with] : places)
+        for (size_t effect : {kTime, kNetwork})
+          normal(place + effect, with + effect) += std::pow(kMeanSpread * places.size(), -2);
     }
     Eigen::MatrixXd inverse = normal.ldlt().solve(Eigen::MatrixXd::Identity(size, size));
     return inverse.topLeftCorner<kParameters, kParameters>();
@@ -215,8 +242,13 @@ private:
     SourceEffect none{};
     problem.AddParameterBlock(none.data(), 2);
     problem.SetParameterBlockConstant(none.data());
-    for (auto &[source, effect] : own)
+    std::vector<double *> all;
+    for (auto &[source, effect] : own) {
       problem.AddResidualBlock(new EffectCost, nullptr, effect.data());
+      all.push_back(effect.data());
+    }
+    if (!all.empty())
+      problem.AddResidualBlock(new MeanCost(all.size()), nullptr, all);
     for (const Case *one : cases) {
       auto effect = own.find(one->source());
       auto row = std::make_unique<RowCost>(*one);
