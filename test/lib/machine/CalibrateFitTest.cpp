@@ -275,7 +275,7 @@ TEST(CalibrateFit, SourcesHaveTheirOwnEffects) {
   ASSERT_TRUE(fitted);
   const Fit &made = *fitted;
   EXPECT_NEAR(made.factors[at(Parameter::ProductEfficiency)], 0.9, 0.05);
-  EXPECT_NEAR(made.factors[at(Parameter::StreamEfficiency)], 1, 0.15);
+  EXPECT_NEAR(made.factors[at(Parameter::StreamEfficiency)], 1, 0.25); // of 0.5 and 2
   std::vector<Residual> residuals;
   for (const Case &one : cases(truth(), 0, 1))
     residuals.push_back({one.id, one.stratum, one.seconds, predict(one, made.factors).total});
