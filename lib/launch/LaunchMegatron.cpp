@@ -72,7 +72,8 @@ private:
       add("--sequence-parallel");
     add(fmt::format("--micro-batch-size {}", parallelConfig.microbatch));
     add(fmt::format("--global-batch-size {}", problem.batch));
-    if (parallelConfig.zero == 1)
+    distributesOptimizer = parallelConfig.zero == 1;
+    if (distributesOptimizer)
       add("--use-distributed-optimizer");
     if (parallelConfig.data > 1) // the plan hides the exchange behind the backward pass
       add("--overlap-grad-reduce");
@@ -217,6 +218,8 @@ private:
       add("--fp16");
     if (fp8) // e4m3 in the forward pass, e5m2 of gradients
       add("--fp8-format hybrid");
+    if (fp8 && distributesOptimizer)
+      add("--fp8-param-gather");
     framework();
     if (plan.optimizer == "sgd" || plan.optimizer == "adam")
       add("--optimizer " + plan.optimizer);
@@ -249,6 +252,7 @@ private:
   const PlacementPlan &plan;
   const Placement &placement;
   size_t groups;
+  bool distributesOptimizer = false;
   Id first = 0, last = 0;
   int64_t largest = 0;
   MegatronArguments out;

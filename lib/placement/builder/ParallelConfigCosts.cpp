@@ -30,7 +30,7 @@ public:
 
   PlacementProblem::Cost run() {
     int64_t weights = of_.masterWeightsAlone ? 0 : over(&LayerUse::weights, 3),
-            quantized = over(&LayerUse::quantized, 3),
+            quantized = parallelConfig_.zero >= 1 ? 0 : use_.quantized,
             gradients = times(of_.gradientRatio, over(&LayerUse::gradients, 2)), states = over(&LayerUse::states, 1);
     alone_ = use_.weights > 0 ? static_cast<double>(own(&LayerUse::weights)) / use_.weights : 0;
     cost_.update = use_.update;

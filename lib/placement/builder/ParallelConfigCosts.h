@@ -38,8 +38,10 @@ std::vector<std::vector<ParallelConfigCosts::RecomputeChoice>> recomputeChoicesO
 /// of them where replicas divide nothing, else null if that is `uses` itself.
 ///   Memory. ZeRO divides what all replicas have; of what they divide already each has its own, and
 ///   its gradients are not exchanged. Sparse gradients are gathered: of tables that each replica
-///   has whole, half their bytes count as gradients. Copies of weights for products of 8 bits are divided with the
-///   weights in stage 3, gathered by nobody, and stay on the device whatever is in the host's memory. Host (Ren et al.,
+///   has whole, half their bytes count as gradients. Copies of weights for products of 8 bits lie beside the weights
+///   where each replica updates all of them. From stage 1 on they lie instead of them: two copies of 8 bits take what
+///   the weight of 16 bits took, and its master is among the states that replicas divide (Megatron-LM's
+///   --fp8-param-gather). What is gathered is counted in 16 bits all the same. Host (Ren et al.,
 ///   ZeRO-Offload, USENIX ATC 2021; Rajbhandari et al., ZeRO-Infinity, SC 2021). Over the link to the host, of H
 ///   picoseconds a byte in each direction, go: states of the optimizer, there and back in the update, max(update,
 ///   states H); weights W, in before either pass, while the layer before it runs: max(pass, W H); activations A, out in

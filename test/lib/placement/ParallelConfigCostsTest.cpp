@@ -53,6 +53,25 @@ TEST(ParallelConfigCosts, NothingOffloaded) {
   EXPECT_EQ(cost.recomputeChoices[1].activations, 10);
 }
 
+/// Copies of 8 bits, as they are and transposed, of weights of 16 bits: beside them, or instead of them where the
+/// optimizer is divided. Nobody gathers them; a layer that is gathered is quantized where it runs.
+TEST(ParallelConfigCosts, CopiesForProductsOfEightBits) {
+  Case one;
+  for (LayerUse &use : one.uses)
+    use.quantized = 40;
+  EXPECT_EQ(one.cost().weightMemory, 40 + 40);
+  EXPECT_EQ(one.cost().staticMemory, 40 + 40 + 20 + 120);
+  EXPECT_EQ(one.cost().weights, 40);
+  one.parallelConfig.data = 4;
+  one.parallelConfig.zero = 1;
+  EXPECT_EQ(one.cost().weightMemory, 40);
+  EXPECT_EQ(one.cost().weights, 40);
+  one.parallelConfig.zero = 3;
+  EXPECT_EQ(one.cost().weightMemory, 40 / 4);
+  EXPECT_EQ(one.cost().weights, 40);
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 7 + 20 + 40 + 40);
+}
+
 /// fp32 gradients of Megatron-LM: twice the bytes of the graph's, exchanged so, too; replicas divide what is twice as
 /// much.
 TEST(ParallelConfigCosts, GradientsInFp32) {
