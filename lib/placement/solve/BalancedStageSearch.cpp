@@ -301,13 +301,14 @@ void BalancedStageSearch::seedBalanced(bool moves) {
     moveLayers(std::move(best), value);
 }
 
-/// Moves a layer from a larger stage to another one while that makes the value less.
+/// Moves a layer from a larger stage to another one while that makes the value less; bounds need most of the work left.
 void BalancedStageSearch::moveLayers(std::vector<int64_t> sizes, double value) {
-  for (bool better = true; better && !searchState_.isExhausted();) {
+  int64_t enough = searchState_.budget - searchState_.budget / 4;
+  for (bool better = true; better && !searchState_.isExhausted() && searchState_.budget > enough;) {
     better = false;
     for (size_t from = 0; from < sizes.size() && !better; ++from)
       for (size_t to = 0; to < sizes.size() && !better && sizes[from] > minSize_; ++to) {
-        if (sizes[to] > minSize_ || searchState_.isExhausted())
+        if (sizes[to] > minSize_ || searchState_.isExhausted() || searchState_.budget <= enough)
           continue;
         auto moved = sizes;
         --moved[from], ++moved[to];
@@ -511,7 +512,10 @@ void BalancedStageSearch::tighten(Minimax &minimax, Node &node, size_t rounds) {
 double BalancedStageSearch::branch(Minimax &minimax, Node root, size_t maxSubsets) {
   std::vector<Node> heap{std::move(root)};
   double closed = INFINITY;
+  int64_t enough = searchState_.budget - searchState_.budget / 2; // left for other configurations
   for (size_t looked = 1; !heap.empty() && looked < maxSubsets && !searchState_.isExhausted(); looked += 2) {
+    if (searchState_.budget <= enough)
+      break;
     std::pop_heap(heap.begin(), heap.end());
     Node node = std::move(heap.back());
     heap.pop_back();
