@@ -103,11 +103,11 @@ model decoder() {{
 
 
 def training(row, cluster):
-    tp, pp, vpp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "n_devices"))
-    dp = number(row, "dp", devices // (tp * pp)) if devices else 1
+    tp, pp, vpp, cp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "cp", "n_devices"))
+    dp = number(row, "dp", devices // (tp * pp * cp)) if devices else 1
     zero = {"fsdp": 3, "": 0, "0": 0, "1": 1, "2": 2, "3": 3}.get(row["zero_stage"], 0)
     if zero >= 2:
-        dp = devices // (tp * pp)
+        dp = devices // (tp * pp * cp)
     open_ = row["recompute"] in ("any", "not stated")  # then whatever is fastest in the memory
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
     precision = "fp16" if row["precision"].startswith("fp16") else "bf16"
@@ -122,6 +122,7 @@ train row = decoder() on {cluster} {{
     tensor_parallel = {{{tp}}}
     pipeline_parallel = {{{pp}}}
     data_parallel = {{{dp}}}
+    context_parallel = {{{cp}}}
     zero = {{{zero}}}
     recompute = {{{recompute}}}
     sequence_parallel = {tp if row['seq_parallel'] == 'yes' else 1}
@@ -169,7 +170,7 @@ def main():
         column, value = text.split("=", 1)
         rows = [row for row in rows if row[column].startswith(value)]
     rows = [row for row in rows if row["accelerator"] in known and row["layers"] and row["heads"] and row["seq_len"] and row["global_batch"] and
-            float(row["step_time_s"] or 0) > 0 and not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1") and row["ep"] in ("", "1")]
+            float(row["step_time_s"] or 0) > 0 and not row["metric"].startswith(("mem", "act", "layer")) and row["ep"] in ("", "1")]
     options = ["--ideal"] if arguments.ideal else []
 
     def one(row):
