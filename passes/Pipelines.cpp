@@ -57,6 +57,12 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
       shard.keepGathered = training.keepGathered;
       passes.addPass(createShard(shard));
     }
+    if (training.context > 1) {
+      DivideSequenceOptions divide;
+      divide.devices = training.context;
+      divide.exchange = training.exchange;
+      passes.addPass(createDivideSequence(divide));
+    }
     if (training.data > 1) {
       ReplicateOptions replicate;
       replicate.devices = training.data;
@@ -108,6 +114,9 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
                             llvm::cl::desc("keep what is gathered in the forward pass for the backward pass")};
   Option<int64_t> tensor{*this, "tensor", llvm::cl::desc("degree of tensor parallelism"), llvm::cl::init(1)};
   Option<bool> sequence{*this, "sequence", llvm::cl::desc("sequence parallelism among the same devices")};
+  Option<int64_t> context{*this, "context", llvm::cl::desc("degree of context parallelism"), llvm::cl::init(1)};
+  Option<std::string> exchange{*this, "exchange", llvm::cl::desc("of keys and values: ring, all_gather or all_to_all"),
+                               llvm::cl::init("ring")};
   Option<int64_t> data{*this, "data", llvm::cl::desc("degree of data parallelism"), llvm::cl::init(1)};
   Option<std::string> experts{*this, "experts", llvm::cl::desc("whole or divided among the replicas"),
                               llvm::cl::init("whole")};
@@ -119,17 +128,16 @@ struct PipelineText : PassPipelineOptions<PipelineText> {
 
   PipelineOptions options() const {
     PipelineOptions made;
-    made.training = {recompute,
-                     keepGathered,
-                     tensor,
-                     data,
-                     sequence,
-                     experts == "divided",
-                     tables == "whole" ? "" : tables.getValue(),
-                     /*vocabularyMultiple=*/1, // whoever makes a model pads it
-                     fuse,
-                     modelPasses,
-                     passes};
+    TrainingOptions &training = made.training; // whoever makes a model pads its vocabulary
+    training.recompute = recompute;
+    training.keepGathered = keepGathered;
+    training.tensor = tensor, training.sequence = sequence;
+    training.context = context, training.exchange = exchange;
+    training.data = data;
+    training.experts = experts == "divided";
+    training.tables = tables == "whole" ? "" : tables.getValue();
+    training.fuse = fuse;
+    training.modelPasses = modelPasses, training.passes = passes;
     return made;
   }
 };

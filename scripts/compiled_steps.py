@@ -63,7 +63,7 @@ def is_priced(row):
     """Whether it is a step of a decoder with all dimensions on a machine of the catalogue."""
     return ((row["family"].startswith("llm-dense") or row["arch_notes"].startswith("head ")) and row["quality"] in ("A", "B", "") and row["accelerator"] in cluster_names() and
             row["layers"] and row["heads"] and row["seq_len"] and row["global_batch"] and float(row["step_time_s"] or 0) > 0 and
-            not row["metric"].startswith(("mem", "act", "layer")) and row["cp"] in ("", "1"))
+            not row["metric"].startswith(("mem", "act", "layer")))
 
 
 class Target:
@@ -72,7 +72,7 @@ class Target:
     def __init__(self, row, folder=None, generic=False, sheet=False):
         self.row, self.own = row, None if generic or sheet else calibrations.cluster_of(row)
         name = self.own or cluster_names()[row["accelerator"]]
-        degrees = math.prod(number(row, degree, 1) for degree in ("tp", "pp", "dp"))
+        degrees = math.prod(number(row, degree, 1) for degree in ("tp", "pp", "cp", "dp"))
         self.devices = number(row, "n_devices", 1)
         if row["accelerator"] == "trainium1" and degrees == 2 * self.devices:  # degrees count cores
             name, self.devices = "trn1_cores", degrees
@@ -173,12 +173,12 @@ model decoder() {{
 
 
 def training(row):
-    tp, pp, vpp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "n_devices"))
-    dp = number(row, "dp", devices // (tp * pp)) if devices else 1
+    tp, pp, vpp, cp, devices = (number(row, name, 1) for name in ("tp", "pp", "vpp", "cp", "n_devices"))
+    dp = number(row, "dp", devices // (tp * pp * cp)) if devices else 1
     # What a row does not state is whatever is fastest in the memory.
     zero = {"fsdp": "3", "0": "0", "1": "1", "2": "2", "3": "3"}.get(row["zero_stage"], "0, 1")
     if zero in ("2", "3"):
-        dp = devices // (tp * pp)
+        dp = devices // (tp * pp * cp)
     open_ = row["recompute"] in ("any", "not stated")
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
     offload = "\n    offload = {none, activations}" if row["recompute"] == "any" and "MaxText" in row["framework"] else ""
@@ -194,6 +194,7 @@ train row = decoder() on published {{
     tensor_parallel = {{{tp}}}
     pipeline_parallel = {{{pp}}}
     data_parallel = {{{dp}}}
+    context_parallel = {{{cp}}}
     zero = {{{zero}}}
     recompute = {{{recompute}}}{offload}
     sequence_parallel = {tp if row['seq_parallel'] == 'yes' else 1}

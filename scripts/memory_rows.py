@@ -111,6 +111,8 @@ train run = measured() on many {{
     tensor_parallel = {tp}
     pipeline_parallel = {pp}
     data_parallel = {dp}
+    context_parallel = {cp}
+    context_exchange = all_gather
     sequence_parallel = {sequence}
     zero = {zero}
     recompute = {{{recompute}}}
@@ -133,8 +135,6 @@ def sources(row):
     if row["framework"].startswith("Megatron-LM"):
         return "Megatron-LM on B200", "megatron", "allocated", float(row["mem_allocated_gib"]) * GIB, "none", False, True
     if row["framework"] == "torchtitan":
-        if number(row["cp"]) > 1:
-            return None
         compute = "none" if row["recompute"] == "selective" else "full"
         return "torchtitan", "fsdp", "reserved", float(row["mem_reserved_gib"]) * GIB, compute, False, True
     if row.get("mem_gb_per_dev"):
@@ -166,7 +166,7 @@ def shape(row):
 
 def text_of(row):
     group, framework, what, measured, recompute, tied, llama = sources(row)
-    tp, pp, dp, micro = (number(row[key]) for key in ("tp", "pp", "dp", "micro_batch"))
+    tp, pp, dp, cp, micro = (number(row.get(key)) for key in ("tp", "pp", "dp", "cp", "micro_batch"))
     zero = 1 if framework == "megatron" else 3 if framework == "fsdp" else number(row["zero_stage"], 0)
     layers = number(row["layers"])
     values = {
@@ -178,7 +178,7 @@ def text_of(row):
     sequence = tp if row["seq_parallel"].startswith("yes") or row["seq_parallel"].startswith("unknown") else 1
     training = {
         "batch": dp * micro * max(steps, 1), "precision": "fp16" if row["precision"].startswith("fp16") else "bf16",
-        "microbatch": micro, "tp": tp, "pp": pp, "dp": dp, "sequence": sequence, "zero": zero, "recompute": recompute,
+        "microbatch": micro, "tp": tp, "pp": pp, "dp": dp, "cp": cp, "sequence": sequence, "zero": zero, "recompute": recompute,
         "stages": "uniform" if layers % pp == 0 else "any",
     }
     training["constraints"] = ""
@@ -187,7 +187,7 @@ def text_of(row):
         layer = 4 * query + 3 * values["ffn"] * hidden
         training["constraints"] = nanotron_stages(layers, pp, layer, values["vocab"] * hidden)
         training["stages"] = "any"
-    cluster = CLUSTER.format(nodes=max(1, (tp * pp * dp + 7) // 8)) + (NANOTRON if framework == "nanotron" else "")
+    cluster = CLUSTER.format(nodes=max(1, (tp * pp * dp * cp + 7) // 8)) + (NANOTRON if framework == "nanotron" else "")
     return cluster, (LLAMA if llama else GPT).format(**values) + TRAIN.format(**training)
 
 
@@ -271,7 +271,7 @@ def main():
                 if sources(row):
                     rows.append(row)
                 else:
-                    why = "rows of LitGPT that train adapters" if row["framework"] == "LitGPT" else "rows with context parallelism"
+                    why = "rows of LitGPT that train adapters"
                     left_out[why] = left_out.get(why, 0) + 1
     with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
         results = list(pool.map(lambda row: predict(options.accord, row), rows))

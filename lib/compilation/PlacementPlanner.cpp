@@ -106,6 +106,19 @@ int64_t memoryLimit(const TrainingJob &job) {
   return memory;
 }
 
+static PlacementSpace::TensorSharding shardingOf(const ParallelConfig &config) {
+  return {config.tensor, config.sequence, config.context, config.contextExchange};
+}
+
+static Degrees degreesOf(const PlacementSpace::TensorSharding &sharding) {
+  Degrees degrees;
+  degrees.tensor = sharding.tensor, degrees.sequence = sharding.sequence;
+  degrees.context = sharding.context;
+  if (sharding.context > 1)
+    degrees.exchange = name(sharding.contextExchange);
+  return degrees;
+}
+
 TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const Degrees &degrees,
                                             llvm::StringRef policy) {
   TrainingOptions options = base;
@@ -113,6 +126,7 @@ TrainingOptions PlacementPlanner::optionsAt(const TrainingOptions &base, const D
   options.recompute = policy.str();
   options.tensor = degrees.tensor, options.data = degrees.data;
   options.sequence = degrees.sequence, options.experts = degrees.expert, options.tables = degrees.tables;
+  options.context = degrees.context, options.exchange = degrees.exchange;
   return options;
 }
 
@@ -195,15 +209,18 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   if (!findObjectiveNumbers(made))
     return std::nullopt;
   made.limits = limitsOf(job, made.memory);
-  made.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
+  made.instantiate = [this](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
                             const std::string &policy) -> Result<WorkGraph> {
-    return workOf({tensor, 1, sequence, false, ""}, policy, microbatch);
+    return workOf(degreesOf(sharding), policy, microbatch);
   };
-  made.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                   int64_t data, const PlacementSpace::ReplicaSharding &sharding) -> Result<WorkGraph> {
-    return workOf(
-        {tensor, data, sequence, sharding.experts > 1, sharding.tables == Tables::Whole ? "" : name(sharding.tables)},
-        policy, microbatch);
+  made.instantiateDivided = [this](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                   const std::string &policy, int64_t data,
+                                   const PlacementSpace::ReplicaSharding &divided) -> Result<WorkGraph> {
+    Degrees degrees = degreesOf(sharding);
+    degrees.data = data;
+    degrees.expert = divided.experts > 1;
+    degrees.tables = divided.tables == Tables::Whole ? "" : name(divided.tables);
+    return workOf(degrees, policy, microbatch);
   };
   made.dataLoader = job.dataLoader;
   made.framework = request.framework;
@@ -235,6 +252,11 @@ bool PlacementPlanner::fitToFramework(PlacementSpace &space, std::vector<std::st
     std::erase_if(space.tensorShardings, [](const auto &one) { return one.sequence && one.tensor > 1; });
   if (space.tensorShardings.empty())
     lacks("such tensor or sequence parallelism", placeOf("tensor_parallel"));
+  if (bool some = !space.tensorShardings.empty(); some && !framework.has("context")) {
+    std::erase_if(space.tensorShardings, [](const auto &one) { return one.context > 1; });
+    if (space.tensorShardings.empty())
+      lacks("context parallelism", placeOf("context_parallel"));
+  }
   if (!framework.has("pipeline")) {
     if (!space.groups.empty() && space.groups.front().min > 1)
       lacks("pipeline parallelism", placeOf("pipeline_parallel"));
@@ -337,11 +359,9 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   };
   for (const PlacedStage &stage : placement.stages) {
     const ParallelConfig &config = plan.problem.parallelConfigs[stage.parallelConfig];
-    if (llvm::none_of(space.tensorShardings, [&](const auto &known) {
-          return known.tensor == config.tensor && known.sequence == config.sequence;
-        }))
-      space.tensorShardings.push_back({config.tensor, config.sequence});
-    add(space.data, config.data), add(space.microbatches, config.microbatch), add(space.zero, config.zero);
+    add(space.tensorShardings, shardingOf(config));
+    add(space.data, config.data / config.context), add(space.microbatches, config.microbatch),
+        add(space.zero, config.zero);
   }
   llvm::sort(space.microbatches);
   space.schedules = {placement.schedule};
@@ -417,8 +437,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   const ParallelConfig &parallelConfig = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
   // What of the shared step stays whole changes its numbers.
   for (const std::string &remark :
-       graphs.get(paddedAt({parallelConfig.tensor, 1, parallelConfig.sequence, false, ""}, job.recomputes.front()))
-           .remarks)
+       graphs.get(paddedAt(degreesOf(shardingOf(parallelConfig)), job.recomputes.front())).remarks)
     plan.assumptions.push_back(remark);
   PlannedRun whole = trainingRun(plan, job, target);
   plan.run = whole.run;

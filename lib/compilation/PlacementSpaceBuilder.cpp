@@ -51,6 +51,7 @@ public:
             fmt::format("no data_parallel in the search space divides the batch of {}", job_.batch));
     pipeline();
     sequence(tensor);
+    context();
     if (std::vector<int64_t> expert = degrees("expert_parallel"); !expert.empty())
       space.experts = expert;
     product(tensor);
@@ -145,22 +146,48 @@ private:
     }
   }
 
+  /// With each way to share operations among tensor parallel devices: the sequence among others.
+  void context() {
+    std::vector<int64_t> among = degrees("context_parallel");
+    if (among.empty())
+      return;
+    std::vector<ContextExchange> exchanges;
+    for (ContextExchange exchange : {ContextExchange::Ring, ContextExchange::AllGather, ContextExchange::AllToAll})
+      if (llvm::is_contained(job_.contextExchanges, name(exchange)))
+        exchanges.push_back(exchange);
+    if (exchanges.empty())
+      exchanges = {ContextExchange::Ring};
+    std::vector<PlacementSpace::TensorSharding> all;
+    for (const PlacementSpace::TensorSharding &sharding : space.tensorShardings)
+      for (int64_t devices : among)
+        for (ContextExchange exchange : exchanges)
+          if (devices > 1 || exchange == exchanges.front()) {
+            all.push_back(sharding);
+            all.back().context = devices;
+            all.back().contextExchange = devices > 1 ? exchange : ContextExchange::Ring;
+          }
+    space.tensorShardings = std::move(all);
+  }
+
   void product(const std::vector<int64_t> &tensor) {
     if (tensor.empty() || (of_.count("pipeline_parallel") && space.groups.empty()) ||
         (of_.count("data_parallel") && space.data.empty()))
       return;
     int64_t groups = space.groups.empty() ? 1 : space.groups.front().min;
-    __int128 min = static_cast<__int128>(tensor.front()) * groups * (space.data.empty() ? 1 : space.data.front());
+    int64_t context = space.tensorShardings.empty() ? 1 : space.tensorShardings.front().context;
+    __int128 min =
+        static_cast<__int128>(tensor.front()) * groups * (space.data.empty() ? 1 : space.data.front()) * context;
     if (min <= devices_)
       return;
     const char *key = find("data_parallel")     ? "data_parallel"
                       : find("tensor_parallel") ? "tensor_parallel"
                                                 : "pipeline_parallel";
-    auto wrong = error(Code::TooFewDevices, key,
-                       fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {} devices are "
-                                   "needed, cluster '{}' has {}",
-                                   tensor.front(), groups, space.data.empty() ? 1 : space.data.front(), cluster_.name,
-                                   devices_));
+    auto wrong =
+        error(Code::TooFewDevices, key,
+              fmt::format("tensor_parallel {} x pipeline_parallel {} x data_parallel {}{} devices are "
+                          "needed, cluster '{}' has {}",
+                          tensor.front(), groups, space.data.empty() ? 1 : space.data.front(),
+                          context > 1 ? fmt::format(" x context_parallel {}", context) : "", cluster_.name, devices_));
     noteCluster(wrong);
   }
 

@@ -57,6 +57,8 @@ std::string TrainingOptions::text() const {
     add(fmt::format("tensor={}", tensor));
   if (sequence)
     add("sequence");
+  if (context > 1)
+    add(fmt::format("context={} exchange={}", context, exchange));
   if (data > 1)
     add(fmt::format("data={}", data));
   if (experts)

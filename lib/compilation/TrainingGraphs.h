@@ -24,6 +24,8 @@ struct TrainingOptions {
   bool keepGathered = false;    ///< what sequence parallelism gathers in the forward pass is kept for the backward pass
   int64_t tensor = 1, data = 1; ///< devices among which the step is shared
   bool sequence = false;        ///< the devices of `tensor` divide what lies between the layers along the sequence
+  int64_t context = 1;          ///< devices that divide each sample along its sequence
+  std::string exchange;         ///< and how keys and values reach them: "ring", "all_gather" or "all_to_all"
   bool experts = false;         ///< the devices of `data` divide the experts
   std::string tables;           ///< and embedding tables: "rows" or "columns"; empty: each has all
   int64_t vocabularyMultiple = 1; ///< rows of the token table, and logits, are padded to a multiple of it

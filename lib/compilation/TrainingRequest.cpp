@@ -113,6 +113,7 @@ void fields(See &see, TrainingRequest &request, std::vector<WrittenRequirement> 
   see("parallel", job.parallel), see("zero", job.zero), see("zero_at", job.zeroAt);
   see("schedules", job.schedules), see("virtual_stages", job.virtualStages), see("schedules_at", job.scheduleAt);
   see("offload", job.offloads), see("offload_at", job.offloadAt), see("tensor_overlap", job.tensorOverlaps);
+  see("context_exchange", job.contextExchanges);
   see("rank_order", job.orders), see("transfers", job.transfers), see("table_parallel", job.tables);
   see("recompute_granularity", job.recomputeGranularity), see("regather_sequence", job.regatherSequence);
   see("stages", job.stages), see("samples", job.samples), see("tokens", job.tokens), see("amount_at", job.amountAt);

@@ -41,6 +41,9 @@ struct GraphProfiler::Data {
     TrainingOptions options;
     options.recompute = workload.recompute;
     options.tensor = workload.tensor, options.sequence = workload.sequence;
+    options.context = workload.context;
+    if (workload.context > 1)
+      options.exchange = workload.exchange;
     options.data = workload.data;
     options.tables = workload.tables == "whole" ? "" : workload.tables;
     options.fuse = workload.fused;

@@ -93,6 +93,15 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
   return run.errors.empty();
 }
 
+/// Of the devices that share a step, innermost first.
+static std::vector<Axis> axesOf(const Degrees &degrees) {
+  std::vector<Axis> axes{{"tensor", degrees.tensor}};
+  if (degrees.context > 1)
+    axes.push_back({"context", degrees.context});
+  axes.push_back({"data", degrees.data});
+  return axes;
+}
+
 SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   const Degrees &degrees = given ? *given : job().degrees;
   Planning planning;
@@ -101,7 +110,7 @@ SingleDeviceRequest Session::request(std::optional<Degrees> given) {
   SingleDeviceRequest request = deviceRequest(trainingRequest(), planning);
   if (cluster()) {
     request.fabric = &cluster()->fabric;
-    request.axes = {{"tensor", degrees.tensor}, {"data", degrees.data}};
+    request.axes = axesOf(degrees);
   }
   request.instantiate = [this](int64_t microbatch, int64_t microbatches, const std::string &policy) {
     return theGraphs.preparedWork(policy, microbatch, microbatches);
@@ -175,7 +184,7 @@ std::optional<Plan> Session::plan() {
   Planning planning;
   if (cluster()) {
     planning.fabric = &cluster()->fabric;
-    planning.axes = {{"tensor", job().degrees.tensor}, {"data", job().degrees.data}};
+    planning.axes = axesOf(job().degrees);
   }
   if (!theDecisions || !runPhases(*theDecisions, PipelinePhase::Cost, PipelinePhase::Schedule, planning))
     return std::nullopt;

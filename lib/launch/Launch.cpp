@@ -160,7 +160,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
     within.push_back(used[parallelConfig.deviceType]);
     used[parallelConfig.deviceType] += parallelConfig.devices();
     add(tensor, parallelConfig.tensor);
-    add(data, parallelConfig.data);
+    add(data, parallelConfig.data / parallelConfig.context);
     add(sequence, parallelConfig.sequence);
     add(zero, parallelConfig.zero);
   }
@@ -205,6 +205,8 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
       shape.environment.push_back({variable, std::move(value)});
   };
   also(first.order != RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER", name(first.order));
+  also(first.context > 1, "ACCORD_CONTEXT_PARALLEL", std::to_string(first.context));
+  also(first.context > 1, "ACCORD_CONTEXT_EXCHANGE", name(first.contextExchange));
   also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
   also(first.tables != Tables::Whole, "ACCORD_TABLE_PARALLEL", name(first.tables));
   also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");

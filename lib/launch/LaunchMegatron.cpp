@@ -61,6 +61,11 @@ private:
     add(fmt::format("--tensor-model-parallel-size {}", parallelConfig.tensor));
     if (parallelConfig.order == RankOrder::TensorPipelineData)
       add("--use-tp-pp-dp-mapping");
+    if (parallelConfig.context > 1) {
+      constexpr std::string_view kinds[] = {"p2p", "all_gather", "a2a"};
+      add(fmt::format("--context-parallel-size {}", parallelConfig.context));
+      add(fmt::format("--cp-comm-type {}", kinds[llvm::to_underlying(parallelConfig.contextExchange)]));
+    }
     if (parallelConfig.expert > 1)
       add(fmt::format("--expert-model-parallel-size {}", parallelConfig.expert));
     if (parallelConfig.ringOverlap)

@@ -35,6 +35,34 @@ def Shard : Pass<"shard", "::mlir::ModuleOp"> {
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }
 
+def DivideSequence : Pass<"divide-sequence", "::mlir::ModuleOp"> {
+  let summary = "context parallelism: each device of the axis has a part of every sequence";
+  let description = [{
+    What is computed for one token after the other is divided along the sequence; parameters are whole on each device, and the mean of their
+    gradients is taken once per step. Attention needs the keys and values of all devices. `exchange=ring` and `all_gather` gather them
+    before it, in the backward pass again, and reduce-scatter their gradients; the collectives of a ring, marked `dnn.ring`, go on beside the
+    attention (Liu et al., Ring Attention, 2023). `all_to_all` divides the heads for it instead (Jacobs et al., DeepSpeed Ulysses, 2023).
+    Runs after `shard` and before `replicate`.
+
+    Before:
+    ```mlir
+    %y, %l = dnn.flash_attention %q, %k, %v : (tensor<?x8x2x1x4xf32>, tensor<?x8x2x4xf32>, tensor<?x8x2x4xf32>) -> (tensor<?x8x2x1x4xf32>, tensor<?x8x2x1xf32>)
+    ```
+    After (`--divide-sequence="devices=4 exchange=all_gather"`):
+    ```mlir
+    %k1 = dnn.all_gather %k {axis = "context", devices = 4 : i64, dimension = 1 : i64} : (tensor<?x2x2x4xf32>) -> tensor<?x8x2x4xf32>
+    %v1 = dnn.all_gather %v {axis = "context", devices = 4 : i64, dimension = 1 : i64} : (tensor<?x2x2x4xf32>) -> tensor<?x8x2x4xf32>
+    %y, %l = dnn.flash_attention %q, %k1, %v1 : (tensor<?x2x2x1x4xf32>, tensor<?x8x2x4xf32>, tensor<?x8x2x4xf32>) -> (tensor<?x2x2x1x4xf32>, tensor<?x2x2x1xf32>)
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"context\"", "name of the axis of devices">,
+    Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
+    Option<"exchange", "exchange", "std::string", "\"ring\"", "of keys and values: ring, all_gather or all_to_all">
+  ];
+  let dependentDialects = ["::accord::dnn::DnnDialect"];
+}
+
 def Replicate : Pass<"replicate", "::mlir::ModuleOp"> {
   let summary = "data parallelism: each device of the axis takes samples of its own";
   let description = [{

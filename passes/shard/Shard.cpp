@@ -1,4 +1,5 @@
-// The passes: the program of one of several devices, by tensors and by samples.
+// The passes: the program of one of several devices, by tensors, by sequences and by samples.
+#include "lib/training/shard/ContextParallel.h"
 #include "lib/training/shard/DataParallel.h"
 #include "lib/training/shard/Partitioner.h"
 #include "passes/shard/Passes.h"
@@ -25,6 +26,33 @@ struct Shard : impl::ShardBase<Shard> {
                                << ", stays whole on each of the " << int64_t(devices) << " devices of axis '" << axis
                                << "'";
     }
+  }
+};
+
+} // namespace
+
+#define GEN_PASS_DEF_DIVIDESEQUENCE
+#include "passes/shard/Passes.h.inc"
+
+namespace {
+
+struct DivideSequence : impl::DivideSequenceBase<DivideSequence> {
+  using DivideSequenceBase::DivideSequenceBase;
+
+  void runOnOperation() override {
+    auto how = llvm::StringSwitch<std::optional<shard::KeyExchange>>(exchange)
+                   .Case("ring", shard::KeyExchange::Ring)
+                   .Case("all_gather", shard::KeyExchange::AllGather)
+                   .Case("all_to_all", shard::KeyExchange::AllToAll)
+                   .Default(std::nullopt);
+    if (!how) {
+      getOperation().emitError() << "keys and values are exchanged by ring, all_gather or all_to_all, not '" << exchange
+                                 << "'";
+      return signalPassFailure();
+    }
+    for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>())
+      if (failed(shard::ContextParallel(graph, {axis, devices, *how}).run()))
+        return signalPassFailure();
   }
 };
 

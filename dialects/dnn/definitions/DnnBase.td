@@ -26,6 +26,8 @@ def Dnn_Dialect : Dialect {
     static constexpr llvm::StringLiteral kPartsAttr = "dnn.parts"; ///< which part of a whole (a list of #dnn.part)
     static constexpr llvm::StringLiteral kAxesAttr = "dnn.axes"; ///< on a training graph: devices by axis, {tensor = 8}
     static constexpr llvm::StringLiteral kBatchAxesAttr = "dnn.batch_axes"; ///< on a training graph: axes whose devices take samples of their own
+    static constexpr llvm::StringLiteral kInputPartsAttr = "dnn.input_parts"; ///< on a training graph: by input, which part of each sample is here
+    static constexpr llvm::StringLiteral kRingAttr = "dnn.ring"; ///< a mark on a collective: it travels in pieces, beside the attention to other pieces
     static constexpr llvm::StringLiteral kRecomputeAttr = "dnn.recompute"; ///< a mark: execute again in the backward pass, keep nothing
     static constexpr llvm::StringLiteral kAgainAttr = "dnn.again"; ///< the name of the operation that is executed again
     void registerAttributes();

@@ -80,6 +80,13 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
   job.name = session.job().name;
   std::vector<std::string> assumptions;
   auto request = session.placementRequest(assumptions);
+  if (request && llvm::any_of(request->space.tensorShardings, [](const auto &one) { return one.context > 1; })) {
+    session.diagnostics()
+        .error(Code::NotSupported, session.job().targetAt,
+               "not supported yet: context_parallel above 1 where devices are mined")
+        .help("accord compile has it on a cluster that is described");
+    return nullptr;
+  }
   if (!request)
     return nullptr;
   job.request = std::move(*request);

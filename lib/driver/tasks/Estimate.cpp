@@ -43,15 +43,17 @@ int estimateStep(Options options) {
   if (const auto &cluster = session.cluster()) {
     const Degrees &degrees = job.degrees;
     llvm::append_range(plan->costs.assumptions, cluster->assumptions);
-    share = {cluster->name, cluster->fabric.devices(),        degrees.tensor, degrees.sequence ? degrees.tensor : 1,
-             degrees.data,  degrees.expert ? degrees.data : 1};
+    share = {cluster->name, cluster->fabric.devices(),         degrees.tensor, degrees.sequence ? degrees.tensor : 1,
+             degrees.data,  degrees.expert ? degrees.data : 1, degrees.context};
   }
   if (options.json)
     llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share)) << "\n";
   else {
     if (share)
-      plan->machine.name += fmt::format(", one of {} devices ({} tensor x {} data) of {}", share->tensor * share->data,
-                                        share->tensor, share->data, share->name);
+      plan->machine.name +=
+          fmt::format(", one of {} devices ({} tensor{} x {} data) of {}", share->tensor * share->context * share->data,
+                      share->tensor, share->context > 1 ? fmt::format(" x {} context", share->context) : "",
+                      share->data, share->name);
     llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
   }
   return session.finish(kDone, "estimate");

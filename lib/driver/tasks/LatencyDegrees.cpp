@@ -30,6 +30,13 @@ public:
   std::optional<ClusterJob> run() {
     Diagnostics &diags = session.diagnostics();
     const Cluster &cluster = *session.cluster();
+    if (own.context > 1) {
+      diags
+          .error(Code::NotSupported, session.job().targetAt,
+                 "not supported yet: a latency model with context_parallel above 1")
+          .help("accord compile and accord estimate have it");
+      return std::nullopt;
+    }
     microbatch = session.smallestMicrobatch();
     if (!microbatch) {
       diags.error(Code::BatchNotDivisible, session.job().microbatchAt,

@@ -401,7 +401,7 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
     job.assumptions.push_back(target ? "schedule has no effect: there is no pipeline"
                                      : "schedule has no effect on one device");
   for (const PlacementWords &choices : placementWords())
-    if (!(job.*choices.into).empty())
+    if (!(job.*choices.into).empty() && !(target && choices.key == "context_exchange"))
       job.assumptions.push_back(fmt::format("{} has no effect: accord compile chooses it on a cluster", choices.key));
   if (!job.zero.empty() && job.zero.front() > 0)
     diags.error(Code::NotSupported, job.zeroAt, "not supported yet: zero above 0")
@@ -434,6 +434,9 @@ bool Program::Data::settleDegrees(TrainingJob &job) {
   auto value = [&](const char *key) { return of.count(key) ? of[key]->values.front() : 1; };
   job.degrees.tensor = value("tensor_parallel");
   job.degrees.data = value("data_parallel");
+  job.degrees.context = value("context_parallel");
+  if (job.degrees.context > 1)
+    job.degrees.exchange = job.contextExchanges.empty() ? "ring" : job.contextExchanges.front();
   // What divides the same devices once more has their number, or is not done.
   auto follows = [&](const char *key, const char *leader, int64_t devices, bool &on) {
     int64_t own = value(key);

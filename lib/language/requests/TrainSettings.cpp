@@ -324,9 +324,9 @@ private:
 
   void search(const ast::Node &node) {
     BlockReader block(diags, lookup, "'search'");
-    std::vector<std::string> keys{"microbatch",    "tensor_parallel",   "pipeline_parallel",
-                                  "data_parallel", "sequence_parallel", "expert_parallel",
-                                  "zero",          "recompute",         "schedule"};
+    std::vector<std::string> keys{"microbatch",        "tensor_parallel",  "pipeline_parallel", "data_parallel",
+                                  "sequence_parallel", "context_parallel", "expert_parallel",   "zero",
+                                  "recompute",         "schedule"};
     for (const PlacementWords &choices : placementWords())
       keys.push_back(choices.key);
     keys.push_back("max_stages");
@@ -436,6 +436,7 @@ llvm::ArrayRef<PlacementWords> placementWords() {
   using J = TrainingJob;
   static const std::vector<PlacementWords> table{
       {"offload", &J::offloads, {"none", "optimizer", "activations", "weights"}},
+      {"context_exchange", &J::contextExchanges, {"ring", "all_gather", "all_to_all"}},
       {"tensor_overlap", &J::tensorOverlaps, {"none", "ring"}},
       {"rank_order", &J::orders, {"tensor_data_pipeline", "tensor_pipeline_data"}},
       {"transfers", &J::transfers, {"blocking", "overlapped"}, true},

@@ -19,6 +19,8 @@ struct Degrees {
   bool sequence = false; ///< the devices of `tensor` divide what lies between the layers along the sequence
   bool expert = false;   ///< the devices of `data` divide the experts
   std::string tables;    ///< and embedding tables: "rows" or "columns" of them; empty: each has all
+  int64_t context = 1;   ///< devices that divide each sample along its sequence
+  std::string exchange;  ///< of keys and values among them: "ring", "all_gather" or "all_to_all"
 };
 
 /// What `search` offers for one degree.
@@ -104,6 +106,7 @@ struct TrainingJob {
   /// What a placement may choose besides; empty: not stated. In the file's order.
   std::vector<std::string> offloads;             ///< "none", "optimizer", "activations", "weights"
   std::vector<std::string> tensorOverlaps;       ///< "none", "ring"
+  std::vector<std::string> contextExchanges;     ///< "ring", "all_gather", "all_to_all"
   std::vector<std::string> orders;               ///< "tensor_data_pipeline", "tensor_pipeline_data"
   std::vector<std::string> transfers;            ///< one of "blocking", "overlapped"
   std::vector<std::string> tables;               ///< "none", "rows", "columns"

@@ -112,7 +112,8 @@ Layout layoutOf(const Row &row, const Links &links, int64_t microbatch, double b
   l.pipeline = row.pp.value_or(1);
   l.virtualStages = row.vpp.value_or(1);
   l.zero = zeroOf(row);
-  l.data = row.dp.value_or(std::max(devices / (l.tensor * l.pipeline), 1.0));
+  l.context = row.cp.value_or(1);
+  l.data = row.dp ? *row.dp * l.context : std::max(devices / (l.tensor * l.pipeline), 1.0);
   if (l.zero >= 2) // every device that holds no part of the model holds a part of the state
     l.data = std::max(l.data, devices / (l.tensor * l.pipeline));
   l.parts = std::max(1.0, l.tensor * l.pipeline * l.data / devices);
@@ -124,7 +125,7 @@ Layout layoutOf(const Row &row, const Links &links, int64_t microbatch, double b
   if (row.accelerator.starts_with("v100") && l.devicesPerNode == 8 && devices > 4)
     l.unlinked = 3.0 / 7;
   l.sequence = row.seq_parallel == "yes";
-  l.microbatches = batch / (l.data * microbatch);
+  l.microbatches = batch * l.context / (l.data * microbatch);
   return l;
 }
 
@@ -157,10 +158,8 @@ static Result<Case> collective(const Row &row, const Machine &machine, const Lin
 }
 
 Result<Case> CaseBuilder::build(const Row &row) {
-  for (auto [degree, what] : {std::pair{row.cp, "context"}, {row.ep, "expert"}})
-    if (degree.value_or(1) > 1)
-      return leftOut(row,
-                     fmt::format("{} parallelism is not modelled (column '{}')", what, *what == 'c' ? "cp" : "ep"));
+  if (row.ep.value_or(1) > 1)
+    return leftOut(row, "expert parallelism is not modelled (column 'ep')");
   const Cluster *hardware = this->hardware(row);
   if (!hardware)
     return leftOut(row, fmt::format("no machine is known for '{}'", row.accelerator));

@@ -1,4 +1,5 @@
 #include "lib/machine/calibration/OperationTimes.h"
+#include "lib/machine/model/RingExchange.h"
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
@@ -25,7 +26,7 @@ public:
     for (OperationId id = 0; id < times_.size(); ++id)
       if (graph_.operations[id].region != kUpdateRegion)
         times_[id] *= factor;
-    return std::move(times_);
+    return exposedTimes(graph_, std::move(times_));
   }
 
 private:
@@ -45,6 +46,7 @@ private:
       if (op.communication && op.communication->axis == "data") { // of what replicas divide
         Layout replicas = layout_;
         replicas.data = op.communication->devices;
+        replicas.tensor *= layout_.context; // that many devices lie between them
         times_[id] = rowsTime((replicas.data - 1) / replicas.data * item->payload, replicas, parameters_);
         device_ += times_[id] * executions;
         continue;

@@ -128,6 +128,8 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   if (op.core == CoreKind::Network) {
     item.work = WorkClass::Collective;
     item.communication = op.communication ? op.communication->kind : op.kind;
+    item.axis = op.communication ? op.communication->axis : "";
+    item.ring = op.communication && op.communication->ring;
     // What is reduced, or what all parts together are: the larger of what goes in and comes out.
     item.payload = op.communication ? static_cast<double>(op.communication->payload)
                                     : static_cast<double>(std::max(op.bytesRead, op.bytesWritten));
@@ -215,7 +217,7 @@ private:
 
   void add(ProfileItem item, double times) {
     auto key = std::tuple(item.place, item.phase, item.work, item.type, item.flops, item.bytes, item.batch, item.m,
-                          item.n, item.k, item.payload, item.communication, item.recurrent);
+                          item.n, item.k, item.payload, item.communication, item.axis, item.ring, item.recurrent);
     auto [slot, isNew] = found.emplace(std::move(key), std::move(item));
     slot->second.count += times;
   }
@@ -234,7 +236,7 @@ private:
   int64_t blockCount = 0;
   bool ended = false;
   std::map<std::tuple<Place, Phase, WorkClass, std::string, double, double, double, double, double, double, double,
-                      std::string, bool>,
+                      std::string, std::string, bool, bool>,
            ProfileItem>
       found;
 };

@@ -34,6 +34,8 @@ struct ProfileItem {
   double batch = 1, m = 1, n = 1, k = 1;
   double payload = 0;        ///< of a collective: bytes of the whole tensor
   std::string communication; ///< "all_reduce", …; empty unless a collective
+  std::string axis;          ///< of a collective: "tensor", "context", …
+  bool ring = false;         ///< of a collective: as `Communication::ring`
   bool window = false;       ///< a convolution, or a gradient of one
   bool recurrent = false;    ///< one step of a recurrent layer, whose steps a library runs
 };

@@ -9,6 +9,7 @@ namespace {
 /// One part of the graph, and what of it is the forward pass.
 struct Part {
   WorkTime all, forward;
+  double ring = 0;                         ///< of what goes round beside attention, whether that hides it or not
   double updateBytes = 0, updatedRows = 0; ///< read and written; of tables, by their lookups
   double backward() const { return all.device() - forward.device(); }
 };
@@ -19,6 +20,8 @@ public:
       : c(candidate), l(candidate.layout), p(parameters) {
     for (const Work &work : c.work) {
       Part &part = parts[static_cast<unsigned>(work.item.place)];
+      if (work.item.place == Place::Update && work.item.work == WorkClass::Collective)
+        continue; // of gradients: `exposed`
       if (work.item.place == Place::Update) {
         (work.item.work == WorkClass::Lookup ? part.updatedRows : part.updateBytes) +=
             work.item.bytes * work.item.count;
@@ -26,9 +29,12 @@ public:
       }
       WorkTime time = workTime(work, l, c.memoryBandwidth, parameters);
       part.all += time;
+      part.ring += work.item.ring ? time.collective : 0;
       if (work.item.phase == Phase::Forward)
         part.forward += time;
     }
+    for (Part &part : parts)
+      part.all.collective -= std::min(part.ring, (l.context - 1) / l.context * part.all.attention);
   }
 
   StepTime run() const {

@@ -43,6 +43,8 @@ std::variant<Candidate, std::string> candidateOf(const Profile &profile, const L
 /// - each pass of a chunk costs the host c;
 /// - operations take `workTime`, gradients of a replica group with g members per server have g
 /// devices' links between servers;
+/// - of what goes round a ring among the n devices of a context, (n - 1) / n of the attention's time is hidden (see
+/// lib/machine/model/RingExchange.h);
 /// - ZeRO 3 gathers weights twice per micro-batch and scatters gradients once, ZeRO 2 scatters them
 /// in every micro-batch (Rajbhandari et al., ZeRO, 2020, section 7).
 /// Finite and positive for any parameters that are positive and finite.

@@ -21,7 +21,26 @@ Parameter efficiencyOf(const ProfileItem &item, const std::string &runs) {
   return item.type == "tf32" ? Parameter::Tf32Efficiency : Parameter::ProductEfficiency;
 }
 
+/// Among the devices of a context, `tensor` apart. In a ring each sends to the next one, in n - 1 steps; in an
+/// all-gather and what is like it, those of one server have all its links to others together.
+WorkTime contextTime(const ProfileItem &item, const Layout &l, const Parameters &p) {
+  double n = l.context, together = std::clamp(l.devicesPerNode / l.tensor, 1.0, n);
+  bool intraNode = n <= together;
+  double bandwidth = l.link * p[Parameter::LinkEfficiency];
+  if (!intraNode)
+    bandwidth = std::min(bandwidth, (item.ring ? 1 : together) * l.network * p[Parameter::StreamEfficiency]);
+  double steps = item.ring ? n - 1 : 0.5;
+  WorkTime t;
+  t.collective = ((n - 1) / n * item.payload / bandwidth +
+                  steps * p[intraNode ? Parameter::LinkLatency : Parameter::NetworkLatency]) *
+                 item.count;
+  t.host = p[Parameter::LaunchCollective] * (n - 1) * item.count;
+  return t;
+}
+
 WorkTime collectiveTime(const ProfileItem &item, const Layout &l, const Parameters &p) {
+  if (item.axis == "context")
+    return contextTime(item, l, p);
   WorkTime t;
   bool intraNode = l.tensor <= l.devicesPerNode;
   double between = l.network * p[Parameter::NetworkEfficiency];

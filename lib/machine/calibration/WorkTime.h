@@ -13,6 +13,7 @@ namespace accord::calibrate {
 struct Layout {
   double tensor = 1, pipeline = 1, virtualStages = 1,
          data = 1;         ///< chunks: model parts per device (interleaving)
+  double context = 1;      ///< of the replicas, neighbours that share each sample along its sequence; divides `data`
   double microbatches = 1; ///< of one replica and step
   double devicesPerNode = 8;
   double network = 25e9; ///< bytes per second between servers, one way, of one device
@@ -55,7 +56,8 @@ double kernelsOf(const ProfileItem &item);
 /// bytes, whichever is longer, plus the floor;
 /// - everything else takes its bytes over the memory's bandwidth and efficiency, plus the floor;
 /// - ring collectives take 2 (n - 1) / n S / B for an all-reduce, half of it for a gather or a
-/// scatter (Patarasuk and Yuan, 2009), plus a latency.
+/// scatter (Patarasuk and Yuan, 2009), plus a latency; those of a context that go on beside attention
+/// (`ProfileItem::ring`) the whole of it, and n - 1 latencies.
 /// Nothing for an item of the update, whose time is `updateTime`. `memoryBandwidth`: bytes per
 /// second of one device of the layout.
 WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth, const Parameters &parameters);

@@ -50,6 +50,10 @@ private:
   void settings() {
     out.tensor = static_cast<int64_t>(row.tp.value_or(1));
     out.sequence = row.seq_parallel == "yes" && out.tensor > 1;
+    out.context = static_cast<int64_t>(row.cp.value_or(1));
+    out.exchange = "ring";
+    if (out.context > 1)
+      out.assumptions.push_back("keys and values go round a ring of the devices of a context: rows do not say how");
     if (row.recompute == "full" || row.recompute == "selective")
       out.recompute = row.recompute;
     else if (row.recompute == "any" || row.recompute == "not stated")

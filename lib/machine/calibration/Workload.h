@@ -11,6 +11,8 @@ struct Workload {
   std::string recompute = "none";       ///< policy of the pass `recompute`
   int64_t tensor = 1;                   ///< devices of the tensor axis
   bool sequence = false;                ///< sequence parallel
+  int64_t context = 1;                  ///< devices that divide each sample along its sequence
+  std::string exchange;                 ///< of keys and values: "ring", "all_gather" or "all_to_all"
   int64_t data = 1;                     ///< replicas that divide embedding tables
   std::string tables;                   ///< how: "rows" or "columns"
   bool fused = false;                   ///< a compiler joins element-wise work with products

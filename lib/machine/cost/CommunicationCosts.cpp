@@ -27,7 +27,7 @@ static Result<std::vector<Axis>> axesOf(const WorkGraph &graph, std::vector<Axis
     if (std::ranges::find(given, axis, &Axis::name) == given.end())
       given.push_back({axis, one->second->communication->devices});
   };
-  for (const char *usual : {"tensor", "sequence", "expert", "data"})
+  for (const char *usual : {"tensor", "sequence", "context", "expert", "data"})
     add(usual);
   for (const auto &[axis, op] : found)
     add(axis);
@@ -57,7 +57,7 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
   for (const Operation &op : graph.operations) {
     if (op.core != CoreKind::Network || !op.communication)
       continue;
-    std::pair<std::string, std::string> key{op.communication->kind, op.communication->axis};
+    Key key = keyOf(*op.communication);
     auto collective = collectiveOf(op.communication->kind);
     if (communicationCosts.models.count(key) || !collective)
       continue;
@@ -67,7 +67,8 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
                    fmt::format("'{}' exchanges data with {} devices of axis '{}', which has {}", op.name,
                                op.communication->devices, op.communication->axis, groups[0].size()),
                    op.location};
-    ACCORD_TRY(model, CollectiveModel::make(*options.fabric, *collective, groups));
+    auto only = op.communication->ring ? std::optional(Algorithm::Ring) : std::nullopt;
+    ACCORD_TRY(model, CollectiveModel::make(*options.fabric, *collective, groups, only));
     communicationCosts.models.emplace(key, std::move(model));
   }
   return communicationCosts;
@@ -76,7 +77,7 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
 Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
   auto model = models.end();
   if (op.communication)
-    model = models.find({op.communication->kind, op.communication->axis});
+    model = models.find(keyOf(*op.communication));
   if (model == models.end())
     return Error{Code::MissingRate, fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
                  op.location};

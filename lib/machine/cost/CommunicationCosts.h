@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/cost/Estimate.h"
 #include <map>
+#include <tuple>
 
 namespace accord {
 
@@ -23,7 +24,9 @@ private:
   explicit CommunicationCosts(const Machine &machine) : machine(&machine) {}
 
   const Machine *machine;
-  std::map<std::pair<std::string, std::string>, CollectiveModel> models; ///< by kind and axis
+  using Key = std::tuple<std::string, std::string, bool>; ///< kind, axis, whether it goes round a ring
+  static Key keyOf(const Communication &one) { return {one.kind, one.axis, one.ring}; }
+  std::map<Key, CollectiveModel> models;
 };
 
 } // namespace accord

@@ -5,6 +5,7 @@
 #include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/machine/model/RingExchange.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -402,6 +403,19 @@ Machine withEither(Machine machine, bool perInstanceMapping) {
   return machine;
 }
 
+/// Exchanges of rings take what the attention beside them does not hide.
+void exposeRings(const WorkGraph &graph, Costs &costs) {
+  std::vector<double> times;
+  for (const OperationCost &cost : costs.operations)
+    times.push_back(cost.time.value);
+  std::vector<double> exposed = exposedTimes(graph, times);
+  for (OperationId id = 0; id < times.size(); ++id)
+    if (exposed[id] != times[id]) {
+      costs.operations[id].time = Seconds(exposed[id]);
+      costs.operations[id].formula += fmt::format("; {:.6g} s are hidden behind attention", times[id] - exposed[id]);
+    }
+}
+
 } // namespace
 
 Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, const EstimateOptions &options) {
@@ -462,6 +476,7 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
   if (auto parameters = model.empty() ? calibrate::calibratedParametersOf(machine) : std::nullopt)
     if (auto error = calibrateCosts(graph, machine, *parameters, costs))
       return Errors{*error};
+  exposeRings(graph, costs);
   return costs;
 }
 

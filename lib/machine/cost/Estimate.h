@@ -18,7 +18,7 @@ struct EstimateOptions {
   const Fabric *fabric = nullptr;
   /// Axes of devices, innermost first: device r of the fabric stands at r % devices on the first
   /// one, and so on. What the graph's exchanges name and this does not is added outside of it:
-  /// tensor, sequence, expert, data, then by name.
+  /// tensor, sequence, context, expert, data, then by name.
   std::vector<Axis> axes = {};
   /// Prices of other machines' operations, which this looks into and adds to; the result does not
   /// depend on it.

@@ -69,6 +69,7 @@ struct Communication {
   std::string axis; ///< "tensor", "data", …
   int64_t devices = 1;
   int64_t payload = 0;
+  bool ring = false; ///< goes on in pieces, beside the attention that takes or makes them (see RingExchange.h)
 };
 
 /// How an operation reaches one of its tensors; for people, nothing computes with it.

@@ -103,6 +103,9 @@ ValueId Extractor::define(mlir::Value value, RegionId region, Category category)
     v.bytes = *bytes;
   else if (value.getDefiningOp())
     fail(*value.getDefiningOp(), "has a result whose size");
+  // Of what comes round a ring, the piece that is attended to and the next one are there.
+  if (auto gather = value.getDefiningOp<dnn::AllGatherOp>(); gather && gather->hasAttr(dnn::DnnDialect::kRingAttr))
+    v.bytes = v.bytes / gather.getDevices() * 2;
   if (auto stash = dyn_cast<dnn::StashType>(value.getType()))
     v.slices = stash.getCount();
   ValueId id = out.values.size();
@@ -236,7 +239,8 @@ void Extractor::communication(mlir::Operation &op, Operation &into) {
   std::optional<int64_t> payload;
   auto fill = [&](auto one, StringRef kind) {
     int64_t devices = one.getDevices();
-    into.communication = Communication{kind.str(), one.getAxis().str(), devices, payload.value_or(0)};
+    bool ring = one->hasAttr(dnn::DnnDialect::kRingAttr);
+    into.communication = Communication{kind.str(), one.getAxis().str(), devices, payload.value_or(0), ring};
   };
   llvm::TypeSwitch<mlir::Operation *>(&op)
       .Case<dnn::AllReduceOp, dnn::ReduceScatterOp, dnn::AllToAllOp>([&](auto one) {

@@ -42,8 +42,10 @@ calibrate::Layout CalibratedPrices::layout(double tensor, double data) const {
   return layout;
 }
 
-Result<std::vector<double>> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor) const {
-  return calibrate::operationTimes(graph, machine_, parameters_, layout(tensor, 1));
+Result<std::vector<double>> CalibratedPrices::times(const WorkGraph &graph, int64_t tensor, int64_t context) const {
+  calibrate::Layout sharing = layout(tensor, context);
+  sharing.context = context;
+  return calibrate::operationTimes(graph, machine_, parameters_, sharing);
 }
 
 PlacementProblem::Link CalibratedPrices::link() const {

@@ -17,7 +17,7 @@ public:
   static std::optional<CalibratedPrices> of(const Cluster &group, double unlinked = 0);
 
   /// Seconds of one execution of each operation (`calibrate::operationTimes`).
-  Result<std::vector<double>> times(const WorkGraph &graph, int64_t tensor) const;
+  Result<std::vector<double>> times(const WorkGraph &graph, int64_t tensor, int64_t context = 1) const;
   PlacementProblem::Link link() const;
   /// Of a parallel configuration with several replicas, `replicasPerNode` in each server: an exchange of its gradients,
   /// for `perGradient` bytes of weights to one of gradients, and what each pass gathers of weights or scatters of

@@ -87,9 +87,10 @@ private:
   void recomputeChoices() {
     double microbatches = of_.batch / parallelConfig_.microbatch; // of all replicas
     double tensor = parallelConfig_.tensor;
+    double sharing = tensor * parallelConfig_.context; // devices of a micro-batch
     double data = parallelConfig_.data;
     double updates = parallelConfig_.zero >= 1 ? alone_ * among_ + 1 - alone_ : data;
-    cost_.joules = use_.joules * microbatches * tensor + use_.updateJoules * tensor * updates;
+    cost_.joules = use_.joules * microbatches * sharing + use_.updateJoules * tensor * updates;
     double max = 0;
     auto addChoice = [&](const ParallelConfigCosts::RecomputeChoice &how) {
       RecomputeChoice recomputeChoice = how.offload ? offloaded(how.policy) : choiceOnDevice(how.policy);
@@ -102,7 +103,7 @@ private:
     if (of_.recomputeChoices.size() == 1)
       if (RecomputeChoice first = choiceOnDevice(0); noMore(first, cost_.recomputeChoices.front()))
         cost_.recomputeChoices.front() = first;
-    cost_.recomputeJoules = max * microbatches * tensor;
+    cost_.recomputeJoules = max * microbatches * sharing;
   }
   int64_t spent() const { return cost_.backward + cost_.weight; }
   int64_t workspaceOf(const LayerUse &use) const {

@@ -131,7 +131,7 @@ Error noDegreesDivide(const PlacementProblemRequest &request, const PlacementPro
 std::optional<Error> tooManyPasses(const PlacementProblemRequest &request, const PlacementProblem &problem) {
   int64_t min = INT64_MAX;
   for (const ParallelConfig &parallelConfig : problem.parallelConfigs)
-    min = std::min(min, request.batch / (parallelConfig.data * parallelConfig.microbatch));
+    min = std::min(min, request.batch / parallelConfig.samples());
   if (min <= kMaxSearchedPasses)
     return std::nullopt;
   return Error{Code::NothingToPlace,

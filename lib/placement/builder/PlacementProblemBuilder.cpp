@@ -152,8 +152,8 @@ private:
       if (!made) {
         if (!left_)
           left_ = made.error();
-        assume(fmt::format("tensor_parallel {}{}{} is left out: {}", sharding.tensor,
-                           sharding.sequence ? " with sequence_parallel" : "",
+        assume(fmt::format("tensor_parallel {}{}{}{} is left out: {}", sharding.tensor,
+                           sharding.sequence ? " with sequence_parallel" : "", contextText(sharding),
                            replicaSharding.any() ? fmt::format(", divided among {} replicas,", data) : "",
                            made.error().message));
         return std::nullopt;
@@ -164,7 +164,7 @@ private:
         return std::nullopt;
       std::vector<double> times;
       if (prices_[deviceType]) {
-        auto fitted = prices_[deviceType]->times(graph, sharding.tensor);
+        auto fitted = prices_[deviceType]->times(graph, sharding.tensor, sharding.context);
         if (!fitted) {
           errors_ = {fitted.error()};
           return std::nullopt;
@@ -225,6 +225,12 @@ private:
     int64_t microbatch = 1, data = 1;
   };
 
+  static std::string contextText(const PlacementSpace::TensorSharding &sharding) {
+    return sharding.context > 1
+               ? fmt::format(" with context_parallel {} ({})", sharding.context, name(sharding.contextExchange))
+               : "";
+  }
+
   /// Data-parallel degrees that the batch and the devices allow.
   std::vector<int64_t> dataDegrees(int64_t devices) const {
     std::vector<int64_t> degrees = request_.space.data;
@@ -240,7 +246,7 @@ private:
     std::vector<int64_t> degrees = dataDegrees(devices);
     std::map<std::pair<int64_t, int64_t>, Traffics> traffics;
     for (const PlacementSpace::TensorSharding &sharding : request_.space.tensorShardings) {
-      if (sharding.tensor > devices)
+      if (sharding.tensor * sharding.context > devices)
         continue;
       for (int64_t microbatch : request_.space.microbatches) {
         if (request_.batch % microbatch != 0)
@@ -252,8 +258,9 @@ private:
           continue;
         if (!found)
           break;
-        for (int64_t data : degrees) {
-          if (data > devices / sharding.tensor || request_.batch / microbatch % data != 0)
+        for (int64_t own : degrees) {
+          int64_t data = own * sharding.context; // replicas of the weights
+          if (data > devices / sharding.tensor || request_.batch / microbatch % own != 0)
             continue;
           auto [at, isNew] = traffics.try_emplace({sharding.tensor, data});
           if (isNew && data > 1 && !exchanges(deviceType, sharding.tensor, data, at->second))
@@ -263,9 +270,10 @@ private:
         }
         if (const std::string *layer = tooLarge(*found, deviceType);
             layer && microbatch < request_.space.microbatches.back()) {
-          assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {} on "
+          assume(fmt::format("micro-batches of more than {} are left out with tensor_parallel {}{} on "
                              "{}: one does not fit into '{}'",
-                             microbatch, sharding.tensor, problem().deviceTypes[deviceType].name, *layer));
+                             microbatch, sharding.tensor, contextText(sharding), problem().deviceTypes[deviceType].name,
+                             *layer));
           break;
         }
       }
@@ -276,7 +284,13 @@ private:
   /// The choices for each way in which the replicas may divide experts or tables. `whole`: uses without a division.
   bool replicaShardings(Id deviceType, const Degree &degree, const Uses &whole, const Traffics &traffic) {
     bool known = false; // without a division
-    for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(degree.data)) {
+    // Devices that share a sample have the same experts and tables: what replicas divide, they divide as one.
+    int64_t own = degree.data / degree.sharding.context;
+    for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(own)) {
+      if (replicaSharding.tables != Tables::Whole && degree.sharding.context > 1) {
+        assume("tables are not divided among replicas that share samples along their sequences");
+        continue;
+      }
       std::optional<Uses> divided;
       if (replicaSharding.any()) {
         int64_t among = replicaSharding.experts > 1 ? replicaSharding.experts : degree.data;
@@ -367,6 +381,8 @@ private:
             parallelConfig.tensor = degree.sharding.tensor;
             parallelConfig.sequence = degree.sharding.sequence;
             parallelConfig.data = degree.data;
+            parallelConfig.context = degree.sharding.context;
+            parallelConfig.contextExchange = degree.sharding.contextExchange;
             parallelConfig.zero = zero;
             parallelConfig.microbatch = degree.microbatch;
             parallelConfig.expert = replicaSharding.experts;

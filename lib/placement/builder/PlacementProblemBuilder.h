@@ -19,10 +19,13 @@ struct PlacementSpace {
   struct TensorSharding {
     int64_t tensor = 1;
     bool sequence = false;
+    int64_t context = 1;
+    ContextExchange contextExchange = ContextExchange::Ring;
+    friend auto operator<=>(const TensorSharding &, const TensorSharding &) = default;
   };
   std::vector<TensorSharding> tensorShardings{{}}; ///< of one operation
-  std::vector<int64_t> data;                       ///< empty: all that divide the batch
-  std::vector<int64_t> microbatches{1};            ///< ascending; those that no device has room for are left out
+  std::vector<int64_t> data;            ///< replicas with samples of their own; empty: all that divide the batch
+  std::vector<int64_t> microbatches{1}; ///< ascending; those that no device has room for are left out
   std::vector<int> zero{0};
   /// "none", "selective", "full", or one of the first two and `kGathered`: what sequence parallelism has gathered for
   /// the forward pass is kept. Those that take the least time first.
@@ -81,13 +84,15 @@ struct PlacementProblemRequest {
   double unlinked = 0; ///< share of the other devices of a server that no link reaches, as above
   SourceLocation location;
   /// The step of one device with as many micro-batches of this size as make the batch. Called once for each.
-  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute)>
+  std::function<Result<WorkGraph>(const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                  const std::string &recompute)>
       instantiate;
   /// The same on one of `data` replicas that divide experts or tables among them, with as many micro-batches as make
   /// its part of the batch. Called once for each number of replicas where a division is in the search space, else
   /// never.
-  std::function<Result<WorkGraph>(int64_t tensor, bool sequence, int64_t microbatch, const std::string &recompute,
-                                  int64_t data, const PlacementSpace::ReplicaSharding &replicaSharding)>
+  std::function<Result<WorkGraph>(const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                  const std::string &recompute, int64_t data,
+                                  const PlacementSpace::ReplicaSharding &replicaSharding)>
       instantiateDivided;
   /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate: input is always
   /// there.

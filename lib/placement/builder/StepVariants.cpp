@@ -9,10 +9,9 @@
 namespace accord {
 
 Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step) {
-  const auto &[tensor, sequence] = step.sharding;
-  return step.replicaSharding.any() ? request.instantiateDivided(tensor, sequence, step.microbatch, step.recompute,
+  return step.replicaSharding.any() ? request.instantiateDivided(step.sharding, step.microbatch, step.recompute,
                                                                  step.data, step.replicaSharding)
-                                    : request.instantiate(tensor, sequence, step.microbatch, step.recompute);
+                                    : request.instantiate(step.sharding, step.microbatch, step.recompute);
 }
 
 Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
@@ -21,6 +20,8 @@ Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProb
   options.costModel = request.costModel;
   options.fabric = &group.fabric;
   options.axes = {{"tensor", step.sharding.tensor}};
+  if (step.sharding.context > 1)
+    options.axes.push_back({"context", step.sharding.context});
   if (step.data > 1)
     options.axes.push_back({"data", step.data});
   options.prices = prices;

@@ -16,8 +16,7 @@ struct StepVariant {
   PlacementSpace::ReplicaSharding replicaSharding;
 
   auto key() const {
-    return std::tie(sharding.tensor, sharding.sequence, microbatch, recompute, data, replicaSharding.experts,
-                    replicaSharding.tables);
+    return std::tie(sharding, microbatch, recompute, data, replicaSharding.experts, replicaSharding.tables);
   }
   friend bool operator<(const StepVariant &a, const StepVariant &b) { return a.key() < b.key(); }
 };

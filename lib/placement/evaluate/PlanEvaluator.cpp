@@ -20,6 +20,12 @@ const char *name(Tables tables) {
   return tables == Tables::Rows ? "rows" : tables == Tables::Columns ? "columns" : "whole";
 }
 
+const char *name(ContextExchange exchange) {
+  return exchange == ContextExchange::Ring        ? "ring"
+         : exchange == ContextExchange::AllGather ? "all_gather"
+                                                  : "all_to_all";
+}
+
 int64_t minTime(const std::vector<AlphaBetaModel> &alternatives, double bytes) {
   if (alternatives.empty() || !(bytes > 0))
     return 0;
@@ -234,7 +240,7 @@ private:
       return {from, to, 0, true, 0};
     const PlacementProblem::Link &link = problem_.link(a.deviceType, b.deviceType);
     bool intraNode = onOneNode(plan_.groupOf(from), plan_.groupOf(to));
-    double whole = bytes, share = whole * (a.data * a.microbatch) / std::min(a.devices(), b.devices());
+    double whole = bytes, share = whole * a.samples() / std::min(a.devices(), b.devices());
     return {from, to, share, intraNode, minTime({intraNode ? link.intraNode : link.interNode}, share)};
   }
 
@@ -384,7 +390,7 @@ private:
 
   void verifyBatch(size_t s) {
     const ParallelConfig &config = problem_.parallelConfigs[plan_.stages[s].parallelConfig];
-    int64_t samples = config.data * config.microbatch;
+    int64_t samples = config.samples();
     if (problem_.batch % samples != 0 || problem_.batch / samples != plan_.microbatches)
       violation(fmt::format("stage {} takes {} times {} samples a step, the batch has {}", s, plan_.microbatches,
                             samples, problem_.batch));

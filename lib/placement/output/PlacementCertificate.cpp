@@ -21,6 +21,10 @@ void describe(JsonVisitor &v, Tables &tables) {
   using enum Tables;
   v.oneOf(tables, {Whole, Rows, Columns}, "expected whole, rows or columns");
 }
+void describe(JsonVisitor &v, ContextExchange &exchange) {
+  using enum ContextExchange;
+  v.oneOf(exchange, {Ring, AllGather, AllToAll}, "expected ring, all_gather or all_to_all");
+}
 void describe(JsonVisitor &v, RankOrder &order) {
   using enum RankOrder;
   v.oneOf(order, {TensorDataPipeline, TensorPipelineData}, "expected tensor_data_pipeline or tensor_pipeline_data");
@@ -82,6 +86,8 @@ void describe(JsonFields &f, ParallelConfig &config) {
       .maybe("gradient_syncs", config.gradientSyncs)
       .maybe("expert_gradient_syncs", config.expertGradientSyncs)
       .maybe("gather", config.gather)
+      .maybeIf(config.context > 1, "context", config.context, kCount)
+      .maybeIf(config.context > 1, "context_exchange", config.contextExchange)
       .maybeIf(config.expert > 1, "expert", config.expert, kCount)
       .maybeIf(config.tables != Tables::Whole, "tables", config.tables)
       .maybe("ring_overlap", config.ringOverlap)

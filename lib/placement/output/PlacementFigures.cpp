@@ -128,7 +128,8 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
   }
   const ParallelConfig &first = problem.parallelConfigs[placement.stages[0].parallelConfig];
   all.tensor = first.tensor;
-  all.data = first.data;
+  all.data = first.data / first.context;
+  all.context = first.context;
   all.zero = first.zero;
   all.sequence = first.sequence;
   all.microbatch = first.microbatch;
@@ -223,6 +224,8 @@ std::string featuresText(const ParallelConfig &parallelConfig) {
     if (is)
       text += fmt::format("{}{}", text.empty() ? "" : ", ", what);
   };
+  add(parallelConfig.context > 1,
+      fmt::format("context {} ({})", parallelConfig.context, name(parallelConfig.contextExchange)));
   add(parallelConfig.expert > 1, fmt::format("experts divided by {}", parallelConfig.expert));
   add(parallelConfig.tables != Tables::Whole,
       fmt::format("{} of tables divided by {}", name(parallelConfig.tables), parallelConfig.data));
@@ -246,7 +249,7 @@ std::string degreesText(const PlacementProblem &problem, const Placement &placem
     text += fmt::format(" x {} virtual stages", placement.virtualStages);
   std::string others = same ? featuresText(parallelConfig) : "";
   return text +
-         (same ? fmt::format(", data {}{}", parallelConfig.data,
+         (same ? fmt::format(", data {}{}", parallelConfig.data / parallelConfig.context,
                              parallelConfig.zero > 0 ? fmt::format(" (ZeRO {})", parallelConfig.zero) : "")
                : ", each stage in its own parallel configuration") +
          (others.empty() ? "" : "; " + others);

@@ -49,6 +49,7 @@ struct GroupFigures {
 
 struct PlacementFigures {
   int64_t tensor = 1, pipeline = 1, data = 1; ///< of the first group; `pipeline` groups in a row
+  int64_t context = 1; ///< of the first group: devices that share each sample along its sequence, beside `data`
   int64_t microbatch = 1;
   int zero = 0;
   bool sequence = false;

@@ -20,6 +20,7 @@ llvm::json::Value placementCertificate(const PlacementPlan &plan);
 /// The problem alone: as strict, but for what `check` (lib/placement/problem/Placement.h) finds.
 void describe(JsonVisitor &v, PlacementProblem &problem);
 void describe(JsonVisitor &v, Tables &tables);
+void describe(JsonVisitor &v, ContextExchange &exchange);
 void describe(JsonVisitor &v, RankOrder &order);
 void describe(JsonVisitor &v, PipelineSchedule &schedule);
 void describe(JsonVisitor &v, PlacementObjective &objective);

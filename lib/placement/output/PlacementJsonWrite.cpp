@@ -160,6 +160,8 @@ private:
     f.about("of the first stage").putIf(done, "tensor_parallel", figures.tensor, kFromOne);
     f.about("device groups in a row").putIf(done, "pipeline_parallel", figures.pipeline, kFromOne);
     f.about("of the first stage").putIf(done, "data_parallel", figures.data, kFromOne);
+    f.about("of the first stage, where devices share samples along their sequences; beside data_parallel")
+        .putIf(done && figures.context > 1, "context_parallel", figures.context, IntegerRange{2});
     f.about("all stages have the degrees of the first").putIf(done, "uniform_config", figures.hasUniformConfig);
     f.putIf(done, "sequence_parallel", figures.sequence);
     f.about("ZeRO stage").putIf(done, "zero", figures.zero, IntegerRange{0, 3});
@@ -171,7 +173,11 @@ private:
 
   void parallelConfig(const Fields &f, const ParallelConfig &config) const {
     f.put("tensor", config.tensor, kFromOne);
-    f.put("data", config.data, kFromOne);
+    f.put("data", config.data / config.context, kFromOne);
+    f.about("devices that share each sample along its sequence, beside data; 1 unless stated")
+        .putIf(config.context > 1, "context", config.context, IntegerRange{2});
+    f.about("how keys and values of other parts of a sequence come")
+        .putIf(config.context > 1, "context_exchange", config.contextExchange);
     f.put("sequence", config.sequence);
     f.about("ZeRO stage").put("zero", config.zero, IntegerRange{0, 3});
     f.put("microbatch", config.microbatch, kFromOne);
@@ -320,6 +326,7 @@ private:
       g.put("tensor_parallel", its.tensor, kFromOne);
       g.put("pipeline_parallel", its.pipeline, kFromOne);
       g.put("data_parallel", its.data, kFromOne);
+      g.putIf(its.context > 1, "context_parallel", its.context, IntegerRange{2});
       g.put("uniform_config", its.hasUniformConfig);
       g.put("microbatch", its.microbatch, kFromOne);
       g.put("microbatches", other.plan.microbatches, kFromOne);

@@ -29,7 +29,7 @@ void writeStages(OpBuilder &builder, const PlacementPlan &plan) {
         builder, unknown, builder.getI64IntegerAttr(s),
         builder.getStrArrayAttr(texts(layerRuns(problem, stage.layers))),
         builder.getStringAttr(problem.deviceTypes[config.deviceType].name), builder.getStringAttr(group.ranks()),
-        builder.getI64IntegerAttr(config.tensor), builder.getI64IntegerAttr(config.data),
+        builder.getI64IntegerAttr(config.tensor), builder.getI64IntegerAttr(config.data / config.context),
         builder.getI64IntegerAttr(config.microbatch), builder.getI64IntegerAttr(config.zero),
         config.sequence ? builder.getUnitAttr() : UnitAttr(),
         features.empty() ? StringAttr() : builder.getStringAttr(features),

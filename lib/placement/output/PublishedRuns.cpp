@@ -14,7 +14,7 @@ using Id = PlacementProblem::Id;
 
 /// Degrees as whole numbers.
 struct Degrees {
-  int64_t tensor, pipeline, virtualStages, data, microbatch, batch, microbatches;
+  int64_t tensor, pipeline, virtualStages, data, microbatch, batch, microbatches, context;
 };
 
 class Run {
@@ -81,12 +81,12 @@ private:
   std::string degrees() {
     const Layout &l = layout();
     auto whole = [](double x) -> int64_t { return std::llround(x); };
-    at_ = {whole(l.tensor),      whole(l.pipeline),          whole(l.virtualStages),
-           whole(l.data),        case_.microbatches.front(), 0,
-           whole(l.microbatches)};
+    at_ = {
+        whole(l.tensor),       whole(l.pipeline), whole(l.virtualStages), whole(l.data), case_.microbatches.front(), 0,
+        whole(l.microbatches), whole(l.context)};
     if (at_.microbatches < 1 || std::abs(l.microbatches - at_.microbatches) > 1e-9)
       return "its micro-batches do not divide its batch";
-    at_.batch = at_.microbatches * at_.data * at_.microbatch;
+    at_.batch = at_.microbatches * (at_.data / at_.context) * at_.microbatch;
     return "";
   }
 
@@ -134,8 +134,8 @@ private:
       request.limits.devices = devices;
     PlacementSpace &space = request.space;
     const std::string &policy = workload_.recompute;
-    space.tensorShardings = {{at_.tensor, workload_.sequence}};
-    space.data = {at_.data};
+    space.tensorShardings = {{at_.tensor, workload_.sequence, at_.context}};
+    space.data = {at_.data / at_.context};
     space.microbatches = {at_.microbatch};
     space.zero = {layout().zero};
     if (!statesZero() && layout().zero == 0)
@@ -151,17 +151,21 @@ private:
       space.tables = {tables()};
     if (options_.choose)
       widen(space, devices);
-    request.instantiate = [this](int64_t tensor, bool sequence, int64_t microbatch,
-                                 const std::string &policy) -> Result<WorkGraph> {
+    auto sharded = [this](const PlacementSpace::TensorSharding &sharding, const std::string &policy) {
       calibrate::Workload workload = workload_;
-      workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
+      workload.tensor = sharding.tensor, workload.sequence = sharding.sequence, workload.recompute = policy;
+      workload.context = sharding.context, workload.exchange = name(sharding.contextExchange);
+      return workload;
+    };
+    request.instantiate = [this, sharded](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                          const std::string &policy) -> Result<WorkGraph> {
+      calibrate::Workload workload = sharded(sharding, policy);
       return profiler_.graph(workload, microbatch, std::max<int64_t>(1, at_.batch / microbatch), row_.location);
     };
-    request.instantiateDivided = [this](int64_t tensor, bool sequence, int64_t microbatch, const std::string &policy,
-                                        int64_t data,
-                                        const PlacementSpace::ReplicaSharding &replicaSharding) -> Result<WorkGraph> {
-      calibrate::Workload workload = workload_;
-      workload.tensor = tensor, workload.sequence = sequence, workload.recompute = policy;
+    request.instantiateDivided =
+        [this, sharded](const PlacementSpace::TensorSharding &sharding, int64_t microbatch, const std::string &policy,
+                        int64_t data, const PlacementSpace::ReplicaSharding &replicaSharding) -> Result<WorkGraph> {
+      calibrate::Workload workload = sharded(sharding, policy);
       workload.data = data, workload.tables = name(replicaSharding.tables);
       return profiler_.graph(workload, microbatch, std::max<int64_t>(1, at_.batch / microbatch / data), row_.location);
     };
@@ -259,14 +263,17 @@ private:
   }
   bool isOurs(const ParallelConfig &parallelConfig, int zero) const {
     return parallelConfig.tensor == at_.tensor && parallelConfig.sequence == workload_.sequence &&
-           parallelConfig.data == at_.data && parallelConfig.tables == tables() &&
-           parallelConfig.microbatch == at_.microbatch && (parallelConfig.data == 1 || parallelConfig.zero == zero);
+           parallelConfig.data == at_.data && parallelConfig.context == at_.context &&
+           parallelConfig.tables == tables() && parallelConfig.microbatch == at_.microbatch &&
+           (parallelConfig.data == 1 || parallelConfig.zero == zero);
   }
 
   std::string describe(const PlacementProblem &problem, const Placement &plan) const {
     const ParallelConfig &parallelConfig = problem.parallelConfigs[plan.stages.front().parallelConfig];
-    std::string text = fmt::format("t{} p{} d{} b{}", parallelConfig.tensor, plan.groups(), parallelConfig.data,
-                                   parallelConfig.microbatch);
+    std::string text = fmt::format("t{} p{} d{} b{}", parallelConfig.tensor, plan.groups(),
+                                   parallelConfig.data / parallelConfig.context, parallelConfig.microbatch);
+    if (parallelConfig.context > 1)
+      text += fmt::format(" c{}", parallelConfig.context);
     if (plan.virtualStages > 1)
       text += fmt::format(" v{}", plan.virtualStages);
     if (parallelConfig.sequence)

@@ -23,9 +23,9 @@ int64_t minTime(const std::vector<AlphaBetaModel> &alternatives, double bytes);
 /// Times are picoseconds, sizes bytes of one device, all not negative.
 ///
 /// A *stage* is a set of layers run by `tensor * data` devices of one device type: `data` replicas of `tensor` devices
-/// that
-/// share each operation. The stages of a plan are in an order in which no edge points back; with `virtualStages` v > 1
-/// device group s has stages s, p + s, ….
+/// that share each operation. `context` replicas next to each other have equal parts of the sequence of each sample, so
+/// that data / context of them have samples of their own. The stages of a plan are in an order in which no edge points
+/// back; with `virtualStages` v > 1 device group s has stages s, p + s, ….
 struct PlacementProblem {
   using Id = uint32_t;
 
@@ -57,18 +57,28 @@ struct PlacementProblem {
   static constexpr int64_t kMaxReplicas = 1 << 16;
   /// Whether each replica has all of an embedding table, or some of its rows or columns.
   enum class Tables : uint8_t { Whole, Rows, Columns };
+  /// How replicas that share a sample along its sequence come to the keys and values of all of it.
+  enum class ContextExchange : uint8_t {
+    Ring,      ///< those of one peer after the other, beside the attention to the ones before (Liu et al., 2023)
+    AllGather, ///< all before the attention (Grattafiori et al., Llama 3, 2024, section 3.3.2)
+    AllToAll   ///< each attends with some heads to all of the sequence (Jacobs et al., DeepSpeed Ulysses, 2023)
+  };
   /// One way in which a stage may use devices.
   struct ParallelConfig {
     Id deviceType = 0;
     int64_t tensor = 1;
     bool sequence = false; ///< sequence parallel (Korthikanti et al., 2022)
-    int64_t data = 1;
+    int64_t data = 1;      ///< replicas of the weights
+    int64_t context = 1;   ///< of them, neighbours that share each sample along its sequence; divides `data`
+    ContextExchange contextExchange = ContextExchange::Ring;
     int zero = 0;                            ///< stage of ZeRO (Rajbhandari et al., SC 2020)
     int64_t microbatch = 1;                  ///< samples of one replica at a time
     std::vector<GradientSync> gradientSyncs; ///< by `replicasPerNode`, ascending; empty if data is 1
     std::vector<AlphaBetaModel>
         gather; ///< ZeRO 3: weights of the stage, once before forward and once before backward of each micro-batch
-    int64_t expert = 1; ///< replicas, neighbours, that divide the experts of a layer among them; divides `data`
+    /// Replicas, neighbours but for those of their context, that divide the experts of a layer among them; divides
+    /// data / context.
+    int64_t expert = 1;
     /// Of gradients of experts over the data / expert replicas that have the same ones, when `replicasPerNode` of these
     /// are in one server, which is as many as `replicasPerNode` of all replicas / expert; empty if that is one replica.
     std::vector<GradientSync> expertGradientSyncs;
@@ -78,6 +88,7 @@ struct PlacementProblem {
     bool hostWeights = false; ///< weights are: each layer's come before its passes
     RankOrder order = RankOrder::TensorDataPipeline;
     int64_t devices() const { return tensor * data; }
+    int64_t samples() const { return data / context * microbatch; } ///< of a micro-batch of all replicas
   };
   /// What a layer keeps for its backward pass.
   struct RecomputeChoice {
@@ -162,7 +173,7 @@ struct PlacementProblem {
   PlacementObjective objective = PlacementObjective::StepTime;
   double costPerJoule = 1; ///< where the objective counts joules: what it counts each as
   Limits limits;
-  int64_t batch = 1; ///< samples of a step: data * microbatch * micro-batches
+  int64_t batch = 1; ///< samples of a step: data / context * microbatch * micro-batches
   std::vector<DeviceType> deviceTypes;
   std::vector<ParallelConfig> parallelConfigs;
   std::vector<LayerClass> classes;
@@ -226,9 +237,11 @@ using DeviceType = PlacementProblem::DeviceType;
 using LayerClass = PlacementProblem::LayerClass;
 using RankOrder = PlacementProblem::RankOrder;
 using Tables = PlacementProblem::Tables;
+using ContextExchange = PlacementProblem::ContextExchange;
 
-const char *name(RankOrder); ///< "tensor_data_pipeline", "tensor_pipeline_data"
-const char *name(Tables);    ///< "whole", "rows", "columns"
+const char *name(RankOrder);       ///< "tensor_data_pipeline", "tensor_pipeline_data"
+const char *name(Tables);          ///< "whole", "rows", "columns"
+const char *name(ContextExchange); ///< "ring", "all_gather", "all_to_all"
 
 /// One stage of a plan.
 struct PlacedStage {

@@ -153,9 +153,12 @@ private:
       report(p.location, what + "devices or samples pass 2^61");
     if (parallelConfig.zero < 0 || parallelConfig.zero > 3)
       report(p.location, fmt::format("{}stage {} of ZeRO", what, parallelConfig.zero));
-    if (parallelConfig.expert < 1 || parallelConfig.data % parallelConfig.expert != 0)
-      report(p.location,
-             fmt::format("{}{} of {} replicas divide the experts", what, parallelConfig.expert, parallelConfig.data));
+    if (parallelConfig.context < 1 || parallelConfig.data % parallelConfig.context != 0)
+      return report(p.location, fmt::format("{}{} of {} replicas share each sample", what, parallelConfig.context,
+                                            parallelConfig.data));
+    if (parallelConfig.expert < 1 || parallelConfig.data / parallelConfig.context % parallelConfig.expert != 0)
+      report(p.location, fmt::format("{}{} of {} replicas divide the experts", what, parallelConfig.expert,
+                                     parallelConfig.data / parallelConfig.context));
     for (const auto &gradientSyncs : {parallelConfig.gradientSyncs, parallelConfig.expertGradientSyncs}) {
       int64_t before = 0;
       for (const auto &sync : gradientSyncs) {
@@ -219,7 +222,7 @@ private:
   void totals() {
     std::map<int64_t, std::vector<Id>> bySamples;
     for (Id f = 0; f < p.parallelConfigs.size(); ++f)
-      bySamples[p.parallelConfigs[f].data * p.parallelConfigs[f].microbatch].push_back(f);
+      bySamples[p.parallelConfigs[f].samples()].push_back(f);
     double counts = 0, bytes = 0;
     for (const auto &deviceType : p.deviceTypes)
       counts += deviceType.devices;

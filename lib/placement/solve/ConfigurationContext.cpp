@@ -35,7 +35,7 @@ int64_t ConfigurationContext::minTransfer(Id parallelConfig, int64_t bytes, int6
   if (bytes <= 0 || groupOf(stage) == groupOf(stage + 1))
     return 0;
   const ParallelConfig &mine = problem_.parallelConfigs[parallelConfig];
-  double whole = bytes, max = whole * (mine.data * mine.microbatch) / mine.devices();
+  double whole = bytes, max = whole * mine.samples() / mine.devices();
   int64_t devicesPerNode = problem_.deviceTypes[mine.deviceType].devicesPerNode;
   int64_t shortest = INT64_MAX;
   for (Id other : configuration_.parallelConfigs) {

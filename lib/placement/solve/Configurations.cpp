@@ -18,10 +18,9 @@ Configurations::Configurations(const DownSetLattice &lattice)
   for (Id parallelConfig = 0; parallelConfig < problem_.parallelConfigs.size(); ++parallelConfig) {
     rates_.push_back(ratesOf(problem_, parallelConfig));
     const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
-    if (one.data > 0 && one.microbatch > 0 && one.data <= problem_.batch / one.microbatch &&
-        problem_.batch % (one.data * one.microbatch) == 0 &&
-        one.devices() <= problem_.deviceTypes[one.deviceType].devices)
-      bySamples[one.data * one.microbatch].push_back(parallelConfig);
+    if (one.data > 0 && one.microbatch > 0 && one.data / one.context <= problem_.batch / one.microbatch &&
+        problem_.batch % one.samples() == 0 && one.devices() <= problem_.deviceTypes[one.deviceType].devices)
+      bySamples[one.samples()].push_back(parallelConfig);
   }
   for (const auto &[samples, with] : bySamples)
     parallelConfigs(samples, with);
@@ -233,7 +232,7 @@ Configurations::Outside Configurations::outsideOf(const Configuration &configura
   const PlacementProblem::Link &link = problem_.link(parallelConfig.deviceType, parallelConfig.deviceType);
   int64_t crossings = configuration.min * configuration.virtualStages - 1 - modelOf(configuration.schedule).turns();
   if (problem_.blockingTransfers && configuration.min > 1 && crossing_ > 0) {
-    double bytes = 1.0 * crossing_ * (parallelConfig.data * parallelConfig.microbatch) / parallelConfig.devices();
+    double bytes = 1.0 * crossing_ * parallelConfig.samples() / parallelConfig.devices();
     int64_t takes = minTime({link.interNode}, bytes);
     bool apart = parallelConfig.order == RankOrder::TensorDataPipeline &&
                  2 * parallelConfig.devices() > problem_.deviceTypes[parallelConfig.deviceType].devicesPerNode;

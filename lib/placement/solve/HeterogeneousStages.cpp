@@ -52,7 +52,7 @@ public:
 
   PlacementResult run() {
     const ParallelConfig &parallelConfig = problem_.parallelConfigs.front();
-    int64_t samples = parallelConfig.data * parallelConfig.microbatch, devices = 0;
+    int64_t samples = parallelConfig.samples(), devices = 0;
     for (const DeviceType &deviceType : problem_.deviceTypes)
       devices = std::max(devices, deviceType.devices);
     if (problem_.limits.devices > 0)

@@ -118,7 +118,8 @@ double BalancedStages::transfer(int64_t stage) const {
   const auto &f = p.parallelConfigs[parallelConfig];
   const auto &link = p.link(f.deviceType, f.deviceType);
   bool intraNode = onOneNode((stage - 1) % groups, stage % groups);
-  return minReplayTime({intraNode ? link.intraNode : link.interNode}, bytes * (f.data * f.microbatch) / f.devices());
+  return minReplayTime({intraNode ? link.intraNode : link.interNode},
+                       bytes * (f.data / f.context * f.microbatch) / f.devices());
 }
 
 double BalancedStages::minOverWindows(const std::vector<Window> &windows, const std::vector<double> &byClass) const {

@@ -22,7 +22,7 @@ public:
     std::map<int64_t, std::vector<std::vector<Id>>> bySamples; // by device type
     for (Id f = 0; f < p.parallelConfigs.size(); ++f) {
       const auto &parallelConfig = p.parallelConfigs[f];
-      int64_t samples = parallelConfig.data * parallelConfig.microbatch;
+      int64_t samples = parallelConfig.data / parallelConfig.context * parallelConfig.microbatch;
       auto &deviceTypes = bySamples[samples];
       deviceTypes.resize(p.deviceTypes.size());
       if (p.batch % samples == 0 && parallelConfig.devices() <= p.deviceTypes[parallelConfig.deviceType].devices &&

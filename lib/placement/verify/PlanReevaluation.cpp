@@ -117,12 +117,13 @@ private:
       return false;
     }
     const auto &parallelConfig = p.parallelConfigs[stage.parallelConfig];
+    // Devices of one context share their samples.
     __int128 samples = static_cast<__int128>(parallelConfig.data) * parallelConfig.microbatch * plan.microbatches;
-    if (samples != p.batch)
-      report(Code::WrongBatch,
-             fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
-                         "make the batch, {}",
-                         s, parallelConfig.data, parallelConfig.microbatch, plan.microbatches, p.batch));
+    if (samples != static_cast<__int128>(p.batch) * parallelConfig.context)
+      report(Code::WrongBatch, fmt::format("stage {}: {} replicas, {} samples and {} micro-batches do not "
+                                           "make the batch, {}",
+                                           s, parallelConfig.data / parallelConfig.context, parallelConfig.microbatch,
+                                           plan.microbatches, p.batch));
     if (size_t first = ruleOf(plan.schedule).groupOf(s, groups);
         stage.parallelConfig != plan.stages[first].parallelConfig)
       report(Code::PlacementNotInSearchSpace,
@@ -390,7 +391,8 @@ private:
       return;
     const auto &sends = configOf(a), &receives = configOf(b);
     const auto &link = p.link(sends.deviceType, receives.deviceType);
-    double each = 1.0 * bytes * (sends.data * sends.microbatch) / std::min(sends.devices(), receives.devices());
+    double each =
+        1.0 * bytes * (sends.data / sends.context * sends.microbatch) / std::min(sends.devices(), receives.devices());
     int64_t takes = minReplayTime({onOneNode(a, b) ? link.intraNode : link.interNode}, each);
     if (p.blockingTransfers) {
       pipeline.stages[to].forward += takes;

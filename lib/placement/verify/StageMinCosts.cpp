@@ -413,7 +413,7 @@ void StageCosts::addNeighbours(StageMinCosts &min, size_t from, size_t to, Id pa
     int64_t bytes = 0;
     for (const auto &[layer, size] : transfers)
       bytes += size;
-    return minReplayTime({link}, bytes * (1.0 * (f.data * f.microbatch) / f.devices()));
+    return minReplayTime({link}, bytes * (1.0 * (f.data / f.context * f.microbatch) / f.devices()));
   };
   min.forward += takes(in);
   min.backward += takes(out);

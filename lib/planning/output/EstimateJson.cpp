@@ -85,6 +85,8 @@ void describeRow(JsonFields &f, EstimateRow &row) {
             .field("devices", communication.devices, kFromOne)
             .about("bytes of the whole tensor")
             .field("payload", communication.payload)
+            .about("its time is what the attention beside it does not hide")
+            .maybe("ring", communication.ring)
             .field("algorithm", row.algorithm)
             .field("formula", row.formula);
       });
@@ -160,7 +162,9 @@ void describe(JsonFields &f, EstimateDocument &document) {
             .field("tensor_parallel", cluster.tensor, kFromOne)
             .field("sequence_parallel", cluster.sequence, kFromOne)
             .field("data_parallel", cluster.data, kFromOne)
-            .field("expert_parallel", cluster.expert, kFromOne);
+            .field("expert_parallel", cluster.expert, kFromOne)
+            .about("devices that share each sample along its sequence; 1 unless stated")
+            .maybeIf(cluster.context > 1, "context_parallel", cluster.context, kFromOne);
       });
 }
 

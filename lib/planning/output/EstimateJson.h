@@ -37,7 +37,7 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs);
 /// The cluster of whose devices the numbers are, and among how many it shares what.
 struct ClusterShare {
   std::string name;
-  int64_t devices = 1, tensor = 1, sequence = 1, data = 1, expert = 1;
+  int64_t devices = 1, tensor = 1, sequence = 1, data = 1, expert = 1, context = 1;
 };
 
 /// `flops`, `time_s`, `cycles`, `energy_J` and `bytes` are of ONE execution; `count` is how often

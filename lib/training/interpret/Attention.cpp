@@ -5,8 +5,13 @@
 namespace accord::interpret {
 namespace {
 
-/// Keys that a query sees.
-int64_t keysOf(bool causal, int64_t query, int64_t keys) { return causal ? std::min(query + 1, keys) : keys; }
+/// Keys that a query sees; queries may be a part of all, from `first` on.
+int64_t keysOf(bool causal, int64_t first, int64_t query, int64_t keys) {
+  return causal ? std::min(first + query + 1, keys) : keys;
+}
+int64_t firstQuery(mlir::Operation *op, const Array &q, const Device &device) {
+  return extentsOf(op, q.shape, device)[q.shape.size() - 4].offset;
+}
 
 /// Calls `visit(query, key, row)` for each row of scores: the indices of its first elements but for the last dimension,
 /// in q or y, and (without the key) in k or v.
@@ -35,11 +40,12 @@ double score(const Array &q, const Array &k, IndexRef row, int64_t j, double sca
   return scale * sum;
 }
 
-void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
+void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out, const Device &device) {
   const Array &q = *in[0], &k = *in[1], &v = *in[2];
+  int64_t first = firstQuery(op, q, device);
   double scale = op.getScaleAttr().getValueAsDouble();
   forEachRow(q, [&](IndexRef row) {
-    int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
+    int64_t keys = keysOf(op.getCausal(), first, row[row.size() - 3], k.shape[row.size() - 3]);
     std::vector<double> scores;
     for (int64_t j = 0; j < keys; ++j)
       scores.push_back(score(q, k, row, j, scale));
@@ -53,11 +59,12 @@ void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out) {
   });
 }
 
-void attentionGradient(dnn::FlashAttentionGradOp op, Inputs in, Outputs out) {
+void attentionGradient(dnn::FlashAttentionGradOp op, Inputs in, Outputs out, const Device &device) {
   const Array &dy = *in[0], &q = *in[1], &k = *in[2], &v = *in[3], &y = *in[4], &kept = *in[5];
+  int64_t first = firstQuery(op, q, device);
   double scale = op.getScaleAttr().getValueAsDouble();
   forEachRow(q, [&](IndexRef row) {
-    int64_t keys = keysOf(op.getCausal(), row[row.size() - 3], k.shape[row.size() - 3]);
+    int64_t keys = keysOf(op.getCausal(), first, row[row.size() - 3], k.shape[row.size() - 3]);
     double mean = 0; // of the gradients of the shares, weighted with them
     for (int64_t e = 0; e < q.shape.back(); ++e)
       mean += dy(rowAt(row, e)) * y(rowAt(row, e));

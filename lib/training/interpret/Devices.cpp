@@ -1,4 +1,5 @@
 #include "lib/training/interpret/Devices.h"
+#include "lib/training/interpret/Interpreter.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,6 +57,21 @@ llvm::SmallVector<Extent> extentsOf(Operation *op, llvm::ArrayRef<int64_t> local
     extent.whole *= part.getDevices();
   }
   return extents;
+}
+
+llvm::SmallVector<dnn::PartAttr> inputPartsOf(BlockArgument input) {
+  Operation *graph = input.getOwner()->getParentOp()->getParentOp();
+  auto parts = graph->getAttrOfType<ArrayAttr>(dnn::DnnDialect::kInputPartsAttr);
+  if (!parts)
+    return {};
+  return llvm::to_vector(cast<ArrayAttr>(parts[input.getArgNumber()]).getAsRange<dnn::PartAttr>());
+}
+
+Shape globalShape(BlockArgument input, int64_t batch) {
+  Shape shape = shapeOf(input.getType(), batch);
+  for (dnn::PartAttr part : inputPartsOf(input))
+    shape[part.getDimension()] *= part.getDevices();
+  return shape;
 }
 
 Shape globalShape(dnn::ParameterOp parameter) {

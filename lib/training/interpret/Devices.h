@@ -36,6 +36,10 @@ struct Extent {
 };
 /// Of each dimension of an array of shape `local`, whose parts `op` states.
 llvm::SmallVector<Extent> extentsOf(mlir::Operation *op, llvm::ArrayRef<int64_t> local, const Device &device);
+/// The parts of an input of a micro-batch that are on one device.
+llvm::SmallVector<dnn::PartAttr> inputPartsOf(mlir::BlockArgument input);
+/// The shape of the whole input, for a batch.
+Shape globalShape(mlir::BlockArgument input, int64_t batch);
 /// The shape of the whole parameter, of which the graph's parameter may be a part.
 Shape globalShape(dnn::ParameterOp parameter);
 

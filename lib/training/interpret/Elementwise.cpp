@@ -63,13 +63,14 @@ void dropout(dnn::DropoutOp op, Inputs in, Outputs out, const Device &device) {
 
 /// Neighbours (2i, 2i+1) of the last dimension turn by position * base^(-2i/d); the position is the index in the
 /// dimension before.
-void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
+void rotary(dnn::RotaryOp op, Inputs in, Outputs out, const Device &device) {
   double base = op.getBaseAttr().getValueAsDouble();
   double width = in[0]->shape.back();
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
+  int64_t first = axis < 0 ? 0 : extentsOf(op, in[0]->shape, device)[axis].offset;
   forEach(in[0]->shape, [&](IndexRef index) {
     int64_t pair = index.back() / 2;
-    double position = axis < 0 ? 0 : index[axis];
+    double position = axis < 0 ? 0 : first + index[axis];
     double angle = position * std::pow(base, -2.0 * pair / width);
     if (op.getInverse())
       angle = -angle;
@@ -86,10 +87,11 @@ void rotary(dnn::RotaryOp op, Inputs in, Outputs out) {
 }
 
 /// The table of Vaswani et al.: sines at even places, cosines at odd ones.
-void sinusoids(dnn::SinusoidsOp, Inputs in, Outputs out) {
+void sinusoids(dnn::SinusoidsOp op, Inputs in, Outputs out, const Device &device) {
   double width = in[0]->shape.back();
+  int64_t first = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 2].offset;
   forEach(in[0]->shape, [&](IndexRef index) {
-    double position = index[index.size() - 2];
+    double position = first + index[index.size() - 2];
     double pair = index.back() - index.back() % 2;
     double angle = position / std::pow(10000, pair / width);
     out[0](index) = (*in[0])(index) + (index.back() % 2 ? std::cos(angle) : std::sin(angle));
@@ -104,10 +106,12 @@ double slopeOf(int64_t head, int64_t heads) {
   return head < power ? std::exp2(-8.0 * (head + 1) / power) : std::exp2(-4.0 * (2 * (head - power) + 1) / power);
 }
 void alibi(dnn::AlibiOp op, Inputs in, Outputs out, const Device &device) {
-  Extent heads = extentsOf(op, in[0]->shape, device)[in[0]->shape.size() - 3];
+  llvm::SmallVector<Extent> extents = extentsOf(op, in[0]->shape, device);
+  Extent heads = extents[extents.size() - 3], queries = extents[extents.size() - 2];
   forEach(in[0]->shape, [&](IndexRef index) {
     IndexRef last = index.take_back(3);
-    out[0](index) = (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * (last[2] - last[1]);
+    out[0](index) =
+        (*in[0])(index) + slopeOf(heads.offset + last[0], heads.whole) * (last[2] - queries.offset - last[1]);
   });
 }
 

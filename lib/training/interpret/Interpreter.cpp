@@ -58,7 +58,7 @@ private:
                                      " equally");
     batch = inputs.batch / shares;
     for (auto [argument, input] : llvm::zip(block.getArguments(), inputs.inputs)) {
-      if (input.shape != shapeOf(argument.getType(), inputs.batch))
+      if (input.shape != globalShape(argument, inputs.batch))
         return llvm::createStringError("input %u has another shape than the step takes", argument.getArgNumber());
       bool shared = dnn::batchRank(cast<RankedTensorType>(argument.getType()));
       for (size_t d = 0; d < devices.count(); ++d) {
@@ -67,6 +67,9 @@ private:
           if (shared)
             extents[0].offset =
                 extents[0].offset * int64_t(devices.group(d, axis).size()) + devices[d].ranks.lookup(axis) * batch;
+        for (dnn::PartAttr part : inputPartsOf(argument))
+          extents[part.getDimension()].offset =
+              devices[d].ranks.lookup(part.getAxis()) * (input.shape[part.getDimension()] / part.getDevices());
         values[d][argument] = cut(input, shapeOf(argument.getType(), batch), extents);
       }
     }

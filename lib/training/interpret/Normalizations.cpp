@@ -106,10 +106,11 @@ std::vector<int64_t> without(IndexRef index, int64_t dimension) {
   return key;
 }
 
-void softmax(dnn::SoftmaxOp op, Inputs in, Outputs out) {
+void softmax(dnn::SoftmaxOp op, Inputs in, Outputs out, const Device &device) {
   const Array &x = *in[0];
   int64_t axis = dimensionOf(op.getAxis(), op.getX());
-  auto masked = [&](IndexRef i) { return op.getCausal() && i[i.size() - 1] > i[i.size() - 2]; };
+  int64_t first = op.getCausal() ? extentsOf(op, x.shape, device)[x.shape.size() - 2].offset : 0;
+  auto masked = [&](IndexRef i) { return op.getCausal() && i[i.size() - 1] > first + i[i.size() - 2]; };
   std::map<std::vector<int64_t>, double> max, sum;
   forEach(x.shape, [&](IndexRef i) {
     if (!masked(i)) {

@@ -78,10 +78,10 @@ private:
   std::mt19937_64 engine;
 };
 
-Array idsOf(Value argument, int64_t batch, Random &random) {
+Array idsOf(BlockArgument argument, int64_t batch, Random &random) {
   Bounds bounds;
   narrow(argument, bounds);
-  Array array(shapeOf(argument.getType(), batch));
+  Array array(globalShape(argument, batch));
   for (double &x : array.data)
     x = random.below(bounds.max + bounds.offsets);
   if (bounds.offsets) {
@@ -124,7 +124,7 @@ llvm::Expected<StepInputs> randomInputs(dnn::TrainingGraphOp graph, int64_t batc
       inputs.inputs.push_back(idsOf(argument, batch, random));
       continue;
     }
-    Array &array = inputs.inputs.emplace_back(shapeOf(type, batch));
+    Array &array = inputs.inputs.emplace_back(globalShape(argument, batch));
     for (double &x : array.data)
       x = random.real();
   }

@@ -14,42 +14,6 @@ RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
 
 // ---- experts
 
-using Allowed = llvm::function_ref<bool(OpOperand &)>;
-
-/// The slices of a stash that a use of a value puts it into, or of which it takes one; null: another use.
-Value slicesOf(OpOperand &use) {
-  unsigned i = use.getOperandNumber();
-  if (auto yield = dyn_cast<dnn::YieldOp>(use.getOwner()))
-    if (auto repeat = dyn_cast<dnn::RepeatOp>(yield->getParentOp()); i >= yield.getCarried().size())
-      return repeat ? repeat.getStashed()[i - yield.getCarried().size()] : Value();
-  if (auto repeat = dyn_cast<dnn::RepeatOp>(use.getOwner()))
-    if (i >= repeat.getInits().size())
-      return repeat.getUnstashedArguments()[i - repeat.getInits().size()];
-  return {};
-}
-
-/// Whether the value, through stashes or not, comes to allowed uses only.
-bool endsIn(Value value, Allowed allowed) {
-  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
-    Value next = slicesOf(use);
-    return next ? endsIn(next, allowed) : allowed(use);
-  });
-}
-
-/// The value has another type, and so have the stashes that it comes through.
-void retype(Value value, Type type) {
-  value.setType(type);
-  for (OpOperand &use : value.getUses())
-    if (Value next = slicesOf(use)) {
-      auto repeat = dyn_cast<dnn::RepeatOp>(use.getOwner());
-      if (repeat)
-        retype(next, cast<dnn::StashType>(type).getElement());
-      else
-        retype(next, dnn::StashType::get(type.getContext(),
-                                         cast<dnn::RepeatOp>(use.getOwner()->getParentOp()).getCount(), type));
-    }
-}
-
 /// Of an operation on experts; empty if not all its weights are read from parameters.
 SmallVector<StringAttr> weightsOf(Operation *op) {
   SmallVector<Value> weights;
@@ -233,10 +197,10 @@ void ExpertParallel::forward(dnn::MoeExpertsOp op) {
       use.set(sent);
     } else if (stash && isa<dnn::YieldOp>(user) && user == use.getOwner() && endsIn(stash, ofGradient)) {
       use.set(sent);
-      retype(sent, sent.getType());
+      retypeSlices(sent, sent.getType());
     }
   }
-  retype(op.getSaved(), allToAllType(op.getSaved().getType()));
+  retypeSlices(op.getSaved(), allToAllType(op.getSaved().getType()));
   to.setInsertionPointAfter(op);
   fromExperts(op.getY(), name, to);
 }

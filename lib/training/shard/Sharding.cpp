@@ -70,4 +70,35 @@ SmallVector<Value> addends(dnn::GradientOp sink) {
   return values;
 }
 
+Value slicesOf(OpOperand &use) {
+  unsigned i = use.getOperandNumber();
+  if (auto yield = dyn_cast<dnn::YieldOp>(use.getOwner()))
+    if (auto repeat = dyn_cast<dnn::RepeatOp>(yield->getParentOp()); i >= yield.getCarried().size())
+      return repeat ? repeat.getStashed()[i - yield.getCarried().size()] : Value();
+  if (auto repeat = dyn_cast<dnn::RepeatOp>(use.getOwner()))
+    if (i >= repeat.getInits().size())
+      return repeat.getUnstashedArguments()[i - repeat.getInits().size()];
+  return {};
+}
+
+bool endsIn(Value value, llvm::function_ref<bool(OpOperand &)> allowed) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Value next = slicesOf(use);
+    return next ? endsIn(next, allowed) : allowed(use);
+  });
+}
+
+void retypeSlices(Value value, Type type) {
+  value.setType(type);
+  for (OpOperand &use : value.getUses())
+    if (Value next = slicesOf(use)) {
+      auto repeat = dyn_cast<dnn::RepeatOp>(use.getOwner());
+      if (repeat)
+        retypeSlices(next, cast<dnn::StashType>(type).getElement());
+      else
+        retypeSlices(next, dnn::StashType::get(type.getContext(),
+                                               cast<dnn::RepeatOp>(use.getOwner()->getParentOp()).getCount(), type));
+    }
+}
+
 } // namespace accord::shard

@@ -37,4 +37,11 @@ void shardParameter(dnn::TrainingGraphOp graph, dnn::ParameterOp parameter, int6
 /// The values that are, alone or added up, what a gradient is given.
 llvm::SmallVector<mlir::Value> addends(dnn::GradientOp sink);
 
+/// The slices of a stash that a use of a value puts it into, or of which it takes one; null: another use.
+mlir::Value slicesOf(mlir::OpOperand &use);
+/// Whether the value, through stashes or not, comes to allowed uses only.
+bool endsIn(mlir::Value value, llvm::function_ref<bool(mlir::OpOperand &)> allowed);
+/// The value has another type, and so have the stashes that it comes through.
+void retypeSlices(mlir::Value value, mlir::Type type);
+
 } // namespace accord::shard

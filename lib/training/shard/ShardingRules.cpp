@@ -5,13 +5,9 @@
 using namespace mlir;
 
 namespace accord::shard {
-namespace {
 
-constexpr Sharding kWhole{}, kPartial{Sharding::Partial, -1};
+static RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
-RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
-
-/// Sums over an iterator that the result does not have.
 bool sums(Operation *op, unsigned result) {
   if (isa<dnn::LinearOp, dnn::MatmulOp, dnn::ContractOp, dnn::Conv2dOp, dnn::DepthwiseConv2dOp, dnn::ConvTranspose2dOp,
           dnn::InteractionOp, dnn::ReduceSumOp, dnn::ReduceDimensionsOp>(op))
@@ -22,6 +18,32 @@ bool sums(Operation *op, unsigned result) {
          isa<dnn::FlashAttentionGradOp, dnn::LayerNormGradOp, dnn::RmsNormGradOp, dnn::BatchNormGradOp,
              dnn::GroupNormGradOp>(op);
 }
+
+bool dependsOnPosition(Operation *op, int64_t dimension) {
+  auto type = tensorOf(op->getOperand(0));
+  int64_t fromEnd = type.getRank() - dimension;
+  if (isa<dnn::SinusoidsOp, dnn::AlibiOp>(op))
+    return fromEnd <= 2;
+  if (auto rotary = dyn_cast<dnn::RotaryOp>(op))
+    return fromEnd == 1 || dimension == dnn::tensorDimension(rotary.getAxis(), type);
+  if (isa<dnn::FlashAttentionOp, dnn::FlashAttentionGradOp>(op))
+    return fromEnd == 4 && op->getAttrOfType<BoolAttr>("causal") && op->getAttrOfType<BoolAttr>("causal").getValue();
+  if (auto softmax = dyn_cast<dnn::SoftmaxOp>(op))
+    return softmax.getCausal() && fromEnd <= 2;
+  return false;
+}
+
+bool countsPositions(Operation *op, unsigned iterator) {
+  auto custom = dyn_cast<dnn::CustomOp>(op);
+  if (!custom)
+    return false;
+  llvm::SmallBitVector positions = dnn::ScalarProgram(custom.getBody()).positions();
+  return iterator < positions.size() && positions.test(iterator);
+}
+
+namespace {
+
+constexpr Sharding kWhole{}, kPartial{Sharding::Partial, -1};
 
 /// Linear in its operands taken together: partial sums go in, a partial sum comes out.
 bool isLinear(Operation *op) {
@@ -43,30 +65,6 @@ bool onlyOwnRules(Operation *op) {
              dnn::SpmmValuesGradOp, dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp, dnn::LstmGradOp,
              dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
              dnn::TakePartOp>(op);
-}
-
-/// Positions along these dimensions of the first operand enter what is computed.
-bool positional(Operation *op, int64_t dimension) {
-  auto type = tensorOf(op->getOperand(0));
-  int64_t fromEnd = type.getRank() - dimension;
-  if (isa<dnn::SinusoidsOp, dnn::AlibiOp>(op))
-    return fromEnd <= 2;
-  if (auto rotary = dyn_cast<dnn::RotaryOp>(op))
-    return fromEnd == 1 || dimension == dnn::tensorDimension(rotary.getAxis(), type);
-  if (isa<dnn::FlashAttentionOp, dnn::FlashAttentionGradOp>(op))
-    return fromEnd == 4 && op->getAttrOfType<BoolAttr>("causal") && op->getAttrOfType<BoolAttr>("causal").getValue();
-  if (auto softmax = dyn_cast<dnn::SoftmaxOp>(op))
-    return softmax.getCausal() && fromEnd <= 2;
-  return false;
-}
-
-/// The position along this iterator enters what is computed.
-bool countsPositions(Operation *op, unsigned iterator) {
-  auto custom = dyn_cast<dnn::CustomOp>(op);
-  if (!custom)
-    return false;
-  llvm::SmallBitVector positions = dnn::ScalarProgram(custom.getBody()).positions();
-  return iterator < positions.size() && positions.test(iterator);
 }
 
 class Builder {
@@ -146,7 +144,7 @@ private:
         continue;
       if (op->getNumOperands() > 0 && rule.operands[0].kind == Sharding::Split) {
         int64_t dimension = rule.operands[0].dimension;
-        if (positional(op, dimension))
+        if (dependsOnPosition(op, dimension))
           continue;
         if (isa<dnn::DropoutOp, dnn::AlibiOp>(op))
           rule.parts = dimension;

@@ -21,4 +21,11 @@ struct Rule {
 /// rules of their own.
 llvm::SmallVector<Rule> rulesFor(mlir::Operation *op, int64_t devices);
 
+/// Whether the result is a sum over every iterator that it does not have.
+bool sums(mlir::Operation *op, unsigned result);
+/// Whether what the operation computes depends on where along this dimension of its first operand an element is.
+bool dependsOnPosition(mlir::Operation *op, int64_t dimension);
+/// Whether it does where along this iterator of its domain an element is.
+bool countsPositions(mlir::Operation *op, unsigned iterator);
+
 } // namespace accord::shard

@@ -56,8 +56,9 @@ struct PlacedCase {
     request.space.microbatches = {1, 2};
     request.space.zero = {0, 1};
     request.space.schedules = {PipelineSchedule::OneFOneB, PipelineSchedule::Interleaved};
-    request.instantiate = [this](int64_t t, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
-      if (auto graph = one.graphAt(t, 1, microbatch, 12 / microbatch, {}))
+    request.instantiate = [this](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                 const std::string &) -> Result<WorkGraph> {
+      if (auto graph = one.graphAt(sharding.tensor, 1, microbatch, 12 / microbatch, {}))
         return std::move(*graph);
       return Error{Code::NotSupported, "no graph", {}, {}};
     };

@@ -61,8 +61,9 @@ struct Case {
     request.space.schedules = std::move(schedules);
     request.space.data = std::move(data);
     request.space.groups = {{min, max}};
-    request.instantiate = [this](int64_t t, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
-      if (auto graph = one.graphAt(t, 1, microbatch, 12 / microbatch, {}))
+    request.instantiate = [this](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                 const std::string &) -> Result<WorkGraph> {
+      if (auto graph = one.graphAt(sharding.tensor, 1, microbatch, 12 / microbatch, {}))
         return std::move(*graph);
       return Error{Code::NotSupported, "no graph", {}, {}};
     };

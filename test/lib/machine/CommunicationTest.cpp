@@ -2,6 +2,7 @@
 
 #include "NetworkFixture.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/model/RingExchange.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/planning/solve/SingleDevice.h"
 #include "lib/planning/verify/Verify.h"
@@ -205,4 +206,67 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   Plan bound = plan;
   bound.schedule.bound = {bound.schedule.bound.value + 1000000};
   EXPECT_TRUE(codes(bound).count("A0906"));
+}
+
+namespace {
+
+/// Keys and values that `rings` collectives bring to one attention on `devices` devices.
+WorkGraph attentionOf(int64_t devices, int rings) {
+  WorkGraph graph;
+  graph.regions.resize(2);
+  auto value = [&] {
+    graph.values.emplace_back();
+    graph.values.back().region = kMicrobatchRegion;
+    return static_cast<ValueId>(graph.values.size() - 1);
+  };
+  auto add = [&](Operation op) {
+    graph.regions[kMicrobatchRegion].operations.push_back(static_cast<OperationId>(graph.operations.size()));
+    graph.operations.push_back(std::move(op));
+  };
+  Operation attention;
+  attention.name = attention.kind = "flash_attention", attention.core = CoreKind::Tensor, attention.contraction = true;
+  for (int i = 0; i < rings; ++i) {
+    Operation gather;
+    gather.name = gather.kind = "all_gather", gather.core = CoreKind::Network;
+    gather.communication = Communication{"all_gather", "context", devices, 100, true};
+    gather.results = {value()};
+    attention.operands.push_back(gather.results[0]);
+    add(gather);
+  }
+  attention.results = {value()};
+  add(attention);
+  return graph;
+}
+
+} // namespace
+
+/// Attention to a device's own piece and the pieces that come; the next piece comes meanwhile. All of it takes as long
+/// as attention and what is exposed.
+TEST(RingExchange, EqualsAClock) {
+  for (int64_t devices : {2, 4, 8})
+    for (double each : {0.0, 1.0, 5.0, 20.0, 90.0})
+      for (int rings : {1, 2}) {
+        constexpr double kAttention = 24;
+        std::vector<double> times(rings, each);
+        times.push_back(kAttention);
+        std::vector<double> exposed = exposedTimes(attentionOf(devices, rings), times);
+        double step = rings * each / static_cast<double>(devices - 1),
+               piece = kAttention / static_cast<double>(devices);
+        double there = 0, done = 0;
+        for (int64_t i = 0; i < devices; ++i) {
+          done = std::max(done, there) + piece;
+          there = done - piece + step; // sent on when its attention begins
+        }
+        double sum = 0;
+        for (double time : exposed)
+          sum += time;
+        EXPECT_NEAR(sum, done, 1e-9) << devices << " devices, " << rings << " rings of " << each;
+        EXPECT_EQ(exposed.back(), kAttention);
+      }
+}
+
+TEST(RingExchange, WhatIsNoRingStays) {
+  WorkGraph graph = attentionOf(4, 2);
+  graph.operations[0].communication->ring = false;
+  EXPECT_EQ(exposedTimes(graph, {10, 10, 24}), (std::vector<double>{10, 0, 24}));
 }

@@ -56,6 +56,26 @@ TEST(EmitLaunch, MegatronDegrees) {
   EXPECT_THAT(made.arguments, Not(Contains("--overlap-param-gather")));
 }
 
+// Megatron-LM's ranks are those of tensors, then of contexts, then of replicas (megatron/core/parallel_state.py, order
+// "tp-cp-ep-dp-pp"); its data parallel size leaves contexts out.
+TEST(EmitLaunch, MegatronContexts) {
+  for (auto [exchange, type] : {std::pair{ContextExchange::Ring, "p2p"},
+                                {ContextExchange::AllGather, "all_gather"},
+                                {ContextExchange::AllToAll, "a2a"}}) {
+    PlacementPlan plan = test::gptPlacement({});
+    for (ParallelConfig &config : plan.problem.parallelConfigs)
+      config.context = 2, config.contextExchange = exchange;
+    auto made = megatron(plan);
+    EXPECT_THAT(made.arguments, Contains("--context-parallel-size 2"));
+    EXPECT_THAT(made.arguments, Contains(std::string("--cp-comm-type ") + type));
+    auto text = launchText(plan, Launcher::Torchrun);
+    ASSERT_TRUE(static_cast<bool>(text));
+    EXPECT_THAT(*text, HasSubstr("ACCORD_CONTEXT_PARALLEL=\"2\""));
+    EXPECT_THAT(*text, HasSubstr("ACCORD_DATA_PARALLEL=\"8\""));
+  }
+  EXPECT_THAT(megatron(test::gptPlacement({})).arguments, Not(Contains(HasSubstr("context"))));
+}
+
 TEST(EmitLaunch, MegatronUnevenStages) {
   test::PlacementShape shape;
   shape.blocksOf = {11, 12, 12, 12, 12, 12, 12, 13};

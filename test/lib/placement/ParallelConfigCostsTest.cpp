@@ -179,6 +179,18 @@ TEST(ParallelConfigCosts, RingOverlap) {
   EXPECT_EQ(cost.recomputeChoices[1].recomputeTime, 90);
 }
 
+/// Each micro-batch runs on all devices of its context: twice the energy, and the gradients of four replicas.
+TEST(ParallelConfigCosts, ContextsRunEachMicrobatchTogether) {
+  Case one;
+  for (LayerUse &use : one.uses)
+    use.joules = 3;
+  one.parallelConfig.data = 4;
+  double alone = one.cost().joules;
+  one.parallelConfig.context = 2;
+  PlacementProblem::Cost shared = one.cost();
+  EXPECT_DOUBLE_EQ(shared.joules - alone, 3 * 8.0);
+}
+
 /// Of 40 bytes of weights, 32 are experts', which 4 replicas divide: each has 8 and 8. ZeRO 3
 /// divides the others again, and nothing of the experts is exchanged.
 TEST(ParallelConfigCosts, ExpertsThatReplicasDivide) {

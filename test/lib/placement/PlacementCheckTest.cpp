@@ -90,6 +90,12 @@ TEST(PlacementCheck, IdsOutOfRange) {
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].zero = 4; }), "parallel configuration 0: stage 4 of ZeRO");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 3; }),
             "parallel configuration 0: 3 of 2 replicas divide the experts");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].context = 3; }),
+            "parallel configuration 0: 3 of 2 replicas share each sample");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].context = 0; }),
+            "parallel configuration 0: 0 of 2 replicas share each sample");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].context = 2, p.parallelConfigs[0].expert = 2; }),
+            "parallel configuration 0: 2 of 1 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }),
             "parallel configuration 0: 0 of 2 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].gradientSyncs[1].replicasPerNode = 1; }),

@@ -42,6 +42,11 @@ public:
             }
   }
 
+  /// Replicas of one context have the same samples.
+  static int64_t samplesOf(const PlacementProblem::ParallelConfig &one) {
+    return one.microbatch * (one.data / one.context);
+  }
+
   Enumerated run() {
     for (PipelineSchedule schedule : p_.schedules) {
       bool interleaved = schedule == PipelineSchedule::Interleaved;
@@ -51,7 +56,7 @@ public:
             continue;
           std::vector<int64_t> counts;
           for (const auto &parallelConfig : p_.parallelConfigs)
-            if (int64_t each = parallelConfig.data * parallelConfig.microbatch; p_.batch % each == 0)
+            if (int64_t each = samplesOf(parallelConfig); p_.batch % each == 0)
               counts.push_back(p_.batch / each), out_.complete &= p_.batch / each <= Microbatches;
           std::sort(counts.begin(), counts.end());
           counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
@@ -156,7 +161,7 @@ private:
       const auto &one = p_.parallelConfigs[parallelConfig];
       const auto &deviceType = p_.deviceTypes[one.deviceType];
       int64_t devices = one.tensor * one.data;
-      bool other = p_.batch % (one.data * one.microbatch) != 0 || p_.batch / (one.data * one.microbatch) != m_ ||
+      bool other = p_.batch % samplesOf(one) != 0 || p_.batch / samplesOf(one) != m_ ||
                    used_[one.deviceType] + devices > deviceType.devices;
       for (int g = 0; g < s; ++g) {
         const auto &earlier = p_.parallelConfigs[parallelConfig_[g]];
@@ -348,8 +353,7 @@ private:
         if (from == to)
           continue;
         const auto &link = p_.link(parallelConfigOf(a).deviceType, parallelConfigOf(b).deviceType);
-        double each = static_cast<double>(bytes) *
-                      static_cast<double>(parallelConfigOf(a).data * parallelConfigOf(a).microbatch) /
+        double each = static_cast<double>(bytes) * static_cast<double>(samplesOf(parallelConfigOf(a))) /
                       static_cast<double>(std::min(parallelConfigOf(a).devices(), parallelConfigOf(b).devices()));
         int64_t takes = best({onOneNode(from, to) ? link.intraNode : link.interNode}, each);
         if (p_.blockingTransfers)

@@ -55,8 +55,9 @@ PlacementProblemRequest requestOf(ClusterCase &one, int64_t batch) {
   request.job = "job";
   request.batch = batch;
   request.groups = {clusterOf(one)};
-  request.instantiate = [&one](int64_t tensor, bool, int64_t microbatch, const std::string &) -> Result<WorkGraph> {
-    if (auto graph = one.graphAt(tensor, 1, microbatch, 2, {}))
+  request.instantiate = [&one](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                               const std::string &) -> Result<WorkGraph> {
+    if (auto graph = one.graphAt(sharding.tensor, 1, microbatch, 2, {}))
       return std::move(*graph);
     return Error{Code::NotSupported, "no graph", {}, {}};
   };

@@ -145,7 +145,7 @@ inline void forEachPlacement(const PlacementProblem &p,
         };
         do {
           const auto &first = p.parallelConfigs[parallelConfig[0]];
-          int64_t m = p.batch / (first.data * first.microbatch);
+          int64_t m = p.batch / first.samples();
           do {
             bool back = false;
             for (const auto &edge : p.edges)

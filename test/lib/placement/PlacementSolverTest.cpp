@@ -4,6 +4,7 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "test/lib/placement/PlacementEnumerator.h"
 #include "test/support/PlacementProblems.h"
 #include <cmath>
 #include <functional>
@@ -41,12 +42,12 @@ struct BruteForce {
     const auto &first = problem.parallelConfigs[plan.stages[0].parallelConfig];
     for (size_t g = 0; g < group; ++g) // no plan has two micro-batch sizes or too many devices
       if (const auto &parallelConfig = problem.parallelConfigs[plan.stages[g].parallelConfig];
-          parallelConfig.data * parallelConfig.microbatch != first.data * first.microbatch ||
+          parallelConfig.samples() != first.samples() ||
           parallelConfig.devices() > problem.deviceTypes[parallelConfig.deviceType].devices)
         return true;
     if (group == groups) {
       const auto &parallelConfig = problem.parallelConfigs[plan.stages[0].parallelConfig];
-      plan.microbatches = problem.batch / (parallelConfig.data * parallelConfig.microbatch);
+      plan.microbatches = problem.batch / parallelConfig.samples();
       for (size_t s = groups; s < plan.stages.size(); ++s)
         plan.stages[s].parallelConfig = plan.stages[plan.groupOf(s)].parallelConfig;
       return plan.microbatches < 1 || cuts(plan, 0);
@@ -192,6 +193,28 @@ TEST(Place, FindsTheBestOfAllPlans) {
   }
   EXPECT_GT(none, 20u);
   EXPECT_GT(limited, 300u);
+}
+
+/// Degrees of data parallelism and of contexts side by side, against arithmetic that shares nothing with the solver.
+TEST(Place, FindsTheBestOfAllContexts) {
+  size_t compared = 0, shared = 0;
+  for (uint64_t seed = 1; compared < 200; ++seed) {
+    PlacementProblem problem = test::randomPlacement(seed, 2 + seed % 4, 4);
+    for (size_t f = 0; f < problem.parallelConfigs.size(); ++f)
+      if (ParallelConfig &config = problem.parallelConfigs[f]; config.data == 2 && (seed + f) % 3 != 0)
+        config.context = 2, config.expert = 1;
+    test::EnumeratorOptions options;
+    options.max = 200'000;
+    test::Enumerated all = test::enumeratePlans(problem, options);
+    if (!all.complete)
+      continue;
+    ++compared;
+    expectAllPlans(problem, seed, all.best);
+    if (HasFatalFailure() || !all.plan)
+      continue;
+    shared += problem.parallelConfigs[all.plan->stages[0].parallelConfig].context > 1;
+  }
+  EXPECT_GT(shared, 10u);
 }
 
 /// Interleaved chains of equal layers between other ones, in memory that makes the chunks compute

@@ -283,6 +283,33 @@ TEST(PlacementVerify, BoundsAboveABetterPlanAreFound) {
   EXPECT_GE(deniedFound * 100, denied * 95);
 }
 
+/// Replicas that share each sample are no replicas of a step's samples: what says so is proved, and a plan of another
+/// context refused.
+TEST(PlacementVerify, ContextsShareTheirSamples) {
+  size_t shared = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    PlacementProblem p = randomPlacementProblem(seed + 500, 4);
+    for (size_t f = 0; f < p.parallelConfigs.size(); ++f)
+      if (p.parallelConfigs[f].data == 2 && (seed + f) % 3 != 0)
+        p.parallelConfigs[f].context = 2, p.parallelConfigs[f].expert = 1;
+    ASSERT_EQ(texts(check(p)), "") << seed;
+    PlacementResult best = bruteForcePlacement(p);
+    if (!best.plan)
+      continue;
+    std::vector<std::string> trusted;
+    ASSERT_EQ(texts(verify(p, best, &trusted)), "") << seed;
+    auto &config = p.parallelConfigs[best.plan->stages[0].parallelConfig];
+    if (config.context == 1)
+      continue;
+    ++shared;
+    config.context = 1;
+    Errors errors = verify(p, best);
+    ASSERT_FALSE(errors.empty()) << seed;
+    EXPECT_EQ(errors[0].code, Code::WrongBatch) << seed;
+  }
+  EXPECT_GT(shared, 20u);
+}
+
 TEST(PlacementVerify, LimitsAndMemory) {
   PlacementProblem p = randomPlacementProblem(3, 4);
   for (uint64_t seed = 4; !bruteForcePlacement(p).plan; ++seed)
