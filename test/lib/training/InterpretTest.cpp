@@ -212,6 +212,7 @@ std::vector<Case> cases() {
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{-1, 5}, {-1, 2, 3}, {4}}) {
     all.push_back({"sqrt", {positive(shape)}});
     all.push_back({"scale", {{shape}}, "{factor = -0.75 : f64}"});
+    all.push_back({"cast", {{shape}}});
   }
   for (std::string op : {"add", "sub", "mul", "div"}) {
     auto second = [&](SmallVector<int64_t> shape) { return op == "div" ? positive(shape) : Operand{shape}; };
@@ -234,6 +235,10 @@ protected:
     return RankedTensorType::get(extents, element ? element : builder.getF32Type());
   }
   Operation *make(StringRef name, ValueRange operands, StringRef attributes = "") {
+    if (name == "cast") // nothing but its result says to what
+      return dnn::CastOp::create(
+          builder, here(), typeOf(cast<RankedTensorType>(operands[0].getType()).getShape(), builder.getBF16Type()),
+          operands[0]);
     SmallVector<NamedAttribute> list;
     if (!attributes.empty())
       list = llvm::to_vector(cast<DictionaryAttr>(parseAttribute(attributes, &context)).getValue());
