@@ -463,8 +463,10 @@ private:
     const Framework &framework = *request_.framework;
     constexpr double kHalf = 2, kFull = 4; // bytes of a number of products, and of fp32
     bool mixed = out_.precision.starts_with("mixed(");
-    how.gradientRatio = mixed && framework.fp32Gradients ? kFull / kHalf : 1;
-    how.reductionRatio = mixed && framework.fp32Reductions ? kFull / kHalf : 1;
+    // A training that states fp32 gradients has them in its graph.
+    double ofGraph = out_.precision.find("gradients = fp32") != std::string::npos ? kFull : kHalf;
+    how.gradientRatio = mixed && framework.fp32Gradients ? kFull / ofGraph : 1;
+    how.reductionRatio = mixed && framework.fp32Reductions ? kFull / ofGraph : 1;
     how.masterWeightsAlone = mixed && framework.masterWeightsAlone;
     how.lossRatio =
         framework.lossBytes / (mixed || out_.precision == "bf16" || out_.precision == "fp16" ? kHalf : kFull);
