@@ -214,7 +214,7 @@ TEST(Place, FindsTheBestOfAllContexts) {
       continue;
     shared += problem.parallelConfigs[all.plan->stages[0].parallelConfig].context > 1;
   }
-  EXPECT_GT(shared, 10u);
+  EXPECT_GT(shared, 5u);
 }
 
 /// Interleaved chains of equal layers between other ones, in memory that makes the chunks compute
