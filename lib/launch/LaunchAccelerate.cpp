@@ -80,6 +80,8 @@ private:
     if (parallelConfig.tensor > 1)
       return fmt::format("shards states and weights alone; the plan has a tensor parallel degree of {}",
                          parallelConfig.tensor);
+    if (parallelConfig.context > 1)
+      return fmt::format("leaves sequences whole; the plan divides each among {} devices", parallelConfig.context);
     if (parallelConfig.data > 1 && parallelConfig.zero < 2)
       return fmt::format("shards gradients (SHARD_GRAD_OP) or weights too (FULL_SHARD); the plan has ZeRO {}",
                          parallelConfig.zero);
