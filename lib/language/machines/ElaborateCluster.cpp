@@ -119,8 +119,9 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
 }
 
 void MachineElaborator::clusterEntry(const ast::Entry &entry, bool insideServerBlock) {
-  const std::vector<std::string> known{"server",  "device", "host",      "network",   "price",
-                                       "require", "prefer", "framework", "efficiency"};
+  std::vector<std::string> known{"server", "device", "host", "network", "price", "require", "prefer", "framework"};
+  if (!insideServerBlock)
+    known.push_back("efficiency");
   auto *pair = entry.as<ast::KeyValue>();
   auto *node = entry.as<ast::Node>();
   if (pair && pair->key.text == "price")
