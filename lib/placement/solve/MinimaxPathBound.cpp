@@ -355,6 +355,14 @@ double MinimaxPathBound::bound(const BalancedSubset &part, double enough, size_t
   return std::max(best, 0.0);
 }
 
+void MinimaxProof::add(const std::shared_ptr<const PathBound::Path> &path, double weight) {
+  auto known = std::ranges::find(paths, path, [](const auto &one) { return one.first; });
+  if (known == paths.end())
+    paths.push_back({path, weight});
+  else
+    known->second += weight;
+}
+
 /// The mean of the paths with these weights; half of it and half of another one, if there is.
 MinimaxProof MinimaxPathBound::meanOf(const std::vector<double> &weights, const MinimaxProof *other) const {
   MinimaxProof mean{
@@ -369,13 +377,13 @@ MinimaxProof MinimaxPathBound::meanOf(const std::vector<double> &weights, const 
   for (size_t k = 0; k < paths_.size(); ++k)
     if (weights[k] > 0) {
       blend(paths_[k], weights[k] * (other ? 0.5 : 1));
-      mean.paths[paths_[k].way] += weights[k] * (other ? 0.5 : 1);
+      mean.add(paths_[k].way, weights[k] * (other ? 0.5 : 1));
     }
   if (!other)
     return mean;
   blend(other->counts, 0.5);
   for (const auto &[way, weight] : other->paths)
-    mean.paths[way] += weight / 2;
+    mean.add(way, weight / 2);
   return mean;
 }
 

@@ -49,9 +49,10 @@ struct MeanPlan {
 
 /// What a bound is proved with: a mean of paths, and of moments of each group.
 struct MinimaxProof {
-  PathCounts counts;                                              ///< of the mean
-  std::map<std::shared_ptr<const PathBound::Path>, double> paths; ///< weights
-  std::vector<std::vector<double>> moments;                       ///< by group, position in `Group::held`
+  PathCounts counts;                                                            ///< of the mean
+  std::vector<std::pair<std::shared_ptr<const PathBound::Path>, double>> paths; ///< each once, with its weight
+  std::vector<std::vector<double>> moments;                                     ///< by group, position in `Group::held`
+  void add(const std::shared_ptr<const PathBound::Path> &path, double weight);
 };
 
 /// A game between paths and plans. A plan's step is its longest path, so the least step is no less than what a mean of
