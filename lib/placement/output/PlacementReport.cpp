@@ -26,6 +26,7 @@ json::Array groups(const PlacementPlan &plan, const PlacementFigures &figures) {
                         {"devices", group.devices},
                         {"tensor", config.tensor},
                         {"data", config.data},
+                        {"context", config.context},
                         {"zero", config.zero},
                         {"replicasPerNode", group.replicasPerNode},
                         {"memory", json::Array(group.memory)},

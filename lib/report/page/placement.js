@@ -13,7 +13,7 @@ function header() {
   const job = [data.precision, data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
   if (!data.feasible) { byId("subtitle").textContent = job.join("  ·  "); return; }
   byId("degrees").textContent = `${data.degrees}  ·  ${scheduleNames[data.schedule]}  ·  ` +
-    (data.uniformConfig ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data} replicas` : `${data.microbatches} micro-batches`);
+    (data.uniformConfig ? `${data.microbatch} sample${data.microbatch > 1 ? "s" : ""} × ${data.microbatches} micro-batches × ${data.groups[0].data / data.groups[0].context} replicas` : `${data.microbatches} micro-batches`);
   byId("subtitle").textContent = job.join("  ·  ");
   const tile = (label, value, unit, note, share, color) => el("div", { class: "tile" }, el("div", { class: "label" }, label),
     el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
@@ -31,7 +31,7 @@ function header() {
     tile("Peak device memory", ...split(bytes(h.memory)), `${percent(full)} of ${bytes(h.capacity)}, stage ${h.maxMemoryGroup}`, full, full > 1 ? "bad" : full > 0.95 ? "data_gradient" : ""),
     ...(h.onDevice ? [tile("On the device", ...split(bytes(h.onDevice.device)), `allocated ${bytes(h.onDevice.allocated)}, reserved ${bytes(h.onDevice.reserved)} with ${h.onDevice.framework}; margin ${percent(h.onDevice.margin)} at ${percent(h.onDevice.confidence)} confidence`, h.onDevice.device / h.onDevice.capacity)] : []),
     tile("Gap to the bound", trim(h.gap * 100, 3), "%", h.gap > 0 ? `no plan below ${inUnit(h.bound)}` : "proven optimal in the search space", h.gap));
-  byId("headline").classList.add("six");
+  byId("headline").classList.add("seven");
 }
 
 function lists() {
