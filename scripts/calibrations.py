@@ -77,7 +77,7 @@ def write(rows, path):
         writer.writerows(rows)
 
 
-def fit(rows, prior=None):
+def fit(rows, prior=None, cluster=False):
     """{machine: text of its calibration} and the score over all rows; nothing where no row is left."""
     with tempfile.TemporaryDirectory() as work:
         write(rows, work + "/rows.csv")
@@ -85,7 +85,7 @@ def fit(rows, prior=None):
         if prior:
             with open(work + "/prior", "w", encoding="utf-8") as file:
                 file.write(prior)
-        run = subprocess.run([ACCORD, "calibrate", work + "/rows.csv", "-o", work + "/out/"] + (["--prior", work + "/prior"] if prior else []),
+        run = subprocess.run([ACCORD, "calibrate", work + "/rows.csv", "-o", work + "/out/"] + (["--prior", work + "/prior"] if prior else []) + (["--cluster"] if cluster else []),
                              capture_output=True, text=True, check=False)
         made = {}
         for name in sorted(os.listdir(work + "/out")):
@@ -116,7 +116,7 @@ def fit_all(rows, folder, say=lambda what, score: None):
     for (generation, framework, cluster), own in sorted(groups.items(), key=lambda group: (group[0][0], group[0][2], group[0][1])):
         if framework and not cluster and len(own) < FEWEST:
             continue
-        made, score = fit(own, pooled.get((generation, framework if cluster else "")) or pooled.get((generation, "")))
+        made, score = fit(own, pooled.get((generation, framework if cluster else "")) or pooled.get((generation, "")), bool(cluster))
         if not made:
             continue
         say(" on ".join(filter(None, [" in ".join(filter(None, [generation, framework])), cluster])), score)

@@ -20,6 +20,9 @@ static const CommandEntry
                      "COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)");
       command.option("--prior", options->prior,
                      "Calibration that stands where the rows say little, instead of the defaults of data sheets");
+      command.flag(
+          "--cluster", options->cluster,
+          "The rows are of the cluster that plans will be of: its steps lie as near as rows that are left out");
       command.option("--check", options->check, "Score the rows with this calibration instead of fitting");
       command
           .flag("--accuracy{page}", options->accuracy,

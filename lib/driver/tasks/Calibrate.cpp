@@ -156,6 +156,9 @@ private:
   int fitAll(GraphProfiler &profiler) {
     if (!options.prior.empty() && !usePrior(profiler))
       return finish(kWrongInput);
+    if (options.cluster) // one source, whoever measured it
+      for (Case &one : prepared.cases)
+        one.columns.erase("source");
     weighBySource(prepared.cases);
     constexpr double kOwnPriorWeight = 2; // beside a prior that many rows spoke for
     std::optional<double> weight;         // of one source: the fit's choice
@@ -164,14 +167,16 @@ private:
     auto made = fit(prepared.cases, weight);
     if (!made)
       return fail(made.error());
-    auto intervals = unseenSourceIntervals(prepared.cases);
+    bool known = options.cluster && prepared.cases.size() >= kFewestOfCluster;
+    auto intervals = known ? unseenRowIntervals(prepared.cases) : unseenSourceIntervals(prepared.cases);
     if (!intervals)
       return fail(intervals.error());
     auto fileOf = [&](const std::string &machine) {
       CalibrationFile file = calibrationOf(machine, parametersOf(priorOf(prepared.machines.at(machine)), priorFactors),
                                            *made, residualsOf(prepared.cases, made->factors), prepared.assumptions);
-      file.stepTime = {widest(intervals->attending, priorIntervals.attending),
-                       widest(intervals->other, priorIntervals.other)};
+      file.stepTime = known ? *intervals
+                            : StepTimeIntervals{widest(intervals->attending, priorIntervals.attending),
+                                                widest(intervals->other, priorIntervals.other)};
       return file;
     };
     CalibrationFile file = fileOf(commonMachine());

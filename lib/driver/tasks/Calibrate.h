@@ -11,6 +11,7 @@ struct CalibrateOptions {
   std::string output;             ///< calibration file to write, or ""
   std::string check;              ///< a calibration that is scored instead of fitting one, or ""
   std::string prior;              ///< a calibration that stands where the rows say little, or ""
+  bool cluster = false;           ///< plans will be of the cluster that the rows are of
   std::vector<std::string> where; ///< COLUMN=VALUE: only such rows
   std::string accuracy;           ///< "page", "gates" or nothing
   std::string placements;         ///< "page", "forced" or nothing

@@ -71,12 +71,12 @@ struct Ratio {
   double value, weight;
 };
 
-/// 90 of 100 of them, not less than what clusters differ by.
-StepTimeInterval intervalOf(std::vector<Ratio> ratios) {
+/// 90 of 100 of them, not less than `narrowest`; without any, what clusters differ by.
+StepTimeInterval intervalOf(std::vector<Ratio> ratios, StepTimeInterval narrowest) {
   constexpr double kTail = 0.05;
-  StepTimeInterval interval = kUnseenSource;
   if (ratios.empty())
-    return interval;
+    return kUnseenSource;
+  StepTimeInterval interval = narrowest;
   std::ranges::sort(ratios, {}, &Ratio::value);
   double total = 0;
   for (const Ratio &ratio : ratios)
@@ -120,7 +120,32 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
       (one.candidates.front().layout.hostShare >= 1 ? attending : other)
           .push_back({one.seconds / predict(one, fitted.factors).total, one.weight});
   }
-  return StepTimeIntervals{intervalOf(std::move(attending)), intervalOf(std::move(other))};
+  return StepTimeIntervals{intervalOf(std::move(attending), kUnseenSource),
+                           intervalOf(std::move(other), kUnseenSource)};
+}
+
+Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases) {
+  constexpr size_t kFolds = 5;
+  constexpr StepTimeInterval kRepeatedRuns = {0.95, 1.05};
+  if (cases.size() < kFewestOfCluster)
+    return StepTimeIntervals{kUnseenSource, kUnseenSource};
+  std::vector<const Case *> ordered;
+  for (const Case &one : cases)
+    ordered.push_back(&one);
+  std::ranges::sort(ordered, {}, &Case::id);
+  std::vector<Ratio> attending, other;
+  for (size_t fold = 0; fold < kFolds; ++fold) {
+    std::vector<Case> seen, unseen;
+    for (size_t i = 0; i < ordered.size(); ++i)
+      (i % kFolds == fold ? unseen : seen).push_back(*ordered[i]);
+    ACCORD_TRY(fitted, fit(seen));
+    for (const Case &one : unseen)
+      if (!one.candidates.empty())
+        (one.candidates.front().layout.hostShare >= 1 ? attending : other)
+            .push_back({one.seconds / predict(one, fitted.factors).total, 1});
+  }
+  return StepTimeIntervals{intervalOf(std::move(attending), kRepeatedRuns),
+                           intervalOf(std::move(other), kRepeatedRuns)};
 }
 
 std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors) {

@@ -319,6 +319,31 @@ TEST(CalibrateFit, BalancedHalvesKeepEveryShape) {
   }
 }
 
+// Rows of one cluster that repeat within 4 %: the interval of rows that a fit has not seen holds 90 of 100 new ones,
+// and is narrower than what clusters differ by.
+TEST(CalibrateScore, IntervalOfAClustersOwnRows) {
+  std::vector<Case> rows = cases(truth(), 0.04, 7);
+  for (Case &one : rows)
+    one.candidates.front().layout.hostShare = 1; // trainings that attend
+  auto intervals = unseenRowIntervals(rows);
+  ASSERT_TRUE(intervals);
+  auto [low, high] = intervals->attending;
+  EXPECT_GT(low, 0.9);
+  EXPECT_LT(high, 1.1);
+  EXPECT_EQ(intervals->other.low, kUnseenSource.low); // no such row
+  auto fitted = fit(rows);
+  ASSERT_TRUE(fitted);
+  size_t inside = 0, all = 0;
+  for (unsigned seed : {8, 9, 10})
+    for (const Case &one : cases(truth(), 0.04, seed)) {
+      double ratio = one.seconds / predict(one, fitted->factors).total;
+      inside += low <= ratio && ratio <= high, ++all;
+    }
+  EXPECT_GE(inside * 10, all * 9);
+  rows.resize(kFewestOfCluster - 1);
+  EXPECT_EQ(unseenRowIntervals(rows)->attending.low, kUnseenSource.low);
+}
+
 TEST(CalibrateScore, RankCorrelationAndRegret) {
   // Spearman's example values: 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 0, 1, 1, 0 gives 0.8.
   std::vector<Residual> rows = {{"a", "", 1, 10}, {"b", "", 2, 30}, {"c", "", 3, 20}, {"d", "", 4, 40}};
