@@ -167,7 +167,7 @@ private:
     auto made = fit(prepared.cases, weight);
     if (!made)
       return fail(made.error());
-    bool known = options.cluster && prepared.cases.size() >= kFewestOfCluster;
+    bool known = options.cluster && prepared.cases.size() >= kMinRowsOfCluster;
     auto intervals = known ? unseenRowIntervals(prepared.cases) : unseenSourceIntervals(prepared.cases);
     if (!intervals)
       return fail(intervals.error());

@@ -127,7 +127,7 @@ Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases) 
 Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases) {
   constexpr size_t kFolds = 5;
   constexpr StepTimeInterval kRepeatedRuns = {0.95, 1.05};
-  if (cases.size() < kFewestOfCluster)
+  if (cases.size() < kMinRowsOfCluster)
     return StepTimeIntervals{kUnseenSource, kUnseenSource};
   std::vector<const Case *> ordered;
   for (const Case &one : cases)

@@ -39,10 +39,10 @@ void weighBySource(std::vector<Case> &cases);
 Result<StepTimeIntervals> unseenSourceIntervals(const std::vector<Case> &cases);
 
 /// The same for plans on the cluster that the rows are of: a fifth of the rows is left out of the fit at a time, in the
-/// order of their names. Never narrower than 5 % on either side. Of fewer than `kFewestOfCluster` rows it says what
+/// order of their names. Never narrower than 5 % on either side. Of fewer than `kMinRowsOfCluster` rows it says what
 /// clusters differ by, `kUnseenSource`.
 Result<StepTimeIntervals> unseenRowIntervals(const std::vector<Case> &cases);
-constexpr size_t kFewestOfCluster = 10;
+constexpr size_t kMinRowsOfCluster = 10;
 
 std::vector<Residual> residualsOf(const std::vector<Case> &cases, const Factors &factors);
 

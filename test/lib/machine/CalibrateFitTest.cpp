@@ -340,7 +340,7 @@ TEST(CalibrateScore, IntervalOfAClustersOwnRows) {
       inside += low <= ratio && ratio <= high, ++all;
     }
   EXPECT_GE(inside * 10, all * 9);
-  rows.resize(kFewestOfCluster - 1);
+  rows.resize(kMinRowsOfCluster - 1);
   EXPECT_EQ(unseenRowIntervals(rows)->attending.low, kUnseenSource.low);
 }
 
