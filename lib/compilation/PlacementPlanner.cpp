@@ -235,7 +235,7 @@ bool PlacementPlanner::fitToFramework(PlacementSpace &space, std::vector<std::st
         fmt::format("zero = {}: the stage that {} has unless one is stated", framework.zero, framework.name));
   }
   size_t before = diags.errors();
-  auto lacks = [&](const char *what, SourceRange at) {
+  auto lacks = [&](const std::string &what, SourceRange at) {
     diags.error(Code::NotSupported, at, fmt::format("framework '{}' has no {}", framework.name, what))
         .help("let the choice have another value, or name another framework");
   };
@@ -245,7 +245,7 @@ bool PlacementPlanner::fitToFramework(PlacementSpace &space, std::vector<std::st
   };
   std::erase_if(space.zero, [&](int stage) { return stage < framework.minZero || stage > framework.maxZero; });
   if (space.zero.empty())
-    lacks("such stage of ZeRO", job.zeroAt);
+    lacks(fmt::format("such stage of ZeRO: it has {} to {}", framework.minZero, framework.maxZero), job.zeroAt);
   if (!framework.has("tensor"))
     std::erase_if(space.tensorShardings, [](const auto &one) { return one.tensor > 1; });
   if (!framework.has("sequence"))
