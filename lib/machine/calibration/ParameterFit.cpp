@@ -409,7 +409,7 @@ const ParameterInfo kInfo[kParameters] = {
     {"fp8_efficiency", "", 0.6, 0.3, 1},
     {"product_depth", "", 64, 0.7, 4096},
     {"product_wave", "", 1e6, 0.7, 1e9},
-    {"attention_efficiency", "", 0.6, 0.6, 2},
+    {"attention_efficiency", "", 0.6, 0.6, 1},
     {"attention_depth", "", 32, 0.7, 4096},
     {"memory_efficiency", "", 0.8, 0.3, 1.6},
     {"softmax_efficiency", "", 0.7, 0.3, 1},

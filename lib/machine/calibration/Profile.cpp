@@ -61,6 +61,9 @@ void productExtents(const std::vector<Loop> &domain, const std::vector<LoopTenso
 
 namespace {
 
+/// What a kernel computes of attention whose mask is causal: tiles above the diagonal are left out (Dao et al.,
+/// FlashAttention, 2022, section 3.1), so half of all in long sequences, as Megatron-LM counts it.
+constexpr double kCausalShare = 0.5;
 /// The host's own cost of a micro-batch and a step where its loop runs ahead of the device.
 constexpr double kAheadShare = 0.1;
 
@@ -121,7 +124,7 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   item.phase = op.phase;
   item.kind = op.kind;
   item.type = op.type;
-  item.flops = op.flops;
+  item.flops = (op.causal ? kCausalShare : 1) * static_cast<double>(op.flops);
   TrafficShares shares = trafficSharesOf(op);
   item.bytes = shares.read * static_cast<double>(op.bytesRead) + shares.written * static_cast<double>(op.bytesWritten) +
                shares.smaller * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));

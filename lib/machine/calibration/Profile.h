@@ -29,7 +29,7 @@ struct ProfileItem {
   std::string kind; ///< of the first of them: "linear"
   std::string type; ///< arithmetic: "fp16"
   double count = 0; ///< executions per micro-batch (of one block, if in a block), per step in the update
-  double flops = 0; ///< of one execution
+  double flops = 0; ///< that one execution computes; of causal attention in one kernel half of all
   double bytes = 0; ///< read and written by one execution, each tensor once
   double batch = 1, m = 1, n = 1, k = 1;
   double payload = 0;        ///< of a collective: bytes of the whole tensor

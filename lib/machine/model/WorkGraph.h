@@ -104,6 +104,7 @@ struct Operation {
   /// Seconds of one execution on any machine, if they were measured elsewhere; else it has a cost.
   std::optional<double> givenSeconds;
   bool contraction = false; ///< multiply-accumulates (counts towards model FLOPs)
+  bool causal = false;      ///< attention in one kernel, which leaves out the tiles that a causal mask hides
   std::vector<Loop> domain; ///< iteration domain from WorkOpInterface
   /// Of a contraction: operands, then results, by the loops of `domain`; else empty.
   std::vector<LoopTensor> tensors;

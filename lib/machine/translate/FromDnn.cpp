@@ -385,9 +385,9 @@ void Extractor::operation(mlir::Operation &op, RegionId region) {
     if (auto fused = dyn_cast<dnn::FusedOp>(op))
       parts(fused, described);
     else if (auto attention = dyn_cast<dnn::FlashAttentionOp>(op))
-      parts(&op, attention.getParts(), described);
+      parts(&op, attention.getParts(), described), described.causal = attention.getCausal();
     else if (auto gradient = dyn_cast<dnn::FlashAttentionGradOp>(op))
-      parts(&op, gradient.getParts(), described);
+      parts(&op, gradient.getParts(), described), described.causal = gradient.getCausal();
   }
   // Views, several results of one, too: they stay in the storage of what they show.
   if (described.core == CoreKind::None && !described.operands.empty() && !isa<dnn::RepeatOp>(op))

@@ -78,6 +78,8 @@ void describe(JsonFields &f, Operation &op) {
       .field("bytes_written", op.bytesWritten)
       .about("counts towards model FLOPs")
       .field("contraction", op.contraction)
+      .about("attention in one kernel, which leaves out the tiles that a causal mask hides")
+      .maybe("causal", op.causal)
       .about("seconds of one execution on any machine; there only if they were measured elsewhere")
       .maybe("given_s", op.givenSeconds)
       .maybe("domain", op.domain)

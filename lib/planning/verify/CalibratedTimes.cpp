@@ -112,7 +112,7 @@ Work workOf(const Operation &op) {
   if (op.body != kNone || op.core == CoreKind::None || op.kind == "slice")
     return work;
   double read = static_cast<double>(op.bytesRead), written = static_cast<double>(op.bytesWritten);
-  work.flops = static_cast<double>(op.flops), work.bytes = read + written;
+  work.flops = static_cast<double>(op.flops) / (op.causal ? 2 : 1), work.bytes = read + written;
   if (op.core == CoreKind::Network) {
     work.sort = Sort::Exchange;
   } else if (op.contraction) {

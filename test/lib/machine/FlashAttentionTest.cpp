@@ -1,4 +1,5 @@
 // Attention that keeps no scores against attention made of matrix products and a softmax.
+#include "lib/machine/calibration/Profile.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "passes/shard/Passes.h"
 #include "test/support/SavedActivations.h"
@@ -106,6 +107,22 @@ TEST(FlashAttention, DoesTheSameProductsAndTheScoresTwice) {
       EXPECT_EQ(op.flops, kScores * 4 * 10 + kScores * 6);
     }
   EXPECT_TRUE(seen);
+}
+
+// Of n queries the i-th sees i keys: n (n + 1) / 2 of n * n pairs, plus what tiles on the diagonal hold beside.
+TEST(FlashAttention, LeavesOutWhatACausalMaskHides) {
+  constexpr int kSequence = 512;
+  TrainingGraph causal(llama("true", 1, kSequence).c_str()), other(crossed("fused_attention").c_str());
+  constexpr double kVisible = kSequence * (kSequence + 1) / 2.0 / kSequence / kSequence;
+  int seen = 0;
+  for (const TrainingGraph *graph : {&causal, &other})
+    for (const Operation &op : workOf(*graph, 2).operations)
+      if (op.kind.starts_with("flash_attention")) {
+        double share = calibrate::itemOf(op)->flops / static_cast<double>(op.flops);
+        EXPECT_NEAR(share, graph == &causal ? kVisible : 1, 1.0 / kSequence) << op.name;
+        ++seen;
+      }
+  EXPECT_EQ(seen, 4);
 }
 
 TEST(FlashAttention, IsSharedByHeadsAndSamples) {
