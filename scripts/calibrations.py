@@ -23,12 +23,16 @@ import step_rows
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ACCORD = os.environ.get("ACCORD", os.path.join(ROOT, "build/bin/accord"))
 CATALOG = os.path.join(ROOT, "lib/catalog")
-GENERATIONS = {"v100": ("v100-sxm2-16", "v100-sxm2-32"), "a100": ("a100-sxm-40", "a100-sxm-80"), "h100": ("h100-sxm", "h200-sxm"),
-               "tpu_v5e": ("tpu-v5e",), "tpu_v6e": ("tpu-v6e",), "trainium1": ("trainium1",)}
+# Accelerators of each generation, and the catalogue's name of each. One without rows takes what its generation's rows say.
+GENERATIONS = {"v100": {"v100-sxm2-16": "v100_16g", "v100-sxm2-32": "v100_32g"}, "a100": {"a100-sxm-40": "a100_40g", "a100-sxm-80": "a100_80g"},
+               "h100": {"h100-sxm": "h100", "h200-sxm": "h200"},
+               "blackwell": {"b200-sxm": "b200", "gb200": "gb200", "b300-sxm": "b300", "gb300": "gb300"},
+               "tpu_v5e": {"tpu-v5e": "tpu_v5e"}, "tpu_v6e": {"tpu-v6e": "tpu_v6e"}, "trainium1": {"trainium1": "trainium1"}}
 # By how the column `framework` begins; NeMo and Megatron-Bridge run Megatron-LM's core.
 FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "composer",
               "torchtitan": "fsdp", "MaxText": "maxtext"}
-KINDS = {"composer": "fsdp"}  # a framework on top of another one, whose file its rows are in too
+# A framework on top of another one: its rows are in the other's file too, which is its own where it has few.
+KINDS = {"composer": "fsdp", "megatron_fsdp": "megatron"}
 # By how the column `source` begins: clusters of lib/catalog/clusters.accel, whose devices are all alike.
 CLUSTERS = {"Korthikanti": "selene", "Narayanan": "selene", "Smith": "selene", "bigscience-workshop/bigscience:train/tr11": "jean_zay",
             "VIA-Research/vTrain:data": "vtrain_a100"}
@@ -42,7 +46,7 @@ def beginning(names, text):
 
 def framework_of(row):
     framework = beginning(FRAMEWORKS, row["framework"])
-    return "fsdp" if framework == "megatron" and row["zero_stage"] == "fsdp" else framework  # Megatron-LM beside PyTorch's FSDP
+    return "megatron_fsdp" if framework == "megatron" and row["zero_stage"] == "fsdp" else framework
 
 
 def cluster_of(row):
@@ -122,13 +126,16 @@ def fit_all(rows, folder, say=lambda what, score: None):
         say(" on ".join(filter(None, [" in ".join(filter(None, [generation, framework])), cluster])), score)
         if not cluster:
             pooled[generation, framework] = next(iter(made.values()))
-        for machine, text in list(made.items()):
-            if machine in PARTS:  # the same efficiencies, of another machine's peaks
-                made[PARTS[machine]] = text.replace(f'machine "{machine}"', f'machine "{PARTS[machine]}"')
+        known, text = next(iter(made.items()))
+        siblings = [] if cluster else list(GENERATIONS[generation].values())
+        for machine in siblings + [PARTS[machine] for machine in made if machine in PARTS]:  # the same efficiencies, of another machine's peaks
+            made.setdefault(machine, text.replace(f'machine "{known}"', f'machine "{machine}"'))
+        few = [own for own, kind in KINDS.items() if kind == framework and not cluster and 0 < len(groups.get((generation, own, ""), ())) < FEWEST]
         for machine, text in made.items():
-            parts = [cluster or machine] + ([framework] if framework and (not cluster or most[cluster][1] != framework) else [])
-            with open(os.path.join(folder, ".".join(parts) + ".calibration"), "w", encoding="utf-8") as file:
-                file.write(text)
+            for name in [framework] + few:
+                parts = [cluster or machine] + ([name] if name and (not cluster or most[cluster][1] != framework) else [])
+                with open(os.path.join(folder, ".".join(parts) + ".calibration"), "w", encoding="utf-8") as file:
+                    file.write(text)
 
 
 def main():

@@ -46,7 +46,7 @@ private:
         return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
                            "another parallel configuration than stage 0",
                            s);
-    if (parallelConfig.zero > 1)
+    if (parallelConfig.zero > 1 && groups > 1)
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
                          "has ZeRO {}",
                          parallelConfig.zero);
@@ -77,12 +77,19 @@ private:
       add("--sequence-parallel");
     add(fmt::format("--micro-batch-size {}", parallelConfig.microbatch));
     add(fmt::format("--global-batch-size {}", problem.batch));
-    distributesOptimizer = parallelConfig.zero == 1;
+    distributesOptimizer = parallelConfig.zero >= 1;
     if (distributesOptimizer)
       add("--use-distributed-optimizer");
+    if (parallelConfig.zero > 1) { // needed by Megatron-FSDP, but for the strategy
+      add("--use-megatron-fsdp");
+      add(fmt::format("--data-parallel-sharding-strategy {}",
+                      parallelConfig.zero == 2 ? "optim_grads" : "optim_grads_params"));
+      add("--no-gradient-accumulation-fusion");
+      add("--ckpt-format fsdp_dtensor");
+    }
     if (parallelConfig.data > 1) // the plan hides the exchange behind the backward pass
       add("--overlap-grad-reduce");
-    if (parallelConfig.data > 1 && parallelConfig.zero == 1)
+    if (parallelConfig.data > 1 && distributesOptimizer)
       add("--overlap-param-gather");
     return std::nullopt;
   }

@@ -7,7 +7,8 @@ A GPT of Megatron-LM (Shoeybi et al., 2019): blocks of 12 h^2 / t + (3 h + 4 h) 
 with their biases, row-parallel ones whose biases are whole, two norms), a token table of V' / t rows on the first stage and, as
 the head, on the last one, learned positions on the first stage, a norm on the last one. V' is the vocabulary padded to a
 multiple of --make-vocab-size-divisible-by times t. Of each parameter there are 2 bytes of weights, 4 of the main gradient
-(--accumulate-allreduce-grads-in-fp32), and 12 of Adam, which --use-distributed-optimizer divides among the replicas.
+(--accumulate-allreduce-grads-in-fp32), and 12 of Adam, which --use-distributed-optimizer divides among the replicas;
+--data-parallel-sharding-strategy divides what it names, too.
 """
 import json
 import re
@@ -58,18 +59,15 @@ def main():
         parameters += (table + number("--max-position-embeddings") * hidden) if first else 0
         parameters += 2 * hidden if last else 0
         parameters += table if last and not first else 0  # one stage has the table once
-        memory = said["memory"]
-        states = 12 * parameters
-        if "--use-distributed-optimizer" in flags:
-            # Divided layer by layer, each rounded up to a byte.
-            low, high = states // replicas, states // replicas + count + 4
-        else:
-            low = high = states
-        found = (memory["weights_bytes"], memory["gradients_bytes"])
-        wanted = (2 * parameters, 4 * parameters)
-        if found != wanted or not low <= memory["optimizer_states_bytes"] <= high:
-            sys.exit(f"stage {stage}: {parameters} parameters, {wanted} and {low} bytes by the flags, the plan has {found} and "
-                     f"{memory['optimizer_states_bytes']}")
+        strategy = flags.get("--data-parallel-sharding-strategy", "")
+        for name, each, divided in (("weights", 2, "params" in strategy), ("gradients", 4, "grads" in strategy),
+                                    ("optimizer_states", 12, "--use-distributed-optimizer" in flags)):
+            low = high = each * parameters
+            if divided:  # layer by layer, each rounded up to a byte
+                low, high = low // replicas, low // replicas + count + 4
+            found = said["memory"][f"{name}_bytes"]
+            if not low <= found <= high:
+                sys.exit(f"stage {stage}: {parameters} parameters, {low} bytes of {name} by the flags, the plan has {found}")
     print(f"{len(blocks)} stages of {tensor} ranks: {padded} rows of {vocabulary}, as planned")
 
 
