@@ -186,7 +186,7 @@ PlannedRun trainingRun(const PlacementPlan &plan, const TrainingJob &job, const 
   for (size_t g = 0; g < placement.groups(); ++g) {
     const ParallelConfig &config = plan.problem.parallelConfigs[placement.stages[g].parallelConfig];
     p.devices += config.devices();
-    p.idleWatts += plan.problem.deviceTypes[config.deviceType].idleWatts * static_cast<double>(config.devices());
+    p.idleWatts += plan.problem.deviceTypes[config.deviceType].restWatts() * static_cast<double>(config.devices());
   }
   for (size_t type = 0; type < plan.problem.deviceTypes.size(); ++type) {
     int64_t used = 0;

@@ -138,7 +138,8 @@ inline PlacementProblem randomPlacement(uint64_t seed, size_t layers = 6, int64_
     deviceType.devices = 1 + below(deviceTypes == 2 ? std::max<int64_t>(1, devices / 2) : devices);
     deviceType.devicesPerNode = int64_t{1} << below(3);
     deviceType.memory = one(2) ? 100'000 : 60 + below(400);
-    deviceType.idleWatts = static_cast<double>(below(300)), deviceType.tdpWatts = static_cast<double>(100 + below(300));
+    deviceType.idleWatts = static_cast<double>(below(300)), deviceType.hostWatts = deviceType.idleWatts / 2,
+    deviceType.tdpWatts = static_cast<double>(100 + below(300));
     deviceType.pricePerHour = static_cast<double>(1 + below(9));
     problem.deviceTypes.push_back(deviceType);
   }

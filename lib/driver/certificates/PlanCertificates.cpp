@@ -84,7 +84,7 @@ RunFacts runFacts(const PlacementPlan &plan) {
     int64_t each = std::max<int64_t>(1, type.devicesPerNode);
     facts.devices += number;
     facts.servers += number / each + (number % each != 0);
-    facts.idleWatts += type.idleWatts * static_cast<double>(number);
+    facts.idleWatts += type.restWatts() * static_cast<double>(number);
   }
   return facts;
 }

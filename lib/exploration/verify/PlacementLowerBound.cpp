@@ -106,7 +106,7 @@ Problem PlacementLowerBound::lowerBound(const Machine &machine, const std::vecto
     layer.placementConstraints.clear();
   for (Problem::DeviceType &deviceType : p.deviceTypes) {
     deviceType.memory = memoryBudget(machine);
-    deviceType.idleWatts = 0, deviceType.pricePerHour = 0;
+    deviceType.idleWatts = deviceType.hostWatts = 0, deviceType.pricePerHour = 0;
     deviceType.tdpWatts = 1; // its own is a factor
   }
   p.hostOverheadPerMicrobatch = static_cast<int64_t>(std::ceil(machine.host.microbatch.value * 1e12));
@@ -251,7 +251,7 @@ std::string PlacementLowerBound::differs(const Problem &stated, const Machine &m
   if (deviceTypes) {
     const Problem::DeviceType &a = stated.deviceTypes.front(), &b = whole.deviceTypes.front();
     deviceTypes = a.devices == b.devices && a.devicesPerNode == b.devicesPerNode && a.hostMemory == b.hostMemory &&
-                  close(a.pricePerHour, b.pricePerHour);
+                  close(a.pricePerHour, b.pricePerHour) && close(a.hostWatts, b.hostWatts);
     if (deviceTypes && (a.memory != memoryBudget(machine) || !close(a.tdpWatts, machine.tdp.value) ||
                         !close(a.idleWatts, machine.idle.value)))
       return fmt::format("{} bytes of memory and {:.9g} W, the design's devices have {} and {:.9g}", a.memory,

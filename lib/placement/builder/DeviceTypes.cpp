@@ -34,6 +34,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
     if (request.memory > 0)
       deviceType.memory = std::min(deviceType.memory, request.memory);
     deviceType.idleWatts = group.machine.idle.value;
+    deviceType.hostWatts = group.host.power.value / static_cast<double>(group.devicesPerNode);
     deviceType.tdpWatts = group.machine.tdp.value;
     deviceType.pricePerHour = group.pricePerHour;
     deviceType.hostMemory = static_cast<int64_t>(std::min(group.host.memory.value / group.devicesPerNode, 0x1p61));

@@ -194,7 +194,7 @@ public:
     for (size_t g = 0; g < groups_; ++g) {
       int64_t devices = problem_.parallelConfigs[plan_.stages[g].parallelConfig].devices();
       metrics.devices += devices;
-      metrics.joules += kindOf(g).idleWatts * seconds * devices;
+      metrics.joules += kindOf(g).restWatts() * seconds * devices;
       metrics.price += kindOf(g).pricePerHour / 3600 * seconds * devices;
     }
     StepCosts costs{1.0 * metrics.step, metrics.joules, metrics.price, tdpTimeOf(problem_, plan_, metrics),

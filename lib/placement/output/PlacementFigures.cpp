@@ -205,17 +205,22 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
   return {steps, steps * metrics.step * 1e-12, steps * metrics.joules, steps * metrics.price};
 }
 
-double joulesAtTdp(const PlacementPlan &plan) {
+PlanPower powerOf(const PlacementPlan &plan) {
+  PlanPower power;
   const Placement &placement = *plan.result.plan;
-  double watts = 0;
+  double seconds = plan.result.metrics.step * 1e-12;
+  bool stated = true;
   for (size_t g = 0; g < placement.groups(); ++g) {
     const ParallelConfig &parallelConfig = plan.problem.parallelConfigs[placement.stages[g].parallelConfig];
-    double tdp = plan.problem.deviceTypes[parallelConfig.deviceType].tdpWatts;
-    if (tdp <= 0)
-      return 0;
-    watts += tdp * parallelConfig.devices();
+    const PlacementProblem::DeviceType &type = plan.problem.deviceTypes[parallelConfig.deviceType];
+    stated &= type.tdpWatts > 0;
+    power.atTdp += (type.tdpWatts + type.hostWatts) * parallelConfig.devices();
+    power.hosts += type.hostWatts * parallelConfig.devices();
   }
-  return watts * plan.result.metrics.step * 1e-12;
+  if (!stated)
+    power.atTdp = 0;
+  power.average = seconds > 0 ? plan.result.metrics.joules / seconds : 0;
+  return power;
 }
 
 std::string featuresText(const ParallelConfig &parallelConfig) {

@@ -88,9 +88,12 @@ struct TrainingFigures {
   double steps = 0, seconds = 0, joules = 0, price = 0;
 };
 TrainingFigures trainingOf(const PlacementPlan &plan);
-/// Joules of a step if every device used took its thermal design power throughout: no step takes more. 0 where one
-/// states none.
-double joulesAtTdp(const PlacementPlan &plan);
+/// Watts of the devices used with their shares of their hosts, and of the latter alone. `atTdp`: if every device took
+/// its thermal design power throughout, no step takes more; 0 where one states none.
+struct PlanPower {
+  double average = 0, hosts = 0, atTdp = 0;
+};
+PlanPower powerOf(const PlacementPlan &plan);
 
 /// What of a parallel configuration is not said by degrees: "ring overlap, optimizer on the host"; empty: nothing.
 std::string featuresText(const ParallelConfig &parallelConfig);

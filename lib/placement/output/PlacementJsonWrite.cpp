@@ -138,7 +138,8 @@ private:
     f.about("samples per second").putIf(done, "throughput", figures.throughput);
     f.about("model FLOPs utilization of the devices used, a share; only where their peak is known")
         .putIf(figures.mfu > 0, "mfu", figures.mfu);
-    f.about("of one step").putIf(done, "energy_J", metrics.joules);
+    f.about("of one step, of devices and hosts").putIf(done, "energy_J", metrics.joules);
+    f.about("of the hosts alone, in W").putIf(done && powerOf(plan).hosts > 0, "host_power_W", powerOf(plan).hosts);
     f.about("of one step").putIf(done && metrics.price > 0, "price", metrics.price);
     TrainingFigures training = trainingOf(plan);
     f.about("all steps, where the job states samples or tokens to train on")

@@ -71,7 +71,7 @@ std::string trainingText(const PlacementPlan &plan, const TrainingFigures &train
   text += fmt::format(": {:.0f} steps, {}", training.steps, formatDuration(training.seconds));
   if (training.joules > 0)
     text += fmt::format(", {:.4g} kWh", training.joules / 3.6e6);
-  if (double max = joulesAtTdp(plan) * training.steps; training.joules > 0 && max > 0)
+  if (double max = powerOf(plan).atTdp * training.seconds; training.joules > 0 && max > 0)
     text += fmt::format(" ({:.4g} at TDP)", max / 3.6e6);
   if (training.price > 0)
     text += fmt::format(", {:.6g} USD", training.price);
@@ -174,10 +174,16 @@ void costLines(const PlacementPlan &plan, SummaryLines &lines) {
     lines.add("data loading",
               fmt::format("{} per step{}", formatSi(problem.minStep * 1e-12, "s"),
                           metrics.step <= problem.minStep ? ": devices wait for their input" : ", hidden"));
-  if (metrics.joules > 0)
-    lines.add("energy",
-              formatSi(metrics.joules, "J") + " per step" +
-                  (joulesAtTdp(plan) > 0 ? fmt::format(", {} at TDP", formatSi(joulesAtTdp(plan), "J")) : ""));
+  if (metrics.joules > 0) {
+    PlanPower power = powerOf(plan);
+    double atTdp = power.atTdp * static_cast<double>(metrics.step) * 1e-12;
+    lines.add("energy", formatSi(metrics.joules, "J") + " per step" +
+                            (atTdp > 0 ? fmt::format(", {} at TDP", formatSi(atTdp, "J")) : ""));
+    lines.add("power", formatSi(power.average, "W") + " on average, " +
+                           (power.hosts > 0 ? fmt::format("{} of them hosts; switches", formatSi(power.hosts, "W"))
+                                            : "hosts and switches") +
+                           " are not counted");
+  }
   if (metrics.price > 0)
     lines.add("price", fmt::format("{:.4g} USD per step", metrics.price));
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)

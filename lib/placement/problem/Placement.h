@@ -34,13 +34,16 @@ struct PlacementProblem {
     std::string name;
     int64_t devices = 1;
     int64_t devicesPerNode = 1;
-    int64_t memory = 0; ///< what a plan may use of each device
-    double idleWatts = 0;
+    int64_t memory = 0;   ///< what a plan may use of each device
+    double idleWatts = 0; ///< of the board, while no operation runs
     double tdpWatts = 0;
     double pricePerHour = 0;     ///< of one device
     SourceLocation location;     ///< of its memory's capacity
     int64_t hostMemory = 0;      ///< of each device's share of its host; 0: nothing may be put there
     SourceLocation counted = {}; ///< of their number
+    double hostWatts = 0;        ///< of its share of its server's host and fans, always
+
+    double restWatts() const { return idleWatts + hostWatts; } ///< while no operation runs
   };
   /// Gradients of one stage, all-reduced (ZeRO 1 and more: reduce-scattered and gathered) over its replicas after the
   /// last micro-batch, when `replicasPerNode` replicas at a time are in one server.

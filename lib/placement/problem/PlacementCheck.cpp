@@ -135,6 +135,7 @@ private:
     count("memory", deviceType.memory, 0);
     count("memory of its host", deviceType.hostMemory, 0);
     number(deviceType.location, fmt::format("'{}': idle power", deviceType.name), deviceType.idleWatts);
+    number(deviceType.location, fmt::format("'{}': power of its host", deviceType.name), deviceType.hostWatts);
     number(deviceType.location, fmt::format("'{}': thermal design power", deviceType.name), deviceType.tdpWatts);
     number(deviceType.location, fmt::format("'{}': price", deviceType.name), deviceType.pricePerHour);
   }

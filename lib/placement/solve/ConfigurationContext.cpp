@@ -180,7 +180,7 @@ Rates &Rates::operator+=(const Rates &b) {
 
 Rates ratesOf(const DeviceType &deviceType, int64_t devices) {
   double n = devices;
-  return {n * deviceType.idleWatts, n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts, devices};
+  return {n * deviceType.restWatts(), n * deviceType.pricePerHour / 3600, n * deviceType.tdpWatts, devices};
 }
 
 Rates ratesOf(const PlacementProblem &problem, Id parallelConfig) {

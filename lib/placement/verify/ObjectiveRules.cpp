@@ -10,7 +10,7 @@ using Type = DeviceType;
 const ObjectiveRule &ruleOf(PlacementObjective objective) {
   auto nothing = [](const Problem &, const Type &) { return 0.0; };
   auto joules = [](const Problem &p, const RecountedStep &s) { return p.costPerJoule * s.joules; };
-  auto idle = [](const Problem &p, const Type &type) { return p.costPerJoule * type.idleWatts; };
+  auto idle = [](const Problem &p, const Type &type) { return p.costPerJoule * type.restWatts(); };
   static const std::map<PlacementObjective, ObjectiveRule> rules{
       {PlacementObjective::StepTime, {[](const Problem &, const RecountedStep &s) { return s.step; }, nothing}},
       {PlacementObjective::Energy, {joules, idle, true}},

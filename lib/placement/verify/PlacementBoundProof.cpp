@@ -80,7 +80,7 @@ double PlacementSuffixes::valueOf(const std::vector<int64_t> &used, int64_t ends
   int64_t devices = 0;
   for (size_t k = 0; k < p.deviceTypes.size(); ++k) {
     double count = used[k];
-    idle += count * p.deviceTypes[k].idleWatts;
+    idle += count * p.deviceTypes[k].restWatts();
     price += count * p.deviceTypes[k].pricePerHour / 3600;
     tdp += count * p.deviceTypes[k].tdpWatts;
     devices += used[k];

@@ -137,7 +137,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
     return INFINITY;
   double step = INFINITY, idle = INFINITY; // watts of a group
   for (Id f : c.parallelConfigs)
-    idle = std::min(idle, p.deviceTypeOf(f).idleWatts * p.parallelConfigs[f].devices());
+    idle = std::min(idle, p.deviceTypeOf(f).restWatts() * p.parallelConfigs[f].devices());
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;

@@ -327,7 +327,7 @@ private:
     group.first = taken[parallelConfig.deviceType];
     group.last = (taken[parallelConfig.deviceType] += devices) - 1;
     metrics.devices += devices;
-    idle += deviceType.idleWatts * devices;
+    idle += deviceType.restWatts() * devices;
     price += deviceType.pricePerHour * devices / 3600;
     tdp += deviceType.tdpWatts * devices;
     auto [bytes, held] = peakOf(pipeline, g, group.activations);

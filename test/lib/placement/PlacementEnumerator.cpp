@@ -176,7 +176,7 @@ private:
       auto n = static_cast<double>(devices);
       auto before = std::tuple(devices_, price_, tdp_, watts_);
       used_[one.deviceType] += devices, devices_ += devices;
-      price_ += deviceType.pricePerHour * n, tdp_ += deviceType.tdpWatts * n, watts_ += deviceType.idleWatts * n;
+      price_ += deviceType.pricePerHour * n, tdp_ += deviceType.tdpWatts * n, watts_ += deviceType.restWatts() * n;
       sets(s, done);
       used_[one.deviceType] -= devices;
       std::tie(devices_, price_, tdp_, watts_) = before;

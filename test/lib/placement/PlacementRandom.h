@@ -67,7 +67,7 @@ inline PlacementProblem randomPlacementProblem(uint64_t seed, unsigned maxLayers
     deviceType.devices = pick(1, deviceTypes == 2 ? 2 : 4);
     deviceType.devicesPerNode = pick(1, 4);
     deviceType.memory = pick(0, 2) ? pick(90, 600) : 100000;
-    deviceType.idleWatts = static_cast<double>(pick(0, 100));
+    deviceType.idleWatts = static_cast<double>(pick(0, 100)), deviceType.hostWatts = deviceType.idleWatts / 2;
     deviceType.tdpWatts = static_cast<double>(pick(100, 500));
     deviceType.pricePerHour = static_cast<double>(pick(1, 9));
     p.deviceTypes.push_back(deviceType);
