@@ -118,7 +118,8 @@ def model(row):
         return mixture(row)
     heads, hidden, seq = number(row, "heads"), number(row, "hidden"), number(row, "seq_len")
     kv, ffn, vocab = number(row, "kv_heads", heads), number(row, "ffn", 4 * hidden), number(row, "vocab", 50257)
-    flash, gated = "flash" in row["attn_kernel"], row["mlp_kind"].startswith("swiglu")
+    # What a row of MaxText calls the default is a flash kernel: attention='flash' in its scripts (configs/v5e), since their first commit.
+    flash, gated = "flash" in row["attn_kernel"] or row["framework"].startswith("MaxText"), row["mlp_kind"].startswith("swiglu")
     alibi = "ALiBi" in row["arch_notes"] and not flash
     more = ", bias = false, rotary = true" if gated else "" if flash else ", alibi = true" if alibi else ", drop = 0.1"
     norm = "rms_norm(x)" if gated else "layer_norm(x)"
@@ -183,11 +184,12 @@ def training(row):
     recompute = "none, selective, full" if open_ else row["recompute"] if row["recompute"] in ("full", "selective") else "none"
     offload = "\n    offload = {none, activations}" if row["recompute"] == "any" and "MaxText" in row["framework"] else ""
     precision = next((name for name in ("fp16", "fp8") if row["precision"].startswith(name)), "bf16")
+    precision = "bf16" if row["precision"] == "bf16 weights" else f"mixed({precision})"
     micro = number(row, "micro_batch")
     return f"""
 train row = decoder() on published {{
   batch = {number(row, 'global_batch')}
-  precision = mixed({precision})
+  precision = {precision}
   optimizer = adam
   search {{
     microbatch = {f'{{{micro}}}' if micro else 'pow2 1..16'}

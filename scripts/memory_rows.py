@@ -11,6 +11,7 @@ import argparse
 import concurrent.futures
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,22 +19,6 @@ import tempfile
 
 GIB = 2**30
 CAPACITY = {"h100-sxm": 80 * GIB, "h100-sxm-96-500w": 96 * GIB, "b200-sxm": 192 * GIB, "a100-sxm-80": 80 * GIB}
-
-# nanotron is none of the shipped frameworks: what its source code says, and nothing fitted to its rows. Logits are there in
-# bf16, and three times in fp32 (the cast, minus the largest, its exponential): parallel/tensor_parallel/functional.py.
-NANOTRON = """framework nanotron {
-  weights = both
-  gradients = fp32
-  reductions = fp32
-  zero_max = 1
-  divides = {tensor, sequence, pipeline, data, expert}
-  loss_bytes = 14 B
-  reserved_ratio = 1.05
-  context = 0.6 GiB
-  communication = 1 GiB
-  margin = 0.1
-}
-"""
 
 # What torchtitan's selective checkpointing computes again: all but attention and every second product, in the order wq, wk, wv,
 # wo, w1, w3, w2 (_get_custom_policy in parallelize_llama.py).
@@ -142,18 +127,15 @@ def sources(row):
     return None
 
 
-def nanotron_stages(layers, stages, layer_cost, head_cost):
-    """Constraints that cut as nanotron does: blocks in a row, a stage up to its share of the multiply-accumulates, where the
-    token table costs nothing and the head what its product does (get_block_compute_costs of its LLaMA)."""
-    total, reached, stage, blocks = layers * layer_cost + head_cost, 0, 0, {}
-    for layer in range(layers):
-        reached += layer_cost
-        while reached > total * (stage + 1) / stages:
-            stage += 1
-        blocks.setdefault(stage, []).append(layer)
-    lines = ["  require embedding.stage == 0", f"  require rms_norm.stage == {stages - 1}"]
-    lines += [f"  require block[{of[0]}..{of[-1]}].stage == {stage}" for stage, of in sorted(blocks.items())]
-    return "\n".join(lines) + "\n"
+def first_stage(layers, stages, layer_cost, head_cost):
+    """A constraint that gives the first stage the blocks that nanotron gives it (build_model in models/base.py): in a row until
+    they pass its share of the multiply-accumulates, the one that passes it, too; the token table costs nothing and the head
+    what its product does (get_block_compute_costs of its LLaMA). The last stage may have the loss alone there, so that the
+    other stages are whatever is fastest."""
+    share = (layers * layer_cost + head_cost) / stages
+    first = min(layers, math.floor(share / layer_cost) + 1)
+    return f"  require embedding.stage == 0\n  require block[0..{first - 1}].stage == 0\n" + (
+        f"  require block[{first}].stage == 1\n" if first < layers else "")
 
 
 def shape(row):
@@ -185,9 +167,9 @@ def text_of(row):
     if framework == "nanotron" and pp > 1:
         hidden, query = values["hidden"], values["hidden"] * values["hidden"]
         layer = 4 * query + 3 * values["ffn"] * hidden
-        training["constraints"] = nanotron_stages(layers, pp, layer, values["vocab"] * hidden)
+        training["constraints"] = first_stage(layers, pp, layer, values["vocab"] * hidden)
         training["stages"] = "any"
-    cluster = CLUSTER.format(nodes=max(1, (tp * pp * dp * cp + 7) // 8)) + (NANOTRON if framework == "nanotron" else "")
+    cluster = CLUSTER.format(nodes=max(1, (tp * pp * dp * cp + 7) // 8))
     return cluster, (LLAMA if llama else GPT).format(**values) + TRAIN.format(**training)
 
 
@@ -208,9 +190,11 @@ def predict(accord, row):
     margin = plan["framework"]["margin"]
     memories = [stage["memory"] for stage in plan["stages"] if "memory" in stage]
     most = max(memories, key=lambda memory: memory["peak_bytes"])
-    return {"id": row["id"], "group": group, "what": what, "measured": measured, "predicted": most[what + "_bytes"],
+    # nanotron writes the memory of rank 0, which has the first stage (log_throughput in helpers.py); others say their largest.
+    seen = memories[0] if framework == "nanotron" else most
+    return {"id": row["id"], "group": group, "what": what, "measured": measured, "predicted": seen[what + "_bytes"],
             "feasible": most["on_device_bytes"] * (1 + margin) <= CAPACITY[row["accelerator"]],
-            "margin": margin, "parts": {key: most[key] / GIB for key in most if key.endswith("_bytes")},
+            "margin": margin, "parts": {key: seen[key] / GIB for key in seen if key.endswith("_bytes")},
             "stages": [memory[what + "_bytes"] / GIB for memory in memories]}
 
 
@@ -224,14 +208,19 @@ def page(results, left_out):
 Written by `scripts/memory.sh`, which runs `accord compile` on each row with the degrees, the micro-batch and the
 recomputation of the run fixed, and compares the device with the highest memory use with what was measured, as the source
 measures it. Bias is the mean of computed / measured - 1. Infeasible are runs that happened and that the margin of the
-framework would have refused. Margins are the largest errors of the runs of their framework (of DeepSpeed, of 18 in 20), so
-that what they cover is seen, not foretold. No other number of `catalog/frameworks.accel` or of nanotron's description is
-fitted to these rows, but for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored.
+framework would have refused. Margins of megatron, fsdp and deepspeed are the largest errors of the runs of their framework (of
+DeepSpeed, of 18 in 20), so that what they cover is seen, not foretold. No other number of `catalog/frameworks.accel` is fitted to
+these rows, but for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored.
 
-Missed, and known of it: rows of nanotron with a pipeline need up to two thirds more than computed, those with ZeRO 1 and one
-tensor rank up to 15 % more; which of its ranks is measured, and what its pipeline holds, is not published. Its rows with several
-tensor ranks do not say whether sequence parallelism was on. On B200 the four layers of 405 G are up to 6 % too low, the twelve of
-70 G up to 2 % too high.
+nanotron writes the peak of rank 0, which has the first stage (`log_throughput` in helpers.py), so that its first stage is compared.
+A block that passes a stage's share of the work is still in that stage (`build_model` in models/base.py). Its norms and rotary
+positions are single kernels (`TritonRMSNorm`, flash-attn's rotary), and what its layers keep for the backward pass, counted by hand
+from models/llama.py, is what Accord counts: 16 h + 8 f bytes a token, with f the width of the feed-forward block.
+
+Missed, and known of it: rows of nanotron with several tensor ranks do not say whether they ran all-reduces or sequence parallelism
+(both were in the sweep), nor whether what it gathers was kept; they are compiled with sequence parallelism. Those of one tensor rank
+with ZeRO 1 and several micro-batches of one sequence have about 2 GiB that no count explains. On B200 the four layers of 405 G are
+up to 6 % too low, the twelve of 70 G up to 2 % too high.
 
 | group | compared | rows | mean error, % | bias, % | worst, % | gate, % | | called infeasible | covered by the margin |
 |---|---|--:|--:|--:|--:|--:|---|--:|--:|""")

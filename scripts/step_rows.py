@@ -39,6 +39,8 @@ EXPERTS = [
     (r"gpt[- _]oss[- _]120b", (36, 2880, 2880, 64, 8, 201088, 64, 128, 4)),
     (r"grok1[- _]314b", (64, 6144, 32768, 48, 8, 131072, 128, 8, 2)),
 ]
+# Rows whose recipe keeps weights and states in bf16 (weight_dtype = "bfloat16" in the README that the row names).
+BF16_WEIGHTS = {"tpurecipe-tpu-v6e-Llama3.1-70B-v6e-32"}
 PRECISIONS = {"bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "fp8-cs": "fp8", "fp8-mx": "fp8"}
 
 
@@ -68,6 +70,8 @@ def converted(row):
                                              "tp", "pp", "vpp", "cp", "ep", "step_time_s", "framework", "source", "locator", "quality")})
     out.update(layers=layers, hidden=hidden, ffn=ffn, heads=heads, kv_heads=kv, vocab=vocab, attn_kernel="flash", mlp_kind="swiglu" if gated else "gelu",
                precision=PRECISIONS[precision], optimizer="adam", metric="step_time", unit="s", value=row["step_time_s"])
+    if row["id"] in BF16_WEIGHTS:
+        out["precision"] = "bf16 weights"
     fsdp = "fsdp" in row["zero_or_fsdp"].lower()
     out["family"] = "llm-dense-fsdp" if fsdp else "llm-dense"
     if experts:

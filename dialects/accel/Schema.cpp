@@ -308,7 +308,10 @@ std::vector<BlockSchema> table() {
        {
            word("weights", words("both master"),
                 "copies of a weight in mixed precision: in both types, or the fp32 master alone"),
-           word("gradients", words("compute fp32"), "type in which gradients are added up in mixed precision"),
+           word("gradients", words("compute fp32 both"),
+                "type in which gradients are added up in mixed precision; both: in fp32, beside those of one "
+                "micro-batch "
+                "in the type of products"),
            word("reductions", words("compute fp32"), "type in which replicas exchange them"),
            integer("zero", Better::Neither, Range::NonNegative, "stage of ZeRO of a training that states none"),
            integer("zero_min", Better::Neither, Range::NonNegative, "the first stage of ZeRO that it has"),

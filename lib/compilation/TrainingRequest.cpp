@@ -81,7 +81,8 @@ template <class See> void fields(See &see, CheckpointRequest &checkpoint) {
 
 template <class See> void fields(See &see, Framework &framework) {
   see("name", framework.name), see("master_weights_alone", framework.masterWeightsAlone);
-  see("fp32_gradients", framework.fp32Gradients), see("fp32_reductions", framework.fp32Reductions);
+  see("fp32_gradients", framework.fp32Gradients), see("gradients_in_both", framework.gradientsInBoth);
+  see("fp32_reductions", framework.fp32Reductions);
   see("zero", framework.zero), see("min_zero", framework.minZero), see("max_zero", framework.maxZero);
   see("divides", framework.divides);
   std::optional<int64_t> hides; // a truth that is not stated is another thing than a false one

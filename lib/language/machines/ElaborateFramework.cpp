@@ -77,7 +77,8 @@ std::optional<Framework> elaborateFramework(const ast::Declaration &declaration,
   Framework made;
   made.name = declaration.name.text;
   keys.is("weights", "master", made.masterWeightsAlone);
-  keys.is("gradients", "fp32", made.fp32Gradients);
+  keys.is("gradients", "both", made.gradientsInBoth);
+  keys.is("gradients", made.gradientsInBoth ? "both" : "fp32", made.fp32Gradients);
   keys.is("reductions", "fp32", made.fp32Reductions);
   keys.count("zero_min", made.minZero), keys.count("zero_max", made.maxZero);
   made.zero = made.minZero;

@@ -13,9 +13,11 @@ namespace accord {
 /// there is one copy of each.
 struct Framework {
   std::string name;
-  bool masterWeightsAlone = false;    ///< no copy in the type of products stays beside the fp32 weights
-  bool fp32Gradients = false;         ///< gradients are added up in fp32, else in the type of products
-  bool fp32Reductions = false;        ///< and exchanged between replicas in it
+  bool masterWeightsAlone = false; ///< no copy in the type of products stays beside the fp32 weights
+  bool fp32Gradients = false;      ///< gradients are added up in fp32, else in the type of products
+  /// Those of a micro-batch stay in the type of products until its whole backward pass has run, beside their fp32 sums.
+  bool gradientsInBoth = false;
+  bool fp32Reductions = false;        ///< gradients are exchanged between replicas in fp32
   int64_t zero = 0;                   ///< stage of ZeRO of a training that states none
   int64_t minZero = 0, maxZero = 3;   ///< stages that it has
   std::vector<std::string> divides;   ///< degrees that it has: "tensor", "sequence", …; empty: not said

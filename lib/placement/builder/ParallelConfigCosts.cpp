@@ -108,10 +108,12 @@ private:
   int64_t spent() const { return cost_.backward + cost_.weight; }
   int64_t workspaceOf(const LayerUse &use) const {
     bool gathers = parallelConfig_.zero >= 3 || of_.masterWeightsAlone;
-    // The graph has two tensors of the size of the logits: themselves, which are kept, and their gradient.
-    double loss = std::max(0.0, of_.lossRatio - 2);
-    return use.workspace + (parallelConfig_.zero >= 2 ? use_.gradients : 0) +
-           (gathers ? use_.weights + use_.quantized : 0) + 2 * weights_ + times(loss, use_.logits);
+    // The graph has two tensors of the size of the logits: themselves, which are kept, and their gradient, which a
+    // framework may write in their place.
+    double loss = of_.lossRatio > 0 ? of_.lossRatio - 2 : 0;
+    int64_t own = std::max<int64_t>(0, use.workspace + times(loss, use_.logits));
+    return own + (parallelConfig_.zero >= 2 ? use_.gradients : 0) + (gathers ? use_.weights + use_.quantized : 0) +
+           2 * weights_;
   }
   RecomputeChoice choiceOnDevice(size_t policy) const {
     const LayerUse &other = uses_[policy];

@@ -25,7 +25,7 @@ struct ParallelConfigCosts {
   /// of the graph; and whether weights in the type of products are there only while their layer runs.
   double gradientRatio = 1, reductionRatio = 1;
   bool masterWeightsAlone = false;
-  double lossRatio = 0;   ///< and what the loss holds at a time, over the bytes of the logits of the graph
+  double lossRatio = 0;   ///< and what the loss holds at a time, over the bytes of the graph's logits; 0: as the graph
   double hostPerByte = 0; ///< picoseconds, in one direction; both are used at once
 };
 

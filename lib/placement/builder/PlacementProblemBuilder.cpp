@@ -465,11 +465,13 @@ private:
     bool mixed = out_.precision.starts_with("mixed(");
     // A training that states fp32 gradients has them in its graph.
     double ofGraph = out_.precision.find("gradients = fp32") != std::string::npos ? kFull : kHalf;
-    how.gradientRatio = mixed && framework.fp32Gradients ? kFull / ofGraph : 1;
+    double gradients = framework.gradientsInBoth ? kFull + kHalf : framework.fp32Gradients ? kFull : ofGraph;
+    how.gradientRatio = mixed ? gradients / ofGraph : 1;
     how.reductionRatio = mixed && framework.fp32Reductions ? kFull / ofGraph : 1;
     how.masterWeightsAlone = mixed && framework.masterWeightsAlone;
-    how.lossRatio =
-        framework.lossBytes / (mixed || out_.precision == "bf16" || out_.precision == "fp16" ? kHalf : kFull);
+    bool half = mixed || out_.precision == "bf16" || out_.precision == "fp16";
+    // What a framework states is of logits in 16 bit.
+    how.lossRatio = half ? framework.lossBytes / kHalf : std::max(2.0, framework.lossBytes / kFull);
   }
 
   /// Of gradients after the last micro-batch; `perGradient` bytes of weights for each.

@@ -98,15 +98,22 @@ TEST(ParallelConfigCosts, MasterWeightsAlone) {
   EXPECT_EQ(cost.recomputeChoices[0].workspace, 7 + 40);
 }
 
-/// The graph has logits and their gradient; a loss with seven times the logits has five more of them.
+/// The graph has logits and their gradient; a loss with seven times the logits has five more of them, one that writes
+/// the gradient in their place has one less.
 TEST(ParallelConfigCosts, TheLossHoldsCopiesOfTheLogits) {
   Case one;
   for (LayerUse &use : one.uses)
-    use.logits = 100;
+    use.logits = 100, use.workspace = 107;
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 107); // no framework
+  one.lossRatio = 2;
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 107);
   one.lossRatio = 7;
-  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 7 + 500);
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 107 + 500);
   one.lossRatio = 1;
   EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 7);
+  for (LayerUse &use : one.uses)
+    use.workspace = 60; // there is no gradient as large
+  EXPECT_EQ(one.cost().recomputeChoices[0].workspace, 0);
 }
 
 /// States go there and back at once: 120 bytes at 2 ps; with ZeRO 1 over 4 replicas, 30 of them.

@@ -123,3 +123,45 @@ INSTANTIATE_TEST_SUITE_P(Korthikanti, TransformerMemoryShares,
                                            Figure7{k530B, 58.31, 62.04, 20.27, 9.42},
                                            Figure7{k1T, 58.31, 62.04, 20.27, 9.42}),
                          [](const auto &info) { return std::string("GPT") + info.param.net.name; });
+
+/// Counted by hand from the tensors that PyTorch saves of one layer of nanotron's LLaMA (huggingface/nanotron,
+/// src/nanotron/models/llama.py), whose norms and rotary positions are single kernels: bytes of a token.
+TEST(TransformerMemory, ALayerOfLlama) {
+  constexpr int64_t kHidden = 256, kInner = 1024, kHeads = 8, kLayers = 3, kTokens = 2 * 128;
+  TrainingGraph one(fmt::format(R"(
+import "catalog/transformer.dnn"
+model net {{
+  input tokens : int32[128]
+  input labels : int32[128]
+  var x = embedding(tokens, rows = 512, dim = {0})
+  repeat {3} as block {{
+    x = x + fused_attention(rms_norm(x), heads = {2}, kv_heads = {2}, causal = true, bias = false, rotary = true)
+    x = x + swiglu_mlp(rms_norm(x), {0}, {1})
+  }}
+  loss cross_entropy(linear(rms_norm(x), out = 512, bias = false), labels)
+}}
+train t = net() on a100_80g {{
+  batch = 4
+  optimizer = adam
+}})",
+                                kHidden, kInner, kHeads, kLayers)
+                        .c_str(),
+                    {"adam", "mixed(bf16)"});
+  ASSERT_TRUE(one.graph);
+  std::string error;
+  std::optional<WorkGraph> work = workGraphFrom(one.graph, 2, 1, error);
+  ASSERT_TRUE(work) << error;
+  std::vector<SavedActivations> kept = findSavedActivations(*work);
+  ASSERT_EQ(kept.size(), 1u);
+  constexpr int64_t kBf16 = 2, kFp32 = 4;
+  int64_t attention = kBf16 * (kHidden       // what is normed
+                               + kHidden     // its norm, which the products of queries, keys and values read
+                               + 3 * kHidden // they, for flash attention
+                               + kHidden)    // its result, which the product behind it reads
+                      + kFp32 * kHeads;      // logarithms of its sums
+  int64_t block = kBf16 * (2 * kHidden       // what is normed, and its norm
+                           + 2 * kInner      // gate and up
+                           + kInner          // silu of the gate
+                           + kInner);        // the product, which the last one reads
+  EXPECT_EQ(kept[0].bytes, kLayers * kTokens * (attention + block));
+}
