@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ACCORD = os.environ.get("ACCORD", os.path.join(ROOT, "build/bin/accord"))
 CATALOG = os.path.join(ROOT, "lib/catalog")
 GENERATIONS = {"v100": ("v100-sxm2-16", "v100-sxm2-32"), "a100": ("a100-sxm-40", "a100-sxm-80"), "h100": ("h100-sxm", "h200-sxm"),
+               "blackwell_ultra": ("b300-sxm", "gb300"),
                "tpu_v5e": ("tpu-v5e",), "tpu_v6e": ("tpu-v6e",), "trainium1": ("trainium1",)}
 # By how the column `framework` begins; NeMo and Megatron-Bridge run Megatron-LM's core.
 FRAMEWORKS = {"Megatron-DeepSpeed": "deepspeed", "Megatron": "megatron", "NeMo": "megatron", "NVIDIA NeMo": "megatron", "Composer/FSDP": "composer",
