@@ -55,6 +55,7 @@ LogicalResult addPhase(PipelinePhase phase, OpPassManager &passes, const Pipelin
       shard.devices = training.tensor;
       shard.sequence = training.sequence;
       shard.keepGathered = training.keepGathered;
+      shard.expertReplicas = training.experts ? training.data : 1;
       passes.addPass(createShard(shard));
     }
     if (training.context > 1) {

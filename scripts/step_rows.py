@@ -59,6 +59,8 @@ def converted(row):
     known, experts = dimensions(model), dimensions(model, EXPERTS)
     if not known and not experts:
         return "no decoder of public dimensions"
+    if " or " in row["precision"]:
+        return f"one of several precisions, '{row['precision']}'"
     precision = row["precision"].lower().split()[0]
     if precision.startswith("fp8"):
         precision = "fp8"

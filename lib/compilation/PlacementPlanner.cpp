@@ -14,6 +14,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <numeric>
 
 namespace accord {
 namespace {
@@ -157,6 +158,15 @@ Result<WorkGraph> PlacementPlanner::workOf(const Degrees &degrees, const std::st
   return std::move(*work);
 }
 
+int64_t PlacementPlanner::numExperts() {
+  int64_t all = 0;
+  if (TrainingGraphs::Built &built = graphs.get(paddedAt(Degrees(), "none")); built.graph)
+    built.graph.walk([&](dnn::MoeExpertsOp op) {
+      all = std::gcd(all, llvm::cast<mlir::RankedTensorType>(op.getW1().getType()).getDimSize(0));
+    });
+  return std::max<int64_t>(all, 1);
+}
+
 bool PlacementPlanner::findObjectiveNumbers(PlacementProblemRequest &made) {
   using Needs = ObjectiveFormula::Needs;
   const ObjectiveFormula &formula = formulaOf(made.objective);
@@ -224,6 +234,8 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   };
   made.dataLoader = job.dataLoader;
   made.framework = request.framework;
+  if (!made.space.mayBeWhole() || made.space.experts.size() > 1)
+    made.space.numExperts = numExperts();
   return made;
 }
 

@@ -40,6 +40,8 @@ private:
   bool findObjectiveNumbers(PlacementProblemRequest &request);
   void estimateStep(PlacementPlan &plan);
   Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
+  /// What divides the numbers of experts of all mixtures of the model; 1 without any.
+  int64_t numExperts();
 
   const TrainingRequest &request;
   const TrainingJob &job;

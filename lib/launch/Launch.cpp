@@ -207,7 +207,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   also(first.order != RankOrder::TensorDataPipeline, "ACCORD_RANK_ORDER", name(first.order));
   also(first.context > 1, "ACCORD_CONTEXT_PARALLEL", std::to_string(first.context));
   also(first.context > 1, "ACCORD_CONTEXT_EXCHANGE", name(first.contextExchange));
-  also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expert));
+  also(first.expert > 1, "ACCORD_EXPERT_PARALLEL", std::to_string(first.expertDegree()));
   also(first.tables != Tables::Whole, "ACCORD_TABLE_PARALLEL", name(first.tables));
   also(first.ringOverlap, "ACCORD_TENSOR_OVERLAP", "ring");
   also(first.hostStates || first.hostWeights, "ACCORD_OFFLOAD",

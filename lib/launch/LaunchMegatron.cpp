@@ -66,8 +66,11 @@ private:
       add(fmt::format("--context-parallel-size {}", parallelConfig.context));
       add(fmt::format("--cp-comm-type {}", kinds[llvm::to_underlying(parallelConfig.contextExchange)]));
     }
-    if (parallelConfig.expert > 1)
-      add(fmt::format("--expert-model-parallel-size {}", parallelConfig.expert));
+    if (parallelConfig.expert > 1) {
+      add(fmt::format("--expert-model-parallel-size {}", parallelConfig.expertDegree()));
+      if (parallelConfig.tensor > 1) // unless stated, it is the tensor degree
+        add(fmt::format("--expert-tensor-parallel-size {}", parallelConfig.expertTensor));
+    }
     if (parallelConfig.ringOverlap)
       add("--tp-comm-overlap");
     if (parallelConfig.hostStates)

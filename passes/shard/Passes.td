@@ -30,7 +30,8 @@ def Shard : Pass<"shard", "::mlir::ModuleOp"> {
     Option<"axis", "axis", "std::string", "\"tensor\"", "name of the axis of devices">,
     Option<"devices", "devices", "int64_t", "2", "devices on the axis">,
     Option<"sequence", "sequence", "bool", "false", "split what lies between the layers along the sequence">,
-    Option<"keepGathered", "keep-gathered", "bool", "false", "keep what is gathered in the forward pass for the backward pass">
+    Option<"keepGathered", "keep-gathered", "bool", "false", "keep what is gathered in the forward pass for the backward pass">,
+    Option<"expertReplicas", "expert-replicas", "int64_t", "1", "replicas that divide the experts after this">
   ];
   let dependentDialects = ["::accord::dnn::DnnDialect"];
 }

@@ -18,7 +18,7 @@ struct Shard : impl::ShardBase<Shard> {
 
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<dnn::TrainingGraphOp>()) {
-      shard::Partitioner partitioner(graph, {axis, devices, sequence, keepGathered});
+      shard::Partitioner partitioner(graph, {axis, devices, sequence, keepGathered, expertReplicas});
       if (failed(partitioner.run()))
         return signalPassFailure();
       for (dnn::ParameterOp parameter : partitioner.whole())

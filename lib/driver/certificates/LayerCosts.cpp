@@ -141,8 +141,9 @@ private:
   static std::vector<Problem::RecomputeChoice> choicesOf(const Problem &stated, size_t f, size_t c) {
     std::vector<Problem::RecomputeChoice> choices;
     auto degrees = [](const Problem::ParallelConfig &one) {
-      return std::tie(one.tensor, one.sequence, one.data, one.zero, one.microbatch, one.expert, one.tables, one.context,
-                      one.contextExchange, one.ringOverlap, one.hostStates, one.hostWeights, one.order);
+      return std::tie(one.tensor, one.sequence, one.data, one.zero, one.microbatch, one.expert, one.expertTensor,
+                      one.tables, one.context, one.contextExchange, one.ringOverlap, one.hostStates, one.hostWeights,
+                      one.order);
     };
     for (size_t g = 0; g < stated.parallelConfigs.size(); ++g)
       if (degrees(stated.parallelConfigs[g]) == degrees(stated.parallelConfigs[f]) && stated.classes[c].costs[g])

@@ -104,7 +104,8 @@ struct MiningCertificate {
 /// All that tells parallel configurations of one device type from each other, but for what their networks take.
 inline auto degreesOf(const PlacementProblem::ParallelConfig &config) {
   return std::tie(config.tensor, config.sequence, config.data, config.zero, config.microbatch, config.expert,
-                  config.tables, config.ringOverlap, config.hostStates, config.hostWeights, config.order);
+                  config.expertTensor, config.tables, config.ringOverlap, config.hostStates, config.hostWeights,
+                  config.order);
 }
 /// The same with the device type.
 inline auto identityOf(const PlacementProblem::ParallelConfig &config) {

@@ -72,8 +72,44 @@ bool isLookup(const std::string &kind) {
          kind.find("scatter") != std::string::npos || kind.find("lookup") != std::string::npos || kind == "update_rows";
 }
 
+bool isExperts(const std::string &kind) { return kind.starts_with("moe_experts"); }
+
+/// One expert's product of its rows with what is inside of its first weights, of both at once if one gates the other:
+/// libraries run a kernel for each expert (Transformer Engine's GroupedLinear). The other products have as much work
+/// and no other shape but for what they sum. Of loops the rows and the weights have the experts and the width in
+/// common, and neither has the loop over weights.
+void expertExtents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors, ProfileItem &into) {
+  auto reads = [](const LoopTensor &tensor, size_t loop) {
+    return std::ranges::any_of(tensor.dimensions, [&](const auto &dimension) {
+      return std::ranges::find(dimension, loop, &LoopTensor::Term::loop) != dimension.end();
+    });
+  };
+  const LoopTensor &rows = tensors.front();
+  auto weights = std::ranges::find_if(tensors, [&](const LoopTensor &tensor) {
+    for (size_t loop = 0; loop < domain.size(); ++loop)
+      if (!tensor.written && reads(tensor, loop) && !reads(rows, loop))
+        return true;
+    return false;
+  });
+  if (weights == tensors.end())
+    return productExtents(domain, tensors, into);
+  into.batch = into.m = into.n = into.k = 1;
+  for (size_t loop = 0; loop < domain.size(); ++loop) {
+    double extent = domain[loop].extent;
+    bool ofRows = reads(rows, loop), ofWeights = reads(*weights, loop);
+    if (ofRows && ofWeights)
+      into.k *= domain[loop].kind == IteratorKind::Reduction ? extent : 1;
+    else if (ofRows)
+      into.m *= extent;
+    else
+      into.n *= ofWeights ? extent : extent - 1; // all weights but the last one, which leads back
+  }
+}
+
 /// Of a fused operation the contraction with the most work stands for all of them.
 void describe(const Operation &op, ProfileItem &item) {
+  if (isExperts(op.kind) && op.parts.empty() && !op.tensors.empty())
+    return expertExtents(op.domain, op.tensors, item);
   if (op.parts.empty())
     return productExtents(op.domain, op.tensors, item);
   const FusedPart *max = nullptr;

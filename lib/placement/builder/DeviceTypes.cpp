@@ -18,6 +18,7 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
   p.costPerJoule = request.costPerJoule;
   p.limits = request.limits;
   p.batch = request.batch;
+  p.numExperts = request.space.numExperts;
   p.schedules = request.space.schedules;
   p.virtualStages = request.space.virtualStages;
   p.groups = request.space.groups;

@@ -213,12 +213,15 @@ bool PlacementSpace::mayBeWhole() const {
          std::find(tables.begin(), tables.end(), Tables::Whole) != tables.end();
 }
 
-std::vector<PlacementSpace::ReplicaSharding> PlacementSpace::replicaShardings(int64_t data) const {
+std::vector<PlacementSpace::ReplicaSharding> PlacementSpace::replicaShardings(int64_t data, int64_t tensor) const {
   std::vector<ReplicaSharding> all;
-  std::set<int64_t> degrees(experts.begin(), experts.end());
+  std::set<int64_t> degrees;
+  for (int64_t degree : experts)
+    if (data % degree == 0)
+      degrees.insert(degree);
+    else if (degree % tensor == 0 && data % (degree / tensor) == 0 && hasWholeExperts(tensor, degree / tensor))
+      degrees.insert(degree / tensor);
   for (int64_t among : degrees) {
-    if (among > 1 && (among > data || data % among != 0))
-      continue;
     if (data == 1) // nobody to divide tables with
       all.push_back({});
     else

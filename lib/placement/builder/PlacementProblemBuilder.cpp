@@ -286,7 +286,8 @@ private:
     bool known = false; // without a division
     // Devices that share a sample have the same experts and tables: what replicas divide, they divide as one.
     int64_t own = degree.data / degree.sharding.context;
-    for (PlacementSpace::ReplicaSharding replicaSharding : request_.space.replicaShardings(own)) {
+    for (PlacementSpace::ReplicaSharding replicaSharding :
+         request_.space.replicaShardings(own, degree.sharding.tensor)) {
       if (replicaSharding.tables != Tables::Whole && degree.sharding.context > 1) {
         assume("tables are not divided among replicas that share samples along their sequences");
         continue;
@@ -386,6 +387,9 @@ private:
             parallelConfig.zero = zero;
             parallelConfig.microbatch = degree.microbatch;
             parallelConfig.expert = replicaSharding.experts;
+            if (parallelConfig.expert > 1 &&
+                !request_.space.hasWholeExperts(parallelConfig.tensor, parallelConfig.expert))
+              parallelConfig.expertTensor = parallelConfig.tensor;
             parallelConfig.tables = replicaSharding.tables;
             parallelConfig.ringOverlap = ring && degree.sharding.tensor > 1;
             parallelConfig.hostStates = offload.states;

@@ -52,14 +52,19 @@ struct PlacementSpace {
     bool any() const { return experts > 1 || tables != Tables::Whole; }
   };
   std::vector<int64_t> experts{1}; ///< 1: each replica has all; another: so many divide them
+  int64_t numExperts = 1;          ///< of every mixture: what divides all their numbers
   std::vector<Tables> tables{Tables::Whole};
   /// `recomputes`, and without what is kept where nothing is gathered along the sequence.
   std::vector<std::string> policiesOf(const TensorSharding &sharding) const;
   bool mayBeWhole() const; ///< each replica with all experts and tables
 
-  /// Ways in which `data` replicas may divide: experts among a number of them that divides theirs; tables among all,
-  /// and then experts among all or none.
-  std::vector<ReplicaSharding> replicaShardings(int64_t data) const;
+  /// Ways in which `data` replicas of `tensor` devices may divide: experts among a number of them that divides theirs;
+  /// tables among all, and then experts among all or none. An expert degree that does not divide `data` spans the
+  /// tensor degree if all experts can be whole then.
+  std::vector<ReplicaSharding> replicaShardings(int64_t data, int64_t tensor = 1) const;
+  /// Whether the tensor degree and `among` replicas divide whole experts among them. Else each expert's matrices are
+  /// divided among the devices of the tensor degree.
+  bool hasWholeExperts(int64_t tensor, int64_t among) const { return numExperts % (tensor * among) == 0; }
   bool blockingTransfers = true;
 };
 

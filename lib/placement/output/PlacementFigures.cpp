@@ -231,7 +231,7 @@ std::string featuresText(const ParallelConfig &parallelConfig) {
   };
   add(parallelConfig.context > 1,
       fmt::format("context {} ({})", parallelConfig.context, name(parallelConfig.contextExchange)));
-  add(parallelConfig.expert > 1, fmt::format("experts divided by {}", parallelConfig.expert));
+  add(parallelConfig.expert > 1, fmt::format("experts divided by {}", parallelConfig.expertDegree()));
   add(parallelConfig.tables != Tables::Whole,
       fmt::format("{} of tables divided by {}", name(parallelConfig.tables), parallelConfig.data));
   add(parallelConfig.ringOverlap, "ring overlap");

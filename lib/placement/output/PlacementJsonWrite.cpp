@@ -184,6 +184,8 @@ private:
     f.put("microbatch", config.microbatch, kFromOne);
     f.about("replicas that divide the experts; 1 unless stated")
         .putIf(config.expert > 1, "expert", config.expert, IntegerRange{2});
+    f.about("tensor parallel devices that divide each expert's matrices; 1 unless stated")
+        .putIf(config.expertTensor > 1, "expert_tensor", config.expertTensor, IntegerRange{2});
     f.about("of embedding tables that replicas divide").putIf(config.tables != Tables::Whole, "tables", config.tables);
     f.about("products in pieces, beside the exchange of others")
         .putIf(config.ringOverlap, "ring_overlap", config.ringOverlap);

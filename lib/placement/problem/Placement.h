@@ -82,6 +82,9 @@ struct PlacementProblem {
     /// Replicas, neighbours but for those of their context, that divide the experts of a layer among them; divides
     /// data / context.
     int64_t expert = 1;
+    /// Devices of `tensor` that divide the matrices of each of these experts: all of them, or 1 where they divide whole
+    /// experts, too (Megatron-LM's expert tensor parallel size); 1 unless `expert` is above.
+    int64_t expertTensor = 1;
     /// Of gradients of experts over the data / expert replicas that have the same ones, when `replicasPerNode` of these
     /// are in one server, which is as many as `replicasPerNode` of all replicas / expert; empty if that is one replica.
     std::vector<GradientSync> expertGradientSyncs;
@@ -91,6 +94,9 @@ struct PlacementProblem {
     bool hostWeights = false; ///< weights are: each layer's come before its passes
     RankOrder order = RankOrder::TensorDataPipeline;
     int64_t devices() const { return tensor * data; }
+    /// Devices that have other experts of a layer, or other parts of them, over those that have parts of the same one
+    /// (Megatron-LM's expert model parallel size); 1 unless replicas divide experts.
+    int64_t expertDegree() const { return expert > 1 ? expert * (tensor / expertTensor) : 1; }
     int64_t samples() const { return data / context * microbatch; } ///< of a micro-batch of all replicas
   };
   /// What a layer keeps for its backward pass.
@@ -176,7 +182,8 @@ struct PlacementProblem {
   PlacementObjective objective = PlacementObjective::StepTime;
   double costPerJoule = 1; ///< where the objective counts joules: what it counts each as
   Limits limits;
-  int64_t batch = 1; ///< samples of a step: data / context * microbatch * micro-batches
+  int64_t batch = 1;      ///< samples of a step: data / context * microbatch * micro-batches
+  int64_t numExperts = 1; ///< of a layer: what divides the numbers of all that are divided; 1: not known, or none are
   std::vector<DeviceType> deviceTypes;
   std::vector<ParallelConfig> parallelConfigs;
   std::vector<LayerClass> classes;

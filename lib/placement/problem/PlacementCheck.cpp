@@ -160,6 +160,15 @@ private:
     if (parallelConfig.expert < 1 || parallelConfig.data / parallelConfig.context % parallelConfig.expert != 0)
       report(p.location, fmt::format("{}{} of {} replicas divide the experts", what, parallelConfig.expert,
                                      parallelConfig.data / parallelConfig.context));
+    int64_t each = parallelConfig.expertTensor;
+    if (each != 1 && (each != parallelConfig.tensor || parallelConfig.expert == 1))
+      report(p.location, fmt::format("{}{} of {} tensor parallel devices divide each expert", what, each,
+                                     parallelConfig.expert == 1 ? 1 : parallelConfig.tensor));
+    // Whole experts are divided where their number allows it.
+    else if (p.numExperts > 1 && parallelConfig.expert > 1 && parallelConfig.tensor > 1 &&
+             (each == 1) != (p.numExperts % (parallelConfig.tensor * parallelConfig.expert) == 0))
+      report(p.location, fmt::format("{}{} experts among {} x {} devices, {} of which divide each expert", what,
+                                     p.numExperts, parallelConfig.tensor, parallelConfig.expert, each));
     for (const auto &gradientSyncs : {parallelConfig.gradientSyncs, parallelConfig.expertGradientSyncs}) {
       int64_t before = 0;
       for (const auto &sync : gradientSyncs) {

@@ -94,13 +94,26 @@ void setExtents(const std::vector<Loop> &domain, const std::vector<LoopTensor> &
   }
 }
 
+/// The extents of one expert's first product, of which a library runs one for each. By the loops' order (the domain of
+/// `dnn.moe_experts`): what is a batch, experts, slots, weights, inner width, width. The last weight leads back.
+void setExpert(const std::vector<Loop> &domain, Work &work) {
+  size_t last = domain.size() - 1;
+  for (size_t loop = 0; loop + 5 < domain.size(); ++loop)
+    work.m *= static_cast<double>(domain[loop].extent);
+  work.m *= static_cast<double>(domain[last - 3].extent);
+  work.n = static_cast<double>((domain[last - 2].extent - 1) * domain[last - 1].extent);
+  work.k = static_cast<double>(domain[last].extent);
+}
+
 /// Of a fused operation the product with the most FLOPs stands for all.
 void setProduct(const Operation &op, Work &work) {
   const FusedPart *largest = nullptr;
   for (const FusedPart &part : op.parts)
     if (part.contraction && (!largest || part.flops > largest->flops))
       largest = &part;
-  if (op.parts.empty())
+  if (op.parts.empty() && op.kind.starts_with("moe_experts") && op.domain.size() >= 5)
+    setExpert(op.domain, work);
+  else if (op.parts.empty())
     setExtents(op.domain, op.tensors, work);
   else if (largest)
     setExtents(largest->domain, largest->tensors, work);

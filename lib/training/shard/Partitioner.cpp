@@ -87,6 +87,14 @@ void Partitioner::operation(Operation *op, OpBuilder &to) {
     return;
   }
   SmallVector<Rule> rules = rulesFor(op, options.devices);
+  if (options.expertReplicas > 1 && isa<dnn::MoeExpertsOp, dnn::MoeExpertsGradOp>(op)) {
+    unsigned weight = isa<dnn::MoeExpertsOp>(op) ? 1 : 2;
+    bool divides = divisible(op->getOperand(weight).getType(), 0, options.devices * options.expertReplicas);
+    llvm::erase_if(rules, [&](const Rule &rule) {
+      Sharding of = rule.operands[weight];
+      return !divides && of.kind == Sharding::Split && of.dimension == 0;
+    });
+  }
   const Rule &rule = choose(op, rules);
   if (isa<dnn::CrossEntropyOp, dnn::CrossEntropyGradOp>(op) && rule.parts >= 0)
     crossEntropy(op, rule, to);

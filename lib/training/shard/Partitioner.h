@@ -16,6 +16,9 @@ struct PartitionOptions {
   /// What the forward pass has gathered along the sequence is kept for the backward pass, instead of its parts, which
   /// are gathered again there.
   bool keepGathered = false;
+  /// Replicas that divide the experts of every mixture after this. Experts are divided among the devices only if each
+  /// replica's part can be, too; else the matrices of each expert are.
+  int64_t expertReplicas = 1;
 };
 
 /// Parameters of contractions and lookups become parts, and with them the work; the collectives that this needs,

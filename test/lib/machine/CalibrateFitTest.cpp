@@ -211,6 +211,47 @@ TEST(CalibrateProfile, GradientOfAConvolutionsInput) {
   EXPECT_TRUE(item.window);
 }
 
+// Eight experts on a device that get 2048 rows each, of four devices: their gated first product is 2048 x 1536 of 2048
+// (Qwen3 30B A3B: hidden 2048, inner 768). All FLOPs of an expert are those
+// of this product and, half of it, of the way back.
+TEST(CalibrateProfile, ExpertsAreProductsOfTheirOwn) {
+  for (int weights : {2, 3})
+    for (bool backward : {false, true}) {
+      Operation op;
+      op.kind = backward ? "moe_experts_grad" : "moe_experts", op.core = CoreKind::Tensor, op.contraction = true;
+      enum { kDevices, kExperts, kSlots, kWeights, kInner, kHidden };
+      for (int64_t extent : {4, 8, 512, weights, 768, 2048}) {
+        Loop loop;
+        loop.extent = extent;
+        op.domain.push_back(loop);
+      }
+      op.domain[kInner].kind = op.domain[kHidden].kind = IteratorKind::Reduction;
+      auto tensor = [&](const std::vector<unsigned> &loops, bool written) {
+        LoopTensor made;
+        made.written = written;
+        for (unsigned loop : loops)
+          made.dimensions.push_back({{loop, 1}});
+        op.tensors.push_back(made);
+      };
+      const std::vector<unsigned> rows = {kDevices, kExperts, kSlots, kHidden}, up = {kExperts, kInner, kHidden},
+                                  down = {kExperts, kHidden, kInner};
+      tensor(rows, false);
+      if (backward)
+        tensor(rows, false);
+      tensor(up, false), tensor(down, false), tensor(rows, true);
+      op.flops = (backward ? 4 : 2) * int64_t{8} * 2048 * weights * 768 * 2048;
+      auto item = itemOf(op);
+      ASSERT_TRUE(item);
+      EXPECT_EQ(item->work, WorkClass::Product);
+      EXPECT_EQ(item->batch, 1);
+      EXPECT_EQ(item->m, 2048);
+      EXPECT_EQ(item->n, (weights - 1) * 768);
+      EXPECT_EQ(item->k, 2048);
+      double one = 2 * item->m * item->n * item->k;
+      EXPECT_EQ(item->flops, (backward ? 2 : 1) * 8 * one * weights / (weights - 1));
+    }
+}
+
 TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
   std::mt19937 random(7);
   auto factor = [&] { return std::exp2(static_cast<double>(random() % 1000) / 250.0 - 2); };

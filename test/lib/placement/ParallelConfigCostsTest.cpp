@@ -1,6 +1,7 @@
 // What a layer costs in a form, by hand.
 #include "lib/placement/builder/ParallelConfigCosts.h"
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace accord;
 
@@ -235,6 +236,35 @@ TEST(ParallelConfigCosts, ExpertsThatSomeReplicasDivide) {
   EXPECT_EQ(cost.staticMemory, 24 + 12 + 24 / 8 + 48 / 4);
   EXPECT_EQ(cost.update, 20 / 4 + 2); // of 30 two thirds are the experts'
   EXPECT_EQ(cost.expertGradients, 8);
+}
+
+/// By trying all numbers of replicas: an expert degree is that many of them, or that many times the tensor degree where
+/// all experts are whole then (Megatron-LM's expert tensor parallel size of 1), and never another number.
+TEST(ReplicaShardings, ExpertDegreesMaySpanTheTensorDegree) {
+  for (int64_t tensor : {1, 2, 4, 8})
+    for (int64_t data : {1, 2, 8, 12, 16})
+      for (int64_t degree : {2, 3, 8, 32, 64})
+        for (int64_t experts : {8, 96, 128}) {
+          PlacementSpace space;
+          space.experts = {degree}, space.numExperts = experts;
+          std::set<int64_t> expected, found;
+          for (int64_t among = 1; among <= data; ++among)
+            if (data % among == 0 && (among == degree || (data % degree != 0 && among * tensor == degree &&
+                                                          experts / degree * degree == experts)))
+              expected.insert(among);
+          for (const auto &one : space.replicaShardings(data, tensor))
+            found.insert(one.experts);
+          EXPECT_EQ(found, expected) << tensor << " " << data << " " << degree << " " << experts;
+        }
+  PlacementSpace space; // Qwen3 235B on 256 devices: 16 replicas of 2, 8 stages, 32 groups of 4 of 128 experts
+  space.experts = {32}, space.numExperts = 128;
+  ASSERT_EQ(space.replicaShardings(16, 2).size(), 1U);
+  EXPECT_EQ(space.replicaShardings(16, 2).front().experts, 16);
+  PlacementProblem::ParallelConfig config;
+  config.tensor = 2, config.data = 16, config.expert = 16;
+  EXPECT_EQ(config.expertDegree(), 32);
+  config.expertTensor = 2;
+  EXPECT_EQ(config.expertDegree(), 16);
 }
 
 /// A product of 80 ps, then an all-reduce of 40 ps among 4 devices, then one of 100 ps: 30 of 40 ps

@@ -98,6 +98,20 @@ TEST(PlacementCheck, IdsOutOfRange) {
             "parallel configuration 0: 2 of 1 replicas divide the experts");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expert = 0; }),
             "parallel configuration 0: 0 of 2 replicas divide the experts");
+  EXPECT_EQ(after([](P p) { p.parallelConfigs[0].expertTensor = 2; }),
+            "parallel configuration 0: 2 of 1 tensor parallel devices divide each expert");
+  EXPECT_EQ(after([](P p) {
+              p.parallelConfigs[0].tensor = 2, p.parallelConfigs[0].expert = 2, p.parallelConfigs[0].expertTensor = 3;
+            }),
+            "parallel configuration 0: 3 of 2 tensor parallel devices divide each expert");
+  // Eight experts are whole among four devices, six are not.
+  EXPECT_EQ(after([](P p) {
+              p.numExperts = 8, p.parallelConfigs[0].tensor = 2, p.parallelConfigs[0].expert = 2;
+              p.parallelConfigs[0].expertTensor = 2;
+            }),
+            "parallel configuration 0: 8 experts among 2 x 2 devices, 2 of which divide each expert");
+  EXPECT_EQ(after([](P p) { p.numExperts = 6, p.parallelConfigs[0].tensor = 2, p.parallelConfigs[0].expert = 2; }),
+            "parallel configuration 0: 6 experts among 2 x 2 devices, 1 of which divide each expert");
   EXPECT_EQ(after([](P p) { p.parallelConfigs[0].gradientSyncs[1].replicasPerNode = 1; }),
             "parallel configuration 0: gradient synchronization of 1 replicas per node after one of 1");
   EXPECT_EQ(after([](P p) { p.classes[0].costs[0]->weightMemory = 11; }),

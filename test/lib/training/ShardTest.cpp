@@ -413,6 +413,33 @@ TEST(ShardAndReplicate, ExpertsOnBothAxes) {
   expectSameStep(*found, expected);
 }
 
+// Four experts on two by four devices: each replica has one of them, each device half of its matrices.
+TEST(ShardAndReplicate, MatricesOfExpertsWhereReplicasHaveOneEach) {
+  TrainingGraph one(kExperts);
+  ASSERT_TRUE(one.graph);
+  auto inputs = llvm::cantFail(interpret::randomInputs(one.graph, one.batch, 3));
+  auto expected = llvm::cantFail(interpret::interpret(one.graph, inputs));
+  std::map<std::string, int64_t> before;
+  for (auto parameter : one.graph.getParameters())
+    before[parameter.getSymName().str()] = parameter.getTensorType().getNumElements();
+  ShardOptions parts;
+  parts.expertReplicas = 4;
+  ReplicateOptions replicas;
+  replicas.devices = 4, replicas.experts = "divided";
+  ASSERT_TRUE(one.run(createShard(parts)) && one.run(createReplicate(replicas)));
+  int64_t ofExperts = 0;
+  for (auto parameter : one.graph.getParameters())
+    if (parameter.getTensorType().getRank() == 3) {
+      ++ofExperts;
+      EXPECT_EQ(parameter.getTensorType().getDimSize(0), 1) << parameter.getSymName().str();
+      EXPECT_EQ(parameter.getTensorType().getNumElements() * 8, before[parameter.getSymName().str()]);
+    }
+  EXPECT_EQ(ofExperts, 3);
+  auto found = interpret::interpret(one.graph, inputs);
+  ASSERT_TRUE(static_cast<bool>(found)) << llvm::toString(found.takeError());
+  expectSameStep(*found, expected);
+}
+
 // Lepikhin et al., GShard, 2020, section 3.2: the slots travel to the experts and the rows back, in the forward pass
 // and, as gradients, in the backward pass.
 TEST(ShardTraffic, ExpertsExchangeTheirSlotsFourTimes) {
