@@ -118,8 +118,7 @@ def model(row):
         return mixture(row)
     heads, hidden, seq = number(row, "heads"), number(row, "hidden"), number(row, "seq_len")
     kv, ffn, vocab = number(row, "kv_heads", heads), number(row, "ffn", 4 * hidden), number(row, "vocab", 50257)
-    # What a row of MaxText calls the default is a flash kernel: attention='flash' in its scripts (configs/v5e), since their first commit.
-    flash, gated = "flash" in row["attn_kernel"] or row["framework"].startswith("MaxText"), row["mlp_kind"].startswith("swiglu")
+    flash, gated = "flash" in row["attn_kernel"], row["mlp_kind"].startswith("swiglu")
     alibi = "ALiBi" in row["arch_notes"] and not flash
     more = ", bias = false, rotary = true" if gated else "" if flash else ", alibi = true" if alibi else ", drop = 0.1"
     norm = "rms_norm(x)" if gated else "layer_norm(x)"
