@@ -155,11 +155,13 @@ Result<NodeId> CalibratedFit::exchangeTime(OperationId id) const {
   const Communication &communication = *plan_.graph.operations[id].communication;
   NodeId devices = machine_.devices ? machine_.devices(communication) : e.integer(communication.devices);
   NodeId replicas = e.toReal(devices);
-  NodeId bytes = e.multiply(e.divide(e.add(replicas, e.real(-1)), replicas), e.toReal(payload));
+  NodeId each = e.divide(e.toReal(payload), replicas);
   double within = kAlone.link * parameter(Parameter::LinkEfficiency),
-         across = std::min(within, kAlone.network * parameter(Parameter::NetworkEfficiency));
-  return e.select(devices, {{static_cast<int64_t>(kAlone.devicesPerNode), e.divide(bytes, e.real(within))},
-                            {kAnyMore, e.divide(bytes, e.real(across))}});
+         across = kAlone.network * parameter(Parameter::NetworkEfficiency), here = kAlone.devicesPerNode;
+  auto others = [&](double fewer) { return e.multiply(e.add(replicas, e.real(-fewer)), each); };
+  NodeId links = e.divide(e.multiply(e.real(here - 1), each), e.real(within));
+  return e.select(devices, {{static_cast<int64_t>(here), e.divide(others(1), e.real(within))},
+                            {kAnyMore, e.maximum({links, e.divide(others(here), e.real(across))})}});
 }
 
 Result<NodeId> CalibratedFit::updateTime(OperationId id, const ProfileItem &item) const {

@@ -145,8 +145,11 @@ double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &p
 double rowsTime(double bytes, const Layout &l, const Parameters &parameters) {
   const Parameters &p = parameters;
   double intraNode = l.link * p[Parameter::LinkEfficiency];
-  if (l.tensor * l.data > l.devicesPerNode)
-    return bytes / std::min(intraNode, l.network * p[Parameter::NetworkEfficiency]);
+  if (l.tensor * l.data > l.devicesPerNode) {
+    double each = bytes / (l.data - 1), together = std::max(1.0, std::floor(l.devicesPerNode / l.tensor));
+    return std::max((together - 1) * each / intraNode,
+                    (l.data - together) * each / (l.network * p[Parameter::NetworkEfficiency]));
+  }
   return std::max((1 - l.unlinked) * bytes / intraNode, l.unlinked * bytes / kHostBus);
 }
 

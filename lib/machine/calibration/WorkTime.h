@@ -65,8 +65,8 @@ WorkTime workTime(const Work &work, const Layout &layout, double memoryBandwidth
 double updateTime(double bytes, double memoryBandwidth, const Parameters &parameters);
 /// Of one that reads and writes the rows of tables that were looked up.
 double updatedRowsTime(double bytes, double memoryBandwidth, const Parameters &parameters);
-/// Of bytes that each device of the layout sends to its other replicas, all alike. To those that no
-/// link reaches they take the host's bus at the same time.
+/// Of bytes that each device of the layout sends to its other replicas, to each as many. Those for other servers take
+/// the network, and those for the same one its links at the same time; where no link reaches, the host's bus.
 double rowsTime(double bytes, const Layout &layout, const Parameters &parameters);
 
 /// Seconds = latency + bytes * perByte.

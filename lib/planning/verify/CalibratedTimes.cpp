@@ -277,10 +277,11 @@ private:
 
   /// What replicas exchange during a micro-batch: their parts, over links or the network.
   double replicasTime(const Communication &communication) const {
-    double devices = static_cast<double>(communication.devices), rate = kLink * of("link_efficiency");
-    if (devices > kServer)
-      rate = std::min(rate, kNetwork * of("network_efficiency"));
-    return (devices - 1) / devices * static_cast<double>(communication.payload) / rate;
+    double devices = static_cast<double>(communication.devices), here = std::min(devices, kServer);
+    double each = static_cast<double>(communication.payload) / devices;
+    double links = (here - 1) * each / (kLink * of("link_efficiency"));
+    double network = (devices - here) * each / (kNetwork * of("network_efficiency"));
+    return std::max(links, network);
   }
 
   double exchangeTime(const Operation &op) const {

@@ -252,6 +252,22 @@ TEST(CalibrateProfile, ExpertsAreProductsOfTheirOwn) {
     }
 }
 
+// Each device's peers one by one: those of its server over links, the others over the network, both at once.
+TEST(CalibrateWorkTime, OnlyWhatLeavesAServerTakesTheNetwork) {
+  Parameters p;
+  p.fill(1);
+  for (int tensor : {1, 2, 4, 8})
+    for (int replicas : {2, 4, 8, 16, 64}) {
+      Layout l;
+      l.tensor = tensor, l.data = replicas, l.devicesPerNode = 8, l.link = 400e9, l.network = 50e9, l.unlinked = 0;
+      double links = 0, network = 0, each = 1e6;
+      for (int peer = 1; peer < replicas; ++peer)
+        (peer * tensor < 8 ? links : network) += each;
+      EXPECT_NEAR(rowsTime(each * (replicas - 1), l, p), std::max(links / 400e9, network / 50e9), 1e-15)
+          << tensor << " x " << replicas;
+    }
+}
+
 TEST(CalibrateStepTime, PartsAddUpAndMoreIsNeverSlower) {
   std::mt19937 random(7);
   auto factor = [&] { return std::exp2(static_cast<double>(random() % 1000) / 250.0 - 2); };
