@@ -210,7 +210,8 @@ recomputation of the run fixed, and compares the device with the highest memory 
 measures it. Bias is the mean of computed / measured - 1. Infeasible are runs that happened and that the margin of the
 framework would have refused. Margins of megatron, fsdp and deepspeed are the largest errors of the runs of their framework (of
 DeepSpeed, of 18 in 20), so that what they cover is seen, not foretold. No other number of `catalog/frameworks.accel` is fitted to
-these rows, but for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored.
+these rows, but for the ratio of reserved to allocated bytes, which is that of the runs on B200, where it is not scored. That
+nanotron holds bf16 gradients for a whole step is read from its source and agrees with its rows.
 
 nanotron writes the peak of rank 0, which has the first stage (`log_throughput` in helpers.py), so that its first stage is compared.
 A block that passes a stage's share of the work is still in that stage (`build_model` in models/base.py). Its norms and rotary
