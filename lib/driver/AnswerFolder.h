@@ -5,26 +5,48 @@
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace accord {
 class Diagnostics;
 
-/// A folder while its answer is written. After the first file that cannot be written (A0803), which is reported, no
-/// more are.
+/// The folder of an answer while it is written. Files go into a folder beside it, which takes its place in one step
+/// when all are there, with manifest.json: an answer that a failed, stopped or killed run leaves is the earlier one,
+/// whole. What an earlier answer left is gone then; files that no answer wrote stay. Links in the folder are not
+/// followed. One process writes at a time; another one waits. After the first file that cannot be written (A0803),
+/// which is reported, nothing more is.
+///
+/// Where the folder itself has to stay (a process works in it, or it is the root of a file system), files are renamed
+/// into it one by one, the manifest last; a kill in between leaves a folder without a manifest, which `accord verify`
+/// refuses.
 class AnswerFolder {
 public:
-  /// Makes the folder.
   AnswerFolder(Diagnostics &diags, std::string path);
+  /// Removes what was not committed.
+  ~AnswerFolder();
+  AnswerFolder(const AnswerFolder &) = delete;
+  AnswerFolder &operator=(const AnswerFolder &) = delete;
+
+  /// Where files lie until they are committed; of writers that take a folder.
+  const std::string &path() const { return staged_; }
   AnswerFolder &write(llvm::StringRef name, llvm::StringRef text);
-  /// Removes a file of an earlier run: it would speak of another answer.
-  AnswerFolder &remove(llvm::StringRef name);
-  /// Whether all was written.
-  explicit operator bool() const { return isWhole; }
+  /// Whether all was written so far.
+  explicit operator bool() const { return isWhole_; }
+  /// Makes what was written the answer. False where that failed, which is reported.
+  bool commit();
 
 private:
-  Diagnostics &diags;
-  std::string path;
-  bool isWhole;
+  bool fail(const std::string &what, std::error_code why);
+  bool isAtWork() const;
+  bool keepFilesOfOthers();
+  bool exchange();
+  bool moveInto(const std::vector<std::string> &made);
+
+  Diagnostics &diags_;
+  std::string path_;   ///< without links and without a slash at its end
+  std::string staged_; ///< beside it
+  int lock_ = -1;      ///< of a file beside it, while this lives
+  bool isWhole_ = true;
 };
 
 /// Whether a folder has a file of this name, or the path is one.

@@ -21,6 +21,7 @@ WRONG = [
     ("explain", "command", "diff"),
     ("latency", "command", "compile"),
     ("list", "entries.0.kind", "job"),
+    ("manifest", "files.0.sha256", "0x12"),
     ("mine", "sensitivity.0.choices.0.chosen", False),
     ("operations", "command", "estimate"),
     ("partition", "objective.unit", "period"),
@@ -64,7 +65,7 @@ def minimal(schema, root):
     if kind == "array":
         return [minimal(one, root) for one in schema.get("prefixItems", [schema.get("items", {})] * schema.get("minItems", 0))]
     if kind == "string":
-        return next(text for text in ("", "0", "A0101") if re.search(schema.get("pattern", ""), text))
+        return next(text for text in ("", "0", "A0101", "0" * 64) if re.search(schema.get("pattern", ""), text))
     if kind in ("number", "integer"):
         return schema["exclusiveMinimum"] + 0.5 if "exclusiveMinimum" in schema else schema.get("minimum", 0)
     return False

@@ -1,4 +1,5 @@
 #include "tools/accord/CommandLine.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Options.h"
 #include "lib/support/Version.h"
@@ -125,6 +126,7 @@ int runCommandLine(int argc, char **argv) {
     Command command(*app.add_subcommand(name, registered.summary), status);
     registered.describe(command);
   }
+  rememberCommandLine({argv + 1, argv + std::max(argc, 1)});
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty())

@@ -1,6 +1,7 @@
 // accord verify: proves an answer again with code that shares nothing with what made it.
 #include "lib/driver/certificates/CertificateKind.h"
 #include "tools/accord/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace accord {
 
@@ -12,10 +13,18 @@ static const CommandEntry kEntry("verify", "Check an answer and its certificate 
               "in the plan dialect (.mlir)")
       .required();
   command.option("--solver", request->solver, "SMT solver that re-checks the queries: z3, cvc5 or a path");
+  command.option("--from", request->from,
+                 "Sources from which the answer was made: its command is run again on them, and every file compared");
+  command.flag("--no-manifest", request->withoutManifest,
+               "Prove what certificates say, whatever files were changed since they were written");
   addJson(command, request->json);
   command.example("accord verify out/\n"
+                  "         accord verify out/ --from job.dnn\n"
                   "         accord verify schedule/ --solver cvc5");
-  command.action([request] { return verifyAnswer(*request); });
+  command.action([request] {
+    request->program = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+    return verifyAnswer(*request);
+  });
 });
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/support/documents/Fields.h"
@@ -15,7 +16,8 @@ namespace {
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
-                                             scheduleCertificate(),    placementCertificate(), planCertificate()};
+                                             scheduleCertificate(),    partitionCertificate(), placementCertificate(),
+                                             planCertificate()};
   return all;
 }
 
@@ -84,6 +86,43 @@ std::string answerFolder(const std::string &path) {
   return llvm::sys::fs::is_directory(path) ? path : llvm::sys::path::parent_path(path).str();
 }
 
+/// The folder of an answer in whose manifest the files of this one are: itself, or one above it.
+static std::string folderOfManifest(const std::string &path) {
+  std::string folder = answerFolder(path);
+  for (std::string at : {folder, folder + "/.."})
+    if (llvm::sys::fs::exists(at + "/" + kManifestFile))
+      return at;
+  return folder;
+}
+
+/// Holds the files of an answer against its manifest, and against what its command writes from the same sources.
+static void addManifest(Verification &proof, const CertificateRequest &request) {
+  if (request.withoutManifest)
+    return proof.trusted.push_back("that the files of the answer are those that were written");
+  std::string folder = folderOfManifest(request.path);
+  bool isAlone = !llvm::sys::fs::is_directory(request.path) && !llvm::sys::fs::exists(folder + "/" + kManifestFile);
+  if (isAlone && request.from.empty())
+    return proof.trusted.push_back("what the file says of its sources: no manifest is beside it");
+  auto manifest = readManifest(folder);
+  if (!manifest)
+    return proof.findings.push_back(manifest.error());
+  Errors found = manifestViolations(*manifest, folder);
+  if (found.empty())
+    proof.checked.push_back(fmt::format("{} files of the answer are those of its manifest", manifest->files.size()));
+  bool isTimed =
+      llvm::any_of(manifest->arguments, [](llvm::StringRef argument) { return argument.starts_with("--time-limit"); });
+  if (found.empty() && !request.from.empty() && isTimed) {
+    proof.trusted.push_back(
+        "that its sources give the answer: the search ended by a time limit and cannot be run again");
+  } else if (found.empty() && !request.from.empty()) {
+    found = reproductionViolations(*manifest, folder, request.program, request.from);
+    if (found.empty())
+      proof.checked.push_back(fmt::format("its command writes the same {} files from the same {} sources",
+                                          manifest->files.size(), manifest->sources.size()));
+  }
+  llvm::append_range(proof.findings, found);
+}
+
 int verifyAnswer(const CertificateRequest &request) {
   auto kind = llvm::find_if(kinds(), [&](const CertificateKind &one) { return one.matches(request.path); });
   if (kind == kinds().end())
@@ -92,6 +131,7 @@ int verifyAnswer(const CertificateRequest &request) {
   auto verified = kind->verify(request);
   if (!verified)
     return kWrongInput;
+  addManifest(verified->proof, request);
   const Verification &proof = verified->proof;
   if (request.json) {
     llvm::outs() << jsonText(toDocument(*verified)) << "\n";

@@ -10,9 +10,12 @@
 namespace accord {
 
 struct CertificateRequest {
-  std::string path;   ///< a folder that a command wrote, or its main file
-  std::string solver; ///< asked again what a solver answered: "z3", "cvc5" or a path; empty: none is
-  bool json = false;  ///< what cannot be read is printed as a document
+  std::string path;              ///< a folder that a command wrote, or its main file
+  std::string solver;            ///< asked again what a solver answered: "z3", "cvc5" or a path; empty: none is
+  bool json = false;             ///< what cannot be read is printed as a document
+  bool withoutManifest = false;  ///< whatever files of the answer were changed since it was written
+  std::vector<std::string> from; ///< sources on which its command is run again; empty: it is not
+  std::string program;           ///< accord itself, for that
 };
 
 /// Of a mining: what proves the bound of one of its answers.
@@ -53,6 +56,7 @@ CertificateKind explorationCertificate();
 CertificateKind ensembleCertificate();
 CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();
+CertificateKind partitionCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();
 

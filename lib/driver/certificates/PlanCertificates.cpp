@@ -8,10 +8,12 @@
 #include "lib/ensembles/verify/Ensemble.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/planning/output/Metrics.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/run/verify/RunVerifier.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "lib/sparsity/verify/ReportedSelectionChecker.h"
+#include "lib/support/documents/JsonDifference.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -131,6 +133,9 @@ std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request)
     return std::nullopt;
   VerifiedCertificate verified{verify(*plan)};
   addRun(verified.proof, runFacts(*plan));
+  if (std::string file = resultFile(request.path, "plan.json"); verified.proof.holds())
+    if (auto text = readText(file, request.json, "verify"); auto other = differenceFrom(toJson(*plan), *text, file))
+      verified.proof.findings.push_back({Code::CertificateDisagrees, *other, {}, {}});
   if (verified.proof.holds())
     verifyQueries(verified.proof, *plan, answerFolder(request.path), request.solver);
   return verified;

@@ -205,12 +205,12 @@ private:
   }
 
   /// A folder for each job of the best design that is placed on a cluster, and of its own best one.
-  bool placements() {
+  bool placements(const std::string &into) {
     auto write = [&](size_t j, const MinedAnswer &answer, const std::optional<PlacedBest> &chosen,
                      const std::string &behind) {
       if (!chosen || !answer.design)
         return true;
-      std::string folder = options_.session.output + "/placement" + behind;
+      std::string folder = into + "/placement" + behind;
       jobs_.chooseCluster(j, *answer.result.best);
       if (writeMinedPlacement(jobs_.session(j), answer.design->machine, *chosen, jobs_.metric(), folder))
         return true;
@@ -234,7 +234,6 @@ private:
     llvm::json::Value document = toJson(plan_);
     AnswerFolder answer(diags, folder);
     answer.write("mine.json", jsonText(document) + "\n").write("convergence.csv", convergenceCsv(plan_));
-    answer.remove("compared.csv");
     if (!plan_.compared.empty())
       answer.write("compared.csv", comparisonCsv(plan_));
     bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
@@ -242,19 +241,19 @@ private:
       answer.write(staged ? "common.accel" : "best.accel", plan_.best.design->text);
     if (staged)
       answer.write("best.accel", plan_.stages->text);
-    else
-      answer.remove("common.accel");
-    bool isWhole = answer && writeFindings(diags, folder, plan_);
     for (const MinedAnswer &own : plan_.own)
-      if (isWhole && own.design)
+      if (own.design)
         answer.write(own.design->name + ".accel", own.design->text);
-    if (!isWhole || !answer || !writeMiningCertificate(folder, jobs_, options_.scheduleEffort, plan_, diags))
+    if (!answer || !writeFindings(diags, answer.path(), plan_) ||
+        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())
         return jobs_.session(j).finish(kWrongInput, "mine");
-    if (!placements())
+    if (!placements(answer.path()))
       return failed_->finish(kWrongInput, "mine");
+    if (!answer.commit())
+      return jobs_.first().finish(kWrongInput, "mine");
     if (options_.session.json)
       llvm::outs() << jsonText(document) << "\n";
     else

@@ -44,7 +44,6 @@ public:
         effort_(effort), plan_(plan), diags_(diags) {}
 
   bool write() {
-    removeOld();
     if (!proves(plan_.best.result) || plan_.best.result.refused)
       return true;
     gather();
@@ -61,17 +60,6 @@ public:
   }
 
 private:
-  void removeOld() {
-    for (const char *old : {kMiningCertificate, kMiningSpace})
-      (void)llvm::sys::fs::remove(folder_ + "/" + old);
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator file(folder_ + "/certificate", error), end; !error && file != end;
-         file.increment(error))
-      if (llvm::StringRef name = llvm::sys::path::filename(file->path());
-          name.starts_with("design-") && name.ends_with(".json"))
-        (void)llvm::sys::fs::remove(file->path());
-  }
-
   void gather() {
     certificate_.space = space_.source();
     certificate_.metric = plan_.metric, certificate_.aggregation = plan_.aggregation;

@@ -14,7 +14,6 @@
 #include "lib/planning/output/Trace.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/support/documents/WriteFile.h"
 #include "passes/Pipelines.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -28,17 +27,18 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   answer.write("plan.json", jsonText(toJson(plan)) + "\n");
   if (!answer)
     return false;
-  if (auto issue = writeCertificate(options.output, plan)) {
+  if (auto issue = writeCertificate(answer.path(), plan)) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
   answer.write("plan.mlir", session.planMlir());
-  return answer && writeLatencyFormats(session, latencyModel(session, plan, /*needed=*/false), options.output, {}) &&
-         answer.write("trace.json", jsonLine(toTrace(plan)) + "\n")
-             .write("report.html", toReport(plan, whatIfTable(plan, session.request()), reportOptions)) &&
-         !diags.hasErrors();
+  if (auto model = latencyModel(session, plan, /*needed=*/false))
+    writeLatencyFormats(answer, *model, {});
+  answer.write("trace.json", jsonLine(toTrace(plan)) + "\n")
+      .write("report.html", toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+  return !diags.hasErrors() && answer.commit();
 }
 
 /// `--until`: the module after a phase, which `accord-opt` continues from.
@@ -75,11 +75,11 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
     return session.finish(kInternal, "compile");
   PlacementReportOptions report;
   report.sequence = session.sequence();
-  if (auto error = writePlacement(options.output, *plan, report)) {
+  AnswerFolder answer(session.diagnostics(), options.output);
+  if (auto error = answer ? writePlacement(answer.path(), *plan, report) : std::nullopt)
     session.report(*error);
-    return session.finish(kWrongInput, "compile");
-  }
-  if (!writeFile(session.diagnostics(), options.output + "/plan.mlir", session.planMlir()))
+  answer.write("plan.mlir", session.planMlir());
+  if (session.diagnostics().hasErrors() || !answer.commit())
     return session.finish(kWrongInput, "compile");
   if (options.json) {
     llvm::outs() << jsonText(toJson(*plan)) << "\n";

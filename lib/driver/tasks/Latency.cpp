@@ -72,15 +72,10 @@ const std::vector<LatencyFormat> &latencyFormats() {
   return formats;
 }
 
-bool writeLatencyFormats(Session &session, const std::optional<LatencyModel> &model, const std::string &folder,
-                         const std::vector<std::string> &names) {
-  AnswerFolder answer(session.diagnostics(), folder);
+void writeLatencyFormats(AnswerFolder &answer, const LatencyModel &model, const std::vector<std::string> &names) {
   for (const LatencyFormat &form : latencyFormats())
-    if (!model)
-      answer.remove(form.file);
-    else if (names.empty() || llvm::is_contained(names, form.name))
-      answer.write(form.file, form.print(*model));
-  return static_cast<bool>(answer);
+    if (names.empty() || llvm::is_contained(names, form.name))
+      answer.write(form.file, form.print(model));
 }
 
 namespace {
@@ -233,7 +228,9 @@ int latency(LatencyOptions options) {
     return stop();
   bool writes = !options.output.empty();
   if (writes) {
-    if (!writeLatencyFormats(session, model, options.output, options.formats))
+    AnswerFolder answer(diags, options.output);
+    writeLatencyFormats(answer, *model, options.formats);
+    if (!answer.commit())
       return stop();
   } else if (!options.json) {
     for (const LatencyFormat &form : latencyFormats())

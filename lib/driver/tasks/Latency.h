@@ -1,5 +1,6 @@
 // Step time, memory and FLOPs of a training as functions of its sizes, without searching for a plan.
 #pragma once
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Options.h"
 #include "lib/language/requests/TrainingJob.h"
 #include "lib/latency/build/LatencyModelFit.h"
@@ -50,9 +51,7 @@ struct LatencyFormat {
 /// "c", "python", "mlir", "csv".
 const std::vector<LatencyFormat> &latencyFormats();
 
-/// Writes latency_model.* into `folder`: the forms of these names, all when empty. Removes those of
-/// an earlier run when there is no model: they would speak of another plan.
-bool writeLatencyFormats(Session &session, const std::optional<LatencyModel> &model, const std::string &folder,
-                         const std::vector<std::string> &names);
+/// Writes latency_model.*: the forms of these names, all when empty.
+void writeLatencyFormats(AnswerFolder &answer, const LatencyModel &model, const std::vector<std::string> &names);
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Partition.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/import/profiles/PartitioningImport.h"
@@ -9,7 +10,6 @@
 #include "lib/partitioning/verify/PartitioningVerifier.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/documents/JsonText.h"
-#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -120,11 +120,8 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   }
   std::string document = jsonText(partitioningJson(graph->problem, result)) + "\n";
   if (!options.output.empty()) {
-    llvm::SmallString<128> path(options.output);
-    if (std::error_code error = llvm::sys::fs::create_directories(path))
-      return wrong(fmt::format("cannot make the folder '{}': {}", options.output, error.message()));
-    llvm::sys::path::append(path, "stages.json");
-    if (!writeFile(diags, path.str().str(), document)) {
+    AnswerFolder answer(diags, options.output);
+    if (!answer.write("stages.json", document).commit()) {
       diags.render(llvm::errs(), llvm::errs().has_colors());
       return kWrongInput;
     }

@@ -206,7 +206,7 @@ bool write(Diagnostics &diags, const SparsityPlan &plan, const std::string &fold
   answer.write(kSparsityFile, jsonText(toJson(plan)) + "\n");
   if (std::string mlir = sparsityMlir(plan); !mlir.empty())
     answer.write("sparsity.mlir", mlir);
-  return static_cast<bool>(answer.write("report.html", toReport(plan)));
+  return answer.write("report.html", toReport(plan)).commit();
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Schedule.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/import/psplib/Psplib.h"
@@ -60,9 +61,15 @@ int scheduleProject(const ProjectOptions &options) {
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();
   }
-  if (!options.output.empty())
-    if (auto error = writeCertificate(options.output, project->problem, result))
+  if (!options.output.empty()) {
+    AnswerFolder answer(diags, options.output);
+    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result) : std::nullopt)
       return wrong(error->message);
+    if (!answer.commit()) {
+      diags.render(llvm::errs(), llvm::errs().has_colors());
+      return kWrongInput;
+    }
+  }
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   if (options.json)

@@ -94,8 +94,7 @@ constexpr double kDefaultConfidence = 0.95;
 
 bool emit(const EnsemblePlan &plan, const Options &options, Diagnostics &diags) {
   AnswerFolder answer(diags, options.output);
-  answer.write(kVoteFile, jsonText(toJson(plan)) + "\n").write("report.html", toReport(plan));
-  return static_cast<bool>(answer);
+  return answer.write(kVoteFile, jsonText(toJson(plan)) + "\n").write("report.html", toReport(plan)).commit();
 }
 
 /// Odd sizes that are asked for; nothing after an error (A1006).

@@ -351,6 +351,9 @@ private:
 
   void best() {
     const MemberObjective objective = problem.objective;
+    if (result.best && problem.max && !result.sizes[*result.best].best)
+      find(Code::BoundNotProved,
+           fmt::format("{} members are chosen, none of which keep what is required", result.sizes[*result.best].size));
     for (const MembersOfSize &of : result.sizes) {
       const MemberChoice *one = problem.max ? (of.best ? &*of.best : nullptr) : of.shown();
       if (!one)

@@ -74,20 +74,6 @@ void searchRelaxed(RequirementSensitivity &entry, const MinedProblem &mined, siz
     entry.chosen = labelsOf(mined.space.parameters(), *entry.relaxed->best);
 }
 
-/// Removes NUMBER.accel of another front than that of `names`.
-void removeOlder(const std::string &folder, const std::set<std::string> &names) {
-  for (size_t number = 1;; ++number) {
-    bool found = false;
-    for (int width : {2, 3, 4, 5}) {
-      std::string name = fmt::format("{:0{}}", number, width);
-      found |= names.contains(name) || !llvm::sys::fs::remove(folder + "/" + name + ".accel",
-                                                              /*IgnoreNonExisting=*/false);
-    }
-    if (!found)
-      return;
-  }
-}
-
 } // namespace
 
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options) {
@@ -141,21 +127,12 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
 
 bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan) {
   bool ok = writeFile(diags, folder + "/report.html", toReport(plan));
-  std::string designs = folder + "/front";
-  if (!plan.front) { // nor does one of an earlier run stay
-    (void)llvm::sys::fs::remove(folder + "/front.csv");
-    removeOlder(designs, {});
-    (void)llvm::sys::fs::remove(designs); // unless something else is in it
-  }
   if (!plan.front || !ok)
     return ok;
-  if (!makeFolder(diags, designs))
-    return false;
-  ok = writeFile(diags, folder + "/front.csv", paretoFrontCsv(plan));
-  std::set<std::string> names;
+  std::string designs = folder + "/front";
+  ok = writeFile(diags, folder + "/front.csv", paretoFrontCsv(plan)) && makeFolder(diags, designs);
   for (const MinedDesign &design : plan.front->designs)
-    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text), names.insert(design.name);
-  removeOlder(designs, names);
+    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text);
   return ok;
 }
 

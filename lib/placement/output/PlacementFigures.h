@@ -89,7 +89,7 @@ struct TrainingFigures {
 };
 TrainingFigures trainingOf(const PlacementPlan &plan);
 /// Watts of the devices used with their shares of their hosts, and of the latter alone. `atTdp`: if every device took
-/// its thermal design power throughout, no step takes more; 0 where one states none.
+/// its thermal design power throughout, no step takes more; 0 where one states none. Nothing without a plan.
 struct PlanPower {
   double average = 0, hosts = 0, atTdp = 0;
 };

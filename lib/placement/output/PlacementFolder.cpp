@@ -25,10 +25,8 @@ std::optional<Error> writePlacement(const std::string &folder, const PlacementPl
       {kPlacementSmtQuery, placementSmtQuery(plan)}};
   for (const auto &[name, text] : files) {
     std::string path = folder + "/" + name;
-    if (text.empty()) { // of an earlier run
-      (void)llvm::sys::fs::remove(path);
+    if (text.empty())
       continue;
-    }
     std::error_code why;
     llvm::raw_fd_ostream file(path, why);
     if (!why) {

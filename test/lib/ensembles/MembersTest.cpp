@@ -201,6 +201,8 @@ TEST(Members, ProofFindsWhatIsWrong) {
   EXPECT_TRUE(broken([](auto &result, auto &) { result.sizes[1].bound = 21; }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.bound = 21; }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.best = 2; }));
+  ASSERT_TRUE(right.sizes[0].shown() && !right.sizes[0].best); // cheaper, and not good enough
+  EXPECT_TRUE(broken([](auto &result, auto &) { result.best = 0; }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.best.reset(); }));
   EXPECT_TRUE(broken([](auto &result, auto &) { result.sizes.pop_back(); }));
   MembersResult wide = right;
