@@ -108,7 +108,7 @@ static void addManifest(Verification &proof, const CertificateRequest &request) 
     return proof.findings.push_back(manifest.error());
   Errors found = manifestViolations(*manifest, folder);
   if (found.empty())
-    proof.checked.push_back(fmt::format("{} files of the answer are those of its manifest", manifest->files.size()));
+    proof.checked.push_back(fmt::format("files of the answer, as its manifest says: {}", manifest->files.size()));
   bool isTimed =
       llvm::any_of(manifest->arguments, [](llvm::StringRef argument) { return argument.starts_with("--time-limit"); });
   if (found.empty() && !request.from.empty() && isTimed) {
@@ -117,8 +117,8 @@ static void addManifest(Verification &proof, const CertificateRequest &request) 
   } else if (found.empty() && !request.from.empty()) {
     found = reproductionViolations(*manifest, folder, request.program, request.from);
     if (found.empty())
-      proof.checked.push_back(fmt::format("its command writes the same {} files from the same {} sources",
-                                          manifest->files.size(), manifest->sources.size()));
+      proof.checked.push_back(fmt::format("its command, run again on the same sources ({}), writes the same files ({})",
+                                          manifest->sources.size(), manifest->files.size()));
   }
   llvm::append_range(proof.findings, found);
 }
