@@ -10,9 +10,10 @@
 namespace accord {
 
 struct CertificateRequest {
-  std::string path;   ///< a folder that a command wrote, or its main file
-  std::string solver; ///< asked again what a solver answered: "z3", "cvc5" or a path; empty: none is
-  bool json = false;  ///< what cannot be read is printed as a document
+  std::string path;          ///< a folder that a command wrote, or its main file
+  std::string solver;        ///< asked again what a solver answered: "z3", "cvc5" or a path; empty: none is
+  bool allowTrusted = false; ///< what rests on a solver's answer alone is accepted
+  bool json = false;         ///< what cannot be read is printed as a document
 };
 
 /// Of a mining: what proves the bound of one of its answers.
@@ -43,7 +44,7 @@ struct CertificateKind {
 void registerCertificateKind(CertificateKind kind);
 
 /// Verifies the answer by the first kind that matches, and prints what holds and what does not. Returns the exit status
-/// of `accord verify`: 0 where all holds.
+/// of `accord verify`: 0 where all holds, and nothing rests on a solver's answer alone unless the request allows that.
 int verifyAnswer(const CertificateRequest &request);
 
 /// The folder of an answer: the path itself, or that of a file.

@@ -60,9 +60,13 @@ int scheduleProject(const ProjectOptions &options) {
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();
   }
-  if (!options.output.empty())
-    if (auto error = writeCertificate(options.output, project->problem, result))
+  if (!options.output.empty()) {
+    std::vector<std::string> unproved;
+    if (auto error = writeCertificate(options.output, project->problem, result, unproved))
       return wrong(error->message);
+    for (const std::string &sentence : unproved)
+      fmt::print(stderr, "accord: {}\n", sentence);
+  }
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   if (options.json)
