@@ -10,7 +10,7 @@ package_groups=(
   "compiler|compiles and links Accord's own code|clang-22 lld-22 libclang-rt-22-dev cmake ninja-build ccache pkg-config"
   "languages|reads .accel and .dnn files|antlr4 libantlr4-runtime-dev"
   "processes|mines on many processes and machines|libopenmpi-dev openmpi-bin"
-  "solver|proves schedules and placements optimal|libz3-dev z3"
+  "solver|proves schedules and placements optimal, and writes down why|libz3-dev z3 cadical"
   "libraries|formats text, reads command lines|libfmt-dev libcli11-dev"
   "calibration|fits machines to measured step times|libceres-dev libeigen3-dev"
   "statistics|limits of what samples show|libboost-math-dev"

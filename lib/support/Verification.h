@@ -5,10 +5,12 @@
 namespace accord {
 
 struct Verification {
-  Errors findings;                  ///< what is wrong, sentences with both numbers; empty: the answer holds
-  std::vector<std::string> checked; ///< what was proved: "412 operations each have one slot"
-  std::vector<std::string> trusted; ///< what the proof rests on: "times of 3 operations by cost model 'mine' are
-                                    ///< taken as given"
+  Errors findings;                        ///< what is wrong, sentences with both numbers; empty: the answer holds
+  std::vector<std::string> checked;       ///< what was proved: "412 operations each have one slot"
+  std::vector<std::string> trusted;       ///< what the proof rests on: "times of 3 operations by cost model 'mine' are
+                                          ///< taken as given"
+  std::vector<std::string> solverAnswers; ///< what only the answer of a solver says, without a proof that could be
+                                          ///< replayed: "the bound 9"
   bool holds() const { return findings.empty(); }
 };
 

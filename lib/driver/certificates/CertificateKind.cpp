@@ -132,7 +132,15 @@ int verifyAnswer(const CertificateRequest &request) {
   if (!verified)
     return kWrongInput;
   addManifest(verified->proof, request);
-  const Verification &proof = verified->proof;
+  Verification &proof = verified->proof;
+  if (!request.allowTrusted)
+    for (const std::string &what : proof.solverAnswers)
+      proof.findings.push_back(
+          {Code::BoundNotProved,
+           fmt::format("{} rests on the answer of z3 alone: there is no proof to replay; --allow-trusted accepts it",
+                       what),
+           {},
+           {}});
   if (request.json) {
     llvm::outs() << jsonText(toDocument(*verified)) << "\n";
   } else {

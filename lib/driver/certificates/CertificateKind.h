@@ -12,6 +12,7 @@ namespace accord {
 struct CertificateRequest {
   std::string path;              ///< a folder that a command wrote, or its main file
   std::string solver;            ///< asked again what a solver answered: "z3", "cvc5" or a path; empty: none is
+  bool allowTrusted = false;     ///< what rests on a solver's answer alone is accepted
   bool json = false;             ///< what cannot be read is printed as a document
   bool withoutManifest = false;  ///< whatever files of the answer were changed since it was written
   std::vector<std::string> from; ///< sources on which its command is run again; empty: it is not
@@ -46,7 +47,7 @@ struct CertificateKind {
 void registerCertificateKind(CertificateKind kind);
 
 /// Verifies the answer by the first kind that matches, and prints what holds and what does not. Returns the exit status
-/// of `accord verify`: 0 where all holds.
+/// of `accord verify`: 0 where all holds, and nothing rests on a solver's answer alone unless the request allows that.
 int verifyAnswer(const CertificateRequest &request);
 
 /// The folder of an answer: the path itself, or that of a file.

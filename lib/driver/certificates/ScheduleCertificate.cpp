@@ -2,6 +2,7 @@
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
+#include "lib/scheduling/verify/InfeasibilityProof.h"
 #include "lib/scheduling/verify/Scheduling.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,15 +30,31 @@ void verifyQuery(Verification &proof, const CertificateQuery &query, const std::
     return fail(
         fmt::format("'{}' does not say that a schedule of this {} takes at most {}", path, problem, query.makespan));
   proof.checked.push_back(fmt::format("'{}' is the SMT query of this {}, byte for byte", query.file, problem));
-  if (solver.empty()) {
-    proof.trusted.push_back(fmt::format("z3's answer for {}; --solver cvc5 asks another", what));
+  auto log = contents((folder.empty() ? "." : folder) + "/" + query.proofFile);
+  if (log) {
+    auto replay = replayInfeasibility(query.problem, query.bound, *log);
+    if (!replay)
+      return fail(fmt::format("'{}': {}", query.proofFile, replay.error().message));
+    proof.checked.push_back(fmt::format("{}: {} lemmas of '{}' replayed on {} clauses of this {}", what, replay->lemmas,
+                                        query.proofFile, replay->clauses, problem));
+  }
+  std::string confirmed;
+  if (!solver.empty()) {
+    SolverResult answer = runSolver(solver, path, query.text);
+    if (answer.answer != "unsat")
+      return fail(fmt::format("{} does not confirm {}: {}", answer.solver, what, answer.answer));
+    confirmed = answer.solver;
+  }
+  if (log) {
+    if (!confirmed.empty())
+      proof.checked.push_back(fmt::format("{}: confirmed by {}", what, confirmed));
     return;
   }
-  SolverResult answer = runSolver(solver, path, query.text);
-  if (answer.answer == "unsat")
-    proof.trusted.push_back(fmt::format("z3's answer for {}, confirmed by {}", what, answer.solver));
-  else
-    fail(fmt::format("{} does not confirm {}: {}", answer.solver, what, answer.answer));
+  proof.trusted.push_back(
+      fmt::format("z3's answer for {}{}", what,
+                  confirmed.empty() ? "; --solver cvc5 asks another" : ", confirmed by " + confirmed));
+  if (confirmed.empty() || llvm::StringRef(confirmed).starts_with("Z3"))
+    proof.solverAnswers.push_back(what);
 }
 
 /// Where the text of a scheduling problem with its answer is: `path` where that ends in .mlir, else PATH/problem.mlir

@@ -27,10 +27,13 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   answer.write("plan.json", jsonText(toJson(plan)) + "\n");
   if (!answer)
     return false;
-  if (auto issue = writeCertificate(answer.path(), plan)) {
+  std::vector<std::string> unproved;
+  if (auto issue = writeCertificate(answer.path(), plan, unproved)) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }
+  for (const std::string &sentence : unproved)
+    fmt::print(stderr, "accord: {}\n", sentence);
   ReportOptions reportOptions;
   reportOptions.sequence = session.sequence();
   answer.write("plan.mlir", session.planMlir());

@@ -63,8 +63,11 @@ int scheduleProject(const ProjectOptions &options) {
   }
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
-    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result) : std::nullopt)
+    std::vector<std::string> unproved;
+    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result, unproved) : std::nullopt)
       return wrong(error->message);
+    for (const std::string &sentence : unproved)
+      fmt::print(stderr, "accord: {}\n", sentence);
     if (!answer.commit()) {
       diags.render(llvm::errs(), llvm::errs().has_colors());
       return kWrongInput;

@@ -1,6 +1,7 @@
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/scheduling/output/SmtQuery.h"
+#include "lib/scheduling/prove/InfeasibilityProver.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -40,9 +41,30 @@ void removeQueries(const std::string &queries, std::initializer_list<const char 
   for (llvm::sys::fs::directory_iterator file(queries, error), end; !error && file != end; file.increment(error)) {
     llvm::StringRef name = llvm::sys::path::filename(file->path());
     for (const char *about : names)
-      if (name.starts_with(std::string(about) + "-LE-") && name.ends_with(".smt2"))
+      if (name.starts_with(std::string(about) + "-LE-") && (name.ends_with(".smt2") || name.ends_with(".rup")))
         (void)llvm::sys::fs::remove(file->path());
   }
+}
+
+CertificateQuery queryOf(const std::string &name, std::string text, const SchedulingProblem &problem,
+                         SchedulingBound bound) {
+  int64_t makespan = bound.value - 1;
+  std::string file = fmt::format("certificate/{}-LE-{}", name, makespan);
+  return {makespan, file + ".smt2", std::move(text), file + ".rup", problem, std::move(bound)};
+}
+
+/// The query, and the proof that it is unsatisfiable.
+std::optional<Error> writeQuery(const std::string &folder, const CertificateQuery &query,
+                                std::vector<std::string> &unproved) {
+  if (auto error = write(folder + "/" + query.file, query.text))
+    return error;
+  InfeasibilityCertificate certificate = proveInfeasible(query.problem, query.bound);
+  if (!certificate.error.empty()) {
+    unproved.push_back(fmt::format("that no schedule of '{}' takes at most {} rests on the answer of z3 alone: {}",
+                                   query.problem.name, query.makespan, certificate.error));
+    return std::nullopt;
+  }
+  return write(folder + "/" + query.proofFile, certificate.proof);
 }
 
 } // namespace
@@ -55,8 +77,8 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
     return smtQueryOf(problem, bound, "makespan");
   if (result.status != SchedulingResult::Status::Infeasible)
     return std::nullopt;
-  return CertificateQuery{makespan, fmt::format("certificate/makespan-LE-{}.smt2", makespan),
-                          smtQuery(problem, makespan)};
+  return queryOf("makespan", smtQuery(problem, makespan), problem,
+                 {makespan + 1, SchedulingBound::Kind::Solver, {}, 0, {}, "z3", 1});
 }
 
 std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingBound &bound,
@@ -68,12 +90,12 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
     return std::nullopt;
   int64_t makespan = bound.value - 1;
   bool plain = bound.unit == 1 && bound.steps.empty();
-  return CertificateQuery{makespan, fmt::format("certificate/{}-LE-{}.smt2", name, makespan),
-                          smtQuery(problem, makespan, SmtEncoding::Automatic, bound.unit, plain ? nullptr : &*windows)};
+  return queryOf(name, smtQuery(problem, makespan, SmtEncoding::Automatic, bound.unit, plain ? nullptr : &*windows),
+                 problem, bound);
 }
 
 std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
-                                      const SchedulingResult &result) {
+                                      const SchedulingResult &result, std::vector<std::string> &unproved) {
   std::string queries = queryFolder(folder);
   if (auto error = llvm::sys::fs::create_directories(queries))
     return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
@@ -81,7 +103,7 @@ std::optional<Error> writeCertificate(const std::string &folder, const Schedulin
   if (auto issue = write(folder + "/problem.mlir", schedulingMlir(problem, &result)))
     return issue;
   if (auto claimed = smtQueryOf(problem, result))
-    return write(folder + "/" + claimed->file, claimed->text);
+    return writeQuery(folder, *claimed, unproved);
   return std::nullopt;
 }
 
@@ -94,13 +116,13 @@ std::vector<CertificateQuery> smtQueriesOf(const Plan &plan) {
   return queries;
 }
 
-std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan) {
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, std::vector<std::string> &unproved) {
   std::string path = queryFolder(folder);
   removeQueries(path, {kTops[0].second, kTops[1].second});
   for (const CertificateQuery &claimed : smtQueriesOf(plan)) {
     if (auto error = llvm::sys::fs::create_directories(path))
       return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
-    if (auto issue = write(folder + "/" + claimed.file, claimed.text))
+    if (auto issue = writeQuery(folder, claimed, unproved))
       return issue;
   }
   return std::nullopt;

@@ -12,6 +12,9 @@ struct CertificateQuery {
   int64_t makespan = 0;
   std::string file; ///< within the folder: "certificate/makespan-LE-61.smt2"
   std::string text;
+  std::string proofFile; ///< "certificate/makespan-LE-61.rup", where a SAT solver found the same
+  SchedulingProblem problem;
+  SchedulingBound bound; ///< value - 1: the makespan
 };
 std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingResult &result);
 /// The same of a bound alone; "certificate/NAME-LE-61.smt2". Nothing where it rests on no solver,
@@ -19,16 +22,17 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
 std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, const SchedulingBound &bound,
                                            const std::string &name);
 
-/// Writes FOLDER/problem.mlir and, where a solver is to be believed, FOLDER/certificate/….smt2;
-/// takes away claims that an earlier run left there. A0901 where a file cannot be written.
+/// Writes FOLDER/problem.mlir and, where a bound rests on a solver, FOLDER/certificate/….smt2 with the proof beside it
+/// (`proveInfeasible`); takes away what an earlier run left there. `unproved`: for each bound without a proof, a
+/// sentence that says why. A0901 where a file cannot be written.
 std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
-                                      const SchedulingResult &result);
+                                      const SchedulingResult &result, std::vector<std::string> &unproved);
 
 /// What solvers claimed of a plan that `verify` found to hold: "certificate/microbatch-LE-61.smt2",
 /// "certificate/update-LE-61.smt2"; times are picoseconds.
 std::vector<CertificateQuery> smtQueriesOf(const Plan &plan);
-/// Writes them, and takes away those that an earlier run left there. A0901 as above.
-std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan);
+/// Writes them with their proofs, as above.
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, std::vector<std::string> &unproved);
 
 /// What a program says of an SMT-LIB file.
 struct SolverResult {
