@@ -90,7 +90,18 @@ static std::string checkRange(Range range, const Rational &value, const std::str
 static std::string checkQuantity(const KeySchema &key, QuantityAttr value) {
   if (!llvm::is_contained(key.dimensions, value.getDimension()))
     return "must be " + expected(key) + ", found " + value.spelled() + ", " + describe(value.getDimension());
-  return checkRange(key.range, value.quantity().value, value.spelled());
+  const Rational &number = value.quantity().value;
+  if (std::string error = checkRange(key.range, number, value.spelled()); !error.empty())
+    return error;
+  // Beyond these nothing is physical, in base units; and no product of a few such numbers leaves a double.
+  static const Rational kLargest = Rational(10).power(50), kSmallest = Rational(10).power(-50);
+  Rational size = number.sign() < 0 ? -number : number;
+  if (size > kLargest || (!number.isZero() && size < kSmallest))
+    return std::string("is too ") + (size > kLargest ? "large" : "small") + ": " + value.spelled();
+  bool counts = key.range == Range::Positive && value.getDimension() == Dimension::of(Base::Byte);
+  if (counts && !number.isInteger() && number < Rational(1024))
+    return "must be whole bytes, found " + value.spelled();
+  return "";
 }
 
 static std::string checkWord(const KeySchema &key, StringRef word) {

@@ -1,5 +1,6 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/support/Number.h"
 #include "lib/support/Quantity.h"
 #include "llvm/Support/Process.h"
 #include <csignal>
@@ -87,10 +88,10 @@ namespace {
 std::optional<double> gapFrom(llvm::StringRef text) {
   llvm::StringRef number = text.trim();
   bool percent = number.consume_back("%");
-  double value = 0;
-  if (number.trim().getAsDouble(value))
+  auto read = parseReal(number.trim());
+  if (!read)
     return std::nullopt;
-  value /= percent ? 100 : 1;
+  double value = *read / (percent ? 100 : 1);
   return value >= 0 && value < 1 ? std::optional(value) : std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "lib/support/Quantity.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/Number.h"
 #include "lib/support/UnitTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -74,32 +75,17 @@ Result<Quantity> parseUnit(llvm::StringRef text) {
 
 Result<Quantity> parseQuantity(llvm::StringRef text) {
   text = text.trim();
-  size_t end = 0;
-  auto digit = [&](size_t i) { return i < text.size() && llvm::isDigit(text[i]); };
-  end += text.starts_with("-");
-  while (digit(end) || (end < text.size() && (text[end] == '.' || text[end] == '_')))
-    ++end;
-  // An exponent only if digits follow: in `2 e` the e is a unit.
-  if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-    size_t sign = end + 1 < text.size() && (text[end + 1] == '+' || text[end + 1] == '-');
-    if (digit(end + 1 + sign))
-      for (end += 1 + sign; digit(end);)
-        ++end;
-  }
-  llvm::StringRef number = text.substr(0, end), unit = text.substr(end).trim();
-  auto value = Rational::parse(number);
-  if (!value) {
-    if (number.find_first_of("0123456789") == llvm::StringRef::npos)
-      return Error{Code::WrongType, "'" + text.str() + "' is not a quantity"};
-    return Error{Code::NumberTooLarge, "the number '" + number.take_front(40).str() +
-                                           (number.size() > 40 ? "..." : "") + "' is too large or too precise"};
-  }
+  llvm::StringRef number = leadingNumber(text), unit = text.drop_front(number.size()).trim();
+  if (number.find_first_of("0123456789") == llvm::StringRef::npos)
+    return Error{Code::WrongType, "'" + text.str() + "' is not a quantity"};
+  ACCORD_TRY(value, parseNumber(number));
   if (unit.empty())
-    return Quantity(*value);
-  auto factor = parseUnit(unit);
-  if (!factor)
-    return factor;
-  return checked(*value * factor->value, factor->dimension);
+    return Quantity(value);
+  ACCORD_TRY(factor, parseUnit(unit));
+  // In base units, too: 1e-323 pJ is no energy.
+  if (auto fits = expectDouble(value * factor.value, text); !fits)
+    return fits.takeError();
+  return checked(value * factor.value, factor.dimension);
 }
 
 Result<Quantity> add(const Quantity &a, const Quantity &b) {

@@ -5,6 +5,7 @@
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/Number.h"
 #include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/Support/Path.h"
@@ -62,12 +63,12 @@ template <bool onnx> int importNetwork(const ImportOptions &options) {
   network.unrolled = options.unrolled;
   for (const std::string &text : options.sizes) {
     auto [symbol, number] = llvm::StringRef(text).rsplit('=');
-    int64_t size = 0;
-    if (symbol.empty() || number.getAsInteger(10, size) || size < 1 || size > int64_t(1) << 40)
+    auto size = parseWhole(number, {1, int64_t(1) << 40});
+    if (symbol.empty() || !size)
       return refuse(Code::BadCommandLine,
                     "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text + "'", false,
                     "import");
-    network.sizes[symbol.str()] = size;
+    network.sizes[symbol.str()] = *size;
   }
   for (const std::string &text : options.losses) {
     auto [output, kind] = llvm::StringRef(text).rsplit('=');

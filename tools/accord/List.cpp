@@ -3,6 +3,7 @@
 #include "lib/driver/Workspace.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/language/syntax/Sources.h"
 #include "lib/placement/problem/Objective.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -108,13 +109,15 @@ int list(const ListOptions &options) {
   SourceManager sources;
   Diagnostics diags(sources);
   std::vector<Entry> entries;
+  bool shipped = options.file.empty();
   bool machines = options.kind == "machines", declared = machines || options.kind == "models";
   if (!declared && !options.file.empty())
     return refuse(Code::BadCommandLine, fmt::format("no file declares {}: leave out '{}'", options.kind, options.file),
                   options.json, "list");
+  if (std::string missing = missingCatalog(catalogFolder()); declared && shipped && !missing.empty())
+    return refuse(Code::CannotRead, missing, options.json, "list");
   if (declared)
-    for (const std::string &path :
-         options.file.empty() ? catalogFiles(machines ? ".accel" : ".dnn") : std::vector{options.file})
+    for (const std::string &path : shipped ? catalogFiles(machines ? ".accel" : ".dnn") : std::vector{options.file})
       addDeclared(diags, path, machines, entries);
   else
     entries = options.kind == "operations" ? operations() : objectives();

@@ -1,7 +1,7 @@
 // accord prune: which zeros each layer of a training should have.
 #include "lib/driver/tasks/Prune.h"
+#include "lib/support/Number.h"
 #include "tools/accord/CommandLine.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace accord {
 
@@ -13,8 +13,8 @@ static const CommandEntry
              addProgramOptions(command, *options);
              command.option("--confidence", *confidence, "Confidence level of the limits of time and memory")
                  .check([](const std::string &text) { // a range lets NaN pass
-                   double value = 0;
-                   bool fits = !llvm::StringRef(text).getAsDouble(value) && value >= 0.5 && value < 1;
+                   auto value = parseReal(text);
+                   bool fits = value && *value >= 0.5 && *value < 1;
                    return fits ? std::string() : "expected at least 0.5 and below 1, found " + text;
                  });
              addOutput(command, options->output, "Folder for prune.json, sparsity.mlir and report.html");

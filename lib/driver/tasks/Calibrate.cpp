@@ -68,7 +68,8 @@ public:
     for (const Error &issue : prepared.warnings)
       report(issue, /*error=*/false);
     if (prepared.cases.empty())
-      return fail({Code::NothingFitted, "no row is left to fit"});
+      return fail(
+          {Code::NothingFitted, fmt::format("no row of '{}' is left to fit", options.rows), {options.rows, 1, 1}});
     progress("fitting");
     if (!options.accuracy.empty()) {
       llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");

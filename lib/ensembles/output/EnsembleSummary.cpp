@@ -37,7 +37,8 @@ std::vector<std::string> placementLines(const EnsemblePlan &plan, const MemberCh
       auto [kind, alternative] = member;
       const MemberCost &cost = plan.problem.kinds[kind].alternatives[device.first][alternative];
       std::string inTurn = count > 1 ? " each, in turn" : "";
-      std::string group = cost.devices > 1 ? fmt::format(" and {} more devices", cost.devices - 1) : "";
+      std::string group =
+          cost.devices > 1 ? fmt::format(" and {} more device{}", cost.devices - 1, cost.devices > 2 ? "s" : "") : "";
       line += fmt::format("{}{} {}{} ({}, {}{})", line.empty() ? "" : ", ", count, plan.problem.kinds[kind].name, group,
                           cost.text, seconds(cost.time), inTurn);
     }

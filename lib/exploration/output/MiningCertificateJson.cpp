@@ -149,14 +149,10 @@ std::string miningPlanFile(unsigned number) { return fmt::format("certificate/de
 json::Value toJson(const MiningCertificate &certificate) { return toDocument(certificate, describeCertificate); }
 
 Expected<MiningCertificate> miningCertificateFromJson(StringRef text, StringRef path) {
-  Expected<json::Value> value = parseJson(text, path);
-  if (!value)
-    return value.takeError();
-  Path::Root root("certificate");
-  MiningCertificate certificate;
-  if (readDocument(*value, certificate, root, describeCertificate))
-    return certificate;
-  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+  return readJsonDocument<MiningCertificate>(
+      text, path, "certificate", [](const json::Value &value, MiningCertificate &certificate, json::Path at) {
+        return readDocument(value, certificate, at, describeCertificate);
+      });
 }
 
 llvm::Error agrees(const MiningCertificate &certificate, const std::string &space,

@@ -102,10 +102,21 @@ void textSizes(Config &c, Draft &d) {
   take(c, d, "seq", {"max_position_embeddings"});
 }
 
+/// Heads of attention, which share the width evenly; the first of the keys that is there counts.
+void takeHeads(Config &c, Draft &d, llvm::ArrayRef<llvm::StringRef> keys, llvm::ArrayRef<llvm::StringRef> widths) {
+  take(c, d, "heads", keys);
+  auto stated = [&](llvm::ArrayRef<llvm::StringRef> all) {
+    const llvm::StringRef *found = llvm::find_if(all, [&](llvm::StringRef key) { return c.has(key); });
+    return (found == all.end() ? all.front() : *found).str();
+  };
+  int64_t width = c.integer(widths);
+  c.expect(width % c.integer(keys) == 0, stated(keys), fmt::format("a divisor of '{}', {}", stated(widths), width));
+}
+
 /// Layers of attention and feed-forward as most encoders and decoders name them; `inner`: its key.
 void blockSizes(Config &c, Draft &d, const char *inner = "intermediate_size") {
   decoderSizes(c, d);
-  take(c, d, "heads", {"num_attention_heads"});
+  takeHeads(c, d, {"num_attention_heads"}, {"hidden_size"});
   take(c, d, "inner", {inner});
 }
 
@@ -126,7 +137,9 @@ Draft llama(Config &c) {
     c.unsupported("sliding_window", "attention to a window is not supported");
   refuseActivation(c, "hidden_act", "silu", {"silu", "swish"});
   d.size("heads", heads, "num_attention_heads");
-  d.size("kv_heads", c.integer({"num_key_value_heads"}, heads), "num_key_value_heads");
+  int64_t shared = c.integer({"num_key_value_heads"}, heads);
+  c.expect(heads % shared == 0, "num_key_value_heads", fmt::format("a divisor of 'num_attention_heads', {}", heads));
+  d.size("kv_heads", shared, "num_key_value_heads");
   take(c, d, "inner", {"intermediate_size"});
   if (experts)
     take(c, d, "experts", {"num_local_experts"});
@@ -139,7 +152,9 @@ Draft llama(Config &c) {
         "x = x + attention(rms_norm(x, epsilon = $epsilon), heads = heads, kv_heads = kv_heads, "
         "causal = true, bias = false, rotary = true, base = $base)");
   if (experts) {
-    d.set("top", std::to_string(c.integer({"num_experts_per_tok"}, 2)));
+    int64_t top = c.integer({"num_experts_per_tok"}, 2), all = c.integer({"num_local_experts"});
+    c.expect(top <= all, "num_experts_per_tok", fmt::format("at most 'num_local_experts', {}", all));
+    d.set("top", std::to_string(top));
     d.add("x = x + moe(rms_norm(x, epsilon = $epsilon), experts = experts, inner = inner, "
           "top_k = $top, capacity_factor = 1, gated = true, normalize = true)");
   } else {
@@ -156,7 +171,7 @@ Draft gpt2(Config &c) {
   Draft d("a pre-norm decoder with gelu, learned positions and a tied head.");
   take(c, d, "layers", {"n_layer", "num_hidden_layers"});
   take(c, d, "hidden", {"n_embd", "hidden_size"});
-  take(c, d, "heads", {"n_head", "num_attention_heads"});
+  takeHeads(c, d, {"n_head", "num_attention_heads"}, {"n_embd", "hidden_size"});
   take(c, d, "vocab", {"vocab_size"});
   take(c, d, "seq", {"n_positions", "n_ctx"});
   int64_t hidden = c.integer({"n_embd", "hidden_size"});
@@ -239,7 +254,7 @@ Draft bloom(Config &c) {
   Draft d("a pre-norm decoder with linear biases for positions and a norm after the token table.");
   take(c, d, "layers", {"n_layer", "num_hidden_layers"});
   take(c, d, "hidden", {"hidden_size", "n_embed"});
-  take(c, d, "heads", {"n_head", "num_attention_heads"});
+  takeHeads(c, d, {"n_head", "num_attention_heads"}, {"hidden_size", "n_embed"});
   take(c, d, "vocab", {"vocab_size"});
   d.size("seq", c.integer({"seq_length"}, 2048), "seq_length");
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
@@ -366,7 +381,7 @@ Draft vit(Config &c) {
   int64_t image = c.integer({"image_size"}), patch = c.integer({"patch_size"});
   if (image % patch)
     c.unsupported("patch_size", "the patches must cover the image evenly");
-  take(c, d, "heads", {"num_attention_heads"});
+  takeHeads(c, d, {"num_attention_heads"}, {"hidden_size"});
   take(c, d, "inner", {"intermediate_size"});
   d.size("size", image, "image_size");
   d.size("patch", patch, "patch_size");

@@ -12,21 +12,19 @@ namespace accord::import {
 
 Config::Config(Diagnostics &diags, FileId file) : diags(diags), file(file) {
   StringRef text = diags.sources().text(file);
-  Expected<json::Value> parsed = parseJson(text, "");
+  auto parsed = readJsonText(text);
   SourceRange start{file, 0, text.empty() ? 0u : 1u};
   if (!parsed) {
-    std::string reason = toString(parsed.takeError()); // ": malformed JSON: [line:column, byte=N]: …"
-    SourceRange at = start;
-    StringRef words = StringRef(reason).ltrim(": "), byte = words.split("byte=").second;
-    if (uint32_t offset = 0; !byte.empty() && !byte.take_while(isDigit).getAsInteger(10, offset)) {
-      auto last = static_cast<uint32_t>(text.size());
-      at = {file, std::min(offset, last), std::min(offset + 1, last)};
-      words = byte.split("]: ").second;
-    }
-    std::string sentence = words.str(); // "Expected , or ] after array element"
-    if (sentence.size() > 1 && isLower(sentence[1]))
-      sentence[0] = toLower(sentence[0]);
-    diags.error(Code::SyntaxError, at, "this is no JSON: " + sentence);
+    const JsonError &error = parsed.error();
+    auto placeAt = [&](size_t at) { // a key in its quotes, else one character
+      auto begin = static_cast<uint32_t>(at), last = static_cast<uint32_t>(text.size());
+      size_t end = error.first ? text.find('"', at + 1) + 1 : at + 1;
+      return SourceRange{file, begin, std::min(static_cast<uint32_t>(end), last)};
+    };
+    auto reported =
+        diags.error(error.first ? Code::ImportSetting : Code::SyntaxError, placeAt(error.at), error.message);
+    if (error.first)
+      reported.note(placeAt(*error.first), "the first one");
     return;
   }
   document = std::move(*parsed);
@@ -130,6 +128,11 @@ void Config::ignore(ArrayRef<StringRef> keys) {
 
 void Config::unsupported(StringRef key, const std::string &reason) {
   diags.error(Code::ImportUnsupported, placeOf(key), reason);
+}
+
+void Config::expect(bool holds, StringRef key, const std::string &expected) {
+  if (!holds && diags.errors() == errorsBefore)
+    reportInvalid(key, expected);
 }
 
 std::vector<std::string> Config::unread() const {

@@ -29,6 +29,9 @@ public:
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
   /// An error at the key: its value cannot be said in `.dnn`.
   void unsupported(llvm::StringRef key, const std::string &reason);
+  /// An error at the key unless the condition holds, which ties its value to that of another key. Nothing after other
+  /// errors, which are where it may come from.
+  void expect(bool holds, llvm::StringRef key, const std::string &expected);
   /// Keys that nothing has asked for.
   std::vector<std::string> unread() const;
 
@@ -39,6 +42,7 @@ private:
 
   Diagnostics &diags;
   FileId file;
+  size_t errorsBefore = diags.errors();
   std::optional<llvm::json::Value> document;
   const llvm::json::Object *object = nullptr;
   std::set<std::string> readKeys;

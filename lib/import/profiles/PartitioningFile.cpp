@@ -1,6 +1,7 @@
 #include "lib/import/profiles/PartitioningFile.h"
 #include "lib/import/huggingface/ImportConfig.h"
 #include "lib/import/profiles/ProfileGraph.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -80,17 +81,38 @@ private:
     return i < places.size() ? SourceRange{file, places[i].first, places[i].second} : SourceRange{file, 0, 1};
   }
 
-  /// A number, or true and false as 1 and 0.
   std::optional<double> number(const Object *object, const char *key, const char *of, size_t i) {
     const llvm::json::Value *value = object ? object->get(key) : nullptr;
     std::optional<double> found = value ? value->getAsNumber() : std::nullopt;
-    if (value && value->getAsBoolean())
-      found = *value->getAsBoolean();
     if (found && isMeasured(*found))
       return found;
+    return reportInvalid(value, key, "a number from 0 to 1e15", of, i);
+  }
+
+  /// An id.
+  std::optional<int64_t> whole(const Object *object, const char *key, const char *of, size_t i) {
+    const llvm::json::Value *value = object ? object->get(key) : nullptr;
+    std::optional<int64_t> found = value ? value->getAsInteger() : std::nullopt;
+    if (found && *found >= 0)
+      return found;
+    return reportInvalid(value, key, "a whole number of at least 0", of, i);
+  }
+
+  /// true or false, also as 1 and 0.
+  std::optional<bool> flag(const Object *object, const char *key, const char *of, size_t i) {
+    const llvm::json::Value *value = object ? object->get(key) : nullptr;
+    if (auto found = value ? value->getAsBoolean() : std::nullopt)
+      return found;
+    if (auto found = value ? value->getAsInteger() : std::nullopt; found == 0 || found == 1)
+      return found == 1;
+    return reportInvalid(value, key, "true or false, or 1 or 0", of, i);
+  }
+
+  std::nullopt_t reportInvalid(const llvm::json::Value *value, const char *key, const char *expected, const char *of,
+                               size_t i) {
     diags.error(Code::ImportSetting, place(i),
-                fmt::format("'{}' of {} {} must be a number from 0 to 1e15{}", key, of, i + 1,
-                            value ? "" : ", and it is missing"));
+                fmt::format("'{}' of {} {} must be {}{}", key, of, i + 1, expected,
+                            value ? fmt::format(", found {}", shown(jsonLine(*value))) : ", and it is missing"));
     return std::nullopt;
   }
 
@@ -102,12 +124,13 @@ private:
   }
 
   void node(const Object *object, size_t i) {
-    auto id = number(object, "id", "node", i), cpu = number(object, "cpuLatency", "node", i),
-         accelerator = number(object, "fpgaLatency", "node", i), size = number(object, "size", "node", i),
-         fits = number(object, "supportedOnFpga", "node", i), backward = number(object, "isBackwardNode", "node", i);
+    auto id = whole(object, "id", "node", i);
+    auto cpu = number(object, "cpuLatency", "node", i), accelerator = number(object, "fpgaLatency", "node", i),
+         size = number(object, "size", "node", i);
+    auto fits = flag(object, "supportedOnFpga", "node", i), backward = flag(object, "isBackwardNode", "node", i);
     // A node alone in its class may leave the class out.
     bool classed = object && object->get("colorClass");
-    auto colour = classed ? number(object, "colorClass", "node", i) : std::optional(0.0);
+    auto colour = classed ? whole(object, "colorClass", "node", i) : std::optional<int64_t>(0);
     if (!id || !cpu || !accelerator || !size || !colour || !fits || !backward)
       return;
     if (auto [known, isNew] = ids.try_emplace(*id, read.nodes.size()); !isNew)
@@ -122,8 +145,8 @@ private:
     one.accelerator = *accelerator;
     one.processor = *cpu;
     one.size = *size;
-    one.fits = *fits != 0;
-    one.backward = *backward != 0;
+    one.fits = *fits;
+    one.backward = *backward;
     if (classed)
       one.colour = *colour;
     one.range = place(i);
@@ -131,7 +154,7 @@ private:
   }
 
   void edge(const Object *object, size_t i) {
-    auto from = number(object, "sourceId", "edge", i), to = number(object, "destId", "edge", i);
+    auto from = whole(object, "sourceId", "edge", i), to = whole(object, "destId", "edge", i);
     if (!from || !to)
       return;
     // Older files state only the time of the transfer, 1 ms for 2^31 B.

@@ -4,6 +4,7 @@
 //   <tab>node4 -- node5
 // Times are milliseconds and sizes bytes of a whole minibatch; a size may be a list in brackets.
 #include "lib/import/profiles/ProfileGraph.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
@@ -56,14 +57,14 @@ private:
     llvm::SmallVector<llvm::StringRef> parts;
     value.split(parts, ';');
     for (llvm::StringRef part : parts) {
-      double one = 0;
-      if (part.trim().getAsDouble(one) || !isMeasured(one)) {
+      auto one = parseReal(part.trim());
+      if (!one || !isMeasured(*one)) {
         diags.error(
             Code::ImportSetting, at(value),
             fmt::format("'{}' must be a number from 0 to 1e15, found '{}'", key.str(), shown(part.trim().str())));
         return 0;
       }
-      sum += one;
+      sum += *one;
     }
     return sum;
   }

@@ -1,5 +1,6 @@
 #include "lib/import/psplib/PsplibText.h"
 #include "lib/import/text/DnnTextBuilder.h"
+#include "lib/support/Number.h"
 #include <fmt/format.h>
 
 namespace accord::import {
@@ -44,9 +45,8 @@ Diagnostics::Builder PsplibText::reportInvalid(llvm::StringRef piece, std::strin
 
 std::optional<int64_t> PsplibText::number(llvm::StringRef word, const std::string &what, int64_t min,
                                           int64_t greatest) {
-  int64_t value = 0;
-  if (!word.getAsInteger(10, value) && value >= min && value <= greatest)
-    return value;
+  if (auto value = parseWhole(word, {min, greatest}))
+    return *value;
   reportInvalid(word, min == greatest ? fmt::format("{} must be {}, found '{}'", what, max(greatest), shown(word.str()))
                                       : fmt::format("{} must be a whole number from {} to {}, found '{}'", what, min,
                                                     max(greatest), shown(word.str())));

@@ -2,9 +2,11 @@
 // a layer with "DP" in its name is one layer for each channel.
 #include "lib/import/scalesim/ScaleSim.h"
 #include "lib/import/text/Network.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
+#include <map>
 
 namespace accord {
 namespace import {
@@ -44,6 +46,8 @@ public:
   }
 
 private:
+  std::map<std::string, SourceRange> layers; ///< by name
+
   std::vector<Row> split() const {
     std::vector<Row> rows;
     llvm::StringRef text = diags.sources().text(file), rest = text;
@@ -79,8 +83,8 @@ private:
     bool ok = true;
     for (size_t i = 1; i < width; ++i) {
       llvm::StringRef field = row.fields[i];
-      int64_t value = 0;
-      if (field.getAsInteger(10, value) || value < 1 || value > 1 << 30) {
+      auto value = parseWhole(field, {1, 1 << 30});
+      if (!value) {
         auto begin = static_cast<uint32_t>(field.data() - diags.sources().text(file).data());
         diags.error(Code::ImportSetting,
                     {file, begin, begin + static_cast<uint32_t>(std::max<size_t>(1, field.size()))},
@@ -88,7 +92,7 @@ private:
                                 width == 4 ? kShort[i] : kLong[i], shown(field.str())));
         ok = false;
       }
-      values.push_back(value);
+      values.push_back(value ? *value : 1);
     }
     return ok ? std::optional(values) : std::nullopt;
   }
@@ -98,6 +102,11 @@ private:
     if (!given)
       return;
     std::string name = row.fields[0].str();
+    if (auto [first, isNew] = layers.try_emplace(name, row.range); !isNew) {
+      diags.error(Code::ImportSetting, row.range, fmt::format("there are two layers named '{}'", shown(name)))
+          .note(first->second, "the first one");
+      return;
+    }
     if (nameFrom(name, "layer").empty() || llvm::isDigit(name.empty() ? '0' : name[0]))
       name = "layer_" + name;
     const Shape &v = *given;

@@ -107,6 +107,8 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
   auto op = accel::ServerOp::create(builder, at(node.name.range), node.name.text, count(node));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&op.getBody().front());
+  // Each server may call its devices `gpu`: its names are its own.
+  auto outside = std::exchange(names, {});
   for (const ast::Entry &inner : node.entries) {
     auto *pair = inner.as<ast::KeyValue>();
     if (pair && pair->key.text != "price")
@@ -114,6 +116,7 @@ void MachineElaborator::server(const ast::Node &node, const ast::Entry &entry) {
     else
       clusterEntry(inner, true);
   }
+  names = std::move(outside);
   op.setEntriesAttr(keys.dictionary());
   op->setLoc(keys.location(node.name.range));
 }

@@ -69,6 +69,21 @@ const ast::Declaration *Program::Data::machineOfFile(const std::string &path, ll
   return nullptr;
 }
 
+void Program::Data::reportUnknownMachine(const std::string &name, SourceRange at) {
+  using enum ast::DeclarationKind;
+  std::vector<std::string> visible = sources.names(*main, {Accelerator, Cluster}),
+                           shipped = sources.catalogMachines(options.clusters), known = visible;
+  known.insert(known.end(), shipped.begin(), shipped.end());
+  std::string has = missingCatalog(options.catalog);
+  if (has.empty())
+    has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
+  if (!visible.empty())
+    has = fmt::format("the file and its imports declare {}; {}", fmt::join(visible, ", "), has);
+  diags.error(Code::UnknownName, at, fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
+      .suggest(nearest(name, known))
+      .help(has);
+}
+
 accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from) {
   Data &d = *data;
   SourceRange at = from; // no place: the name comes from the command line
@@ -84,16 +99,7 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
       if (Sources::Unit *unit = d.sources.load(*file, from))
         found = d.sources.find(*unit, name, from);
   if (!found) {
-    using enum ast::DeclarationKind;
-    std::vector<std::string> visible = d.sources.names(*d.main, {Accelerator, Cluster}),
-                             shipped = d.sources.catalogMachines(d.options.clusters), known = visible;
-    known.insert(known.end(), shipped.begin(), shipped.end());
-    std::string has = fmt::format("the catalogue has {}", fmt::join(shipped, ", "));
-    if (!visible.empty())
-      has = fmt::format("the file and its imports declare {}; {}", fmt::join(visible, ", "), has);
-    d.diags.error(Code::UnknownName, at, fmt::format("{}unknown machine '{}'", at.valid() ? "" : "--target: ", name))
-        .suggest(nearest(name, known))
-        .help(has);
+    d.reportUnknownMachine(name, at);
     return nullptr;
   }
   // A name from the command line has no place of its own: what it means has one.
@@ -261,6 +267,8 @@ void Program::checkAll() {
       d.sparsityOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Ensemble) {
       d.ensembleOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Train) {
+      d.checkTrain(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {

@@ -40,6 +40,9 @@ struct Program::Data {
   const ast::Declaration *pick(const std::vector<const ast::Declaration *> &candidates, Code code, const char *several);
   const ast::Declaration *chosenTraining();
   const ast::Declaration *rejectTraining(const ast::Declaration &declaration);
+  /// Reports what is wrong in a training that need not be the job that is asked for.
+  void checkTrain(const ast::Declaration &train);
+  void reportUnknownMachine(const std::string &name, SourceRange at);
   std::optional<TrainingJob> ofTrain(const ast::Declaration &train, const ast::Node *member = nullptr);
   std::optional<TrainingJob> jobOfMember();
   TrainingJob ofModel(const ast::Declaration &model);

@@ -79,6 +79,18 @@ std::optional<TrainingJob> Program::Data::ofTrain(const ast::Declaration &train,
   return diags.errors() == before ? std::optional(std::move(job)) : std::nullopt;
 }
 
+void Program::Data::checkTrain(const ast::Declaration &train) {
+  TrainingJob ignored;
+  ignored.name = train.name.text;
+  if (train.value)
+    modelCall(train.value.get(), train, train.name, ignored);
+  readTrainSettings(train, ignored, context, diags, lookupIn(train));
+  const std::string &target = train.target.text;
+  if (options.target.empty() && !target.empty() && !sources.find(*main, target, train.target.range) &&
+      !sources.catalogFileOf(target))
+    reportUnknownMachine(target, train.target.range);
+}
+
 TrainingJob Program::Data::ofModel(const ast::Declaration &model) {
   TrainingJob job;
   job.name = model.name.text;

@@ -1,5 +1,6 @@
 #include "lib/language/requests/PatternFiles.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/Number.h"
 #include "lib/support/Rational.h"
 #include <algorithm>
 #include <cmath>
@@ -102,7 +103,7 @@ private:
     return diags.errors() == before;
   }
   bool add(const calibrate::Record &row) {
-    auto count = Rational::parse(row[*zeros].text);
+    auto count = parseNumber(row[*zeros].text);
     auto index = count ? count->toInt64() : std::nullopt;
     bool inside = index && *index >= 0 && *index <= window;
     if (!inside || seen[*index]) {
@@ -111,9 +112,9 @@ private:
                     : fmt::format("'{}' is no number of zeros: 0 to {}", row[*zeros].text, window));
       return false;
     }
-    auto number = Rational::parse(row[*amount].text);
+    auto number = parseNumber(row[*amount].text);
     double value = number ? number->toDouble() : -1;
-    if (!number || !(value >= 0) || !std::isfinite(value) || (!shares && !number->isInteger())) {
+    if (!number || !(value >= 0) || (!shares && !number->isInteger())) {
       reject(table.at(diags, row[*amount]),
              fmt::format("'{}' is no {} of windows", row[*amount].text, shares ? "share" : "number"));
       return false;

@@ -8,6 +8,15 @@
 
 namespace accord {
 
+std::string missingCatalog(const std::string &folder) {
+  if (llvm::sys::fs::is_directory(folder))
+    return "";
+  return fmt::format(
+      "no catalogue was found at '{}': keep share/accord/catalog beside the folder of the program, or let "
+      "ACCORD_CATALOG name it",
+      folder);
+}
+
 std::string Sources::resolve(llvm::StringRef written, llvm::StringRef importer) const {
   llvm::SmallString<256> path(llvm::sys::path::parent_path(importer));
   llvm::sys::path::append(path, written);
@@ -79,6 +88,11 @@ void Sources::imports(Unit &unit) {
   for (const ast::Import &import : unit.file->imports) {
     llvm::StringRef shown = diags.sources().path(unit.file->id);
     std::string path = resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
+    if (llvm::StringRef(import.path).starts_with("catalog/") && !llvm::sys::fs::exists(path))
+      if (std::string missing = missingCatalog(catalog); !missing.empty()) {
+        diags.error(Code::CannotRead, import.pathRange, fmt::format("cannot read '{}'", import.path)).help(missing);
+        continue;
+      }
     llvm::SmallString<256> real;
     std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
     auto [it, isNew] = seen.try_emplace(key, &import);

@@ -8,6 +8,9 @@
 
 namespace accord {
 
+/// That there is no folder of shipped descriptions, where it was looked for, and what to do; empty if there is one.
+std::string missingCatalog(const std::string &folder);
+
 class Sources : public DeclarationScope {
 public:
   struct Unit {

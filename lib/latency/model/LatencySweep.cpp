@@ -1,6 +1,6 @@
 #include "lib/latency/model/LatencySweep.h"
+#include "lib/support/Number.h"
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -45,11 +45,10 @@ Result<LatencySweep> parseSweep(const LatencyModel &model, const std::vector<std
         asked.push_back({*index, {}});
         open = true;
       }
-      double value = 0;
-      auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (!open || word.empty() || error != std::errc() || rest != word.data() + word.size() || !std::isfinite(value))
+      auto value = parseReal(word);
+      if (!open || !value)
         return refuse(fmt::format("'{}' is no number; write name=value,value", word));
-      asked.back().second.push_back(value);
+      asked.back().second.push_back(*value);
     }
   }
   std::sort(asked.begin(), asked.end());

@@ -1,7 +1,7 @@
 #include "lib/machine/calibration/CalibrationFile.h"
+#include "lib/support/Number.h"
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -73,14 +73,15 @@ private:
   }
   double positive() {
     blanks();
-    double value = 0;
-    auto [stop, error] = std::from_chars(line.data() + at, line.data() + line.size(), value);
-    if (error != std::errc() || !std::isfinite(value) || value <= 0) {
-      complain(at, "expected a number above 0");
+    llvm::StringRef written = leadingNumber(llvm::StringRef(line).drop_front(at));
+    auto value = parseReal(written);
+    if (!value || *value <= 0) {
+      complain(at, !value && value.error().code == Code::NumberTooLarge ? value.error().message
+                                                                        : "expected a number above 0");
       return 1;
     }
-    at = stop - line.data();
-    return value;
+    at += written.size();
+    return *value;
   }
   std::string string() {
     std::string value;

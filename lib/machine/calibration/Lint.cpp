@@ -103,6 +103,20 @@ std::optional<Error> checkProduct(const Row &row) {
                at(row, "n_devices")};
 }
 
+/// Every replica computes the same number of whole micro-batches.
+std::optional<Error> checkBatch(const Row &row) {
+  if (!row.global_batch || !row.dp)
+    return std::nullopt;
+  double together = *row.dp * row.micro_batch.value_or(1);
+  if (std::fmod(*row.global_batch, together) == 0)
+    return std::nullopt;
+  std::string shared = row.micro_batch ? fmt::format("dp {} * micro_batch {}", *row.dp, *row.micro_batch)
+                                       : fmt::format("dp {}", *row.dp);
+  return Error{Code::ImplausibleRow,
+               fmt::format("'{}': a global batch of {} is no multiple of {}", row.id, *row.global_batch, shared),
+               at(row, "global_batch")};
+}
+
 double samplesPerSecond(const Row &row) { return *row.global_batch / *row.step_time_s; }
 
 /// Faster than linear scaling allows, against the same job on fewer devices.
@@ -134,7 +148,7 @@ std::vector<Finding> lint(const std::vector<Row> &rows, const MachineOf &machine
     }
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row &row = rows[i];
-    for (auto &error : {checkPeak(row, machineOf ? machineOf(row) : nullptr), checkProduct(row),
+    for (auto &error : {checkPeak(row, machineOf ? machineOf(row) : nullptr), checkProduct(row), checkBatch(row),
                         isStepTime(row) ? checkScaling(rows, row, scaled[configuration(row, true)]) : std::nullopt})
       if (error)
         findings.push_back({*error, {i}});

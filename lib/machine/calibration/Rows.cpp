@@ -1,6 +1,6 @@
 #include "lib/machine/calibration/Rows.h"
+#include "lib/support/Number.h"
 #include "lib/support/documents/Csv.h"
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,7 +78,7 @@ const Column kColumns[] = {ACCORD_TEXT(id),
 #undef ACCORD_NOTE
 
 constexpr size_t kMaxErrors = 20;
-constexpr double kLargest = 1e15;
+constexpr double kLargest = 1e15, kShortest = 1e-9; // seconds: a cycle
 
 class Table {
 public:
@@ -143,18 +143,19 @@ private:
       row.*column.text = cell.text;
     if (!column.number || cell.text.empty())
       return;
-    double number = 0;
-    const char *end = cell.text.data() + cell.text.size();
-    auto [stop, error] = std::from_chars(cell.text.data(), end, number);
+    auto read = parseReal(cell.text);
     auto wrong = [&](const char *what) {
       complain(Code::BadCell, cell, fmt::format("column '{}': expected {}, found '{}'", column.name, what, cell.text));
     };
-    if (error != std::errc() || stop != end || !std::isfinite(number))
-      return wrong("a number");
+    if (!read)
+      return wrong(read.error().code == Code::NumberTooLarge ? "a number of ordinary size" : "a number");
+    double number = *read;
     if (number < 0 || (column.kind == Kind::Count && number < 1))
       return wrong(column.kind == Kind::Count ? "a number of at least 1" : "a number of at least 0");
     if (column.kind == Kind::Count && number != std::floor(number))
       return wrong("a whole number");
+    if (column.number == &Row::step_time_s && number < kShortest)
+      return wrong("a time of at least 1e-9 s");
     if (number > kLargest)
       return wrong("a number of at most 10^15");
     row.*column.number = number;

@@ -1,5 +1,5 @@
 #include "lib/machine/operations/File.h"
-#include <charconv>
+#include "lib/support/Number.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -134,17 +134,19 @@ private:
 
   /// A number above 0, at most `upper`, and its unit; 0 after an error.
   double number(const char *unit, const std::string &name, double upper) {
-    double value = 0;
-    auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc() || !std::isfinite(value) || value <= 0)
+    llvm::StringRef written = leadingNumber(rest);
+    auto value = parseReal(written);
+    if (!value && value.error().code == Code::NumberTooLarge)
+      return complain(value.error().message), 0;
+    if (!value || *value <= 0)
       return complain("expected a number above 0"), 0;
-    if (value > upper)
+    if (*value > upper)
       return complain(fmt::format("'{}' is at most {}", name, upper)), 0;
-    rest.remove_prefix(stop - rest.data());
+    rest.remove_prefix(written.size());
     skip();
     if (word() != unit || !rest.empty())
       return complain(fmt::format("expected the unit '{}' and nothing more", unit)), 0;
-    return value;
+    return *value;
   }
 
   void tiles(TileSet &set) {

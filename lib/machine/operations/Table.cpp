@@ -1,7 +1,7 @@
 #include "lib/machine/operations/Table.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/Number.h"
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,17 +54,14 @@ std::optional<double> Table::number(const Record &record, std::string_view colum
   const Cell *found = cell(record, column);
   if (!found || found->text.empty())
     return std::nullopt;
-  double value = 0;
-  const char *end = found->text.data() + found->text.size();
-  auto [stop, error] = std::from_chars(found->text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0 || value > kLargest ||
-      (whole && value != std::floor(value))) {
+  auto value = parseReal(found->text);
+  if (!value || *value <= 0 || *value > kLargest || (whole && *value != std::floor(*value))) {
     complain(Code::BadCell, *found,
              fmt::format("column '{}': expected a {} above 0 and at most 10^15, found '{}'", column,
                          whole ? "whole number" : "number", found->text));
     return std::nullopt;
   }
-  return value;
+  return *value;
 }
 
 } // namespace accord::operations

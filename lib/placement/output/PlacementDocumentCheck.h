@@ -14,17 +14,12 @@ bool checkIndices(const PlacementProblem &problem, llvm::json::Path path);
 bool checkPlan(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics,
                llvm::json::Path path);
 
-/// Reads a file of a certificate. Errors name the file and, below `root`, the place in it.
+/// Reads a file of a certificate. Errors name the file, line and column and, below `root`, the place in it.
 template <typename T, typename... How>
 llvm::Expected<T> readCertificate(llvm::StringRef text, llvm::StringRef path, llvm::StringLiteral root, How &&...how) {
-  auto value = parseJson(text, path);
-  if (!value)
-    return value.takeError();
-  llvm::json::Path::Root at(root);
-  T read;
-  if (readDocument(*value, read, at, how...))
-    return read;
-  return llvm::createStringError("%s: %s", path.str().c_str(), llvm::toString(at.getError()).c_str());
+  return readJsonDocument<T>(text, path, root, [&](const llvm::json::Value &value, T &read, llvm::json::Path at) {
+    return readDocument(value, read, at, how...);
+  });
 }
 
 } // namespace accord

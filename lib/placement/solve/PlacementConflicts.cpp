@@ -59,9 +59,13 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
     ofDevices("memory", k, &DeviceType::memory, type.location, everything, [](double more, const std::string &name) {
       return fmt::format("{} more memory on each '{}'", bytes(more), name);
     });
-    ofDevices("devices", k, &DeviceType::devices, type.counted, room, [](double more, const std::string &name) {
-      return fmt::format("{:.0f} more devices of '{}'", more, name);
-    });
+    ofDevices("devices", k, &DeviceType::devices, type.counted, room,
+              [node = type.devicesPerNode](double more, const std::string &name) {
+                double servers = std::ceil(more / std::max<double>(node, 1)); // whole ones alone can be had
+                if (node <= 1)
+                  return fmt::format("{:.0f} more device{} of '{}'", more, more == 1 ? "" : "s", name);
+                return fmt::format("{:.0f} more server{} of {} '{}'", servers, servers == 1 ? "" : "s", node, name);
+              });
   }
   for (Id id = 0; id < problem.placementConstraints.size(); ++id) {
     const PlacementProblem::PlacementConstraint &one = problem.placementConstraints[id];

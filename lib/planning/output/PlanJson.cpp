@@ -344,14 +344,9 @@ json::Value planSchema() {
 }
 
 Expected<Plan> planFromJson(StringRef text, StringRef path) {
-  Expected<json::Value> value = parseJson(text, path);
-  if (!value)
-    return value.takeError();
-  json::Path::Root root("plan");
-  Plan plan;
-  if (readJson(*value, root, [&](JsonVisitor &v) { visitValue(v, plan); }, JsonRule::Open) && checkIndices(plan, root))
-    return plan;
-  return createStringError("%s: %s", path.str().c_str(), toString(root.getError()).c_str());
+  return readJsonDocument<Plan>(text, path, "plan", [](const json::Value &value, Plan &plan, json::Path at) {
+    return readJson(value, at, [&](JsonVisitor &v) { visitValue(v, plan); }, JsonRule::Open) && checkIndices(plan, at);
+  });
 }
 
 } // namespace accord

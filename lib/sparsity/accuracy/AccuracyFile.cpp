@@ -1,6 +1,7 @@
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/sparsity/accuracy/PatternParser.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/Number.h"
 #include "lib/support/documents/Csv.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -138,8 +139,8 @@ private:
     return found == columns.end() || record[found->second].text.empty() ? nullptr : &record[found->second];
   }
   std::optional<Rational> number(const Cell &cell) const {
-    auto value = cell.text.size() <= 60 ? Rational::parse(cell.text) : std::nullopt;
-    return value && value->bits() <= kMaxNumberBits ? value : std::nullopt;
+    auto value = parseNumber(cell.text);
+    return value && cell.text.size() <= 60 && value->bits() <= kMaxNumberBits ? std::optional(*value) : std::nullopt;
   }
   Rational shareIn(const Cell &cell, const std::string &column) {
     auto value = number(cell);

@@ -1,6 +1,7 @@
 #include "lib/sparsity/accuracy/PatternParser.h"
 #include "lib/sparsity/accuracy/AccuracyEvaluation.h"
 #include "lib/support/Diagnostics.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -111,7 +112,8 @@ private:
       out.pattern.along = value == "output" ? SparsityPattern::Along::Output : SparsityPattern::Along::Reduction;
       return;
     }
-    auto number = value.size() <= 40 ? Rational::parse(value) : std::nullopt;
+    auto read = parseNumber(value);
+    const Rational *number = value.size() <= 40 ? read.get() : nullptr;
     if (key == "density") {
       if (!number || number->sign() < 0 || *number > Rational(1))
         return fail(fmt::format("'{}': a density is from 0 to 1", text));

@@ -126,7 +126,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
   } cases[] = {
       {"\"devicesPerNode\"", "", ""},
       {"\"devices_per_node\": 8", "\"devices_per_node\": \"8\"",
-       "placement.json: expected integer at placement.problem.device_types[0].devices_per_node"},
+       ": expected integer at placement.problem.device_types[0].devices_per_node"},
       {"\"devices_per_node\": 8", "\"devices_per_node\": 0",
        "integer out of range at placement.problem.device_types[0].devices_per_node"},
       {"\"devices_per_node\": 8", "\"per_sever\": 8",

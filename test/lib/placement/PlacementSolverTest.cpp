@@ -525,7 +525,7 @@ TEST(Place, NamesWhatConflicts) {
   EXPECT_EQ(conflict.conflicts[0].constraint, "memory of 'small'");
   EXPECT_EQ(conflict.conflicts[1].constraint, "devices of 'small'");
   EXPECT_EQ(conflict.conflicts[0].detail, "needs 50 bytes more memory on each 'small'");
-  EXPECT_EQ(conflict.conflicts[1].detail, "needs 1 more devices of 'small'");
+  EXPECT_EQ(conflict.conflicts[1].detail, "needs 1 more device of 'small'");
   // A step that no plan is short enough for.
   problem.deviceTypes[0].memory = 1000;
   problem.limits.step = 5;

@@ -8,12 +8,21 @@
 #include "gtest/gtest.h"
 #include <limits>
 #include <random>
+#include <regex>
 
 using namespace accord;
 using llvm::StringRef;
 
 namespace {
-std::string message(llvm::Expected<Plan> plan) { return plan ? "no error" : toString(plan.takeError()); }
+/// Without ":line:column", which JsonParseTest looks at; it is there.
+std::string message(llvm::Expected<Plan> plan) {
+  if (plan)
+    return "no error";
+  std::string text = toString(plan.takeError());
+  std::smatch parts;
+  EXPECT_TRUE(std::regex_match(text, parts, std::regex("([^:]*):[1-9][0-9]*:[1-9][0-9]*(: .*)"))) << text;
+  return parts[1].str() + parts[2].str();
+}
 } // namespace
 
 TEST(EmitPlanJson, ComesBackBitForBit) {
@@ -72,7 +81,7 @@ TEST(EmitPlanJson, ErrorsNameThePlace) {
             "plan.json: no memory has this number at plan.machine.cores[0].reads");
   EXPECT_EQ(with("\"instance\": 0", "\"instance\": 3"),
             "plan.json: the core has no such instance at plan.schedule.regions[0].slots[0].instance");
-  EXPECT_NE(message(planFromJson("", "p")).find("p: malformed JSON"), std::string::npos);
+  EXPECT_NE(message(planFromJson("", "p")).find("p: this is no JSON"), std::string::npos);
   EXPECT_NE(message(planFromJson("[]", "p")).find("expected object"), std::string::npos);
   EXPECT_NE(message(planFromJson(std::string(1000000, '['), "p")).find("nested deeper"), std::string::npos);
 }
@@ -86,7 +95,7 @@ TEST(EmitPlanJson, NumbersAtTheEndsOfTheirTypes) {
   };
   EXPECT_EQ(batch("9.223372036854775808e18"), "plan.json: expected integer at plan.batch");
   EXPECT_EQ(batch("9223372036854775808"), "plan.json: expected integer at plan.batch");
-  EXPECT_EQ(batch("1e999"), "plan.json: malformed JSON: a number is too large");
+  EXPECT_EQ(batch("1e999"), "plan.json: the number '1e999' is too large; the largest is 1.8e308");
   EXPECT_EQ(batch("9223372036854775807"), "no error");
   EXPECT_EQ(jsonLine(llvm::json::Value(0x1p63)), "9223372036854775808");
 }
