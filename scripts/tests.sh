@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Running the two suites, format and lint, and counting. All add to `passed` and `failed`, and print what a failing test said.
-: "${logs:?}" "${build:?}"
+: "${root:?}" "${logs:?}" "${build:?}"
 
 # run_unit JOBS: accord-unit in JOBS parts at once (GoogleTest deals the tests out), every part with its own log.
 run_unit() {
@@ -69,6 +69,17 @@ lit_count() {
     sum=$((sum + ${count:-0}))
   done
   echo "$sum"
+}
+
+# run_readers: a second of libFuzzer on each reader, where it is built (scripts/fuzz-readers.sh --build).
+run_readers() {
+  [ -x "$root/build-fuzz/bin/accord-fuzz-readers" ] || return 0
+  if step fuzz-readers.log "fuzzing the readers" scripts/fuzz-readers.sh --seconds 1; then
+    passed=$((passed + 1))
+  else
+    grep FOUND "$logs/fuzz-readers.log"
+    failed=$((failed + 1))
+  fi
 }
 
 # run_style PROGRAM "what" COMMAND...: one test, which needs PROGRAM.

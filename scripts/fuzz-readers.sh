@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# libFuzzer on every reader of files, and how much of the reader's own code it reaches. See test/fuzz/README.md.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P) || exit 1
+program="$root/build-fuzz/bin/accord-fuzz-readers"
+corpus="$root/test/fuzz/readers/corpus"
+found="$root/build-fuzz/crashes"
+
+usage() {
+  cat <<'END_OF_HELP'
+usage: scripts/fuzz-readers.sh [--seconds N] [--build] [--keep] [READER...]
+
+Runs each reader (default: all) for N seconds (default 20) on the inputs of test/fuzz/readers/corpus and what libFuzzer makes of
+them, and prints inputs, findings and the lines of the reader's files that were reached. A finding is left in build-fuzz/crashes;
+the exit status is then 1.
+
+  --build      configure and build build-fuzz/ first, beside the built Accord in build/
+  --keep       add the inputs that reach more code to the corpus of the checkout (at most 4 KiB each)
+  --help       this text
+END_OF_HELP
+}
+
+seconds=20 build='' keep='' readers=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds) seconds=${2:?--seconds wants a number}; shift ;;
+    --build) build=1 ;;
+    --keep) keep=1 ;;
+    --help | -h) usage && exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) readers+=("$1") ;;
+  esac
+  shift
+done
+
+if [ -n "$build" ]; then
+  cmake -S "$root/test/fuzz/readers" -B "$root/build-fuzz" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_PREFIX_PATH="$root/build" >/dev/null && ninja -C "$root/build-fuzz" || exit 1
+fi
+[ -x "$program" ] || { echo "error: there is no $program: scripts/fuzz-readers.sh --build" >&2; exit 1; }
+# LLVM's libraries are without sanitizers: their allocators poison nothing and their containers tell nothing of their ends.
+export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_odr_violation=0:detect_leaks=0:handle_abort=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+mkdir -p "$found" "$root/build-fuzz/corpus" "$root/build-fuzz/profiles"
+status=0
+"$program" --list >"$root/build-fuzz/readers.txt" || exit 1
+printf '%-14s %10s %8s %10s  %s\n' reader inputs finding corpus 'lines reached'
+while read -r name files; do
+  [ ${#readers[@]} -eq 0 ] || [[ " ${readers[*]} " == *" $name "* ]] || continue
+  log="$root/build-fuzz/$name.log" profile="$root/build-fuzz/profiles/$name"
+  mkdir -p "$corpus/$name" "$root/build-fuzz/corpus/$name"
+  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=16384 \
+    -close_fd_mask=1 -print_final_stats=1 -artifact_prefix="$found/$name-" "$root/build-fuzz/corpus/$name" "$corpus/$name" >"$log" 2>&1
+  finding=$?
+  [ $finding -eq 0 ] || status=1
+  # A finding ends the program before it writes what it reached: once more over the inputs alone.
+  if [ -n "$keep" ]; then
+    LLVM_PROFILE_FILE=/dev/null "$program" "--reader=$name" -merge=1 -max_len=4096 -timeout=20 "$corpus/$name" "$root/build-fuzz/corpus/$name" \
+      >>"$log" 2>&1
+  fi
+  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -runs=0 -timeout=20 "$root/build-fuzz/corpus/$name" "$corpus/$name" >>"$log" 2>&1
+  reached='no profile'
+  if llvm-profdata-22 merge -sparse "$profile.raw" -o "$profile.data" 2>>"$log"; then
+    mapfile -t sources < <(cd "$root" && find lib -name '*.cpp' | grep -E "$files" | sed "s|^|$root/|")
+    reached=$(llvm-cov-22 report "$program" -instr-profile="$profile.data" "${sources[@]}" 2>>"$log" |
+      awk '/^TOTAL/ { printf "%d of %d (%s)", $8 - $9, $8, $10 }')
+  fi
+  inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | head -n 1)
+  printf '%-14s %10s %8s %10s  %s\n' "$name" "${inputs:-?}" "$([ $finding -eq 0 ] && echo none || echo FOUND)" \
+    "$(find "$corpus/$name" -type f | wc -l)" "$reached"
+done <"$root/build-fuzz/readers.txt"
+exit $status

@@ -1,0 +1,8 @@
+#include "lib/placement/output/PlacementJson.h"
+#include "test/fuzz/readers/Documents.h"
+
+void accord::fuzz::readPlacement(std::string_view input) {
+  readAndWrite(input, placementFromCertificate, placementCertificate);
+  if (auto paths = placementPathsFrom(input, "fuzz"); !paths)
+    expectPlace(llvm::toString(paths.takeError()));
+}

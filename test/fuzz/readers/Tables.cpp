@@ -1,0 +1,15 @@
+#include "lib/machine/calibration/Rows.h"
+#include "lib/machine/operations/Rows.h"
+#include "test/fuzz/readers/Reader.h"
+
+/// Rows of steps, devices, and operations on them.
+void accord::fuzz::readTables(std::string_view input) {
+  if (auto rows = calibrate::readRows(input, "fuzz"); !rows)
+    expectPlaces(rows.error());
+  auto devices = operations::readDevices(input, "fuzz");
+  if (!devices)
+    expectPlaces(devices.error());
+  operations::Devices one{{"Tesla T4", {}}};
+  if (auto rows = operations::readRows(input, "fuzz", devices ? *devices : one); !rows)
+    expectPlaces(rows.error());
+}
