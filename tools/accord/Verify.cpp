@@ -13,7 +13,7 @@ static const CommandEntry kEntry("verify", "Check an answer and its certificate 
       .required();
   command.option("--solver", request->solver, "SMT solver that re-checks the queries: z3, cvc5 or a path");
   command.flag("--allow-trusted", request->allowTrusted,
-               "Accept what rests on the answer of a solver alone, without a proof that can be replayed");
+               "Accept bounds that assume the answer of a solver alone, without a proof that can be replayed");
   addJson(command, request->json);
   command.example("accord verify out/\n"
                   "         accord verify schedule/ --solver cvc5");
