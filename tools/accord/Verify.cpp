@@ -18,7 +18,7 @@ static const CommandEntry kEntry("verify", "Check an answer and its certificate 
   command.flag("--no-manifest", request->withoutManifest,
                "Prove what certificates say, whatever files were changed since they were written");
   command.flag("--allow-trusted", request->allowTrusted,
-               "Accept what rests on the answer of a solver alone, without a proof that can be replayed");
+               "Accept bounds that assume the answer of a solver alone, without a proof that can be replayed");
   addJson(command, request->json);
   command.example("accord verify out/\n"
                   "         accord verify out/ --from job.dnn\n"

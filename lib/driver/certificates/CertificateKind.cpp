@@ -137,7 +137,7 @@ int verifyAnswer(const CertificateRequest &request) {
     for (const std::string &what : proof.solverAnswers)
       proof.findings.push_back(
           {Code::BoundNotProved,
-           fmt::format("{} rests on the answer of z3 alone: there is no proof to replay; --allow-trusted accepts it",
+           fmt::format("{} assumes the answer of z3 alone: there is no proof to replay; --allow-trusted accepts it",
                        what),
            {},
            {}});

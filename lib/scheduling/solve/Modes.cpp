@@ -61,8 +61,10 @@ std::optional<std::vector<Id>> Modes::first() const {
   for (Id b = 0; b < rest.size(); ++b)
     for (Id t = 0; t < in.size(); ++t)
       rest[b] -= needs[b][t] = usable[t].empty() ? 0 : min(t, b);
-  int64_t nodes = 0;
+  // Tries beyond one for each task, of which many have a single mode.
   constexpr int64_t kNodes = 200'000;
+  const int64_t maxNodes = kNodes + int64_t(in.size());
+  int64_t nodes = 0;
   // Depth first without recursion: position and mode index of each level.
   std::vector<size_t> at(in.size(), 0);
   auto spend = [&](Id t, Id m, int sign) {
@@ -75,7 +77,7 @@ std::optional<std::vector<Id>> Modes::first() const {
   while (depth < in.size()) {
     Id t = depth;
     bool placed = false;
-    for (; at[depth] < usable[t].size() && ++nodes < kNodes; ++at[depth]) {
+    for (; at[depth] < usable[t].size() && ++nodes < maxNodes; ++at[depth]) {
       modes[t] = usable[t][at[depth]];
       if (!fits(modes, t, decided))
         continue;
@@ -86,7 +88,7 @@ std::optional<std::vector<Id>> Modes::first() const {
       }
       spend(t, modes[t], -1);
     }
-    if (nodes >= kNodes)
+    if (nodes >= maxNodes)
       return std::nullopt;
     if (placed) {
       decided[t] = 1;

@@ -158,6 +158,23 @@ TEST(Solve, LongTimesDoNotOverflow) {
 
 /// Keep a tensor, or make it again: with a limit below what keeping needs, and below what anything
 /// needs.
+TEST(Solve, HasAScheduleOfManyTasks) {
+  // Layers of operations on three cores, each after one of the layer before.
+  SchedulingProblem problem;
+  problem.addResource("tensor", 2);
+  problem.addResource("vector", 1);
+  std::mt19937_64 random(1); // NOLINT(bugprone-random-generator-seed): the same problem each time
+  for (SchedulingProblem::Id t = 0; t < 250'000; ++t) {
+    problem.addTask("", 1 + int64_t(random() % 20), {{t % 5 == 0, 1}});
+    if (t >= 20)
+      problem.addPrecedence(t - 20 + SchedulingProblem::Id(random() % 10), t);
+  }
+  SchedulingResult result = at(problem, 2, 0.001);
+  ASSERT_EQ(result.status, SchedulingResult::Status::Feasible);
+  EXPECT_EQ(wrong(problem, result), "");
+  EXPECT_LE(result.gap(), 0.001);
+}
+
 TEST(Solve, MakesAgainWhatDoesNotFit) {
   auto chain = [](int64_t capacity) {
     SchedulingProblem p;
