@@ -49,16 +49,16 @@ while read -r name files; do
   [ ${#readers[@]} -eq 0 ] || [[ " ${readers[*]} " == *" $name "* ]] || continue
   log="$root/build-fuzz/$name.log" profile="$root/build-fuzz/profiles/$name"
   mkdir -p "$corpus/$name" "$root/build-fuzz/corpus/$name"
-  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=16384 \
+  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 -max_len=40000 \
     -close_fd_mask=1 -print_final_stats=1 -artifact_prefix="$found/$name-" "$root/build-fuzz/corpus/$name" "$corpus/$name" >"$log" 2>&1
   finding=$?
   [ $finding -eq 0 ] || status=1
   # A finding ends the program before it writes what it reached: once more over the inputs alone.
   if [ -n "$keep" ]; then
-    LLVM_PROFILE_FILE=/dev/null "$program" "--reader=$name" -merge=1 -max_len=4096 -timeout=20 "$corpus/$name" "$root/build-fuzz/corpus/$name" \
+    LLVM_PROFILE_FILE=/dev/null "$program" "--reader=$name" -merge=1 -max_len=4096 -timeout=60 "$corpus/$name" "$root/build-fuzz/corpus/$name" \
       >>"$log" 2>&1
   fi
-  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -runs=0 -timeout=20 "$root/build-fuzz/corpus/$name" "$corpus/$name" >>"$log" 2>&1
+  LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -runs=0 -timeout=60 "$root/build-fuzz/corpus/$name" "$corpus/$name" >>"$log" 2>&1
   reached='no profile'
   if llvm-profdata-22 merge -sparse "$profile.raw" -o "$profile.data" 2>>"$log"; then
     mapfile -t sources < <(cd "$root" && find lib -name '*.cpp' | grep -E "$files" | sed "s|^|$root/|")

@@ -59,10 +59,14 @@ void describeMembers(JsonFields &f, EnsemblePlan &plan) {
       return plan.request.kinds[k].call;
     });
     describeRate(g, plan.statistics.memberErrors[k]);
+    // A plan that was read has no reasons.
+    auto reasonOf = [&](size_t d) {
+      return k < plan.reasons.size() && d < plan.reasons[k].size() ? plan.reasons[k][d] : std::string();
+    };
     describeIndexed(g, "on", kind.alternatives, [&](JsonFields &h, size_t d) {
       h.computed("device", [&] { return plan.problem.devices[d].name; })
           .about("why it does not run there")
-          .computedIf(h.writes() && !plan.reasons[k][d].empty(), "reason", [&] { return plan.reasons[k][d]; })
+          .computedIf(h.writes() && !reasonOf(d).empty(), "reason", [&] { return reasonOf(d); })
           .field("alternatives", kind.alternatives[d], describeCost);
     });
   });

@@ -254,7 +254,9 @@ void Program::checkAll() {
   if (!d.main)
     return;
   d.rejectMicroarchitectures(*d.main);
-  for (const ast::Declaration &declaration : d.main->file->declarations) {
+  const std::vector<ast::Declaration> &all = d.main->file->declarations;
+  bool several = llvm::count_if(all, [](const auto &one) { return one.kind == ast::DeclarationKind::Train; }) > 1;
+  for (const ast::Declaration &declaration : all) {
     if (declaration.kind == ast::DeclarationKind::Constant) {
       d.checkConstant(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Accelerator) {
@@ -268,7 +270,9 @@ void Program::checkAll() {
     } else if (declaration.kind == ast::DeclarationKind::Ensemble) {
       d.ensembleOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Train) {
-      d.checkTrain(declaration);
+      // The only one is the job, which is checked as such.
+      if (several || (!d.options.train.empty() && d.options.train != declaration.name.text))
+        d.checkTrain(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Model &&
                llvm::all_of(declaration.parameters,
                             [](const ast::Parameter &p) { return p.defaultValue != nullptr; })) {
