@@ -207,6 +207,8 @@ TrainingFigures trainingOf(const PlacementPlan &plan) {
 
 PlanPower powerOf(const PlacementPlan &plan) {
   PlanPower power;
+  if (!plan.result.plan)
+    return power;
   const Placement &placement = *plan.result.plan;
   double seconds = plan.result.metrics.step * 1e-12;
   bool stated = true;
