@@ -8,6 +8,8 @@
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/placement/verify/PlacementBoundProof.h"
+#include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -304,15 +306,20 @@ void PlacementPlanner::countUnpadded(PlacementPlan &plan) {
       plan.modelFlops += static_cast<double>(contractionFlops(work->operations[id])) * work->executions(id) * job.batch;
 }
 
-std::optional<BuiltPlacementProblem> PlacementPlanner::problem() {
+std::optional<BuiltPlacementProblem>
+PlacementPlanner::problemWithin(const std::function<void(PlacementSpace &)> &shrink, const std::atomic<bool> *stop) {
   std::vector<std::string> chosen;
   auto made = problemRequest(chosen);
   if (!made)
     return std::nullopt;
+  if (shrink)
+    shrink(made->space);
+  made->stop = stop;
   auto built = buildPlacementProblem(*made);
   if (!built) {
-    for (const Error &error : built.error())
-      reportError(diags, error);
+    if (!shrink && !(stop && *stop))
+      for (const Error &error : built.error())
+        reportError(diags, error);
     return std::nullopt;
   }
   BuiltPlacementProblem found = std::move(*built);
@@ -392,21 +399,101 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   plan.estimate = calibrate::stepEstimateOf(machines, attends, secondsOf(plan.result.metrics.step), ideal);
 }
 
+std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::firstPlan() {
+  std::vector<std::string> unused;
+  size_t before = diags.errors();
+  auto made = problemRequest(unused);
+  diags.dropErrors(before); // the whole space reports them again
+  // Few steps are instantiated as fast as one.
+  constexpr size_t kFewSteps = 4, kTried = 3;
+  if (!made ||
+      made->space.tensorShardings.size() * made->space.microbatches.size() * made->space.recomputePolicies.size() <=
+          kFewSteps)
+    return std::nullopt;
+  int64_t devicesPerNode = 1;
+  for (const Cluster &group : target.groups)
+    devicesPerNode = std::max(devicesPerNode, group.devicesPerNode);
+  std::vector<PlacementSpace::TensorSharding> shardings = made->space.tensorShardings;
+  llvm::sort(shardings, [&](const auto &a, const auto &b) {
+    auto order = [&](const PlacementSpace::TensorSharding &one) {
+      return std::tuple(one.tensor > devicesPerNode, -one.tensor, one.context, !one.sequence);
+    };
+    return order(a) < order(b);
+  });
+  shardings.resize(std::min(shardings.size(), kTried));
+  for (const PlacementSpace::TensorSharding &sharding : shardings) {
+    auto shrink = [&](PlacementSpace &space) {
+      auto only = [](auto &values, auto value) { values = {value}; };
+      only(space.tensorShardings, sharding);
+      only(space.microbatches, space.microbatches.front());
+      only(space.recomputePolicies, space.recomputePolicies.back());
+      only(space.schedules, space.schedules.front());
+      only(space.offloads, space.offloads.front());
+      only(space.orders, space.orders.front());
+      only(space.experts, space.experts.front());
+      only(space.tables, space.tables.front());
+      only(space.ringOverlaps, bool(space.ringOverlaps.front()));
+    };
+    auto built = problemWithin(shrink, nullptr);
+    diags.dropErrors(before); // of a part of the space they say nothing of the whole
+    if (!built)
+      continue;
+    PlacementOptions brief;
+    brief.effort = 0;
+    brief.gap = 1;
+    if (PlacementResult found = place(built->problem, brief); found.plan)
+      return FirstPlan{std::move(*built), std::move(found)};
+  }
+  return std::nullopt;
+}
+
+void PlacementPlanner::withdrawUnproved(PlacementPlan &plan, const Planning &planning) const {
+  if (plan.result.plan || !std::isinf(plan.result.bound))
+    return;
+  PlacementProof how;
+  BoundProof proof = proveBound(plan.problem, plan.result.bound, how.effort, how.passes, {}, planning.stop);
+  if (proof.better || proof.trusted.empty())
+    return;
+  plan.result.bound = 0;
+  plan.result.proof = "no plan was found, and that none fits is not proved; left to " + proof.trusted.front();
+}
+
 std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
-  auto built = problem();
-  if (!built)
+  std::optional<FirstPlan> first;
+  if (planning.firstAnswer && (first = firstPlan()) && planning.found)
+    planning.found();
+  auto built = problemWithin({}, first ? planning.stop : nullptr);
+  if (!built && !(planning.stopped() && first))
     return std::nullopt;
   PlacementPlan plan;
-  plan.problem = std::move(built->problem);
   PlacementOptions how;
   static_cast<SearchControl &>(how) = planning;
   how.effort = static_cast<unsigned>(request.effort) + kPlacementEffort;
-  if (plan.problem.objective != PlacementObjective::StepTime)
-    how.progress = nullptr; // told as times
-  std::optional<Placement> known = planning.known ? planning.known(plan.problem) : std::nullopt;
-  how.known = known ? &*known : nullptr;
-  plan.result = place(plan.problem, how);
-  how.known = nullptr;
+  if (built) {
+    if (built->problem.objective != PlacementObjective::StepTime)
+      how.progress = nullptr; // told as times
+    std::optional<Placement> known = planning.known ? planning.known(built->problem) : std::nullopt;
+    PlacementOptions search = how;
+    search.known = known ? &*known : nullptr;
+    if (!first && planning.firstAnswer && planning.stopped()) // some plan, whatever the moment
+      search.effort = 0, search.gap = 1, search.stop = nullptr;
+    plan.result = place(built->problem, search);
+    if (plan.result.plan && planning.found)
+      planning.found();
+  }
+  bool isKnown = plan.result.plan || (built && std::isinf(plan.result.bound));
+  if (first && (!isKnown || (planning.stopped() && plan.result.plan && first->result.value < plan.result.value))) {
+    // What bounds the whole space bounds a part of it.
+    first->result.bound = std::min(plan.result.bound, first->result.value);
+    first->result.proof = "stopped: " + plan.result.proof;
+    first->built.assumptions.push_back("the search ended before it had a better plan than the first one, of a small "
+                                       "part of the space: one tensor degree, the smallest micro-batch, full "
+                                       "recomputation");
+    built = std::move(first->built);
+    plan.result = std::move(first->result);
+  }
+  plan.problem = std::move(built->problem);
+  withdrawUnproved(plan, planning);
   plan.job = plan.model = job.name;
   if (!request.model.empty())
     plan.model = request.model;
@@ -430,6 +517,8 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   plan.samples = job.samples;
   if (job.tokens > 0)
     plan.samples = std::ceil(job.tokens / plan.sequence);
+  if (!plan.result.plan && !std::isinf(plan.result.bound))
+    return plan;
   if (!plan.result.plan) {
     PlacementConflict conflict = conflictsOf(plan.problem, how);
     plan.conflicts = std::move(conflict.conflicts);
@@ -437,7 +526,8 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
     plan.relaxations = std::move(conflict.relaxations);
     return plan;
   }
-  estimateStep(plan);
+  if (!planning.stopped())
+    estimateStep(plan);
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.
   PlacementOptions little = how;

@@ -20,14 +20,27 @@ public:
   /// What the problem is made from; what is assumed for it goes into `assumptions`. Nothing after errors.
   std::optional<PlacementProblemRequest> problemRequest(std::vector<std::string> &assumptions);
   /// The problem, with the constraints of the training. Nothing after errors.
-  std::optional<BuiltPlacementProblem> problem();
-  /// The best placement; without one that fits, `conflicts` say why. Nothing after errors.
+  std::optional<BuiltPlacementProblem> problem() { return problemWithin({}, nullptr); }
+  /// The best placement; where it is proved that none fits, `conflicts` say why. Stopped before the costs of the whole
+  /// space are known, it is one of a small part of the space, if there was time for that. Nothing after errors.
   std::optional<PlacementPlan> plan(const Planning &planning);
 
   /// What the step of one device is built with at these degrees; `policy` is of recomputation, or one with `kGathered`.
   static TrainingOptions optionsAt(const TrainingOptions &base, const Degrees &degrees, llvm::StringRef policy);
 
 private:
+  /// The problem of the part of the space that `shrink` leaves, without a message if `stop` ended it.
+  std::optional<BuiltPlacementProblem> problemWithin(const std::function<void(PlacementSpace &)> &shrink,
+                                                     const std::atomic<bool> *stop);
+  /// Some plan of one tensor degree after the other, the largest within a node first, at the smallest micro-batch and
+  /// with all activations computed again: what most likely fits, of few steps. Nothing where none was found.
+  struct FirstPlan {
+    BuiltPlacementProblem built;
+    PlacementResult result;
+  };
+  std::optional<FirstPlan> firstPlan();
+  /// That no plan fits is stated only with a proof that the verifier replays without a rest.
+  void withdrawUnproved(PlacementPlan &plan, const Planning &planning) const;
   /// The same with the vocabulary that the framework makes of the model's.
   TrainingOptions paddedAt(const Degrees &degrees, llvm::StringRef policy) const;
   /// The stage of ZeRO that the framework has where the job states none, and only what it divides. False after errors:

@@ -17,6 +17,10 @@ struct Planning : SearchControl {
   unsigned threads = 1;                                                    ///< the result is the same for any number
   std::function<std::string()> stopReason;                                 ///< why it was stopped, in words
   std::function<std::optional<Placement>(const PlacementProblem &)> known; ///< a plan for a placement to begin with
+  /// Whether a placement is to have some plan at hand before the costs of all its configurations are known, for a stop
+  /// that may come at any moment.
+  bool firstAnswer = false;
+  std::function<void()> found;    ///< called when there is such a plan
   const Fabric *fabric = nullptr; ///< of a step that several devices share: what connects them, and the axes of devices
   std::vector<Axis> axes;
   TrainingGraphs *graphs = nullptr;   ///< those of the request that are built already; null: they are built again

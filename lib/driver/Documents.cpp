@@ -60,6 +60,11 @@ std::map<std::string, Document> &documents() {
         "region: the micro-batch, the update or the body of a repeat. Of a PSPLIB project: when each job runs, in "
         "periods from the start.",
         scheduleSchema}},
+      {"unknown",
+       {"accord COMMAND --json, stopped before there was an answer",
+        "What a command that searches answers instead of its own document when a time limit or a signal stopped it "
+        "before it had a first answer (exit status 4).",
+        unknownSchema}},
       {"vote",
        {"accord vote --json, vote.json",
         "An ensemble: members, devices and what is known; the best of each size; what is chosen, what guarantees its "

@@ -2,6 +2,7 @@
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 namespace accord {
 namespace {
@@ -42,6 +43,11 @@ void describeErrors(JsonVisitor &v, const Diagnostics &diags, llvm::StringRef co
 
 } // namespace
 
+int exitOf(SearchStatus status) {
+  static constexpr int kExits[] = {kDone, kDone, kInfeasible, kUnknown};
+  return kExits[static_cast<size_t>(status)];
+}
+
 int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command) {
   diags.render(llvm::errs(), llvm::errs().has_colors());
   if (json && diags.hasErrors())
@@ -59,6 +65,29 @@ int refuse(Code code, const std::string &message, bool json, llvm::StringRef com
 std::nullopt_t refused(Code code, const std::string &message, bool json, llvm::StringRef command) {
   refuse(code, message, json, command);
   return std::nullopt;
+}
+
+namespace {
+void describeUnknown(JsonVisitor &v, std::string &reason, llvm::StringRef command) {
+  v.object([&](JsonFields &f) {
+    f.head(command, "unknown", {"unknown"}).field("stopped", reason, Words{{"time limit", "interrupted"}});
+  });
+}
+} // namespace
+
+void endUnanswered(llvm::StringRef command, const std::string &reason, bool json) {
+  std::string told = reason;
+  llvm::errs() << "accord: stopped (" << reason
+               << ") before there was a first answer: the status is unknown, and nothing is written\n";
+  if (json)
+    llvm::outs() << jsonText(writeJson([&](JsonVisitor &v) { describeUnknown(v, told, command); })) << "\n";
+  llvm::outs().flush();
+  std::_Exit(kUnknown);
+}
+
+llvm::json::Value unknownSchema() {
+  std::string none;
+  return describeJson([&](JsonVisitor &v) { describeUnknown(v, none, ""); });
 }
 
 llvm::json::Value errorDocument(const Diagnostics &diags, llvm::StringRef command) {

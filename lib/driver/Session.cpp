@@ -74,6 +74,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
 bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase until, Planning &planning) {
   steer(planning);
   planning.stopReason = search.stopReason, planning.known = search.known;
+  planning.firstAnswer = search.firstAnswer, planning.found = search.found;
   planning.threads = options.threads;
   planning.diagnostics = &diagnostics();
   planning.graphs = &theGraphs.cache();
@@ -88,7 +89,8 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
   }
   size_t before = diagnostics().errors();
   PipelineRun run = runPasses(made, passes);
-  if (!theWorkspace.reportAll(planning.errors) && diagnostics().errors() == before)
+  bool isUnanswered = planning.stopped() && planning.errors.empty() && diagnostics().errors() == before;
+  if (!isUnanswered && !theWorkspace.reportAll(planning.errors) && diagnostics().errors() == before)
     theGraphs.report(run.errors);
   return run.errors.empty();
 }
@@ -239,25 +241,19 @@ std::string Session::planMlir() {
   return text + "\n";
 }
 
-bool searchWithin(Session &session, const PlanSearchLimits &limits, const char *what,
-                  llvm::function_ref<void()> search) {
-  auto parsedLimits = SolverMonitor::parsedLimits(limits.gap, limits.timeLimit);
-  if (auto *message = std::get_if<std::string>(&parsedLimits)) {
-    session.diagnostics().error(Code::BadCommandLine, {}, *message);
-    return false;
-  }
-  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
-  SolverMonitor watch(what, {true, seconds, true});
-  session.search = {{gap, watch.stop(), [&](const SolveProgress &p) { watch.reportProgress(p); }},
-                    [&] { return watch.reason(); }};
+void searchUnder(SolverMonitor &monitor, Session &session, llvm::function_ref<void()> search) {
+  session.search = {{monitor.gap(), monitor.stop(), [&](const SolveProgress &p) { monitor.reportProgress(p); }},
+                    [&] { return monitor.reason(); }};
+  session.search.firstAnswer = true;
+  session.search.found = [&] { monitor.found(); };
   search();
-  session.search = {};
-  return true;
+  monitor.found();
+  session.search = {{0, monitor.stop()}, [&] { return monitor.reason(); }};
 }
 
-std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &limits) {
+std::optional<Plan> planUnder(SolverMonitor &monitor, Session &session) {
   std::optional<Plan> plan;
-  searchWithin(session, limits, "planning", [&] { plan = session.plan(); });
+  searchUnder(monitor, session, [&] { plan = session.plan(); });
   session.search.brief = plan && !plan->schedule.stopped.empty();
   return plan;
 }

@@ -16,6 +16,7 @@
 
 namespace accord {
 class PlacementPlanner;
+class SolverMonitor;
 struct DataLoaderRow;
 struct EstimateTotals;
 struct PlacementProblemRequest;
@@ -81,6 +82,8 @@ public:
   struct Search : SearchControl {
     std::function<std::string()> stopReason = {}; ///< in words
     bool brief = false;                           ///< no more than a first schedule of each
+    bool firstAnswer = false;                     ///< see `Planning`
+    std::function<void()> found = {};             ///< see `Planning`
     /// A plan for `placement` to begin with.
     std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
   } search;
@@ -102,13 +105,11 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> theDecisions; ///< the module that the last plan was made in
 };
 
-/// Runs a search of the session within these limits, with a `SolverMonitor` beside it that shows how far `what` is.
-/// False: the limits are wrong, which is reported.
-bool searchWithin(Session &session, const PlanSearchLimits &limits, const char *what,
-                  llvm::function_ref<void()> search);
-/// The session's plan. Beside it a `SolverMonitor` shows how far it is; on Ctrl-C or after the time it is the best so
-/// far and says so (`Schedule::stopped`), and what is planned after it is only sketched. Nothing after errors, which
-/// are reported.
-std::optional<Plan> planInterruptibly(Session &session, const PlanSearchLimits &limits);
+/// The first search of a command, under its monitor, which shows how far it is. What the session searches after it,
+/// from the answer on, ends where the monitor stops it.
+void searchUnder(SolverMonitor &monitor, Session &session, llvm::function_ref<void()> search);
+/// The session's plan. On a signal or after the time it is the best so far and says so (`Schedule::stopped`), and what
+/// is planned after it is only sketched. Nothing after errors, which are reported.
+std::optional<Plan> planUnder(SolverMonitor &monitor, Session &session);
 
 } // namespace accord

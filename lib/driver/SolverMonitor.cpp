@@ -1,22 +1,36 @@
 #include "lib/driver/SolverMonitor.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/Options.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/Number.h"
 #include "lib/support/Quantity.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Process.h"
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace accord {
 namespace {
 
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
 sigset_t interrupts() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
+  for (int signal : kSignals)
+    sigaddset(&set, signal);
   return set;
+}
+
+/// Of all threads of the process.
+double processorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
 /// Short work shows nothing.
@@ -27,8 +41,9 @@ constexpr double kQuiet = 0.4;
 SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(what)), limits(limits) {
   const char *term = std::getenv("TERM");
   terminal = isatty(STDERR_FILENO) && term && llvm::StringRef(term) != "dumb";
-  struct sigaction old{};
-  ignoring = sigaction(SIGINT, nullptr, &old) == 0 && old.sa_handler == SIG_IGN;
+  for (int signal : kSignals)
+    if (struct sigaction old{}; sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN)
+      ignored.push_back(signal);
   sigset_t set = interrupts();
   pthread_sigmask(SIG_BLOCK, &set, nullptr); // and in all threads that are started from here on
   thread = std::thread([this] { run(); });
@@ -36,7 +51,7 @@ SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(w
 
 SolverMonitor::~SolverMonitor() {
   over = true;
-  pthread_kill(thread.native_handle(), SIGINT); // wakes it
+  pthread_kill(thread.native_handle(), SIGTERM); // wakes it
   thread.join();
   clear();
   sigset_t set = interrupts();
@@ -57,29 +72,49 @@ void SolverMonitor::run() {
     int signal = sigtimedwait(&set, nullptr, &tenth);
     if (over)
       return;
-    if (signal == SIGINT)
-      signalled();
+    if (signal > 0)
+      signalled(signal);
     double passed = std::chrono::duration<double>(Clock::now() - began).count();
     if (limits.seconds && passed >= *limits.seconds)
       stopping = true;
+    if (stopping)
+      endIfUnanswered();
     if (terminal && passed >= kQuiet)
       draw();
   }
 }
 
-void SolverMonitor::signalled() {
-  if (ignoring)
+void SolverMonitor::signalled(int signal) {
+  if (llvm::is_contained(ignored, signal))
     return;
-  if (limits.interruptible && !interrupted) {
+  if (!interrupted) {
     interrupted = true;
     stopping = true;
     return;
   }
   clear();
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(signal, SIG_DFL);
   sigset_t set = interrupts();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  std::raise(SIGINT);
+  std::raise(signal);
+}
+
+void SolverMonitor::found() {
+  std::lock_guard lock(mutex);
+  hasAnswer = true;
+}
+
+void SolverMonitor::endIfUnanswered() {
+  if (!asked)
+    asked = {processorSeconds(), Clock::now()};
+  std::chrono::duration<double> passed = Clock::now() - asked->second;
+  if (!limits.unanswered || processorSeconds() - asked->first < kGraceSeconds || passed.count() < kGraceSeconds)
+    return;
+  std::lock_guard lock(mutex);
+  if (hasAnswer || over)
+    return;
+  clear();
+  limits.unanswered(reason());
 }
 
 namespace {
@@ -118,6 +153,20 @@ std::variant<SolverMonitor::ParsedLimits, std::string> SolverMonitor::parsedLimi
   if (timeLimit != "none" && !(out.seconds = timeFrom(timeLimit)))
     return "--time-limit: expected none or a time, as in '30 s', found '" + timeLimit + "'";
   return out;
+}
+
+std::unique_ptr<SolverMonitor> SolverMonitor::ofCommand(llvm::StringRef command, const char *what,
+                                                        const PlanSearchLimits &limits, bool json, bool picoseconds) {
+  auto parsed = parsedLimits(limits.gap, limits.timeLimit);
+  if (auto *message = std::get_if<std::string>(&parsed)) {
+    refuse(Code::BadCommandLine, *message, json, command);
+    return nullptr;
+  }
+  auto [gap, seconds] = std::get<ParsedLimits>(parsed);
+  auto unanswered = [name = command.str(), json](const std::string &reason) {
+    accord::endUnanswered(name, reason, json);
+  };
+  return std::make_unique<SolverMonitor>(what, Limits{gap, seconds, picoseconds, unanswered});
 }
 
 void SolverMonitor::draw() {

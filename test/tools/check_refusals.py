@@ -32,7 +32,7 @@ WRONG = [
     ("plan", "memory.timeline.0.bytes", [0, 0, 0]),
     ("plan", "schedule.regions.0.slots.0.core", -2),
     ("prune", "objective", "loss"),
-    ("schedule", "status", "done"),
+    ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
     ("vote", "confidence", "1/-2"),

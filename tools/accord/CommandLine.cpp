@@ -10,7 +10,6 @@
 #include <exception>
 #include <fmt/format.h>
 #include <map>
-#include <new>
 
 namespace accord {
 namespace {
@@ -120,7 +119,9 @@ int runCommandLine(int argc, char **argv) {
   app.set_version_flag("--version", fmt::format("accord {}", kVersion));
   app.require_subcommand(0, 1);
   app.footer("Example: accord compile examples/01-first-plan/gpt2_xl.dnn -o out/\n"
-             "Exit status: 0 done, 1 the input is wrong, 2 infeasible, 3 internal error");
+             "Exit status: 0 done, 1 the input is wrong or the output cannot be written, 2 infeasible, 3 internal "
+             "error, 4 unknown: stopped "
+             "before there was an answer");
   int status = kDone;
   for (const auto &[name, registered] : commands()) {
     Command command(*app.add_subcommand(name, registered.summary), status);
@@ -136,9 +137,6 @@ int runCommandLine(int argc, char **argv) {
       return app.exit(e) == 0 ? kDone : kWrongInput;
     report(e, app);
     return kWrongInput;
-  } catch (const std::bad_alloc &) {
-    std::fputs("accord: error: out of memory\n", stderr);
-    return kInternal;
   } catch (const std::exception &e) {
     fmt::print(stderr, "accord: internal error: {}\n", e.what());
     return kInternal;

@@ -27,10 +27,9 @@ public:
     auto refused = [&](const std::string &why) {
       return refuse(Code::BadCommandLine, why, options_.session.json, "mine");
     };
-    auto parsedLimits = SolverMonitor::parsedLimits(options_.limits.gap, options_.limits.timeLimit);
-    if (auto *wrong = std::get_if<std::string>(&parsedLimits))
-      return refused(*wrong);
-    auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+    monitor_ = SolverMonitor::ofCommand("mine", "mining", options_.limits, options_.session.json);
+    if (!monitor_)
+      return kWrongInput;
     if (!options_.front.empty()) // checked
       findings_.front = std::get<SolverMonitor::ParsedLimits>(SolverMonitor::parsedLimits(options_.front, "none")).gap;
     findings_.sensitivity = options_.sensitivity;
@@ -47,11 +46,10 @@ public:
       if (status != kDone)
         return status;
     }
-    SolverMonitor watch("mining", {true, seconds});
-    search_.gap = gap;
+    search_.gap = monitor_->gap();
     search_.seed = options_.seed;
     search_.threads = options_.session.threads;
-    search_.stop = watch.stop();
+    search_.stop = monitor_->stop();
     search_.executor = options_.executor;
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
@@ -123,8 +121,9 @@ private:
     auto made = jobs_.problemOf(all, aggregation, plan_.comparedByTime);
     plan_.best =
         answered(several ? "common" : jobs_.jobs().front().name, made, all, aggregation, kept("", !ratio), chosen_);
+    monitor_->found();
     MiningProblem &problem = *made;
-    if (!plan_.best.design)
+    if (statusOf(plan_) == SearchStatus::Infeasible)
       if (auto conflict = jobs_.conflict())
         plan_.conflicts.push_back(*conflict);
     MiningOptions here = search_; // rank 0 alone finds out more, and writes it
@@ -258,10 +257,11 @@ private:
       llvm::outs() << jsonText(document) << "\n";
     else
       llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
-    return jobs_.first().finish(plan_.best.design ? kDone : kInfeasible, "mine");
+    return jobs_.first().finish(exitOf(statusOf(plan_)), "mine");
   }
 
   const MineOptions &options_;
+  std::unique_ptr<SolverMonitor> monitor_;
   MineJobs jobs_;
   std::vector<std::optional<PlacedBest>> chosen_;      ///< by job that is placed, on the best design
   std::vector<std::optional<PlacedBest>> chosenAlone_; ///< on its own best one

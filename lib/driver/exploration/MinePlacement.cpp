@@ -5,6 +5,7 @@
 #include "lib/driver/exploration/MineJobs.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/output/PlacementJson.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -160,7 +161,8 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   if (!plan)
     return false;
   PlacementProof brief; // as `accord compile`: all of the bound is for `accord verify`
-  brief.effort /= 20;
+  if (statusOf(*plan) != SearchStatus::Infeasible)
+    brief.effort /= 20, brief.stop = session.search.stop;
   Verification proof = verifyPlacement(*plan, brief);
   for (const Error &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);

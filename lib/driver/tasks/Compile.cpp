@@ -3,6 +3,7 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
@@ -64,13 +65,17 @@ int printModule(Session &session, const std::string &until) {
 }
 
 /// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
-int compilePlacement(Session &session, const Options &options, const PlanSearchLimits &limits) {
+int compilePlacement(Session &session, const Options &options, SolverMonitor &monitor) {
   std::optional<PlacementPlan> plan;
-  if (!searchWithin(session, limits, "placing", [&] { plan = session.placement(); }) || !plan)
+  searchUnder(monitor, session, [&] { plan = session.placement(); });
+  if (!plan && *monitor.stop() && !session.diagnostics().hasErrors())
+    endUnanswered("compile", monitor.reason(), options.json);
+  if (!plan)
     return session.finish(kWrongInput, "compile");
   // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
   PlacementProof brief;
-  brief.effort /= 20;
+  if (statusOf(*plan) != SearchStatus::Infeasible) // which is the proof
+    brief.effort /= 20, brief.stop = monitor.stop();
   Verification proof = verifyPlacement(*plan, brief);
   for (const Error &finding : proof.findings)
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
@@ -93,21 +98,24 @@ int compilePlacement(Session &session, const Options &options, const PlanSearchL
       summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
     llvm::outs() << placementSummary(*plan, summary, TextStyle::of(llvm::outs()));
   }
-  return session.finish(plan->result.plan ? kDone : kInfeasible, "compile");
+  return session.finish(exitOf(statusOf(*plan)), "compile");
 }
 
 } // namespace
 
 int compile(Options options, const PlanSearchLimits &limits) {
   options.elaborate.clusters = options.elaborate.placement = true;
+  auto monitor = SolverMonitor::ofCommand("compile", "planning", limits, options.json);
+  if (!monitor)
+    return kWrongInput;
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
   if (!options.until.empty())
     return printModule(session, options.until);
   if (session.cluster())
-    return compilePlacement(session, options, limits);
-  auto plan = planInterruptibly(session, limits);
+    return compilePlacement(session, options, *monitor);
+  auto plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "compile");
   Verification proof = verify(*plan);
@@ -126,7 +134,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
     summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
     llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
   }
-  return session.finish(plan->feasible ? kDone : kInfeasible, "compile");
+  return session.finish(exitOf(statusOf(*plan)), "compile");
 }
 
 } // namespace accord

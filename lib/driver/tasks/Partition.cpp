@@ -52,17 +52,16 @@ std::string readDevices(const PartitionOptions &options, bool isProfile, Partiti
   return options.processors ? "--processors says nothing about a profile (.txt)" : "";
 }
 
-PartitioningResult solve(const PartitioningProblem &problem, unsigned effort,
-                         const SolverMonitor::ParsedLimits &limits) {
-  SolverMonitor watch("load", {true, limits.seconds, true});
+PartitioningResult solve(const PartitioningProblem &problem, unsigned effort, SolverMonitor &monitor) {
   PartitioningOptions options;
   options.effort = std::min(effort, kMaxEffort);
-  options.gap = limits.gap;
-  options.stop = watch.stop();
-  options.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
+  options.gap = monitor.gap();
+  options.stop = monitor.stop();
+  options.progress = [&](const SolveProgress &progress) { monitor.reportProgress(progress); };
   PartitioningResult result = partitionGraph(problem, options);
+  monitor.found();
   if (result.stopped == "interrupted")
-    result.stopped = watch.reason();
+    result.stopped = monitor.reason();
   return result;
 }
 
@@ -96,9 +95,9 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   PartitioningDevices devices;
   if (std::string message = readDevices(options, isProfile, devices); !message.empty())
     return wrong(message);
-  auto limits = SolverMonitor::parsedLimits(options.limits.gap, options.limits.timeLimit);
-  if (auto *message = std::get_if<std::string>(&limits))
-    return wrong(*message);
+  auto monitor = SolverMonitor::ofCommand("partition", "load", options.limits, options.json);
+  if (!monitor)
+    return kWrongInput;
 
   SourceManager sources;
   Diagnostics diags(sources);
@@ -113,7 +112,7 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   }
   for (const std::string &note : graph->notes)
     fmt::print(stderr, "accord: {}\n", note);
-  PartitioningResult result = solve(graph->problem, options.effort, std::get<SolverMonitor::ParsedLimits>(limits));
+  PartitioningResult result = solve(graph->problem, options.effort, *monitor);
   if (std::string finding = prove(graph->problem, result); !finding.empty()) {
     fmt::print(stderr, "accord: internal error: the check of the stages finds {}\n", finding);
     return kInternal;
@@ -129,7 +128,8 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   llvm::outs() << (options.json ? document : partitioningText(graph->problem, result, style));
-  return result.status == PartitioningResult::Status::Feasible ? kDone : kInfeasible;
+  using enum PartitioningResult::Status;
+  return exitOf(statusOf(result.status == Feasible, 1, result.status == Infeasible));
 }
 
 } // namespace accord

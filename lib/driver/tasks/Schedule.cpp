@@ -5,6 +5,7 @@
 #include "lib/import/psplib/Psplib.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/ScheduleOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/support/documents/JsonText.h"
@@ -14,14 +15,17 @@
 
 namespace accord {
 int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
+  auto monitor = SolverMonitor::ofCommand("schedule", "planning", limits, options.json);
+  if (!monitor)
+    return kWrongInput;
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "schedule");
-  std::optional<Plan> plan = planInterruptibly(session, limits);
+  std::optional<Plan> plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
   llvm::outs() << (options.json ? jsonText(scheduleJson(*plan)) + "\n" : scheduleTable(*plan));
-  return session.finish(plan->feasible ? kDone : kInfeasible, "schedule");
+  return session.finish(exitOf(statusOf(*plan)), "schedule");
 }
 
 bool isProject(llvm::StringRef path) {
@@ -33,10 +37,10 @@ int scheduleProject(const ProjectOptions &options) {
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "schedule");
   };
-  auto parsedLimits = SolverMonitor::parsedLimits(options.gap, options.timeLimit);
-  if (auto *message = std::get_if<std::string>(&parsedLimits))
-    return wrong(*message);
-  auto [gap, seconds] = std::get<SolverMonitor::ParsedLimits>(parsedLimits);
+  auto monitor = SolverMonitor::ofCommand("schedule", "makespan", {options.gap, options.timeLimit}, options.json,
+                                          /*picoseconds=*/false);
+  if (!monitor)
+    return kWrongInput;
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = readFile(diags, options.file);
@@ -49,18 +53,15 @@ int scheduleProject(const ProjectOptions &options) {
   }
   for (const std::string &note : project->notes)
     fmt::print(stderr, "accord: {}\n", note);
-  SchedulingResult result;
-  {
-    SolverMonitor watch("makespan", {true, seconds});
-    SolveOptions solve;
-    solve.effort = std::min(options.effort, kMaxEffort);
-    solve.gap = gap;
-    solve.stop = watch.stop();
-    solve.progress = [&](const SolveProgress &progress) { watch.reportProgress(progress); };
-    result = schedule(project->problem, solve);
-    if (result.stopped == "interrupted")
-      result.stopped = watch.reason();
-  }
+  SolveOptions solve;
+  solve.effort = std::min(options.effort, kMaxEffort);
+  solve.gap = monitor->gap();
+  solve.stop = monitor->stop();
+  solve.progress = [&](const SolveProgress &progress) { monitor->reportProgress(progress); };
+  SchedulingResult result = schedule(project->problem, solve);
+  monitor->found();
+  if (result.stopped == "interrupted")
+    result.stopped = monitor->reason();
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
     std::vector<std::string> unproved;
@@ -79,7 +80,8 @@ int scheduleProject(const ProjectOptions &options) {
     llvm::outs() << jsonText(projectScheduleJson(project->problem, result)) << "\n";
   else
     llvm::outs() << projectScheduleText(project->problem, result, style);
-  return result.status == SchedulingResult::Status::Feasible ? kDone : kInfeasible;
+  using enum SchedulingResult::Status;
+  return exitOf(statusOf(result.status == Feasible, result.gap(), result.status == Infeasible));
 }
 
 } // namespace accord

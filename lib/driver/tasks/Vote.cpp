@@ -217,7 +217,7 @@ int vote(const Options &options) {
   else
     llvm::outs() << ensembleSummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
                                     TextStyle::of(llvm::outs()));
-  return base.finish(plan->chosen() ? kDone : kInfeasible, "vote");
+  return base.finish(exitOf(statusOf(*plan)), "vote");
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // An ensemble as JSON, text and a page.
 #pragma once
 #include "lib/ensembles/problem/EnsemblePlan.h"
+#include "lib/support/documents/SearchStatus.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,6 +15,9 @@ llvm::json::Value voteSchema();
 /// Reads what `toJson` wrote; reports at `path` what is of another form. Calls of members and why they do not run on a
 /// device are not read.
 bool readEnsemble(const llvm::json::Value &value, EnsemblePlan &plan, llvm::json::Path path);
+
+/// Infeasible where complete searches found no ensemble of any size.
+SearchStatus statusOf(const EnsemblePlan &plan);
 
 /// The table by size, what is chosen and where, and what it rests on. `folder`: of the report.
 std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder, const TextStyle &style);

@@ -1,11 +1,20 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/output/VoteCertificateJson.h"
 #include "lib/support/documents/FractionText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLForwardCompat.h"
+#include <cmath>
 #include <numeric>
 
 namespace json = llvm::json;
 namespace accord {
+
+SearchStatus statusOf(const EnsemblePlan &plan) {
+  bool excluded =
+      llvm::all_of(plan.result.sizes, [](const MembersOfSize &one) { return one.proven && std::isinf(one.bound); });
+  return statusOf(plan.result.best.has_value(), plan.result.gap(plan.problem.objective), excluded);
+}
+
 namespace {
 
 constexpr IntegerRange kIndex{0, 1 << 20}, kAny{0, INT64_MAX}, kPositive{.min = 1};
@@ -207,12 +216,15 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
   using enum MemberObjective;
   const bool isChosen = f.reads() ? f.has("best") : f.writes() && plan.chosen();
   size_t best = plan.result.best.value_or(0);
-  std::string status = isChosen ? "done" : "infeasible";
+  SearchStatus status = f.writes() ? statusOf(plan) : SearchStatus::Unknown;
   f.constant("command", "vote", "no answer of accord vote")
-      .field("status", status, Words{{"done", "infeasible"}, "expected done or infeasible"})
-      .check("status", (status == "done") == isChosen, "does not agree with best")
-      .when("status", "done", {"objective", "bound", "gap", "best"})
+      .field("status", status)
+      .check("status", isChosen == (status == SearchStatus::Optimal || status == SearchStatus::Feasible),
+             "does not agree with best")
+      .when("status", "optimal", {"objective", "bound", "gap", "best"})
+      .when("status", "feasible", {"objective", "bound", "gap", "best"})
       .when("status", "infeasible", {})
+      .when("status", "unknown", {})
       .field("version", plan.version)
       .field("ensemble", plan.name)
       .field("training", plan.train)
@@ -258,6 +270,9 @@ void describePlan(JsonFields &f, EnsemblePlan &plan) {
       .maybeIf(isChosen, "best", best, kIndex);
   if (f.reads() && isChosen)
     plan.result.best = best;
+  if (f.reads())
+    f.check("status", status == SearchStatus::Infeasible ? statusOf(plan) == status : true,
+            "a size is left open: its searches were not complete");
 }
 
 } // namespace

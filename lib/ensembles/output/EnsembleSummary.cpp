@@ -107,7 +107,7 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
                fmt::format(" of {}: {}, confidence {} %\n", plan.train, wanted, confidence) + table(plan, style);
   const MemberChoice *chosen = plan.chosen();
   if (!chosen) {
-    lines.add("infeasible", plan.conflict);
+    lines.add(name(statusOf(plan)), plan.conflict);
   } else {
     double gap = plan.result.gap(objective);
     lines.add("chosen", fmt::format("{}: {} {}, {}", membersText(plan.problem, chosen->counts),

@@ -241,7 +241,7 @@ void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &pla
 
 void describeMining(JsonFields &f, MiningPlan &plan) {
   int64_t schema = 2;
-  bool ratio = plan.aggregation == "minimax_regret", infeasible = !plan.best.design;
+  bool ratio = plan.aggregation == "minimax_regret";
   MiningResult &result = plan.best.result;
   MiningFindings &findings = plan.findings;
   auto unit = [&] {
@@ -262,8 +262,8 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .constant("command", "mine", "expected mine")
       .about("version of accord that wrote this")
       .field("version", plan.version)
-      .field("status", infeasible,
-             [](JsonVisitor &v, bool &is) { oneOfTwo(v, is, {"done", "infeasible"}, "expected done or infeasible"); })
+      .about("unknown: the search ended before it found a design or proved that there is none")
+      .computed("status", [&] { return statusOf(plan); })
       .field("objective", result,
              [&](JsonFields &g, MiningResult &of) {
                g.about("step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of "
@@ -319,6 +319,12 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
 }
 
 } // namespace
+
+SearchStatus statusOf(const MiningPlan &plan) {
+  const MiningResult &result = plan.best.result;
+  bool found = plan.best.design.has_value();
+  return statusOf(found, found && result.bound > 0 ? result.gap() : 1, std::isinf(result.bound));
+}
 
 json::Value toJson(const MiningPlan &plan) { return toDocument(plan, describeMining); }
 json::Value mineSchema() { return schemaOf<MiningPlan>(describeMining); }

@@ -1,12 +1,15 @@
 // Mined designs for people and scripts.
 #pragma once
 #include "lib/exploration/problem/MiningPlan.h"
+#include "lib/support/documents/SearchStatus.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
 
 namespace accord {
 
+/// Infeasible where the bound is infinite: no design may be.
+SearchStatus statusOf(const MiningPlan &plan);
 /// What `accord mine` prints.
 std::string miningSummary(const MiningPlan &plan, const std::string &folder, const TextStyle &style);
 /// report.html of mined designs: one self-contained page.

@@ -164,7 +164,11 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
                fmt::format(": {} designs of {} parameters\n", plan.size, plan.parameters.size());
   const MiningResult &result = plan.best.result;
   if (!plan.best.design) {
-    lines.text += "  " + inked(style, Ink::Red, "no design may be");
+    bool unknown = statusOf(plan) == SearchStatus::Unknown;
+    lines.text +=
+        "  " + inked(style, Ink::Red,
+                     unknown ? "unknown: the search ended before it found a design or proved that there is none"
+                             : "no design may be");
     lines.text += plan.conflicts.empty() ? "\n" : ": none keeps " + plan.conflicts[0].constraint + "\n";
     lines.add("searched", effortText(result));
     return lines.text;

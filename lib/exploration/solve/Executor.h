@@ -27,7 +27,8 @@ public:
                                                 const std::vector<DesignBox> &boxes) = 0;
 };
 
-/// Threads of this process.
-std::unique_ptr<Executor> makeThreadExecutor(unsigned threads);
+/// Threads of this process. Once `stop` is set they look at no further box: nothing is known of it then, its value is
+/// infinite and its bound 0.
+std::unique_ptr<Executor> makeThreadExecutor(unsigned threads, const std::atomic<bool> *stop = nullptr);
 
 } // namespace accord

@@ -8,9 +8,12 @@
 namespace accord {
 namespace {
 
+/// Of a design that a stop came before: nothing is known of it.
+constexpr DesignEvaluation kNotEvaluated{INFINITY, 0};
+
 class ThreadExecutor : public Executor {
 public:
-  explicit ThreadExecutor(unsigned threads) : threadPool_(threads) {}
+  ThreadExecutor(unsigned threads, const std::atomic<bool> *stop) : threadPool_(threads), stop_(stop) {}
 
   MiningResult search(MiningStrategy strategy, MiningProblem &problem, const MiningOptions &options) override {
     return strategy(problem, options);
@@ -23,13 +26,14 @@ public:
     size_t stretch = task.query == EvaluationTask::Query::Bound ? 16 : 1;
     threadPool_.each((boxes.size() + stretch - 1) / stretch, [&](size_t number) {
       for (size_t i = number * stretch; i < std::min(boxes.size(), (number + 1) * stretch); ++i)
-        found[i] = runEvaluationTask(problem, task, boxes[i]);
+        found[i] = stop_ && *stop_ ? kNotEvaluated : runEvaluationTask(problem, task, boxes[i]);
     });
     return found;
   }
 
 private:
   ThreadPool threadPool_;
+  const std::atomic<bool> *stop_;
 };
 
 /// Of all threads of the process.
@@ -83,7 +87,7 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
                      uint64_t defaultEvaluations)
     : problem_(problem), options_(options),
       limit_(options.evaluations == UINT64_MAX ? defaultEvaluations : options.evaluations), evaluatedBound_(INFINITY),
-      own_(options.executor ? nullptr : makeThreadExecutor(options.threads)),
+      own_(options.executor ? nullptr : makeThreadExecutor(options.threads, options.stop)),
       executor_(options.executor ? *options.executor : *own_), startTime_(processorSeconds()) {
   result_.strategy = std::move(strategy);
   result_.value = INFINITY;
@@ -165,7 +169,13 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   std::vector<DesignEvaluation> results = executor_.results(problem_, task, boxes);
   for (size_t i = 0; i < asked.size(); ++i)
     found[asked[i]] = usesEvaluations_ ? results[i] : DesignEvaluation{results[i].value, results[i].value};
+  bool isStopped = stopped();
   for (size_t i : counted) {
+    if (isStopped && found[i].value == INFINITY && found[i].lowerBound == 0) {
+      evaluatedBound_ = 0;
+      isTruncated_ = true;
+      continue;
+    }
     ++result_.evaluations;
     if (remembersDesigns_)
       known_.emplace(designs[i], found[i]);
@@ -252,7 +262,9 @@ DesignEvaluation runEvaluationTask(MiningProblem &problem, const EvaluationTask 
   return evaluationOf(problem, box.low, task.below);
 }
 
-std::unique_ptr<Executor> makeThreadExecutor(unsigned threads) { return std::make_unique<ThreadExecutor>(threads); }
+std::unique_ptr<Executor> makeThreadExecutor(unsigned threads, const std::atomic<bool> *stop) {
+  return std::make_unique<ThreadExecutor>(threads, stop);
+}
 
 Design MiningRandom::design(const std::vector<DesignParameter> &parameters) {
   Design drawn;

@@ -233,7 +233,9 @@ private:
       double bound = std::min(lowerBound(), run.evaluatedBound());
       run.prove(bound);
       size_t open = numOpenNodes();
-      run.result().isOptimal = open == 0 && run.best();
+      run.result().isOptimal = open == 0 && run.best() && !run.isTruncated();
+      if (open == 0 && run.isTruncated() && run.stopped())
+        return "stopped";
       if (open == 0)
         return run.best() ? "nothing below the best" : "no design can be";
       double gap = run.options().gap;

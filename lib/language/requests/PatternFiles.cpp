@@ -2,6 +2,8 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/Number.h"
 #include "lib/support/Rational.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -41,6 +43,14 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
   auto &records = *parsed;
   if (records.empty()) {
     reject({*read, 0, 0}, fmt::format("'{}' is empty", path));
+    return std::nullopt;
+  }
+  // A file that is no table is not shown.
+  auto isName = [](const calibrate::Cell &cell) {
+    return llvm::all_of(cell.text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == ' '; });
+  };
+  if (!llvm::all_of(records.front(), isName)) {
+    diags.error(Code::WrongQualityFile, from, fmt::format("'{}' is no table: its first line names no columns", path));
     return std::nullopt;
   }
   size_t before = diags.errors();
@@ -149,6 +159,12 @@ bool readMask(const std::string &path, SourceRange from, SparsityPattern &patter
   if (!read)
     return false;
   llvm::StringRef text = diags.sources().text(*read);
+  // A file that is no mask is not shown.
+  if (llvm::StringRef first = text.ltrim(", \t\r\n"); !first.empty() && first[0] != '0' && first[0] != '1') {
+    diags.error(Code::WrongQualityFile, from, fmt::format("'{}' is no mask: it begins with another character", path))
+        .help("a mask has a line for each row, of 1 where an element is kept and 0 where it is not");
+    return false;
+  }
   std::vector<std::vector<bool>> mask;
   std::vector<bool> row;
   size_t kept = 0, elements = 0;

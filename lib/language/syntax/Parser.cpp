@@ -48,7 +48,7 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
   if (path.ends_with(".dnn")) {
     file->language = ast::Language::Dnn;
   } else if (!path.ends_with(".accel")) {
-    diags.error(Code::UnknownFileKind, start, "'" + path.str() + "' ends neither in .accel nor in .dnn");
+    diags.error(Code::UnknownFileKind, {}, "'" + path.str() + "' ends neither in .accel nor in .dnn");
     file->complete = false;
     return file;
   }
@@ -94,7 +94,11 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
     return fail(llvm::StringRef(error.message()).lower());
   if (status.type() == llvm::sys::fs::file_type::directory_file)
     return fail("it is a directory");
-  if (status.type() == llvm::sys::fs::file_type::regular_file && status.getSize() > kMaxBytes)
+  // What another file names is a regular file, which ends; a command line may name a pipe.
+  bool isPipe = status.type() == llvm::sys::fs::file_type::fifo_file;
+  if (status.type() != llvm::sys::fs::file_type::regular_file && (!isPipe || from.valid()))
+    return fail("it is no regular file");
+  if (status.getSize() > kMaxBytes)
     return fail("it has " + std::to_string(status.getSize()) + " bytes, and at most " + std::to_string(kMaxBytes) +
                     " are read",
                 Code::FileTooLarge);

@@ -106,6 +106,11 @@ void Sources::imports(Unit &unit) {
           .help("import it the other way round: the .dnn file imports the .accel file");
       continue;
     }
+    if (!llvm::StringRef(path).ends_with(".dnn") && !llvm::StringRef(path).ends_with(".accel")) {
+      diags.error(Code::UnknownFileKind, import.pathRange,
+                  fmt::format("'{}' ends neither in .accel nor in .dnn", import.path));
+      continue;
+    }
     auto cycle = llvm::find_if(loading, [&](const auto &step) { return step.first->path == key; });
     if (cycle != loading.end() || unit.path == key) {
       auto error = diags.error(Code::ImportCycle, import.pathRange,

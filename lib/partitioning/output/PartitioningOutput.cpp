@@ -91,9 +91,7 @@ double gapOf(const PartitioningResult &result) {
 
 llvm::json::Value partitioningJson(const PartitioningProblem &problem, const PartitioningResult &result) {
   PartitioningDocument document;
-  document.status = result.status == Status::Feasible     ? SchedulingResult::Status::Feasible
-                    : result.status == Status::Infeasible ? SchedulingResult::Status::Infeasible
-                                                          : SchedulingResult::Status::Unknown;
+  document.status = statusOf(result.status == Status::Feasible, gapOf(result), result.status == Status::Infeasible);
   document.work = result.stagesTried;
   document.stopped = result.stopped;
   std::vector<std::string> devices = devicesOf(result);

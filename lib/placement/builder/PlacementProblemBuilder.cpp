@@ -140,6 +140,10 @@ private:
                            int64_t data = 1, const PlacementSpace::ReplicaSharding &replicaSharding = {}) {
     Uses all;
     for (const std::string &policy : request_.space.policiesOf(sharding)) {
+      if (request_.stop && *request_.stop) {
+        errors_ = {{Code::NothingToPlace, "the search was stopped before all costs were known", request_.location, {}}};
+        return std::nullopt;
+      }
       StepVariant step{sharding, microbatch, policy, data, replicaSharding};
       if (known_) {
         const std::vector<LayerUse> *found = known_->uses(step);

@@ -7,6 +7,7 @@
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/Placement.h"
+#include <atomic>
 #include <functional>
 
 namespace accord {
@@ -102,6 +103,8 @@ struct PlacementProblemRequest {
   /// Loading: bytes of input a second of all loaders together, and batches loaded ahead. No rate: input is always
   /// there.
   std::optional<DataLoader> dataLoader;
+  /// Set from anywhere: there are errors then instead of a problem, before the next step is instantiated.
+  const std::atomic<bool> *stop = nullptr;
   std::optional<Framework> framework; ///< nothing: one copy of each tensor, in the type of the graph
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/SearchStatus.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -49,5 +50,7 @@ llvm::Error agrees(const PlacementPlan &plan, llvm::StringRef text, llvm::String
 
 /// (value - bound) / value, within [0, 1]; 0 without a plan.
 double gapOf(const PlacementPlan &plan);
+/// Infeasible where the bound is infinite, which says that no plan fits.
+SearchStatus statusOf(const PlacementPlan &plan);
 
 } // namespace accord

@@ -56,10 +56,7 @@ public:
         .constant("command", "compile", "expected compile")
         .constant("kind", "placement", "expected placement");
     f.about("version of accord that wrote this").put("version", plan.version);
-    f.f.visit("status", true, true, [&](JsonVisitor &v) {
-      size_t status = done ? 0 : 1;
-      v.word(status, {"done", "infeasible"}, "expected done or infeasible");
-    });
+    f.about("unknown: the search ended before it found a plan or proved that none fits").put("status", statusOf(plan));
     f.put("job", plan.job);
     f.put("model", plan.model);
     f.put("cluster", plan.cluster);
@@ -382,6 +379,10 @@ void describeDocument(JsonFields &f, PlacementPlan &plan) { PlacementDocument(pl
 double gapOf(const PlacementPlan &plan) {
   double gap = std::clamp(plan.result.gap(), 0.0, 1.0);
   return gap < 1e-9 ? 0 : gap; // what rounding leaves, which the proof allows, too
+}
+
+SearchStatus statusOf(const PlacementPlan &plan) {
+  return statusOf(plan.result.plan.has_value(), gapOf(plan), std::isinf(plan.result.bound));
 }
 
 json::Value toJson(const PlacementPlan &plan) { return toDocument(plan, describeDocument); }

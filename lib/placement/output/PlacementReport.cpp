@@ -171,6 +171,7 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
                  {"optimizer", jsonString(plan.optimizer)},
                  {"version", jsonString(plan.version)},
                  {"feasible", plan.result.plan.has_value()},
+                 {"status", name(statusOf(plan))},
                  {"batch", plan.problem.batch},
                  {"parameters", plan.parameters},
                  {"flops", plan.modelFlops},

@@ -222,7 +222,7 @@ std::string formatDuration(double seconds) {
 
 std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &options, const TextStyle &style) {
   SummaryLines lines(style);
-  std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, "infeasible");
+  std::string state = plan.result.plan ? "" : "  " + inked(style, Ink::Red, name(statusOf(plan)));
   lines.text = inked(style, Ink::Bold, plan.model + " on " + plan.cluster) + state + "\n";
   lines.add("training",
             fmt::format("{}, {}, {} parameters", plan.precision, plan.optimizer, formatSi(plan.parameters, "")));
@@ -234,6 +234,8 @@ std::string placementSummary(const PlacementPlan &plan, const SummaryOptions &op
     costLines(plan, lines);
     gapLines(plan, options, style, lines);
     whatIfLines(plan, lines);
+  } else if (statusOf(plan) == SearchStatus::Unknown) {
+    lines.add("unknown", plan.result.proof);
   }
   for (const Conflict &c : plan.conflicts) {
     std::string where = c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line);
@@ -276,7 +278,7 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style) {
 Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, const TextStyle &style) {
   const PlacementProblem &problem = plan.problem;
   if (!plan.result.plan)
-    return createStringError(inconvertibleErrorCode(), "there is no plan: the job is infeasible");
+    return createStringError(inconvertibleErrorCode(), "there is no plan: the status is %s", name(statusOf(plan)));
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
   std::vector<std::string> known;
@@ -321,8 +323,7 @@ std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const
   std::string text = inked(style, Ink::Bold, a.model + " on " + a.cluster) + "  ->  " +
                      inked(style, Ink::Bold, b.model + " on " + b.cluster) + "\n";
   if (!a.result.plan || !b.result.plan)
-    return text + fmt::format("  {} before, {} after\n", a.result.plan ? "done" : "infeasible",
-                              b.result.plan ? "done" : "infeasible");
+    return text + fmt::format("  {} before, {} after\n", name(statusOf(a)), name(statusOf(b)));
   PlacementFigures x = figuresOf(a), y = figuresOf(b);
   TextTable table("lrrr", {"", "before", "after", "change"});
   auto row = [&](const char *what, double before, double after, auto shown) {

@@ -1,5 +1,6 @@
 // Why no plan fits: a smallest set of limits that conflict, and how far each must give way.
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/support/documents/SearchStatus.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -97,11 +98,18 @@ std::vector<Limit> limitsOf(const PlacementProblem &problem) {
   return all;
 }
 
-/// The first plan will do.
-bool feasible(const PlacementProblem &problem, PlacementOptions options) {
+/// The first plan will do. Unknown where neither a plan was found nor its absence proved.
+SearchStatus statusOf(const PlacementProblem &problem, PlacementOptions options) {
   options.gap = 1;
   options.progress = nullptr;
-  return place(problem, options).plan.has_value();
+  PlacementResult result = place(problem, options);
+  return accord::statusOf(result.plan.has_value(), 1, std::isinf(result.bound));
+}
+bool isFeasible(const PlacementProblem &problem, const PlacementOptions &options) {
+  return statusOf(problem, options) == SearchStatus::Feasible;
+}
+bool isInfeasible(const PlacementProblem &problem, const PlacementOptions &options) {
+  return statusOf(problem, options) == SearchStatus::Infeasible;
 }
 
 /// The least amount of one limit with which there is a plan, all others as they are: within 1/1000 of it, or exact
@@ -109,17 +117,17 @@ bool feasible(const PlacementProblem &problem, PlacementOptions options) {
 std::optional<double> minRelaxation(PlacementProblem problem, const Limit &limit, const PlacementOptions &options) {
   auto holds = [&](double amount) {
     limit.set(problem, amount);
-    return feasible(problem, options);
+    return isFeasible(problem, options);
   };
   double low = limit.now, step = std::max(1.0, std::abs(limit.now) / 16), high = low;
   do { // gallop first: what is near is found in few steps
-    if (high >= limit.max)
+    if (high >= limit.max || options.stopped())
       return std::nullopt;
     low = high;
     high = std::min(limit.max, high + step);
     step *= 4;
   } while (!holds(high));
-  while (high - low > std::max(limit.max < 1e30 ? 1.0 : 1e-9 * high, high * 1e-3)) {
+  while (!options.stopped() && high - low > std::max(limit.max < 1e30 ? 1.0 : 1e-9 * high, high * 1e-3)) {
     double middle = low + (high - low) / 2;
     if (limit.max < 1e30)
       middle = std::floor(middle);
@@ -132,13 +140,13 @@ std::optional<double> minRelaxation(PlacementProblem problem, const Limit &limit
 
 PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOptions &options) {
   PlacementConflict conflict;
-  if (feasible(problem, options))
+  if (!isInfeasible(problem, options))
     return conflict;
   std::vector<Limit> all = limitsOf(problem);
   PlacementProblem freed = problem;
   for (const Limit &limit : all)
     limit.lift(freed);
-  if (!feasible(freed, options)) {
+  if (isInfeasible(freed, options)) {
     conflict.conflicts.push_back({"parallel configurations and schedules", problem.location.file, problem.location.line,
                                   "no combination in the search space divides the batch and runs all layers"});
     return conflict;
@@ -151,8 +159,10 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
     for (size_t j = 0; j < all.size(); ++j)
       if (lifted[j])
         all[j].lift(without);
-    lifted[i] = !feasible(without, options);
+    lifted[i] = isInfeasible(without, options);
   }
+  if (options.stopped()) // what is left conflicts, but need not be a smallest set
+    return conflict;
   for (size_t i = 0; i < all.size(); ++i) {
     if (lifted[i])
       continue;
@@ -160,14 +170,15 @@ PlacementConflict conflictsOf(const PlacementProblem &problem, const PlacementOp
     if (!all[i].set) {
       PlacementProblem without = problem;
       all[i].lift(without);
-      if (feasible(without, options))
+      if (isFeasible(without, options))
         detail = all[i].needs(0);
     } else if (auto amount = minRelaxation(problem, all[i], options)) {
       detail = all[i].needs(*amount);
     }
     conflict.conflicts.push_back(
         {all[i].what, all[i].location.file, all[i].location.line,
-         !all[i].set      ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would suffice")
+         options.stopped() && detail.empty() ? ""
+         : !all[i].set    ? fmt::format("leaving it out{}", detail.empty() ? " alone does not help" : " would suffice")
          : detail.empty() ? "more of it alone does not help"
                           : "needs " + detail});
     if (!detail.empty())

@@ -54,8 +54,8 @@ std::vector<Tradeoff> paretoFront(const PlacementProblem &problem, const Placeme
                                   const PlacementOptions &options);
 
 /// Of a problem without a plan: a smallest set of limits (memory and number of each device type's devices, limits,
-/// constraints) that conflict, by deletion; each with the least relaxation of it alone that admits a plan. Empty: there
-/// is a plan, or none is known and none ruled out.
+/// constraints) that conflict, by deletion; each with the least relaxation of it alone that admits a plan. Empty: that
+/// there is no plan is not proved, or the search was stopped before it knew a smallest set.
 struct PlacementConflict {
   std::vector<Conflict> conflicts;
   std::vector<std::string> relaxations;

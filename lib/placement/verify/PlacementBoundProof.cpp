@@ -35,8 +35,8 @@ public:
 
   /// `work`: steps taken, which more than `effort` of are too many.
   PlacementSuffixes(const PlacementProblem &problem, const PlacementCuts &cuts, StageCosts &costs, double bound,
-                    uint64_t effort, uint64_t &work)
-      : p(problem), cuts(cuts), costs(costs), bound(bound), effort(effort), work(work) {}
+                    uint64_t effort, uint64_t &work, const std::atomic<bool> *stop)
+      : p(problem), cuts(cuts), costs(costs), bound(bound), effort(effort), work(work), stop(stop) {}
 
   /// False: too much work. `groups` matters to ZB-H1 and to layers that are constrained to a stage alone.
   bool tabulate(const Configuration &c, int64_t groups, Table &table, double share);
@@ -46,7 +46,7 @@ public:
   double valueOf(const State &state) const { return valueOf(state.used, state.ends, state.joules); }
   bool roomFor(const std::vector<int64_t> &used, Id parallelConfig) const;
   bool reaches(double value) const { return std::isinf(bound) ? std::isinf(value) : value >= bound * (1 - 1e-9); }
-  bool spent(double share = 1) const { return (work + costs.work) > share * effort; }
+  bool spent(double share = 1) const { return (work + costs.work) > share * effort || (stop && *stop); }
   /// Micro-batches that a group with `behind` groups from itself on holds.
   static int64_t inFlightOf(const Configuration &c, int64_t groups, int64_t behind);
 
@@ -70,6 +70,7 @@ private:
   double bound;
   uint64_t effort;
   uint64_t &work;
+  const std::atomic<bool> *stop; ///< null: only the effort ends the proof
 };
 
 using Id = PlacementProblem::Id;
@@ -237,9 +238,9 @@ class BoundProver {
 
 public:
   BoundProver(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-              const std::vector<PathBound> &paths)
+              const std::vector<PathBound> &paths, const std::atomic<bool> *stop = nullptr)
       : p(problem), bound(bound), passes(passes), cuts(problem), costs(problem, cuts),
-        suffixes(problem, cuts, costs, bound, effort, work) {
+        suffixes(problem, cuts, costs, bound, effort, work, stop) {
     for (const PathBound &one : paths)
       pathsOf[{one.microbatches, one.virtualStages, one.groups, one.parallelConfig}] = &one;
   }
@@ -549,9 +550,9 @@ UnprovenPlacements unprovenPlacements(const PlacementProblem &problem, double bo
 }
 
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                      const std::vector<PathBound> &paths) {
+                      const std::vector<PathBound> &paths, const std::atomic<bool> *stop) {
   if (!ruleOf(problem.objective).isMemory)
-    return BoundProver(problem, bound, effort, passes, paths).run();
+    return BoundProver(problem, bound, effort, passes, paths, stop).run();
   if (bound <= 0)
     return {};
   PlacementProblem less = problem;
@@ -559,7 +560,7 @@ BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t ef
   for (auto &deviceType : less.deviceTypes)
     if (deviceType.memory >= bound)
       deviceType.memory = static_cast<int64_t>(std::ceil(bound)) - 1;
-  BoundProof proof = BoundProver(less, INFINITY, effort, passes, {}).run();
+  BoundProof proof = BoundProver(less, INFINITY, effort, passes, {}, stop).run();
   if (proof.better)
     if (auto metrics = reevaluate(problem, *proof.better, passes))
       proof.value = metrics->value;

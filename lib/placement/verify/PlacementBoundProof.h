@@ -1,6 +1,7 @@
 // A lower bound of all placements of a problem, by arithmetic of its own.
 #pragma once
 #include "lib/placement/problem/Placement.h"
+#include <atomic>
 
 namespace accord {
 
@@ -41,8 +42,9 @@ struct BoundProof {
 ///    earlier when one takes longer; not so ZB-H1, of which only 2. counts).
 ///
 /// Of the objective `Memory`: that no plan fits into `bound` - 1 bytes of every device.
+/// `stop` ends it like `effort`: what is not proved by then is trusted.
 BoundProof proveBound(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
-                      const std::vector<PathBound> &paths = {});
+                      const std::vector<PathBound> &paths = {}, const std::atomic<bool> *stop = nullptr);
 /// What 1. and 2. leave of a bound of an objective that grows with the step. It holds for all problems whose layers are
 /// runs of these, or take more; interleaved, 1. alone.
 struct UnprovenPlacements {

@@ -144,8 +144,8 @@ Errors verify(const PlacementProblem &problem, const PlacementResult &result, st
   if (!errors.empty())
     return errors;
   // Without a plan, an infinite bound states that there is none, a finite one that none was found.
-  BoundProof proof =
-      proveBound(problem, result.plan ? result.bound : INFINITY, options.effort, options.passes, result.paths);
+  BoundProof proof = proveBound(problem, result.plan ? result.bound : INFINITY, options.effort, options.passes,
+                                result.paths, options.stop);
   for (const std::string &text : proof.wrong)
     if (errors.size() < 20)
       errors.push_back({Code::WrongPlacementPaths, text, {}, {}});
@@ -158,6 +158,11 @@ Errors verify(const PlacementProblem &problem, const PlacementResult &result, st
                                         "one has {}",
                                         result.bound, proof.value)
                           : fmt::format("no plan is stated to fit, but one of objective {} does", proof.value),
+                      {},
+                      {}});
+  else if (!result.plan && std::isinf(result.bound) && !proof.trusted.empty())
+    errors.push_back({Code::BoundNotProved,
+                      "no plan is stated to fit, and the proof is not complete; left to " + proof.trusted.front(),
                       {},
                       {}});
   else

@@ -1,6 +1,7 @@
 // Proves placements and their bounds again, without the code that made them.
 #pragma once
 #include "lib/placement/problem/Placement.h"
+#include <atomic>
 
 namespace accord {
 
@@ -9,6 +10,7 @@ struct PlacementProof {
   uint64_t effort = 60'000'000;
   /// Passes and transfers of the plan's step.
   double passes = 2e7;
+  const std::atomic<bool> *stop = nullptr; ///< ends the proof of the bound early
 };
 
 /// Whether the plan is one of the problem (codes of `placementViolations`), worth what is stated, and no plan
@@ -16,7 +18,8 @@ struct PlacementProof {
 /// memory of a group · A0951 times, micro-batches in flight, devices, joules or price · A0905
 /// the value · A0904 more memory than a device has · A0952 a limit passed · A0906 a bound above
 /// the value, or above a plan that the proof found. Numbers that are no integers may differ by
-/// 1e-9 of themselves. Without a plan: none fits if the bound is infinite, else none was found.
+/// 1e-9 of themselves. Without a plan: none fits if the bound is infinite, which has to be proved without a rest, else
+/// none was found.
 ///
 /// The bound is proved by `proveBound` (PlacementBoundProof.h); sentences of what it could not prove,
 /// and of a step too long to replay, are added to `trusted`.

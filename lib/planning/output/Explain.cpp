@@ -1,6 +1,7 @@
 #include "lib/machine/energy/Energy.h"
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -245,7 +246,7 @@ std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style) {
   };
   words("model", a.graph.model, b.graph.model);
   words("machine", a.machine.name, b.machine.name);
-  words("status", a.feasible ? "feasible" : "infeasible", b.feasible ? "feasible" : "infeasible");
+  words("status", name(statusOf(a)), name(statusOf(b)));
   words("micro-batch", std::to_string(a.graph.microbatch), std::to_string(b.graph.microbatch));
   words("batch", std::to_string(a.batch), std::to_string(b.batch));
   auto number = [&](const char *label, double x, double y, bool lower, auto text) {

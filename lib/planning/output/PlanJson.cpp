@@ -249,7 +249,7 @@ void describe(JsonFields &f, StepEstimate &estimate) {
 void describe(JsonFields &f, Plan &plan) {
   const Metrics metrics = f.writes() ? measure(plan) : Metrics();
   const char *unit = objectiveKind(plan.objective).unit;
-  std::string status = plan.feasible ? "done" : "infeasible";
+  SearchStatus status = f.writes() ? statusOf(plan) : SearchStatus::Feasible;
   f.constant("command", "compile", "not a plan: expected 'compile'")
       .constant("schema", 2, "written by another version of accord: expected 2");
   f.visit("objective", true, true, [&](JsonVisitor &v) {
@@ -268,7 +268,7 @@ void describe(JsonFields &f, Plan &plan) {
   });
   f.about("version of accord that wrote this")
       .field("version", plan.version)
-      .field("status", status, Words{{"done", "infeasible"}, "expected 'done' or 'infeasible'"})
+      .field("status", status)
       .field("job", plan.job)
       .about("samples per step")
       .field("batch", plan.batch, kFromOne)
@@ -283,8 +283,10 @@ void describe(JsonFields &f, Plan &plan) {
       .field("schedule", plan.schedule)
       .about("earliest and latest start of each operation in its region")
       .field("timing_ps", plan.timing);
-  if (f.reads())
-    plan.feasible = status == "done";
+  if (f.reads()) {
+    plan.feasible = status == SearchStatus::Optimal || status == SearchStatus::Feasible;
+    f.check("status", status == statusOf(plan), "does not follow from bound, gap and what stopped the search");
+  }
   describeRun(f, plan.run);
   // What follows from the above.
   auto one = [] { return int64_t(1); };
@@ -335,6 +337,8 @@ double gapOf(const Plan &plan) {
     return 1;
   return std::clamp(1 - small / large, 0.0, 1.0);
 }
+
+SearchStatus statusOf(const Plan &plan) { return statusOf(plan.feasible, gapOf(plan), plan.schedule.stopped.empty()); }
 
 json::Value toJson(const Plan &plan) { return toDocument(plan); }
 

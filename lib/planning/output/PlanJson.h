@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/SearchStatus.h"
 #include "llvm/Support/Error.h"
 
 namespace accord {
@@ -38,5 +39,8 @@ ObjectiveKind objectiveKind(llvm::StringRef name);
 /// Distance to the bound as a share, in [0, 1]: 1 - value/bound when maximizing, 1 - bound/value
 /// when minimizing; 0 when they meet, 1 when there is no bound.
 double gapOf(const Plan &plan);
+/// Infeasible: the schedules that were looked at, all that the effort allows, break the conflicts' limits. Unknown
+/// where the search was stopped before.
+SearchStatus statusOf(const Plan &plan);
 
 } // namespace accord

@@ -135,6 +135,7 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
                       {"optimizer", jsonString(plan.graph.optimizer)},
                       {"version", jsonString(plan.version)},
                       {"feasible", plan.feasible},
+                      {"status", name(statusOf(plan))},
                       {"microbatch", plan.graph.microbatch},
                       {"microbatches", plan.graph.microbatches},
                       {"headline", std::move(headline)},
@@ -164,6 +165,8 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
 std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &request) {
   std::vector<WhatIf> rows;
   auto row = [&](std::string change, const Machine &machine) {
+    if (request.stopped())
+      return;
     auto result = planSingleDevice(request, machine);
     auto *other = result.get();
     if (!other)

@@ -1,4 +1,5 @@
 #include "lib/planning/output/ScheduleOutput.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
 #include <fmt/format.h>
@@ -13,7 +14,10 @@ double gapOfStep(const Schedule &schedule) {
 }
 
 std::string conflictText(const Plan &plan) {
-  std::string text = "infeasible: there is no schedule for these together\n";
+  std::string text =
+      statusOf(plan) == SearchStatus::Infeasible
+          ? std::string("infeasible: there is no schedule for these together\n")
+          : fmt::format("unknown: no schedule for these together was found (stopped: {})\n", plan.schedule.stopped);
   for (const Conflict &c : plan.conflicts)
     text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
                         c.detail.empty() ? "" : ": " + c.detail);
@@ -27,8 +31,9 @@ std::string conflictText(const Plan &plan) {
 
 llvm::json::Value scheduleJson(const Plan &plan) {
   ScheduleDocument document;
+  document.status = statusOf(plan);
+  document.stopped = plan.schedule.stopped;
   if (!plan.feasible) {
-    document.status = SchedulingResult::Status::Infeasible;
     for (const Conflict &c : plan.conflicts)
       document.conflicts.push_back({c.constraint, c.file, c.line, c.detail});
     return toDocument(document);
@@ -48,7 +53,7 @@ llvm::json::Value scheduleJson(const Plan &plan) {
   document.bound.seconds = plan.schedule.bound.seconds().value;
   document.proof = plan.schedule.proof;
   document.gap = gapOfStep(plan.schedule);
-  document.stopped = plan.schedule.stopped;
+  document.status = statusOf(true, document.gap, false); // of the schedule, whatever the objective
   return toDocument(document);
 }
 

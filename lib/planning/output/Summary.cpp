@@ -48,7 +48,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
   Metrics m = measure(plan);
   const WorkGraph &g = plan.graph;
   SummaryLines lines(style);
-  std::string state = plan.feasible ? "" : "  " + inked(style, Ink::Red, "infeasible");
+  std::string state = plan.feasible ? "" : "  " + inked(style, Ink::Red, name(statusOf(plan)));
   lines.text = inked(style, Ink::Bold, g.model + " on " + plan.machine.name) + state + "\n";
   lines.add("training", fmt::format("{}, {}, {} parameters", g.precision, g.optimizer, formatSi(g.parameters, "")));
   lines.add("batch",

@@ -11,6 +11,7 @@
 #include "lib/support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <atomic>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -172,10 +173,18 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
     candidate.progress({"costs", 0, 0});
     return planFor(std::move(graph), machine, candidate);
   };
+  // Stopped, the candidates that are planned will do; which they are depends on the moment.
+  std::atomic<bool> some = false;
+  std::vector<char> isSkipped(candidates.size());
   ThreadPool(std::min<size_t>(request.threads, candidates.size())).each(candidates.size(), [&](size_t i) {
     const auto &[size, recompute] = candidates[i];
+    if (request.stopped() && some) {
+      isSkipped[i] = true;
+      return;
+    }
     auto graph = request.instantiate(size, request.batch / size, recompute);
     outcomes[i] = graph ? plan(i, std::move(*graph)) : Outcome(Errors{graph.error()});
+    some = true;
   });
 
   bool maximize = request.objective == Objective::Throughput;
@@ -188,7 +197,12 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
     return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
   };
   bool stopped = false;
-  for (Outcome &outcome : outcomes) {
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    Outcome &outcome = outcomes[i];
+    if (isSkipped[i]) {
+      stopped = true;
+      continue;
+    }
     auto *plan = outcome.get();
     if (!plan)
       return outcome.error();

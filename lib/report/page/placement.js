@@ -8,7 +8,7 @@ const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c 
 
 function header() {
   byId("title").textContent = `${data.model} on ${data.cluster}`;
-  byId("status").textContent = data.feasible ? "feasible" : "infeasible";
+  byId("status").textContent = data.status;
   byId("status").classList.toggle("bad", !data.feasible);
   const job = [data.precision, data.optimizer, si(data.parameters, " parameters"), `${si(data.flops, "FLOP")} per step`, `batch ${data.batch}`, `job ${data.job}`];
   if (!data.feasible) { byId("subtitle").textContent = job.join("  ·  "); return; }

@@ -11,7 +11,7 @@ function pin(id) {
 
 function header() {
   byId("title").textContent = `${data.model} on ${data.machine}`;
-  byId("status").textContent = data.feasible ? "feasible" : "infeasible";
+  byId("status").textContent = data.status;
   byId("status").classList.toggle("bad", !data.feasible);
   byId("subtitle").textContent = [data.precision, data.optimizer, `batch ${h.batch} = ${data.microbatch} × ${data.microbatches} micro-batches`,
     si(h.parameters, " parameters"), `${si(h.flops, "FLOP")} per step`, `job ${data.job}`].join("  ·  ");

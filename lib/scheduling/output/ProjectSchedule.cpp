@@ -233,7 +233,7 @@ std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const Sch
 
 llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const SchedulingResult &result) {
   ScheduleDocument document;
-  document.status = result.status;
+  document.status = statusOf(result.status == Status::Feasible, result.gap(), result.status == Status::Infeasible);
   document.work = result.work;
   if (result.status == Status::Infeasible) {
     std::string file = problem.tasks.empty() ? problem.name : problem.tasks[0].location.file;

@@ -3,8 +3,6 @@
 
 namespace accord {
 
-using Status = SchedulingResult::Status;
-
 void describe(JsonVisitor &v, DocumentTime &time) {
   if (time.periods)
     visitValue(v, *time.periods);
@@ -14,7 +12,7 @@ void describe(JsonVisitor &v, DocumentTime &time) {
 
 void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective,
                     llvm::ArrayRef<llvm::StringRef> units) {
-  bool done = answer.status == Status::Feasible;
+  bool done = answer.status == SearchStatus::Optimal || answer.status == SearchStatus::Feasible;
   auto unit = [&](JsonVisitor &v) {
     size_t isProject = answer.bound.periods.has_value();
     v.word(isProject, units, "expected the unit of time");
@@ -23,9 +21,7 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
       .about("version of accord that wrote this")
       .computed("version", [] { return std::string(kVersion); })
       .about("unknown: no answer was found, and none was proven not to exist")
-      .field("status", answer.status, [](JsonVisitor &v, Status &status) {
-        v.oneOf(status, {"done", "infeasible", "unknown"}, "expected done, infeasible or unknown");
-      });
+      .field("status", answer.status);
   f.visit("objective", false, done, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
       g.constant("name", objective, "another objective").field("value", answer.value).visit("unit", true, true, unit);
@@ -55,7 +51,8 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
              })
       .about("why there may be better")
       .maybe("stopped", answer.stopped, Words{{"work limit", "time limit", "interrupted"}})
-      .when("status", "done", {"objective", "bound", "gap"})
+      .when("status", "optimal", {"objective", "bound", "gap"})
+      .when("status", "feasible", {"objective", "bound", "gap"})
       .when("status", "infeasible", {"conflict"});
 }
 

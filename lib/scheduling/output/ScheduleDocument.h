@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/scheduling/problem/SchedulingResult.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/SearchStatus.h"
 
 namespace accord {
 
@@ -19,7 +20,7 @@ struct AnswerDocument {
     std::optional<std::string> detail;
     int64_t minMemory = 0;
   };
-  SchedulingResult::Status status = SchedulingResult::Status::Feasible;
+  SearchStatus status = SearchStatus::Feasible;
   DocumentTime value, bound;
   std::string proof; ///< of the bound; empty: there is none
   double gap = 0;

@@ -287,8 +287,8 @@ Result<std::string> contents(const SparsityRequest::AccuracyMeasurements &source
     return unreadable(llvm::StringRef(error.message()).lower());
   if (status.type() == file_type::directory_file)
     return unreadable("it is a directory");
-  if (status.type() != file_type::regular_file && status.type() != file_type::fifo_file)
-    return unreadable("it is no file");
+  if (status.type() != file_type::regular_file)
+    return unreadable("it is no regular file");
   if (status.getSize() > calibrate::kLargestText)
     return unreadable(fmt::format("it has more than {} bytes", calibrate::kLargestText));
   auto buffer = llvm::MemoryBuffer::getFile(source.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);

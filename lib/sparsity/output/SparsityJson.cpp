@@ -1,5 +1,6 @@
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/support/documents/FractionText.h"
+#include "lib/support/documents/SearchStatus.h"
 
 namespace json = llvm::json;
 namespace accord {
@@ -131,7 +132,7 @@ void describeAccuracy(JsonFields &f, AccuracyReport &report) {
 
 void describePlan(JsonFields &f, SparsityPlan &plan) {
   f.constant("command", "prune", "no answer of accord prune")
-      .constant("status", "done", "no answer of accord prune")
+      .computed("status", [&] { return statusOf(true, plan.proven ? 0 : plan.gap, false); })
       .field("version", plan.version)
       .field("training", plan.training)
       .field("model", plan.model)

@@ -153,7 +153,7 @@ TEST(AccuracyFileReading, FromDisk) {
   EXPECT_EQ(first(path), "read");
   EXPECT_EQ(first(folder.str().str()), fmt::format("cannot read '{}': it is a directory", folder.str().str()));
   EXPECT_EQ(first("/nowhere/m.csv"), "cannot read '/nowhere/m.csv': no such file or directory");
-  EXPECT_EQ(first("/dev/zero"), "cannot read '/dev/zero': it is no file");
+  EXPECT_EQ(first("/dev/zero"), "cannot read '/dev/zero': it is no regular file");
   r.measurements.push_back(measurements());
   r.measurements.back().file = other;
   EXPECT_EQ(first(path), "'top1' of the dense network was measured in two files");
