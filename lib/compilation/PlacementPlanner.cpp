@@ -458,58 +458,71 @@ void PlacementPlanner::withdrawUnproved(PlacementPlan &plan, const Planning &pla
   plan.result.proof = "no plan was found, and that none fits is not proved; left to " + proof.trusted.front();
 }
 
-std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
+/// The problem with its answer, or, where the search was stopped before it had a better one, the first plan's. `how` is
+/// for searches of the same problem after this one.
+std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::search(const Planning &planning, PlacementOptions &how) {
   std::optional<FirstPlan> first;
   if (planning.firstAnswer && (first = firstPlan()) && planning.found)
     planning.found();
+  FirstPlan answer;
   auto built = problemWithin({}, first ? planning.stop : nullptr);
   if (!built && !(planning.stopped() && first))
     return std::nullopt;
-  PlacementPlan plan;
-  PlacementOptions how;
-  static_cast<SearchControl &>(how) = planning;
-  how.effort = static_cast<unsigned>(request.effort) + kPlacementEffort;
   if (built) {
     if (built->problem.objective != PlacementObjective::StepTime)
       how.progress = nullptr; // told as times
     std::optional<Placement> known = planning.known ? planning.known(built->problem) : std::nullopt;
-    PlacementOptions search = how;
-    search.known = known ? &*known : nullptr;
+    PlacementOptions options = how;
+    options.known = known ? &*known : nullptr;
     if (!first && planning.firstAnswer && planning.stopped()) // some plan, whatever the moment
-      search.effort = 0, search.gap = 1, search.stop = nullptr;
-    plan.result = place(built->problem, search);
-    if (plan.result.plan && planning.found)
+      options.effort = 0, options.gap = 1, options.stop = nullptr;
+    answer.result = place(built->problem, options);
+    if (answer.result.plan && planning.found)
       planning.found();
   }
-  bool isKnown = plan.result.plan || (built && std::isinf(plan.result.bound));
-  if (first && (!isKnown || (planning.stopped() && plan.result.plan && first->result.value < plan.result.value))) {
+  bool isKnown = answer.result.plan || (built && std::isinf(answer.result.bound));
+  bool isBetter = planning.stopped() && answer.result.plan && first && first->result.value < answer.result.value;
+  if (first && (!isKnown || isBetter)) {
     // What bounds the whole space bounds a part of it.
-    first->result.bound = std::min(plan.result.bound, first->result.value);
-    first->result.proof = "stopped: " + plan.result.proof;
+    first->result.bound = std::min(answer.result.bound, first->result.value);
+    first->result.proof = "stopped: " + answer.result.proof;
     first->built.assumptions.push_back("the search ended before it had a better plan than the first one, of a small "
                                        "part of the space: one tensor degree, the smallest micro-batch, full "
                                        "recomputation");
-    built = std::move(first->built);
-    plan.result = std::move(first->result);
+    return first;
   }
-  plan.problem = std::move(built->problem);
+  answer.built = std::move(*built);
+  return answer;
+}
+
+std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
+  PlacementOptions how;
+  static_cast<SearchControl &>(how) = planning;
+  how.effort = static_cast<unsigned>(request.effort) + kPlacementEffort;
+  auto found = search(planning, how);
+  if (!found)
+    return std::nullopt;
+  BuiltPlacementProblem &built = found->built;
+  PlacementPlan plan;
+  plan.result = std::move(found->result);
+  plan.problem = std::move(built.problem);
   withdrawUnproved(plan, planning);
   plan.job = plan.model = job.name;
   if (!request.model.empty())
     plan.model = request.model;
   plan.cluster = target.cluster.name;
-  plan.precision = built->precision;
-  plan.optimizer = built->optimizer;
-  plan.parameters = built->parameters;
-  plan.modelFlops = built->modelFlops;
+  plan.precision = built.precision;
+  plan.optimizer = built.optimizer;
+  plan.parameters = built.parameters;
+  plan.modelFlops = built.modelFlops;
   for (const Cluster &group : target.groups)
     plan.peakFlops.push_back(productPeak(group.machine, plan.precision));
   if (llvm::is_contained(plan.peakFlops, 0.0))
     plan.peakFlops.clear();
   plan.version = kVersion;
   plan.location = plan.problem.location;
-  plan.assumptions = std::move(built->assumptions);
-  plan.deviceMemory = std::move(built->deviceMemory);
+  plan.assumptions = std::move(built.assumptions);
+  plan.deviceMemory = std::move(built.deviceMemory);
   if (request.framework && request.framework->vocabularyMultiple > 1)
     countUnpadded(plan);
   plan.sizes = request.sizes;

@@ -6,6 +6,7 @@
 #include "lib/placement/builder/PlacementProblemBuilder.h"
 
 namespace accord {
+struct PlacementOptions;
 
 /// What a device may use of its memory under the limits of a job, in bytes; 0: all of it.
 int64_t memoryLimit(const TrainingJob &job);
@@ -39,6 +40,7 @@ private:
     PlacementResult result;
   };
   std::optional<FirstPlan> firstPlan();
+  std::optional<FirstPlan> search(const Planning &planning, PlacementOptions &how);
   /// That no plan fits is stated only with a proof that the verifier replays without a rest.
   void withdrawUnproved(PlacementPlan &plan, const Planning &planning) const;
   /// The same with the vocabulary that the framework makes of the model's.

@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
+#include <atomic>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -24,6 +25,8 @@ std::vector<std::string> &commandLine() {
   static std::vector<std::string> arguments;
   return arguments;
 }
+
+std::atomic<bool> wasStopped = false;
 
 File fileOf(std::string name, llvm::StringRef text) {
   llvm::SHA256 hash;
@@ -61,6 +64,8 @@ void describe(JsonFields &f, AnswerManifest &manifest) {
   f.about("version of accord that wrote this").field("version", manifest.version);
   f.constant("status", "done", "no manifest of an answer");
   f.about("of the command line, but for -o, --threads and --json").field("arguments", manifest.arguments);
+  f.about("a signal or a time limit ended the search: the command may give another answer")
+      .maybe("stopped", manifest.stopped);
   f.about("from which the answer was made").field("sources", manifest.sources);
   f.about("of the answer, but for this one").field("files", manifest.files);
 }
@@ -92,10 +97,13 @@ void rememberCommandLine(const std::vector<std::string> &arguments) {
   }
 }
 
+void rememberStop() { wasStopped = true; }
+
 Result<AnswerManifest> manifestOf(const std::string &folder, const SourceManager &sources) {
   AnswerManifest made;
   made.version = kVersion;
   made.arguments = commandLine();
+  made.stopped = wasStopped;
   for (const std::string &name : filesIn(folder)) {
     auto file = fileIn(folder, name);
     if (!file)

@@ -22,10 +22,13 @@ struct AnswerManifest {
   std::vector<std::string> arguments; ///< of the command line, but for -o, --threads and --json; empty: not known
   std::vector<File> sources;          ///< in the order in which they were read
   std::vector<File> files;            ///< by name
+  bool stopped = false; ///< a signal or a time limit ended the search, so that its command may give another answer
 };
 
 /// The command line of this process, for the manifests of answers that it writes.
 void rememberCommandLine(const std::vector<std::string> &arguments);
+/// A search of this process was ended by a signal or a time limit, which its manifests say from here on.
+void rememberStop();
 
 /// Paths of all files below a folder, links among them, within it and in order.
 std::vector<std::string> filesIn(const std::string &folder);

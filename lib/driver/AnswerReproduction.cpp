@@ -132,7 +132,7 @@ Errors reproductionViolations(const AnswerManifest &answer, const std::string &f
   int status = scratch.path().empty() ? -1 : run(program, arguments, command->folder);
   std::string words = fmt::format("accord {}", llvm::join(command->arguments, " "));
   auto now = readManifest(scratch.path() + "/answer");
-  if ((status != kDone && status != kInfeasible) || !now)
+  if ((status != kDone && status != kInfeasible && status != kUnknown) || !now)
     return one(Code::SourceChanged, fmt::format("'{}' ends with status {} and writes no answer", words, status));
   Errors found = sourceViolations(answer, *now);
   if (!found.empty())

@@ -1,4 +1,5 @@
 #include "lib/driver/SolverMonitor.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Options.h"
 #include "lib/planning/output/Summary.h"
@@ -76,7 +77,7 @@ void SolverMonitor::run() {
       signalled(signal);
     double passed = std::chrono::duration<double>(Clock::now() - began).count();
     if (limits.seconds && passed >= *limits.seconds)
-      stopping = true;
+      stopping = true, rememberStop();
     if (stopping)
       endIfUnanswered();
     if (terminal && passed >= kQuiet)
@@ -89,7 +90,7 @@ void SolverMonitor::signalled(int signal) {
     return;
   if (!interrupted) {
     interrupted = true;
-    stopping = true;
+    stopping = true, rememberStop();
     return;
   }
   clear();

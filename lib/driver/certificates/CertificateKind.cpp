@@ -109,11 +109,12 @@ static void addManifest(Verification &proof, const CertificateRequest &request) 
   Errors found = manifestViolations(*manifest, folder);
   if (found.empty())
     proof.checked.push_back(fmt::format("files of the answer, as its manifest says: {}", manifest->files.size()));
-  bool isTimed =
-      llvm::any_of(manifest->arguments, [](llvm::StringRef argument) { return argument.starts_with("--time-limit"); });
-  if (found.empty() && !request.from.empty() && isTimed) {
-    proof.trusted.push_back(
-        "that its sources give the answer: the search ended by a time limit and cannot be run again");
+  if (found.empty() && !request.from.empty() && manifest->stopped) {
+    std::string sentence = "the search was stopped, so that its command may give another answer and is not run again";
+    if (request.allowTrusted)
+      proof.trusted.push_back("that its sources give the answer: " + sentence);
+    else
+      found.push_back({Code::NotReproduced, sentence + "; --allow-trusted accepts that", {}, {}});
   } else if (found.empty() && !request.from.empty()) {
     found = reproductionViolations(*manifest, folder, request.program, request.from);
     if (found.empty())
