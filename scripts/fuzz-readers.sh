@@ -41,6 +41,7 @@ fi
 # LLVM's libraries are without sanitizers: their allocators poison nothing and their containers tell nothing of their ends.
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_odr_violation=0:detect_leaks=0:handle_abort=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export LLVM_PROFILE_FILE=/dev/null # but where it is looked at
 mkdir -p "$found" "$root/build-fuzz/corpus" "$root/build-fuzz/profiles"
 status=0
 "$program" --list >"$root/build-fuzz/readers.txt" || exit 1
@@ -55,7 +56,7 @@ while read -r name files; do
   [ $finding -eq 0 ] || status=1
   # A finding ends the program before it writes what it reached: once more over the inputs alone.
   if [ -n "$keep" ]; then
-    LLVM_PROFILE_FILE=/dev/null "$program" "--reader=$name" -merge=1 -max_len=4096 -timeout=60 "$corpus/$name" "$root/build-fuzz/corpus/$name" \
+    "$program" "--reader=$name" -merge=1 -max_len=4096 -timeout=60 "$corpus/$name" "$root/build-fuzz/corpus/$name" \
       >>"$log" 2>&1
   fi
   LLVM_PROFILE_FILE="$profile.raw" "$program" "--reader=$name" -runs=0 -timeout=60 "$root/build-fuzz/corpus/$name" "$corpus/$name" >>"$log" 2>&1

@@ -278,7 +278,7 @@ ast::ExprPtr Builder::number(const ParseChild &parseChild) {
     if (problem.suggestion.empty() && unit.starts_with("x") && unit.size() > 1 &&
         llvm::all_of(unit.drop_front(), llvm::isDigit))
       error.help("write blanks round 'x': 16 x 16");
-    else if (problem.suggestion.empty() && unit.contains('/'))
+    else if (problem.code == Code::UnknownUnit && problem.suggestion.empty() && unit.contains('/'))
       error.help("write blanks round '/' to divide");
     result.valid = false;
   }
