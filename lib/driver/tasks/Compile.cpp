@@ -3,6 +3,7 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/Session.h"
+#include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
@@ -29,7 +30,14 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   if (!answer)
     return false;
   std::vector<std::string> unproved;
-  if (auto issue = writeCertificate(options.output, plan, unproved)) {
+  std::optional<Error> issue;
+  {
+    SolverMonitor watch("proof", {});
+    ProofSearchOptions proof;
+    proof.stop = watch.stop();
+    issue = writeCertificate(options.output, plan, proof, unproved);
+  }
+  if (issue) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }

@@ -49,6 +49,8 @@ int scheduleProject(const ProjectOptions &options) {
   for (const std::string &note : project->notes)
     fmt::print(stderr, "accord: {}\n", note);
   SchedulingResult result;
+  std::vector<std::string> unproved;
+  std::optional<Error> error;
   {
     SolverMonitor watch("makespan", {true, seconds});
     SolveOptions solve;
@@ -59,14 +61,16 @@ int scheduleProject(const ProjectOptions &options) {
     result = schedule(project->problem, solve);
     if (result.stopped == "interrupted")
       result.stopped = watch.reason();
+    if (!options.output.empty()) {
+      ProofSearchOptions proof;
+      proof.stop = watch.stop();
+      error = writeCertificate(options.output, project->problem, result, proof, unproved);
+    }
   }
-  if (!options.output.empty()) {
-    std::vector<std::string> unproved;
-    if (auto error = writeCertificate(options.output, project->problem, result, unproved))
-      return wrong(error->message);
-    for (const std::string &sentence : unproved)
-      fmt::print(stderr, "accord: {}\n", sentence);
-  }
+  for (const std::string &sentence : unproved)
+    fmt::print(stderr, "accord: {}\n", sentence);
+  if (error)
+    return wrong(error->message);
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
   if (options.json)
