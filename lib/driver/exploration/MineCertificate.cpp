@@ -225,7 +225,7 @@ private:
     if (!writeFile(diags_, path, (brief ? jsonLine(toJson(*plan)) : jsonText(toJson(*plan))) + "\n"))
       return false;
     std::vector<std::string> unproved; // said by whoever verifies the plan
-    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan, unproved);
+    auto issue = brief ? std::nullopt : writeCertificate(llvm::sys::path::parent_path(path).str(), *plan, {}, unproved);
     if (issue)
       diags_.error(Code::CannotWrite, {}, issue->message);
     return !issue;

@@ -29,7 +29,9 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   if (!answer)
     return false;
   std::vector<std::string> unproved;
-  if (auto issue = writeCertificate(answer.path(), plan, unproved)) {
+  ProofSearchOptions proof;
+  proof.stop = session.search.stop;
+  if (auto issue = writeCertificate(answer.path(), plan, proof, unproved)) {
     diags.error(Code::CannotWrite, {}, issue->message);
     return false;
   }

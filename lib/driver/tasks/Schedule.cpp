@@ -65,7 +65,9 @@ int scheduleProject(const ProjectOptions &options) {
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
     std::vector<std::string> unproved;
-    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result, unproved) : std::nullopt)
+    ProofSearchOptions proof;
+    proof.stop = monitor->stop();
+    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result, proof, unproved) : std::nullopt)
       return wrong(error->message);
     for (const std::string &sentence : unproved)
       fmt::print(stderr, "accord: {}\n", sentence);

@@ -1,7 +1,6 @@
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/scheduling/output/SmtQuery.h"
-#include "lib/scheduling/prove/InfeasibilityProver.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -55,10 +54,10 @@ CertificateQuery queryOf(const std::string &name, std::string text, const Schedu
 
 /// The query, and the proof that it is unsatisfiable.
 std::optional<Error> writeQuery(const std::string &folder, const CertificateQuery &query,
-                                std::vector<std::string> &unproved) {
+                                const ProofSearchOptions &options, std::vector<std::string> &unproved) {
   if (auto error = write(folder + "/" + query.file, query.text))
     return error;
-  InfeasibilityCertificate certificate = proveInfeasible(query.problem, query.bound);
+  InfeasibilityCertificate certificate = proveInfeasible(query.problem, query.bound, options);
   if (!certificate.error.empty()) {
     unproved.push_back(fmt::format("that no schedule of '{}' takes at most {} assumes the answer of z3 alone: {}",
                                    query.problem.name, query.makespan, certificate.error));
@@ -95,7 +94,8 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
 }
 
 std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
-                                      const SchedulingResult &result, std::vector<std::string> &unproved) {
+                                      const SchedulingResult &result, const ProofSearchOptions &options,
+                                      std::vector<std::string> &unproved) {
   std::string queries = queryFolder(folder);
   if (auto error = llvm::sys::fs::create_directories(queries))
     return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
@@ -103,7 +103,7 @@ std::optional<Error> writeCertificate(const std::string &folder, const Schedulin
   if (auto issue = write(folder + "/problem.mlir", schedulingMlir(problem, &result)))
     return issue;
   if (auto claimed = smtQueryOf(problem, result))
-    return writeQuery(folder, *claimed, unproved);
+    return writeQuery(folder, *claimed, options, unproved);
   return std::nullopt;
 }
 
@@ -116,13 +116,14 @@ std::vector<CertificateQuery> smtQueriesOf(const Plan &plan) {
   return queries;
 }
 
-std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, std::vector<std::string> &unproved) {
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, const ProofSearchOptions &options,
+                                      std::vector<std::string> &unproved) {
   std::string path = queryFolder(folder);
   removeQueries(path, {kTops[0].second, kTops[1].second});
   for (const CertificateQuery &claimed : smtQueriesOf(plan)) {
     if (auto error = llvm::sys::fs::create_directories(path))
       return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
-    if (auto issue = writeQuery(folder, claimed, unproved))
+    if (auto issue = writeQuery(folder, claimed, options, unproved))
       return issue;
   }
   return std::nullopt;

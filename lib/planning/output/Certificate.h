@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/scheduling/output/SchedulingMlir.h"
+#include "lib/scheduling/prove/InfeasibilityProver.h"
 
 namespace accord {
 
@@ -26,13 +27,15 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
 /// (`proveInfeasible`); takes away what an earlier run left there. `unproved`: for each bound without a proof, a
 /// sentence that says why. A0901 where a file cannot be written.
 std::optional<Error> writeCertificate(const std::string &folder, const SchedulingProblem &problem,
-                                      const SchedulingResult &result, std::vector<std::string> &unproved);
+                                      const SchedulingResult &result, const ProofSearchOptions &options,
+                                      std::vector<std::string> &unproved);
 
 /// What solvers claimed of a plan that `verify` found to hold: "certificate/microbatch-LE-61.smt2",
 /// "certificate/update-LE-61.smt2"; times are picoseconds.
 std::vector<CertificateQuery> smtQueriesOf(const Plan &plan);
 /// Writes them with their proofs, as above.
-std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, std::vector<std::string> &unproved);
+std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, const ProofSearchOptions &options,
+                                      std::vector<std::string> &unproved);
 
 /// What a program says of an SMT-LIB file.
 struct SolverResult {

@@ -55,9 +55,9 @@ bool writeDimacs(const CnfFormula &formula, const std::string &path) {
   return written;
 }
 
-/// Runs a program to its end, without output; -1 where it cannot be started or a signal ends it. It is killed when
-/// this process ends, however that happens.
-int runQuietly(const std::string &program, const std::vector<std::string> &words) {
+/// Runs a program to its end or until `stop`, without output; -1 where it cannot be started or a signal ends it. It is
+/// killed when this process ends, however that happens.
+int runQuietly(const std::string &program, const std::vector<std::string> &words, const std::atomic<bool> *stop) {
   std::vector<char *> arguments;
   for (const std::string &word : words)
     arguments.push_back(const_cast<char *>(word.c_str())); // execv takes them so, and leaves them as they are
@@ -78,7 +78,13 @@ int runQuietly(const std::string &program, const std::vector<std::string> &words
     _exit(1);
   }
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const timespec shortly{0, 2'000'000};
+  for (pid_t ended; (ended = waitpid(child, &status, stop ? WNOHANG : 0)) != child;) {
+    if (ended < 0 && errno != EINTR)
+      return -1;
+    if (stop && *stop)
+      kill(child, SIGKILL);
+    nanosleep(&shortly, nullptr);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -94,7 +100,8 @@ std::string headOf(const CnfFormula &formula, size_t size) {
 } // namespace
 
 InfeasibilityCertificate proveInfeasible(const SchedulingProblem &problem, const SchedulingBound &bound,
-                                         unsigned maxConflicts, const std::string &solver) {
+                                         const ProofSearchOptions &options) {
+  const std::string &solver = options.solver;
   auto windows = solverWindows(problem, bound);
   if (!windows)
     return {"", windows.error().message};
@@ -107,12 +114,16 @@ InfeasibilityCertificate proveInfeasible(const SchedulingProblem &problem, const
   TemporaryFile question("cnf"), proof("drat");
   if (question.name.empty() || proof.name.empty() || !writeDimacs(*formula, question.name.str().str()))
     return {"", "no temporary file could be written"};
-  int status = runQuietly(*program, {solver, "-q", "-n", "--plain", "-c", std::to_string(maxConflicts),
-                                     question.name.str().str(), proof.name.str().str()});
+  int status = runQuietly(*program,
+                          {solver, "-q", "-n", "--plain", "-c", std::to_string(options.maxConflicts),
+                           question.name.str().str(), proof.name.str().str()},
+                          options.stop);
+  if (options.stop && *options.stop)
+    return {"", "the run was stopped"};
   if (status == kSatisfiable)
     return {"", fmt::format("{} finds a schedule in units of {}", solver, bound.unit)};
   if (status != kUnsatisfiable)
-    return {"", fmt::format("{} gave up after {} conflicts", solver, maxConflicts)};
+    return {"", fmt::format("{} gave up after {} conflicts", solver, options.maxConflicts)};
   auto log = llvm::MemoryBuffer::getFile(proof.name);
   if (!log)
     return {"", "the proof could not be read back"};

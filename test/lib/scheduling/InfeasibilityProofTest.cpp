@@ -8,8 +8,11 @@
 #include "lib/scheduling/verify/RupChecker.h"
 #include "test/lib/scheduling/SchedulingFamilies.h"
 #include "test/support/SchedulingBruteForce.h"
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace accord;
 using namespace accord::testing;
@@ -221,8 +224,23 @@ TEST(InfeasibilityProof, OfAFalseBoundCannotBeForged) {
 
 TEST(InfeasibilityProof, LeavesTheBoundToTheSolverWhereItCannotBeFound) {
   SchedulingProblem p = rounds(9);
-  EXPECT_EQ(proveInfeasible(p, boundOf(15), kMaxConflicts, "no-such-solver").error, "no-such-solver is not installed");
-  EXPECT_EQ(proveInfeasible(p, boundOf(15), 1).error, "cadical gave up after 1 conflicts");
+  ProofSearchOptions options;
+  options.maxConflicts = 1;
+  EXPECT_EQ(proveInfeasible(p, boundOf(15), options).error, "cadical gave up after 1 conflicts");
+  options.solver = "no-such-solver";
+  EXPECT_EQ(proveInfeasible(p, boundOf(15), options).error, "no-such-solver is not installed");
+  // A program without an end: stopped while it runs.
+  std::atomic<bool> stop = false;
+  options.solver = ::testing::TempDir() + "accord-endless-solver";
+  std::ofstream(options.solver) << "#!/bin/sh\nexec sleep 1000\n";
+  std::filesystem::permissions(options.solver, std::filesystem::perms::owner_all);
+  options.stop = &stop;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  EXPECT_EQ(proveInfeasible(p, boundOf(15), options).error, "the run was stopped");
+  later.join();
   SchedulingProblem slow = rounds(9, 100'000'000);
   EXPECT_EQ(proveInfeasible(slow, boundOf(500'000'000)).error, "it is too large to be written as clauses");
   EXPECT_FALSE(infeasibilityFormula(slow, boundOf(500'000'000)));
