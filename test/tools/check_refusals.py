@@ -34,6 +34,7 @@ WRONG = [
     ("prune", "objective", "loss"),
     ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
+    ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
     ("vote", "confidence", "1/-2"),
     ("vote", "error_statistics.votes.patterns", [[1, 2, 3]]),
