@@ -50,6 +50,10 @@ public:
     search_.seed = options_.seed;
     search_.threads = options_.session.threads;
     search_.stop = monitor_->stop();
+    search_.progress = [&](const SolveProgress &progress) {
+      if (std::isfinite(progress.incumbent)) // a design to write, however soon the search has to end
+        monitor_->found();
+    };
     search_.executor = options_.executor;
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
