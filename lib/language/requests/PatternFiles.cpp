@@ -47,7 +47,8 @@ std::optional<QualityTable> readTable(const std::string &path, SourceRange from,
   }
   // A file that is no table is not shown.
   auto isName = [](const calibrate::Cell &cell) {
-    return llvm::all_of(cell.text, [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-. +*%()[]").contains(c); });
+    return llvm::all_of(cell.text,
+                        [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_-. +*%()[]").contains(c); });
   };
   if (!llvm::all_of(records.front(), isName)) {
     diags.error(Code::WrongQualityFile, from, fmt::format("'{}' is no table: its first line names no columns", path));
