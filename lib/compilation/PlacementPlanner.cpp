@@ -423,7 +423,7 @@ std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::firstPlan() {
   shardings.resize(std::min(shardings.size(), kTried));
   for (const PlacementSpace::TensorSharding &sharding : shardings) {
     auto shrink = [&](PlacementSpace &space) {
-      auto only = [](auto &values, auto value) { values = {value}; };
+      auto only = [](auto &values, const auto &value) { values = {value}; };
       only(space.tensorShardings, sharding);
       only(space.microbatches, space.microbatches.front());
       only(space.recomputePolicies, space.recomputePolicies.back());

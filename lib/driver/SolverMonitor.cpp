@@ -39,7 +39,7 @@ constexpr double kQuiet = 0.4;
 
 } // namespace
 
-SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(what)), limits(limits) {
+SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(what)), limits(std::move(limits)) {
   const char *term = std::getenv("TERM");
   terminal = isatty(STDERR_FILENO) && term && llvm::StringRef(term) != "dumb";
   for (int signal : kSignals)
@@ -52,7 +52,7 @@ SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(w
 
 SolverMonitor::~SolverMonitor() {
   over = true;
-  pthread_kill(thread.native_handle(), SIGTERM); // wakes it
+  pthread_kill(thread.native_handle(), SIGINT); // wakes it
   thread.join();
   clear();
   sigset_t set = interrupts();
