@@ -34,17 +34,6 @@ std::string queryFolder(const std::string &folder) {
   return queries.str().str();
 }
 
-/// Of an earlier run, by what they are about.
-void removeQueries(const std::string &queries, std::initializer_list<const char *> names) {
-  std::error_code error;
-  for (llvm::sys::fs::directory_iterator file(queries, error), end; !error && file != end; file.increment(error)) {
-    llvm::StringRef name = llvm::sys::path::filename(file->path());
-    for (const char *about : names)
-      if (name.starts_with(std::string(about) + "-LE-") && (name.ends_with(".smt2") || name.ends_with(".rup")))
-        (void)llvm::sys::fs::remove(file->path());
-  }
-}
-
 CertificateQuery queryOf(const std::string &name, std::string text, const SchedulingProblem &problem,
                          SchedulingBound bound) {
   int64_t makespan = bound.value - 1;
@@ -99,7 +88,6 @@ std::optional<Error> writeCertificate(const std::string &folder, const Schedulin
   std::string queries = queryFolder(folder);
   if (auto error = llvm::sys::fs::create_directories(queries))
     return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", queries, error.message()), {}, {}};
-  removeQueries(queries, {"makespan"});
   if (auto issue = write(folder + "/problem.mlir", schedulingMlir(problem, &result)))
     return issue;
   if (auto claimed = smtQueryOf(problem, result))
@@ -119,7 +107,6 @@ std::vector<CertificateQuery> smtQueriesOf(const Plan &plan) {
 std::optional<Error> writeCertificate(const std::string &folder, const Plan &plan, const ProofSearchOptions &options,
                                       std::vector<std::string> &unproved) {
   std::string path = queryFolder(folder);
-  removeQueries(path, {kTops[0].second, kTops[1].second});
   for (const CertificateQuery &claimed : smtQueriesOf(plan)) {
     if (auto error = llvm::sys::fs::create_directories(path))
       return Error{Code::BadPlan, fmt::format("'{}' cannot be made: {}", path, error.message()), {}, {}};
