@@ -109,10 +109,6 @@ int64_t memoryLimit(const TrainingJob &job) {
   return memory;
 }
 
-static PlacementSpace::TensorSharding shardingOf(const ParallelConfig &config) {
-  return {config.tensor, config.sequence, config.context, config.contextExchange};
-}
-
 static Degrees degreesOf(const PlacementSpace::TensorSharding &sharding) {
   Degrees degrees;
   degrees.tensor = sharding.tensor, degrees.sequence = sharding.sequence;
@@ -370,21 +366,12 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   for (Cluster &group : made->groups)
     group.machine.fitted = {};
   const Placement &placement = *plan.result.plan;
-  PlacementSpace &space = made->space;
-  space.tensorShardings.clear(), space.data.clear(), space.microbatches.clear(), space.zero.clear();
-  auto add = [](auto &values, auto value) {
-    if (!llvm::is_contained(values, value))
-      values.push_back(value);
-  };
-  for (const PlacedStage &stage : placement.stages) {
-    const ParallelConfig &config = plan.problem.parallelConfigs[stage.parallelConfig];
-    add(space.tensorShardings, shardingOf(config));
-    add(space.data, config.data / config.context), add(space.microbatches, config.microbatch),
-        add(space.zero, config.zero);
-  }
-  llvm::sort(space.microbatches);
-  space.schedules = {placement.schedule};
-  space.virtualStages = {placement.virtualStages};
+  std::vector<ParallelConfig> configs;
+  for (const PlacedStage &stage : placement.stages)
+    configs.push_back(plan.problem.parallelConfigs[stage.parallelConfig]);
+  made->space.restrictTo(configs);
+  made->space.schedules = {placement.schedule};
+  made->space.virtualStages = {placement.virtualStages};
   made->objective = PlacementObjective::StepTime;
   made->limits = {};
   double ideal = 0;
@@ -458,9 +445,27 @@ void PlacementPlanner::withdrawUnproved(PlacementPlan &plan, const Planning &pla
   plan.result.proof = "no plan was found, and that none fits is not proved; left to " + proof.trusted.front();
 }
 
+std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::knownPlan(const Planning &planning) {
+  auto built = problemWithin(planning.within, nullptr);
+  auto known = built ? planning.known(built->problem) : std::nullopt;
+  if (!known)
+    return std::nullopt;
+  PlacementOptions brief;
+  brief.effort = 0;
+  brief.gap = 1;
+  brief.known = &*known;
+  FirstPlan answer{std::move(*built), {}};
+  answer.result = place(answer.built.problem, brief);
+  answer.result.bound = 0; // of the rest of the space nothing is known
+  answer.result.proof = "stopped: of the space only the part of this plan was looked at";
+  return answer;
+}
+
 /// The problem with its answer, or, where the search was stopped before it had a better one, the first plan's. `how` is
 /// for searches of the same problem after this one.
 std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::search(const Planning &planning, PlacementOptions &how) {
+  if (planning.known && planning.stopped())
+    return knownPlan(planning);
   std::optional<FirstPlan> first;
   if (planning.firstAnswer && (first = firstPlan()) && planning.found)
     planning.found();

@@ -40,6 +40,8 @@ private:
     PlacementResult result;
   };
   std::optional<FirstPlan> firstPlan();
+  /// After a stop: the plan that the caller knows, in the part of the space that it names.
+  std::optional<FirstPlan> knownPlan(const Planning &planning);
   std::optional<FirstPlan> search(const Planning &planning, PlacementOptions &how);
   /// That no plan fits is stated only with a proof that the verifier replays without a rest.
   void withdrawUnproved(PlacementPlan &plan, const Planning &planning) const;

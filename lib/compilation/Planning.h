@@ -11,12 +11,15 @@
 namespace accord {
 class Diagnostics;
 class TrainingGraphs;
+struct PlacementSpace;
 
 /// Progress is told from all threads.
 struct Planning : SearchControl {
   unsigned threads = 1;                                                    ///< the result is the same for any number
   std::function<std::string()> stopReason;                                 ///< why it was stopped, in words
   std::function<std::optional<Placement>(const PlacementProblem &)> known; ///< a plan for a placement to begin with
+  std::function<void(PlacementSpace &)>
+      within; ///< restricts the space to that plan's part, all that a stopped search needs
   /// Whether a placement is to have some plan at hand before the costs of all its configurations are known, for a stop
   /// that may come at any moment.
   bool firstAnswer = false;

@@ -73,7 +73,8 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
 
 bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase until, Planning &planning) {
   steer(planning);
-  planning.stopReason = search.stopReason, planning.known = search.known;
+  planning.stopReason = search.stopReason;
+  planning.known = search.known, planning.within = search.within;
   planning.firstAnswer = search.firstAnswer, planning.found = search.found;
   planning.threads = options.threads;
   planning.diagnostics = &diagnostics();
@@ -222,7 +223,7 @@ std::optional<PlacementPlan> Session::placement() {
   Planning planning;
   if (theTarget.minesCluster()) { // its devices are no part of the module
     steer(planning);
-    planning.known = search.known;
+    planning.known = search.known, planning.within = search.within;
     return planner().plan(planning);
   }
   theDecisions = requestModule();

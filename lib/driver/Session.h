@@ -21,6 +21,7 @@ struct DataLoaderRow;
 struct EstimateTotals;
 struct PlacementProblemRequest;
 struct Planning;
+struct PlacementSpace;
 struct TrainingRequest;
 enum class PipelinePhase : uint8_t;
 
@@ -86,6 +87,7 @@ public:
     std::function<void()> found = {};             ///< see `Planning`
     /// A plan for `placement` to begin with.
     std::function<std::optional<Placement>(const PlacementProblem &)> known = {};
+    std::function<void(PlacementSpace &)> within = {}; ///< see `Planning`
   } search;
 
 private:

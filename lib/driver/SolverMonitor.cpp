@@ -91,8 +91,11 @@ void SolverMonitor::signalled(int signal) {
   if (!interrupted) {
     interrupted = true;
     stopping = true, rememberStop();
+    signalledAt = Clock::now();
     return;
   }
+  if (std::chrono::duration<double>(Clock::now() - signalledAt).count() < kSameRequestSeconds)
+    return;
   clear();
   std::signal(signal, SIG_DFL);
   sigset_t set = interrupts();

@@ -14,7 +14,8 @@ namespace accord {
 struct PlanSearchLimits;
 
 /// While it lives, SIGINT and SIGTERM are taken by its thread alone: a solver within a library of others cannot take
-/// them away. The first asks all that polls `stop` to end, a second ends the process. A signal that the process
+/// them away. The first asks all that polls `stop` to end, a second, if it is not part of the
+/// same request, ends the process. A signal that the process
 /// ignores, as a shell's background job does SIGINT, changes nothing. It lives as long as its command, so that the time
 /// counts from the command's start and no signal breaks off what is being written.
 ///
@@ -33,6 +34,8 @@ public:
   };
   /// Of the process, all threads together; and no less of a clock on the wall.
   static constexpr double kGraceSeconds = 0.6;
+  /// Signals so close together are one request: `timeout` sends its own to the process and to its group.
+  static constexpr double kSameRequestSeconds = 0.3;
 
   SolverMonitor(std::string what, Limits limits);
   ~SolverMonitor();
@@ -71,6 +74,7 @@ private:
   Limits limits;
   Clock::time_point began = Clock::now();
   std::atomic<bool> stopping = false, over = false, interrupted = false;
+  Clock::time_point signalledAt; ///< the first time
   bool terminal = false, drawn = false;
   std::vector<int> ignored; ///< signals
   /// When the search was asked to stop: by the processor's and by the wall's clock.

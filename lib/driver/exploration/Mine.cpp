@@ -35,7 +35,7 @@ public:
     findings_.sensitivity = options_.sensitivity;
     if (std::string wrong = wrongWeights(); !wrong.empty())
       return refused(wrong);
-    if (int status = jobs_.prepare(); status != kDone)
+    if (int status = jobs_.prepare(*monitor_); status != kDone)
       return status;
     if (std::string wrong = checkScheduleEffort(); !wrong.empty())
       return refused(wrong);
@@ -248,7 +248,7 @@ private:
       if (own.design)
         answer.write(own.design->name + ".accel", own.design->text);
     if (!answer || !writeFindings(diags, answer.path(), plan_) ||
-        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags))
+        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())

@@ -39,9 +39,10 @@ std::string textOf(const CertificateCluster &cluster) {
 
 class Certifier {
 public:
-  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags)
+  Certifier(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan, Diagnostics &diags,
+            bool stopped)
       : folder_(folder), mined_(jobs), space_(jobs.space()), jobs_(jobs.jobs()), metric_(jobs.metric()),
-        effort_(effort), plan_(plan), diags_(diags) {}
+        effort_(effort), plan_(plan), diags_(diags), stopped_(stopped) {}
 
   bool write() {
     if (!proves(plan_.best.result) || plan_.best.result.refused)
@@ -91,12 +92,14 @@ private:
       return false;
     }
     auto designs = designsOf(certificate_);
-    bool all = designs && *designs <= MiningVerifier::kMaxDesigns;
+    bool all = designs && *designs <= (stopped_ ? kQuickDesigns : MiningVerifier::kMaxDesigns);
     std::vector<double> capacities = capacitiesOf(**machines, all);
     for (size_t j = 0; j < jobs_.size(); ++j)
       if (mined_.placed(j))
         addClusters(j, capacities);
-    if (!all)
+    for (CertificateAnswer &answer : certificate_.answers)
+      answer.stopped = stopped_;
+    if (!all || stopped_)
       return true;
     // Nothing is proved here: prices may be those that the search has found.
     auto found = [this, anew = pricesOf(certificate_)](size_t job, size_t alternative, const Machine &machine) {
@@ -249,6 +252,8 @@ private:
   static constexpr unsigned kMaxPlans = 400;
   /// Placement problems, which are smaller.
   static constexpr unsigned kMaxProblems = 4000;
+  /// Of so many the memories are known in a tenth of a second.
+  static constexpr uint64_t kQuickDesigns = 100'000;
   unsigned number_ = 0;
   const std::string &folder_;
   MineJobs &mined_;
@@ -258,14 +263,15 @@ private:
   unsigned effort_;
   const MiningPlan &plan_;
   Diagnostics &diags_;
+  bool stopped_;
   MiningCertificate certificate_;
 };
 
 } // namespace
 
 bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
-                            Diagnostics &diags) {
-  return Certifier(folder, jobs, effort, plan, diags).write();
+                            Diagnostics &diags, bool stopped) {
+  return Certifier(folder, jobs, effort, plan, diags, stopped).write();
 }
 
 } // namespace accord

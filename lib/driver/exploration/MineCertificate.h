@@ -10,8 +10,9 @@ namespace accord {
 /// that was found: FOLDER/plan for one job, FOLDER/plan-JOB for several, and of a job's own best
 /// design FOLDER/plan-JOB-alone; those of jobs on a cluster are written elsewhere. Takes away those
 /// of an earlier run first, and leaves it at that where the search was none that proves something.
-/// False: an error was reported. `effort`: by which designs were closed; 0: they were not.
+/// False: an error was reported. `effort`: by which designs were closed; 0: they were not. `stopped`: the
+/// designs that a verifier does not rule out are not looked for, of which there may be millions.
 bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
-                            Diagnostics &diags);
+                            Diagnostics &diags, bool stopped);
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/driver/exploration/MineJobs.h"
+#include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/space/DesignSpace.h"
@@ -68,12 +69,13 @@ MinedStep minedStep(const MiningJob &job, const std::string &alternative, const 
 
 } // namespace
 
-int MineJobs::prepare() {
+int MineJobs::prepare(const SolverMonitor &monitor) {
   for (const std::string &file : options_.files) {
     Options &one = *own_.emplace_back(std::make_unique<Options>(options_.session));
     one.file = file;
     one.elaborate.mines = one.elaborate.clusters = one.elaborate.placement = true;
     Session &session = *sessions_.emplace_back(std::make_unique<Session>(one));
+    session.search = {{0, monitor.stop()}, [&monitor] { return monitor.reason(); }};
     if (!session.prepare())
       return session.finish(kWrongInput, "mine");
     if (&session == &first()) {

@@ -9,13 +9,14 @@
 #include "llvm/ADT/Sequence.h"
 
 namespace accord {
+class SolverMonitor;
 
 class MineJobs {
 public:
   explicit MineJobs(const MineOptions &options) : options_(options) {}
 
-  /// Reads the files. Not `kDone`: the exit status, of what was reported.
-  int prepare();
+  /// Reads the files. Not `kDone`: the exit status, of what was reported. The monitor stops all searches of the jobs.
+  int prepare(const SolverMonitor &monitor);
   DesignSpace &space() { return *space_; }
   MiningMetric metric() const { return metric_; }
   size_t size() const { return jobs_.size(); }

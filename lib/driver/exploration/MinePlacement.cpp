@@ -92,6 +92,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
     return nullptr;
   job.request = std::move(*request);
   job.request.objective = objective;
+  job.stop = session.search.stop;
   if (job.request.memory > 0)
     job.memory = [&session](const Machine &on) { return session.target().maxMemoryOn(on); };
   if (!session.job().placementConstraints.empty())
@@ -156,8 +157,9 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
   if (!session.target().useDevice(machine, objectiveIn(metric)))
     return false;
   session.search.known = [&](const PlacementProblem &problem) { return knownIn(problem, mined); };
+  session.search.within = [&](PlacementSpace &space) { space.restrictTo({mined.parallelConfig}); };
   auto plan = session.placement();
-  session.search.known = nullptr;
+  session.search.known = nullptr, session.search.within = nullptr;
   if (!plan)
     return false;
   PlacementProof brief; // as `accord compile`: all of the bound is for `accord verify`

@@ -33,6 +33,16 @@ bool isProject(llvm::StringRef path) {
   return ending.equals_insensitive(".sm") || ending.equals_insensitive(".mm");
 }
 
+/// A stop may come before the proof of what a solver claims. What remains is what needs none: bounds of arithmetic.
+static void withdrawClaim(const SchedulingProblem &problem, SchedulingResult &result, const std::string &reason) {
+  SolveOptions brief;
+  brief.effort = 0;
+  result.bound = schedule(problem, brief).bound;
+  if (result.status == SchedulingResult::Status::Infeasible)
+    result.status = SchedulingResult::Status::Unknown, result.conflict.clear();
+  result.stopped = reason;
+}
+
 int scheduleProject(const ProjectOptions &options) {
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "schedule");
@@ -63,15 +73,25 @@ int scheduleProject(const ProjectOptions &options) {
   if (result.stopped == "interrupted")
     result.stopped = monitor->reason();
   if (!options.output.empty()) {
-    AnswerFolder answer(diags, options.output);
-    std::vector<std::string> unproved;
+    std::optional<AnswerFolder> answer(std::in_place, diags, options.output);
     ProofSearchOptions proof;
     proof.stop = monitor->stop();
-    if (auto error = answer ? writeCertificate(answer.path(), project->problem, result, proof, unproved) : std::nullopt)
+    std::vector<std::string> unproved;
+    auto writeAll = [&] {
+      return *answer ? writeCertificate(answer->path(), project->problem, result, proof, unproved) : std::nullopt;
+    };
+    auto error = writeAll();
+    if (!error && !unproved.empty() && *monitor->stop()) {
+      withdrawClaim(project->problem, result, monitor->reason());
+      unproved.clear();
+      answer.emplace(diags, options.output);
+      error = writeAll();
+    }
+    if (error)
       return wrong(error->message);
     for (const std::string &sentence : unproved)
       fmt::print(stderr, "accord: {}\n", sentence);
-    if (!answer.commit()) {
+    if (!answer->commit()) {
       diags.render(llvm::errs(), llvm::errs().has_colors());
       return kWrongInput;
     }

@@ -147,6 +147,8 @@ struct PlacedWork::Data {
     return slot;
   }
 
+  bool stopped() const { return job.stop && *job.stop; }
+
   /// The problem of one group of steps as `offer` has it; nothing where it has none.
   std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group) const {
     std::shared_ptr<Priced> priced = pricedOn(machine);
@@ -316,6 +318,8 @@ double PlacedWork::tightenBound(const Machine &machine) const {
   for (const auto &[bound, group] : data_->groups(machine)) {
     if (bound >= minimal)
       break;
+    if (data_->stopped())
+      return bound; // of this group and all behind it
     if (auto problem = data_->real(machine, group))
       minimal = std::min(minimal, std::max(bound, placementLowerBound(*problem)));
   }
@@ -327,7 +331,7 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   best.value = best.bound = INFINITY;
   for (const auto &[bound, group] : data_->groups(machine)) {
     double max = std::min(below, best.value);
-    if (bound >= max) {
+    if (bound >= max || data_->stopped()) {
       best.bound = std::min(best.bound, bound);
       break;
     }
@@ -336,6 +340,7 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
       continue;
     PlacementOptions options;
     options.below = max;
+    options.stop = data_->job.stop;
     PlacementResult found = place(*problem, options);
     best.bound = std::min(best.bound, std::max(bound, found.bound));
     if (!found.plan || found.value >= best.value)

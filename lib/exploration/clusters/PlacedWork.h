@@ -4,6 +4,7 @@
 #include "lib/exploration/problem/MiningCertificate.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/placement/builder/StepVariants.h"
+#include <atomic>
 #include <memory>
 
 namespace accord {
@@ -16,6 +17,8 @@ struct PlacedJob {
   /// Bytes of a device's memory that a placement may use, no less on a machine with more; as `pin`.
   /// Empty: as the request says.
   std::function<double(const Machine &)> memory;
+  /// Ends `best` and `tightenBound` with what is known then.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 /// The best placement on one machine.

@@ -62,11 +62,13 @@ void describeAnswer(JsonFields &f, CertificateAnswer &answer, const MiningCertif
       .maybe("winner", answer.winner, describeDesign)
       .field("value", answer.value, describeFinite)
       .field("bound", answer.bound, describeFinite)
-      .field("unproven_designs", answer.survivors, [&](JsonFields &g, CertificateSurvivor &survivor) {
-        g.field("design", survivor.design, describeDesign)
-            .field("value", survivor.value, describeFinite)
-            .maybe("plans", survivor.plans, describePlan);
-      });
+      .field("unproven_designs", answer.survivors,
+             [&](JsonFields &g, CertificateSurvivor &survivor) {
+               g.field("design", survivor.design, describeDesign)
+                   .field("value", survivor.value, describeFinite)
+                   .maybe("plans", survivor.plans, describePlan);
+             })
+      .maybe("stopped", answer.stopped);
 }
 
 void describeCertificate(JsonFields &f, MiningCertificate &certificate) {

@@ -87,6 +87,8 @@ struct CertificateAnswer {
   double value = 0; ///< of the winner; infinite without one
   double bound = 0; ///< no design of the space is worth less
   std::vector<CertificateSurvivor> survivors;
+  /// The search was stopped before the survivors were looked for: what a verifier cannot rule out rests on the search.
+  bool stopped = false;
 };
 
 struct MiningCertificate {

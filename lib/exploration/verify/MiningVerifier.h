@@ -88,7 +88,8 @@ public:
 
   /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but those.
   std::vector<UnprovenDesign> open(const CertificateAnswer &answer, MiningProof &proof);
-  /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with such a value.
+  /// Findings A0906. Every design of the space is the bound's or more, or among the survivors with such a value; where
+  /// the search was stopped, it counts as `bySearch`.
   Errors proveBound(const CertificateAnswer &answer, MiningProof &proof, const CertificateSchedules &schedules = {},
                     const CertificatePlacements &placements = {});
   /// What a placement problem says otherwise than a job's cluster in a design, with this machine; empty: nothing.

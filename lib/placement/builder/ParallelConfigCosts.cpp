@@ -208,6 +208,23 @@ std::vector<std::string> PlacementSpace::policiesOf(const TensorSharding &share)
   return all;
 }
 
+PlacementSpace::TensorSharding shardingOf(const ParallelConfig &config) {
+  return {config.tensor, config.sequence, config.context, config.contextExchange};
+}
+
+void PlacementSpace::restrictTo(llvm::ArrayRef<ParallelConfig> configs) {
+  tensorShardings.clear(), data.clear(), microbatches.clear(), zero.clear();
+  auto add = [](auto &values, auto value) {
+    if (!llvm::is_contained(values, value))
+      values.push_back(value);
+  };
+  for (const ParallelConfig &config : configs) {
+    add(tensorShardings, shardingOf(config));
+    add(data, config.data / config.context), add(microbatches, config.microbatch), add(zero, config.zero);
+  }
+  llvm::sort(microbatches);
+}
+
 bool PlacementSpace::mayBeWhole() const {
   return std::find(experts.begin(), experts.end(), 1) != experts.end() &&
          std::find(tables.begin(), tables.end(), Tables::Whole) != tables.end();

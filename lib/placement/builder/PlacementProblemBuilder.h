@@ -7,6 +7,7 @@
 #include "lib/placement/builder/Layers.h"
 #include "lib/placement/problem/DeviceMemory.h"
 #include "lib/placement/problem/Placement.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <atomic>
 #include <functional>
 
@@ -58,6 +59,8 @@ struct PlacementSpace {
   /// `recomputes`, and without what is kept where nothing is gathered along the sequence.
   std::vector<std::string> policiesOf(const TensorSharding &sharding) const;
   bool mayBeWhole() const; ///< each replica with all experts and tables
+  /// No other degrees, micro-batches and stages of ZeRO than these have.
+  void restrictTo(llvm::ArrayRef<ParallelConfig> configs);
 
   /// Ways in which `data` replicas of `tensor` devices may divide: experts among a number of them that divides theirs;
   /// tables among all, and then experts among all or none. An expert degree that does not divide `data` spans the
@@ -68,6 +71,8 @@ struct PlacementSpace {
   bool hasWholeExperts(int64_t tensor, int64_t among) const { return numExperts % (tensor * among) == 0; }
   bool blockingTransfers = true;
 };
+
+PlacementSpace::TensorSharding shardingOf(const ParallelConfig &config);
 
 /// Equal devices of a cluster, `fabric` among them, and what connects them with those of the other groups: nothing
 /// where there is one group.

@@ -201,7 +201,7 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
     return fmt::format("for any smaller makespan the time windows are infeasible, after {}",
                        count(bound.steps.size(), "step"));
   case SchedulingBound::Kind::Solver:
-    return "a shorter schedule is unsatisfiable, by Z3";
+    return "a shorter schedule is unsatisfiable";
   }
   return bound.proof;
 }

@@ -410,6 +410,13 @@ TEST(MiningVerifier, FindsClaimsThatAreWrong) {
   std::vector<CertificateSurvivor> all = answer.survivors;
   answer.survivors.erase(answer.survivors.begin());
   EXPECT_FALSE(small.prove(proof).empty());
+  // A search that was stopped lists none: it is believed, and that is said.
+  answer.survivors.clear();
+  answer.stopped = true;
+  proof = {};
+  EXPECT_TRUE(small.prove(proof).empty());
+  EXPECT_EQ(proof.bySearch, all.size());
+  answer.stopped = false;
   answer.survivors = all;
   answer.survivors.push_back(all.front());
   EXPECT_FALSE(small.prove(proof).empty());

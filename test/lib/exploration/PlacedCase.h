@@ -64,9 +64,10 @@ struct PlacedCase {
     };
   }
 
-  std::shared_ptr<const PlacedWork> work(const DesignSpace &space, MiningMetric metric = MiningMetric::StepTime) {
+  std::shared_ptr<const PlacedWork> work(const DesignSpace &space, MiningMetric metric = MiningMetric::StepTime,
+                                         const std::atomic<bool> *stop = nullptr) {
     DesignBox all = wholeOf(space.parameters());
-    PlacedJob job{request.job, request, {}, {}};
+    PlacedJob job{request.job, request, {}, {}, stop};
     job.request.objective = *objectiveOf(metric);
     auto made = PlacedWork::of(std::move(job), *space.best(all));
     if (!made) {

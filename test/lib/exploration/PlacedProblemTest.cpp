@@ -62,6 +62,28 @@ TEST(PlacedProblem, ValuesAreThoseOfPlacingOnEachDesignAndNoBoundIsAbove) {
   }
 }
 
+// Whenever a stop comes, what is said then holds: no placement is worth less than the bound.
+TEST(PlacedWork, AStopLeavesABoundThatHolds) {
+  DesignSpace space = chips();
+  Case one("bert_base.dnn", "bert_base", {1, 2});
+  std::atomic<bool> stop = false;
+  auto work = one.work(space, MiningMetric::StepTime, &stop), whole = one.work(space, MiningMetric::StepTime);
+  ASSERT_TRUE(work && whole);
+  for (uint64_t point = 0; point < 36; point += 5) {
+    auto machine = space.machine(space.at(point));
+    ASSERT_TRUE(machine);
+    PlacedBest known = whole->best(*machine, INFINITY);
+    stop = true;
+    PlacedBest stopped = work->best(*machine, INFINITY);
+    EXPECT_FALSE(stopped.plan);
+    EXPECT_LE(stopped.bound, known.value);
+    EXPECT_GT(stopped.bound, 0);
+    EXPECT_LE(work->tightenBound(*machine), known.value);
+    stop = false;
+    EXPECT_DOUBLE_EQ(work->best(*machine, INFINITY).value, known.value);
+  }
+}
+
 TEST(PlacedProblem, ExactIsExhaustiveWhateverTheThreads) {
   DesignSpace space = chips();
   Case bert("bert_base.dnn", "bert_base", {1, 2}), resnet("resnet.dnn", "resnet18", {1});
