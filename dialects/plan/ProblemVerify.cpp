@@ -313,7 +313,7 @@ LogicalResult SolutionOp::verifyRegions() {
 }
 
 LogicalResult LowerBoundOp::verify() {
-  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver"}, getKind()))
+  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets"}, getKind()))
     return emitOpError() << "is proved by 'trivial', 'path', 'set', 'windows' or 'solver', found '" << getKind() << "'";
   if (getUnit() && (*getUnit() == 0 || getKind() != "solver"))
     return emitOpError() << "counts in units of 1 or more, which only a solver's do";

@@ -202,6 +202,8 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
                        count(bound.steps.size(), "step"));
   case SchedulingBound::Kind::Solver:
     return "a shorter schedule is unsatisfiable";
+  case SchedulingBound::Kind::Budgets:
+    return "no choice of modes keeps the budgets";
   }
   return bound.proof;
 }

@@ -37,6 +37,7 @@ struct SchedulingBound {
     Windows, ///< `steps` close the window of a task, or overfill an interval, at value - 1
     Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/scheduling/output/SmtQuery.h,
              ///< with starts in the windows that `steps` give, times in whole `unit`s
+    Budgets, ///< no choice of modes keeps the budgets: there is no schedule, of whatever length
   };
   int64_t value = 0;
   Kind kind = Kind::Nothing;

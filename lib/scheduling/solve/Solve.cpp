@@ -1,6 +1,7 @@
 // Bounds first, then schedules, then Z3 on what is left between them.
 #include "lib/scheduling/solve/Solve.h"
 #include "lib/scheduling/solve/Bounds.h"
+#include "lib/scheduling/solve/BudgetChoices.h"
 #include "lib/scheduling/solve/Improve.h"
 #include "lib/scheduling/solve/ListScheduler.h"
 #include "lib/scheduling/solve/Oracle.h"
@@ -31,6 +32,8 @@ constexpr size_t kMaxForRounds = 500;
 constexpr size_t kMaxForWindows = 20'000;
 /// Larger ones are asked about window by window.
 constexpr size_t kMaxForOracle = 150;
+/// Where Z3 sees parts of a problem alone it proves nothing, and what is left of so small a gap is not worth its time.
+constexpr double kSmallGap = 0.001;
 /// Literals of one encoding; above, times are counted in larger units.
 constexpr int64_t kMaxLiterals = 64'000, kFirstLiterals = 4'000;
 /// Where bounds alone are looked for, windows that do not close in so many rounds are left.
@@ -110,6 +113,13 @@ private:
   /// Leaves something out if there is no schedule even then.
   template <typename Change> void drop(Change change) {
     change(true);
+    auto suffice = budgetsSuffice(p);
+    if (suffice == false)
+      return;
+    if (suffice == true && p.pairings.empty() && p.buffers.empty()) { // one task after the other
+      change(false);
+      return;
+    }
     Instance in(p);
     int64_t horizon = serialLength(p);
     Propagator windows(in, horizon);
@@ -174,6 +184,12 @@ public:
   }
 
   SchedulingResult run() {
+    if (budgetsSuffice(in.problem) == false) {
+      result.status = Status::Infeasible;
+      raise({serialLength(in.problem) + 1, Kind::Budgets, {}, 0, {}, "budgets"}, "bounds");
+      result.conflict = Conflict(in.problem, 1'000'000).run();
+      return std::move(result);
+    }
     if (options.effort > 0)
       in.tightenPrecedences(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
     raise(simpleBound(in), "bounds");
@@ -313,10 +329,10 @@ private:
   /// Z3 on windows of tasks, where it cannot have all at once.
   void neighbourhoods() {
     if (!found() || in.size() <= kMaxForOracle || in.size() > kMaxForWindows || !in.problem.buffers.empty() ||
-        solverWork == 0)
+        solverWork == 0 || result.gap() <= kSmallGap)
       return;
     SchedulingSolution best = result.solution;
-    int64_t goal = std::max<int64_t>(result.bound.value, result.bound.value * (1 + options.gap));
+    int64_t goal = std::max<int64_t>(result.bound.value, result.bound.value * (1 + std::max(options.gap, kSmallGap)));
     uint64_t spent = improveByWindows(in, best, {goal, 32, solverWork / 2, options.stop});
     solverWork -= std::min(solverWork, spent);
     result.work += spent;

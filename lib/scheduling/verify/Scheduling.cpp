@@ -226,10 +226,12 @@ Errors verify(const SchedulingProblem &problem, const SchedulingResult &result, 
   if (result.status == Status::Infeasible) {
     if (result.conflict.empty())
       add(Code::WrongVerdict, "no schedule exists, but no conflict says why");
-    else if (trusted)
+    else if (trusted && result.bound.kind != SchedulingBound::Kind::Budgets)
       trusted->push_back("that no schedule exists is the answer of the solver");
     return errors;
   }
+  if (result.bound.kind == SchedulingBound::Kind::Budgets)
+    add(Code::WrongVerdict, "no choice of modes is said to keep the budgets, of a problem that is not infeasible");
   if (!result.conflict.empty())
     add(Code::WrongVerdict, fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
   if (result.status == Status::Unknown)

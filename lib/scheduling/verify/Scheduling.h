@@ -30,6 +30,7 @@ Errors verify(const SchedulingProblem &problem, const SchedulingSolution &soluti
 ///   log users) a step.
 /// - Solver: rests on a solver's answer, about windows whose steps follow; adds a sentence to
 ///   `trusted`. See `solverWindows`.
+/// - Budgets: `budgetsAdmitNothing`.
 /// - Nothing: value at most 0.
 Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
               std::vector<std::string> *trusted = nullptr);
@@ -45,7 +46,8 @@ struct StartWindows {
 Result<StartWindows> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// Both, and what holds between them: no schedule is shorter than its bound (A0906); infeasible
-/// with a reason and feasible without one (A0916).
+/// with a reason and feasible without one (A0916). That there is no schedule is proved by a bound of kind Budgets, else
+/// it rests on a solver's answer, which adds a sentence to `trusted`.
 Errors verify(const SchedulingProblem &problem, const SchedulingResult &result,
               std::vector<std::string> *trusted = nullptr);
 

@@ -1,4 +1,5 @@
 // Bounds of a scheduling problem proved again by arithmetic.
+#include "lib/scheduling/verify/BudgetProof.h"
 #include "lib/scheduling/verify/Scheduling.h"
 #include "lib/scheduling/verify/SchedulingWindows.h"
 #include <algorithm>
@@ -42,6 +43,8 @@ public:
                                        b.proof.empty() ? "" : " (" + b.proof + ")"));
       return {};
     }
+    case Kind::Budgets:
+      return budgetsAdmitNothing(p) ? Errors() : report("some choice of modes may keep the budgets");
     }
     return report("its kind is unknown");
   }
