@@ -189,7 +189,8 @@ def measure_local(options, device, write):
         watts = power.mean(run, clock.wait) if is_largest else None
         operation, batch, m, n, k, width = shape
         write(operation=operation, batch=batch, m=m, n=n, k=k, width=width, type=name, seconds=seconds, watts=watts)
-        print(f"measure.py: {done + 1} of {len(jobs)}", end="\r", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"measure.py: {done + 1} of {len(jobs)}", end="\r", file=sys.stderr)
     if skipped:
         print(f"measure.py: {skipped} operations do not fit the time or the memory and are left out", file=sys.stderr)
 
