@@ -147,7 +147,10 @@ bool AnswerFolder::isAtWork() const {
 bool AnswerFolder::keepFilesOfOthers() {
   std::set<std::string> old = answerIn(path_);
   std::error_code error;
-  for (const std::string &name : filesIn(path_))
+  auto names = filesIn(path_);
+  if (!names)
+    return false;
+  for (const std::string &name : *names)
     if (fs::path to = fs::path(staged_) / name; !old.contains(name) &&
                                                 fs::symlink_status(to, error).type() == fs::file_type::not_found &&
                                                 linkFile(fs::path(path_) / name, to))
@@ -196,8 +199,10 @@ bool AnswerFolder::commit() {
     return false;
   if (std::error_code error = syncAll(staged_))
     return fail(path_, error);
-  std::vector<std::string> made = filesIn(staged_);
-  if ((isAtWork() || !exchange()) && !moveInto(made))
+  auto made = filesIn(staged_);
+  if (!made)
+    return diags_.error(Code::CannotWrite, {}, made.error().message), isWhole_ = false;
+  if ((isAtWork() || !exchange()) && !moveInto(*made))
     return false;
   (void)sync(fs::path(path_).parent_path());
   return true;

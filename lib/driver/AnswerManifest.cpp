@@ -74,12 +74,14 @@ static const DocumentEntry kDocument("manifest", "manifest.json",
                                      "The files of an answer, and the sources from which they were made, with hashes.",
                                      [] { return schemaOf<AnswerManifest>(); });
 
-std::vector<std::string> filesIn(const std::string &folder) {
+Result<std::vector<std::string>> filesIn(const std::string &folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (at->symlink_status(error).type() != fs::file_type::directory)
       names.push_back(fs::relative(at->path(), folder, error).string());
+  if (error)
+    return violation(Code::CannotWrite, fmt::format("'{}' cannot be listed: {}", folder, error.message()));
   llvm::sort(names);
   return names;
 }
@@ -104,7 +106,8 @@ Result<AnswerManifest> manifestOf(const std::string &folder, const SourceManager
   made.version = kVersion;
   made.arguments = commandLine();
   made.stopped = wasStopped;
-  for (const std::string &name : filesIn(folder)) {
+  ACCORD_TRY(names, filesIn(folder));
+  for (const std::string &name : names) {
     auto file = fileIn(folder, name);
     if (!file)
       return violation(Code::CannotWrite, fmt::format("'{}/{}' cannot be read back", folder, name));
@@ -150,7 +153,10 @@ Errors manifestViolations(const AnswerManifest &manifest, const std::string &fol
       add(name, "was changed after the answer was written");
   }
   // What lies beside a certificate is read as a part of it.
-  for (const std::string &name : filesIn(folder))
+  auto names = filesIn(folder);
+  if (!names)
+    found.push_back(names.error());
+  for (const std::string &name : names ? *names : std::vector<std::string>())
     if (fs::path(name).parent_path().filename() == "certificate" && !listed.contains(name))
       add(name, "is not of this answer");
   return found;

@@ -30,10 +30,11 @@ void rememberCommandLine(const std::vector<std::string> &arguments);
 /// A search of this process was ended by a signal or a time limit, which its manifests say from here on.
 void rememberStop();
 
-/// Paths of all files below a folder, links among them, within it and in order.
-std::vector<std::string> filesIn(const std::string &folder);
+/// Paths of all files below a folder, links among them, within it and in order. Error A0803: it cannot be listed.
+Result<std::vector<std::string>> filesIn(const std::string &folder);
 
-/// Of all files in a folder, which came from these sources. Error A0803: a file cannot be read.
+/// Of all files in a folder, which came from these sources. Error A0803: a file cannot be read, or the folder
+/// not be listed.
 Result<AnswerManifest> manifestOf(const std::string &folder, const SourceManager &sources);
 std::string manifestText(const AnswerManifest &manifest);
 /// Of a folder. Error A0970: there is none, or it is none.

@@ -55,6 +55,8 @@ SolverMonitor::~SolverMonitor() {
   pthread_kill(thread.native_handle(), SIGINT); // wakes it
   thread.join();
   clear();
+  if (limits.isLast)
+    return;
   sigset_t set = interrupts();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
@@ -170,7 +172,7 @@ std::unique_ptr<SolverMonitor> SolverMonitor::ofCommand(llvm::StringRef command,
   auto unanswered = [name = command.str(), json](const std::string &reason) {
     accord::endUnanswered(name, reason, json);
   };
-  return std::make_unique<SolverMonitor>(what, Limits{gap, seconds, picoseconds, unanswered});
+  return std::make_unique<SolverMonitor>(what, Limits{gap, seconds, picoseconds, unanswered, true});
 }
 
 void SolverMonitor::draw() {

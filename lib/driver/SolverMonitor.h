@@ -31,6 +31,9 @@ public:
     bool picoseconds = false; ///< what progress counts in; else in periods
     /// Tells that there is no answer, and why, and ends the process; called by the thread of the monitor.
     std::function<void(const std::string &reason)> unanswered = {};
+    /// The process only prints and ends after it: signals stay blocked, so that none comes between an answer that is
+    /// written and the status that says so.
+    bool isLast = false;
   };
   /// Of the process, all threads together; and no less of a clock on the wall.
   static constexpr double kGraceSeconds = 0.6;

@@ -10,6 +10,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <map>
+#include <system_error>
 
 namespace accord {
 namespace {
@@ -137,6 +138,9 @@ int runCommandLine(int argc, char **argv) {
       return app.exit(e) == 0 ? kDone : kWrongInput;
     report(e, app);
     return kWrongInput;
+  } catch (const std::system_error &e) { // of the threads of a command: memory is short, or there are too many
+    fmt::print(stderr, "accord: error: no thread could be started: {}\n", e.code().message());
+    return kInternal;
   } catch (const std::exception &e) {
     fmt::print(stderr, "accord: internal error: {}\n", e.what());
     return kInternal;

@@ -197,8 +197,8 @@ class Sweep:
     def judge(self, kind, name, out, feasible, code, stdout, stderr):
         document = os.path.join(out, kind.document)
         status = None
-        if kind is Schedule and stdout:
-            status = json.loads(stdout)["status"]
+        if kind is Schedule:
+            status = json.loads(stdout)["status"] if stdout else None
         elif os.path.exists(document):
             with open(document, encoding="utf-8") as file:
                 status = json.load(file)["status"]
