@@ -136,12 +136,10 @@ int verifyAnswer(const CertificateRequest &request) {
   Verification &proof = verified->proof;
   if (!request.allowTrusted)
     for (const std::string &what : proof.solverAnswers)
-      proof.findings.push_back(
-          {Code::BoundNotProved,
-           fmt::format("{} assumes the answer of z3 alone: there is no proof to replay; --allow-trusted accepts it",
-                       what),
-           {},
-           {}});
+      proof.findings.push_back({Code::BoundNotProved,
+                                fmt::format("{}: there is no proof to replay; --allow-trusted accepts it", what),
+                                {},
+                                {}});
   if (request.json) {
     llvm::outs() << jsonText(toDocument(*verified)) << "\n";
   } else {

@@ -54,7 +54,7 @@ void verifyQuery(Verification &proof, const CertificateQuery &query, const std::
       fmt::format("z3's answer for {}{}", what,
                   confirmed.empty() ? "; --solver cvc5 asks another" : ", confirmed by " + confirmed));
   if (confirmed.empty() || llvm::StringRef(confirmed).starts_with("Z3"))
-    proof.solverAnswers.push_back(what);
+    proof.solverAnswers.push_back(what + " assumes the answer of z3 alone");
 }
 
 /// Where the text of a scheduling problem with its answer is: `path` where that ends in .mlir, else PATH/problem.mlir

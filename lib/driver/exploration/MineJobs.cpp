@@ -5,9 +5,9 @@
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/StepBottlenecks.h"
-#include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/language/requests/Objective.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "lib/exploration/steps/StepProblem.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
-#include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

@@ -42,6 +42,9 @@ struct Plan {
   int64_t batch = 1;                     ///< samples per step
   bool feasible = true;
   std::vector<Conflict> conflicts; ///< why not, when infeasible
+  /// Micro-batch sizes and kinds of recomputation for which bounds exclude every plan: all that there are. 0: not all
+  /// are excluded; without a plan that is feasible, it is not known whether there is one.
+  int64_t excludedCandidates = 0;
   std::string objective = "throughput";
   double objectiveValue = 0;            ///< samples per second
   double objectiveBound = 0;            ///< no schedule of this space does better

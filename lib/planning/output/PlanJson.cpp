@@ -276,6 +276,8 @@ void describe(JsonFields &f, Plan &plan) {
              [&](JsonFields &g, MemoryUse &memory) { describeMemory(g, memory, metrics.capacity); })
       .field("assumptions", plan.assumptions)
       .field("conflict", plan.conflicts)
+      .about("of an infeasible plan: micro-batch sizes and kinds of recomputation that bounds exclude, all there are")
+      .maybe("excluded_candidates", plan.excludedCandidates, kFromOne)
       .field("critical_path", plan.criticalPath)
       .field("graph", plan.graph)
       .field("machine", plan.machine)
@@ -338,7 +340,7 @@ double gapOf(const Plan &plan) {
   return std::clamp(1 - small / large, 0.0, 1.0);
 }
 
-SearchStatus statusOf(const Plan &plan) { return statusOf(plan.feasible, gapOf(plan), plan.schedule.stopped.empty()); }
+SearchStatus statusOf(const Plan &plan) { return statusOf(plan.feasible, gapOf(plan), plan.excludedCandidates > 0); }
 
 json::Value toJson(const Plan &plan) { return toDocument(plan); }
 

@@ -39,8 +39,7 @@ ObjectiveKind objectiveKind(llvm::StringRef name);
 /// Distance to the bound as a share, in [0, 1]: 1 - value/bound when maximizing, 1 - bound/value
 /// when minimizing; 0 when they meet, 1 when there is no bound.
 double gapOf(const Plan &plan);
-/// Infeasible: the schedules that were looked at, all that the effort allows, break the conflicts' limits. Unknown
-/// where the search was stopped before.
+/// Infeasible: bounds exclude every plan. Unknown: the plans that were looked at break the conflicts' limits.
 SearchStatus statusOf(const Plan &plan);
 
 } // namespace accord

@@ -17,7 +17,8 @@ std::string conflictText(const Plan &plan) {
   std::string text =
       statusOf(plan) == SearchStatus::Infeasible
           ? std::string("infeasible: there is no schedule for these together\n")
-          : fmt::format("unknown: no schedule for these together was found (stopped: {})\n", plan.schedule.stopped);
+          : fmt::format("unknown: no schedule for these together was found, and bounds do not exclude one{}\n",
+                        plan.schedule.stopped.empty() ? "" : fmt::format(" (stopped: {})", plan.schedule.stopped));
   for (const Conflict &c : plan.conflicts)
     text += fmt::format("  {}{}{}\n", c.constraint, c.file.empty() ? "" : fmt::format(" ({}:{})", c.file, c.line),
                         c.detail.empty() ? "" : ": " + c.detail);

@@ -5,6 +5,7 @@
 #include "lib/machine/model/Check.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include "lib/planning/analysis/Liveness.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "lib/planning/analysis/Totals.h"
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/support/ThreadPool.h"
@@ -34,6 +35,9 @@ CandidateMetrics measureCandidate(const Plan &plan) {
 }
 
 namespace {
+
+/// More than anything is.
+constexpr double kUnbounded = 1e30;
 
 double gibibytes(double bytes) { return bytes / (1 << 30); }
 
@@ -84,6 +88,24 @@ void findConflicts(Plan &plan, const SingleDeviceRequest &request, const Candida
     if (auto error = r.check(plan, achieved))
       plan.conflicts.push_back({r.text, r.location.file, r.location.line, *error});
   plan.feasible = plan.conflicts.empty();
+}
+
+/// Whether no plan of this micro-batch and recomputation keeps the memory and all requirements: one of them breaks with
+/// every number at its bound. A requirement that more of everything would keep says nothing of that.
+bool isExcluded(const Plan &plan, const SingleDeviceRequest &request) {
+  double memory = minPeakMemory(plan.graph), step = plan.schedule.bound.seconds().value;
+  if (memory > plan.machine.memories.front().capacity.value)
+    return true;
+  CandidateMetrics best, worst;
+  best.stepTime = Seconds(step);
+  best.throughput = step > 0 ? plan.batch / step : kUnbounded;
+  best.deviceMemory = Bytes(memory);
+  best.power = plan.machine.idle;
+  best.energy = Joules(plan.machine.idle.value * step);
+  worst.stepTime = Seconds(kUnbounded), worst.throughput = 1 / kUnbounded, worst.deviceMemory = Bytes(kUnbounded);
+  worst.energy = Joules(kUnbounded), worst.power = Watts(kUnbounded);
+  return llvm::any_of(request.requirements,
+                      [&](const Requirement &r) { return r.check(plan, best) && r.check(plan, worst); });
 }
 
 } // namespace
@@ -138,6 +160,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   CandidateMetrics achieved = measureCandidate(plan);
   recordObjective(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
+  plan.excludedCandidates = !plan.feasible && isExcluded(plan, request);
   return plan;
 }
 
@@ -196,21 +219,23 @@ Result<Plan, Errors> planSingleDevice(const SingleDeviceRequest &request, const 
       return a.memory.peak < b.memory.peak;
     return maximize ? a.objectiveValue > b.objectiveValue : a.objectiveValue < b.objectiveValue;
   };
-  bool stopped = false;
+  bool stopped = false, allExcluded = true;
   for (size_t i = 0; i < outcomes.size(); ++i) {
     Outcome &outcome = outcomes[i];
     if (isSkipped[i]) {
-      stopped = true;
+      stopped = true, allExcluded = false;
       continue;
     }
     auto *plan = outcome.get();
     if (!plan)
       return outcome.error();
     stopped |= !plan->schedule.stopped.empty();
+    allExcluded &= plan->excludedCandidates > 0;
     if (!best || better(*plan, *(*best)))
       best = &outcome;
   }
   Plan chosen = std::move(*(*best));
+  chosen.excludedCandidates = allExcluded ? static_cast<int64_t>(candidates.size()) : 0;
   if (stopped)
     chosen.schedule.stopped = "interrupted";
   if (sizes.size() > 1)

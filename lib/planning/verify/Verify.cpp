@@ -1,12 +1,148 @@
 #include "lib/planning/verify/Verify.h"
 #include "lib/machine/model/Check.h"
 #include "lib/planning/verify/Proof.h"
+#include "lib/support/Number.h"
+#include "lib/support/Quantity.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace accord {
 
 namespace {
+
+/// Bytes: what is kept throughout, and what one operation of a micro-batch reads and writes at once, least over all
+/// orders since it is there whenever that operation runs. Values that share storage count once, and so do slices of one
+/// value.
+double minPeak(const WorkGraph &graph) {
+  double kept = 0, max = 0;
+  for (const StaticTensor &tensor : graph.staticTensors)
+    kept += tensor.bytes;
+  for (const Operation &operation : graph.operations) {
+    double bytes = 0;
+    for (ValueId result : operation.results)
+      if (const Value &value = graph.values[result]; value.category == Category::Activations && value.slices <= 1)
+        bytes = std::max<double>(bytes, value.bytes);
+    max = std::max(max, bytes);
+  }
+  return kept + max;
+}
+
+/// FLOP of a step by the type that they are computed in; not `again`: without those of recomputation.
+std::map<std::string, double> flopsByType(const Plan &plan, bool again) {
+  std::map<std::string, double> flops;
+  for (const Operation &operation : plan.graph.operations) {
+    double times = operation.phase == Phase::Recompute && !again ? 0
+                   : operation.region == kUpdateRegion           ? 1
+                                                                 : plan.graph.microbatches;
+    for (RegionId r = operation.region; r != kNone; r = plan.graph.regions[r].parent)
+      times *= plan.graph.regions[r].count;
+    flops[operation.type] += times * operation.flops;
+  }
+  return flops;
+}
+
+/// FLOP/s of all cores in a type; of cores that do not state it, and for an empty one, at their fastest.
+double peakOf(const Machine &machine, const std::string &type) {
+  double sum = 0;
+  for (const Core &core : machine.cores) {
+    double fastest =
+        core.rows > 0 ? 2.0 * (core.rows * core.cols) * machine.clock.value : core.lanes * machine.clock.value;
+    auto stated = core.peak.find(type);
+    for (const auto &[other, peak] : core.peak)
+      if (stated == core.peak.end() || other == type)
+        fastest = std::max(fastest, peak.value);
+    sum += fastest * core.count;
+  }
+  return sum;
+}
+
+/// Seconds that no plan of any micro-batch is below: cores of one type work at their peak all the time.
+double minStep(const Plan &plan) {
+  double min = 0;
+  for (const auto &[type, flops] : flopsByType(plan, false))
+    if (double peak = peakOf(plan.machine, type); peak > 0)
+      min = std::max(min, flops / peak);
+  return min;
+}
+
+/// What a plan must not pass, read from a conflict: "device memory", "step_time <= 1 ms", or, of a requirement with a
+/// name, what was found: "3.5 s is not <= 500 ms".
+struct Limit {
+  double memory = INFINITY, step = INFINITY;
+};
+
+Limit limitOf(const Plan &plan, const Conflict &conflict) {
+  Limit limit;
+  llvm::StringRef text = conflict.constraint;
+  if (text == "device memory")
+    limit.memory = plan.machine.memories.front().capacity.value;
+  auto value = [&](llvm::StringRef name, llvm::StringRef sign) -> std::optional<double> {
+    llvm::StringRef rest = text;
+    if (!rest.consume_front(name))
+      return std::nullopt;
+    rest = rest.ltrim();
+    if (!rest.consume_front(sign))
+      return std::nullopt;
+    rest.consume_front("=");
+    auto [share, of] = rest.split('*'); // "0.95 * hbm.capacity"
+    for (const Memory &memory : plan.machine.memories)
+      if (of.trim() == memory.name + ".capacity")
+        if (auto factor = parseReal(share.trim()))
+          return *factor * memory.capacity.value;
+    auto quantity = parseQuantity(rest.trim());
+    return quantity ? std::optional(quantity->toDouble()) : std::nullopt;
+  };
+  if (auto bytes = value("device.memory", "<"))
+    limit.memory = *bytes;
+  if (auto seconds = value("step_time", "<"))
+    limit.step = *seconds;
+  if (auto rate = value("throughput", ">"); rate && *rate > 0)
+    limit.step = plan.batch / *rate;
+  auto [found, asked] = llvm::StringRef(conflict.detail).split(" is not <= ");
+  auto have = parseQuantity(found), may = parseQuantity(asked);
+  if (have && may && compare(*have, *may)) {
+    auto isNear = [&](double value) { return std::abs(have->toDouble() - value) <= 1e-5 * value; };
+    if (isNear(plan.schedule.step.seconds().value))
+      limit.step = std::min(limit.step, may->toDouble());
+    else if (isNear(static_cast<double>(plan.memory.peak)))
+      limit.memory = std::min(limit.memory, may->toDouble());
+  }
+  return limit;
+}
+
+/// That there is no plan at all. What a device keeps and the FLOP of the model, which recomputation only adds to, are
+/// those of all candidates; the peak that no order of operations is below, and the bound of the step, exclude this one.
+void verifyExclusion(Proof &p) {
+  const Plan &plan = p.plan;
+  double kept = 0;
+  for (const StaticTensor &tensor : plan.graph.staticTensors)
+    kept += tensor.bytes;
+  double bound = p.out.boundProved ? plan.schedule.bound.seconds().value : 0;
+  double shortest = minStep(plan);
+  bool excludesThis = false;
+  for (const Conflict &conflict : plan.conflicts) {
+    Limit limit = limitOf(plan, conflict);
+    if (kept > limit.memory)
+      return p.checked("no plan keeps '{}': weights, gradients, optimizer states and inputs take {:.6g} B",
+                       conflict.constraint, kept);
+    if (shortest > limit.step)
+      return p.checked("no plan keeps '{}': at the peak of all cores its FLOP take {:.6g} s", conflict.constraint,
+                       shortest);
+    excludesThis |= bound > limit.step || minPeak(plan.graph) > limit.memory;
+  }
+  std::string what = fmt::format("that no plan keeps '{}'", plan.conflicts[0].constraint);
+  if (!excludesThis)
+    p.out.solverAnswers.push_back(what + " assumes the search of schedules alone");
+  else if (plan.excludedCandidates > 1)
+    p.out.solverAnswers.push_back(
+        fmt::format("{} with one of {} other micro-batches and kinds of recomputation assumes the search alone", what,
+                    plan.excludedCandidates - 1));
+  else
+    p.checked("no plan of this micro-batch keeps '{}'", plan.conflicts[0].constraint);
+}
 
 void verifyVerdict(Proof &p) {
   const Plan &plan = p.plan;
@@ -15,6 +151,11 @@ void verifyVerdict(Proof &p) {
            plan.conflicts[0].constraint);
   if (!plan.feasible && plan.conflicts.empty())
     p.find(Code::WrongVerdict, {}, "the plan is infeasible and names no conflict");
+  if (plan.feasible && plan.excludedCandidates > 0)
+    p.find(Code::WrongVerdict, {}, "the plan is feasible, and {} candidates are stated as excluded",
+           plan.excludedCandidates);
+  if (!plan.feasible && plan.excludedCandidates > 0 && !plan.conflicts.empty())
+    verifyExclusion(p);
   Count samples = Count{plan.graph.microbatch} * plan.graph.microbatches;
   if (samples != plan.batch)
     p.find(Code::WrongBatch, {}, "the batch is {}, micro-batch {} times {} is {}", plan.batch, plan.graph.microbatch,
@@ -50,21 +191,9 @@ void verifyVerdict(Proof &p) {
 }
 
 void verifyTotals(Proof &p) {
-  double flops = 0;
-  for (OperationId id = 0; id < p.plan.graph.operations.size(); ++id) {
-    double times = p.operation(id).region == kUpdateRegion ? 1 : p.plan.graph.microbatches;
-    for (RegionId r = p.operation(id).region; r != kNone; r = p.plan.graph.regions[r].parent)
-      times *= p.plan.graph.regions[r].count;
-    flops += times * p.operation(id).flops;
-  }
-  double max = 0;
-  for (const Core &core : p.plan.machine.cores) {
-    double fastest = core.rows > 0 ? 2.0 * (core.rows * core.cols) * p.plan.machine.clock.value
-                                   : core.lanes * p.plan.machine.clock.value;
-    for (const auto &[type, peak] : core.peak)
-      fastest = std::max(fastest, peak.value);
-    max += fastest * core.count;
-  }
+  double flops = 0, max = peakOf(p.plan.machine, "");
+  for (const auto &[type, of] : flopsByType(p.plan, true))
+    flops += of;
   double step = p.plan.schedule.step.seconds().value;
   if (p.out.trusted.empty() && flops > max * step * (1 + 1e-9))
     p.find(Code::WrongLength, {}, "{:.6g} FLOP in {:.6g} s are more than the {:.6g} FLOP/s of '{}'", flops, step, max,

@@ -15,7 +15,7 @@ bool isAtMost(const Amounts &a, const Amounts &b) {
 }
 
 /// Leaves those that no other one undercuts.
-void keepLeast(std::vector<Amounts> &all) {
+void keepMinimal(std::vector<Amounts> &all) {
   llvm::sort(all);
   std::vector<Amounts> kept;
   for (Amounts &amounts : all) {
@@ -50,14 +50,14 @@ std::optional<bool> budgetsSuffice(const SchedulingProblem &problem) {
       return std::nullopt; // there is no schedule for another reason
     // What each mode spends of a budget counts from the least of the task's modes on.
     for (size_t b = 0; b < budgets; ++b) {
-      int64_t least = INT64_MAX;
+      int64_t min = INT64_MAX;
       for (const Amounts &amounts : choices)
-        least = std::min(least, amounts[b]);
+        min = std::min(min, amounts[b]);
       for (Amounts &amounts : choices)
-        amounts[b] -= least;
-      rest[b] -= least;
+        amounts[b] -= min;
+      rest[b] -= min;
     }
-    keepLeast(choices);
+    keepMinimal(choices);
     if (choices.size() > 1)
       modes.push_back(std::move(choices));
   }
@@ -76,7 +76,7 @@ std::optional<bool> budgetsSuffice(const SchedulingProblem &problem) {
       }
     if (next.size() > (budgets <= 2 ? kMaxAmounts : kMaxCompared))
       return std::nullopt;
-    keepLeast(next);
+    keepMinimal(next);
     spent = std::move(next);
     if (spent.empty())
       return false;

@@ -2,7 +2,6 @@
 // that are wrong.
 #include "lib/exploration/verify/MiningVerifier.h"
 #include "lib/exploration/output/MiningSpace.h"
-#include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepProblem.h"
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/exploration/verify/StepLowerBound.h"
@@ -10,6 +9,7 @@
 #include "lib/machine/array/Systolic.h"
 #include "lib/machine/array/VectorCycles.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "test/support/CatalogueWork.h"
 #include "test/support/DesignSpaceFixture.h"
 #include "test/support/RandomPlan.h"

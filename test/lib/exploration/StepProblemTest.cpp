@@ -1,8 +1,8 @@
 // What designs are worth for jobs: bounds of boxes against the designs in them, and values against
 // the steps, areas and powers they are made of.
 #include "lib/exploration/steps/StepProblem.h"
-#include "lib/exploration/steps/StepMemory.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "test/support/CatalogueWork.h"
 #include "test/support/DesignSpaceFixture.h"
 #include <random>

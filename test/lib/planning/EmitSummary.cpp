@@ -66,6 +66,8 @@ TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
   Plan plan = test::gptPlan();
   plan.feasible = false;
   plan.conflicts = {{"device memory", "gpt.dnn", 31, "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"}};
+  EXPECT_NE(compileSummary(plan, {}, {}).find("unknown"), std::string::npos);
+  plan.excludedCandidates = 3;
   std::string text = compileSummary(plan, {}, {});
   EXPECT_NE(text.find("infeasible"), std::string::npos);
   EXPECT_NE(text.find("device memory (gpt.dnn:31): needs 92.1 GiB"), std::string::npos) << text;

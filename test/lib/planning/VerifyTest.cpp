@@ -138,6 +138,7 @@ TEST(Verify, CatchesEachMutation) {
       {"critical path in circles", "A0914", [](Plan &p) { p.criticalPath.push_back(p.criticalPath.front()); }},
       {"feasible with a conflict", "A0916", [](Plan &p) { p.conflicts.push_back({"device memory", "", 0, ""}); }},
       {"infeasible without one", "A0916", [](Plan &p) { p.feasible = false; }},
+      {"feasible, and excluded", "A0916", [](Plan &p) { p.excludedCandidates = 2; }},
       {"operation out of order", "A0920",
        [](Plan &p) { std::reverse(p.graph.regions[2].operations.begin(), p.graph.regions[2].operations.end()); }},
       {"impossible machine", "A0921", [](Plan &p) { p.machine.cores[0].efficiency = 2; }},

@@ -89,23 +89,23 @@ TEST(Budgets, OfManyTasksAreDecidedToo) {
   for (unsigned trial = 0; trial < 20; ++trial) {
     SchedulingProblem problem;
     problem.budgets = {{"N1", 0}, {"N2", 0}};
-    std::vector<int64_t> least(300, INT64_MAX / 2); // of N2 by what is spent of N1
-    least[0] = 0;
+    std::vector<int64_t> minSecond(300, INT64_MAX / 2); // of N2 by what is spent of N1
+    minSecond[0] = 0;
     for (unsigned t = 0; t < 30; ++t) {
       SchedulingProblem::Id task = problem.addTask("t" + std::to_string(t), 1, {});
       auto &modes = problem.tasks[task].modes;
       modes.resize(2, modes[0]);
-      std::vector<int64_t> next(least.size(), INT64_MAX / 2);
+      std::vector<int64_t> next(minSecond.size(), INT64_MAX / 2);
       for (auto &mode : modes) {
         int64_t first = draw(random), second = draw(random);
         mode.spends = {{0, first}, {1, second}};
-        for (size_t spent = 0; spent + first < least.size(); ++spent)
-          next[spent + first] = std::min(next[spent + first], least[spent] + second);
+        for (size_t spent = 0; spent + first < minSecond.size(); ++spent)
+          next[spent + first] = std::min(next[spent + first], minSecond[spent] + second);
       }
-      least = next;
+      minSecond = next;
     }
     problem.budgets[0].capacity = 110 + trial;
-    int64_t needed = *std::min_element(least.begin(), least.begin() + 111 + trial);
+    int64_t needed = *std::min_element(minSecond.begin(), minSecond.begin() + 111 + trial);
     if (needed > 1000) // N1 alone is too small
       continue;
     problem.budgets[1].capacity = needed;

@@ -1,4 +1,4 @@
-#include "lib/exploration/steps/StepMemory.h"
+#include "lib/planning/analysis/MinPeakMemory.h"
 #include "lib/machine/model/Dependences.h"
 #include <algorithm>
 #include <map>
