@@ -13,9 +13,8 @@ namespace accord {
 
 namespace {
 
-/// Bytes: what is kept throughout, and what one operation of a micro-batch reads and writes at once, least over all
-/// orders since it is there whenever that operation runs. Values that share storage count once, and so do slices of one
-/// value.
+/// Bytes: what is kept throughout, and the largest result of an operation, which is there whenever that one runs, in any
+/// order. Of a value with a slice for each iteration nothing is counted.
 double minPeak(const WorkGraph &graph) {
   double kept = 0, max = 0;
   for (const StaticTensor &tensor : graph.staticTensors)
