@@ -135,6 +135,11 @@ AnswerFolder &AnswerFolder::write(llvm::StringRef name, llvm::StringRef text) {
   return *this;
 }
 
+AnswerFolder &AnswerFolder::write(const AnswerFiles &files) {
+  isWhole_ = isWhole_ && writeFiles(diags_, staged_, files);
+  return *this;
+}
+
 /// Whether the folder has to stay the one that it is.
 bool AnswerFolder::isAtWork() const {
   std::error_code error;
@@ -206,6 +211,22 @@ bool AnswerFolder::commit() {
     return false;
   (void)sync(fs::path(path_).parent_path());
   return true;
+}
+
+Errors fileViolations(const AnswerFiles &given, const std::string &folder, bool all) {
+  Errors found;
+  for (const AnswerFile &file : given) {
+    std::string path = (folder.empty() ? "." : folder) + "/" + file.name;
+    auto text = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!text && (all || text.getError() != std::errc::no_such_file_or_directory))
+      found.push_back({Code::CertificateDisagrees,
+                       fmt::format("'{}' cannot be read: {}", path, text.getError().message()),
+                       {},
+                       {}});
+    else if (auto other = text ? differenceFrom(file, (*text)->getBuffer(), path) : std::nullopt)
+      found.push_back({Code::CertificateDisagrees, *other, {}, {}});
+  }
+  return found;
 }
 
 bool hasResultFile(const std::string &path, const std::string &name) {

@@ -1,6 +1,8 @@
 // The folder of an answer: written by a command, and read again by another.
 #pragma once
 #include "lib/machine/model/Plan.h"
+#include "lib/support/Result.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -30,6 +32,7 @@ public:
   /// Where files lie until they are committed; of writers that take a folder.
   const std::string &path() const { return staged_; }
   AnswerFolder &write(llvm::StringRef name, llvm::StringRef text);
+  AnswerFolder &write(const AnswerFiles &files);
   /// Whether all was written so far.
   explicit operator bool() const { return isWhole_; }
   /// Makes what was written the answer. False where that failed, which is reported.
@@ -48,6 +51,10 @@ private:
   int lock_ = -1;      ///< of a file beside it, while this lives
   bool isWhole_ = true;
 };
+
+/// Files of a folder that are not what the answer gives (`differenceFrom`), or that are missing: A0954 each. Unless
+/// `all` have to be there, those that are not are passed over.
+Errors fileViolations(const AnswerFiles &given, const std::string &folder, bool all);
 
 /// Whether a folder has a file of this name, or the path is one.
 bool hasResultFile(const std::string &path, const std::string &name);

@@ -2,14 +2,13 @@
 #include "lib/driver/Documents.h"
 #include "lib/support/SourceManager.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SHA256.h"
 #include <atomic>
 #include <filesystem>
 #include <fmt/format.h>
@@ -29,9 +28,7 @@ std::vector<std::string> &commandLine() {
 std::atomic<bool> wasStopped = false;
 
 File fileOf(std::string name, llvm::StringRef text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return {std::move(name), static_cast<int64_t>(text.size()), llvm::toHex(hash.final(), /*LowerCase=*/true)};
+  return {std::move(name), static_cast<int64_t>(text.size()), sha256Of(text)};
 }
 
 /// A file of a folder as it is now; nothing where there is no regular file.

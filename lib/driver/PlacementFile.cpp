@@ -21,7 +21,7 @@ bool holdsPlacement(const std::string &path) {
   return buffer && isPlacement((*buffer)->getBuffer());
 }
 
-std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command) {
+std::optional<PlacementPlan> readPlacementCertificate(const std::string &path, bool json, const char *command) {
   auto fail = [&](Code code, const std::string &message) { return refused(code, message, json, command); };
   std::string file = planFile(path);
   auto text = readText(file, json, command);
@@ -40,9 +40,20 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, c
   auto plan = placementFromCertificate((*proof)->getBuffer(), certificate);
   if (!plan)
     return fail(Code::BadPlan, llvm::toString(plan.takeError()));
-  if (llvm::Error error = agrees(*plan, *text, file))
-    return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
   return std::move(*plan);
+}
+
+std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command) {
+  auto plan = readPlacementCertificate(path, json, command);
+  if (!plan)
+    return std::nullopt;
+  std::string file = planFile(path);
+  auto text = readText(file, json, command);
+  if (!text)
+    return std::nullopt;
+  if (llvm::Error error = agrees(*plan, *text, file))
+    return refused(Code::CertificateDisagrees, llvm::toString(std::move(error)), json, command);
+  return plan;
 }
 
 bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json, const char *command) {
@@ -61,6 +72,16 @@ bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json,
 Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &how) {
   Verification proof;
   proof.findings = verify(plan.problem, plan.result, &proof.trusted, how);
+  auto addOther = [&](const std::string &which, const Placement &other, const PlanMetrics &metrics) {
+    for (Error &wrong : verifyMetrics(plan.problem, other, metrics)) {
+      wrong.message = which + ": " + wrong.message;
+      proof.findings.push_back(std::move(wrong));
+    }
+  };
+  for (size_t i = 0; proof.findings.empty() && i < plan.runnersUp.size(); ++i)
+    addOther(fmt::format("runner-up {}", i + 1), plan.runnersUp[i].plan, plan.runnersUp[i].metrics);
+  for (size_t i = 0; proof.findings.empty() && i < plan.front.size(); ++i)
+    addOther(fmt::format("the plan with {}", plan.front[i].what), plan.front[i].plan, plan.front[i].metrics);
   for (Error &wrong : deviceMemoryViolations(plan))
     proof.findings.push_back(std::move(wrong));
   if (proof.findings.empty() && plan.deviceMemory)

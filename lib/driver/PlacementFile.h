@@ -11,8 +11,9 @@ namespace accord {
 /// Whether a folder, or its plan.json, holds the plan of a cluster.
 bool holdsPlacement(const std::string &path);
 
-/// Reads plan.json and certificate/placement.json beside it, which have to agree. Prints why not as
-/// `readPlan` does.
+/// Reads certificate/placement.json beside a plan.json. Prints why not as `readPlan` does.
+std::optional<PlacementPlan> readPlacementCertificate(const std::string &path, bool json, const char *command);
+/// The same where plan.json has to be what the certificate gives.
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
 
 /// Takes in certificate/paths.json beside them, if it is there; false: it is malformed, as above.

@@ -1,4 +1,5 @@
 #include "lib/report/ReportPage.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
 
 #include "lib/report/ReportPage.inc"
@@ -46,7 +47,7 @@ std::string escapeForScript(StringRef text) {
   return out;
 }
 
-std::string pageOf(Page which, StringRef title, const json::Value &data) {
+std::string pageOf(Page which, StringRef title, StringRef document, const json::Value &data) {
   struct Parts {
     StringRef main, script, document;
   };
@@ -62,6 +63,7 @@ std::string pageOf(Page which, StringRef title, const json::Value &data) {
           which == Page::OneDevice ? "" : "  <p id=\"degrees\" class=\"degrees\"></p>\n");
   replace(page, "<!--accord:main-->", parts.main);
   replace(page, "<!--accord:document-->", parts.document);
+  replace(page, "<!--accord:sha256-->", sha256Of(document));
   replace(page, "//accord:script", parts.script);
   replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(title)));
   replace(page, "<!--accord:data-->", escapeForScript(jsonLine(data)));

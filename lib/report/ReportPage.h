@@ -6,8 +6,8 @@
 namespace accord {
 
 enum class Page : uint8_t { OneDevice, Placement, Mining, Sparsity, Ensemble };
-/// `data` goes in last: nothing in it can then be mistaken for a mark.
-std::string pageOf(Page page, llvm::StringRef title, const llvm::json::Value &data);
+/// The page of a document, whose SHA-256 it states. `data` goes in last: nothing in it can then be mistaken for a mark.
+std::string pageOf(Page page, llvm::StringRef title, llvm::StringRef document, const llvm::json::Value &data);
 
 /// JSON made safe inside <script>: "<", ">", "&", U+2028 and U+2029 as \u escapes.
 std::string escapeForScript(llvm::StringRef json);

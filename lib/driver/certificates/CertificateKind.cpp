@@ -1,4 +1,5 @@
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
@@ -9,6 +10,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
                                              scheduleCertificate(),    partitionCertificate(), placementCertificate(),
-                                             planCertificate()};
+                                             latencyCertificate(),     planCertificate()};
   return all;
 }
 
@@ -124,6 +126,23 @@ static void addManifest(Verification &proof, const CertificateRequest &request) 
   llvm::append_range(proof.findings, found);
 }
 
+/// Holds the files of an answer against those that its certificate gives; of a file alone this one.
+static void addPrinted(Verification &proof, AnswerFiles printed, const CertificateRequest &request) {
+  bool isFolder = llvm::sys::fs::is_directory(request.path);
+  if (!isFolder && !printed.empty()) {
+    printed.resize(1);
+    printed.front().name = llvm::sys::path::filename(request.path);
+  }
+  // A plan within a larger answer has fewer files.
+  bool all = isFolder && !request.withoutManifest && llvm::sys::fs::exists(request.path + "/" + kManifestFile);
+  Errors found = fileViolations(printed, answerFolder(request.path), all);
+  if (found.empty() && !printed.empty())
+    proof.checked.push_back(fmt::format(
+        "what people read follows from it: {}",
+        fmt::join(llvm::map_range(printed, [](const AnswerFile &file) -> auto & { return file.name; }), ", ")));
+  llvm::append_range(proof.findings, found);
+}
+
 int verifyAnswer(const CertificateRequest &request) {
   auto kind = llvm::find_if(kinds(), [&](const CertificateKind &one) { return one.matches(request.path); });
   if (kind == kinds().end())
@@ -132,6 +151,8 @@ int verifyAnswer(const CertificateRequest &request) {
   auto verified = kind->verify(request);
   if (!verified)
     return kWrongInput;
+  if (verified->proof.holds())
+    addPrinted(verified->proof, std::move(verified->printed), request);
   addManifest(verified->proof, request);
   Verification &proof = verified->proof;
   if (!request.allowTrusted)

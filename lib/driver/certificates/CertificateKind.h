@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/verify/MiningVerifier.h"
 #include "lib/support/Verification.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
 #include <optional>
@@ -31,6 +32,9 @@ struct VerifiedCertificate {
   Verification proof;
   std::optional<std::vector<ProvedAnswer>> answers = {}; ///< of a mining
   bool locatedByFindings = false; ///< findings are of places in the file, not of the answer as a whole
+  /// Files of the answer as its certificate gives them, printed by what wrote them, the document itself first: those in
+  /// its folder are compared.
+  AnswerFiles printed = {};
 };
 
 /// A kind of answer with its certificate. Add another one with `registerCertificateKind`.
@@ -58,6 +62,7 @@ CertificateKind ensembleCertificate();
 CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();
 CertificateKind partitionCertificate();
+CertificateKind latencyCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();
 

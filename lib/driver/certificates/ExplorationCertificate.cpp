@@ -4,7 +4,12 @@
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/certificates/LayerCosts.h"
+#include "lib/driver/exploration/MineCertificate.h"
+#include "lib/exploration/clusters/PlacedWork.h"
+#include "lib/exploration/output/DesignFindings.h"
 #include "lib/exploration/output/MiningCertificateJson.h"
+#include "lib/exploration/output/MiningFolder.h"
+#include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/output/MiningSpace.h"
 #include "lib/exploration/verify/CertificatePoints.h"
 #include "lib/exploration/verify/MachineDifferences.h"
@@ -15,12 +20,10 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/verify/Ordered.h"
 #include "lib/support/documents/JsonParse.h"
-#include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -70,7 +73,10 @@ public:
     if (out_.holds())
       for (const CertificateAnswer &answer : certificate_.answers)
         checkBound(verifier, answer);
-    return VerifiedCertificate{std::move(out_), std::move(answers_)};
+    AnswerFiles printed;
+    if (out_.holds())
+      printed = printedFiles(verifier);
+    return VerifiedCertificate{std::move(out_), std::move(answers_), false, std::move(printed)};
   }
 
 private:
@@ -105,10 +111,15 @@ private:
       text = std::move(*found);
     }
     const auto &[text, spaceText, minedText] = texts;
+    auto plan = miningFromJson(minedText, mined);
+    if (!plan)
+      return fail(Code::BadPlan, llvm::toString(plan.takeError()));
+    mined_ = std::move(*plan);
     auto certificate = miningCertificateFromJson(text, file);
     if (!certificate)
       return fail(Code::BadPlan, llvm::toString(certificate.takeError()));
     certificate_ = std::move(*certificate);
+    certificate_.space = spaceText;
     auto space = MiningSpace::read(spaceText);
     if (auto *wrong = std::get_if<std::string>(&space))
       return fail(Code::BadPlan, fmt::format("{}: {}", spaceFile, *wrong));
@@ -129,14 +140,9 @@ private:
     if (!space_->arrange(paths))
       return fail(Code::CertificateDisagrees, fmt::format("{}: {} choices, '{}' leaves {}", file, paths.size(),
                                                           spaceFile, space_->choices().size()));
-    if (llvm::Error error = agrees(certificate_, space_->name(), space_->requirements(), minedText, mined))
-      return fail(Code::CertificateDisagrees, llvm::toString(std::move(error)));
-    llvm::SHA256 hash;
-    hash.update(spaceText);
     out_.checked.push_back(fmt::format("'{}' speaks of the space '{}' of {} (SHA-256 {}) and of the "
                                        "work of its certificate, whether or not files have changed",
-                                       mined, space_->name(), kMiningSpace,
-                                       llvm::toHex(hash.final(), true).substr(0, 16)));
+                                       mined, space_->name(), kMiningSpace, sha256Of(spaceText).substr(0, 16)));
     return true;
   }
 
@@ -174,11 +180,16 @@ private:
                   verifier.name(*answer.winner), *violatedRequirement, machine->area.squareMillimetres(),
                   machine->tdp.value);
     std::vector<double> values;
-    for (size_t job : answer.jobs)
-      values.push_back(orElse<double>(certificate_.jobs[job].placed()
-                                          ? valueOfPlacement(verifier, answer, job, *machine)
-                                          : valueOfPlan(verifier, answer, job, *machine),
-                                      INFINITY));
+    std::vector<MinedStep> &steps = steps_.emplace_back();
+    for (size_t job : answer.jobs) {
+      const CertificateJob &of = certificate_.jobs[job];
+      MinedStep step = orElse(of.placed() ? stepOfPlacement(verifier, answer, job, *machine)
+                                          : stepOfPlan(verifier, answer, job, *machine),
+                              MinedStep());
+      step.weight = of.weight, step.ownBest = answer.jobs.size() > 1 ? of.best : 0;
+      values.push_back(step.value);
+      steps.push_back(std::move(step));
+    }
     if (!out_.holds())
       return;
     double value = verifier.aggregate(answer, values);
@@ -191,8 +202,8 @@ private:
                     answer.name, value, values.size() > 1 ? "valid plans" : "a valid plan"));
   }
 
-  Result<double> valueOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
-                                  const Machine &machine) {
+  Result<MinedStep> stepOfPlacement(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
+                                    const Machine &machine) {
     std::string at = planFolder(certificate_, answer, job),
                 file = folder_ + "/" + at + "/" + kPlacementCertificate.str();
     ACCORD_TRY(plan, parsed(file, evaluates(answer), placementFromCertificate));
@@ -214,10 +225,15 @@ private:
                                   problem, machine, prices_, structures_);
     if (!other.empty())
       return unproved(fmt::format("{}: {}", file, other));
-    const PlanMetrics &metrics = plan.result.metrics;
-    return certificate_.metric == "tdp_time"
-               ? metrics.value
-               : verifier.metricValue(machine, {metrics.step * 1e-12, 0, certificate_.jobs[job].batch});
+    const CertificateJob &of = certificate_.jobs[job];
+    PlacedBest placed;
+    placed.plan = plan.result.plan, placed.metrics = plan.result.metrics;
+    placed.parallelConfig = plan.problem.parallelConfigs[placed.plan->stages.front().parallelConfig];
+    placed.recomputePolicies = recomputedLayers(plan.problem, *placed.plan);
+    placed.value = certificate_.metric == "tdp_time"
+                       ? placed.metrics.value
+                       : verifier.metricValue(machine, {placed.metrics.step * 1e-12, 0, of.batch});
+    return minedStep(of.name, of.batch, placed);
   }
 
   Result<std::optional<PlacementProblem>> placementsOf(const CertificatePlan &claimed, const Design &design,
@@ -255,8 +271,8 @@ private:
     return other.empty() ? Result<void>() : Result<void>(unproved(fmt::format("{}: {}", file, other)));
   }
 
-  Result<double> valueOfPlan(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
-                             const Machine &machine) {
+  Result<MinedStep> stepOfPlan(MiningVerifier &verifier, const CertificateAnswer &answer, size_t job,
+                               const Machine &machine) {
     std::string file = folder_ + "/" + planFolder(certificate_, answer, job) + "/plan.json";
     ACCORD_TRY(plan, parsed(file, evaluates(answer), planFromJson));
     const CertificateJob &of = certificate_.jobs[job];
@@ -276,7 +292,110 @@ private:
       return unproved(fmt::format("{}: the step does not fit", file));
     Seconds step = plan.schedule.step.seconds();
     double joules = stepEnergyBreakdown(plan.graph, plan.costs, plan.machine, step).total().value;
-    return verifier.metricValue(machine, {step.value, joules, of.batch});
+    return MinedStep{of.name,
+                     of.alternatives[alternative].label,
+                     of.batch,
+                     step.value,
+                     joules,
+                     static_cast<double>(plan.memory.peak),
+                     verifier.metricValue(machine, {step.value, joules, of.batch})};
+  }
+
+  /// What people read, as the certificate gives it. Of mine.json itself comes what no certificate proves: how the
+  /// search went, and what it found of designs beside the best.
+  AnswerFiles printedFiles(const MiningVerifier &verifier) {
+    size_t behind = certificate_.parameters.size() - certificate_.clusterParameters;
+    auto space =
+        DesignSpace::fromSource(certificate_.space, {certificate_.parameters.begin() + static_cast<ptrdiff_t>(behind),
+                                                     certificate_.parameters.end()});
+    if (!space) {
+      find("'{}': {}", kMiningSpace, space.error().front().message);
+      return {};
+    }
+    mined_.space = space->name(), mined_.size = space->size();
+    mined_.version = certificate_.version, mined_.metric = certificate_.metric;
+    mined_.aggregation = certificate_.aggregation, mined_.parameters = certificate_.parameters;
+    mined_.requirements = space_->requirements();
+    std::vector<std::string> names;
+    for (const CertificateFile &file : mined_.certificate)
+      names.push_back(file.name);
+    mined_.certificate = certificateFiles(folder_, names);
+    if (verifier.byExpression())
+      mined_.unit = space->metricUnit();
+    size_t alone = certificate_.answers.size() - 1;
+    mined_.own.resize(alone);
+    std::vector<std::vector<MinedStep>>::iterator steps = steps_.begin();
+    for (size_t i = 0; i <= alone; ++i) {
+      const CertificateAnswer &answer = certificate_.answers[i];
+      MinedAnswer &mined = i < alone ? mined_.own[i] : mined_.best;
+      mined.result.best = answer.winner;
+      mined.result.value = answer.value, mined.result.bound = answer.bound;
+      if (!answer.winner)
+        mined.design.reset();
+      else if (!mined.design)
+        mined.design.emplace();
+      if (!answer.winner)
+        continue;
+      mined.design->name = answer.name;
+      describeDesign(*mined.design, *answer.winner, answer.jobs, *space, &*steps++);
+    }
+    std::vector<size_t> all = certificate_.answers.back().jobs;
+    for (MinedAnswer &other : mined_.compared)
+      if (other.design && other.result.best)
+        describeDesign(*other.design, *other.result.best, all, *space);
+    if (mined_.front)
+      for (auto [point, design] : llvm::zip(mined_.front->front.points, mined_.front->designs)) {
+        if (isValidDesign(point.design, mined_.parameters))
+          describeDesign(design, point.design, all, *space);
+        point.costs.clear();
+        for (const std::string &cost : mined_.front->front.costs)
+          point.costs.push_back(cost == "area" ? design.machine.area.value : design.machine.tdp.value);
+      }
+    const auto &best = certificate_.answers.back().winner;
+    std::vector<RequirementSensitivity> &requirements = mined_.findings.requirements;
+    for (size_t r = 0; best && r < requirements.size(); ++r) {
+      RequirementSensitivity is = requirementSensitivity(*space, r, *best);
+      requirements[r].text = is.text, requirements[r].figures = is.figures;
+      settle(requirements[r].used, is.used);
+    }
+    out_.trusted.push_back(fmt::format("the search, in what '{}' says of its course and of designs beside the best",
+                                       folder_ + "/mine.json"));
+    return filesOf(mined_);
+  }
+
+  /// A number that was computed in another order keeps its last digits.
+  static void settle(double &stated, double is) {
+    if (!close(stated, is))
+      stated = is;
+  }
+
+  /// All of a design that follows from its choices, and, of what was proved, what its `steps` take.
+  void describeDesign(MinedDesign &mined, const Design &design, const std::vector<size_t> &jobs,
+                      const DesignSpace &space, const std::vector<MinedStep> *steps = nullptr) {
+    mined.chosen = labelsOf(certificate_.parameters, design);
+    auto made = space_->exactly(design);
+    if (auto *machine = std::get_if<Machine>(&made)) {
+      SquareMetres area = mined.machine.area;
+      Watts tdp = mined.machine.tdp;
+      settle(area.value, machine->area.value), settle(tdp.value, machine->tdp.value);
+      mined.machine = std::move(*machine);
+      mined.machine.area = area, mined.machine.tdp = tdp;
+    }
+    if (steps) {
+      mined.steps.resize(steps->size());
+      for (auto [stated, is] : llvm::zip_equal(mined.steps, *steps)) {
+        MinedStep step = is;
+        for (double MinedStep::*number : {&MinedStep::step, &MinedStep::joules, &MinedStep::bytes, &MinedStep::value,
+                                          &MinedStep::ownBest, &MinedStep::weight})
+          settle(stated.*number, step.*number), step.*number = stated.*number;
+        stated = std::move(step);
+      }
+    }
+    std::vector<std::string> clusters;
+    for (size_t job : jobs)
+      if (const CertificateJob &of = certificate_.jobs[job]; !of.descriptions.empty())
+        clusters.push_back(of.descriptions[pointOf(certificate_, design)]);
+    mined.text = designText(space, design, mined.steps, clusters);
   }
 
   /// A plan of the certificate, whose bound holds for every schedule of the work on the machine.
@@ -360,6 +479,8 @@ private:
   std::string folder_;
   bool json_;
   MiningCertificate certificate_;
+  MiningPlan mined_;                          ///< as mine.json says
+  std::vector<std::vector<MinedStep>> steps_; ///< of each answer with a design, as its plans prove them
   std::unique_ptr<MiningSpace> space_;
   CertificatePrices prices_;
   PriceCache structures_{PriceCache::Detail::Numbers};

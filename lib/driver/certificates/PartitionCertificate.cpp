@@ -1,21 +1,66 @@
-// Stages of a profiled graph. Their document states no graph, so that its sources alone can prove them.
+// Stages of a profiled graph.
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/partitioning/output/PartitioningCertificate.h"
+#include "lib/partitioning/verify/PartitioningBoundProof.h"
+#include "lib/partitioning/verify/PartitioningVerifier.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
 
 namespace accord {
+namespace {
+
+Verification verifyStages(const PartitioningProblem &problem, const PartitioningResult &result) {
+  using enum PartitioningResult::Status;
+  Verification proof;
+  proof.findings = verify(problem, result);
+  if (!proof.holds())
+    return proof;
+  if (result.status == Unknown) {
+    proof.trusted.push_back("the search: that it found no stages");
+    return proof;
+  }
+  bool none = result.status == Infeasible;
+  if (!none)
+    proof.checked.push_back(fmt::format("{} nodes in {} stages: a load of {} ps in the memory of their devices",
+                                        problem.nodes.size(), result.stages.size(), result.load));
+  std::string what = none ? "that no stages fit" : fmt::format("that no stages have a load below {} ps", result.bound);
+  switch (provePartitioningBound(problem, none ? INT64_MAX : result.bound)) {
+  case BoundVerdict::Holds:
+    proof.checked.push_back(what);
+    break;
+  case BoundVerdict::Open:
+    proof.trusted.push_back("the search: " + what);
+    break;
+  case BoundVerdict::Broken:
+    proof.findings.push_back({Code::BoundNotProved, what + " is stated, and there are some", {}, {}});
+    break;
+  }
+  if (result.minMemory > 0)
+    proof.trusted.push_back("the search, in the memory that it says would suffice");
+  return proof;
+}
+
+std::optional<VerifiedCertificate> verifyPartition(const CertificateRequest &request) {
+  std::string folder = answerFolder(request.path),
+              file = (folder.empty() ? "." : folder) + "/" + kPartitioningCertificate;
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto answer = partitioningFromCertificate(*text, file);
+  if (!answer)
+    return refused(Code::BadPlan, llvm::toString(answer.takeError()), request.json, "verify");
+  VerifiedCertificate verified{verifyStages(answer->problem, answer->result)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*answer);
+  return verified;
+}
+
+} // namespace
 
 CertificateKind partitionCertificate() {
-  return {"partition", [](const std::string &path) { return hasResultFile(path, "stages.json"); },
-          [](const CertificateRequest &request) -> std::optional<VerifiedCertificate> {
-            if (!readResultFile(request.path, "stages.json", request.json, "verify"))
-              return std::nullopt;
-            VerifiedCertificate verified;
-            if (request.from.empty())
-              verified.proof.findings.push_back(
-                  {Code::BoundNotProved, "stages.json states no graph: --from names the one that it is of", {}, {}});
-            return verified;
-          }};
+  return {"partition", [](const std::string &path) { return hasResultFile(path, "stages.json"); }, verifyPartition};
 }
 
 } // namespace accord

@@ -3,19 +3,24 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/certificates/LatencyCertificate.h"
 #include "lib/driver/certificates/ScheduleCertificate.h"
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/verify/Ensemble.h"
 #include "lib/machine/energy/StepPower.h"
+#include "lib/placement/output/PlacementFolder.h"
+#include "lib/placement/output/PlacementMlir.h"
 #include "lib/planning/output/Metrics.h"
-#include "lib/planning/output/PlanJson.h"
+#include "lib/planning/output/PlanFolder.h"
+#include "lib/planning/output/PlanMlir.h"
 #include "lib/run/verify/RunVerifier.h"
 #include "lib/sparsity/output/Sparsity.h"
 #include "lib/sparsity/verify/Dataflow.h"
 #include "lib/sparsity/verify/ReportedSelectionChecker.h"
-#include "lib/support/documents/JsonDifference.h"
+#include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -25,19 +30,18 @@ namespace {
 
 /// The answer in `file` of the folder, which `check` finds nothing wrong with; nothing after a refusal.
 template <typename Answer>
-std::optional<Answer> readAnswer(const CertificateRequest &request, const char *file, const char *command,
+std::optional<Answer> readAnswer(const CertificateRequest &request, const char *name, llvm::StringLiteral command,
                                  bool (*read)(const llvm::json::Value &, Answer &, llvm::json::Path),
                                  std::string (*check)(const Answer &)) {
-  auto found = readResultFile(request.path, file, request.json, "verify");
-  if (!found)
+  std::string file = resultFile(request.path, name);
+  auto text = readText(file, request.json, "verify");
+  if (!text)
     return std::nullopt;
-  std::optional<Answer> answer(std::in_place);
-  llvm::json::Path::Root root(command);
-  std::string error = read(found->document, *answer, root) ? check(*answer) : llvm::toString(root.getError());
+  auto answer = readJsonDocument<Answer>(*text, file, command, read);
+  std::string error = answer ? check(*answer) : llvm::toString(answer.takeError());
   if (error.empty())
-    return answer;
-  refuse(Code::BadPlan, fmt::format("{}: {}", found->file, error), request.json, "verify");
-  return std::nullopt;
+    return std::move(*answer);
+  return refused(Code::BadPlan, answer ? fmt::format("{}: {}", file, error) : error, request.json, "verify");
 }
 
 /// What a plan says of its step and its devices, as far as its whole training follows from it.
@@ -133,22 +137,29 @@ std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request)
     return std::nullopt;
   VerifiedCertificate verified{verify(*plan)};
   addRun(verified.proof, runFacts(*plan));
-  if (std::string file = resultFile(request.path, "plan.json"); verified.proof.holds())
-    if (auto text = readText(file, request.json, "verify"); auto other = differenceFrom(toJson(*plan), *text, file))
-      verified.proof.findings.push_back({Code::CertificateDisagrees, *other, {}, {}});
   if (verified.proof.holds())
     verifyQueries(verified.proof, *plan, answerFolder(request.path), request.solver);
+  if (!verified.proof.holds())
+    return verified;
+  verified.printed = filesOf(*plan);
+  verified.printed.push_back({"plan.mlir", planMlir(*plan)});
+  if (llvm::sys::fs::is_directory(request.path))
+    llvm::append_range(verified.printed, verifyLatencyModel(verified.proof, request.path, &*plan));
   return verified;
 }
 
 std::optional<VerifiedCertificate> verifyClusterPlan(const CertificateRequest &request) {
-  auto plan = readPlacement(request.path, request.json, "verify");
+  auto plan = readPlacementCertificate(request.path, request.json, "verify");
   if (!plan || !readPlacementPaths(*plan, request.path, request.json, "verify"))
     return std::nullopt;
   VerifiedCertificate verified{verifyPlacement(*plan)};
   addRun(verified.proof, runFacts(*plan));
   if (verified.proof.holds())
     verifyPlacementSmtQuery(verified.proof, *plan, answerFolder(request.path), request.solver);
+  if (!verified.proof.holds())
+    return verified;
+  verified.printed = filesOf(*plan);
+  verified.printed.push_back({"plan.mlir", planMlir(*plan)});
   return verified;
 }
 
@@ -176,13 +187,21 @@ std::optional<VerifiedCertificate> verifySparsity(const CertificateRequest &requ
     proof.trusted.push_back("what is said of accuracy, as the measurements showed it");
   if (plan->pipeline)
     proof.trusted.push_back("what is stated of stages: their cycles, what limits them, and why");
-  return VerifiedCertificate{std::move(proof)};
+  VerifiedCertificate verified{std::move(proof)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*plan);
+  return verified;
 }
 
 std::optional<VerifiedCertificate> verifyEnsemble(const CertificateRequest &request) {
   auto plan = readAnswer<EnsemblePlan>(request, kVoteFile, "vote", readEnsemble,
                                        [](const EnsemblePlan &) { return std::string(); });
-  return plan ? std::optional(VerifiedCertificate{verify(*plan)}) : std::nullopt;
+  if (!plan)
+    return std::nullopt;
+  VerifiedCertificate verified{verify(*plan)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*plan);
+  return verified;
 }
 
 } // namespace

@@ -1,11 +1,13 @@
 #include "lib/driver/exploration/Mine.h"
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/MineCertificate.h"
 #include "lib/driver/exploration/MineJobs.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/driver/exploration/MineStages.h"
 #include "lib/exploration/output/DesignFindings.h"
+#include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/solve/FollowUpSearch.h"
 #include "lib/support/Version.h"
@@ -234,31 +236,19 @@ private:
     if (troubles())
       return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
-    llvm::json::Value document = toJson(plan_);
     AnswerFolder answer(diags, folder);
-    answer.write("mine.json", jsonText(document) + "\n").write("convergence.csv", convergenceCsv(plan_));
-    if (!plan_.compared.empty())
-      answer.write("compared.csv", comparisonCsv(plan_));
-    bool staged = plan_.stages && plan_.stages->value < plan_.stages->common && !plan_.stages->text.empty();
-    if (plan_.best.design)
-      answer.write(staged ? "common.accel" : "best.accel", plan_.best.design->text);
-    if (staged)
-      answer.write("best.accel", plan_.stages->text);
-    for (const MinedAnswer &own : plan_.own)
-      if (own.design)
-        answer.write(own.design->name + ".accel", own.design->text);
-    if (!answer || !writeFindings(diags, answer.path(), plan_) ||
-        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
+    if (!answer || !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())
         return jobs_.session(j).finish(kWrongInput, "mine");
     if (!placements(answer.path()))
       return failed_->finish(kWrongInput, "mine");
-    if (!answer.commit())
+    plan_.certificate = certificateFiles(answer.path(), filesIn(answer.path()));
+    if (!answer.write(filesOf(plan_)).commit())
       return jobs_.first().finish(kWrongInput, "mine");
     if (options_.session.json)
-      llvm::outs() << jsonText(document) << "\n";
+      llvm::outs() << jsonText(toJson(plan_)) << "\n";
     else
       llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
     return jobs_.first().finish(exitOf(statusOf(plan_)), "mine");

@@ -1,5 +1,6 @@
 #include "lib/driver/exploration/MineCertificate.h"
 #include "lib/driver/certificates/ExplorationCertificate.h"
+#include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
 #include "lib/exploration/output/MiningSpace.h"
@@ -16,6 +17,7 @@
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -72,6 +74,10 @@ private:
       for (const MiningAlternative &alternative : job.alternatives)
         mine.alternatives.push_back({alternative.label, alternative.work->graph()});
     }
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (const ClusterSpace *clusters = mined_.session(j).target().clusters(); clusters && mined_.placed(j))
+        for (size_t point = 0; point < clusters->points(); ++point)
+          certificate_.jobs[j].descriptions.push_back(mined_.session(j).target().clusterText(clusters->at(point)));
     for (size_t j = 0; j < plan_.own.size(); ++j)
       certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
     certificate_.answers.push_back(
@@ -268,6 +274,15 @@ private:
 };
 
 } // namespace
+
+std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names) {
+  std::vector<CertificateFile> files;
+  for (const std::string &name : names) {
+    auto text = llvm::MemoryBuffer::getFile(folder + "/" + name, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    files.push_back({name, text ? sha256Of((*text)->getBuffer()) : ""});
+  }
+  return files;
+}
 
 bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
                             Diagnostics &diags, bool stopped) {

@@ -2,6 +2,7 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/MinePlacement.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
+#include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/StepBottlenecks.h"
@@ -238,20 +239,17 @@ MinedDesign MineJobs::designed(const std::string &name, MiningProblem &problem, 
   if (auto machine = space_->machine(design))
     mined.machine = std::move(*machine);
   mined.chosen = labelsOf(space_->parameters(), design);
-  std::string text, clusters;
+  std::vector<std::string> clusters;
   for (size_t i = 0; i < of.size(); ++i) {
     auto step = stepOf(problem, i, of[i], design);
     if (!step)
       continue;
     step->ownBest = of.size() > 1 ? jobs_[of[i]].best : 0;
     step->weight = jobs_[of[i]].weight;
-    text += fmt::format("/// {}: {:.6g} s a step of {}, {}.\n", step->job, step->step, step->batch, step->alternative);
     mined.steps.push_back(std::move(*step));
-    std::string cluster = sessions_[of[i]]->target().clusterText(clusterOf(design));
-    if (!cluster.empty() && clusters.find(cluster) == std::string::npos)
-      clusters += "\n" + cluster;
+    clusters.push_back(sessions_[of[i]]->target().clusterText(clusterOf(design)));
   }
-  mined.text = text + space_->text(design) + clusters;
+  mined.text = designText(*space_, design, mined.steps, clusters);
   return mined;
 }
 

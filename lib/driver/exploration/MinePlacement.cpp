@@ -6,6 +6,7 @@
 #include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/support/documents/WriteFile.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -176,13 +177,7 @@ bool writeMinedPlacement(Session &session, const Machine &machine, const PlacedB
                                 fmt::format("the placement takes {} ps, that of the search {} ps", took, step));
   if (session.diagnostics().hasErrors())
     return false;
-  PlacementReportOptions report;
-  report.sequence = session.sequence();
-  if (auto error = writePlacement(folder, *plan, report)) {
-    session.report(*error);
-    return false;
-  }
-  return true;
+  return writeFiles(session.diagnostics(), folder, filesOf(*plan));
 }
 
 std::optional<Conflict> placementConflict(Session &session, const Machine &max, MiningMetric metric) {

@@ -9,10 +9,10 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Certificate.h"
+#include "lib/planning/output/PlanFolder.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Summary.h"
-#include "lib/planning/output/Trace.h"
 #include "lib/planning/verify/Verify.h"
 #include "lib/support/documents/JsonText.h"
 #include "passes/Pipelines.h"
@@ -25,7 +25,7 @@ namespace {
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
   AnswerFolder answer(diags, options.output);
-  answer.write("plan.json", jsonText(toJson(plan)) + "\n");
+  answer.write(filesOf(plan));
   if (!answer)
     return false;
   std::vector<std::string> unproved;
@@ -37,13 +37,9 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   }
   for (const std::string &sentence : unproved)
     fmt::print(stderr, "accord: {}\n", sentence);
-  ReportOptions reportOptions;
-  reportOptions.sequence = session.sequence();
   answer.write("plan.mlir", session.planMlir());
   if (auto model = latencyModel(session, plan, /*needed=*/false))
-    writeLatencyFormats(answer, *model, {});
-  answer.write("trace.json", jsonLine(toTrace(plan)) + "\n")
-      .write("report.html", toReport(plan, whatIfTable(plan, session.request()), reportOptions));
+    answer.write(filesOf(*model));
   return !diags.hasErrors() && answer.commit();
 }
 
@@ -83,12 +79,8 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   if (!proof.holds())
     return session.finish(kInternal, "compile");
-  PlacementReportOptions report;
-  report.sequence = session.sequence();
   AnswerFolder answer(session.diagnostics(), options.output);
-  if (auto error = answer ? writePlacement(answer.path(), *plan, report) : std::nullopt)
-    session.report(*error);
-  answer.write("plan.mlir", session.planMlir());
+  answer.write(filesOf(*plan)).write("plan.mlir", session.planMlir());
   if (session.diagnostics().hasErrors() || !answer.commit())
     return session.finish(kWrongInput, "compile");
   if (options.json) {
@@ -126,6 +118,8 @@ int compile(Options options, const PlanSearchLimits &limits) {
       session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
     return session.finish(kInternal, "compile");
   }
+  plan->whatIf = whatIfTable(*plan, session.request());
+  plan->sequence = session.sequence().value_or(0);
   if (!emitAll(session, *plan, options))
     return session.finish(kWrongInput, "compile");
   if (options.json) {

@@ -3,6 +3,7 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/Session.h"
 #include "lib/latency/forms/Jit.h"
+#include "lib/latency/forms/ModelJson.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/latency/model/LatencySweep.h"
 #include "lib/support/Version.h"
@@ -65,17 +66,25 @@ std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel>
 }
 
 const std::vector<LatencyFormat> &latencyFormats() {
-  static const std::vector<LatencyFormat> formats = {{"c", "latency_model.h", printC},
-                                                     {"python", "latency_model.py", printPython},
-                                                     {"mlir", "latency_model.mlir", printMlir},
-                                                     {"csv", "latency_model.csv", printCsv}};
+  static const std::vector<LatencyFormat> formats = {{"c", "latency_model.h", "//", printC},
+                                                     {"python", "latency_model.py", "#", printPython},
+                                                     {"mlir", "latency_model.mlir", "//", printMlir},
+                                                     {"csv", "latency_model.csv", "", printCsv}};
   return formats;
 }
 
-void writeLatencyFormats(AnswerFolder &answer, const LatencyModel &model, const std::vector<std::string> &names) {
-  for (const LatencyFormat &form : latencyFormats())
-    if (names.empty() || llvm::is_contained(names, form.name))
-      answer.write(form.file, form.print(model));
+AnswerFiles filesOf(const LatencyModel &model, const std::vector<std::string> &names) {
+  AnswerFiles files = {{kLatencyCertificate, latencyModelJson(model)}};
+  std::string hash = sha256Of(files.front().text);
+  for (const LatencyFormat &form : latencyFormats()) {
+    if (!names.empty() && !llvm::is_contained(names, form.name))
+      continue;
+    std::string text = form.print(model);
+    if (*form.comment)
+      text += fmt::format("{} SHA-256 of {}: {}\n", form.comment, kLatencyCertificate, hash);
+    files.push_back({form.file, std::move(text)});
+  }
+  return files;
 }
 
 namespace {
@@ -229,8 +238,7 @@ int latency(LatencyOptions options) {
   bool writes = !options.output.empty();
   if (writes) {
     AnswerFolder answer(diags, options.output);
-    writeLatencyFormats(answer, *model, options.formats);
-    if (!answer.commit())
+    if (!answer.write(filesOf(*model, options.formats)).commit())
       return stop();
   } else if (!options.json) {
     for (const LatencyFormat &form : latencyFormats())

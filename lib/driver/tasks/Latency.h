@@ -1,11 +1,11 @@
 // Step time, memory and FLOPs of a training as functions of its sizes, without searching for a plan.
 #pragma once
-#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Options.h"
 #include "lib/language/requests/TrainingJob.h"
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/model/Plan.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "llvm/Support/JSON.h"
 
 namespace accord {
@@ -46,12 +46,14 @@ std::optional<LatencyModel> clusterLatencyModel(Session &session);
 
 struct LatencyFormat {
   const char *name, *file;
+  const char *comment; ///< what a line that says nothing begins with; empty: there is no such line
   std::string (*print)(const LatencyModel &);
 };
 /// "c", "python", "mlir", "csv".
 const std::vector<LatencyFormat> &latencyFormats();
 
-/// Writes latency_model.*: the forms of these names, all when empty.
-void writeLatencyFormats(AnswerFolder &answer, const LatencyModel &model, const std::vector<std::string> &names);
+/// latency_model.*, the forms of these names, all when empty; and first the model itself, which proves them, and whose
+/// SHA-256 they state.
+AnswerFiles filesOf(const LatencyModel &model, const std::vector<std::string> &names = {});
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/driver/SolverMonitor.h"
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/partitioning/output/PartitioningCertificate.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
@@ -117,17 +118,17 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     fmt::print(stderr, "accord: internal error: the check of the stages finds {}\n", finding);
     return kInternal;
   }
-  std::string document = jsonText(partitioningJson(graph->problem, result)) + "\n";
+  AnswerFiles files = filesOf({graph->problem, result});
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
-    if (!answer.write("stages.json", document).commit()) {
+    if (!answer.write(files).commit()) {
       diags.render(llvm::errs(), llvm::errs().has_colors());
       return kWrongInput;
     }
   }
   TextStyle style = TextStyle::of(llvm::outs());
   style.unicode &= style.colour;
-  llvm::outs() << (options.json ? document : partitioningText(graph->problem, result, style));
+  llvm::outs() << (options.json ? files.front().text : partitioningText(graph->problem, result, style));
   using enum PartitioningResult::Status;
   return exitOf(statusOf(result.status == Feasible, 1, result.status == Infeasible));
 }

@@ -203,10 +203,7 @@ private:
 
 bool write(Diagnostics &diags, const SparsityPlan &plan, const std::string &folder) {
   AnswerFolder answer(diags, folder);
-  answer.write(kSparsityFile, jsonText(toJson(plan)) + "\n");
-  if (std::string mlir = sparsityMlir(plan); !mlir.empty())
-    answer.write("sparsity.mlir", mlir);
-  return answer.write("report.html", toReport(plan)).commit();
+  return answer.write(filesOf(plan)).commit();
 }
 
 } // namespace

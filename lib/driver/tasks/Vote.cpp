@@ -94,7 +94,7 @@ constexpr double kDefaultConfidence = 0.95;
 
 bool emit(const EnsemblePlan &plan, const Options &options, Diagnostics &diags) {
   AnswerFolder answer(diags, options.output);
-  return answer.write(kVoteFile, jsonText(toJson(plan)) + "\n").write("report.html", toReport(plan)).commit();
+  return answer.write(filesOf(plan)).commit();
 }
 
 /// Odd sizes that are asked for; nothing after an error (A1006).

@@ -62,20 +62,19 @@ void describeCost(JsonFields &f, MemberCost &cost) {
 void describeMembers(JsonFields &f, EnsemblePlan &plan) {
   describeIndexed(f, "members", plan.problem.kinds, [&](JsonFields &g, size_t k) {
     MemberProblem::Kind &kind = plan.problem.kinds[k];
-    if (!g.writes())
+    if (!g.writes()) {
       plan.statistics.memberErrors.resize(plan.problem.kinds.size());
-    g.field("name", kind.name).computedIf(k < plan.request.kinds.size(), "call", [&] {
-      return plan.request.kinds[k].call;
-    });
+      plan.request.kinds.resize(plan.problem.kinds.size());
+      plan.reasons.resize(plan.problem.kinds.size());
+    }
+    g.field("name", kind.name).field("call", plan.request.kinds[k].call);
     describeRate(g, plan.statistics.memberErrors[k]);
-    // A plan that was read has no reasons.
-    auto reasonOf = [&](size_t d) {
-      return k < plan.reasons.size() && d < plan.reasons[k].size() ? plan.reasons[k][d] : std::string();
-    };
     describeIndexed(g, "on", kind.alternatives, [&](JsonFields &h, size_t d) {
+      if (!h.writes())
+        plan.reasons[k].resize(kind.alternatives.size());
       h.computed("device", [&] { return plan.problem.devices[d].name; })
           .about("why it does not run there")
-          .computedIf(h.writes() && !reasonOf(d).empty(), "reason", [&] { return reasonOf(d); })
+          .maybe("reason", plan.reasons[k][d])
           .field("alternatives", kind.alternatives[d], describeCost);
     });
   });

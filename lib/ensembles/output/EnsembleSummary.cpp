@@ -1,5 +1,6 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/report/ReportPage.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "llvm/ADT/STLForwardCompat.h"
 #include <algorithm>
@@ -143,9 +144,14 @@ std::string ensembleSummary(const EnsemblePlan &plan, const std::string &folder,
 
 std::string toReport(const EnsemblePlan &plan) {
   llvm::json::Value data = toJson(plan);
+  std::string document = jsonText(data) + "\n";
   data.getAsObject()->erase("certificates"); // what proves it is for accord verify
   data.getAsObject()->erase("rejected");
-  return pageOf(Page::Ensemble, plan.name + " of " + plan.train, data);
+  return pageOf(Page::Ensemble, plan.name + " of " + plan.train, document, data);
+}
+
+AnswerFiles filesOf(const EnsemblePlan &plan) {
+  return {{kVoteFile, jsonText(toJson(plan)) + "\n"}, {"report.html", toReport(plan)}};
 }
 
 } // namespace accord

@@ -1,9 +1,7 @@
 #include "lib/exploration/output/DesignFindings.h"
-#include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/solve/Sensitivity.h"
 #include "lib/exploration/strategies/ParetoFront.h"
-#include "lib/support/documents/WriteFile.h"
-#include "llvm/Support/FileSystem.h"
+#include "lib/support/documents/TextStyle.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -51,20 +49,6 @@ std::string infeasibilityReason(const MinedProblem &mined, const Design &design)
   return text;
 }
 
-RequirementSensitivity requirementSensitivity(const MinedProblem &mined, size_t requirement, const Design &best) {
-  RequirementSensitivity entry;
-  entry.text = mined.space.requirements()[requirement].text;
-  auto machine = mined.space.machine(best);
-  if (!machine)
-    return entry;
-  if (auto limit = mined.space.limit(requirement, best, *machine)) {
-    entry.used = limit->atMost() ? limit->number / limit->limit : limit->number > 0 ? limit->limit / limit->number : 0;
-    entry.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
-                                limit->atMost() ? "at most" : "at least", numberText(limit->limit, limit->dimension));
-  }
-  return entry;
-}
-
 void searchRelaxed(RequirementSensitivity &entry, const MinedProblem &mined, size_t requirement,
                    const MiningOptions &search) {
   mined.space.relax(requirement, kRelaxationFactor);
@@ -75,6 +59,20 @@ void searchRelaxed(RequirementSensitivity &entry, const MinedProblem &mined, siz
 }
 
 } // namespace
+
+RequirementSensitivity requirementSensitivity(const DesignSpace &space, size_t requirement, const Design &best) {
+  RequirementSensitivity entry;
+  entry.text = space.requirements()[requirement].text;
+  auto machine = space.machine(best);
+  if (!machine)
+    return entry;
+  if (auto limit = space.limit(requirement, best, *machine)) {
+    entry.used = limit->atMost() ? limit->number / limit->limit : limit->number > 0 ? limit->limit / limit->number : 0;
+    entry.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
+                                limit->atMost() ? "at most" : "at least", numberText(limit->limit, limit->dimension));
+  }
+  return entry;
+}
 
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options) {
   const MiningResult &result = plan.best.result;
@@ -90,7 +88,7 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   findings.limits = mined.limits(best);
   findings.bottleneckGains = mined.problem.bottleneckGains(best);
   for (size_t r = 0; r < mined.space.requirements().size(); ++r)
-    findings.requirements.push_back(requirementSensitivity(mined, r, best));
+    findings.requirements.push_back(requirementSensitivity(mined.space, r, best));
   SensitivityOptions beside;
   beside.threads = mined.search.threads;
   beside.stop = mined.search.stop;
@@ -123,17 +121,6 @@ void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOp
   size_t digits = std::max<size_t>(2, std::to_string(front.front.points.size()).size());
   for (size_t i = 0; i < front.front.points.size(); ++i)
     front.designs.push_back(mined.designed(fmt::format("{:0{}}", i + 1, digits), front.front.points[i].design));
-}
-
-bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan) {
-  bool ok = writeFile(diags, folder + "/report.html", toReport(plan));
-  if (!plan.front || !ok)
-    return ok;
-  std::string designs = folder + "/front";
-  ok = writeFile(diags, folder + "/front.csv", paretoFrontCsv(plan)) && makeFolder(diags, designs);
-  for (const MinedDesign &design : plan.front->designs)
-    ok = ok && writeFile(diags, designs + "/" + design.name + ".accel", design.text);
-  return ok;
 }
 
 } // namespace accord

@@ -1,8 +1,7 @@
-// What `accord mine` finds out about the design that it found, and the page about it.
+// What `accord mine` finds out about the design that it found.
 #pragma once
 #include "lib/exploration/solve/MiningProblem.h"
 #include "lib/exploration/space/DesignSpace.h"
-#include "lib/support/Diagnostics.h"
 #include <functional>
 
 namespace accord {
@@ -30,8 +29,7 @@ struct MinedProblem {
 /// many. Nothing where that search was stopped.
 void addFindings(MiningPlan &plan, const MinedProblem &mined, const MineReportOptions &options);
 
-/// report.html, and front.csv with front/NN.accel where a front was asked for. False after an
-/// error, which is reported. Numbered designs of an earlier front are removed.
-bool writeFindings(Diagnostics &diags, const std::string &folder, const MiningPlan &plan);
+/// What the best design takes of a requirement's limit.
+RequirementSensitivity requirementSensitivity(const DesignSpace &space, size_t requirement, const Design &best);
 
 } // namespace accord

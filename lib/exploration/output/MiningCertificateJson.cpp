@@ -1,8 +1,6 @@
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningClusterJson.h"
 #include "lib/support/documents/JsonParse.h"
-#include "lib/support/documents/JsonText.h"
-#include <cmath>
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -25,7 +23,9 @@ void describeJob(JsonFields &f, CertificateJob &job, size_t points) {
       .field("best", job.best, describeFinite)
       .field("alternatives", job.alternatives, describeAlternative);
   describeClusters(f, job, points);
-  f.check("clusters", job.points.empty() || job.points.size() == points, "not one for each choice")
+  f.maybe("descriptions", job.descriptions)
+      .check("descriptions", job.descriptions.size() == (job.placed() ? points : 0), "not one for each choice")
+      .check("clusters", job.points.empty() || job.points.size() == points, "not one for each choice")
       .check("alternatives", job.alternatives.empty() == job.placed(),
              "a job needs work, on one device or on a cluster");
 }
@@ -94,50 +94,6 @@ void describeCertificate(JsonFields &f, MiningCertificate &certificate) {
       .check("results", !certificate.answers.empty(), "no answer");
 }
 
-/// Holds mine.json against a certificate, up to the first difference.
-class Comparison {
-public:
-  explicit Comparison(StringRef path) : path(path) {}
-  void refuse(const std::string &why) {
-    if (first.empty())
-      first = fmt::format("{}: {}", path.str(), why);
-  }
-  void same(const std::string &what, const std::string &here, const std::string &there) {
-    if (here != there)
-      refuse(fmt::format("{} is {}, in {} it is {}", what, here, kMiningCertificate, there));
-  }
-  void sameWord(const std::string &what, const std::string &here, const std::string &there) {
-    same(what, "'" + here + "'", "'" + there + "'");
-  }
-  void sameDocument(const std::string &what, const json::Array *here, const json::Value &there) {
-    same(what, here ? jsonLine(json::Array(*here)) : "none", jsonLine(there));
-  }
-  /// One search of mine.json against one answer.
-  void sameAnswer(const MiningCertificate &certificate, const CertificateAnswer &answer, const json::Object &mined) {
-    const json::Object *search = mined.getObject("search");
-    for (auto [key, value] : {std::pair("value", answer.value), std::pair("bound", answer.bound)})
-      same(fmt::format("the {} of '{}'", key, answer.name), numberOf(search ? search->get(key) : nullptr),
-           std::isfinite(value) ? fmt::format("{}", value) : "none");
-    const json::Object *design = mined.getObject("design"), *chosen = design ? design->getObject("chosen") : nullptr;
-    same(fmt::format("the design of '{}'", answer.name), chosen ? "there" : "not there",
-         answer.winner ? "there" : "not there");
-    for (size_t i = 0; chosen && answer.winner && i < certificate.parameters.size(); ++i)
-      sameWord(fmt::format("'{}' of '{}'", certificate.parameters[i].name, answer.name),
-               chosen->getString(certificate.parameters[i].name).value_or("").str(),
-               certificate.parameters[i].labels[(*answer.winner)[i]]);
-  }
-
-  std::string first; ///< difference; empty: none
-
-private:
-  static std::string numberOf(const json::Value *value) {
-    auto number = value ? value->getAsNumber() : std::nullopt;
-    return number ? fmt::format("{}", *number) : !value || value->getAsNull() ? "none" : "no number";
-  }
-
-  StringRef path;
-};
-
 } // namespace
 
 void describe(JsonFields &f, DesignParameter &parameter) {
@@ -155,33 +111,6 @@ Expected<MiningCertificate> miningCertificateFromJson(StringRef text, StringRef 
       text, path, "certificate", [](const json::Value &value, MiningCertificate &certificate, json::Path at) {
         return readDocument(value, certificate, at, describeCertificate);
       });
-}
-
-llvm::Error agrees(const MiningCertificate &certificate, const std::string &space,
-                   const std::vector<std::string> &requirements, StringRef mined, StringRef path) {
-  Expected<json::Value> value = parseJson(mined, path);
-  if (!value)
-    return value.takeError();
-  Comparison comparison(path);
-  const json::Object *o = value->getAsObject(), *where = o ? o->getObject("space") : nullptr;
-  if (!where)
-    return createStringError("%s: not what 'accord mine' writes: it has no 'space'", path.str().c_str());
-  comparison.sameWord("the space", where->getString("name").value_or("").str(), space);
-  comparison.sameDocument("what is required", where->getArray("requirements"), toDocument(requirements));
-  comparison.sameDocument("what is chosen among", where->getArray("parameters"), toDocument(certificate.parameters));
-  const json::Object *objective = o->getObject("objective");
-  comparison.sameWord("the objective", objective ? objective->getString("name").value_or("").str() : "",
-                      (certificate.aggregation == "minimax_regret" ? "minimax_regret of " : "") + certificate.metric);
-  const json::Array none, *own = o->getArray("individual") ? o->getArray("individual") : &none;
-  comparison.same("the number of searches", std::to_string(own->size() + 1),
-                  std::to_string(certificate.answers.size()));
-  for (size_t i = 0; comparison.first.empty() && i < certificate.answers.size(); ++i) {
-    if (const json::Object *one = i < own->size() ? (*own)[i].getAsObject() : o)
-      comparison.sameAnswer(certificate, certificate.answers[i], *one);
-    else
-      comparison.refuse("expected object");
-  }
-  return comparison.first.empty() ? llvm::Error::success() : createStringError("%s", comparison.first.c_str());
 }
 
 } // namespace accord

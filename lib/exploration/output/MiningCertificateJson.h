@@ -20,9 +20,5 @@ llvm::json::Value toJson(const MiningCertificate &certificate);
 /// Reads what `toJson` writes; `space` stays empty. Refuses, naming `path`, what is of another
 /// form, choices and jobs that there are not, graphs that do not fit together, an answer of no job.
 llvm::Expected<MiningCertificate> miningCertificateFromJson(llvm::StringRef text, llvm::StringRef path);
-/// What `mine.json` says otherwise than the certificate: space, number of designs, choices,
-/// requirements, metric, blend, and of each answer value, bound and design; nothing: it agrees.
-llvm::Error agrees(const MiningCertificate &certificate, const std::string &space,
-                   const std::vector<std::string> &requirements, llvm::StringRef mined, llvm::StringRef path);
 
 } // namespace accord

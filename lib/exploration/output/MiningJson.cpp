@@ -1,11 +1,14 @@
 #include "lib/exploration/output/MiningCertificateJson.h"
 #include "lib/exploration/output/MiningOutput.h"
+#include "lib/support/documents/JsonParse.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 namespace accord {
 namespace {
 
 constexpr IntegerRange kPositive{.min = 1};
+constexpr const char *kRatio = "minimax_regret of ";
 constexpr auto orNull = [](JsonVisitor &v, double &value) { v.numberOrNull(value); };
 
 /// A flag as one of two words: that of false, that of true.
@@ -25,6 +28,9 @@ auto chosenOf(const MiningPlan &plan) {
     for (size_t p = 0; p < chosen.size(); ++p)
       byName[plan.parameters[p].name] = chosen[p];
     visitValue(v, byName);
+    if (v.reads() && !byName.empty()) // a machine that is compared with has none
+      for (const DesignParameter &parameter : plan.parameters)
+        chosen.push_back(byName[parameter.name]);
   };
 }
 
@@ -101,16 +107,29 @@ void describeStep(JsonFields &f, MinedStep &step) {
       .maybe("placement", step.placement, describePlacement);
 }
 
+/// The area that is printed as so many mm2.
+SquareMetres areaOf(double squareMillimetres) {
+  SquareMetres area{squareMillimetres * 1e-6};
+  while (area.squareMillimetres() < squareMillimetres)
+    area.value = std::nextafter(area.value, INFINITY);
+  while (area.squareMillimetres() > squareMillimetres)
+    area.value = std::nextafter(area.value, 0);
+  return area;
+}
+
 auto designOf(const MiningPlan &plan) {
   return [&plan](JsonFields &f, MinedDesign &design) {
-    const Machine &machine = design.machine;
+    Machine &machine = design.machine;
+    double area = machine.area.squareMillimetres();
     f.about("common, the job that it is for, the strategy that found it, or its number on the front")
         .field("name", design.name)
         .about("value by parameter, as written")
         .field("chosen", design.chosen, chosenOf(plan))
-        .computedIf(machine.area.value > 0, "area_mm2", [&] { return machine.area.squareMillimetres(); })
-        .computedIf(machine.tdp.value > 0, "tdp_W", [&] { return machine.tdp.value; })
+        .maybeIf(area > 0, "area_mm2", area)
+        .maybeIf(machine.tdp.value > 0, "tdp_W", machine.tdp)
         .field("steps", design.steps, describeStep);
+    if (f.reads())
+      machine.area = areaOf(area);
   };
 }
 
@@ -133,8 +152,12 @@ void describeStages(JsonFields &f, MinedStages &stages, const MiningPlan &plan) 
       .field("step", stages.step, describeStep)
       .field("designs", stages.designs, designOf(plan))
       .field("stages", stages.stages, [&](JsonFields &g, MinedStage &stage) {
-        g.about("name of one of the designs")
-            .computed("design", [&] { return stages.designs[stage.design].name; })
+        std::string design = g.writes() ? stages.designs[stage.design].name : "";
+        g.about("name of one of the designs").field("design", design);
+        if (g.reads())
+          stage.design =
+              llvm::find_if(stages.designs, [&](auto &one) { return one.name == design; }) - stages.designs.begin();
+        g.check("design", !g.reads() || stage.design < stages.designs.size(), "no such design")
             .field("first_layer", stage.first)
             .field("last_layer", stage.last)
             .field("layers", stage.layers, kPositive)
@@ -186,45 +209,51 @@ void describeRequirement(JsonFields &f, RequirementSensitivity &one, const Minin
 }
 
 /// Of one parameter.
-void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, const MiningPlan &plan) {
-  size_t p = f.writes() ? &choices - plan.findings.parameters.data() : 0;
-  const std::vector<double> &gains = plan.findings.bottleneckGains;
+void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, MiningPlan &plan) {
+  bool isOne = f.reads() || f.writes();
+  size_t p = isOne ? &choices - plan.findings.parameters.data() : 0;
+  std::vector<double> &gains = plan.findings.bottleneckGains;
+  double gain = p < gains.size() ? gains[p] : 0;
+  static const std::vector<std::string> none;
+  const std::vector<std::string> &labels = isOne && p < plan.parameters.size() ? plan.parameters[p].labels : none;
   const auto &best = plan.best.result.best;
   f.computed("parameter", [&] { return plan.parameters[p].name; })
       .about("by what share a better choice of this alone shortens the step at most")
-      .computedIf(
-          p < gains.size(), "bottleneck_gain", [&] { return gains[p]; }, kShare)
-      .field("choices", choices, [&](JsonFields &g, ChoiceSensitivity &one) {
-        g.computed("choice", [&] { return plan.parameters[p].labels[one.choice]; })
-            .computedIf(
-                best && (*best)[p] == one.choice, "chosen", [] { return true; },
-                [](JsonVisitor &v, bool &chosen) { v.flag(chosen), v.notEmpty(); })
-            .about("of the design that differs in this alone; null: it may not be")
-            .field("value", one.value, orNull)
-            .about("it may not be")
-            .maybe("reason", one.reason)
-            .about("minimum value that was found of all designs with this choice")
-            .maybeIf(one.searched, "best", one.best, orNull)
-            .about("no design with this choice has a smaller value, by any schedule; null: none may be")
-            .maybeIf(one.searched, "bound", one.bound, orNull)
-            .about("best is the minimum as designs are evaluated")
-            .maybeIf(one.searched, "is_optimal", one.isOptimal);
-      });
+      .maybeIf(p < gains.size(), "bottleneck_gain", gain, kShare);
+  if (f.reads() && f.has("bottleneck_gain"))
+    gains.resize(p + 1), gains[p] = gain;
+  f.field("choices", choices, [&](JsonFields &g, ChoiceSensitivity &one) {
+    std::string label = g.writes() ? labels[one.choice] : "";
+    g.field("choice", label);
+    if (g.reads())
+      one.choice = llvm::find(labels, label) - labels.begin(), one.searched = g.has("best");
+    g.check("choice", !g.reads() || one.choice < labels.size(), "no such choice")
+        .computedIf(
+            best && (*best)[p] == one.choice, "chosen", [] { return true; },
+            [](JsonVisitor &v, bool &chosen) { v.flag(chosen), v.notEmpty(); })
+        .about("of the design that differs in this alone; null: it may not be")
+        .field("value", one.value, orNull)
+        .about("it may not be")
+        .maybe("reason", one.reason)
+        .about("minimum value that was found of all designs with this choice")
+        .maybeIf(one.searched, "best", one.best, orNull)
+        .about("no design with this choice has a smaller value, by any schedule; null: none may be")
+        .maybeIf(one.searched, "bound", one.bound, orNull)
+        .about("best is the minimum as designs are evaluated")
+        .maybeIf(one.searched, "is_optimal", one.isOptimal);
+  });
 }
 
 void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &plan) {
   ParetoFront &front = mined.front;
+  std::vector<std::string> objectives{"value"};
+  objectives.insert(objectives.end(), front.costs.begin(), front.costs.end());
   f.about("value, area, tdp")
-      .computed(
-          "objectives",
-          [&] {
-            std::vector<std::string> all{"value"};
-            all.insert(all.end(), front.costs.begin(), front.costs.end());
-            return all;
-          },
-          Words{{"value", "area", "tdp"}})
-      .about(
-          "every design of the space is in everything within this share of one of them, as designs are evaluated; 0: "
+      .field("objectives", objectives, Words{{"value", "area", "tdp"}})
+      .check("objectives", !objectives.empty(), "expected value");
+  if (f.reads() && !objectives.empty())
+    front.costs.assign(objectives.begin() + 1, objectives.end());
+  f.about("every design of the space is in everything within this share of one of them, as designs are evaluated; 0: "
           "the whole front; null: not known")
       .field("epsilon", front.within, orNull)
       .about("the same whatever schedules there are of the designs that are not listed")
@@ -234,8 +263,11 @@ void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &pla
       .field("proof", front.proof)
       .about("by value")
       .field("designs", mined.designs, [&](JsonFields &g, MinedDesign &design) {
+        size_t at = g.reads() || g.writes() ? &design - mined.designs.data() : 0;
+        if (!g.writes())
+          front.points.resize(std::max(front.points.size(), at + 1));
         designOf(plan)(g, design);
-        g.computed("value", [&] { return finite(front.points[&design - mined.designs.data()].value); });
+        g.field("value", front.points[at].value, orNull);
       });
 }
 
@@ -266,12 +298,18 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .computed("status", [&] { return statusOf(plan); })
       .field("objective", result,
              [&](JsonFields &g, MiningResult &of) {
+               std::string metric = (ratio ? kRatio : "") + plan.metric, printed = unit();
                g.about("step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of "
                        "one of them")
-                   .computed("name", [&] { return (ratio ? "minimax_regret of " : "") + plan.metric; })
+                   .field("name", metric)
                    .about("null: no design")
                    .field("value", of.value, orNull)
-                   .computed("unit", unit);
+                   .field("unit", printed);
+               if (g.reads()) {
+                 llvm::StringRef rest = metric;
+                 plan.aggregation = rest.consume_front(kRatio) ? "minimax_regret" : "";
+                 plan.metric = rest, plan.unit = printed;
+               }
              })
       .field("bound", result,
              [&](JsonFields &g, MiningResult &of) {
@@ -315,7 +353,10 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .maybe("pareto_front", plan.front, [&](JsonFields &g, MinedParetoFront &front) { describeFront(g, front, plan); })
       .about("a machine that the best design is compared with")
       .maybe("reference", findings.reference, designOf(plan))
-      .field("assumptions", plan.assumptions);
+      .field("assumptions", plan.assumptions)
+      .about("what proves the answer: certificate, and the plans by which its designs are evaluated")
+      .maybe("certificate", plan.certificate,
+             [](JsonFields &g, CertificateFile &file) { g.field("name", file.name).field("sha256", file.sha256); });
 }
 
 } // namespace
@@ -324,6 +365,32 @@ SearchStatus statusOf(const MiningPlan &plan) {
   const MiningResult &result = plan.best.result;
   bool found = plan.best.design.has_value();
   return statusOf(found, found && result.bound > 0 ? result.gap() : 1, std::isinf(result.bound));
+}
+
+Expected<MiningPlan> miningFromJson(StringRef text, StringRef path) {
+  auto read =
+      readJsonDocument<MiningPlan>(text, path, "mine", [](const json::Value &value, MiningPlan &plan, json::Path at) {
+        return readDocument(value, plan, at, describeMining);
+      });
+  if (!read)
+    return read;
+  auto designIn = [&](const MinedDesign &mined) {
+    Design design;
+    for (const auto &[parameter, label] : zip(read->parameters, mined.chosen))
+      design.push_back(find(parameter.labels, label) - parameter.labels.begin());
+    return isValidDesign(design, read->parameters) ? std::optional(std::move(design)) : std::nullopt;
+  };
+  auto setBest = [&](MinedAnswer &answer) {
+    if (answer.design)
+      answer.result.best = designIn(*answer.design);
+  };
+  setBest(read->best);
+  for_each(read->own, setBest);
+  for_each(read->compared, setBest);
+  if (read->front)
+    for (auto [point, design] : zip(read->front->front.points, read->front->designs))
+      point.design = designIn(design).value_or(Design());
+  return read;
 }
 
 json::Value toJson(const MiningPlan &plan) { return toDocument(plan, describeMining); }

@@ -16,6 +16,8 @@ std::string miningSummary(const MiningPlan &plan, const std::string &folder, con
 std::string toReport(const MiningPlan &plan);
 /// mine.json, and its JSON schema.
 llvm::json::Value toJson(const MiningPlan &plan);
+/// Reads mine.json. Of a machine there are its area and design power, of descriptions nothing.
+llvm::Expected<MiningPlan> miningFromJson(llvm::StringRef text, llvm::StringRef path);
 llvm::json::Value mineSchema();
 /// Strategy, evaluations, bounds, incumbent and bound of every moment of every search, a line each.
 std::string convergenceCsv(const MiningPlan &plan);

@@ -1,5 +1,6 @@
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/report/ReportPage.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -240,7 +241,8 @@ std::string toReport(const MiningPlan &plan) {
   if (plan.best.design)
     for (const MinedStep &step : plan.best.design->steps)
       title += (&step == &plan.best.design->steps.front() ? " for " : ", ") + step.job;
-  return pageOf(Page::Mining, title, toJson(plan));
+  llvm::json::Value data = toJson(plan);
+  return pageOf(Page::Mining, title, jsonText(data) + "\n", data);
 }
 
 } // namespace accord

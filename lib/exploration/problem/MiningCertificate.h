@@ -53,6 +53,7 @@ struct CertificateJob {
   /// By point of these numbers, the last one counting fastest, a cluster; nothing: no form of a
   /// stage is in it. Empty: all is in the first cluster.
   std::vector<std::optional<size_t>> points = {};
+  std::vector<std::string> descriptions = {}; ///< by point, its cluster as a file describes it; empty: on one device
   bool placed() const { return !clusters.empty(); }
 };
 

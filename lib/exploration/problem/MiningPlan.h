@@ -179,6 +179,12 @@ struct MinedStages : StageSearch {
   std::string left;                 ///< why there is no such description
 };
 
+/// A file that proves an answer.
+struct CertificateFile {
+  std::string name;   ///< within the folder of the answer
+  std::string sha256; ///< of its text
+};
+
 struct MiningPlan {
   std::string space, size; ///< its name and number of designs
   std::string metric;      ///< "step_time", …, or an expression
@@ -195,6 +201,7 @@ struct MiningPlan {
   MiningFindings findings;
   std::vector<Conflict> conflicts; ///< a requirement that no design keeps, at most one
   std::vector<std::string> assumptions;
+  std::vector<CertificateFile> certificate; ///< certificate and plans, by name
   std::string version;
 };
 

@@ -99,6 +99,29 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
   return DesignSpace(std::move(made));
 }
 
+Result<DesignSpace, Errors> DesignSpace::fromSource(const std::string &text,
+                                                    std::vector<DesignParameter> clusterParameters) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<accel::AccelDialect>();
+  std::string said;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &one) {
+    if (said.empty())
+      said = one.str();
+    return success();
+  });
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+  if (!module || module->getOps<accel::AcceleratorOp>().empty())
+    return Errors{{Code::BadPlan, said.empty() ? "no accelerator is in it" : said, {}, {}}};
+  auto accelerator = *module->getOps<accel::AcceleratorOp>().begin();
+  auto space = of(accelerator, std::move(clusterParameters));
+  if (space)
+    for (auto objective : accelerator.getBody().getOps<accel::ObjectiveOp>())
+      if (objective.getExpressionAttr())
+        space->measure(objective.getDirection() == "maximize", objective.getText().str(),
+                       objective.getExpressionAttr());
+  return space;
+}
+
 const std::string &DesignSpace::name() const { return data_->description.name; }
 const std::vector<DesignParameter> &DesignSpace::parameters() const { return data_->description.parameters; }
 std::vector<DesignParameter> DesignSpace::clusterParameters() const {
@@ -201,6 +224,8 @@ std::string DesignSpace::metric() const {
   return data_->metric->maximize ? "1 / (" + data_->metric->text + ")" : data_->metric->text;
 }
 std::string DesignSpace::metricUnit() const {
+  if (!data_->metric)
+    return "";
   Dimension dimension = data_->description.terms[data_->metric->term].dimension;
   return baseUnitsOf(data_->metric->maximize ? Dimension{} / dimension : dimension);
 }

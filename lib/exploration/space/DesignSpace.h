@@ -67,6 +67,10 @@ public:
   /// `beside`: choices of what the machine is in, which change nothing of it; they are the last parameters.
   static Result<DesignSpace, Errors> of(accel::AcceleratorOp accelerator,
                                         std::vector<DesignParameter> clusterParameters = {});
+  /// Of what `source` gives, and measuring what it measures. Errors as of `of`, and of a text that is no accelerator
+  /// (A0901).
+  static Result<DesignSpace, Errors> fromSource(const std::string &text,
+                                                std::vector<DesignParameter> clusterParameters);
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 
@@ -109,7 +113,7 @@ public:
   /// maximized: that rises), or nothing of it does.
   std::optional<MetricError> measure(bool maximize, const std::string &text, mlir::Attribute expression);
   std::string metric() const;        ///< "step_time * area", "1 / (throughput / price)"
-  std::string metricUnit() const;    ///< of `metricValue`: "m^2*s"
+  std::string metricUnit() const;    ///< of `metricValue`: "m^2*s"; empty: nothing is measured
   std::string metricPrinted() const; ///< with names resolved
   const MetricFigures &figures() const;
   /// Whether the machine has the area and design power that it speaks of.
@@ -118,7 +122,7 @@ public:
   /// takes so long and so much energy or more; `machine` is `best` of the box. NaN: it has no value.
   double metricValue(const DesignBox &box, const Machine &machine, const MeasuredStep &step) const;
 
-  /// The design as a description: readable, the choices made with a comment each.
+  /// The design as a description: readable, the choices made with a comment each. What the space minimizes is left out.
   std::string text(const Design &design) const;
 
   /// The whole space in the accel dialect, for certificates; with what is measured.

@@ -146,11 +146,9 @@ public:
     };
     if (auto require = dyn_cast<accel::RequireOp>(op))
       return "require " + words(require.getLabelAttr(), require.getConditionAttr(), require.getTextAttr());
-    if (auto prefer = dyn_cast<accel::PreferOp>(op))
-      return "prefer " + words(prefer.getLabelAttr(), prefer.getConditionAttr(), prefer.getTextAttr()) + " weight " +
-             value(prefer.getWeightAttr());
-    auto objective = cast<accel::ObjectiveOp>(op);
-    return objective.getDirection().str() + " " + words({}, objective.getExpressionAttr(), objective.getTextAttr());
+    auto prefer = cast<accel::PreferOp>(op);
+    return "prefer " + words(prefer.getLabelAttr(), prefer.getConditionAttr(), prefer.getTextAttr()) + " weight " +
+           value(prefer.getWeightAttr());
   }
 
   void path(accel::PathOp path) {
@@ -225,7 +223,7 @@ std::string DesignMachines::text(const Design &chosen) {
       auto per = price.getEntries().getAs<FlatSymbolRefAttr>("per");
       writer.line(1, "price = " + writer.value(price.getEntries().get("amount")) +
                          (per ? " per " + per.getValue().str() : ""));
-    } else if (isa<accel::RequireOp, accel::PreferOp, accel::ObjectiveOp>(op)) {
+    } else if (isa<accel::RequireOp, accel::PreferOp>(op)) {
       writer.line(1, writer.rule(&op));
     }
   }

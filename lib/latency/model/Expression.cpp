@@ -39,6 +39,63 @@ Expressions::Expressions(std::vector<LatencyArgument> arguments) : arguments_(st
     argument(i);
 }
 
+std::optional<Expressions> Expressions::of(ExpressionGraph graph) {
+  Expressions made;
+  made.arguments_ = std::move(graph.arguments), made.polynomials = std::move(graph.polynomials);
+  for (Node &node : graph.nodes) {
+    if (!made.takes(node))
+      return std::nullopt;
+    made.known.try_emplace(keyOf(node), static_cast<NodeId>(made.nodes.size()));
+    made.nodes.push_back(std::move(node));
+  }
+  return made;
+}
+
+/// Whether a node may come next.
+bool Expressions::takes(const Node &node) const {
+  const std::vector<NodeId> &operands = node.operands;
+  if (std::ranges::any_of(operands, [&](NodeId id) { return id >= nodes.size(); }))
+    return false;
+  auto are = [&](size_t number, bool integers) {
+    return operands.size() == number &&
+           std::ranges::all_of(operands, [&](NodeId id) { return nodes[id].integer == integers; });
+  };
+  using enum NodeKind;
+  switch (node.kind) {
+  case Integer:
+    return are(0, true) && node.integer;
+  case Real:
+    return are(0, true) && !node.integer;
+  case Argument:
+    return are(0, true) && node.index < arguments_.size() && node.integer == arguments_[node.index].integer;
+  case Polynomial:
+    return are(2, true) && node.integer && node.index < polynomials.size() && polynomials[node.index].denominator > 0;
+  case Sum:
+    return are(node.coefficients.size(), true) && node.integer;
+  case Product:
+  case CeilDivide:
+    return are(2, true) && node.integer;
+  case Maximum:
+  case Minimum:
+    return !operands.empty() && are(operands.size(), node.integer);
+  case ToReal:
+    return are(1, true) && !node.integer;
+  case Add:
+  case Multiply:
+  case Divide:
+    return are(2, false) && !node.integer;
+  case Picoseconds:
+    return are(1, false) && node.integer;
+  case Select:
+    return operands.size() > 1 && operands.size() == node.coefficients.size() + 1 && nodes[operands[0]].integer &&
+           std::all_of(operands.begin() + 1, operands.end(),
+                       [&](NodeId id) { return nodes[id].integer == node.integer; });
+  case SquareRoot:
+    return are(2, false) && node.integer;
+  }
+  return false;
+}
+
 NodeId Expressions::make(Node node) {
   auto [found, fresh] = known.try_emplace(keyOf(node), static_cast<NodeId>(nodes.size()));
   if (fresh)

@@ -4,6 +4,7 @@
 #include "lib/latency/model/Polynomial.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,12 +68,23 @@ struct Node {
   Interval range = {};
 };
 
+/// All that an `Expressions` holds, as it is written and read back.
+struct ExpressionGraph {
+  std::vector<LatencyArgument> arguments;
+  std::vector<Node> nodes;
+  std::vector<Polynomial> polynomials;
+};
+
 /// Makes nodes; equal ones once, constants folded, operands before users. Real arithmetic is never reordered, so that
 /// every form of the model rounds alike. Integer arithmetic is brought into normal form: sums with multiplicities,
 /// maxima without operands that another dominates.
 class Expressions {
 public:
   explicit Expressions(std::vector<LatencyArgument> arguments = {});
+  /// Nothing where a node has other operands than its kind takes: another number or type of them, one that is not
+  /// before it, an argument or a polynomial that there is not.
+  static std::optional<Expressions> of(ExpressionGraph graph);
+  ExpressionGraph graph() const { return {arguments_, nodes, polynomials}; }
 
   NodeId integer(int64_t value);
   NodeId real(double value);
@@ -114,6 +126,7 @@ private:
       return found == terms.end() ? 0 : found->second;
     }
   };
+  bool takes(const Node &node) const;
   NodeId make(Node node);
   bool isReal(NodeId id, double value) const { return nodes[id].kind == NodeKind::Real && nodes[id].real == value; }
   bool areReal(NodeId a, NodeId b) const { return nodes[a].kind == NodeKind::Real && nodes[b].kind == NodeKind::Real; }

@@ -30,6 +30,16 @@ struct Conflict {
   std::string detail; ///< "needs 92.1 GiB, hbm has 80 GiB: 12.1 GiB too much"
 };
 
+/// The same job with one thing changed, planned anew.
+struct WhatIf {
+  std::string change; ///< "hbm bandwidth x 2"
+  Seconds step;
+  double throughput = 0; ///< samples per second
+  int64_t memory = 0;    ///< peak bytes
+  bool feasible = true;
+  std::string note; ///< what binds then
+};
+
 struct Plan {
   std::string job; ///< the `train` block's name
   WorkGraph graph;
@@ -51,6 +61,8 @@ struct Plan {
   std::optional<StepEstimate> estimate; ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
+  std::vector<WhatIf> whatIf;             ///< what would help; as searches found it
+  int64_t sequence = 0;                   ///< tokens of a sample; 0: not known
   std::string version;
 };
 

@@ -1,4 +1,5 @@
 #include "lib/partitioning/output/PartitioningOutput.h"
+#include "lib/partitioning/output/PartitioningCertificate.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/documents/TextTable.h"
@@ -46,6 +47,7 @@ struct PartitioningDocument : AnswerDocument {
   };
   std::vector<Stage> stages;
   int64_t work = 0;
+  std::string certificate; ///< SHA-256
 };
 
 void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
@@ -73,7 +75,9 @@ void describe(JsonFields &f, PartitioningDocument &document) {
   f.about("in the order of the pipeline")
       .field("stages", document.stages, describeStage)
       .about("stages that were looked at")
-      .field("work", document.work);
+      .field("work", document.work)
+      .about("of certificate/partitioning.json, from which this follows")
+      .field("certificate_sha256", document.certificate);
 }
 
 std::string conflictOf(const PartitioningResult &result) {
@@ -94,6 +98,7 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
   document.status = statusOf(result.status == Status::Feasible, gapOf(result), result.status == Status::Infeasible);
   document.work = result.stagesTried;
   document.stopped = result.stopped;
+  document.certificate = sha256Of(partitioningCertificate({problem, result}));
   std::vector<std::string> devices = devicesOf(result);
   for (const PartitioningStage &stage : result.stages) {
     PartitioningDocument::Stage &shown = document.stages.emplace_back();

@@ -1,12 +1,11 @@
 // What `accord compile` leaves in a folder for a cluster.
 #pragma once
-#include "lib/placement/output/PlacementReport.h"
+#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/support/documents/AnswerFile.h"
 
 namespace accord {
 
-/// Writes plan.json, certificate/placement.json, trace.json and report.html; makes the folder. A0803 where something
-/// cannot be written.
-std::optional<Error> writePlacement(const std::string &folder, const PlacementPlan &plan,
-                                    const PlacementReportOptions &options = {});
+/// plan.json, certificate/placement.json, trace.json, report.html, and what proves the bound beside the certificate.
+AnswerFiles filesOf(const PlacementPlan &plan);
 
 } // namespace accord

@@ -1,7 +1,8 @@
 // plan.json of a cluster follows from its certificate: what it says is held against that.
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/support/documents/JsonDifference.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 #include <optional>
 
@@ -19,7 +20,7 @@ bool isPlacement(StringRef text) {
 }
 
 llvm::Error agrees(const PlacementPlan &plan, StringRef text, StringRef path) {
-  if (auto found = differenceFrom(toJson(plan), text, path.str()))
+  if (auto found = differenceFrom({"plan.json", jsonText(toJson(plan))}, text, path.str()))
     return createStringError(inconvertibleErrorCode(), "%s", found->c_str());
   return llvm::Error::success();
 }

@@ -2,6 +2,8 @@
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/run/output/RunJson.h"
+#include "lib/support/documents/AnswerFile.h"
+#include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -56,6 +58,8 @@ public:
         .constant("command", "compile", "expected compile")
         .constant("kind", "placement", "expected placement");
     f.about("version of accord that wrote this").put("version", plan.version);
+    f.about("of certificate/placement.json, from which this follows")
+        .put("certificate_sha256", f.f.writes() ? sha256Of(jsonText(placementCertificate(plan)) + "\n") : "");
     f.about("unknown: the search ended before it found a plan or proved that none fits").put("status", statusOf(plan));
     f.put("job", plan.job);
     f.put("model", plan.model);

@@ -63,4 +63,12 @@ OwningOpRef<ModuleOp> toPlanDialect(MLIRContext &context, const PlacementPlan &p
   return module;
 }
 
+std::string planMlir(const PlacementPlan &plan) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  toPlanDialect(context, plan)->print(out);
+  return text;
+}
+
 } // namespace accord

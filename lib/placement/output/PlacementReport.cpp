@@ -6,6 +6,7 @@
 #include "lib/report/ReportPage.h"
 #include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -122,8 +123,7 @@ json::Value onDevice(const PlacementPlan &plan, const GroupFigures &group) {
                       {"confidence", with.confidence}};
 }
 
-json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures,
-                      const PlacementReportOptions &options) {
+json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures) {
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
   const PlanMetrics &metrics = plan.result.metrics;
   json::Object o{{"step", figures.seconds},
@@ -142,8 +142,8 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
                  {"value", metrics.value},
                  {"bound", plan.result.bound},
                  {"proof", jsonString(plan.result.proof)}};
-  if (options.sequence)
-    o["tokens"] = figures.throughput * (*options.sequence);
+  if (plan.sequence > 0)
+    o["tokens"] = figures.throughput * static_cast<double>(plan.sequence);
   if (TrainingFigures training = trainingOf(plan); training.steps > 0)
     o["training"] = json::Object{{"steps", training.steps},
                                  {"seconds", training.seconds},
@@ -155,7 +155,7 @@ json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures
 
 } // namespace
 
-json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &options) {
+json::Value reportData(const PlacementPlan &plan) {
   const ObjectiveFormula &unit = formulaOf(plan.problem.objective);
   json::Array deviceTypes = list(plan.problem.deviceTypes, [](const DeviceType &type) {
     return json::Object{
@@ -193,7 +193,7 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
   const Placement &placement = *plan.result.plan;
   PlacementFigures figures = figuresOf(plan);
   PipelinePicture shown = picture(plan, figures, kMaxPasses);
-  o["headline"] = headline(plan, figures, options);
+  o["headline"] = headline(plan, figures);
   if (plan.run)
     o["run"] = toDocument(plan.run->estimate);
   o["degrees"] = jsonString(degreesText(plan.problem, placement));
@@ -217,8 +217,8 @@ json::Value reportData(const PlacementPlan &plan, const PlacementReportOptions &
   return o;
 }
 
-std::string toReport(const PlacementPlan &plan, const PlacementReportOptions &options) {
-  return pageOf(Page::Placement, plan.model + " on " + plan.cluster, reportData(plan, options));
+std::string toReport(const PlacementPlan &plan) {
+  return pageOf(Page::Placement, plan.model + " on " + plan.cluster, jsonText(toJson(plan)) + "\n", reportData(plan));
 }
 
 } // namespace accord

@@ -114,6 +114,18 @@ private:
 
 } // namespace
 
+Errors verifyMetrics(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics,
+                     double passes) {
+  Errors errors = placementViolations(problem, plan);
+  if (!errors.empty())
+    return errors;
+  PlacementResult result;
+  result.plan = plan, result.metrics = metrics, result.value = metrics.value;
+  if (auto reevaluated = reevaluate(problem, plan, passes))
+    errors = PlanChecker(problem, result, *reevaluated).run();
+  return errors;
+}
+
 Errors verify(const PlacementProblem &problem, const PlacementResult &result, std::vector<std::string> *trusted,
               const PlacementProof &options) {
   if (Errors malformed = check(problem); !malformed.empty())

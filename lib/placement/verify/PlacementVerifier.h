@@ -26,4 +26,9 @@ struct PlacementProof {
 Errors verify(const PlacementProblem &problem, const PlacementResult &result,
               std::vector<std::string> *trusted = nullptr, const PlacementProof &options = {});
 
+/// Whether a plan beside the answer (a runner-up, one of the Pareto front) is one of the problem and has these metrics:
+/// codes as above. What takes more than `passes` to replay is passed over.
+Errors verifyMetrics(const PlacementProblem &problem, const Placement &plan, const PlanMetrics &metrics,
+                     double passes = 2e6);
+
 } // namespace accord

@@ -246,6 +246,16 @@ void describe(JsonFields &f, StepEstimate &estimate) {
       .field("source", estimate.source);
 }
 
+void describe(JsonFields &f, WhatIf &what) {
+  f.field("change", what.change)
+      .field("step_time_s", what.step)
+      .field("throughput", what.throughput)
+      .field("memory_bytes", what.memory)
+      .field("feasible", what.feasible)
+      .about("what it gains")
+      .field("note", what.note);
+}
+
 void describe(JsonFields &f, Plan &plan) {
   const Metrics metrics = f.writes() ? measure(plan) : Metrics();
   const char *unit = objectiveKind(plan.objective).unit;
@@ -290,6 +300,10 @@ void describe(JsonFields &f, Plan &plan) {
     f.check("status", status == statusOf(plan), "does not follow from bound, gap and what stopped the search");
   }
   describeRun(f, plan.run);
+  f.about("the same training with one thing changed, planned anew")
+      .maybe("what_if", plan.whatIf)
+      .about("tokens of a sample")
+      .maybe("sequence", plan.sequence);
   // What follows from the above.
   auto one = [] { return int64_t(1); };
   f.about("distance to the bound as a share")

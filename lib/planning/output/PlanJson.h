@@ -23,6 +23,7 @@ llvm::json::Value toJson(const WorkGraph &graph);
 bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json::Path path);
 void describe(JsonFields &f, Conflict &conflict);
 void describe(JsonFields &f, StepEstimate &estimate);
+void describe(JsonFields &f, WhatIf &what);
 /// Which activations are computed again.
 Words recomputeWords();
 

@@ -125,8 +125,6 @@ std::string planMlir(const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream out(text);
   toPlanDialect(context, plan)->print(out);
-  if (!text.empty() && text.back() != '\n')
-    text += '\n';
   return text;
 }
 

@@ -8,21 +8,13 @@
 #include "lib/report/ReportPage.h"
 #include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonLists.h"
+#include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
 using namespace llvm;
 namespace accord {
-
-void describe(JsonFields &f, WhatIf &what) {
-  f.field("change", what.change)
-      .field("step", what.step)
-      .field("throughput", what.throughput)
-      .field("memory", what.memory)
-      .field("feasible", what.feasible)
-      .field("note", what.note);
-}
 
 namespace {
 
@@ -63,7 +55,7 @@ json::Value memoryData(const Plan &plan, const Metrics &metrics) {
 }
 
 /// What the page's script reads: headline, operations, regions with slots, memory points, tables.
-json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, const ReportOptions &options) {
+json::Value reportData(const Plan &plan) {
   Metrics m = measure(plan);
   std::map<Track, int> tracks = numberTracks(plan, 0);
   json::Array names, regions, phases, categories, kinds, top, roofs;
@@ -126,8 +118,8 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
                         {"batch", plan.batch},
                         {"parameters", plan.graph.parameters},
                         {"flops", static_cast<double>(m.flops)}};
-  if (options.sequence)
-    headline["tokens"] = m.throughput * (*options.sequence);
+  if (plan.sequence > 0)
+    headline["tokens"] = m.throughput * static_cast<double>(plan.sequence);
   return json::Object{{"model", jsonString(plan.graph.model)},
                       {"machine", jsonString(plan.machine.name)},
                       {"job", jsonString(plan.job)},
@@ -156,7 +148,7 @@ json::Value reportData(const Plan &plan, const std::vector<WhatIf> &whatIf, cons
                       {"assumptions", strings(plan.assumptions)},
                       {"run", plan.run ? toDocument(plan.run->estimate) : json::Value(nullptr)},
                       {"conflicts", toDocument(plan.conflicts)},
-                      {"whatIf", toDocument(whatIf)},
+                      {"whatIf", toDocument(plan.whatIf)},
                       {"timing", toDocument(&plan, describeTiming)}};
 }
 
@@ -203,8 +195,9 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
   return rows;
 }
 
-std::string toReport(const Plan &plan, const std::vector<WhatIf> &whatIf, const ReportOptions &options) {
-  return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, reportData(plan, whatIf, options));
+std::string toReport(const Plan &plan) {
+  return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, jsonText(toJson(plan)) + "\n",
+                reportData(plan));
 }
 
 } // namespace accord

@@ -113,7 +113,7 @@ function whatIf() {
   byId("whatif-table").append(el("caption", {}, "the same training with one thing changed, planned anew"),
     el("thead", {}, el("tr", {}, ...[["change"], ["step time", "n"], ["", "n"], ["throughput", "n"], ["memory", "n"], ["", "n"], ["then"]].map(([t, c]) => el("th", { scope: "col", class: c }, t)))),
     el("tbody", {}, cells("as planned", h.step, h.throughput, h.memory, "", false),
-      ...data.whatIf.map(w => cells(w.change, w.step, w.throughput, w.memory, (w.feasible ? "" : "infeasible: ") + w.note, true))));
+      ...data.whatIf.map(w => cells(w.change, w.step_time_s, w.throughput, w.memory_bytes, (w.feasible ? "" : "infeasible: ") + w.note, true))));
 }
 
 function shortens() {

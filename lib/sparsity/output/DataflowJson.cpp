@@ -79,7 +79,7 @@ void describe(JsonFields &f, FabricPlan &plan) {
       .about("index of the layer that limits any such device")
       .field("saturating", result.saturating)
       .field("bound_ps", result.selection.bound)
-      .computed("explanation", [&] { return result.explanation; });
+      .field("explanation", result.explanation);
 }
 
 } // namespace accord

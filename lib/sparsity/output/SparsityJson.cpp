@@ -131,6 +131,10 @@ void describeAccuracy(JsonFields &f, AccuracyReport &report) {
 }
 
 void describePlan(JsonFields &f, SparsityPlan &plan) {
+  std::vector<std::string> excluded;
+  if (f.writes())
+    for (const Rejection &rejection : plan.excludedOptions())
+      excluded.push_back(rejection.error.message);
   f.constant("command", "prune", "no answer of accord prune")
       .computed("status", [&] { return statusOf(true, plan.proven ? 0 : plan.gap, false); })
       .field("version", plan.version)
@@ -145,17 +149,15 @@ void describePlan(JsonFields &f, SparsityPlan &plan) {
       .field("proven", plan.proven)
       .field("assumptions", plan.assumptions)
       .about("choices that measurements do not allow, and why")
-      .computed("excluded_options",
-                [&] {
-                  std::vector<std::string> messages;
-                  for (const Rejection &rejection : plan.excludedOptions())
-                    messages.push_back(rejection.error.message);
-                  return messages;
-                })
+      .field("excluded_options", excluded)
       .maybe("step", plan.step, describeStep)
       .maybe("pipeline", plan.pipeline)
       .maybe("accuracy", plan.accuracy, describeAccuracy)
       .check("step", plan.step || plan.pipeline, "missing value");
+  if (f.reads() && (plan.step || plan.pipeline))
+    for (std::string &message : excluded)
+      (plan.step ? plan.step->excludedOptions : plan.pipeline->excludedOptions)
+          .push_back({{Code::RequirementNotShown, std::move(message), {}, {}}, {}});
   PrunePlan none;
   PrunePlan &step = plan.step ? *plan.step : none;
   const bool isStep = plan.step.has_value(), required = f.reads() && isStep;

@@ -1,5 +1,6 @@
 #include "lib/report/ReportPage.h"
 #include "lib/sparsity/output/Sparsity.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/SummaryLines.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -188,7 +189,15 @@ std::string sparsityMlir(const SparsityPlan &plan) {
 }
 
 std::string toReport(const SparsityPlan &plan) {
-  return pageOf(Page::Sparsity, plan.training + " sparsity", toJson(plan));
+  llvm::json::Value data = toJson(plan);
+  return pageOf(Page::Sparsity, plan.training + " sparsity", jsonText(data) + "\n", data);
+}
+
+AnswerFiles filesOf(const SparsityPlan &plan) {
+  AnswerFiles files = {{kSparsityFile, jsonText(toJson(plan)) + "\n"}, {"report.html", toReport(plan)}};
+  if (std::string mlir = sparsityMlir(plan); !mlir.empty())
+    files.push_back({"sparsity.mlir", std::move(mlir)});
+  return files;
 }
 
 } // namespace accord

@@ -1,5 +1,7 @@
 #include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -24,6 +26,13 @@ bool makeFolder(Diagnostics &diags, const std::string &folder) {
   if (error)
     diags.error(Code::CannotWrite, {}, fmt::format("folder '{}' cannot be made: {}", folder, error.message()));
   return !error;
+}
+
+bool writeFiles(Diagnostics &diags, const std::string &folder, const AnswerFiles &files) {
+  return llvm::all_of(files, [&](const AnswerFile &file) {
+    std::string path = folder + "/" + file.name;
+    return makeFolder(diags, llvm::sys::path::parent_path(path).str()) && writeFile(diags, path, file.text);
+  });
 }
 
 } // namespace accord

@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
     return 1;
   std::string folder = argv[1];
   Plan plan = test::gptPlan();
+  plan.sequence = 1024;
   auto write = [&](const char *name, const std::string &text) {
     std::ofstream(folder + "/" + name, std::ios::binary) << text;
   };
@@ -28,15 +29,15 @@ int main(int argc, char **argv) {
   write("trace.json", jsonText(toTrace(plan)));
   write("estimate.json",
         jsonText(toEstimateJson(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs))));
-  std::vector<WhatIf> changes = {{"hbm bandwidth x 2", plan.schedule.step.seconds() * 0.93, plan.objectiveValue / 0.93,
-                                  plan.memory.peak, true, "core tc binds"},
-                                 {"tc peak x 2", plan.schedule.step.seconds() * 0.61, plan.objectiveValue / 0.61,
-                                  plan.memory.peak, true, "hbm bandwidth binds"},
-                                 {"recompute full", plan.schedule.step.seconds() * 1.31, plan.objectiveValue / 1.31,
-                                  plan.memory.peak / 2, true, "core tc binds"},
-                                 {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99,
-                                  plan.memory.peak * 2, true, "core tc binds"}};
-  write("report.html", toReport(plan, changes, {1024}));
+  plan.whatIf = {{"hbm bandwidth x 2", plan.schedule.step.seconds() * 0.93, plan.objectiveValue / 0.93,
+                  plan.memory.peak, true, "core tc binds"},
+                 {"tc peak x 2", plan.schedule.step.seconds() * 0.61, plan.objectiveValue / 0.61, plan.memory.peak,
+                  true, "hbm bandwidth binds"},
+                 {"recompute full", plan.schedule.step.seconds() * 1.31, plan.objectiveValue / 1.31,
+                  plan.memory.peak / 2, true, "core tc binds"},
+                 {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99, plan.memory.peak * 2,
+                  true, "core tc binds"}};
+  write("report.html", toReport(plan));
   TextStyle style;
   Plan other = test::gptPlan({8, 1024, 4});
   other.machine.name = "b200_like";

@@ -3,6 +3,7 @@
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/VoteBounds.h"
 #include "lib/ensembles/verify/Members.h"
+#include "lib/ensembles/verify/StatedStatistics.h"
 #include "lib/ensembles/verify/Vote.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>
@@ -40,6 +41,25 @@ TEST(MemberStatistics, EveryPairOfTheKinds) {
   triples.jointErrors[{0, 0, 0}] = {share(1, 90), 0};
   EXPECT_EQ(statisticsOf(triples, {5}).jointErrors.size(), 10u);
   EXPECT_TRUE(statisticsOf(triples, {2}).jointErrors.empty());
+}
+
+TEST(MemberStatistics, VerifiedByOtherCode) {
+  const std::vector<unsigned> counts = {2, 1, 0};
+  const ErrorStatistics right = statisticsOf(someFacts(), counts);
+  EXPECT_EQ(statisticsViolation(right, someFacts(), counts), std::nullopt);
+  auto refused = [&](auto change) {
+    ErrorStatistics wrong = right;
+    change(wrong);
+    return statisticsViolation(wrong, someFacts(), counts).has_value();
+  };
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.independent = true; }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.memberErrors[2].samples = 0; }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.memberErrors.pop_back(); }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.jointErrors.erase(s.jointErrors.begin()); }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.jointErrors[{0, 1}].rate = share(1, 51); }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.jointErrors[{0, 1, 2}] = {share(1, 90), 0}; }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.jointErrors[{0, 7}] = {share(1, 90), 0}; }));
+  EXPECT_TRUE(refused([](ErrorStatistics &s) { s.votes[1] = 1; }));
 }
 
 TEST(MemberStatistics, VotesOfTheFirstColumnsOfEachKind) {
@@ -95,6 +115,20 @@ TEST(MemberStatistics, AfterALossTheWorstOfTheTableCount) {
     for (const auto &[counts, wrong] : max) {
       ErrorStatistics found = statisticsOf(statistics, counts);
       EXPECT_EQ(numWrongVotes(found.votes, (uint64_t{1} << found.memberErrors.size()) - 1), wrong);
+    }
+  }
+  // The verifier takes these votes, and none with a vote more or less; it counts in another way.
+  for (int round = 0; round < 300; ++round) {
+    MemberStatistics statistics = randomTable(random);
+    statistics.anyOfKind = random() % 2;
+    std::vector<unsigned> counts(statistics.memberErrors.size());
+    for (unsigned &count : counts)
+      count = random() % 3;
+    ErrorStatistics found = statisticsOf(statistics, counts);
+    EXPECT_EQ(statisticsViolation(found, statistics, counts), std::nullopt);
+    if (!found.votes.empty()) {
+      ++found.votes.begin()->second;
+      EXPECT_TRUE(statisticsViolation(found, statistics, counts));
     }
   }
   MemberStatistics many; // 13 of 26 of a kind: too many to look at
@@ -190,8 +224,7 @@ TEST(EnsembleJson, WrittenAndReadBack) {
   EXPECT_EQ(a.members, b.members);
   EXPECT_EQ(a.error, b.error);
   EXPECT_EQ(std::tuple(a.time, a.memory, a.joules, a.price), std::tuple(b.time, b.memory, b.joules, b.price));
-  // Calls and reasons are not read; all else is, to the last digit.
-  back->reasons = plan.reasons, back->request = plan.request;
+  // To the last digit.
   EXPECT_EQ(jsonText(toJson(*back)), jsonText(toJson(plan)));
 }
 

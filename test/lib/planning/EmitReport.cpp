@@ -16,7 +16,8 @@ TEST(EmitReport, EscapesWhatWouldEndTheScript) {
 TEST(EmitReport, DataReadsBackFromThePage) {
   Plan plan = test::gptPlan();
   plan.graph.model = "</script><!--accord:data-->";
-  std::string page = toReport(plan, {{"hbm x 2", Seconds(1), 3, 4, true, "compute"}});
+  plan.whatIf = {{"hbm x 2", Seconds(1), 3, 4, true, "compute"}};
+  std::string page = toReport(plan);
   EXPECT_EQ(page.find("<!--accord:"), std::string::npos);
   EXPECT_EQ(page.find("http://www.w3.org/2000/svg"),
             page.find("http:")); // the SVG name space is no address

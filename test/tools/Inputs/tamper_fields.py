@@ -1,12 +1,14 @@
-"""tamper_fields.py ACCORD FOLDER SOURCE [--every N] [--alone]: changes every field of every file of an answer, one at a time,
-and counts what `accord verify` refuses.
+"""tamper_fields.py ACCORD FOLDER SOURCE [--every N] [--outside PATTERN]...: changes every field of every file of an answer, one at
+a time, and counts what `accord verify` refuses.
 
 A field of a document goes up, down or over to the other truth, a text gets another letter, a list loses an element; of fields
-with the same path but for indexes the first and the last are changed. Of other files one letter in each of twenty lines is.
-Three questions: does it notice the change by the manifest; if the manifest was forged along, from the sources (--from); and,
-with --alone, what the certificates notice without sources. Files under `notes` prove nothing and are left out: there are none."""
+with the same path but for indexes the first and the last are changed. Of other files one digit in each of twenty places is.
+Three questions: does it notice the change by the manifest; if the manifest was forged along, by the certificate alone; and, what
+the certificate does not notice, from the sources (--from). It fails where the manifest or the sources miss a change, or the
+certificate one that no pattern, "FILE: FIELD" with * for anything, says to be outside of what it gives. Figures by file."""
 import argparse
 import copy
+import fnmatch
 import hashlib
 import json
 import os
@@ -21,7 +23,7 @@ parser.add_argument("accord")
 parser.add_argument("folder")
 parser.add_argument("source")
 parser.add_argument("--every", type=int, default=1)
-parser.add_argument("--alone", action="store_true")
+parser.add_argument("--outside", action="append", default=[])
 options = parser.parse_args()
 
 
@@ -106,7 +108,7 @@ def names(folder):
 
 
 assert verify(options.folder, "--from", options.source) == 0, "the answer as it was written"
-counts, missed, number = {"manifest": 0, "from": 0, "alone": 0}, [], 0
+counts, missed, tried, number = {}, [], {}, 0
 for name in names(options.folder):
     if name == "manifest.json":
         continue
@@ -114,22 +116,26 @@ for name in names(options.folder):
         number += 1
         if number % options.every:
             continue
+        tried[name] = tried.get(name, 0) + 1
         with tempfile.TemporaryDirectory() as scratch:
             copy_ = os.path.join(scratch, "answer")
             shutil.copytree(options.folder, copy_)
             with open(os.path.join(copy_, name), "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
-            counts["manifest"] += verify(copy_) == 1
+            if verify(copy_) != 1:
+                missed.append(f"by the manifest: {name}: {what}")
             forge(copy_, name)
-            noticed = verify(copy_, "--from", options.source) == 1
-            counts["from"] += noticed
-            if not noticed:
-                missed.append(f"{name}: {what}")
-            if options.alone:
-                counts["alone"] += verify(copy_) == 1
-tried = number // options.every
-print(f"{tried} changes: {counts['manifest']} noticed by the manifest, {counts['from']} with a forged one from the sources"
-      + (f", {counts['alone']} by certificates alone" if options.alone else ""))
+            if verify(copy_) == 1:
+                counts[name] = counts.get(name, 0) + 1
+                continue
+            change = f"{name}: {what}"
+            if not any(fnmatch.fnmatch(change, pattern) for pattern in options.outside):
+                missed.append("by the certificate: " + change)
+            if verify(copy_, "--from", options.source) != 1:
+                missed.append("from the sources: " + change)
+for name, all_ in tried.items():
+    print(f"{name}: {counts.get(name, 0)} of {all_} changes noticed by the certificate alone, the manifest forged")
+print(f"{sum(tried.values())} changes, {sum(counts.values())} noticed by the certificate alone")
 for line in missed:
     print("missed", line)
-sys.exit(counts["manifest"] != tried or counts["from"] != tried)
+sys.exit(bool(missed))

@@ -1,9 +1,11 @@
-#include "lib/support/documents/JsonDifference.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <vector>
 
 using namespace llvm;
 namespace accord {
@@ -52,14 +54,23 @@ std::optional<std::string> difference(const json::Value &stated, const json::Val
 
 } // namespace
 
-std::optional<std::string> differenceFrom(const json::Value &given, StringRef text, const std::string &path) {
-  auto stated = parseJson(text, path);
-  if (!stated)
-    return toString(stated.takeError());
-  // As text and back: what is printed is what counts.
-  auto printed = parseJson(jsonText(given), path);
-  if (!printed)
-    return toString(printed.takeError());
+std::string sha256Of(StringRef text) {
+  SHA256 hash;
+  hash.update(text);
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::optional<std::string> differenceFrom(const AnswerFile &given, StringRef text, const std::string &path) {
+  if (given.text == text)
+    return std::nullopt;
+  if (!StringRef(given.name).ends_with(".json")) {
+    size_t at = std::ranges::mismatch(given.text, text).in1 - given.text.begin();
+    return fmt::format("{}: line {} is not what the certificate gives", path,
+                       1 + std::count(given.text.begin(), given.text.begin() + static_cast<ptrdiff_t>(at), '\n'));
+  }
+  auto stated = parseJson(text, path), printed = parseJson(given.text, given.name);
+  if (!stated || !printed)
+    return toString(joinErrors(stated.takeError(), printed.takeError()));
   auto found = difference(*stated, *printed, "");
   return found ? std::optional(fmt::format("{}: {}", path, *found)) : std::nullopt;
 }

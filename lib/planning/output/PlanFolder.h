@@ -1,0 +1,11 @@
+// What `accord compile` leaves in a folder for one device.
+#pragma once
+#include "lib/machine/model/Plan.h"
+#include "lib/support/documents/AnswerFile.h"
+
+namespace accord {
+
+/// plan.json, trace.json and report.html.
+AnswerFiles filesOf(const Plan &plan);
+
+} // namespace accord
