@@ -63,7 +63,7 @@ def sites_of(unit, source, text):
             if between in COMPARISONS and begin == left[0] and end == right[1] and (between not in "+-" or is_scalar(children[0].type)):
                 a, b = text[left[0]:left[1]].decode(), text[right[0]:right[1]].decode()
                 made = f"(accord::mutant({{}}) ? (({a}) {COMPARISONS[between]} ({b})) : (({a}) {between} ({b})))"
-                found.append((begin, end, made, f"{between} is {COMPARISONS[between]}"))
+                found.append((begin, end, made, f"{a} {COMPARISONS[between]} {b} for {a} {between} {b}"))
         if inside and cursor.kind == Kind.IF_STMT and children and is_scalar(children[0].type):
             first, last = offsets(children[0])
             condition = text[first:last].decode()
