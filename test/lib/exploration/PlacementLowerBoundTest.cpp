@@ -144,8 +144,13 @@ TEST(PlacementLowerBound, RefusesProblemsOfOtherClustersAndOtherWork) {
       if (p.layers[l].name.find("[3]") != std::string::npos)
         max = l;
     p.layers.erase(p.layers.begin() + static_cast<long>(max));
+    for (auto &edge : p.edges)
+      edge.from -= edge.from >= max, edge.to -= edge.to >= max;
+    std::erase_if(p.edges, [](const auto &edge) { return edge.from >= edge.to; });
+    for (auto &tie : p.ties)
+      tie.a -= tie.a >= max, tie.b -= tie.b >= max;
   });
-  refused("a class less", "", [](auto &p) { p.classes.pop_back(); });
+  refused("a class less", "is of class", [](auto &p) { p.classes.pop_back(); });
   refused("another class", "is no layer", [](auto &p) { p.classes[1].name = "other"; });
   refused("cheaper layers", "takes less than its operations do", [](auto &p) {
     for (auto &cls : p.classes)
