@@ -9,8 +9,8 @@
 
 namespace accord {
 
-/// Writes the number of a mutant that a test reached for the first time into the file that ACCORD_REACHED names. Each line is one write at
-/// the end of the file, so that threads, children and processes that end abruptly lose none.
+/// Writes the number of a mutant that a test reached for the first time into the file that ACCORD_REACHED names. Each
+/// line is one write at the end of the file, so that threads, children and processes that end abruptly lose none.
 inline void reached(int number, const char *path) {
   static std::array<std::atomic<bool>, 1 << 16> before;
   if (before[number].load(std::memory_order_relaxed) || before[number].exchange(true))
