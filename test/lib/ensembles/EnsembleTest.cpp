@@ -269,16 +269,15 @@ TEST(EnsembleVerify, EachClaimOfAPlanIsProved) {
     Verification proof = verify(plan);
     for (const Error &error : proof.findings)
       ADD_FAILURE() << table << ": " << error.message;
-    EXPECT_TRUE(std::ranges::any_of(proof.checked, [](const std::string &text) {
-      return text.starts_with("guaranteed errors of");
-    }));
+    EXPECT_TRUE(std::ranges::any_of(proof.checked,
+                                    [](const std::string &text) { return text.starts_with("guaranteed errors of"); }));
     auto refused = [&](const char *said, auto change) {
       EnsemblePlan wrong = plan;
       change(wrong);
       Errors findings = verify(wrong).findings;
-      EXPECT_TRUE(std::ranges::any_of(findings, [&](const Error &one) {
-        return one.message.find(said) != std::string::npos;
-      })) << said << (findings.empty() ? "" : ": " + findings.front().message);
+      EXPECT_TRUE(
+          std::ranges::any_of(findings, [&](const Error &one) { return one.message.find(said) != std::string::npos; }))
+          << said << (findings.empty() ? "" : ": " + findings.front().message);
     };
     size_t best = *plan.result.best;
     auto chosen = [best](EnsemblePlan &p) -> MemberChoice & { return *p.result.sizes[best].best; };

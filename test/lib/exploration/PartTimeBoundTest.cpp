@@ -22,8 +22,8 @@ BoundedPart partOf(bool contraction) {
 
 TEST(PartTimeBound, TheMachineOrTheCoreSaysByWhichModel) {
   // On a core of a 4 x 5 array or 8 lanes at 1 GHz, two of them.
-  // Array: weights of 3 x 2 folds, each loads 4, streams 10 and fills and drains 7, two at a time; or with the stream in
-  // two. Lanes: 100 elements of 8 FLOP each, 16 at a time. Peak: FLOP at what the core states.
+  // Array: weights of 3 x 2 folds, each loads 4, streams 10 and fills and drains 7, two at a time; or with the stream
+  // in two. Lanes: 100 elements of 8 FLOP each, 16 at a time. Peak: FLOP at what the core states.
   struct Case {
     const char *asked;
     bool array, lanes;
