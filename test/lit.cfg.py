@@ -28,7 +28,7 @@ config.environment = {
     "TERM": "dumb",
     "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
 }
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ACCORD_MUTANT", "ACCORD_REACHED"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 

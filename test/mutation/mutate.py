@@ -49,10 +49,12 @@ def sites_of(unit, source, text):
     """(begin, end, text of the mutant with {} for the number, what it is) of each place where a mutant may be."""
     found = []
 
-    def visit(cursor, inside):
+    def visit(cursor, inside, function):
         if cursor.location.file and not cursor.location.file.name.endswith(source):
             return
         inside = inside or cursor.kind in (Kind.COMPOUND_STMT, Kind.LAMBDA_EXPR)
+        if cursor.kind in (Kind.FUNCTION_DECL, Kind.FUNCTION_TEMPLATE, Kind.CXX_METHOD, Kind.CONSTRUCTOR):
+            function = cursor.spelling
         if cursor.kind == Kind.VAR_DECL and "constexpr" in [token.spelling for token in cursor.get_tokens()][:3]:
             return
         children = list(cursor.get_children())
@@ -63,16 +65,16 @@ def sites_of(unit, source, text):
             if between in COMPARISONS and begin == left[0] and end == right[1] and (between not in "+-" or is_scalar(children[0].type)):
                 a, b = text[left[0]:left[1]].decode(), text[right[0]:right[1]].decode()
                 made = f"(accord::mutant({{}}) ? (({a}) {COMPARISONS[between]} ({b})) : (({a}) {between} ({b})))"
-                found.append((begin, end, made, f"{between} is {COMPARISONS[between]}"))
+                found.append((begin, end, made, f"{function}: {a} {COMPARISONS[between]} {b} for {a} {between} {b}"))
         if inside and cursor.kind == Kind.IF_STMT and children and is_scalar(children[0].type):
             first, last = offsets(children[0])
             condition = text[first:last].decode()
             made = f"(accord::mutant({{}}) != static_cast<bool>({condition}))"
-            found.append((first, last, made, f"not ({condition})"))
+            found.append((first, last, made, f"{function}: not ({condition})"))
         for child in children:
-            visit(child, inside)
+            visit(child, inside, function)
 
-    visit(unit.cursor, False)
+    visit(unit.cursor, False, "")
     return [site for site in found if b"\n#" not in text[site[0]:site[1]]]
 
 

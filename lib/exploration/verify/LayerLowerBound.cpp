@@ -128,7 +128,8 @@ void StepLayers::addUpdate(const WorkGraph &graph, const Classes &classOf) {
 std::vector<LayerLowerBound> StepLayers::lowerBound(const Machine &machine, const Costs *prices) {
   floor_.times(machine, prices, seconds_);
   std::vector<std::array<double, 3>> sums(bytes_.size());
-  for (size_t i = 0; i < parts_.size() && i < seconds_.size(); ++i)
+  for (size_t i = 0; i < parts_.size();
+       ++i) // one of each operation of a micro-batch and of the update, as `times` has them
     sums[parts_[i].cls][parts_[i].into == &LayerLowerBound::forward    ? 0
                         : parts_[i].into == &LayerLowerBound::backward ? 1
                                                                        : 2] += seconds_[i];

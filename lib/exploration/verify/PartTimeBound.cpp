@@ -75,8 +75,6 @@ double reductionsOf(const std::string &kind) {
 
 double laneCycles(const BoundedPart &part, const Core &core, double each, bool all) {
   double lanes = number(core.lanes), cores = all ? number(core.count) : 1;
-  if (!(part.length > 1))
-    return pieces(part.rows, lanes * cores) * each;
   double min = INFINITY, combine = reductionsOf(part.kind);
   for (double group = 1, steps = 0;; group *= 2, ++steps) {
     double atOnce = group <= lanes ? std::floor(lanes / group) * cores : 0;

@@ -240,6 +240,8 @@ std::string differsInSpace(const Problem &a, const Problem &b) {
 
 std::string PlacementLowerBound::differs(const Problem &stated, const Machine &machine, const Prices &prices) {
   const Problem &whole = cluster_.problem;
+  if (Errors malformed = check(stated); !malformed.empty())
+    return malformed.front().message;
   if (std::string other = differsInSpace(stated, whole); !other.empty())
     return other + " are others than the cluster's";
   bool pinned = !stated.placementConstraints.empty();

@@ -32,7 +32,8 @@ public:
   Open open(const Machine &machine, double below, const Prices &prices, const std::vector<Id> &among);
 
   /// What a stated problem says otherwise than the cluster and the machine, with its layers by `prices`: other devices,
-  /// networks, schedules, forms or layers, or layers that take less than their operations. Empty: nothing.
+  /// networks, schedules, forms or layers, or layers that take less than their operations; or why it is malformed
+  /// (`check`). Empty: nothing.
   std::string differs(const PlacementProblem &stated, const Machine &machine, const Prices &prices);
   /// The cluster's forms that a stated problem has; of those that are alike as many as there are.
   std::vector<Id> formsOf(const PlacementProblem &stated) const;

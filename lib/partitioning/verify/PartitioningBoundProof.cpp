@@ -247,11 +247,8 @@ private:
     int64_t max = p.allowReplicas ? left : std::min<int64_t>(left, 1);
     if (processorOnly == 0)
       for (int64_t m = 1; m <= max; ++m)
-        if (fits(m)) {
+        if (fits(m))
           reach({used.accelerators + m, used.processors});
-          if (p.rule == PartitioningProblem::Rule::Sum)
-            break;
-        }
     if (used.processors < p.processors && processorTime < bound)
       reach({used.accelerators, used.processors + 1});
   }

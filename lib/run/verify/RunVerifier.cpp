@@ -310,10 +310,11 @@ Verification verifyRun(const TrainingRun &run) {
   }
   RunVerifier verifier(run);
   verifier.times();
-  verifier.intervals();
   verifier.checkpoints();
   verifier.spares();
   verifier.products();
+  if (verifier.findings.empty()) // distributions take a hundred times as long as means
+    verifier.intervals();
   proof.findings = std::move(verifier.findings);
   if (proof.findings.empty())
     proof.checked.push_back(fmt::format("the whole training: {:.6g} days, {:.4g} interruptions, goodput {:.4g}, and "

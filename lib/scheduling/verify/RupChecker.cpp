@@ -82,7 +82,7 @@ void RupChecker::add(llvm::ArrayRef<int32_t> clause) {
   Place place = Place(store.size());
   buckets[hash] = place;
   store.insert(store.end(), clause.begin(), clause.end());
-  int32_t *literals = &store[place];
+  int32_t *literals = store.data() + place; // of the empty clause there are none
   // What is not false goes first, to be watched.
   size_t open = 0;
   for (size_t i = 0; i < clause.size() && open < 2; ++i)

@@ -2,6 +2,7 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/ensembles/solve/VoteBounds.h"
+#include "lib/ensembles/verify/Ensemble.h"
 #include "lib/ensembles/verify/Members.h"
 #include "lib/ensembles/verify/StatedStatistics.h"
 #include "lib/ensembles/verify/Vote.h"
@@ -259,6 +260,79 @@ TEST(EnsembleJson, MutatedDocuments) {
       for (const auto &other : others)
         attempt([&](auto &copy) { (*copy.getAsObject()->getArray(list)->front().getAsObject())[key] = other; });
   EXPECT_GT(rejected, tried / 2);
+}
+
+/// With a certificate of everything that is shown or was refused, and rates of samples.
+EnsemblePlan provedPlan(bool table) {
+  EnsemblePlan plan = somePlan();
+  plan.problem.max = share(1, 10);
+  for (auto &rate : plan.statistics.memberErrors)
+    rate.samples = 4000;
+  for (auto &[members, rate] : plan.statistics.jointErrors)
+    rate.samples = 4000;
+  if (!table)
+    plan.statistics.table = {};
+  plan.tests = simultaneousTests(plan.statistics, plan.problem.sizes);
+  auto options = [&](const std::vector<unsigned> &counts) {
+    VoteOptions made;
+    made.confidence = plan.confidence, made.tests = plan.tests, made.kinds = kindsOf(counts);
+    return made;
+  };
+  plan.result = chooseMembers(plan.problem, [&](const std::vector<unsigned> &counts) {
+    return guaranteed(statisticsOf(plan.statistics, counts), options(counts));
+  });
+  std::set<std::vector<unsigned>> claimed;
+  for (const MembersOfSize &of : plan.result.sizes)
+    if (of.shown())
+      claimed.insert(of.shown()->counts);
+  for (const RejectedMembers &one : plan.result.rejected)
+    claimed.insert(one.counts);
+  plan.certificates.clear();
+  for (const auto &counts : claimed) {
+    auto found = strongest(statisticsOf(plan.statistics, counts), options(counts));
+    plan.certificates.push_back({counts, found.conflict ? found.conflict->certificate : found.strongest().certificate});
+  }
+  return plan;
+}
+
+TEST(EnsembleVerify, EachClaimOfAPlanIsProved) {
+  for (bool table : {false, true}) {
+    EnsemblePlan plan = provedPlan(table);
+    ASSERT_TRUE(plan.chosen());
+    Verification proof = verify(plan);
+    for (const Error &error : proof.findings)
+      ADD_FAILURE() << table << ": " << error.message;
+    EXPECT_TRUE(std::ranges::any_of(proof.checked,
+                                    [](const std::string &text) { return text.starts_with("guaranteed errors of"); }));
+    auto refused = [&](const char *said, auto change) {
+      EnsemblePlan wrong = plan;
+      change(wrong);
+      Errors findings = verify(wrong).findings;
+      EXPECT_TRUE(
+          std::ranges::any_of(findings, [&](const Error &one) { return one.message.find(said) != std::string::npos; }))
+          << said << (findings.empty() ? "" : ": " + findings.front().message);
+    };
+    size_t best = *plan.result.best;
+    auto chosen = [best](EnsemblePlan &p) -> MemberChoice & { return *p.result.sizes[best].best; };
+    refused("the confidence is shared by", [](auto &p) { --p.tests; });
+    refused("of another confidence", [](auto &p) { p.certificates[0].certificate.confidence = share(9, 10); });
+    refused("of another confidence", [](auto &p) { --p.certificates[0].certificate.tests; });
+    refused("not from the rates", [](auto &p) { p.statistics.memberErrors[0].rate = share(1, 11); });
+    refused("not from the rates", [](auto &p) { p.certificates[0].counts = {1, 2}; });
+    refused("nothing proves the error of", [](auto &p) { p.certificates.clear(); });
+    refused("is proven of", [&](auto &p) {
+      chosen(p).error = chosen(p).error - share(1, 1000);
+      chosen(p).errorAfterFailures = chosen(p).error;
+    });
+    refused("no device is lost, and another error", [&](auto &p) { chosen(p).errorAfterFailures = share(1, 1000); });
+    refused("the guarantee of", [&](auto &p) { p.guarantees[best].emplace().value = share(1, 1000); });
+    plan.reported = plan.objective();
+    EXPECT_TRUE(verify(plan).holds());
+    refused("the objective is shown as", [](auto &p) { p.reported->value *= 1 + 1e-9; });
+    refused("the bound is shown as", [](auto &p) { p.reported->bound *= 1 - 1e-9; });
+    refused("the gap is shown as", [](auto &p) { p.reported->gap += 1e-9; });
+    refused("another objective is shown", [](auto &p) { p.reported->name += "x"; });
+  }
 }
 
 TEST(DeviceFailures, QuorumsThatAreProven) {

@@ -70,6 +70,42 @@ TEST(Members, AsTryingEverything) {
   EXPECT_GT(groups, 10u);
 }
 
+// A bound that says that no ensemble of a size is below, where trying everything found one. None is shown, so that only
+// the bound itself can be refused.
+TEST(Members, BoundsAboveWhatCanBePlacedAreRefused) {
+  unsigned refused = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    MembersRandom random(seed);
+    MemberProblem problem = random.problem();
+    VoteError error = errorByNames(problem, seed);
+    MembersResult result = chooseMembers(problem, error);
+    if (!problem.max || problem.deviceFailures || !result.best)
+      continue;
+    for (double by : {1.001, kInfinity}) {
+      MembersResult wrong = result;
+      wrong.best.reset();
+      wrong.bound = 0;
+      std::vector<bool> has;
+      for (MembersOfSize &of : wrong.sizes) {
+        has.push_back(of.best.has_value());
+        of.best.reset(), of.minErrorChoice.reset();
+        if (has.back())
+          of.bound *= by;
+      }
+      MembersProof proof = verify(problem, wrong);
+      for (size_t i = 0; i < has.size(); ++i) {
+        std::string said = std::to_string(wrong.sizes[i].size) + " members can be placed below the bound";
+        bool found = std::ranges::any_of(proof.findings,
+                                         [&](const Error &one) { return one.message.find(said) != std::string::npos; });
+        bool something = wrong.sizes[i].bound > 0; // nothing is below 0
+        EXPECT_EQ(found, has[i] && something) << seed << " " << by << " " << said;
+        refused += found;
+      }
+    }
+  }
+  EXPECT_GT(refused, 150u);
+}
+
 TEST(Members, OrderChangesNothing) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     MembersRandom random(seed + 1000);

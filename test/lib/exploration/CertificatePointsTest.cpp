@@ -90,6 +90,42 @@ TEST(MiningClusters, AnotherClusterIsFoundOut) {
                       job.clusters[at].problem.deviceTypes[0].devicesPerNode = 2;
                   }),
                   "devices of a server"));
+  // Exchanges of gradients, inside a board, across boards, and what devices of a stage exchange are as fast as they
+  // were or faster. By a factor of 1e-8 they may differ.
+  auto slowerAt7 = [&](auto change) { return has(wrong(change), "bus.bandwidth 20 GB/s: its network is slower"); };
+  for (double by : {1 + 1e-10, 10.0}) {
+    EXPECT_EQ(slowerAt7([&](CertificateJob &job) {
+                for (Problem::ParallelConfig &config : job.clusters[7].problem.parallelConfigs)
+                  for (auto &sync : config.gradientSyncs)
+                    sync.alternatives[0].perByte = 1e12 / 5e9 * by;
+              }),
+              by > 2);
+    EXPECT_EQ(slowerAt7([&](CertificateJob &job) { job.clusters[7].problem.links[0].intraNode.perByte = 200 * by; }),
+              by > 2);
+    EXPECT_EQ(slowerAt7([&](CertificateJob &job) { job.clusters[7].problem.links[0].interNode.perByte *= by; }),
+              by > 2);
+    EXPECT_EQ(slowerAt7([&](CertificateJob &job) {
+                for (size_t at : {6, 7}) {
+                  CertificateStep &step = job.clusters[at].steps.emplace_back();
+                  step.graph.operations.resize(2);
+                  step.graph.operations[1].givenSeconds = at == 7 ? 0.5 * by : 0.5;
+                }
+              }),
+              by > 2);
+  }
+  // Of another parallel configuration, or of replicas that lie in another way, nothing follows.
+  EXPECT_FALSE(slowerAt7([&](CertificateJob &job) {
+    for (Problem::ParallelConfig &config : job.clusters[7].problem.parallelConfigs) {
+      config.microbatch = 77;
+      for (auto &sync : config.gradientSyncs)
+        sync.alternatives[0].perByte = 1e6;
+    }
+  }));
+  EXPECT_FALSE(slowerAt7([&](CertificateJob &job) {
+    for (Problem::ParallelConfig &config : job.clusters[7].problem.parallelConfigs)
+      for (auto &sync : config.gradientSyncs)
+        sync.replicasPerNode = 2, sync.alternatives[0].perByte = 1e6;
+  }));
   // Nothing is to be known of a bandwidth that changes nothing.
   EXPECT_EQ(wrong([](CertificateJob &job) { job.points[1] = 0; }), "");
 }

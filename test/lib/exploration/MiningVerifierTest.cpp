@@ -205,7 +205,7 @@ TEST(MiningWork, ArraysAndLanesTakeTheCyclesOfTheCostModels) {
     double cycles = rows.length > 1 ? rowCycles(work, {vector.lanes, vector.count, true})->cycles
                                     : *elementCycles(work.rows, 5, {vector.lanes, vector.count, true});
     EXPECT_LE(said, cycles * (1 + 1e-9));
-    if (rows.length <= static_cast<double>(vector.lanes) / 2) {
+    if (rows.length <= static_cast<double>(vector.lanes) / 2 || vector.count == 1) { // else a bound of several cores
       EXPECT_NEAR(said / cycles, 1, 1e-9);
     }
   }

@@ -124,6 +124,7 @@ TEST(PlacementLowerBound, RefusesProblemsOfOtherClustersAndOtherWork) {
     PlacementProblem other = good;
     change(other);
     std::string difference = floor.differs(other, *machine, prices);
+    EXPECT_NE(difference, "") << what;
     EXPECT_NE(difference.find(said), std::string::npos) << what << ": " << difference;
   };
   refused("more devices", "devices are others", [](auto &p) { p.deviceTypes[0].devices *= 2; });
@@ -144,14 +145,42 @@ TEST(PlacementLowerBound, RefusesProblemsOfOtherClustersAndOtherWork) {
       if (p.layers[l].name.find("[3]") != std::string::npos)
         max = l;
     p.layers.erase(p.layers.begin() + static_cast<long>(max));
+    for (auto &edge : p.edges)
+      edge.from -= edge.from >= max, edge.to -= edge.to >= max;
+    std::erase_if(p.edges, [](const auto &edge) { return edge.from >= edge.to; });
+    for (auto &tie : p.ties)
+      tie.a -= tie.a >= max, tie.b -= tie.b >= max;
   });
-  refused("a class less", "", [](auto &p) { p.classes.pop_back(); });
+  refused("a class less", "is of class", [](auto &p) { p.classes.pop_back(); });
   refused("another class", "is no layer", [](auto &p) { p.classes[1].name = "other"; });
   refused("cheaper layers", "takes less than its operations do", [](auto &p) {
     for (auto &cls : p.classes)
       for (auto &cost : cls.costs)
         cost->forward = cost->forward / 10 * 9, cost->backward = cost->backward / 10 * 9;
   });
+  using Cost = PlacementProblem::Cost;
+  for (int64_t Cost::*part : {&Cost::forward, &Cost::backward, &Cost::update, &Cost::gradients, &Cost::weights})
+    refused("a part of the layers that is cheaper", "takes less than its operations do", [part](auto &p) {
+      for (auto &cls : p.classes)
+        for (auto &cost : cls.costs)
+          (*cost).*part = (*cost).*part / 10 * 9;
+    });
+  // What two orders of a sum make is no difference, and dearer layers are none that a bound is above.
+  PlacementProblem nearly = good;
+  for (auto &link : nearly.links)
+    link.intraNode.perByte *= 1 + 1e-12, link.interNode.perByte *= 1 - 1e-12;
+  for (auto &cls : nearly.classes)
+    for (auto &cost : cls.costs)
+      ++cost->forward, ++cost->backward, ++cost->staticMemory;
+  EXPECT_EQ(floor.differs(nearly, *machine, prices), "");
+  refused("a limit of the step alone", "limits", [](auto &p) { p.limits.step = 1; });
+  refused("a limit of the power alone", "limits", [](auto &p) { p.limits.watts = 1; });
+  refused("another power", "bytes of memory", [](auto &p) { p.deviceTypes[0].tdpWatts *= 2; });
+  refused("another idle power", "bytes of memory", [](auto &p) { p.deviceTypes[0].idleWatts += 1; });
+  refused("another host's memory", "devices are others", [](auto &p) { p.deviceTypes[0].hostMemory += 1; });
+  refused("another price", "devices are others", [](auto &p) { p.deviceTypes[0].pricePerHour += 1; });
+  refused("another server", "devices are others", [](auto &p) { p.deviceTypes[0].devicesPerNode /= 2; });
+  refused("a kind of devices more", "", [](auto &p) { p.deviceTypes.push_back(p.deviceTypes[0]); });
   refused("fewer residents", "takes less", [](auto &p) {
     for (auto &cls : p.classes)
       for (auto &cost : cls.costs)

@@ -208,6 +208,32 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   EXPECT_TRUE(codes(bound).count("A0906"));
 }
 
+/// What it moves in device memory takes its time, unless it goes round a ring beside a product.
+TEST(Communication, NoExchangeIsFasterThanItsDataInMemory) {
+  Fabric fabric = servers();
+  Operation product;
+  product.name = "p", product.kind = "linear", product.core = CoreKind::Tensor, product.contraction = true;
+  product.flops = 1000000000000;
+  SingleDeviceRequest request;
+  request.fabric = &fabric;
+  auto made = planFor(graphOf({product, communication("a", "tensor", 8, 800000000)}), device(), request);
+  ASSERT_TRUE(made) << made.error()[0].message;
+  EXPECT_TRUE(verify(*made).holds());
+  double data = made->costs.operations[1].transfer[0].value, beside = made->costs.operations[0].time.value;
+  ASSERT_GT(data, 0);
+  ASSERT_LT(data, beside);
+  for (bool ring : {false, true})
+    for (double share : {1 + 1e-6, 0.999, 0.0}) {
+      Plan other = *made;
+      other.graph.operations[1].communication->ring = ring;
+      other.costs.operations[1].time = Seconds(data * share);
+      Errors findings = verify(other).findings;
+      bool found = std::ranges::any_of(
+          findings, [](const Error &one) { return one.message.find("its data takes") != std::string::npos; });
+      EXPECT_EQ(found, !ring && share < 1) << ring << " " << share;
+    }
+}
+
 namespace {
 
 /// Keys and values that `rings` collectives bring to one attention on `devices` devices.

@@ -69,11 +69,12 @@ struct BruteForce {
   std::vector<int64_t> replicas;                ///< of each position; 0: a processor
   std::vector<size_t> at;
 
-  explicit BruteForce(const PartitioningProblem &problem) : p(problem), at(problem.nodes.size()) {
+  /// `visit`: each assignment, well-formed or not.
+  explicit BruteForce(const PartitioningProblem &problem, std::function<void(const BruteForce &)> visit = {})
+      : p(problem), at(problem.nodes.size()), visit_(std::move(visit)) {
     row(p.accelerators, p.processors);
   }
 
-private:
   void row(int64_t accelerators, int64_t processors) {
     if (!replicas.empty())
       assign(0);
@@ -102,15 +103,17 @@ private:
     });
   }
   void evaluate() {
+    if (visit_)
+      visit_(*this);
     if (!isAllowed())
       return;
     int64_t max = 0, needs = 0;
     for (size_t s = 0; s < replicas.size(); ++s) {
-      std::optional<Stage> stage = stageAt(s);
-      if (!stage)
+      Stage stage = stageAt(s);
+      if (!stage.runs)
         return;
-      max = std::max(max, stage->load);
-      needs = std::max(needs, stage->memory);
+      max = std::max(max, stage.load);
+      needs = std::max(needs, replicas[s] > 0 ? stage.memory : 0); // a processor has enough
     }
     memory = std::min(memory, needs);
     if (needs <= p.memory)
@@ -139,15 +142,15 @@ private:
     return true;
   }
   struct Stage {
-    int64_t load = 0, memory = 0;
+    int64_t load = 0, memory = 0, compute = 0, communication = 0;
+    bool runs = true; ///< no accelerator has a node that it cannot run
   };
-  /// Nothing: an accelerator cannot run one of its nodes. Memory of a processor does not count.
-  std::optional<Stage> stageAt(size_t s) const {
+  Stage stageAt(size_t s) const {
     int64_t time = 0, processor = 0, bytes = 0, gradients = 0, in = 0, out = 0, m = replicas[s];
+    bool runs = true;
     for (size_t i = 0; i < at.size(); ++i)
       if (at[i] == s) {
-        if (m > 0 && !p.nodes[i].onAccelerator)
-          return std::nullopt;
+        runs &= m == 0 || p.nodes[i].onAccelerator;
         time += p.nodes[i].time;
         processor += p.nodes[i].processorTime;
         bytes += p.nodes[i].memory;
@@ -161,14 +164,17 @@ private:
       out += at[t.from] == s && there ? t.time : 0;
     }
     if (m == 0)
-      return Stage{processor, 0};
+      return {processor, bytes, processor, 0, true};
     if (p.rule == PartitioningProblem::Rule::Sum)
-      return Stage{time + in + out, bytes};
+      return {time + in + out, bytes, time, in + out, runs};
     int64_t later = std::accumulate(replicas.begin() + static_cast<ptrdiff_t>(s), replicas.end(), int64_t(0));
     double exchange = 2.0 * double(m - 1) / double(m) * double(gradients) * p.timePerByte;
-    return Stage{std::max({(time + m - 1) / m, in, static_cast<int64_t>(std::ceil(exchange))}),
-                 bytes * ((later + m - 1) / m)};
+    int64_t compute = (time + m - 1) / m, moved = std::max(in, static_cast<int64_t>(std::ceil(exchange)));
+    return {std::max(compute, moved), bytes * ((later + m - 1) / m), compute, moved, runs};
   }
+
+private:
+  std::function<void(const BruteForce &)> visit_;
 };
 
 std::string errors(const PartitioningProblem &problem, const PartitioningResult &result) {
@@ -297,6 +303,86 @@ TEST(PartitioningTest, TheCheckFindsDamage) {
     found += !verify(p, result).empty();
   }
   EXPECT_EQ(found, tried);
+}
+
+TEST(PartitioningTest, EachAssignmentIsJudgedAsItIsDefined) {
+  Random random{std::mt19937(17)};
+  int problems = 0, good = 0, bad = 0, wrong = 0;
+  while (problems < 40) {
+    PartitioningProblem p = randomProblem(random, problems % 2 == 0);
+    if (p.nodes.size() > 4)
+      continue;
+    ++problems;
+    BruteForce all(p, [&](const BruteForce &given) {
+      PartitioningResult result;
+      result.status = PartitioningResult::Status::Feasible;
+      bool holds = given.isAllowed();
+      for (size_t s = 0; s < given.replicas.size(); ++s) {
+        BruteForce::Stage is = given.stageAt(s);
+        PartitioningStage stage;
+        stage.processor = given.replicas[s] == 0, stage.replicas = std::max<int64_t>(1, given.replicas[s]);
+        stage.compute = is.compute, stage.communication = is.communication;
+        stage.load = is.load, stage.memory = is.memory;
+        for (Id i = 0; i < given.at.size(); ++i)
+          if (given.at[i] == s)
+            stage.nodes.push_back(i);
+        holds = holds && is.runs && (stage.processor || is.memory <= p.memory);
+        result.load = std::max(result.load, is.load);
+        result.stages.push_back(std::move(stage));
+      }
+      wrong += verify(p, result).empty() != holds;
+      (holds ? good : bad) += 1;
+      if (!holds || good % 16)
+        return;
+      auto refused = [&](auto change) {
+        PartitioningResult other = result;
+        change(other, other.stages.back());
+        EXPECT_FALSE(verify(p, other).empty());
+      };
+      for (int64_t by : {-1, 1}) {
+        refused([&](auto &, auto &stage) { stage.compute += by; });
+        refused([&](auto &, auto &stage) { stage.communication += by; });
+        refused([&](auto &, auto &stage) { stage.memory += by; });
+        refused([&](auto &, auto &stage) { stage.load += by; });
+        refused([&](auto &other, auto &) { other.load += by; });
+      }
+      refused([](auto &other, auto &) { other.bound = other.load + 1; });
+      refused([](auto &other, auto &) { other.bound = -1; });
+      refused([](auto &, auto &stage) { stage.replicas = 0; });
+      refused([](auto &, auto &stage) { stage.replicas = 7; });
+      refused([](auto &, auto &stage) { stage.nodes.clear(); });
+      refused([](auto &, auto &stage) { stage.nodes.push_back(stage.nodes.front()); });
+      for (size_t beyond : {p.nodes.size(), p.nodes.size() + 1000})
+        refused([&](auto &, auto &stage) { stage.nodes.push_back(static_cast<Id>(beyond)); });
+      refused([](auto &, auto &stage) { stage.nodes.pop_back(); });
+    });
+    EXPECT_EQ(provePartitioningBound(p, all.best), BoundVerdict::Holds);
+    EXPECT_EQ(provePartitioningBound(p, 0), BoundVerdict::Holds);
+    if (all.best < INT64_MAX)
+      EXPECT_EQ(provePartitioningBound(p, all.best + 1), BoundVerdict::Broken);
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(good, 100);
+  EXPECT_GT(bad, 100);
+}
+
+TEST(PartitioningTest, FindingsNameStagesAndAreTwentyAtMost) {
+  PartitioningProblem p;
+  p.nodes.resize(2);
+  p.nodes[0].name = "a", p.nodes[1].name = "b";
+  p.nodes[0].time = p.nodes[1].time = 5;
+  p.nodes[0].colocationGroup = p.nodes[1].colocationGroup = 0;
+  p.accelerators = 2;
+  PartitioningResult result = partitionGraph(p);
+  ASSERT_EQ(errors(p, result), "");
+  PartitioningStage half = result.stages.at(0);
+  half.nodes = {0}, half.compute = half.load = 5;
+  result.stages = {half, half};
+  result.stages[1].nodes = {1};
+  result.load = 5, result.bound = 0;
+  EXPECT_NE(errors(p, result).find("'a' and 'b' belong together, and are in stages 1 and 2"), std::string::npos);
+  result.stages[0].nodes.assign(30, 9);
+  EXPECT_EQ(verify(p, result).size(), 20u);
 }
 
 TEST(PartitioningTest, TheSchemaDescribesTheDocument) {

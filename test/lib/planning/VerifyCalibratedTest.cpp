@@ -116,6 +116,90 @@ Operation &operationOf(WorkGraph &graph, const std::string &name) {
   throw std::out_of_range(name);
 }
 
+// The verifier finds the class, the extents and the host's part of any operation as the cost model does; each change
+// is one that the time of the step shows.
+TEST(VerifyCalibrated, FollowsWorkOfEveryClass) {
+  using Change = std::function<void(WorkGraph &)>;
+  std::vector<std::pair<std::string, Change>> changes;
+  for (const char *kind : {"softmax_grad", "batch_norm", "batch_norm_grad", "embedding", "gather", "scatter_add",
+                           "update_rows", "lookup", "cross_entropy_grad", "slice"})
+    changes.push_back({kind, [kind](WorkGraph &g) { operationOf(g, "gelu").kind = kind; }});
+  for (const char *kind : {"embedding_rows_grad", "embedding_grad", "gather"})
+    changes.push_back({std::string("weights of ") + kind, [kind](WorkGraph &g) {
+                         Operation &op = operationOf(g, "gelu");
+                         op.kind = kind, op.phase = Phase::WeightGradient, op.bytesWritten *= 3;
+                       }});
+  changes.push_back({"attention", [](WorkGraph &g) { operationOf(g, "fc").kind = "flash_attention"; }});
+  changes.push_back({"causal attention", [](WorkGraph &g) {
+                       Operation &op = operationOf(g, "fc");
+                       op.kind = "attention", op.causal = true;
+                     }});
+  for (const char *type : {"fp32", "int8"})
+    changes.push_back({type, [type](WorkGraph &g) { operationOf(g, "fc").type = type; }});
+  changes.push_back({"a window in 32 bits", [](WorkGraph &g) {
+                       Operation &op = operationOf(g, "fc");
+                       op.type = "tf32", op.bytesRead *= 50;
+                       op.tensors[0].dimensions[1].push_back({3});
+                     }});
+  changes.push_back({"a long sum that a result is spread over", [](WorkGraph &g) {
+                       Operation &op = operationOf(g, "fc");
+                       op.domain[1].kind = op.domain[3].kind = IteratorKind::Reduction;
+                       op.tensors[2].dimensions = {{{0}}, {{1}, {3}}, {{2}}};
+                     }});
+  changes.push_back({"a short one beside it", [](WorkGraph &g) {
+                       Operation &op = operationOf(g, "fc");
+                       op.domain[2].kind = IteratorKind::Reduction;
+                       op.tensors[2].dimensions = {{{0}}, {{1}, {2}}};
+                     }});
+  for (size_t loops : {5, 6, 7}) // what is a batch, experts, slots, weights, inner width, width
+    changes.push_back({"experts of " + std::to_string(loops) + " loops", [loops](WorkGraph &g) {
+                         Operation &op = operationOf(g, "fc");
+                         op.kind = "moe_experts";
+                         int64_t extents[] = {2, 3, 4, 50, 3, 64, 512};
+                         op.domain.clear();
+                         for (size_t i = 7 - loops; i < 7; ++i)
+                           op.domain.push_back({extents[i], i == 6 ? IteratorKind::Reduction : IteratorKind::Parallel});
+                         auto last = static_cast<unsigned>(loops - 1);
+                         LoopTensor &rows = op.tensors[0], &weights = op.tensors[1];
+                         rows.dimensions = {{{last - 4}}, {{last - 3}}, {{last}}};
+                         for (unsigned batch = 0; batch + 4 < last; ++batch)
+                           rows.dimensions.push_back({{batch}});
+                         weights.dimensions = {{{last - 4}}, {{last - 1}}, {{last}}};
+                         op.tensors[2].dimensions = rows.dimensions;
+                       }});
+  for (int64_t share : {2, 8})
+    changes.push_back(
+        {"two products as one", [share](WorkGraph &g) {
+           Operation &op = operationOf(g, "fc");
+           FusedPart small{"small", "contract", op.core, op.type, op.flops / share, true, op.domain, op.tensors};
+           FusedPart other = small;
+           small.domain[3].extent = 16, other.flops = op.flops / 4;
+           FusedPart after{"after", "gelu", CoreKind::Vector, "fp32", op.flops - small.flops - other.flops, false,
+                           {},      {}};
+           op.parts = {small, other, after};
+         }});
+  for (const char *name : {"layers.time", "layers"})
+    for (const char *kind : {"contract", "relu"})
+      changes.push_back({std::string(name) + " of " + kind, [name, kind](WorkGraph &g) {
+                           g.regions[2].name = name;
+                           operationOf(g, "softmax").kind = kind;
+                         }});
+  Machine machine = calibratedMachine();
+  machine.cores[0].peak["tf32"] = FlopsPerSecond(1e12);
+  for (int64_t microbatch : {4, 500})
+    for (const auto &[what, change] : changes) {
+      WorkGraph graph = calibratedGraph(microbatch, 3, 64);
+      change(graph);
+      SingleDeviceRequest request;
+      request.job = "calibrated", request.batch = microbatch * 3;
+      auto plan = planFor(std::move(graph), machine, request);
+      ASSERT_TRUE(plan) << what << ": " << plan.error().front().message;
+      Verification v = verify(*plan);
+      EXPECT_TRUE(v.holds()) << what << " of " << microbatch << "\n" << said(v);
+      EXPECT_TRUE(says(v.checked, "follow from their work")) << what;
+    }
+}
+
 Plan plannedIn(const std::string &type, const Machine &machine) {
   SingleDeviceRequest request;
   request.job = "calibrated", request.batch = 1500;
