@@ -51,6 +51,21 @@ static ElaborateOptions optionsOf(llvm::StringRef text) {
   return options;
 }
 
+/// What is behind a line "//=== NAME" of an input, up to the next one, is the file NAME that the program before names.
+static std::string_view addOtherFiles(std::string_view input, SourceManager &sources) {
+  constexpr std::string_view mark = "\n//=== ";
+  auto program = input.substr(0, input.find(mark));
+  for (size_t at = program.size(); at < input.size();) {
+    at += mark.size();
+    size_t end = std::min(input.find(mark, at), input.size());
+    auto [name, text] = llvm::StringRef(input.substr(at, end - at)).split('\n');
+    if (!name.empty() && !sources.find(name))
+      sources.add(name.str(), text.str());
+    at = end;
+  }
+  return program;
+}
+
 static void readMachines(accord::Program &program, const Diagnostics &diags) {
   using enum ast::DeclarationKind;
   for (const ast::Declaration &declaration : program.main()->declarations)
@@ -84,7 +99,9 @@ static void readTraining(accord::Program &program, const Diagnostics &diags) {
     program.limitsOn(*job, *plain);
 }
 
-void readProgram(std::string_view text, const std::string &path) {
+void readProgram(std::string_view input, const std::string &path) {
+  SourceManager sources;
+  std::string_view text = addOtherFiles(input, sources);
   Program program{.name = path, .kind = *kindOf(path), .text = std::string(text)};
   Parsed parsed(program);
   if (parsed.file->complete != !parsed.diags.hasErrors())
@@ -93,8 +110,9 @@ void readProgram(std::string_view text, const std::string &path) {
     if (std::string wrong = badFormat(program, parsed); !wrong.empty())
       broken(wrong);
 
-  SourceManager sources;
   Diagnostics diags(sources);
+  if (sources.find(path))
+    return; // one of its own files takes its name
   sources.add(path, program.text);
   mlir::ScopedDiagnosticHandler leaks(&context(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
