@@ -6,7 +6,7 @@
 namespace accord::fuzz {
 
 const std::vector<Reader> kReaders = {
-    {"accel", "lib/language/machines/", readAccel, mutateText},
+    {"accel", "lib/language/(syntax|machines)/", readAccel, mutateText},
     {"dnn", "lib/language/(syntax|models|requests|program)/", readDnn, mutateText},
     {"plan", "lib/planning/output/(Plan|WorkGraph)Json", readPlan, mutateJson},
     {"placement", "lib/placement/output/Placement(Certificate|DocumentCheck|JsonRead|PathsJson)", readPlacement,
