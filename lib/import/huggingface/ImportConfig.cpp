@@ -61,7 +61,7 @@ void Config::reportInvalid(StringRef key, const std::string &expected) {
 }
 
 int64_t Config::integer(ArrayRef<StringRef> keys, std::optional<int64_t> missing, int64_t min) {
-  constexpr int64_t kMax = int64_t(1) << 40; // keeps products of two within 64 bits
+  constexpr int64_t kMax = int64_t(1) << 31; // keeps products of two within 64 bits
   const json::Value *value = nullptr;
   StringRef key = keys.front();
   for (StringRef one : keys)
@@ -78,7 +78,7 @@ int64_t Config::integer(ArrayRef<StringRef> keys, std::optional<int64_t> missing
   std::optional<int64_t> number = value->getAsInteger();
   if (number && *number >= min && *number <= kMax)
     return *number;
-  reportInvalid(key, fmt::format("a whole number from {} to 2^40", min));
+  reportInvalid(key, fmt::format("a whole number from {} to 2^31", min));
   return min;
 }
 

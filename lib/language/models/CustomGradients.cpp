@@ -101,7 +101,8 @@ private:
 std::string derivativeText(const CustomShape &shape, unsigned tensor,
                            llvm::function_ref<std::string(unsigned)> nameOf) {
   std::optional<unsigned> only;
-  for (unsigned access : dnn::ScalarProgram(shape.forward.body).operands().set_bits())
+  const dnn::ScalarProgram program(shape.forward.body);
+  for (unsigned access : program.operands().set_bits())
     if (shape.accesses[access].tensor == tensor) {
       if (only)
         return {};

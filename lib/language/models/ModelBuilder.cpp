@@ -243,8 +243,7 @@ void ModelBuilder::run(const ast::Loss &loss, SourceRange range) {
     diags.error(Code::NotATensor, loss.value->range, fmt::format("the loss is {}, not a tensor", value.describe()));
     return;
   }
-  auto type = typeOf(*value.tensor());
-  if (type.getNumElements() != 1 || type.getRank() != 0) {
+  if (typeOf(*value.tensor()).getRank() != 0) {
     diags
         .error(Code::ShapeMismatch, loss.value->range,
                fmt::format("the loss must be one number, but is {}", value.describe()))

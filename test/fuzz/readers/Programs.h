@@ -4,8 +4,9 @@
 
 namespace accord::fuzz {
 
-/// Reads `text` as the file `path`, with all that it declares.
-void readProgram(std::string_view text, const std::string &path);
+/// Reads the input as the file `path`, with all that it declares. Lines "//--OPTION" or "//--OPTION=VALUE" at its head
+/// are options; what follows a line "//=== NAME" is another file, which it may name.
+void readProgram(std::string_view input, const std::string &path);
 /// What an importer has written is a program without errors of syntax.
 void expectProgram(const std::string &text);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "lib/support/Result.h"
+#include "test/fuzz/readers/Mutation.h"
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ struct Reader {
   const char *name;  ///< on the command line, and of its folder in corpus/
   const char *files; ///< pattern of lib/ whose coverage is reported
   ReadInput read;
+  Mutate mutate; ///< beside libFuzzer's change of bytes; none where an input has no structure
 };
 
 /// The table of all readers.

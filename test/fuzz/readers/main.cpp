@@ -6,23 +6,25 @@
 namespace accord::fuzz {
 
 const std::vector<Reader> kReaders = {
-    {"accel", "lib/language/(syntax|machines|program)/", readAccel},
-    {"dnn", "lib/language/(syntax|models|requests|program)/", readDnn},
-    {"plan", "lib/planning/output/.*Json", readPlan},
-    {"placement", "lib/placement/output/Placement(Certificate|DocumentCheck|JsonRead|PathsJson)", readPlacement},
-    {"mining", "lib/exploration/output/MiningCertificateJson", readMining},
-    {"prune", "lib/sparsity/output/.*Json", readPrune},
-    {"vote", "lib/ensembles/output/.*Json", readVote},
-    {"huggingface", "lib/import/huggingface/", readHuggingFace},
-    {"partitioning", "lib/import/profiles/(Dnn)?Partitioning", readPartitioning},
-    {"pipedream", "lib/import/profiles/Pipedream", readPipedream},
-    {"onnx", "lib/import/onnx/", readOnnx},
-    {"mlir", "lib/import/mlir/", readMlir},
-    {"tables", "lib/(support/documents/Csv|machine/(calibration|operations)/(Rows|Table|Device))", readTables},
-    {"scalesim", "lib/import/scalesim/", readScaleSim},
-    {"psplib", "lib/import/psplib/", readPsplib},
-    {"calibration", "lib/machine/(calibration/CalibrationFile|operations/File)", readCalibration},
-    {"ranks", "lib/exploration/distributed/RankMessage", readRankMessage},
+    {"accel", "lib/language/(syntax|machines)/", readAccel, mutateText},
+    {"dnn", "lib/language/(syntax|models|requests|program)/", readDnn, mutateText},
+    {"plan", "lib/planning/output/(Plan|WorkGraph)Json", readPlan, mutateJson},
+    {"placement", "lib/placement/output/Placement(Certificate|DocumentCheck|JsonRead|PathsJson)", readPlacement,
+     mutateJson},
+    {"mining", "lib/exploration/output/Mining(Certificate|Cluster)Json", readMining, mutateJson},
+    {"prune", "lib/sparsity/output/.*Json", readPrune, mutateJson},
+    {"vote", "lib/ensembles/output/.*Json", readVote, mutateJson},
+    {"huggingface", "lib/import/huggingface/", readHuggingFace, mutateJson},
+    {"partitioning", "lib/import/profiles/(Dnn)?Partitioning", readPartitioning, mutateJson},
+    {"pipedream", "lib/import/profiles/Pipedream", readPipedream, mutateText},
+    {"onnx", "lib/import/onnx/", readOnnx, mutateOnnx},
+    {"mlir", "lib/import/mlir/", readMlir, mutateText},
+    {"tables", "lib/(support/documents/Csv|machine/(calibration|operations)/(Rows|Table|Device))", readTables,
+     mutateText},
+    {"scalesim", "lib/import/scalesim/", readScaleSim, mutateText},
+    {"psplib", "lib/import/psplib/", readPsplib, mutateText},
+    {"calibration", "lib/machine/(calibration/CalibrationFile|operations/File)", readCalibration, mutateText},
+    {"ranks", "lib/exploration/distributed/RankMessage", readRankMessage, nullptr},
 };
 
 void broken(const std::string &promise) {
@@ -37,6 +39,8 @@ void expectPlaces(const Diagnostics &diags, bool refused) {
     if (diagnostic.message.empty())
       broken("a diagnostic has no message");
     const SourceRange &range = diagnostic.range;
+    if (!range.valid() && diagnostic.message.starts_with("--")) // of the command line, which has none
+      continue;
     if (!range.valid())
       broken(fmt::format("'{}' has no place", diagnostic.message));
     if (range.begin > range.end || range.end > diags.sources().text(range.file).size())
@@ -63,6 +67,7 @@ void expectPlace(const std::string &message) {
 
 using namespace accord::fuzz;
 static const Reader *chosen;
+static Corpus material;
 
 extern "C" int LLVMFuzzerInitialize(int *count, char ***arguments) {
   for (int i = 1; i < *count; ++i) {
@@ -80,7 +85,22 @@ extern "C" int LLVMFuzzerInitialize(int *count, char ***arguments) {
     fmt::print(stderr, "accord-fuzz-readers: --reader=NAME says which reader; --list lists them\n");
     std::exit(2);
   }
+  material = materialOf(chosen->name, chosen->files);
   return 0;
+}
+
+/// libFuzzer's own change of bytes, with its dictionary and its crossings.
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
+  Random random(seed);
+  std::string changed;
+  if (chosen->mutate && size > 0 && !random.percent(25))
+    changed = chosen->mutate(random, material, {reinterpret_cast<const char *>(data), size});
+  if (changed.empty() || changed.size() > maxSize)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  std::copy(changed.begin(), changed.end(), data);
+  return changed.size();
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
