@@ -237,14 +237,20 @@ private:
       return jobs_.first().finish(kWrongInput, "mine");
     const std::string &folder = options_.session.output;
     AnswerFolder answer(diags, folder);
-    if (!answer || !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
+    if (!answer ||
+        !writeMiningCertificate(answer.path(), jobs_, options_.scheduleEffort, plan_, diags, search_.stopped()))
       return jobs_.first().finish(kWrongInput, "mine");
     for (size_t j = 0; j < jobs_.size(); ++j) // what pins said of layers
       if (jobs_.session(j).diagnostics().hasErrors())
         return jobs_.session(j).finish(kWrongInput, "mine");
     if (!placements(answer.path()))
       return failed_->finish(kWrongInput, "mine");
-    plan_.certificate = certificateFiles(answer.path(), filesIn(answer.path()));
+    auto names = filesIn(answer.path());
+    if (!names) {
+      diags.error(names.error().code, {}, names.error().message);
+      return jobs_.first().finish(kWrongInput, "mine");
+    }
+    plan_.certificate = certificateFiles(answer.path(), *names);
     if (!answer.write(filesOf(plan_)).commit())
       return jobs_.first().finish(kWrongInput, "mine");
     if (options_.session.json)

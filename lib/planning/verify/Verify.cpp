@@ -13,8 +13,8 @@ namespace accord {
 
 namespace {
 
-/// Bytes: what is kept throughout, and the largest result of an operation, which is there whenever that one runs, in any
-/// order. Of a value with a slice for each iteration nothing is counted.
+/// Bytes: what is kept throughout, and the largest result of an operation, which is there whenever that one runs, in
+/// any order. Of a value with a slice for each iteration nothing is counted.
 double minPeak(const WorkGraph &graph) {
   double kept = 0, max = 0;
   for (const StaticTensor &tensor : graph.staticTensors)
