@@ -35,6 +35,12 @@ Errors verify(const SchedulingProblem &problem, const SchedulingSolution &soluti
 Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
               std::vector<std::string> *trusted = nullptr);
 
+/// Whether budgets alone leave no schedule. True: whatever modes the tasks have, of those that fit the resources alone,
+/// some budget is overspent. By all amounts that the tasks so far can spend together, budget by budget; pairings are
+/// left out, so that it holds with them, too. False: a choice keeps all budgets, or there are more than a million
+/// different amounts.
+bool budgetsAdmitNothing(const SchedulingProblem &problem);
+
 /// Where tasks start in schedules shorter than a bound, and pairs whose order follows.
 struct StartWindows {
   std::vector<int64_t> earliest, latest;                                        ///< by task

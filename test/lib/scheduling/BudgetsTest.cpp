@@ -1,7 +1,6 @@
 // What budgets alone decide, in search and verifier, against all choices of modes.
 #include "lib/scheduling/solve/BudgetChoices.h"
 #include "lib/scheduling/solve/Solve.h"
-#include "lib/scheduling/verify/BudgetProof.h"
 #include "lib/scheduling/verify/Scheduling.h"
 #include <gtest/gtest.h>
 #include <random>
