@@ -200,6 +200,10 @@ TEST(Communication, APlanOfASharedStepVerifies) {
   region.length = std::max(region.slots[0].duration, region.slots[1].duration);
   together.schedule.step = region.length;
   EXPECT_TRUE(codes(together).count("A0903"));
+  EXPECT_TRUE(std::ranges::any_of(verify(together).findings, [](const Error &one) {
+    return one.message.starts_with("'inside' starts at 0 ps on network") &&
+           one.message.find("on which 'before' runs until") != std::string::npos;
+  }));
   Plan faster = plan;
   faster.costs.operations[0].time = Seconds(1e-9);
   EXPECT_TRUE(codes(faster).count("A0910"));

@@ -93,6 +93,12 @@ TEST(VerifyCalibrated, RefusesWhatIsForged) {
        [](Plan &p) { p.machine.host.step = Seconds(0); }},
       {"a faster memory", "time of 'gelu' is", [](Plan &p) { p.machine.memories[0].bandwidth = BytesPerSecond(2e12); }},
       {"less traffic", "traffic at hbm of 'gelu' is", [](Plan &p) { costOf(p, "gelu").bytes[0] = Bytes(1); }},
+      {"a type that no core computes in", "has no peak for posit16, which 'fc' needs",
+       [](Plan &p) {
+         for (Operation &op : p.graph.operations)
+           if (op.name == "fc")
+             op.type = "posit16";
+       }},
       {"another form", "is priced by cost model 'peak'",
        [](Plan &p) {
          OperationCost other = p.costs.operations.front();
