@@ -173,6 +173,10 @@ TEST(VerifyCalibrated, FollowsWorkOfEveryClass) {
                          weights.dimensions = {{{last - 4}}, {{last - 1}}, {{last}}};
                          op.tensors[2].dimensions = rows.dimensions;
                        }});
+  changes.push_back({"a product of six loops", [](WorkGraph &g) {
+                       Operation &op = operationOf(g, "fc");
+                       op.domain.push_back({1, IteratorKind::Parallel}), op.domain.push_back({1, IteratorKind::Parallel});
+                     }});
   for (int64_t share : {2, 8})
     changes.push_back(
         {"two products as one", [share](WorkGraph &g) {
