@@ -3,6 +3,7 @@
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/dnn/Dnn.h"
 #include "lib/language/program/Elaborate.h"
+#include "lib/language/requests/Ensembles.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "mlir/IR/Diagnostics.h"
@@ -74,12 +75,13 @@ static void readMachines(accord::Program &program, const Diagnostics &diags) {
 }
 
 /// The job of a program with all that a command asks of it.
-static void readTraining(accord::Program &program, const Diagnostics &diags) {
+static void readTraining(accord::Program &program, Diagnostics &diags) {
   auto has = [&](ast::DeclarationKind kind) {
     return llvm::any_of(program.main()->declarations, [&](const auto &one) { return one.kind == kind; });
   };
   if (has(ast::DeclarationKind::Ensemble))
-    program.ensemble();
+    if (auto request = program.ensemble(); request && !request->votesFile.empty())
+      readVotes(*request, diags);
   std::optional<TrainingJob> job = diags.hasErrors() ? std::nullopt : program.job();
   if (!job)
     return;
