@@ -4,7 +4,6 @@
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/certificates/LayerCosts.h"
-#include "lib/driver/exploration/MineCertificate.h"
 #include "lib/exploration/clusters/PlacedWork.h"
 #include "lib/exploration/output/DesignFindings.h"
 #include "lib/exploration/output/MiningCertificateJson.h"
@@ -532,6 +531,15 @@ CertificatePrices pricesOf(const MiningCertificate &certificate) {
       priceExchanges(graph, machine, *costs);
     return std::move(*costs);
   };
+}
+
+std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names) {
+  std::vector<CertificateFile> files;
+  for (const std::string &name : names) {
+    auto text = llvm::MemoryBuffer::getFile(folder + "/" + name, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    files.push_back({name, text ? sha256Of((*text)->getBuffer()) : ""});
+  }
+  return files;
 }
 
 std::string planFolder(const MiningCertificate &certificate, const CertificateAnswer &answer, size_t job) {

@@ -2,6 +2,7 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/SolverMonitor.h"
+#include "lib/driver/certificates/ExplorationCertificate.h"
 #include "lib/driver/exploration/MineCertificate.h"
 #include "lib/driver/exploration/MineJobs.h"
 #include "lib/driver/exploration/MinePlacement.h"

@@ -17,7 +17,6 @@
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -268,15 +267,6 @@ private:
 };
 
 } // namespace
-
-std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names) {
-  std::vector<CertificateFile> files;
-  for (const std::string &name : names) {
-    auto text = llvm::MemoryBuffer::getFile(folder + "/" + name, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    files.push_back({name, text ? sha256Of((*text)->getBuffer()) : ""});
-  }
-  return files;
-}
 
 bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
                             Diagnostics &diags) {

@@ -14,7 +14,4 @@ namespace accord {
 bool writeMiningCertificate(const std::string &folder, MineJobs &jobs, unsigned effort, const MiningPlan &plan,
                             Diagnostics &diags);
 
-/// Files of a folder, as they are now; of one that cannot be read no hash.
-std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names);
-
 } // namespace accord

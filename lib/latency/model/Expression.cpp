@@ -62,38 +62,36 @@ bool Expressions::takes(const Node &node) const {
   };
   using enum NodeKind;
   switch (node.kind) {
-  case Integer:
-    return are(0, true) && node.integer;
-  case Real:
-    return are(0, true) && !node.integer;
   case Argument:
     return are(0, true) && node.index < arguments_.size() && node.integer == arguments_[node.index].integer;
   case Polynomial:
     return are(2, true) && node.integer && node.index < polynomials.size() && polynomials[node.index].denominator > 0;
   case Sum:
     return are(node.coefficients.size(), true) && node.integer;
-  case Product:
-  case CeilDivide:
-    return are(2, true) && node.integer;
   case Maximum:
   case Minimum:
     return !operands.empty() && are(operands.size(), node.integer);
-  case ToReal:
-    return are(1, true) && !node.integer;
-  case Add:
-  case Multiply:
-  case Divide:
-    return are(2, false) && !node.integer;
-  case Picoseconds:
-    return are(1, false) && node.integer;
   case Select:
     return operands.size() > 1 && operands.size() == node.coefficients.size() + 1 && nodes[operands[0]].integer &&
            std::all_of(operands.begin() + 1, operands.end(),
                        [&](NodeId id) { return nodes[id].integer == node.integer; });
-  case SquareRoot:
-    return are(2, false) && node.integer;
+  default:
+    break;
   }
-  return false;
+  /// Kinds of a fixed number of operands of one type.
+  struct Fixed {
+    NodeKind kind;
+    size_t operands;
+    bool ofIntegers, integer;
+  };
+  static constexpr Fixed kFixed[] = {{Integer, 0, true, true},      {Real, 0, true, false},
+                                     {Product, 2, true, true},      {CeilDivide, 2, true, true},
+                                     {ToReal, 1, true, false},      {Add, 2, false, false},
+                                     {Multiply, 2, false, false},   {Divide, 2, false, false},
+                                     {Picoseconds, 1, false, true}, {SquareRoot, 2, false, true}};
+  return std::ranges::any_of(kFixed, [&](const Fixed &one) {
+    return one.kind == node.kind && one.integer == node.integer && are(one.operands, one.ofIntegers);
+  });
 }
 
 NodeId Expressions::make(Node node) {
