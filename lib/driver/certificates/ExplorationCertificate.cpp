@@ -357,6 +357,9 @@ private:
       requirements[r].text = is.text, requirements[r].figures = is.figures;
       settle(requirements[r].used, is.used);
     }
+    if (const auto &stages = mined_.stages; stages && !stages->sha256.empty())
+      if (std::string is = certificateFiles(folder_, {"best.accel"}).front().sha256; is != stages->sha256)
+        find("'{}/best.accel' is not the file that mine.json states for its stages", folder_);
     out_.trusted.push_back(fmt::format("the search, in what '{}' says of its course and of designs beside the best",
                                        folder_ + "/mine.json"));
     return filesOf(mined_);

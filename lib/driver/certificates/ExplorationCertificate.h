@@ -10,6 +10,7 @@ namespace accord {
 CertificatePrices pricesOf(const MiningCertificate &certificate);
 /// The folder of a job's plan within that of a mining: "plan", "plan-bert", "plan-bert-alone".
 std::string planFolder(const MiningCertificate &certificate, const CertificateAnswer &answer, size_t job);
+
 /// Files of a folder, as they are now; of one that cannot be read no hash.
 std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names);
 

@@ -145,6 +145,8 @@ private:
           findings_);
     if (options_.stages && options_.writes && chosen_.front())
       plan_.stages = minedStages(options_, jobs_, *chosen_.front(), *plan_.best.result.best, search_.stop);
+    if (auto &stages = plan_.stages; stages && stages->value < stages->common && !stages->text.empty())
+      stages->sha256 = sha256Of(stages->text);
     if (options_.compare.empty())
       return;
     for (const std::string &other : miningStrategies()) {

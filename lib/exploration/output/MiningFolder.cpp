@@ -11,10 +11,10 @@ AnswerFiles filesOf(const MiningPlan &plan) {
                        {"report.html", toReport(plan)}};
   if (!plan.compared.empty())
     files.push_back({"compared.csv", comparisonCsv(plan)});
-  bool staged = plan.stages && plan.stages->value < plan.stages->common && !plan.stages->text.empty();
+  bool staged = plan.stages && !plan.stages->sha256.empty();
   if (plan.best.design)
     files.push_back({staged ? "common.accel" : "best.accel", plan.best.design->text});
-  if (staged)
+  if (staged && !plan.stages->text.empty())
     files.push_back({"best.accel", plan.stages->text});
   for (const MinedAnswer &own : plan.own)
     if (own.design)

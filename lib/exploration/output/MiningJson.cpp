@@ -151,6 +151,8 @@ void describeStages(JsonFields &f, MinedStages &stages, const MiningPlan &plan) 
       .field("bounds", stages.bounds)
       .field("step", stages.step, describeStep)
       .field("designs", stages.designs, designOf(plan))
+      .about("of best.accel, where it describes these designs")
+      .maybe("best_accel_sha256", stages.sha256)
       .field("stages", stages.stages, [&](JsonFields &g, MinedStage &stage) {
         std::string design = g.writes() ? stages.designs[stage.design].name : "";
         g.about("name of one of the designs").field("design", design);

@@ -175,7 +175,8 @@ struct MinedStages : StageSearch {
   MinedStep step;
   std::vector<MinedStage> stages;
   std::vector<MinedDesign> designs; ///< by stage as they come, each once
-  std::string text;                 ///< designs and their cluster as a description; empty: none
+  std::string text;                 ///< designs and their cluster as a description; empty: none, or it was not read
+  std::string sha256;               ///< of the text; empty: there is none
   std::string left;                 ///< why there is no such description
 };
 

@@ -51,72 +51,47 @@ std::optional<Expressions> Expressions::of(ExpressionGraph graph) {
   return made;
 }
 
-namespace {
-
-/// What the operands and the result of a kind are; a number of operands below 0 is any.
-struct Signature {
-  int operands;
-  bool takesIntegers, givesInteger;
-};
-
-Signature signatureOf(NodeKind kind) {
-  using enum NodeKind;
-  switch (kind) {
-  case Integer:
-    return {0, true, true};
-  case Real:
-    return {0, true, false};
-  case Polynomial:
-  case Product:
-  case CeilDivide:
-    return {2, true, true};
-  case Sum:
-    return {-1, true, true};
-  case ToReal:
-    return {1, true, false};
-  case Picoseconds:
-    return {1, false, true};
-  case SquareRoot:
-    return {2, false, true};
-  default: // Add, Multiply, Divide
-    return {2, false, false};
-  }
-}
-
-} // namespace
-
 /// Whether a node may come next.
 bool Expressions::takes(const Node &node) const {
   const std::vector<NodeId> &operands = node.operands;
   if (std::ranges::any_of(operands, [&](NodeId id) { return id >= nodes.size(); }))
     return false;
-  auto areIntegers = [&](bool integers) {
-    return std::ranges::all_of(operands, [&](NodeId id) { return nodes[id].integer == integers; });
+  auto are = [&](size_t number, bool integers) {
+    return operands.size() == number &&
+           std::ranges::all_of(operands, [&](NodeId id) { return nodes[id].integer == integers; });
   };
+  using enum NodeKind;
   switch (node.kind) {
-  case NodeKind::Argument:
-    return operands.empty() && node.index < arguments_.size() && node.integer == arguments_[node.index].integer;
-  case NodeKind::Maximum:
-  case NodeKind::Minimum:
-    return !operands.empty() && areIntegers(node.integer);
-  case NodeKind::Select:
+  case Argument:
+    return are(0, true) && node.index < arguments_.size() && node.integer == arguments_[node.index].integer;
+  case Polynomial:
+    return are(2, true) && node.integer && node.index < polynomials.size() && polynomials[node.index].denominator > 0;
+  case Sum:
+    return are(node.coefficients.size(), true) && node.integer;
+  case Maximum:
+  case Minimum:
+    return !operands.empty() && are(operands.size(), node.integer);
+  case Select:
     return operands.size() > 1 && operands.size() == node.coefficients.size() + 1 && nodes[operands[0]].integer &&
            std::all_of(operands.begin() + 1, operands.end(),
                        [&](NodeId id) { return nodes[id].integer == node.integer; });
-  case NodeKind::Polynomial:
-    if (node.index >= polynomials.size() || polynomials[node.index].denominator <= 0)
-      return false;
-    break;
-  case NodeKind::Sum:
-    if (operands.size() != node.coefficients.size())
-      return false;
-    break;
   default:
     break;
   }
-  Signature signature = signatureOf(node.kind);
-  return (signature.operands < 0 || operands.size() == static_cast<size_t>(signature.operands)) &&
-         areIntegers(signature.takesIntegers) && node.integer == signature.givesInteger;
+  /// Kinds of a fixed number of operands of one type.
+  struct Fixed {
+    NodeKind kind;
+    size_t operands;
+    bool ofIntegers, integer;
+  };
+  static constexpr Fixed kFixed[] = {{Integer, 0, true, true},      {Real, 0, true, false},
+                                     {Product, 2, true, true},      {CeilDivide, 2, true, true},
+                                     {ToReal, 1, true, false},      {Add, 2, false, false},
+                                     {Multiply, 2, false, false},   {Divide, 2, false, false},
+                                     {Picoseconds, 1, false, true}, {SquareRoot, 2, false, true}};
+  return std::ranges::any_of(kFixed, [&](const Fixed &one) {
+    return one.kind == node.kind && one.integer == node.integer && are(one.operands, one.ofIntegers);
+  });
 }
 
 NodeId Expressions::make(Node node) {
