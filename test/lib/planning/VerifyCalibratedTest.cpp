@@ -175,7 +175,8 @@ TEST(VerifyCalibrated, FollowsWorkOfEveryClass) {
                        }});
   changes.push_back({"a product of six loops", [](WorkGraph &g) {
                        Operation &op = operationOf(g, "fc");
-                       op.domain.push_back({1, IteratorKind::Parallel}), op.domain.push_back({1, IteratorKind::Parallel});
+                       op.domain.push_back({1, IteratorKind::Parallel}),
+                           op.domain.push_back({1, IteratorKind::Parallel});
                      }});
   for (int64_t share : {2, 8})
     changes.push_back(
