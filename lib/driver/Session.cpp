@@ -238,8 +238,8 @@ std::string Session::planMlir() {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (runPhases(*plans, PipelinePhase::Emit, PipelinePhase::Emit, planning))
-    plans->print(stream); // with a final newline
-  return text;
+    plans->print(stream);
+  return text + "\n"; // as accord-opt ends a module
 }
 
 void searchUnder(SolverMonitor &monitor, Session &session, llvm::function_ref<void()> search) {

@@ -55,6 +55,8 @@ def main(accord, folder, files):
             said = done.stdout + done.stderr
             # Where a part of the time is small, the sum shows it.
             names = (words, "the calendar time") if end is None and part == "estimate" else (words,)
+            if key == "time_s":  # of which the hours of devices are a multiple
+                names += ("the device hours",)
             if done.returncode != 1 or not any(one in said for one in names):
                 sys.exit(f"{part}.{key}.{end} passes for true, or is not named '{words}': {done.returncode}\n{said}")
             count += 1

@@ -142,7 +142,7 @@ std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request)
   if (!verified.proof.holds())
     return verified;
   verified.printed = filesOf(*plan);
-  verified.printed.push_back({"plan.mlir", planMlir(*plan)});
+  verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
   if (llvm::sys::fs::is_directory(request.path))
     llvm::append_range(verified.printed, verifyLatencyModel(verified.proof, request.path, &*plan));
   return verified;
@@ -159,7 +159,7 @@ std::optional<VerifiedCertificate> verifyClusterPlan(const CertificateRequest &r
   if (!verified.proof.holds())
     return verified;
   verified.printed = filesOf(*plan);
-  verified.printed.push_back({"plan.mlir", planMlir(*plan)});
+  verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
   return verified;
 }
 

@@ -25,7 +25,7 @@ def raised(share, mined=True):
 
 
 # The bound.
-tampered("raised in the certificate alone", [MINED, "the bound of"], raised(1.001, mined=False))
+tampered("raised in the certificate alone", ["below the bound of"], raised(1.001, mined=False))
 tampered("raised above the value", ["below the bound of"], raised(3))
 
 
@@ -55,7 +55,7 @@ def change_winner(document):
     document["results"][-1]["winner"][0] = other[0]
 
 
-tampered("another design", [MINED, "of 'common' is"], edit(CERTIFICATE, change_winner))
+tampered("another design", ["error[A09"], edit(CERTIFICATE, change_winner))
 chosen = good["parameters"][0]
 tampered(
     "another design in both",
@@ -78,7 +78,7 @@ tampered("worth less", ["stated to have the value", "its plans give"], cheaper(0
 tampered("worth more", ["stated to have the value", "its plans give"], cheaper(1.1))
 tampered("ratio to something else", ["its individual best design has the value"],
          edit(CERTIFICATE, lambda d: d["jobs"][0].update(best=d["jobs"][0]["best"] * 2)))
-tampered("a job alone left out", [MINED, "number of searches"], edit(CERTIFICATE, lambda d: d["results"].pop(0)))
+tampered("a job alone left out", ["error[A09"], edit(CERTIFICATE, lambda d: d["results"].pop(0)))
 tampered("a job left out", ["certificate"], edit(CERTIFICATE, lambda d: d["jobs"].pop()))
 
 
@@ -116,13 +116,13 @@ def drop(words):
     return apply
 
 
-tampered("no requirement", [MINED, "what is required"], drop("accel.require"))
+tampered("no requirement", ["error[A09"], drop("accel.require"))
 tampered("no requirement in both", ["A0906", "nothing says what was found for it"],
          both(drop("accel.require"), edit(MINED, lambda d: d["space"].update(requirements=[]))))
 tampered("a faster memory", ["by the space"], text(SPACE, "100 GB/s", "200 GB/s"))
 tampered("another choice", ["is one of"], text(SPACE, "1 MiB", "2 MiB"))
-tampered("another space", [MINED, "the space is"], text(SPACE, "@chips", "@chops"))
-tampered("another metric", [MINED, "the objective"], edit(CERTIFICATE, lambda d: d.update(metric="energy")))
+tampered("another space", ["error[A09"], text(SPACE, "@chips", "@chops"))
+tampered("another metric", ["error[A09"], edit(CERTIFICATE, lambda d: d.update(metric="energy")))
 
 # The work.
 first = good["results"][0]["name"]
