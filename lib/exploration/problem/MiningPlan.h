@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/problem/Design.h"
 #include "lib/machine/model/Plan.h"
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -32,7 +33,7 @@ struct MiningResult {
   /// strategy. Empty: none.
   std::string error;
   /// Of the value; 0 without a design.
-  double gap() const { return best && value > 0 ? (value - bound) / value : 0; }
+  double gap() const { return value > 0 && std::isfinite(value) ? (value - bound) / value : 0; }
 };
 
 /// One design of a Pareto front.
