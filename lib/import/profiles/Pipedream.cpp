@@ -60,7 +60,7 @@ private:
       auto one = parseReal(part.trim());
       if (!one || !isMeasured(*one)) {
         diags.error(
-            Code::ImportSetting, at(value),
+            Code::ImportSetting, at(value.empty() ? line : value),
             fmt::format("'{}' must be a number from 0 to 1e15, found '{}'", key.str(), shown(part.trim().str())));
         return 0;
       }
