@@ -6,12 +6,12 @@ What must hold each time: the folder is the older answer whole or the newer one 
 and with exit status 1, without memory 1 or 3; one that ended with 0 has left the newer answer; no run is ended by a signal of its
 own."""
 import errno
-import hashlib
-import json
 import os
 import shutil
 import subprocess
 import sys
+
+import answer_content
 
 shim, what, step, word, old_source, new_source = sys.argv[1:7]
 
@@ -24,17 +24,7 @@ def run(source, fault=None):
 
 
 def content():
-    files = {}
-    for at, _, names in os.walk("out"):
-        for name in names:
-            path = os.path.join(at, name)
-            with open(path, "rb") as file:
-                files[os.path.relpath(path, "out")] = hashlib.sha256(file.read()).hexdigest()
-    with open("out/manifest.json", encoding="utf-8") as file:
-        listed = {entry["name"]: entry["sha256"] for entry in json.load(file)["files"]}
-    own = files.pop("manifest.json")
-    assert files == listed, (sorted(files), sorted(listed))
-    return own
+    return answer_content.content()[0]
 
 
 shutil.rmtree("out", ignore_errors=True)

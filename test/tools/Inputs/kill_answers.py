@@ -1,7 +1,6 @@
 """kill_answers.py ACCORD COMMAND JOB OTHER [KILLS]: kills `accord COMMAND` (compile, mine, schedule) at moments of its run over an
 older answer, and looks whether the folder is one whole answer each time. Moments are even over the whole run, and dense where the
 answer is written. A mining keeps a checkpoint: a second run goes on from what the killed one left, to the same answer."""
-import hashlib
 import json
 import os
 import shutil
@@ -9,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+
+import answer_content
 
 accord, word, job, other = sys.argv[1:5]
 kills = int(sys.argv[5]) if len(sys.argv) > 5 else 40
@@ -27,17 +28,7 @@ def run(source, wait=None):
 
 
 def content():
-    """Of the folder by name; it must be what its manifest lists, and nothing else."""
-    files = {}
-    for at, _, names in os.walk("out"):
-        for name in names:
-            path = os.path.join(at, name)
-            with open(path, "rb") as file:
-                files[os.path.relpath(path, "out")] = hashlib.sha256(file.read()).hexdigest()
-    with open("out/manifest.json", encoding="utf-8") as file:
-        listed = {entry["name"]: entry["sha256"] for entry in json.load(file)["files"]}
-    own = files.pop("manifest.json")
-    assert files == listed, (sorted(files), sorted(listed))
+    own, files = answer_content.content()
     return own if word != "mine" else json.dumps(files, sort_keys=True)  # a resumed run has other arguments
 
 
