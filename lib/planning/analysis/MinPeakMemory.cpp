@@ -8,6 +8,9 @@ namespace accord {
 
 namespace {
 
+/// Who comes before whom takes a bit for each pair.
+constexpr size_t kMaxOperations = 20'000;
+
 /// By operation of a micro-batch: itself and those before it.
 std::vector<std::vector<bool>> ancestorsOf(const std::vector<OperationId> &operations, const Dependences &deps) {
   size_t n = operations.size();
@@ -72,6 +75,8 @@ double minPeakMemory(const WorkGraph &graph) {
     return staticTensors;
   Dependences deps = Dependences::of(graph);
   const std::vector<OperationId> &operations = graph.regions[kMicrobatchRegion].operations;
+  if (operations.size() > kMaxOperations)
+    return staticTensors;
   std::vector<std::vector<bool>> before = ancestorsOf(operations, deps);
   std::map<ValueId, Held> held = heldValues(graph, operations, deps);
   size_t n = operations.size();

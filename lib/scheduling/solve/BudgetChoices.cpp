@@ -9,6 +9,8 @@ using Amounts = std::vector<int64_t>; ///< by budget
 
 /// So many are compared with one another, where more than two budgets leave no shorter way; and so many without.
 constexpr size_t kMaxCompared = 2000, kMaxAmounts = 500'000;
+/// Sums that are formed in all: about half a second.
+constexpr size_t kMaxSums = 5'000'000;
 
 bool isAtMost(const Amounts &a, const Amounts &b) {
   return llvm::all_of(llvm::zip(a, b), [](auto pair) { return std::get<0>(pair) <= std::get<1>(pair); });
@@ -64,7 +66,10 @@ std::optional<bool> budgetsSuffice(const SchedulingProblem &problem) {
   if (llvm::any_of(rest, [](__int128 left) { return left < 0; }))
     return false;
   std::vector<Amounts> spent{Amounts(budgets)};
+  size_t sums = 0;
   for (const std::vector<Amounts> &choices : modes) {
+    if ((sums += spent.size() * choices.size()) > kMaxSums)
+      return std::nullopt;
     std::vector<Amounts> next;
     for (const Amounts &before : spent)
       for (const Amounts &more : choices) {

@@ -37,8 +37,8 @@ Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
 
 /// Whether budgets alone leave no schedule. True: whatever modes the tasks have, of those that fit the resources alone,
 /// some budget is overspent. By all amounts that the tasks so far can spend together, budget by budget; pairings are
-/// left out, so that it holds with them, too. False: a choice keeps all budgets, or there are more than a million
-/// different amounts.
+/// left out, so that it holds with them, too. False: a choice keeps all budgets, or there are too many
+/// different amounts: a million at a time, twenty million in all.
 bool budgetsAdmitNothing(const SchedulingProblem &problem);
 
 /// Where tasks start in schedules shorter than a bound, and pairs whose order follows.

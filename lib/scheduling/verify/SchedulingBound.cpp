@@ -9,7 +9,7 @@
 namespace accord {
 namespace {
 
-constexpr size_t kMaxAmounts = 1'000'000;
+constexpr size_t kMaxAmounts = 1'000'000, kMaxSums = 20'000'000; ///< at a time, and in all
 
 /// What is spent of all budgets but the last, and the least of the last one beside it.
 using Spent = std::map<std::vector<int64_t>, int64_t>;
@@ -44,13 +44,14 @@ bool budgetsAdmitNothing(const SchedulingProblem &problem) {
   if (problem.budgets.empty())
     return false;
   Spent spent{{std::vector<int64_t>(problem.budgets.size() - 1), 0}};
+  size_t sums = 0;
   for (const auto &task : problem.tasks) {
     Spent next;
     for (const auto &mode : task.modes)
       if (problem.fits(mode))
         for (const auto &one : spent)
           add(problem, one, mode, next);
-    if (next.size() > kMaxAmounts)
+    if (next.size() > kMaxAmounts || (sums += spent.size() * task.modes.size()) > kMaxSums)
       return false;
     spent = std::move(next);
     if (spent.empty())
