@@ -1,0 +1,89 @@
+// A deterministic simulation of jobs on a shared cluster: rounds of a fixed length, at the start of each a policy says
+// where each job runs.
+#pragma once
+#include "lib/jobs/problem/Cluster.h"
+#include "lib/support/Result.h"
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace accord::jobs {
+
+/// How one job progresses. An object holds the state of one job in one simulation. Times are seconds.
+class JobProgress {
+public:
+  virtual ~JobProgress() = default;
+  /// The job continues on these devices from now on; never called with an empty placement. What it loses by a restart
+  /// is the simulator's.
+  virtual void place(const Cluster &cluster, const JobPlacement &placement) = 0;
+  /// Runs for `seconds` on the devices of the last `place`. Returns the seconds after which the job was complete (at
+  /// most `seconds`), or nothing if it is not.
+  virtual std::optional<double> run(double seconds) = 0;
+};
+
+struct SimulatedJob {
+  std::string name;
+  double arrival = 0;        ///< seconds from the start
+  unsigned devices = 1;      ///< that the user asks for; the gang size of rigid jobs
+  unsigned maxDevices = 1;   ///< that it can use; `devices` where it is rigid
+  double restartSeconds = 0; ///< without progress, each time its devices change (and when it starts)
+  std::function<std::unique_ptr<JobProgress>()> progress;
+};
+
+/// What policies see of a job that has arrived and is not complete.
+struct JobView {
+  size_t job = 0; ///< index into the simulated jobs
+  const SimulatedJob *description = nullptr;
+  const JobProgress *progress = nullptr;
+  JobPlacement placement;     ///< in the round before; empty: it waited
+  double attainedService = 0; ///< device-seconds that it held
+  double restartLeft = 0;     ///< seconds of its restart that are still to come
+  unsigned restarts = 0;      ///< changes of its devices, without the first start
+};
+
+/// Who runs where in the next round. A policy may keep state; each simulation has a policy of its own.
+class Policy {
+public:
+  virtual ~Policy() = default;
+  /// The placement of each job of `jobs`, in their order (by arrival; ties in the order of the simulated jobs). Servers
+  /// may not hold more than they have. `now` is the start of the round.
+  virtual std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) = 0;
+};
+
+struct SimulationOptions {
+  double round = 60;                    ///< seconds
+  double maxSeconds = 10 * 365 * 86400; ///< after which a simulation is given up: a job never runs
+};
+
+struct SimulatedOutcome {
+  std::optional<double> start, completion; ///< seconds from the start of the simulation
+  unsigned restarts = 0;
+  double service = 0; ///< device-seconds that it held
+};
+
+/// A job on its devices for a while.
+struct SimulatedSpan {
+  size_t job = 0;
+  double start = 0, end = 0;
+  JobPlacement placement;
+};
+
+struct SimulationResult {
+  std::vector<SimulatedOutcome> jobs; ///< in the order of the simulated jobs
+  std::vector<SimulatedSpan> spans;   ///< by start, then job; rounds with the same placement are one
+  double busy = 0;                    ///< device-seconds held
+  size_t rounds = 0;                  ///< in which the policy was asked
+
+  /// Mean of completion - arrival, of all jobs.
+  double meanCompletion(const std::vector<SimulatedJob> &jobs) const;
+  double makespan() const; ///< the last completion
+};
+
+/// Simulates until all jobs are complete. Error A1103 if a job never completes; A1105 if the policy placed more than a
+/// server has or named a server that does not exist.
+Result<SimulationResult> simulate(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
+                                  const SimulationOptions &options);
+
+} // namespace accord::jobs
