@@ -23,8 +23,8 @@ public:
     result.jobs.resize(jobs.size());
     byArrival.resize(jobs.size());
     std::iota(byArrival.begin(), byArrival.end(), size_t(0));
-    std::stable_sort(byArrival.begin(), byArrival.end(),
-                     [&](size_t a, size_t b) { return jobs[a].arrival < jobs[b].arrival; });
+    std::sort(byArrival.begin(), byArrival.end(),
+              [&](size_t a, size_t b) { return std::pair(jobs[a].arrival, a) < std::pair(jobs[b].arrival, b); });
   }
 
   Result<SimulationResult> simulate() {
@@ -147,7 +147,7 @@ private:
   }
 
   void finishSpans() {
-    std::stable_sort(result.spans.begin(), result.spans.end(), [](const SimulatedSpan &a, const SimulatedSpan &b) {
+    std::sort(result.spans.begin(), result.spans.end(), [](const SimulatedSpan &a, const SimulatedSpan &b) {
       return std::pair(a.start, a.job) < std::pair(b.start, b.job);
     });
   }
