@@ -21,6 +21,13 @@ public:
   /// Runs for `seconds` on the devices of the last `place`. Returns the seconds after which the job was complete (at
   /// most `seconds`), or nothing if it is not.
   virtual std::optional<double> run(double seconds) = 0;
+
+  /// Work that is done and that is left, in a unit of the job's own (steps, samples, progress). A policy that does not
+  /// know the work of a job asks for `workDone` alone.
+  virtual double workDone() const = 0;
+  virtual double workLeft() const = 0;
+  /// Work in a second on `devices` devices of a type, on as few servers as hold them; 0 where it cannot run so.
+  virtual double rate(const Cluster &cluster, unsigned type, unsigned devices) const = 0;
 };
 
 struct SimulatedJob {

@@ -1,0 +1,158 @@
+#include "lib/jobs/output/SimulationOutput.h"
+#include "lib/support/Version.h"
+#include "lib/support/documents/Fields.h"
+#include "lib/support/documents/TextTable.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord::jobs {
+namespace {
+
+/// "2.6 h", "35 min 12 s" or "82 s".
+std::string duration(double seconds) {
+  if (seconds >= 7200)
+    return fmt::format("{:.2f} h", seconds / 3600);
+  if (seconds >= 600)
+    return fmt::format("{:.1f} min", seconds / 60);
+  return fmt::format("{:.1f} s", seconds);
+}
+
+void describeCluster(JsonFields &f, const Cluster &cluster) {
+  struct Type {
+    std::string name;
+    int64_t servers = 0, devices = 0;
+  };
+  std::vector<Type> types;
+  for (const std::string &name : cluster.types)
+    types.push_back({name, 0, 0});
+  for (const Server &server : cluster.servers)
+    ++types[server.type].servers, types[server.type].devices += server.devices;
+  f.about("device types of the cluster").field("types", types, [](JsonFields &g, Type &type) {
+    g.field("name", type.name).field("servers", type.servers).field("devices", type.devices);
+  });
+}
+
+void describeJob(JsonFields &f, JobReport &job) {
+  f.field("name", job.name)
+      .field("arrival_s", job.arrival)
+      .about("when it first held devices")
+      .field("start_s", job.start)
+      .field("completion_s", job.completion)
+      .about("changes of its devices, without the first start")
+      .field("restarts", job.restarts)
+      .about("device-seconds that it held")
+      .field("device_s", job.deviceSeconds);
+}
+
+void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
+  double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5), tail = policy.completionQuantile(0.99),
+         makespan = policy.makespan(), used = report.utilization(policy), restarts = policy.restartsPerJob();
+  f.field("policy", policy.policy)
+      .about("what it knows of the jobs")
+      .field("knows", policy.knows)
+      .about("of completion - arrival, over all jobs")
+      .field("mean_completion_s", mean)
+      .field("median_completion_s", median)
+      .field("p99_completion_s", tail)
+      .field("makespan_s", makespan)
+      .about("device-seconds held / device-seconds there until the makespan")
+      .field("utilization", used, kShare)
+      .field("restarts_per_job", restarts)
+      .field("rounds", policy.rounds)
+      .field("jobs", policy.jobs, describeJob);
+}
+
+void describeReport(JsonFields &f, SimulationReport &report) {
+  f.constant("command", "jobs", "expected jobs")
+      .computed("version", [] { return std::string(kVersion); })
+      .field("trace", report.trace)
+      .about("seconds between two decisions of a policy")
+      .field("round_s", report.round)
+      .about("seconds without progress each time that a job starts or its devices change")
+      .field("restart_s", report.restart)
+      .field("cluster", report.cluster, [](JsonFields &g, Cluster &cluster) { describeCluster(g, cluster); })
+      .field("policies", report.policies,
+             [&](JsonFields &g, PolicyReport &policy) { describePolicy(g, policy, report); });
+}
+
+} // namespace
+
+double PolicyReport::meanCompletion() const {
+  double total = 0;
+  for (const JobReport &job : jobs)
+    total += job.completion - job.arrival;
+  return jobs.empty() ? 0 : total / static_cast<double>(jobs.size());
+}
+
+double PolicyReport::completionQuantile(double share) const {
+  std::vector<double> times;
+  for (const JobReport &job : jobs)
+    times.push_back(job.completion - job.arrival);
+  std::sort(times.begin(), times.end());
+  if (times.empty())
+    return 0;
+  const double rank = std::ceil(share * static_cast<double>(times.size()));
+  return times[static_cast<size_t>(std::max(rank, 1.0)) - 1];
+}
+
+double PolicyReport::makespan() const {
+  double last = 0;
+  for (const JobReport &job : jobs)
+    last = std::max(last, job.completion);
+  return last;
+}
+
+double PolicyReport::restartsPerJob() const {
+  double total = 0;
+  for (const JobReport &job : jobs)
+    total += job.restarts;
+  return jobs.empty() ? 0 : total / static_cast<double>(jobs.size());
+}
+
+double SimulationReport::utilization(const PolicyReport &policy) const {
+  double devices = 0;
+  for (const Server &server : cluster.servers)
+    devices += server.devices;
+  const double there = devices * policy.makespan();
+  return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
+}
+
+llvm::json::Value simulationJson(const SimulationReport &report) {
+  return toDocument(report, describeReport);
+}
+
+llvm::json::Value simulationSchema() { return schemaOf<SimulationReport>(describeReport); }
+
+std::string simulationText(const SimulationReport &report, const TextStyle &style) {
+  std::string cluster;
+  for (size_t type = 0; type < report.cluster.types.size(); ++type)
+    cluster += fmt::format("{}{} {}", type ? ", " : "", report.cluster.capacity()[type], report.cluster.types[type]);
+  std::string text =
+      fmt::format("{} jobs on {}; a round of {} s, a restart of {} s\n",
+                  report.policies.empty() ? 0 : report.policies.front().jobs.size(), cluster, report.round,
+                  report.restart);
+  TextTable table("llrrrrrr", {"policy", "knows", "mean", "median", "p99", "makespan", "use", "restarts/job"});
+  for (const PolicyReport &policy : report.policies)
+    table.row({policy.policy, policy.knows, duration(policy.meanCompletion()),
+               duration(policy.completionQuantile(0.5)), duration(policy.completionQuantile(0.99)),
+               duration(policy.makespan()), fmt::format("{:.1f} %", 100 * report.utilization(policy)),
+               fmt::format("{:.2f}", policy.restartsPerJob())});
+  return text + table.text(style) + "mean, median, p99: of the time from arrival to completion\n";
+}
+
+std::string simulationCsv(const SimulationReport &report) {
+  std::string text = "policy,job,start_s,end_s,devices,type,servers\n";
+  for (const PolicyReport &policy : report.policies)
+    for (const SpanReport &span : policy.spans) {
+      std::string servers;
+      for (const ServerShare &share : span.placement)
+        servers += fmt::format("{}{}:{}", servers.empty() ? "" : " ", share.server, share.devices);
+      const unsigned type = report.cluster.servers[span.placement.front().server].type;
+      text += fmt::format("{},{},{},{},{},{},{}\n", policy.policy, span.job, span.start, span.end,
+                          devicesOf(span.placement), report.cluster.types[type], servers);
+    }
+  return text;
+}
+
+} // namespace accord::jobs

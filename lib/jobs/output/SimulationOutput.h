@@ -1,0 +1,61 @@
+// What simulated policies did to the jobs of a trace: as JSON, as CSV and for the terminal.
+#pragma once
+#include "lib/jobs/problem/Cluster.h"
+#include "lib/support/documents/TextStyle.h"
+#include "llvm/Support/JSON.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accord::jobs {
+
+/// One job under one policy. Times are seconds from the start of the trace.
+struct JobReport {
+  std::string name;
+  double arrival = 0, start = 0, completion = 0;
+  unsigned restarts = 0;    ///< changes of its devices, without the first start
+  double deviceSeconds = 0; ///< that it held
+};
+
+/// A job on its devices for a while.
+struct SpanReport {
+  std::string job;
+  double start = 0, end = 0;
+  JobPlacement placement;
+};
+
+struct PolicyReport {
+  std::string policy, knows; ///< its name, and what it knows of the jobs
+  std::vector<JobReport> jobs;
+  std::vector<SpanReport> spans;
+  double busy = 0; ///< device-seconds held
+  int64_t rounds = 0;
+
+  /// Completion minus arrival: the mean, and the `share` quantile (the smallest value that so many jobs do not exceed);
+  /// 0 without jobs.
+  double meanCompletion() const;
+  double completionQuantile(double share) const;
+  double makespan() const; ///< the last completion
+  double restartsPerJob() const;
+};
+
+struct SimulationReport {
+  std::string trace;
+  Cluster cluster;
+  double round = 0, restart = 0; ///< seconds
+  std::vector<PolicyReport> policies;
+
+  /// Device-seconds held / device-seconds there until the makespan.
+  double utilization(const PolicyReport &policy) const;
+};
+
+llvm::json::Value simulationJson(const SimulationReport &report);
+llvm::json::Value simulationSchema();
+
+/// A row for each policy: mean, median and 99th percentile of completion, makespan, use of the devices, restarts.
+std::string simulationText(const SimulationReport &report, const TextStyle &style);
+
+/// policy,job,start_s,end_s,devices,type,servers: a row for each time that a job holds the same devices.
+std::string simulationCsv(const SimulationReport &report);
+
+} // namespace accord::jobs

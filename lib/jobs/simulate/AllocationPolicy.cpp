@@ -1,0 +1,106 @@
+#include "lib/jobs/simulate/AllocationPolicy.h"
+#include "lib/jobs/solve/AllocationSolver.h"
+#include "lib/jobs/solve/ServerPacking.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::jobs {
+namespace {
+
+/// Values of an allocation are whole numbers from 0 to this.
+constexpr double kValueScale = 1e9;
+
+struct Option {
+  unsigned type = 0, devices = 0;
+  double worth = 0; ///< completions in a second
+};
+
+/// Seconds until the job is complete on these devices, if it runs there from now on.
+double secondsLeft(const JobView &job, const Cluster &cluster, const Option &option, const AllocationOptions &options,
+                   double bestRate) {
+  const double rate = job.progress->rate(cluster, option.type, option.devices);
+  if (rate <= 0)
+    return std::numeric_limits<double>::infinity();
+  const double work = options.knows == KnownWork::Left
+                          ? job.progress->workLeft()
+                          : std::max(job.progress->workDone(), options.minExpected * bestRate);
+  const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
+                     cluster.servers[job.placement.front().server].type == option.type;
+  return work / rate + (stays ? job.restartLeft : job.description->restartSeconds);
+}
+
+/// Devices of the largest server of each type.
+std::vector<unsigned> devicesPerServer(const Cluster &cluster) {
+  std::vector<unsigned> largest(cluster.types.size(), 0);
+  for (const Server &server : cluster.servers)
+    largest[server.type] = std::max(largest[server.type], server.devices);
+  return largest;
+}
+
+std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity,
+                              const AllocationOptions &allocation) {
+  const std::vector<unsigned> perServer = devicesPerServer(cluster);
+  std::vector<Option> options;
+  double bestRate = 0;
+  for (unsigned type = 0; type < cluster.types.size(); ++type)
+    for (unsigned devices : deviceCounts(*job.description, perServer[type], static_cast<unsigned>(capacity[type])))
+      if (double rate = job.progress->rate(cluster, type, devices); rate > 0) {
+        options.push_back({type, devices, 0});
+        bestRate = std::max(bestRate, rate);
+      }
+  for (Option &option : options)
+    option.worth = 1 / std::max(secondsLeft(job, cluster, option, allocation, bestRate), 1.0);
+  return options;
+}
+
+} // namespace
+
+std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned perServer, unsigned max) {
+  if (job.devices == job.maxDevices)
+    return job.devices <= max ? std::vector<unsigned>{job.devices} : std::vector<unsigned>{};
+  std::vector<unsigned> counts;
+  const unsigned limit = std::min(job.maxDevices, max);
+  for (unsigned count = 1; count < perServer && count <= limit; count *= 2)
+    counts.push_back(count);
+  for (unsigned count = perServer; perServer > 0 && count <= limit; count += perServer)
+    counts.push_back(count);
+  return counts;
+}
+
+std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluster, const std::vector<JobView> &jobs) {
+  AllocationProblem problem;
+  problem.capacity = cluster.capacity();
+  std::vector<std::vector<Option>> choices;
+  double best = 0;
+  for (const JobView &job : jobs) {
+    choices.push_back(optionsOf(job, cluster, problem.capacity, options));
+    for (const Option &option : choices.back())
+      best = std::max(best, option.worth);
+  }
+  for (const std::vector<Option> &ofJob : choices) {
+    AllocationJob &job = problem.jobs.emplace_back();
+    for (const Option &option : ofJob)
+      job.configurations.push_back({static_cast<int64_t>(std::llround(option.worth / best * kValueScale)),
+                                    {{option.type, static_cast<int64_t>(option.devices)}}});
+  }
+  SearchLimits limits;
+  limits.effort = options.effort;
+  limits.gap = 1e-3;
+  AllocationSolution solution = solveAllocation(problem, limits);
+  if (solution.bound > 0)
+    worstGap = std::max(worstGap, 1 - static_cast<double>(solution.value) / static_cast<double>(solution.bound));
+
+  std::vector<PackingRequest> requests;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    PackingRequest request{0, 0, jobs[i].placement};
+    if (i < solution.choice.size() && solution.choice[i] >= 0) {
+      const Option &chosen = choices[i][static_cast<size_t>(solution.choice[i])];
+      request.type = chosen.type;
+      request.devices = chosen.devices;
+    }
+    requests.push_back(std::move(request));
+  }
+  return packServers(cluster, requests);
+}
+
+} // namespace accord::jobs

@@ -1,0 +1,41 @@
+// The policy of Accord: in each round the exact allocation of the devices, then the packing with the fewest moves.
+#pragma once
+#include "lib/jobs/problem/Allocation.h"
+#include "lib/jobs/simulate/Simulator.h"
+
+namespace accord::jobs {
+
+/// What the policy knows of the work that a job still has.
+enum class KnownWork {
+  Left, ///< all of it
+  Done  ///< what is done alone: as much again is expected, at least `AllocationOptions::minExpected`
+};
+
+struct AllocationOptions {
+  KnownWork knows = KnownWork::Left;
+  double minExpected = 600; ///< seconds on the fastest configuration that a job is expected to need, at least
+  unsigned effort = 2;      ///< of each allocation (lib/search/SearchLimits.h)
+};
+
+/// Sizes that a job may run in on servers of `perServer` devices: its devices if it is rigid (min = max); else powers of
+/// two below one server, then whole servers.
+std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned perServer, unsigned max);
+
+/// Each job is worth 1 / (seconds until it is complete in a configuration): the rate at which completions arrive. The
+/// sum over the jobs is maximized, so short jobs come first and devices go where they shorten most. A change of devices
+/// adds the restart to the seconds, so it happens only where it pays. The number of devices of each type bounds the
+/// allocation; `ServerPacking` then names the servers.
+class AllocationPolicy : public Policy {
+public:
+  explicit AllocationPolicy(const AllocationOptions &options) : options(options) {}
+  std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) override;
+
+  /// The largest (bound - value) / bound of all rounds.
+  double maxGap() const { return worstGap; }
+
+private:
+  AllocationOptions options;
+  double worstGap = 0;
+};
+
+} // namespace accord::jobs
