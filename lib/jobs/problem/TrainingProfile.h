@@ -18,6 +18,13 @@ struct StepTime {
   bool operator==(const StepTime &) const = default;
 };
 
+/// How a batch is divided: each device does `accumulation + 1` steps with `atomic` samples before one update.
+struct BatchSplit {
+  int64_t atomic = 0;
+  int64_t accumulation = 0;
+  bool operator==(const BatchSplit &) const = default;
+};
+
 /// A measurement on a placement that is known exactly.
 struct PlacementTime {
   std::vector<unsigned> placement; ///< devices on each server, all at least 1

@@ -12,13 +12,6 @@
 
 namespace accord::jobs {
 
-/// How a batch is divided: each device does `accumulation + 1` steps with `atomic` samples before one update.
-struct BatchSplit {
-  int64_t atomic = 0;
-  int64_t accumulation = 0;
-  bool operator==(const BatchSplit &) const = default;
-};
-
 /// Divides `batch` evenly over devices, rounded up, with accumulation where a device cannot hold its share. All of it
 /// is at most the maximum batch. One device accumulates at least once if `accumulateAlone` (its gradient noise is
 /// estimated from two gradients).
