@@ -16,8 +16,8 @@ Result<std::vector<unsigned>> readPlacement(const PolluxTable &table, size_t row
   const std::string &text = table.cell(row, column).text;
   const bool digits = std::ranges::all_of(text, [](char c) { return c >= '1' && c <= '9'; });
   if (text.empty() || text.size() > kMaxDigits || !digits)
-    return table.wrong(row, column, fmt::format("'placement' is '{}', but 1 to {} digits from 1 to 9 are expected", text,
-                                                kMaxDigits));
+    return table.wrong(
+        row, column, fmt::format("'placement' is '{}', but 1 to {} digits from 1 to 9 are expected", text, kMaxDigits));
   std::vector<unsigned> placement;
   for (char digit : text)
     placement.push_back(static_cast<unsigned>(digit - '0'));
@@ -56,10 +56,11 @@ Result<std::map<int64_t, std::string>> curveFiles(const std::string &folder) {
     const auto [end, wrong] = std::from_chars(text->data(), text->data() + text->size(), batch);
     if (wrong != std::errc() || end != text->data() + text->size() || batch < 1 || batch > kMaxPolluxNumber ||
         !files.emplace(batch, entry->path().string()).second)
-      return Error{Code::WrongJobsFile,
-                   fmt::format("the name of the file says batch '{}', but a whole number from 1 to {} is expected, once",
-                               *text, kMaxPolluxNumber),
-                   {entry->path().string()}};
+      return Error{
+          Code::WrongJobsFile,
+          fmt::format("the name of the file says batch '{}', but a whole number from 1 to {} is expected, once", *text,
+                      kMaxPolluxNumber),
+          {entry->path().string()}};
   }
   if (problem)
     return Error{Code::WrongJobsFile, fmt::format("folder '{}' cannot be read", folder), {folder}};
@@ -90,11 +91,13 @@ Result<std::vector<PlacementTime>> readPolluxPlacements(std::string_view text, c
     ACCORD_TRY(time, readTime(table, row, Step, Sync));
     const bool same = !rows.empty() && rows.back().placement == placement;
     if (same && rows.back().localBatch >= localBatch)
-      return table.wrong(row, LocalBatch, fmt::format("'local_bsz' is {}, but more than the {} above is expected",
-                                                      localBatch, rows.back().localBatch));
+      return table.wrong(
+          row, LocalBatch,
+          fmt::format("'local_bsz' is {}, but more than the {} above is expected", localBatch, rows.back().localBatch));
     if (!same && !seen.insert(placement).second)
-      return table.wrong(row, Placement, fmt::format("placement '{}' stands in lines before others already",
-                                                     table.cell(row, Placement).text));
+      return table.wrong(
+          row, Placement,
+          fmt::format("placement '{}' stands in lines before others already", table.cell(row, Placement).text));
     rows.push_back({std::move(placement), localBatch, time});
   }
   if (rows.empty())
@@ -112,8 +115,9 @@ Result<std::vector<ScalabilityTime>> readPolluxScalability(std::string_view text
     ACCORD_TRY(servers, table.whole(row, Servers, 1));
     ACCORD_TRY(devices, table.whole(row, Devices, 1));
     if (devices < servers || devices > kMaxDevices)
-      return table.wrong(row, Devices, fmt::format("'num_replicas' is {}, but from {} to {} are expected on {} servers",
-                                                   devices, servers, kMaxDevices, servers));
+      return table.wrong(row, Devices,
+                         fmt::format("'num_replicas' is {}, but from {} to {} are expected on {} servers", devices,
+                                     servers, kMaxDevices, servers));
     ACCORD_TRY(localBatch, table.whole(row, LocalBatch, 1));
     ACCORD_TRY(time, readTime(table, row, Step, Sync));
     rows.push_back({static_cast<unsigned>(servers), static_cast<unsigned>(devices), localBatch, time});
@@ -134,11 +138,11 @@ Result<std::vector<ValidationEpoch>> readPolluxValidation(std::string_view text,
     ACCORD_TRY(square, table.real(row, Square, 0));
     ACCORD_TRY(variance, table.real(row, Variance, 0));
     if (progress <= before.progress)
-      return table.wrong(row, Progress, fmt::format("'progress' is {}, but more than {} is expected", progress,
-                                                    before.progress));
+      return table.wrong(row, Progress,
+                         fmt::format("'progress' is {}, but more than {} is expected", progress, before.progress));
     if (iteration <= before.iteration)
-      return table.wrong(row, Iteration, fmt::format("'iteration' is {}, but more than {} is expected", iteration,
-                                                     before.iteration));
+      return table.wrong(row, Iteration,
+                         fmt::format("'iteration' is {}, but more than {} is expected", iteration, before.iteration));
     if (square + variance <= 0)
       return table.wrong(row, Square, "'grad_sqr' and 'grad_var' are 0, but one of them is expected to be positive");
     before = {progress, iteration, metric, square, variance};

@@ -37,11 +37,13 @@ Result<void> PolluxTable::findColumns(const Record &header, std::span<const std:
   for (std::string_view name : columns) {
     const auto found = std::ranges::find(header, name, &Cell::text);
     if (found == header.end())
-      return Error{Code::WrongJobsFile, fmt::format("the header has no column '{}'", name),
+      return Error{Code::WrongJobsFile,
+                   fmt::format("the header has no column '{}'", name),
                    {path, header.front().line, header.front().column}};
     const auto again = std::find_if(found + 1, header.end(), [&](const Cell &cell) { return cell.text == name; });
     if (again != header.end())
-      return Error{Code::WrongJobsFile, fmt::format("the header has column '{}' twice", name),
+      return Error{Code::WrongJobsFile,
+                   fmt::format("the header has column '{}' twice", name),
                    {path, again->line, again->column}};
     names.emplace_back(name);
     places.push_back(static_cast<size_t>(found - header.begin()));
@@ -54,8 +56,9 @@ Result<int64_t> PolluxTable::whole(size_t row, size_t column, int64_t min) const
   int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || value < min || value > kMaxPolluxNumber)
-    return wrong(row, column, fmt::format("'{}' is '{}', but a whole number from {} to {} is expected", names[column],
-                                          text, min, kMaxPolluxNumber));
+    return wrong(row, column,
+                 fmt::format("'{}' is '{}', but a whole number from {} to {} is expected", names[column], text, min,
+                             kMaxPolluxNumber));
   return value;
 }
 

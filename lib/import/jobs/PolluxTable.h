@@ -12,8 +12,8 @@ constexpr int64_t kMaxPolluxNumber = int64_t(1) << 40;
 
 class PolluxTable {
 public:
-  /// Reads a text whose first record names the columns; all of `columns` have to be there, in any order, and each record
-  /// has as many cells as the header. Errors have the code A1101 and the place of the cell.
+  /// Reads a text whose first record names the columns; all of `columns` have to be there, in any order, and each
+  /// record has as many cells as the header. Errors have the code A1101 and the place of the cell.
   static Result<PolluxTable> read(std::string_view text, const std::string &path,
                                   std::span<const std::string_view> columns);
 

@@ -25,8 +25,9 @@ Result<std::vector<PolluxJob>> readPolluxWorkload(std::string_view text, const s
     ACCORD_TRY(devices, table.whole(row, Devices, 1));
     ACCORD_TRY(batch, table.whole(row, Batch, 1));
     if (devices > std::numeric_limits<int32_t>::max())
-      return table.wrong(row, Devices, fmt::format("job '{}' asks for {} devices, at most {} are allowed", name.text,
-                                                   devices, std::numeric_limits<int32_t>::max()));
+      return table.wrong(row, Devices,
+                         fmt::format("job '{}' asks for {} devices, at most {} are allowed", name.text, devices,
+                                     std::numeric_limits<int32_t>::max()));
     jobs.push_back({name.text, application.text, arrival, static_cast<unsigned>(devices), batch, name.line});
   }
   return jobs;

@@ -16,8 +16,8 @@ struct PolluxJob {
   unsigned line = 0;    ///< of the file
 };
 
-/// Reads a CSV text with the columns name, time, application, num_replicas and batch_size. Jobs stay in the order of the
-/// file; names are not empty and occur once. Errors have the code A1101 and the place of the cell.
+/// Reads a CSV text with the columns name, time, application, num_replicas and batch_size. Jobs stay in the order of
+/// the file; names are not empty and occur once. Errors have the code A1101 and the place of the cell.
 Result<std::vector<PolluxJob>> readPolluxWorkload(std::string_view text, const std::string &path);
 /// The same of a file.
 Result<std::vector<PolluxJob>> readPolluxWorkloadFile(const std::string &path);

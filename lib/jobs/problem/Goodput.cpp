@@ -55,8 +55,8 @@ Result<void> checkGoodputModel(const GoodputModel &model) {
                              "least 0 are expected, and one above it",
                              model.noise.square, model.noise.variance));
   if (model.initialBatch < 1)
-    return wrong(fmt::format("the initial batch of a goodput model is {}, but 1 or more is expected",
-                             model.initialBatch));
+    return wrong(
+        fmt::format("the initial batch of a goodput model is {}, but 1 or more is expected", model.initialBatch));
   return {};
 }
 

@@ -49,9 +49,9 @@ double goodput(const GoodputModel &model, DeviceCount on, BatchSplit split);
 
 /// Which batches may be run.
 struct BatchLimits {
-  int64_t maxBatch = 1;                          ///< of all devices
+  int64_t maxBatch = 1;                           ///< of all devices
   int64_t minAtomicBatch = 1, maxAtomicBatch = 1; ///< samples of a device in a step
-  bool accumulate = true;                        ///< whether a device may do several steps for an update
+  bool accumulate = true;                         ///< whether a device may do several steps for an update
 };
 
 struct BatchChoice {

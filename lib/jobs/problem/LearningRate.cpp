@@ -47,8 +47,9 @@ Result<LearningRateScale> scaleLearningRate(LearningRateRule rule, Optimizer opt
     std::string names;
     for (Optimizer one : legal)
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", nameOf(one));
-    return Error{Code::WrongJobsFile, fmt::format("learning-rate rule '{}' was not derived for optimizer '{}', but for {}",
-                                                  nameOf(rule), nameOf(optimizer), names)};
+    return Error{Code::WrongJobsFile,
+                 fmt::format("learning-rate rule '{}' was not derived for optimizer '{}', but for {}", nameOf(rule),
+                             nameOf(optimizer), names)};
   }
   for (double value : {scale, gain})
     if (!std::isfinite(value) || value <= 0)

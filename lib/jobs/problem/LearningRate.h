@@ -35,8 +35,8 @@ std::optional<Optimizer> optimizer(std::string_view name);
 /// The optimizers for which a rule was derived, in the order of their enumeration.
 std::vector<Optimizer> optimizersOf(LearningRateRule rule);
 
-/// `scale` is S > 0 and `gain` is r > 0. Error A1101 if the rule was not derived for the optimizer, with those for which
-/// it was, or if a number is not positive and finite.
+/// `scale` is S > 0 and `gain` is r > 0. Error A1101 if the rule was not derived for the optimizer, with those for
+/// which it was, or if a number is not positive and finite.
 Result<LearningRateScale> scaleLearningRate(LearningRateRule rule, Optimizer optimizer, double scale, double gain);
 
 } // namespace accord::jobs

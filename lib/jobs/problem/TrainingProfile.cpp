@@ -70,8 +70,8 @@ Result<void> checkCurves(const TrainingProfile &profile) {
       return wrong(profile, fmt::format("has a curve for batch {} behind {}", curve.batch, before));
     before = curve.batch;
     if (curve.epochs.size() < profile.epochs)
-      return wrong(profile, fmt::format("has {} epochs of {} for batch {}", curve.epochs.size(), profile.epochs,
-                                        curve.batch));
+      return wrong(profile,
+                   fmt::format("has {} epochs of {} for batch {}", curve.epochs.size(), profile.epochs, curve.batch));
     double progress = 0, iteration = 0;
     for (const ValidationEpoch &epoch : curve.epochs) {
       if (!(epoch.progress > progress) || !(epoch.iteration > iteration) || !(epoch.gradientSquare >= 0) ||

@@ -21,7 +21,8 @@ using Matrix = std::array<std::array<double, 3>, 3>;
 double norm(const Matrix &matrix) {
   double largest = 0;
   for (size_t column = 0; column < 3; ++column)
-    largest = std::max(largest, std::abs(matrix[0][column]) + std::abs(matrix[1][column]) + std::abs(matrix[2][column]));
+    largest =
+        std::max(largest, std::abs(matrix[0][column]) + std::abs(matrix[1][column]) + std::abs(matrix[2][column]));
   return largest;
 }
 
@@ -161,7 +162,8 @@ bool DelaunayInterpolation::inside(const Tetrahedron &one, const std::array<doub
   for (size_t corner = 0; corner < 4; ++corner) {
     shares[corner] = share(one, at, shares, corner);
     const bool broad = beyond != kNone && one.neighbours[corner] == beyond;
-    isInside = isInside && shares[corner] >= -(broad ? kBroadTolerance : kTolerance) && shares[corner] <= 1 + kTolerance;
+    isInside =
+        isInside && shares[corner] >= -(broad ? kBroadTolerance : kTolerance) && shares[corner] <= 1 + kTolerance;
   }
   return isInside;
 }

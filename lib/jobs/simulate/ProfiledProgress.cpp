@@ -41,8 +41,8 @@ std::vector<ScatteredPoint> scatteredPoints(const TrainingProfile &profile) {
   }
   std::vector<ScatteredPoint> points;
   auto add = [&](unsigned servers, unsigned devices, int64_t localBatch, double step, double sync) {
-    points.push_back({{static_cast<double>(servers), static_cast<double>(devices), static_cast<double>(localBatch)},
-                      {step, sync}});
+    points.push_back(
+        {{static_cast<double>(servers), static_cast<double>(devices), static_cast<double>(localBatch)}, {step, sync}});
   };
   for (const auto &[key, sum] : groups)
     add(std::get<0>(key), std::get<1>(key), std::get<2>(key), sum.step / sum.count, sum.sync / sum.count);
@@ -76,8 +76,7 @@ Result<std::shared_ptr<const ProfiledApplication>> ProfiledApplication::make(Tra
   if (auto checked = checkTrainingProfile(profile); !checked)
     return checked.takeError();
   ACCORD_TRY(scattered, DelaunayInterpolation::make(scatteredPoints(profile)));
-  return std::shared_ptr<const ProfiledApplication>(
-      new ProfiledApplication(std::move(profile), std::move(scattered)));
+  return std::shared_ptr<const ProfiledApplication>(new ProfiledApplication(std::move(profile), std::move(scattered)));
 }
 
 std::optional<StepTime> ProfiledApplication::stepTime(std::vector<unsigned> placement, int64_t localBatch) const {
@@ -91,8 +90,7 @@ std::optional<StepTime> ProfiledApplication::stepTime(std::vector<unsigned> plac
   return found->second;
 }
 
-std::optional<StepTime> ProfiledApplication::measure(const std::vector<unsigned> &placement,
-                                                     int64_t localBatch) const {
+std::optional<StepTime> ProfiledApplication::measure(const std::vector<unsigned> &placement, int64_t localBatch) const {
   auto isHere = [&](const PlacementTime &row) { return row.placement == placement; };
   const auto first = std::ranges::find_if(data.placements, isHere);
   if (first == data.placements.end()) {
@@ -143,8 +141,7 @@ void ProfiledProgress::updateRate() {
   if (epochsDone >= profile.epochs || !time || !profile.hasCurves(batch))
     return;
   const double accumulate = time->step - time->sync;
-  rate = profile.gain(batch, epochsDone) /
-         (time->step + accumulate * static_cast<double>(batchSplit.accumulation));
+  rate = profile.gain(batch, epochsDone) / (time->step + accumulate * static_cast<double>(batchSplit.accumulation));
   nextProgress = profile.progressAfter(epochsDone + 1);
 }
 

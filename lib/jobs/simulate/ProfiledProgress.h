@@ -2,7 +2,8 @@
 //
 // The model is that of Pollux's simulator (Qiao et al., OSDI 2021, section 5.3 and the published artefact). A training
 // is a sequence of epochs, and each ends when the progress of its steps, weighted by their statistical efficiency,
-// reaches that of the profile. Time is counted in whole seconds where an epoch ends, half rounded to even.
+// reaches that of the profile. Time is counted in whole seconds where an epoch ends, half rounded to even. A profile is
+// of one type of devices; the types of a cluster are not looked at.
 #pragma once
 #include "lib/jobs/problem/TrainingProfile.h"
 #include "lib/jobs/simulate/DelaunayInterpolation.h"
@@ -34,7 +35,7 @@ public:
   std::optional<StepTime> stepTime(std::vector<unsigned> placement, int64_t localBatch) const;
 
   /// Time of an update with `batch` samples, accumulation included, on `devices` that fill servers of
-  /// `devicesOfServer`.
+  /// `devicesOfServer` (at least 1) each, and one server with the rest.
   std::optional<double> updateSeconds(int64_t batch, unsigned devices, unsigned devicesOfServer) const;
 
 private:

@@ -9,8 +9,8 @@ namespace accord::jobs {
 /// sets it up. Jobs are rigid: they run on all of their devices or wait. A job starts in the first queue and moves to
 /// the end of the second once its devices times the seconds of its rounds reach a threshold; it never moves back. In
 /// each round the first queue is served before the second, each in its order, and a job that does not fit lets later
-/// ones pass. Jobs that go on keep their devices; others are placed on the emptiest server again and again, the first of
-/// equals.
+/// ones pass. Jobs that go on keep their devices; others are placed on the emptiest server again and again, the first
+/// of equals.
 class Tiresias : public Policy {
 public:
   /// Devices times seconds; the default is 16 hours of a device.
@@ -26,8 +26,8 @@ private:
   void updateQueues(double now, const std::vector<JobView> &jobs);
 
   double threshold;
-  std::map<size_t, State> states;  ///< by job
-  std::vector<size_t> queues[2];   ///< jobs
+  std::map<size_t, State> states; ///< by job
+  std::vector<size_t> queues[2];  ///< jobs
 };
 
 /// Places `devices` on the servers with the most free devices, the first of equals, and takes them from `free`. `free`

@@ -53,12 +53,9 @@ TEST(Goodput, ChoosesTheBestSplitOfAll) {
   SplitMix random(11);
   auto real = [&](double low, double high) { return low + (high - low) * random.unit(); };
   for (int round = 0; round < 300; ++round) {
-    GoodputModel model{{real(.001, .2), real(.0001, .02)},
-                       {real(.01, 1), real(0, .05)},
-                       {real(.01, .5), real(0, .02)},
-                       real(1, 10),
-                       {real(.01, 2), real(0, 40)},
-                       int64_t(1 + random.below(64))};
+    GoodputModel model{{real(.001, .2), real(.0001, .02)}, {real(.01, 1), real(0, .05)},
+                       {real(.01, .5), real(0, .02)},      real(1, 10),
+                       {real(.01, 2), real(0, 40)},        int64_t(1 + random.below(64))};
     const auto devices = unsigned(1 + random.below(8));
     const DeviceCount on{unsigned(1 + random.below(devices)), devices};
     BatchLimits limits{int64_t(model.initialBatch + random.below(600)), int64_t(1 + random.below(6)), 0,
@@ -70,8 +67,7 @@ TEST(Goodput, ChoosesTheBestSplitOfAll) {
         const int64_t batch = int64_t(devices) * b * (s + 1);
         if (batch > limits.maxBatch)
           break;
-        if (batch >= model.initialBatch &&
-            !(limits.accumulate && devices == 1 && s == 0 && batch > model.initialBatch))
+        if (batch >= model.initialBatch && !(limits.accumulate && devices == 1 && s == 0 && batch > model.initialBatch))
           best = std::max(best, goodput(model, on, {b, s}));
       }
     const auto chosen = chooseBatch(model, on, limits);
@@ -99,7 +95,7 @@ TEST(Goodput, SamplesBatchesFromTheInitialToTheMaximum) {
   const auto alone = sampleBatch(noisy, {1, 1}, {1024, 1, 2048, true});
   ASSERT_TRUE(alone);
   EXPECT_GE(alone->split.accumulation, 1);
-  EXPECT_FALSE(sampleBatch(model, {1, 4}, {100, 1, 20, true}));   // the initial batch is larger
+  EXPECT_FALSE(sampleBatch(model, {1, 4}, {100, 1, 20, true}));  // the initial batch is larger
   EXPECT_FALSE(sampleBatch(model, {1, 4}, {128, 1, 20, false})); // no device holds its share
 }
 

@@ -9,8 +9,7 @@ namespace accord::jobs {
 namespace {
 
 /// Expects error A1101 at a place, with a message that has `part`.
-template <class T>
-void expectError(const Result<T> &result, unsigned line, unsigned column, const std::string &part) {
+template <class T> void expectError(const Result<T> &result, unsigned line, unsigned column, const std::string &part) {
   ASSERT_FALSE(result) << part;
   const Error &error = result.error();
   EXPECT_EQ(error.code, Code::WrongJobsFile);
@@ -132,9 +131,9 @@ TEST_F(PolluxFolder, IsAProfile) {
   EXPECT_EQ(profile->minLocalBatch, 4);
   EXPECT_EQ(profile->maxLocalBatch, 8);
   EXPECT_EQ(profile->epochs, 2u);
-  EXPECT_EQ(profile->progressAfter(1), 10);            // the minimum of 10 and 11
-  EXPECT_EQ(profile->iterationsAfter(10, 1), 18.25);   // a quarter of the way from 21 to 10
-  EXPECT_DOUBLE_EQ(profile->gain(16, 0), 1.5);         // (2 + 1) / (2 / 2 + 1)
+  EXPECT_EQ(profile->progressAfter(1), 10);          // the minimum of 10 and 11
+  EXPECT_EQ(profile->iterationsAfter(10, 1), 18.25); // a quarter of the way from 21 to 10
+  EXPECT_DOUBLE_EQ(profile->gain(16, 0), 1.5);       // (2 + 1) / (2 / 2 + 1)
 }
 
 TEST_F(PolluxFolder, SaysWhichFileIsMissingOrWrong) {
