@@ -84,12 +84,15 @@ public:
                                 nullptr, errors) != 0)
       return;
     std::map<const facetT *, size_t> numbers;
+    bool isSimplicial = true; // as option Qt makes all facets
     for (const facetT *facet = state.facet_list; facet && facet->next; facet = facet->next)
       if (!facet->upperdelaunay)
         numbers.emplace(facet, numbers.size());
     for (const facetT *facet = state.facet_list; facet && facet->next; facet = facet->next)
       if (!facet->upperdelaunay)
-        made.tetrahedra.push_back(read(facet, numbers));
+        isSimplicial = isSimplicial && addTetrahedron(made, facet, numbers);
+    if (!isSimplicial)
+      made.tetrahedra.clear();
     if (state.SCALElast) {
       made.paraboloidScale = state.last_newhigh / (state.last_high - state.last_low);
       made.paraboloidShift = -state.last_low * made.paraboloidScale;
@@ -97,7 +100,10 @@ public:
   }
 
 private:
-  DelaunayInterpolation::Tetrahedron read(const facetT *facet, const std::map<const facetT *, size_t> &numbers) {
+  bool addTetrahedron(DelaunayInterpolation &made, const facetT *facet,
+                      const std::map<const facetT *, size_t> &numbers) {
+    if (qh_setsize(&state, facet->vertices) != 4 || qh_setsize(&state, facet->neighbors) != 4)
+      return false;
     DelaunayInterpolation::Tetrahedron one;
     for (int i = 0; i < 4; ++i) {
       const auto *vertex = static_cast<const vertexT *>(SETelem_(facet->vertices, i));
@@ -107,7 +113,8 @@ private:
       one.plane[i] = facet->normal[i];
     }
     one.plane[4] = facet->offset;
-    return one;
+    made.tetrahedra.push_back(one);
+    return true;
   }
 
   FILE *errors;

@@ -82,6 +82,31 @@ TEST(Goodput, ChoosesTheBestSplitOfAll) {
   }
 }
 
+TEST(Goodput, SamplesTheBatchesThatThePublishedImplementationChooses) {
+  struct Case {
+    GoodputModel model;
+    DeviceCount on;
+    BatchLimits limits;
+    BatchSplit split;
+    double goodput;
+  };
+  // Computed with the published implementation of Pollux.
+  const Case cases[] = {
+      {{{.1, .01}, {.5, .02}, {.2, .01}, 1.5, {1, 9}, 128}, {1, 4}, {1024, 16, 64, true}, {64, 0}, 284.524438},
+      {{{.1, .01}, {.5, .02}, {.2, .01}, 1.5, {1, 9}, 128}, {4, 16}, {4096, 16, 64, true}, {63, 0}, 498.269274},
+      {{{.02, .004}, {.3, .01}, {.1, .005}, 2.5, {.5, 30}, 64}, {1, 1}, {2048, 8, 256, true}, {64, 0}, 231.884058},
+      {{{.02, .004}, {.3, .01}, {.1, .005}, 2.5, {.5, 30}, 64}, {2, 7}, {2048, 8, 256, true}, {155, 0}, 1240.63299},
+      {{{.05, .002}, {.9, .03}, {.4, .02}, 1, {2, 5}, 256}, {8, 32}, {8192, 4, 32, true}, {32, 2}, 346.179851},
+      {{{.05, .002}, {.9, .03}, {.4, .02}, 8, {.1, 40}, 20}, {2, 2}, {640, 10, 20, true}, {20, 15}, 264.032922},
+  };
+  for (const Case &one : cases) {
+    const auto chosen = sampleBatch(one.model, one.on, one.limits);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->split, one.split) << one.goodput;
+    EXPECT_NEAR(chosen->goodput, one.goodput, 1e-8 * one.goodput);
+  }
+}
+
 TEST(Goodput, SamplesBatchesFromTheInitialToTheMaximum) {
   const GoodputModel model = example();
   // One batch only: split over 4 devices that hold 20 samples each, 32 are two steps of 16.
