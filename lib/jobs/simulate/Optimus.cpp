@@ -55,7 +55,7 @@ std::vector<JobPlacement> Optimus::decide(double, const Cluster &cluster, const 
   std::vector<unsigned> free = freeDevices(cluster, placements);
   std::vector<size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::stable_sort(order, {}, [&](size_t i) { return counts[i]; });
+  std::ranges::sort(order, {}, [&](size_t i) { return std::pair(counts[i], i); });
   for (size_t i : order)
     if (counts[i] > 0 && placements[i].empty())
       placements[i] = placeOnEmptiest(free, counts[i]);
