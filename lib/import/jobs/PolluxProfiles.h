@@ -1,0 +1,34 @@
+// Profiles of applications of the Pollux artefact (and of Sia, which keeps the format): a folder for each.
+//
+// A folder has placements.csv, scalability.csv and a validation-B.csv for each batch B that was trained with.
+#pragma once
+#include "lib/jobs/problem/TrainingProfile.h"
+#include <optional>
+#include <string_view>
+
+namespace accord::jobs {
+
+/// What the files do not say.
+struct PolluxLimits {
+  std::optional<int64_t> maxLocalBatch; ///< that fits in the memory of a device; else the largest of the placements
+  unsigned maxDevices = 0;              ///< 0: not limited
+};
+
+/// Limits of the artefact's applications: yolov3 has a local batch of at most 8, ncf trains on one device. None for
+/// others.
+PolluxLimits polluxLimits(std::string_view application);
+
+/// Reads an application's folder; its name is that of the folder. The initial and the maximum batch are those of the
+/// first and the last curve, local batches those of the placements, and the shortest curve says how many epochs there
+/// are. Errors have the code A1101 and the place in the file.
+Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits);
+
+/// placements.csv: columns placement (a digit from 1 to 9 for each server), local_bsz, step_time and sync_time, in
+/// seconds. Rows of a placement stand together, local batches ascending.
+Result<std::vector<PlacementTime>> readPolluxPlacements(std::string_view text, const std::string &path);
+/// scalability.csv: columns num_nodes, num_replicas, local_bsz, step_time and sync_time.
+Result<std::vector<ScalabilityTime>> readPolluxScalability(std::string_view text, const std::string &path);
+/// validation-B.csv: columns progress, iteration, metric, grad_sqr and grad_var; progress and iterations grow.
+Result<std::vector<ValidationEpoch>> readPolluxValidation(std::string_view text, const std::string &path);
+
+} // namespace accord::jobs

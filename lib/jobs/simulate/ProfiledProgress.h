@@ -1,0 +1,88 @@
+// Jobs that progress as their application was profiled: times of steps, gradient noise and epochs.
+//
+// The model is that of Pollux's simulator (Qiao et al., OSDI 2021, section 5.3 and the published artefact). A training
+// is a sequence of epochs, and each ends when the progress of its steps, weighted by their statistical efficiency,
+// reaches that of the profile. Time is counted in whole seconds where an epoch ends, half rounded to even. A profile is
+// of one type of devices; the types of a cluster are not looked at.
+#pragma once
+#include "lib/jobs/problem/TrainingProfile.h"
+#include "lib/jobs/simulate/DelaunayInterpolation.h"
+#include "lib/jobs/simulate/Simulator.h"
+#include <map>
+#include <mutex>
+
+namespace accord::jobs {
+
+/// Divides `batch` evenly over devices, rounded up, with accumulation where a device cannot hold its share. All of it
+/// is at most the maximum batch. One device accumulates at least once if `accumulateAlone` (its gradient noise is
+/// estimated from two gradients).
+BatchSplit splitBatch(const TrainingProfile &profile, int64_t batch, unsigned devices, bool accumulateAlone);
+
+/// A profiled application and the times of its steps that were asked for so far. Jobs share it, also on several
+/// threads.
+class ProfiledApplication {
+public:
+  /// Error A1101 if the profile is not well formed, or if its times cannot be interpolated.
+  static Result<std::shared_ptr<const ProfiledApplication>> make(TrainingProfile profile);
+
+  const TrainingProfile &profile() const { return data; }
+
+  /// Time of a step of `localBatch` samples on servers with so many devices each, in the order of ranks. Rotations of a
+  /// placement are alike: the lexicographically smallest is looked up. Placements of the profile are interpolated
+  /// linearly over the local batch; others are interpolated over servers (at most 16), devices and local batch, where
+  /// the measurements are the means of placements with the same numbers, and the scalability table. Nothing if the
+  /// profile does not reach as far.
+  std::optional<StepTime> stepTime(std::vector<unsigned> placement, int64_t localBatch) const;
+
+  /// Time of an update with `batch` samples, accumulation included, on `devices` that fill servers of
+  /// `devicesOfServer` (at least 1) each, and one server with the rest.
+  std::optional<double> updateSeconds(int64_t batch, unsigned devices, unsigned devicesOfServer) const;
+
+private:
+  ProfiledApplication(TrainingProfile profile, DelaunayInterpolation scattered)
+      : data(std::move(profile)), scattered(std::move(scattered)) {}
+  std::optional<StepTime> measure(const std::vector<unsigned> &placement, int64_t localBatch) const;
+
+  TrainingProfile data;
+  DelaunayInterpolation scattered;
+  mutable std::mutex mutex; ///< of `known`
+  mutable std::map<std::pair<std::vector<unsigned>, int64_t>, std::optional<StepTime>> known;
+};
+
+/// One job of an application, with a batch of the user's choice.
+class ProfiledProgress : public JobProgress {
+public:
+  /// The curves of the profile have to hold the batches that are run: `hasCurves` of `batch`, and of what splitting it
+  /// makes of it. Otherwise, and where no time of a step is known, the job stays where it is.
+  ProfiledProgress(std::shared_ptr<const ProfiledApplication> application, int64_t batch)
+      : app(std::move(application)), target(batch) {}
+
+  void place(const Cluster &cluster, const JobPlacement &placement) override;
+  std::optional<double> run(double seconds) override;
+
+  const ProfiledApplication &application() const { return *app; }
+  int64_t targetBatch() const { return target; }
+  size_t epoch() const { return epochsDone; }      ///< that are complete
+  double progress() const { return progressDone; } ///< steps of the initial batch
+  BatchSplit split() const { return batchSplit; }  ///< on the last placement
+  /// Updates until the end of the last epoch, as the curves say; 1 in the last epoch.
+  double remainingIterations() const;
+
+private:
+  void updateRate();
+
+  std::shared_ptr<const ProfiledApplication> app;
+  int64_t target = 0, batch = 0; ///< `batch`: that is run, at least `target` by rounding
+  size_t epochsDone = 0;
+  double progressDone = 0;
+  BatchSplit batchSplit;
+  std::optional<StepTime> time;
+  double rate = 0, nextProgress = 0; ///< steps of the initial batch: a second; at the end of the epoch
+};
+
+/// A rigid or malleable job of an application. `maxDevices` is what the target batch and the application allow.
+SimulatedJob profiledJob(const std::string &name, double arrival, unsigned devices,
+                         const std::shared_ptr<const ProfiledApplication> &application, int64_t targetBatch,
+                         double restartSeconds);
+
+} // namespace accord::jobs
