@@ -47,8 +47,10 @@ using Prices = std::vector<int64_t>;
 struct AllocationProof {
   struct Node {
     int64_t job = -1;           ///< on which it branches; -1: a leaf
-    std::vector<unsigned> next; ///< of a branch: the node for each configuration, and last for waiting if it may
-    Prices prices;              ///< of a leaf
+    /// Of a branch: the node for each configuration, and last for waiting if it may. Where some share a node, it holds
+    /// for their largest value and their smallest use of each resource, and so for each of them.
+    std::vector<unsigned> next;
+    Prices prices; ///< of a leaf; may be empty where the fixed jobs use more than a capacity
   };
   int64_t denominator = 1;
   std::vector<Node> nodes; ///< the root first, children behind their parents
