@@ -40,7 +40,8 @@ using Prices = std::vector<int64_t>;
 
 /// Proves that no allocation has a value above `AllocationSolution::bound`. With any prices p, the sum over resources
 /// of p * capacity and over jobs of the best (value - p * uses), or 0 for a job that may wait, bounds the value
-/// (Lagrangian relaxation; Fisher, Management Science 27, 1981). Where one set of prices is not enough, the proof
+/// (Lagrangian relaxation; Fisher, Management Science 27, 1981). A capacity counts as the largest multiple of the
+/// greatest common divisor of the amounts that are used of it. Where one set of prices is not enough, the proof
 /// branches on the configuration of one job: a node fixes it in each way, and each child is proved by itself. A child
 /// that cannot be (a fixed job uses more than is left, or prices of it show that what must run does not fit) needs no
 /// more.

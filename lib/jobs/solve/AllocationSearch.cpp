@@ -292,9 +292,13 @@ private:
     report();
     if (budget.table == 0 || rootBound <= cutoff())
       return;
-    TableAnswer table = improveByTable(problem, now.priced, answer.found, budget.table);
-    if (table.better.found())
-      offer(std::move(table.better));
+    for (uint64_t some : {budget.table / 64, budget.table / 8, budget.table}) {
+      TableAnswer table = improveByTable(problem, now.priced, answer.found, some);
+      if (table.better.found())
+        offer(std::move(table.better));
+      if (table.exact || rootBound <= cutoff() || control.stopped())
+        return;
+    }
   }
 
   /// The job with the largest part of its value in the balance; with whole shares, the open one with the smallest loss

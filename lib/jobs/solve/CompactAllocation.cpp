@@ -44,6 +44,24 @@ struct SortedJob {
   std::vector<std::pair<unsigned, unsigned>> neverFits;
 };
 
+bool fitsEmpty(const Configuration &configuration, const std::vector<int64_t> &capacity) {
+  return std::all_of(configuration.uses.begin(), configuration.uses.end(),
+                     [&](const ResourceUse &use) { return use.amount <= capacity[use.resource]; });
+}
+
+/// The largest multiples of the greatest common divisors of amounts.
+std::vector<int64_t> usableCapacity(const AllocationProblem &problem) {
+  std::vector<int64_t> divisor(problem.capacity.size(), 0), usable = problem.capacity;
+  for (const AllocationJob &job : problem.jobs)
+    for (const Configuration &configuration : job.configurations)
+      if (fitsEmpty(configuration, problem.capacity))
+        for (const ResourceUse &use : configuration.uses)
+          divisor[use.resource] = std::gcd(divisor[use.resource], use.amount);
+  for (size_t r = 0; r < usable.size(); ++r)
+    usable[r] -= divisor[r] > 0 ? usable[r] % divisor[r] : 0;
+  return usable;
+}
+
 SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
   const AllocationJob &job = problem.jobs[number];
   SortedJob sorted;
@@ -100,7 +118,7 @@ CompactAllocation compact(const AllocationProblem &problem) {
     jobs.push_back(sortedJob(problem, job));
   std::stable_sort(jobs.begin(), jobs.end(), lessJob);
   CompactAllocation made;
-  made.capacity = problem.capacity;
+  made.capacity = usableCapacity(problem);
   for (SortedJob &job : jobs) {
     made.first.push_back(made.options.size());
     for (SlotOption &option : job.options) {

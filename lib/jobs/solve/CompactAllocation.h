@@ -18,7 +18,7 @@ struct AllocationOption {
 };
 
 struct CompactAllocation {
-  std::vector<int64_t> capacity;
+  std::vector<int64_t> capacity; ///< the largest multiples of the greatest common divisors of amounts
   std::vector<AllocationOption> options; ///< of one job after the other
   std::vector<ResourceUse> uses;
   std::vector<unsigned> first;                    ///< option of each job, and the number of options

@@ -207,6 +207,7 @@ private:
     const size_t n = rows();
     matrix.assign(n * n, 0);
     std::fill(h.begin(), h.end(), 0);
+    std::vector<size_t> touched; // rows by one job
     for (size_t j = 0; j < jobs; ++j) {
       double *hj = h.data() + j * n;
       weight[j] = 0;
@@ -219,9 +220,13 @@ private:
             matrix[uses[a].row * n + uses[b].row] += d * uses[a].amount * uses[b].amount;
         }
       }
+      touched.clear();
       for (size_t a = 0; a < n; ++a)
         if (hj[a] != 0)
-          for (size_t b = 0; b <= a; ++b)
+          touched.push_back(a);
+      for (size_t a : touched)
+        for (size_t b : touched)
+          if (b <= a)
             matrix[a * n + b] -= hj[a] * hj[b] / weight[j];
     }
     for (size_t a = 0; a < n; ++a)

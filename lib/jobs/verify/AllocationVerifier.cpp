@@ -36,10 +36,29 @@ std::vector<ResourceUse> smallestUses(const std::vector<ResourceUse> &a, const s
   return both;
 }
 
+/// Sums of amounts are multiples of their greatest common divisor, so that no more of a capacity can be used than its
+/// largest multiple. Configurations that use more than a capacity by themselves do not count.
+std::vector<int64_t> usableCapacity(const AllocationProblem &problem) {
+  std::vector<int64_t> divisor(problem.capacity.size(), 0), usable = problem.capacity;
+  for (const AllocationJob &job : problem.jobs)
+    for (const Configuration &configuration : job.configurations) {
+      if (std::any_of(configuration.uses.begin(), configuration.uses.end(),
+                      [&](const ResourceUse &use) { return use.amount > problem.capacity[use.resource]; }))
+        continue;
+      for (const ResourceUse &use : configuration.uses)
+        divisor[use.resource] = std::gcd(divisor[use.resource], use.amount);
+    }
+  for (size_t r = 0; r < usable.size(); ++r)
+    if (divisor[r] > 0)
+      usable[r] -= usable[r] % divisor[r];
+  return usable;
+}
+
 class ProofWalk {
 public:
   ProofWalk(const AllocationProblem &problem, const AllocationSolution &solution)
-      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1), left(problem.capacity),
+      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1),
+        capacity(usableCapacity(problem)), left(capacity),
         fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false) {}
 
   Result<void> walk() {
@@ -183,7 +202,7 @@ private:
       kept.clear();
     PricedJobs &priced = kept[prices];
     for (size_t r = 0; r < prices.size(); ++r)
-      priced.all += Wide(prices[r]) * problem.capacity[r];
+      priced.all += Wide(prices[r]) * capacity[r];
     for (const AllocationJob &job : problem.jobs) {
       bool any = job.mayWait;
       Wide best = 0;
@@ -240,6 +259,7 @@ private:
   const AllocationProblem &problem;
   const AllocationProof &proof;
   const Wide limit; ///< the bound + 1
+  const std::vector<int64_t> capacity;
   std::vector<int64_t> left;
   std::vector<bool> fixed, reached;
   Wide value = 0;       ///< of the path

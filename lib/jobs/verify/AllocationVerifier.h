@@ -13,7 +13,8 @@ namespace accord::jobs {
 /// if that is more and the job may wait (Lagrangian relaxation; Fisher, Management Science 27, 1981). A leaf holds if
 /// that, rounded down, is at most the bound of the solution; or if the fixed jobs use more than a capacity; or if a job
 /// that may not wait has no configuration that fits; or if prices * what is left are less than the sum of the smallest
-/// prices * uses of the jobs that may not wait. Configurations of a branch that share a node are represented by their
+/// prices * uses of the jobs that may not wait. A capacity counts as the largest multiple of the greatest common divisor
+/// of the amounts that are used of it, by configurations that fit the empty cluster: no more can be used. Configurations of a branch that share a node are represented by their
 /// largest value and their smallest use of each resource.
 Result<void> verifyAllocation(const AllocationProblem &problem, const AllocationSolution &solution);
 
