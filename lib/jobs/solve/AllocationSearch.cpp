@@ -9,7 +9,7 @@ namespace accord::jobs {
 namespace {
 
 constexpr int kMaxRounds = 6;          ///< of one relaxation, each with more options
-constexpr uint64_t kRelaxedWork = 100; ///< of one option in a relaxation, in units of pricing it
+constexpr uint64_t kRelaxedWork = 50;  ///< of a product of two uses in a relaxation, in units of pricing one
 constexpr double kMissing = 1e-7;      ///< shares of capacities below are rounding
 constexpr double kWholeShare = 1e-6;   ///< of an option: from 0 or 1 where it is taken as whole
 
@@ -149,8 +149,16 @@ private:
   }
 
   PricedOptions price(const PartialAllocation &partial, Prices prices) {
-    work += problem.options.size();
+    work += problem.options.size() + problem.uses.size();
     return priceOptions(problem, partial, std::move(prices), denominator);
+  }
+
+  Relaxation relaxColumns(const PartialAllocation &partial, const OpenOptions &columns, RelaxedObjective objective) {
+    for (unsigned option : columns.options) {
+      const uint64_t terms = 1 + problem.options[option].lastUse - problem.options[option].firstUse;
+      work += kRelaxedWork * terms * (terms + 1) / 2;
+    }
+    return relax(problem, partial.left, columns, objective);
   }
 
   /// Options of open jobs whose loss is at most what a better allocation may lose, or all that fit.
@@ -174,8 +182,7 @@ private:
     bool all = !answer.found.found();
     now.columns = columnsOf(now.priced, all);
     for (int round = 0; round < kMaxRounds; ++round) {
-      work += kRelaxedWork * now.columns.options.size();
-      Relaxation relaxed = relax(problem, partial.left, now.columns, RelaxedObjective::Value);
+      Relaxation relaxed = relaxColumns(partial, now.columns, RelaxedObjective::Value);
       if (relaxed.overflow > kMissing) {
         if (!all) {
           all = true;
@@ -230,8 +237,7 @@ private:
           columns.options.push_back(i);
     }
     columns.first.push_back(columns.options.size());
-    work += kRelaxedWork * columns.options.size();
-    Relaxation relaxed = relax(problem, partial.left, columns, RelaxedObjective::Fit);
+    Relaxation relaxed = relaxColumns(partial, columns, RelaxedObjective::Fit);
     const double max = relaxed.prices.empty() ? 0 : *std::max_element(relaxed.prices.begin(), relaxed.prices.end());
     if (!(max > 0))
       return {};
@@ -282,7 +288,7 @@ private:
       const unsigned chosen = now.columns.options[best];
       option[problem.jobOf[chosen]] = chosen;
     }
-    work += 4 * problem.options.size();
+    work += 4 * (problem.options.size() + problem.uses.size());
     offer(repair(problem, prices, std::move(option)));
   }
 

@@ -25,7 +25,7 @@ AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
   for (size_t j = 0; j < shape.jobs; ++j) {
     AllocationJob job;
     job.mayWait = random.unit() >= shape.mandatory;
-    const size_t count = random.below(shape.configurations + 1);
+    const size_t count = random.below(10) ? 1 + random.below(shape.configurations) : 0;
     std::vector<int64_t> max(shape.resources, 0);
     for (size_t k = 0; k < count; ++k) {
       Configuration configuration;
