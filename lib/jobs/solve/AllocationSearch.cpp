@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMaxRounds = 6;          ///< of one relaxation, each with more options
 constexpr uint64_t kRelaxedWork = 50;  ///< of a product of two uses in a relaxation, in units of pricing one
+constexpr size_t kNodesToTable = 64;   ///< half of the nodes before the second dynamic program
 constexpr double kMissing = 1e-7;      ///< shares of capacities below are rounding
 constexpr double kWholeShare = 1e-6;   ///< of an option: from 0 or 1 where it is taken as whole
 
@@ -28,13 +29,15 @@ public:
     while (!open.empty() && (first || !ended())) {
       first = false;
       process(take());
+      if (tableIsDue() && !open.empty())
+        improveAtRoot();
     }
     answer.complete = open.empty();
     closeOpen();
     answer.bound = std::max(answer.found.value, leafBound);
     if (!answer.complete && answer.bound >= rootBound) {
       answer.bound = rootBound;
-      answer.proof.nodes.assign(1, {-1, {}, rootPrices});
+      answer.proof.nodes.assign(1, {-1, {}, root.prices});
     }
     return std::move(answer);
   }
@@ -294,18 +297,26 @@ private:
 
   void finishRoot(const Evaluation &now) {
     rootBound = now.priced.wholeBound();
-    rootPrices = now.priced.prices;
     report();
-    if (budget.table == 0 || rootBound <= cutoff())
-      return;
-    for (uint64_t some : {budget.table / 64, budget.table / 8, budget.table}) {
-      TableAnswer table = improveByTable(problem, now.priced, answer.found, some);
-      if (table.better.found())
-        offer(std::move(table.better));
-      if (table.exact || rootBound <= cutoff() || control.stopped())
-        return;
-    }
+    root = now.priced;
+    improveAtRoot();
   }
+
+  /// Runs the next dynamic program, with more work than the one before. The first is part of the root; the others come
+  /// once there are so many nodes that their time does not matter.
+  void improveAtRoot() {
+    constexpr uint64_t kShares[] = {64, 8, 1}; // of the work
+    const uint64_t some = budget.table / kShares[tables++];
+    if (tables == std::size(kShares))
+      tablesDone = true;
+    if (some == 0 || rootBound <= cutoff())
+      return;
+    TableAnswer table = improveByTable(problem, root, answer.found, some);
+    if (table.better.found())
+      offer(std::move(table.better));
+    tablesDone |= table.exact;
+  }
+  bool tableIsDue() const { return !tablesDone && tables > 0 && answer.proof.nodes.size() >= kNodesToTable << tables; }
 
   /// The job with the largest part of its value in the balance; with whole shares, the open one with the smallest loss
   /// of a second option.
@@ -446,7 +457,9 @@ private:
   bool heap = false; ///< `open` is one
   uint64_t work = 0;
   int64_t leafBound = -1, rootBound = 0;
-  Prices rootPrices;
+  PricedOptions root;
+  size_t tables = 0; ///< dynamic programs that were run
+  bool tablesDone = false;
 };
 
 } // namespace
