@@ -40,15 +40,18 @@ using Prices = std::vector<int64_t>;
 
 /// Proves that no allocation has a value above `AllocationSolution::bound`. With any prices p, the sum over resources
 /// of p * capacity and over jobs of the best (value - p * uses), or 0 for a job that may wait, bounds the value
-/// (Lagrangian relaxation; Fisher, Management Science 27, 1981). Where one set of prices is not enough, the proof
+/// (Lagrangian relaxation; Fisher, Management Science 27, 1981). A capacity counts as the largest multiple of the
+/// greatest common divisor of the amounts that are used of it. Where one set of prices is not enough, the proof
 /// branches on the configuration of one job: a node fixes it in each way, and each child is proved by itself. A child
 /// that cannot be (a fixed job uses more than is left, or prices of it show that what must run does not fit) needs no
 /// more.
 struct AllocationProof {
   struct Node {
     int64_t job = -1;           ///< on which it branches; -1: a leaf
-    std::vector<unsigned> next; ///< of a branch: the node for each configuration, and last for waiting if it may
-    Prices prices;              ///< of a leaf
+    /// Of a branch: the node for each configuration, and last for waiting if it may. Where some share a node, it holds
+    /// for their largest value and their smallest use of each resource, and so for each of them.
+    std::vector<unsigned> next;
+    Prices prices; ///< of a leaf; may be empty where the fixed jobs use more than a capacity
   };
   int64_t denominator = 1;
   std::vector<Node> nodes; ///< the root first, children behind their parents

@@ -1,0 +1,500 @@
+#include "lib/jobs/solve/AllocationSolver.h"
+#include "lib/jobs/verify/AllocationVerifier.h"
+#include "lib/support/SplitMix.h"
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace accord::jobs {
+namespace {
+
+using Wide = __int128;
+
+/// What random problems look like.
+struct Shape {
+  size_t jobs = 4, configurations = 3, resources = 2;
+  int64_t maxAmount = 4, maxValue = 20;
+  double tightness = 0.5; ///< capacity as a share of what all jobs use at most
+  double mandatory = 0;   ///< share of jobs that may not wait
+};
+
+AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
+  AllocationProblem problem;
+  std::vector<double> total(shape.resources, 0);
+  for (size_t j = 0; j < shape.jobs; ++j) {
+    AllocationJob job;
+    job.mayWait = random.unit() >= shape.mandatory;
+    const size_t count = random.below(10) ? 1 + random.below(shape.configurations) : 0;
+    std::vector<int64_t> max(shape.resources, 0);
+    for (size_t k = 0; k < count; ++k) {
+      Configuration configuration;
+      configuration.value = random.below(shape.maxValue + 1);
+      for (unsigned r = 0; r < shape.resources; ++r)
+        if (random.below(2) == 0) {
+          configuration.uses.push_back({r, 1 + static_cast<int64_t>(random.below(shape.maxAmount))});
+          max[r] = std::max(max[r], configuration.uses.back().amount);
+        }
+      job.configurations.push_back(std::move(configuration));
+    }
+    for (size_t r = 0; r < shape.resources; ++r)
+      total[r] += max[r];
+    problem.jobs.push_back(std::move(job));
+  }
+  for (double sum : total)
+    problem.capacity.push_back(static_cast<int64_t>(sum * shape.tightness * (0.5 + random.unit())));
+  return problem;
+}
+
+/// The best value of all allocations, by trying each; -1 if there is none.
+int64_t bruteForce(const AllocationProblem &problem, size_t job, std::vector<int64_t> &left) {
+  if (job == problem.jobs.size())
+    return 0;
+  int64_t best = problem.jobs[job].mayWait ? bruteForce(problem, job + 1, left) : -1;
+  for (const Configuration &configuration : problem.jobs[job].configurations) {
+    bool fits = true;
+    for (const ResourceUse &use : configuration.uses)
+      fits &= (left[use.resource] -= use.amount) >= 0;
+    if (fits)
+      if (int64_t rest = bruteForce(problem, job + 1, left); rest >= 0)
+        best = std::max(best, configuration.value + rest);
+    for (const ResourceUse &use : configuration.uses)
+      left[use.resource] += use.amount;
+  }
+  return best;
+}
+int64_t bruteForce(const AllocationProblem &problem) {
+  std::vector<int64_t> left = problem.capacity;
+  return bruteForce(problem, 0, left);
+}
+
+std::string textOf(const Result<void> &result) { return result ? "" : result.error().message; }
+
+void expectSolved(const AllocationProblem &problem, int64_t best, const std::string &what) {
+  AllocationSolution solution = solveAllocation(problem, {});
+  EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "") << what;
+  EXPECT_EQ(solution.status, best < 0 ? AllocationStatus::Infeasible : AllocationStatus::Optimal) << what;
+  EXPECT_EQ(solution.bound, best) << what;
+  EXPECT_EQ(solution.value, std::max<int64_t>(best, 0)) << what;
+}
+
+AllocationProblem shuffled(const AllocationProblem &problem, SplitMix &random) {
+  AllocationProblem other = problem;
+  for (size_t i = other.jobs.size(); i > 1; --i)
+    std::swap(other.jobs[i - 1], other.jobs[random.below(i)]);
+  return other;
+}
+
+/// The upper bound that follows from a proof, computed downwards along its tree with each configuration in its turn; or
+/// nothing if the tree is broken. Only for small problems: what does not fit is left out, as it stands in the header of
+/// the proof.
+class ProofValue {
+public:
+  ProofValue(const AllocationProblem &problem, const AllocationProof &proof)
+      : problem(problem), proof(proof), way(problem.jobs.size(), kOpen) {}
+  /// Whether each allocation that keeps the capacities has at most `bound` by the leaf that it leads to.
+  bool proves(int64_t bound) {
+    std::vector<int64_t> capacity = problem.capacity;
+    for (unsigned r = 0; r < capacity.size(); ++r)
+      while (capacity[r] > 0 && !isMultiple(r, capacity[r]))
+        --capacity[r];
+    return provesFrom(0, capacity, 0, bound);
+  }
+
+private:
+  static constexpr int64_t kOpen = -2;
+  /// Whether an amount is a multiple of all that divides each amount of configurations that fit the empty cluster.
+  bool isMultiple(unsigned resource, int64_t amount) const {
+    int64_t divisor = 0;
+    for (const AllocationJob &job : problem.jobs)
+      for (const Configuration &configuration : job.configurations) {
+        bool fits = true;
+        int64_t used = 0;
+        for (const ResourceUse &use : configuration.uses) {
+          fits &= use.amount <= problem.capacity[use.resource];
+          used = use.resource == resource ? use.amount : used;
+        }
+        divisor = fits ? std::gcd(divisor, used) : divisor;
+      }
+    return divisor == 0 || amount % divisor == 0;
+  }
+  bool provesFrom(unsigned number, std::vector<int64_t> left, Wide value, int64_t bound) {
+    const AllocationProof::Node &node = proof.nodes[number];
+    if (node.job >= 0) {
+      const AllocationJob &job = problem.jobs[node.job];
+      for (size_t k = 0; k < node.next.size(); ++k) {
+        std::vector<int64_t> rest = left;
+        int64_t gain = 0;
+        if (k < job.configurations.size()) {
+          gain = job.configurations[k].value;
+          for (const ResourceUse &use : job.configurations[k].uses)
+            rest[use.resource] -= use.amount;
+        }
+        way[node.job] = static_cast<int64_t>(k);
+        const bool proved = provesFrom(node.next[k], rest, value + gain, bound);
+        way[node.job] = kOpen;
+        if (!proved)
+          return false;
+      }
+      return true;
+    }
+    if (*std::min_element(left.begin(), left.end()) < 0)
+      return true;
+    if (node.prices.size() != left.size())
+      return false;
+    return provesLeaf(node.prices, left, value, bound);
+  }
+  bool provesLeaf(const Prices &prices, const std::vector<int64_t> &left, Wide value, int64_t bound) const {
+    Wide supply = 0, demand = 0;
+    for (size_t r = 0; r < left.size(); ++r)
+      supply += Wide(prices[r]) * left[r];
+    Wide upper = value * proof.denominator + supply;
+    for (size_t j = 0; j < problem.jobs.size(); ++j) {
+      if (way[j] != kOpen)
+        continue;
+      std::vector<Wide> gains, costs;
+      for (const Configuration &configuration : problem.jobs[j].configurations) {
+        Wide cost = 0;
+        bool fits = true;
+        for (const ResourceUse &use : configuration.uses) {
+          cost += Wide(prices[use.resource]) * use.amount;
+          fits &= use.amount <= left[use.resource];
+        }
+        if (!fits)
+          continue;
+        costs.push_back(cost);
+        gains.push_back(Wide(configuration.value) * proof.denominator - cost);
+      }
+      if (problem.jobs[j].mayWait)
+        gains.push_back(0);
+      else if (costs.empty())
+        return true;
+      else
+        demand += *std::min_element(costs.begin(), costs.end());
+      upper += *std::max_element(gains.begin(), gains.end());
+    }
+    return supply < demand || upper < (Wide(bound) + 1) * proof.denominator;
+  }
+
+  const AllocationProblem &problem;
+  const AllocationProof &proof;
+  std::vector<int64_t> way;
+};
+
+Shape shapeOf(unsigned number) {
+  switch (number % 8) {
+  case 0:
+    return {4, 3, 1, 4, 20, 0.5, 0};
+  case 1:
+    return {6, 3, 2, 4, 5, 0.4, 0};
+  case 2:
+    return {5, 4, 3, 6, 100, 0.3, 0.3};
+  case 3:
+    return {6, 3, 4, 8, 1000, 0.5, 0.2};
+  case 4:
+    return {5, 4, 2, 3, 2, 0.2, 0}; // many ties
+  case 5:
+    return {7, 2, 3, 1, 50, 0.6, 0.5};
+  case 6:
+    return {6, 4, 1, 1000000, 1000000000, 0.3, 0.1};
+  default:
+    return {6, 3, 3, 3, 10, 0.9, 0.1};
+  }
+}
+
+TEST(Allocation, IsOptimalAndProvedOnSmallProblems) {
+  SplitMix random(1);
+  unsigned infeasible = 0;
+  for (unsigned i = 0; i < 4000; ++i) {
+    AllocationProblem problem = randomProblem(random, shapeOf(i));
+    const int64_t best = bruteForce(problem);
+    infeasible += best < 0;
+    expectSolved(problem, best, "problem " + std::to_string(i));
+    expectSolved(shuffled(problem, random), best, "shuffled problem " + std::to_string(i));
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(infeasible, 100u);
+  EXPECT_LT(infeasible, 2000u);
+}
+
+/// Devices of three types, watts, and the quotas of two tenants.
+AllocationProblem clusterProblem(SplitMix &random, size_t jobs, int64_t devices, bool rows) {
+  AllocationProblem problem;
+  problem.capacity = {devices / 4, devices / 4, devices - devices / 4 * 2};
+  if (rows)
+    problem.capacity.insert(problem.capacity.end(), {devices * 240, devices * 5 / 8, devices / 2});
+  for (size_t j = 0; j < jobs; ++j) {
+    AllocationJob job;
+    const double exponent = 0.5 + 0.5 * random.unit(), weight = 500 + 1500 * random.unit();
+    for (unsigned type = 0; type < 3; ++type) {
+      const double speed = (type + 1) * (0.5 + random.unit());
+      for (int64_t count = 1; count <= 64 && count <= problem.capacity[type]; count *= 2) {
+        Configuration one;
+        one.value = static_cast<int64_t>(weight * speed * std::pow(static_cast<double>(count), exponent));
+        one.uses = {{type, count}};
+        if (rows) {
+          one.uses.push_back({3, count * (200 + 100 * type)});
+          one.uses.push_back({static_cast<unsigned>(4 + j % 2), count});
+        }
+        job.configurations.push_back(std::move(one));
+      }
+    }
+    problem.jobs.push_back(std::move(job));
+  }
+  return problem;
+}
+
+TEST(Allocation, ProvesTheOptimumOfASmallCluster) {
+  SplitMix random(2);
+  for (int i = 0; i < 5; ++i) {
+    AllocationProblem problem = clusterProblem(random, 8, 64, true);
+    AllocationSolution solution = solveAllocation(problem, {});
+    EXPECT_EQ(solution.status, AllocationStatus::Optimal);
+    EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+    AllocationSolution other = solveAllocation(shuffled(problem, random), {});
+    EXPECT_EQ(other.value, solution.value);
+  }
+}
+
+TEST(Allocation, BoundsALargeClusterWithinAThousandth) {
+  SplitMix random(3);
+  for (bool rows : {false, true}) {
+    AllocationProblem problem = clusterProblem(random, 512, 1024, rows);
+    const SearchLimits limits;
+    AllocationSolution solution = solveAllocation(problem, limits);
+    EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+    EXPECT_LE(solution.bound - solution.value, solution.value / 1000);
+    AllocationSolution again = solveAllocation(problem, limits);
+    EXPECT_EQ(again.choice, solution.choice);
+    EXPECT_EQ(again.bound, solution.bound);
+    AllocationSolution other = solveAllocation(shuffled(problem, random), limits);
+    EXPECT_EQ(other.value, solution.value);
+    EXPECT_EQ(other.bound, solution.bound);
+  }
+}
+
+TEST(Allocation, EndsEarlyAtAGapWhenStoppedAndWithoutEffort) {
+  SplitMix random(4);
+  AllocationProblem problem = clusterProblem(random, 64, 256, true);
+  std::atomic<bool> stop = true;
+  for (int i = 0; i < 3; ++i) {
+    SearchLimits limits;
+    if (i == 0)
+      limits.effort = 0;
+    else if (i == 1)
+      limits.stop = &stop;
+    else
+      limits.gap = 0.01;
+    AllocationSolution solution = solveAllocation(problem, limits);
+    EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+    EXPECT_EQ(solution.proof.nodes.size(), 1u) << i;
+    EXPECT_LE(solution.bound - solution.value, solution.value / 20) << i;
+  }
+}
+
+TEST(Allocation, SolvesDegenerateProblems) {
+  const Configuration free{7, {}}, one{5, {{0, 1}}}, worthless{0, {{0, 1}}};
+  expectSolved({}, 0, "no jobs and no resources");
+  expectSolved({{4}, {}}, 0, "no jobs");
+  expectSolved({{4}, {{{}, true}}}, 0, "a job without configurations");
+  expectSolved({{4}, {{{}, false}}}, -1, "a job without configurations that may not wait");
+  expectSolved({{}, {{{free}, false}, {{free, free}, true}}}, 14, "no resources");
+  expectSolved({{0}, {{{one, free}, true}, {{one}, true}}}, 7, "no capacity");
+  expectSolved({{0}, {{{one}, true}, {{one}, false}}}, -1, "no capacity for a job that may not wait");
+  expectSolved({{1}, {{{worthless}, true}, {{worthless}, true}}}, 0, "no values");
+  expectSolved({{1}, {{{worthless}, false}, {{one}, true}}}, 0, "a job that must run takes the one device");
+  expectSolved({{1}, {{{worthless}, false}, {{one}, false}}}, -1, "two jobs that must run on one device");
+  AllocationProblem equal{{10}, std::vector<AllocationJob>(30, {{one, one, {5, {{0, 2}}}}, true})};
+  expectSolved(equal, 50, "equal jobs and configurations");
+  AllocationProblem even{{31}, std::vector<AllocationJob>(30, {{{5, {{0, 2}}}}, true})};
+  expectSolved(even, 75, "amounts with a common divisor");
+  Configuration largest{kMaxAllocationNumber, {{0, kMaxAllocationNumber}}};
+  AllocationProblem large{{kMaxAllocationNumber}, std::vector<AllocationJob>(3, {{largest, one}, true})};
+  expectSolved(large, kMaxAllocationNumber, "largest numbers");
+}
+
+TEST(Allocation, RefusesProblemsThatAreNotWellFormed) {
+  auto refused = [](const AllocationProblem &problem, const std::string &message) {
+    Result<void> checked = checkAllocationProblem(problem);
+    ASSERT_FALSE(checked) << message;
+    EXPECT_EQ(checked.error().code, Code::WrongAllocationProblem);
+    EXPECT_NE(checked.error().message.find(message), std::string::npos) << checked.error().message;
+    EXPECT_FALSE(verifyAllocation(problem, {}));
+  };
+  refused({{-1}, {}}, "resource 0 has capacity -1");
+  refused({{kMaxAllocationNumber + 1}, {}}, "resource 0 has capacity");
+  refused({{1}, {{{{-1, {}}}, true}}}, "configuration 0 of job 0 has value -1");
+  refused({{1}, {{{{1, {{1, 1}}}}, true}}}, "uses resource 1 of 1");
+  refused({{1}, {{{{1, {{0, 0}}}}, true}}}, "uses 0 of resource 0");
+  refused({{1}, {{{{1, {{0, 1}, {0, 1}}}}, true}}}, "uses resource 0 after resource 0");
+  refused({{1, 1}, {{{{1, {{1, 1}, {0, 1}}}}, true}}}, "uses resource 0 after resource 1");
+}
+
+/// Changes one thing of a solution. Returns whether it is still true, as the independent computation says.
+bool tamper(SplitMix &random, const AllocationProblem &problem, AllocationSolution &solution) {
+  std::vector<AllocationProof::Node> &nodes = solution.proof.nodes;
+  AllocationProof::Node &node = nodes[random.below(nodes.size())];
+  const int64_t change = random.below(2) ? 1 : -1;
+  switch (random.below(9)) {
+  case 0:
+    if (!solution.choice.empty()) {
+      int64_t &choice = solution.choice[random.below(solution.choice.size())];
+      const int64_t old = choice;
+      while (choice == old)
+        choice = static_cast<int64_t>(random.below(6)) - 2;
+    } else {
+      solution.choice.push_back(0);
+    }
+    return false; // unless another configuration of the same value fits: the caller compares values
+  case 1:
+    solution.value += change;
+    return false;
+  case 2:
+    solution.bound += change;
+    return false;
+  case 3:
+    solution.proof.denominator = random.below(2) ? 0 : -solution.proof.denominator;
+    return false;
+  case 4:
+    nodes.push_back(nodes[random.below(nodes.size())]); // nothing leads to it
+    return false;
+  case 5:
+    nodes.pop_back(); // something led to it, or nothing is left
+    return false;
+  case 6:
+    if (node.job < 0) {
+      node.prices.resize(problem.capacity.size() + 1, 1);
+    } else {
+      const unsigned target = random.below(&node - nodes.data() + 1); // itself, or before it
+      node.next[random.below(node.next.size())] = target;
+    }
+    return false;
+  case 7:
+    solution.proof.denominator += change * static_cast<int64_t>(1 + random.below(solution.proof.denominator));
+    if (solution.proof.denominator < 1)
+      return false;
+    return ProofValue(problem, solution.proof).proves(solution.bound);
+  default:
+    if (node.job >= 0) {
+      node.job = problem.jobs.size() + random.below(3);
+      return false;
+    }
+    if (node.prices.empty()) {
+      node.job = -2;
+      return false;
+    }
+    int64_t &price = node.prices[random.below(node.prices.size())];
+    price = random.below(2) ? price / 2 : price + 1 + random.below(1 + solution.proof.denominator);
+    return ProofValue(problem, solution.proof).proves(solution.bound);
+  }
+}
+
+bool choiceStillHolds(const AllocationProblem &problem, const AllocationSolution &solution) {
+  std::vector<int64_t> left = problem.capacity;
+  int64_t value = 0;
+  if (solution.choice.size() != problem.jobs.size())
+    return false;
+  for (size_t j = 0; j < problem.jobs.size(); ++j) {
+    const int64_t choice = solution.choice[j];
+    if (choice < -1 || choice >= static_cast<int64_t>(problem.jobs[j].configurations.size()) ||
+        (choice == -1 && !problem.jobs[j].mayWait))
+      return false;
+    if (choice == -1)
+      continue;
+    value += problem.jobs[j].configurations[choice].value;
+    for (const ResourceUse &use : problem.jobs[j].configurations[choice].uses)
+      left[use.resource] -= use.amount;
+  }
+  return value == solution.value && *std::min_element(left.begin(), left.end()) >= 0;
+}
+
+/// Then a leaf holds for the best of several configurations, and the verifier may refuse what each of them keeps.
+bool sharesNodes(const AllocationProof &proof) {
+  return std::any_of(proof.nodes.begin(), proof.nodes.end(), [](const AllocationProof::Node &node) {
+    std::vector<unsigned> next = node.next;
+    std::sort(next.begin(), next.end());
+    return std::adjacent_find(next.begin(), next.end()) != next.end();
+  });
+}
+
+TEST(Allocation, RefusesTamperedSolutions) {
+  SplitMix random(5);
+  unsigned refused = 0, accepted = 0, infeasible = 0;
+  for (unsigned i = 0; i < 3000; ++i) {
+    AllocationProblem problem = randomProblem(random, shapeOf(i));
+    const AllocationSolution solution = solveAllocation(problem, {});
+    ASSERT_TRUE(verifyAllocation(problem, solution));
+    EXPECT_TRUE(ProofValue(problem, solution.proof).proves(solution.bound));
+    for (int k = 0; k < 10; ++k) {
+      AllocationSolution changed = solution;
+      bool holds = tamper(random, problem, changed);
+      if (changed.choice != solution.choice && solution.status == AllocationStatus::Optimal)
+        holds = choiceStillHolds(problem, changed);
+      const Result<void> verified = verifyAllocation(problem, changed);
+      EXPECT_TRUE(!verified || holds) << "problem " << i;
+      if (!sharesNodes(solution.proof))
+        EXPECT_EQ(bool(verified), holds) << "problem " << i << ": " << textOf(verified);
+      infeasible += !verified && solution.status == AllocationStatus::Infeasible;
+      (verified ? accepted : refused) += 1;
+    }
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(refused, 10000u);
+  EXPECT_GT(accepted, 100u);
+  EXPECT_GT(infeasible, 1000u);
+}
+
+TEST(Allocation, RefusesProofsWithBrokenTrees) {
+  // Two jobs of value 3 that need 2 or 3 of 3 devices each: branching is needed.
+  const Configuration two{3, {{0, 2}}}, three{3, {{0, 3}}};
+  const AllocationProblem problem{{3}, {{{two}, true}, {{three}, true}}};
+  AllocationSolution solution = solveAllocation(problem, {});
+  ASSERT_EQ(solution.bound, 3);
+  solution.proof = {1, {{0, {1, 2}, {}}, {-1, {}, {0}}, {-1, {}, {0}}}};
+  ASSERT_EQ(textOf(verifyAllocation(problem, solution)), "");
+  auto refused = [&](std::vector<AllocationProof::Node> nodes, const std::string &message) {
+    AllocationSolution changed = solution;
+    changed.proof.nodes = std::move(nodes);
+    Result<void> verified = verifyAllocation(problem, changed);
+    ASSERT_FALSE(verified) << message;
+    EXPECT_EQ(verified.error().code, Code::BoundNotProved);
+    EXPECT_NE(verified.error().message.find(message), std::string::npos) << verified.error().message;
+  };
+  const AllocationProof::Node leaf{-1, {}, {0}}, zero{-1, {}, {0}};
+  refused({}, "no node");
+  refused({{0, {1}, {}}, leaf}, "has 1 children, but job 0 has 2 ways");
+  refused({{0, {1, 3}, {}}, leaf, zero}, "child 3 of node 0");
+  refused({{0, {0, 1}, {}}, leaf}, "child 0 of node 0");
+  refused({{2, {1, 2}, {}}, leaf, zero}, "branches on job 2 of 2");
+  refused({{0, {1, 2}, {}}, {0, {3, 4}, {}}, zero, leaf, zero}, "branches on job 0 again");
+  refused({{0, {1, 2}, {}}, {1, {3, 4}, {}}, {1, {3, 5}, {}}, leaf, leaf, zero}, "two branches of the proof lead");
+  refused({{0, {1, 2}, {}}, leaf, zero, leaf}, "no branch of the proof leads to node 3");
+  refused({{0, {1, 2}, {1}}, leaf, zero}, "branches and has prices");
+  refused({{0, {1, 2}, {}}, {-1, {}, {}}, zero}, "leaf 1 has 0 prices for 1 resources");
+  refused({{0, {1, 2}, {}}, {-1, {}, {-1}}, zero}, "leaf 1 has price -1");
+  refused({{0, {1, 2}, {}}, {-1, {2}, {2}}, zero}, "leaf 1 has job -1 and 1 children");
+  refused({{0, {1, 1}, {}}, leaf}, "do not prove a value of at most 3"); // for running and waiting at a time
+  refused({{-1, {}, {1}}}, "do not prove a value of at most 3");
+}
+
+TEST(Allocation, AcceptsDeepProofs) {
+  const size_t jobs = 200'000;
+  AllocationProblem problem{{0}, std::vector<AllocationJob>(jobs, {{{1, {{0, 1}}}}, true})};
+  AllocationSolution solution = solveAllocation(problem, {});
+  EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+  EXPECT_EQ(solution.status, AllocationStatus::Optimal);
+  solution.proof = {};
+  for (unsigned j = 0; j < jobs; ++j) { // each node: running uses too much, waiting goes on
+    solution.proof.nodes.push_back({j, {2 * j + 1, 2 * j + 2}, {}});
+    solution.proof.nodes.push_back({-1, {}, {}});
+  }
+  solution.proof.nodes.push_back({-1, {}, {0}});
+  EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+  solution.proof.nodes[2 * (jobs / 2) + 1].prices = {1, 1};
+  EXPECT_FALSE(verifyAllocation(problem, solution));
+}
+
+} // namespace
+} // namespace accord::jobs
