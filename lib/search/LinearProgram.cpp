@@ -11,7 +11,7 @@ constexpr double kUnlimited = LinearProgram::kUnlimited;
 constexpr double kFeasible = 1e-9; ///< by which a value may miss its bound, in units of the largest side
 constexpr double kGain = 1e-9;     ///< reduced costs up to this, in units of the largest objective, are 0
 constexpr double kPivot = 1e-9;    ///< smaller pivots are 0
-constexpr unsigned kRenew = 150;   ///< pivots after which the inverse is computed anew
+constexpr unsigned kRenew = 150;   ///< pivots, and one for each row, after which the inverse is computed anew
 constexpr unsigned kPatience = 40; ///< pivots without a gain before Bland's rule
 
 /// Variables are the columns, then one slack for each row: row + slack = side, with a slack of [0, inf) where it is "at
@@ -43,7 +43,7 @@ public:
     const uint64_t limit = 50 * (n + m) + 1000;
     unsigned idle = 0; // pivots without a gain
     for (; solution.pivots < limit; ++solution.pivots) {
-      if (solution.pivots % kRenew == kRenew - 1)
+      if (solution.pivots % (kRenew + m) == kRenew + m - 1)
         renew();
       const bool infeasible = !feasible();
       computeMultipliers(infeasible);
@@ -99,10 +99,13 @@ private:
 
   void computeMultipliers(bool infeasible) {
     multipliers.assign(m, 0);
+    std::vector<std::pair<size_t, double>> costs; // of rows, without zeros
     for (size_t i = 0; i < m; ++i)
       if (const double cost = costOf(basic[i], infeasible); cost != 0)
-        for (size_t k = 0; k < m; ++k)
-          multipliers[k] += cost * inverse[i * m + k];
+        costs.push_back({i, cost});
+    for (size_t k = 0; k < m; ++k)
+      for (const auto &[i, cost] : costs)
+        multipliers[k] += cost * inverse[k * m + i];
   }
 
   double reducedCost(size_t j, bool infeasible) const {
@@ -135,17 +138,16 @@ private:
   /// `direction`: by how much each basic variable shrinks for one unit of the entering one's move.
   void computeDirection(const Entering &entering) {
     direction.assign(m, 0);
-    if (entering.variable >= n) {
+    auto add = [&](size_t row, double entry) {
+      const double *column = &inverse[row * m];
       for (size_t i = 0; i < m; ++i)
-        direction[i] = entering.sign * inverse[i * m + (entering.variable - n)];
-      return;
-    }
-    for (size_t i = 0; i < m; ++i) {
-      double sum = 0;
+        direction[i] += entry * column[i];
+    };
+    if (entering.variable >= n)
+      add(entering.variable - n, entering.sign);
+    else
       for (const auto &[row, entry] : program.columns[entering.variable].entries)
-        sum += inverse[i * m + row] * entry;
-      direction[i] = entering.sign * sum;
-    }
+        add(row, entering.sign * entry);
   }
 
   Step chooseStep(const Entering &entering, bool infeasible, bool bland) const {
@@ -201,17 +203,18 @@ private:
 
   /// The inverse after column `direction * sign` became basic in `row`.
   void pivotInverse(size_t row, double sign) {
-    double *pivotRow = &inverse[row * m];
+    std::vector<std::pair<size_t, double>> shares; // of other rows, without zeros
+    for (size_t i = 0; i < m; ++i)
+      if (i != row && direction[i] != 0)
+        shares.push_back({i, direction[i] * sign});
     const double factor = 1 / (direction[row] * sign);
-    for (size_t k = 0; k < m; ++k)
-      pivotRow[k] *= factor;
-    for (size_t i = 0; i < m; ++i) {
-      const double share = direction[i] * sign;
-      if (i == row || share == 0)
+    for (size_t k = 0; k < m; ++k) {
+      double *column = &inverse[k * m];
+      if (column[row] == 0)
         continue;
-      double *target = &inverse[i * m];
-      for (size_t k = 0; k < m; ++k)
-        target[k] -= share * pivotRow[k];
+      const double entry = column[row] *= factor;
+      for (const auto &[i, share] : shares)
+        column[i] -= share * entry;
     }
   }
 
@@ -264,12 +267,12 @@ private:
       if (at[j] < 0 && value[j] != 0)
         for (const auto &[row, entry] : program.columns[j].entries)
           side[row] -= entry * value[j];
-    for (size_t i = 0; i < m; ++i) {
-      double sum = 0;
-      for (size_t k = 0; k < m; ++k)
-        sum += inverse[i * m + k] * side[k];
-      value[basic[i]] = sum;
-    }
+    std::vector<double> sums(m, 0);
+    for (size_t k = 0; k < m; ++k)
+      for (size_t i = 0; i < m && side[k] != 0; ++i)
+        sums[i] += inverse[k * m + i] * side[k];
+    for (size_t i = 0; i < m; ++i)
+      value[basic[i]] = sums[i];
   }
 
   void finish(LinearSolution &solution) const {
@@ -293,7 +296,7 @@ private:
   std::vector<size_t> basic; ///< the variable of each row
   std::vector<int64_t> at;   ///< the row of each variable; -1: not basic
   std::vector<double> value, lower, upper;
-  std::vector<double> inverse; ///< of the basis, by rows
+  std::vector<double> inverse; ///< of the basis, by columns
   std::vector<double> multipliers, direction;
   double costScale = 1e-300, sideScale = 1;
   bool renewed = true; ///< no pivot since the inverse was computed
