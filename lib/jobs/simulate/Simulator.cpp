@@ -30,17 +30,23 @@ public:
   Result<SimulationResult> simulate() {
     size_t arrived = 0; // of `byArrival`
     double round = 0;   // that starts now, counted from 0
+    double early = 0;   // start of this round where rounds may end early
     while (arrived < byArrival.size() || !active.empty()) {
-      if (active.empty()) // nothing happens before the next arrival: the round that sees it starts next
+      if (active.empty()) { // nothing happens before the next arrival: the round that sees it starts next
         round = std::max(round, std::ceil(jobs[byArrival[arrived]].arrival / options.round));
-      const double now = round * options.round;
+        early = std::max(early, jobs[byArrival[arrived]].arrival);
+      }
+      const double now = options.endsEarly ? early : round * options.round;
       for (; arrived < byArrival.size() && jobs[byArrival[arrived]].arrival <= now; ++arrived)
         admit(byArrival[arrived]);
       if (now > options.maxSeconds)
         return neverComplete();
       if (auto placed = placeJobs(now); !placed)
         return placed.takeError();
-      runRound(now);
+      const double last = runRound(now);
+      early = last > now ? last : now + options.round;
+      if (last <= now && arrived < byArrival.size()) // no job ran
+        early = std::min(early, jobs[byArrival[arrived]].arrival);
       ++round;
       ++result.rounds;
     }
@@ -110,7 +116,9 @@ private:
       outcome.start = now;
   }
 
-  void runRound(double now) {
+  /// Returns when the last job stopped; `now` if none ran.
+  double runRound(double now) {
+    double last = now;
     auto finished = [&](size_t job) {
       RunningJob &one = running[job];
       if (one.placement.empty())
@@ -125,11 +133,13 @@ private:
       result.jobs[job].service += held * devices;
       result.busy += held * devices;
       span(job, now, now + held);
+      last = std::max(last, now + held);
       if (complete)
         result.jobs[job].completion = now + held;
       return complete.has_value();
     };
     std::erase_if(active, finished);
+    return last;
   }
 
   /// Adds to the last span of the job, or begins one.

@@ -61,6 +61,7 @@ public:
 
 struct SimulationOptions {
   double round = 60;                    ///< seconds
+  bool endsEarly = false;               ///< a round ends when no job runs any more, and an idle one at an arrival
   double maxSeconds = 10 * 365 * 86400; ///< after which a simulation is given up: a job never runs
 };
 

@@ -1,0 +1,69 @@
+// Policies whose shares are the solution of a linear program.
+#pragma once
+#include "lib/jobs/simulate/RoundPolicies.h"
+
+namespace accord::jobs {
+
+/// Shares X that maximize the smallest speed: max min_j sum_t speed[j][t] * X[j][t] with X >= 0, sum_t X[j][t] <= 1 and
+/// sum_j gang[j] * X[j][t] <= capacity[t] (Gavel, OSDI 2020, section 4.1).
+struct LevelShares {
+  TypeMatrix shares;
+  double level = 0; ///< the smallest speed
+  double bound = 0; ///< no shares have a larger smallest speed, by the prices and weights below
+  std::vector<double> prices;  ///< of the whole time of a device, of each type
+  std::vector<double> weights; ///< of each job's speed; 1 in sum
+};
+/// At least one job. `gangs` are at most as large as the capacity of a type on which the speed is not 0.
+LevelShares maximizeLevel(const std::vector<int64_t> &capacity, const std::vector<unsigned> &gangs,
+                          const TypeMatrix &speeds);
+
+/// Max-min fairness: the smallest share of the speed that a job has with an equal part of all devices, times its gang
+/// and over its weight, is maximized. Type-blind, every device counts as equally fast: then the next smallest is
+/// maximized too (which is a formula), and a job has the same part of each type, as the program has many solutions.
+/// Gavel's `max_min_fairness` and `max_min_fairness_perf`.
+class MaxMinFairnessPolicy : public FractionPolicy {
+public:
+  MaxMinFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, bool typeBlind,
+                       RoundOptions options = {});
+
+protected:
+  TypeMatrix shares(const std::vector<ActiveJob> &active) override;
+
+private:
+  TypeMatrix blindShares(const std::vector<ActiveJob> &active) const;
+
+  bool typeBlind;
+};
+
+/// Finish-time fairness (Mahajan et al., Themis, NSDI 2020, in the form of Gavel, section 4.2): the largest ratio of a
+/// job's time to completion to that with an equal part of the cluster of its own is minimized. With a ratio rho given,
+/// job j needs the speed remaining / (rho * alone_j - age_j); whether all have it is a linear program, whose
+/// multipliers give a larger rho below which no shares do. Gavel's `finish_time_fairness_perf`.
+class FinishTimeFairnessPolicy : public FractionPolicy {
+public:
+  FinishTimeFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {});
+
+protected:
+  TypeMatrix shares(const std::vector<ActiveJob> &active) override;
+
+private:
+  struct Alone {
+    double seconds = 0;   ///< that the steps done so far would have taken on the equal parts of their time
+    double speed = 0;     ///< with the equal part of the last refresh
+    double remaining = 0; ///< steps, at the last refresh
+  };
+  std::map<size_t, Alone> alone;
+};
+
+/// The time to the completion of all jobs is minimized: an exact linear program in place of Gavel's bisection to 5 %.
+/// Gavel's `min_total_duration_perf`.
+class MinTotalDurationPolicy : public FractionPolicy {
+public:
+  MinTotalDurationPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {})
+      : FractionPolicy(cluster, jobs, options) {}
+
+protected:
+  TypeMatrix shares(const std::vector<ActiveJob> &active) override;
+};
+
+} // namespace accord::jobs

@@ -1,0 +1,271 @@
+// Replays of Gavel's policies: against figures of the published program where its files are, and properties on small
+// clusters made here.
+#include "lib/import/jobs/GavelThroughputs.h"
+#include "lib/import/jobs/GavelTrace.h"
+#include "lib/jobs/simulate/FairnessPolicies.h"
+#include "lib/support/SplitMix.h"
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <sstream>
+
+namespace accord::jobs {
+namespace {
+
+const std::string kData = ACCORD_SOURCE_DIR "/../shared/data/gavel/";
+
+Cluster clusterOf(const std::vector<unsigned> &counts) {
+  Cluster cluster;
+  const char *names[] = {"v100", "p100", "k80"};
+  for (unsigned type = 0; type < counts.size(); ++type) {
+    cluster.types.push_back(names[type]);
+    for (unsigned i = 0; i < counts[type]; ++i)
+      cluster.servers.push_back({type, 1});
+  }
+  return cluster;
+}
+
+std::string contentOf(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The jobs of a published trace; empty if its files are not here.
+std::vector<SteadyJob> publishedJobs(const Cluster &cluster, const std::string &name) {
+  const auto table = readGavelThroughputs(contentOf(kData + "physical_cluster_throughputs.json"), "rates.json");
+  const auto trace = readGavelTrace(contentOf(kData + "traces/" + name + ".trace"), name);
+  std::vector<SteadyJob> jobs;
+  if (!table || !trace)
+    return jobs;
+  for (const TraceJob &job : *trace)
+    jobs.push_back({std::to_string(job.line), job.application, job.arrival, job.steps, job.gang, job.weight, 0,
+                    table->ratesOn(cluster.types, job.application, job.gang)});
+  return jobs;
+}
+
+std::unique_ptr<Policy> policyOf(const std::string &name, const Cluster &cluster, const std::vector<SteadyJob> &jobs) {
+  if (name == "fifo")
+    return std::make_unique<PublishedFifoPolicy>(cluster, jobs);
+  if (name == "max_min_fairness")
+    return std::make_unique<MaxMinFairnessPolicy>(cluster, jobs, true);
+  if (name == "max_min_fairness_perf")
+    return std::make_unique<MaxMinFairnessPolicy>(cluster, jobs, false);
+  if (name == "finish_time_fairness_perf")
+    return std::make_unique<FinishTimeFairnessPolicy>(cluster, jobs);
+  if (name == "min_total_duration_perf")
+    return std::make_unique<MinTotalDurationPolicy>(cluster, jobs);
+  return std::make_unique<FifoPolicy>(cluster, jobs);
+}
+
+SimulationResult run(const std::string &policy, const Cluster &cluster, const std::vector<SteadyJob> &jobs) {
+  SimulationOptions options;
+  options.round = 360;
+  options.endsEarly = true;
+  auto result = simulate(cluster, simulatedJobs(jobs, true), *policyOf(policy, cluster, jobs), options);
+  EXPECT_TRUE(result) << policy << ": " << (result ? "" : result.error().message);
+  return result ? *result : SimulationResult();
+}
+
+struct Published {
+  const char *policy;
+  double mean, makespan; ///< seconds
+};
+
+void expectReplayed(const char *trace, const std::vector<unsigned> &counts, const std::vector<Published> &figures) {
+  const Cluster cluster = clusterOf(counts);
+  const std::vector<SteadyJob> jobs = publishedJobs(cluster, trace);
+  if (jobs.empty())
+    GTEST_SKIP() << "no files of Gavel in " << kData;
+  ASSERT_TRUE(checkSteadyJobs(cluster, jobs));
+  for (const Published &figure : figures) {
+    const SimulationResult result = run(figure.policy, cluster, jobs);
+    const double mean = result.meanCompletion(simulatedJobs(jobs));
+    EXPECT_NEAR(mean / figure.mean, 1, 0.07) << figure.policy << " " << mean;
+    if (figure.makespan > 0)
+      EXPECT_NEAR(result.makespan() / figure.makespan, 1, 0.07) << figure.policy << " " << result.makespan();
+  }
+}
+
+/// Figures of the unmodified policies on 8 V100, 16 P100 and 24 K80, measured with an interior-point method.
+TEST(GavelReplayTest, MaxMinFairnessTraceIsReplayed) {
+  expectReplayed("max_min_fairness", {8, 16, 24},
+                 {{"fifo", 35450, 53.33 * 3600},
+                  {"max_min_fairness", 18918, 20.22 * 3600},
+                  {"max_min_fairness_perf", 13864, 17.11 * 3600},
+                  {"finish_time_fairness_perf", 14417, 17.34 * 3600}});
+}
+
+TEST(GavelReplayTest, SmallTraceIsReplayed) {
+  expectReplayed("small_test", {4, 4, 4},
+                 {{"fifo", 274.1, 504.6}, {"max_min_fairness", 247.6, 0}, {"max_min_fairness_perf", 254.8, 667.0}});
+}
+
+/// One fluid linear program says that no schedule of the trace is shorter than 16.20 h.
+TEST(GavelReplayTest, MinTotalDurationIsCloseToItsFloor) {
+  const Cluster cluster = clusterOf({8, 16, 24});
+  const std::vector<SteadyJob> jobs = publishedJobs(cluster, "max_min_fairness");
+  if (jobs.empty())
+    GTEST_SKIP() << "no files of Gavel in " << kData;
+  const double makespan = run("min_total_duration_perf", cluster, jobs).makespan() / 3600;
+  EXPECT_GE(makespan, 16.19);
+  EXPECT_LE(makespan, 16.20 * 1.02);
+}
+
+std::vector<SteadyJob> randomJobs(SplitMix &random, size_t count, size_t types) {
+  std::vector<SteadyJob> jobs;
+  double arrival = 0;
+  for (size_t i = 0; i < count; ++i) {
+    SteadyJob job;
+    job.name = "job" + std::to_string(i);
+    job.arrival = arrival;
+    arrival += static_cast<double>(random.below(400));
+    job.steps = static_cast<double>(1 + random.below(5000));
+    job.gang = 1u << random.below(3);
+    job.weight = random.below(4) == 0 ? 5 : 1;
+    for (size_t t = 0; t < types; ++t)
+      job.rates.push_back(t > 0 && random.below(5) == 0 ? 0 : 0.5 + random.unit() * 4);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+/// Every job does all of its steps, on one type at a time, with its whole gang, after it arrived.
+TEST(GavelReplayTest, AllPoliciesDoAllWork) {
+  SplitMix random(3);
+  const Cluster cluster = clusterOf({4, 5, 6});
+  for (int trial = 0; trial < 5; ++trial) {
+    const std::vector<SteadyJob> jobs = randomJobs(random, 25, 3);
+    ASSERT_TRUE(checkSteadyJobs(cluster, jobs));
+    for (const char *name : {"fifo", "queue", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf",
+                             "min_total_duration_perf"}) {
+      SimulationOptions options;
+      options.round = 360;
+      const auto result = simulate(cluster, simulatedJobs(jobs), *policyOf(name, cluster, jobs), options);
+      ASSERT_TRUE(result) << name << result.getError()->message;
+      std::vector<double> done(jobs.size(), 0);
+      for (const SimulatedSpan &span : result->spans) {
+        EXPECT_GE(span.start, jobs[span.job].arrival);
+        EXPECT_EQ(devicesOf(span.placement), jobs[span.job].gang);
+        for (const ServerShare &share : span.placement)
+          EXPECT_EQ(cluster.servers[share.server].type, typeOf(cluster, span.placement));
+        done[span.job] += (span.end - span.start) * jobs[span.job].rates[typeOf(cluster, span.placement)];
+      }
+      for (size_t j = 0; j < jobs.size(); ++j)
+        EXPECT_NEAR(done[j] / jobs[j].steps, 1, 1e-6) << name;
+    }
+  }
+}
+
+TEST(GavelReplayTest, LevelMeetsItsBound) {
+  SplitMix random(5);
+  for (int trial = 0; trial < 40; ++trial) {
+    const std::vector<int64_t> capacity = {3, 5, 9};
+    std::vector<unsigned> gangs;
+    TypeMatrix speeds;
+    for (const SteadyJob &job : randomJobs(random, 1 + random.below(30), 3)) {
+      gangs.push_back(job.gang);
+      speeds.push_back(job.rates);
+      if (job.gang > 3)
+        speeds.back()[1] = 1;
+    }
+    const LevelShares level = maximizeLevel(capacity, gangs, speeds);
+    EXPECT_NEAR(level.bound, level.level, 1e-7 * level.level);
+    std::vector<double> used(3, 0);
+    for (size_t j = 0; j < gangs.size(); ++j) {
+      double speed = 0, time = 0;
+      for (size_t t = 0; t < 3; ++t) {
+        EXPECT_GE(level.shares[j][t], 0);
+        speed += speeds[j][t] * level.shares[j][t];
+        time += level.shares[j][t];
+        used[t] += gangs[j] * level.shares[j][t];
+      }
+      EXPECT_LE(time, 1 + 1e-9);
+      EXPECT_GE(speed, level.level * (1 - 1e-7));
+    }
+    for (size_t t = 0; t < 3; ++t)
+      EXPECT_LE(used[t], static_cast<double>(capacity[t]) + 1e-7);
+    EXPECT_NEAR(std::accumulate(level.weights.begin(), level.weights.end(), 0.0), 1, 1e-7);
+  }
+}
+
+TEST(GavelReplayTest, GangsThatNeverFitAreRefused) {
+  const Cluster cluster = clusterOf({4, 2, 3});
+  SteadyJob job{"big", "LM", 0, 100, 8, 1, 0, {1, 1, 1}};
+  auto checked = checkSteadyJobs(cluster, {job});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Code::GangTooLarge);
+  EXPECT_EQ(checked.error().message, "job 'big' needs 8 devices of one type, and no type has more than 4");
+  job.gang = 3;
+  job.rates = {0, 7, 0}; // fast only where the gang does not fit
+  checked = checkSteadyJobs(cluster, {job});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Code::JobNeverCompletes);
+  EXPECT_EQ(checked.error().message, "job 'big' makes no progress on any type that has 3 devices");
+  job.rates = {};
+  EXPECT_EQ(checkSteadyJobs(cluster, {job}).error().code, Code::WrongJobsFile);
+  job.rates = {0, 7, 1};
+  EXPECT_TRUE(checkSteadyJobs(cluster, {job}));
+}
+
+/// Two equal jobs on one device have half of it each, and with weights of 3 and 1 three quarters and a quarter.
+TEST(GavelReplayTest, TimeIsSharedByWeight) {
+  const Cluster cluster = clusterOf({1});
+  for (bool blind : {true, false})
+    for (double weight : {1.0, 3.0}) {
+      const std::vector<SteadyJob> jobs = {{"a", "LM", 0, 360 * 300, 1, weight, 0, {1}},
+                                           {"b", "LM", 0, 360 * 100, 1, 1, 0, {1}}};
+      MaxMinFairnessPolicy policy(cluster, jobs, blind);
+      SimulationOptions options;
+      options.round = 360;
+      const auto result = simulate(cluster, simulatedJobs(jobs), policy, options);
+      ASSERT_TRUE(result);
+      double first = 0; // seconds of the first in 200 rounds
+      for (const SimulatedSpan &span : result->spans)
+        if (span.job == 0)
+          first += std::max(0.0, std::min(span.end, 360.0 * 200) - std::min(span.start, 360.0 * 200));
+      EXPECT_NEAR(first / (360 * 200), weight / (weight + 1), 0.02) << blind;
+    }
+}
+
+TEST(GavelReplayTest, StrictQueueIsNotOvertaken) {
+  const Cluster cluster = clusterOf({2});
+  const std::vector<SteadyJob> jobs = {{"a", "LM", 0, 1000, 1, 1, 0, {1}},
+                                       {"b", "LM", 1, 1000, 2, 1, 0, {1}},
+                                       {"c", "LM", 2, 10, 1, 1, 0, {1}}};
+  const SimulationResult result = run("queue", cluster, jobs);
+  EXPECT_LT(*result.jobs[0].start, *result.jobs[1].start);
+  EXPECT_LT(*result.jobs[1].completion, *result.jobs[2].start + 1e-9);
+}
+
+/// Rounds that end early start the next when the last job stops; arrivals are still seen.
+TEST(GavelReplayTest, RoundsEndEarly) {
+  const Cluster cluster = clusterOf({1});
+  const std::vector<SteadyJob> jobs = {{"a", "LM", 0, 100, 1, 1, 0, {1}},
+                                       {"b", "LM", 50, 30, 1, 1, 0, {1}},
+                                       {"c", "LM", 500, 40, 1, 1, 0, {1}}};
+  const SimulationResult result = run("queue", cluster, jobs);
+  EXPECT_NEAR(*result.jobs[0].completion, 100, 1e-9);
+  EXPECT_NEAR(*result.jobs[1].completion, 130, 1e-9);
+  EXPECT_NEAR(*result.jobs[2].completion, 540, 1e-9);
+}
+
+TEST(SteadyProgressTest, InterruptedStepsAreLostWhereAskedFor) {
+  const Cluster cluster = clusterOf({1});
+  const SteadyJob job{"a", "LM", 0, 10, 1, 1, 0, {0.35}};
+  for (bool whole : {false, true}) {
+    SteadyProgress progress(job, whole);
+    EXPECT_EQ(progress.rate(), 0);
+    progress.place(cluster, {{0, 1}});
+    EXPECT_FALSE(progress.run(10));
+    EXPECT_NEAR(progress.remaining(), whole ? 7 : 6.5, 1e-12);
+    const auto complete = progress.run(100);
+    ASSERT_TRUE(complete);
+    EXPECT_NEAR(*complete, (whole ? 7 : 6.5) / 0.35, 1e-9);
+  }
+}
+
+} // namespace
+} // namespace accord::jobs
