@@ -18,6 +18,8 @@ find_path(ANTLR4_INCLUDE_DIR antlr4-runtime.h PATH_SUFFIXES antlr4-runtime REQUI
 find_library(ANTLR4_LIBRARY antlr4-runtime REQUIRED)
 find_program(ANTLR4_TOOL antlr4 REQUIRED)
 find_package(Ceres REQUIRED)
+find_path(QHULL_INCLUDE_DIR libqhull_r/qhull_ra.h REQUIRED)
+find_library(QHULL_LIBRARY qhull_r REQUIRED)
 find_package(Eigen3 REQUIRED)
 find_path(BOOST_MATH_INCLUDE_DIR boost/math/distributions/beta.hpp REQUIRED)
 find_package(Protobuf REQUIRED)

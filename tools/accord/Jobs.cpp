@@ -1,6 +1,5 @@
 // accord jobs: jobs that share a cluster.
 #include "lib/driver/tasks/Jobs.h"
-#include "lib/jobs/simulate/Policies.h"
 #include "tools/accord/CommandLine.h"
 
 namespace accord {
@@ -24,7 +23,7 @@ static const CommandEntry kEntry("jobs", "Jobs that share a cluster: replay a tr
                                    command
                                        .option("--policy", options->policies,
                                                "Policies to compare (default: all that the trace allows)")
-                                       .oneOf(jobs::policyNames())
+                                       .oneOf(jobPolicies())
                                        .commaSeparated();
                                    command.option("--round", options->round,
                                                   "Seconds between two decisions (default: 60, of Gavel 360)");

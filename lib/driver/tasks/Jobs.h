@@ -16,6 +16,9 @@ struct JobsOptions {
   bool json = false;
 };
 
+/// Names of all policies.
+std::vector<std::string> jobPolicies();
+
 /// Replays the trace under each policy and prints a table or a document. Exit status: 0, 1 the input is wrong.
 int simulateJobs(const JobsOptions &options);
 

@@ -9,6 +9,9 @@ namespace {
 /// Servers beyond which the profiles say nothing.
 constexpr unsigned kMaxServers = 16;
 
+/// Batches that `bestSplit` looks at.
+constexpr int kBatches = 50;
+
 int64_t dividedUp(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
 unsigned total(const std::vector<unsigned> &placement) {
@@ -125,38 +128,103 @@ std::optional<double> ProfiledApplication::updateSeconds(int64_t batch, unsigned
   return time->step + (time->step - time->sync) * static_cast<double>(split.accumulation);
 }
 
+double ProfiledApplication::progressRate(const std::vector<unsigned> &placement, BatchSplit split,
+                                         size_t epoch) const {
+  const int64_t batch = int64_t(total(placement)) * split.atomic * (split.accumulation + 1);
+  const auto time = stepTime(placement, split.atomic);
+  if (!time || !data.hasCurves(batch))
+    return 0;
+  const double accumulate = time->step - time->sync;
+  return data.gain(batch, epoch) / (time->step + accumulate * static_cast<double>(split.accumulation));
+}
+
+std::optional<BatchSplit> ProfiledApplication::bestSplit(std::vector<unsigned> placement, size_t epoch) const {
+  placement = smallestRotation(placement);
+  {
+    const std::lock_guard lock(bestMutex);
+    if (auto found = best.find({placement, epoch}); found != best.end())
+      return found->second;
+  }
+  const unsigned devices = total(placement);
+  const auto low = static_cast<double>(std::max(data.initialBatch, data.minLocalBatch * int64_t(devices))),
+             high = static_cast<double>(data.maxBatch);
+  std::optional<BatchSplit> chosen;
+  double most = 0;
+  for (int i = 0; i < kBatches && low <= high; ++i) {
+    const auto batch = static_cast<int64_t>(std::ceil(low * std::pow(high / low, i / double(kBatches - 1)) - 1e-8));
+    const BatchSplit split = splitBatch(data, batch, devices, batch > data.initialBatch);
+    if (split.atomic < data.minLocalBatch)
+      continue;
+    if (const double rate = progressRate(placement, split, epoch); rate > most)
+      most = rate, chosen = split;
+  }
+  const std::lock_guard lock(bestMutex);
+  return best.try_emplace({std::move(placement), epoch}, chosen).first->second;
+}
+
+std::optional<BatchSplit> ProfiledProgress::splitOn(const std::vector<unsigned> &placement) const {
+  const TrainingProfile &profile = app->profile();
+  if (target)
+    return splitBatch(profile, *target, total(placement), *target > profile.initialBatch);
+  return app->bestSplit(placement, std::min(epochsDone, profile.epochs - 1));
+}
+
 void ProfiledProgress::place(const Cluster &, const JobPlacement &placement) {
-  std::vector<unsigned> devices;
+  current.clear();
   for (const ServerShare &share : placement)
-    devices.push_back(share.devices);
-  batchSplit = splitBatch(app->profile(), target, total(devices), target > app->profile().initialBatch);
-  batch = int64_t(total(devices)) * batchSplit.atomic * (batchSplit.accumulation + 1);
-  time = app->stepTime(std::move(devices), batchSplit.atomic);
+    current.push_back(share.devices);
+  configure();
   updateRate();
+}
+
+void ProfiledProgress::configure() {
+  const std::optional<BatchSplit> split = splitOn(current);
+  batchSplit = split.value_or(BatchSplit{});
+  batch = int64_t(total(current)) * batchSplit.atomic * (batchSplit.accumulation + 1);
+  time = split ? app->stepTime(current, batchSplit.atomic) : std::nullopt;
 }
 
 void ProfiledProgress::updateRate() {
   const TrainingProfile &profile = app->profile();
-  rate = 0;
-  if (epochsDone >= profile.epochs || !time || !profile.hasCurves(batch))
+  currentRate = 0;
+  if (epochsDone >= profile.epochs || !time)
     return;
-  const double accumulate = time->step - time->sync;
-  rate = profile.gain(batch, epochsDone) / (time->step + accumulate * static_cast<double>(batchSplit.accumulation));
+  currentRate = app->progressRate(current, batchSplit, epochsDone);
   nextProgress = profile.progressAfter(epochsDone + 1);
+}
+
+double ProfiledProgress::workLeft() const {
+  return app->profile().progressAfter(app->profile().epochs) - progressDone;
+}
+
+double ProfiledProgress::rate(const Cluster &cluster, unsigned type, unsigned devices) const {
+  unsigned perServer = 0;
+  for (const Server &server : cluster.servers)
+    if (server.type == type)
+      perServer = std::max(perServer, server.devices);
+  if (perServer == 0 || devices == 0)
+    return 0;
+  std::vector<unsigned> placement(devices / perServer, perServer);
+  if (devices % perServer)
+    placement.push_back(devices % perServer);
+  const std::optional<BatchSplit> split = splitOn(placement);
+  return split ? app->progressRate(placement, *split, std::min(epochsDone, app->profile().epochs - 1)) : 0;
 }
 
 std::optional<double> ProfiledProgress::run(double seconds) {
   double passed = 0;
-  while (passed < seconds && rate > 0) {
+  while (passed < seconds && currentRate > 0) {
     const double left = seconds - passed;
-    if (progressDone + rate * left < nextProgress) {
-      progressDone += rate * left;
+    if (progressDone + currentRate * left < nextProgress) {
+      progressDone += currentRate * left;
       return std::nullopt;
     }
-    passed += std::min(left, roundHalfEven((nextProgress - progressDone) / rate));
+    passed += std::min(left, roundHalfEven((nextProgress - progressDone) / currentRate));
     progressDone = nextProgress;
     if (++epochsDone == app->profile().epochs)
       return passed;
+    if (!target)
+      configure();
     updateRate();
   }
   return std::nullopt;
@@ -165,9 +233,17 @@ std::optional<double> ProfiledProgress::run(double seconds) {
 double ProfiledProgress::remainingIterations() const {
   const TrainingProfile &profile = app->profile();
   const size_t last = profile.epochs - 1;
-  if (epochsDone >= last || !profile.hasCurves(target))
+  if (epochsDone >= last || !profile.hasCurves(targetBatch()))
     return 1;
-  return profile.iterationsAfter(target, last) - profile.iterationsAfter(target, epochsDone);
+  return profile.iterationsAfter(targetBatch(), last) - profile.iterationsAfter(targetBatch(), epochsDone);
+}
+
+SimulatedJob adaptiveJob(const std::string &name, double arrival,
+                         const std::shared_ptr<const ProfiledApplication> &application, double restartSeconds) {
+  SimulatedJob job =
+      profiledJob(name, arrival, 1, application, application->profile().maxBatch, restartSeconds);
+  job.progress = [application] { return std::make_unique<ProfiledProgress>(application, std::nullopt); };
+  return job;
 }
 
 SimulatedJob profiledJob(const std::string &name, double arrival, unsigned devices,

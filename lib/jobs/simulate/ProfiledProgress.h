@@ -47,21 +47,28 @@ private:
   DelaunayInterpolation scattered;
   mutable std::mutex mutex; ///< of `known`
   mutable std::map<std::pair<std::vector<unsigned>, int64_t>, std::optional<StepTime>> known;
+  mutable std::mutex bestMutex; ///< of `best`
+  mutable std::map<std::pair<std::vector<unsigned>, size_t>, std::optional<BatchSplit>> best;
 };
 
-/// One job of an application, with a batch of the user's choice.
+/// One job of an application, with a batch of the user's choice or, without one, the best for its devices, again in each
+/// epoch.
 class ProfiledProgress : public JobProgress {
 public:
   /// The curves of the profile have to hold the batches that are run: `hasCurves` of `batch`, and of what splitting it
   /// makes of it. Otherwise, and where no time of a step is known, the job stays where it is.
-  ProfiledProgress(std::shared_ptr<const ProfiledApplication> application, int64_t batch)
+  ProfiledProgress(std::shared_ptr<const ProfiledApplication> application, std::optional<int64_t> batch)
       : app(std::move(application)), target(batch) {}
 
   void place(const Cluster &cluster, const JobPlacement &placement) override;
   std::optional<double> run(double seconds) override;
+  double workDone() const override { return progressDone; }
+  double workLeft() const override;
+  double rate(const Cluster &cluster, unsigned type, unsigned devices) const override;
 
   const ProfiledApplication &application() const { return *app; }
-  int64_t targetBatch() const { return target; }
+  /// Of the user's choice; the initial batch where the job chooses.
+  int64_t targetBatch() const { return target.value_or(app->profile().initialBatch); }
   size_t epoch() const { return epochsDone; }      ///< that are complete
   double progress() const { return progressDone; } ///< steps of the initial batch
   BatchSplit split() const { return batchSplit; }  ///< on the last placement
@@ -69,16 +76,25 @@ public:
   double remainingIterations() const;
 
 private:
+  std::optional<BatchSplit> splitOn(const std::vector<unsigned> &placement) const;
+  void configure();
   void updateRate();
 
   std::shared_ptr<const ProfiledApplication> app;
-  int64_t target = 0, batch = 0; ///< `batch`: that is run, at least `target` by rounding
+  std::optional<int64_t> target;
+  int64_t batch = 0;              ///< that is run, at least `target` by rounding
+  std::vector<unsigned> current;  ///< devices of each server
   size_t epochsDone = 0;
   double progressDone = 0;
   BatchSplit batchSplit;
   std::optional<StepTime> time;
-  double rate = 0, nextProgress = 0; ///< steps of the initial batch: a second; at the end of the epoch
+  double currentRate = 0, nextProgress = 0; ///< steps of the initial batch: a second; at the end of the epoch
 };
+
+/// A job of an application that chooses its batch itself, on up to as many devices as its maximum batch and the
+/// application allow.
+SimulatedJob adaptiveJob(const std::string &name, double arrival,
+                         const std::shared_ptr<const ProfiledApplication> &application, double restartSeconds);
 
 /// A rigid or malleable job of an application. `maxDevices` is what the target batch and the application allow.
 SimulatedJob profiledJob(const std::string &name, double arrival, unsigned devices,

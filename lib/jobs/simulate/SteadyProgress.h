@@ -21,10 +21,16 @@ public:
   /// `wholeSteps`: a job that does not complete in a run does a whole number of steps in it, as if a step that the end
   /// of a round interrupts were lost.
   explicit SteadyProgress(const SteadyJob &job, bool wholeSteps = false)
-      : rates(job.rates), left(job.steps), wholeSteps(wholeSteps) {}
+      : rates(job.rates), gang(job.gang), all(job.steps), left(job.steps), wholeSteps(wholeSteps) {}
 
   void place(const Cluster &cluster, const JobPlacement &placement) override;
   std::optional<double> run(double seconds) override;
+
+  double workDone() const override { return all - left; }
+  double workLeft() const override { return left; }
+  double rate(const Cluster &, unsigned type, unsigned devices) const override {
+    return devices == gang && type < rates.size() ? rates[type] : 0;
+  }
 
   /// Steps that are to come.
   double remaining() const { return left; }
@@ -33,7 +39,8 @@ public:
 
 private:
   std::vector<double> rates;
-  double left, now = 0;
+  unsigned gang;
+  double all, left, now = 0;
   bool wholeSteps;
 };
 

@@ -1,0 +1,324 @@
+#include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/Documents.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/import/jobs/GavelThroughputs.h"
+#include "lib/import/jobs/GavelTrace.h"
+#include "lib/import/jobs/PolluxProfiles.h"
+#include "lib/import/jobs/PolluxWorkload.h"
+#include "lib/jobs/output/SimulationOutput.h"
+#include "lib/jobs/simulate/AllocationPolicy.h"
+#include "lib/jobs/simulate/FairnessPolicies.h"
+#include "lib/jobs/simulate/Optimus.h"
+#include "lib/jobs/simulate/ProfiledProgress.h"
+#include "lib/jobs/simulate/RoundPolicies.h"
+#include "lib/jobs/simulate/Tiresias.h"
+#include "lib/language/syntax/Parser.h"
+#include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+#include <map>
+
+namespace accord {
+namespace {
+using namespace jobs;
+
+/// A policy that can replay a trace: a new simulation gets new jobs and a new policy.
+struct ReplayPolicy {
+  std::string name, knows;
+  std::function<std::vector<SimulatedJob>()> jobs;
+  std::function<std::unique_ptr<Policy>()> make;
+};
+
+/// A trace with the policies that its jobs allow. What they refer to lives in `keep`.
+struct Replay {
+  double round = 60, restart = 30; ///< seconds
+  bool endsEarly = false;          ///< see `SimulationOptions`
+  std::vector<ReplayPolicy> policies;
+  std::vector<std::shared_ptr<const void>> keep;
+};
+
+constexpr const char *kKnowsNothing = "devices asked for", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
+
+/// "16x4" or "v100=8x1,k80=24x1", into servers; a message where it is neither.
+Result<Cluster> readServers(const std::string &text) {
+  Cluster cluster;
+  auto wrong = [&](llvm::StringRef part) {
+    return Error{Code::BadCommandLine,
+                 fmt::format("--servers: expected TYPE=SERVERSxDEVICES, as in v100=8x1,k80=24x4, or 16x4 alone, found "
+                             "'{}'",
+                             part.str())};
+  };
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',');
+  for (llvm::StringRef part : parts) {
+    auto [name, size] = part.contains('=') ? part.split('=') : std::pair<llvm::StringRef, llvm::StringRef>("gpu", part);
+    auto [servers, devices] = size.split('x');
+    unsigned numServers = 0, perServer = 0;
+    constexpr unsigned kMax = 100'000;
+    if (name.trim().empty() || servers.trim().getAsInteger(10, numServers) ||
+        devices.trim().getAsInteger(10, perServer) || numServers == 0 || perServer == 0 || numServers > kMax ||
+        perServer > kMax)
+      return wrong(part);
+    if (llvm::is_contained(cluster.types, name.trim()))
+      return Error{Code::BadCommandLine, fmt::format("--servers: device type '{}' stands twice", name.trim().str())};
+    cluster.types.push_back(name.trim().str());
+    for (unsigned i = 0; i < numServers; ++i)
+      cluster.servers.push_back({static_cast<unsigned>(cluster.types.size() - 1), perServer});
+  }
+  return cluster;
+}
+
+class Simulator {
+public:
+  explicit Simulator(const JobsOptions &options) : options(options), diags(sources) {}
+
+  int run() {
+    auto cluster = readServers(options.servers);
+    if (!cluster)
+      return refuse(Code::BadCommandLine, cluster.error().message, options.json, "jobs");
+    report.cluster = *cluster;
+    report.trace = options.trace;
+    auto replay = readReplay();
+    if (!replay)
+      return finish(diags, kWrongInput, options.json, "jobs");
+    report.round = options.round.value_or(replay->round);
+    report.restart = restartOf(replay->restart);
+    if (!select(*replay))
+      return finish(diags, kWrongInput, options.json, "jobs");
+    for (const ReplayPolicy &policy : replay->policies)
+      if (!simulatePolicy(policy, replay->endsEarly))
+        return finish(diags, kWrongInput, options.json, "jobs");
+    if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
+      return finish(diags, kWrongInput, options.json, "jobs");
+    if (options.json)
+      llvm::outs() << jsonText(simulationJson(report)) << "\n";
+    else
+      llvm::outs() << simulationText(report, TextStyle::of(llvm::outs()));
+    return finish(diags, kDone, options.json, "jobs");
+  }
+
+private:
+  double restartOf(double usual) const { return options.restart.value_or(usual); }
+
+  /// An error at its place, if its file was read.
+  void add(const Error &error) {
+    SourceRange at;
+    if (auto file = sources.find(error.location.file); file && error.location.line > 0)
+      at = sources.at(*file, {error.location.line, std::max(error.location.column, 1u)});
+    else if (error.location.line > 0)
+      if (auto read = readFile(diags, error.location.file))
+        at = sources.at(*read, {error.location.line, std::max(error.location.column, 1u)});
+    diags.error(error.code, at, error.message).suggest(error.suggestion);
+  }
+  template <typename T> std::optional<T> taken(Result<T> result) {
+    if (!result)
+      return add(result.error()), std::nullopt;
+    return std::move(*result);
+  }
+
+  std::optional<Replay> readReplay() {
+    auto file = readFile(diags, options.trace);
+    if (!file)
+      return std::nullopt;
+    llvm::StringRef text = sources.text(*file);
+    // Traces of Gavel have tabs between columns, workloads of Pollux a first line with names.
+    if (text.take_until([](char c) { return c == '\n'; }).contains('\t'))
+      return gavel(text);
+    return pollux(text);
+  }
+
+  std::optional<Replay> pollux(llvm::StringRef text) {
+    auto workload = taken(readPolluxWorkload(text, options.trace));
+    if (!workload)
+      return std::nullopt;
+    if (report.cluster.types.size() > 1) {
+      diags.error(Code::BadCommandLine, {},
+                  "--servers: profiles of applications are of one device type, and there are " +
+                      std::to_string(report.cluster.types.size()));
+      return std::nullopt;
+    }
+    auto applications = profilesOf(*workload);
+    if (!applications)
+      return std::nullopt;
+    Replay replay;
+    const double restart = restartOf(replay.restart);
+    auto jobs = [all = *workload, applications = *applications, restart](bool adaptive) {
+      std::vector<SimulatedJob> made;
+      for (const PolluxJob &job : all)
+        made.push_back(adaptive ? adaptiveJob(job.name, job.arrival, applications.at(job.application), restart)
+                                : profiledJob(job.name, job.arrival, job.devices, applications.at(job.application),
+                                              job.batch, restart));
+      return made;
+    };
+    auto asked = [jobs] { return jobs(false); };
+    auto elastic = [jobs] { return jobs(true); };
+    const unsigned perServer = report.cluster.servers.front().devices;
+    replay.policies = {
+        {"tiresias", kKnowsNothing, asked, [] { return std::make_unique<Tiresias>(); }},
+        {"optimus", kKnowsWork, asked, [perServer] { return std::make_unique<Optimus>(profiledForecast(perServer)); }},
+        {"exact_las", kKnowsSpeed, elastic, exact(KnownWork::Done)},
+        {"exact", kKnowsWork, elastic, exact(KnownWork::Left)}};
+    return replay;
+  }
+
+  using Applications = std::map<std::string, std::shared_ptr<const ProfiledApplication>>;
+  std::optional<Applications> profilesOf(const std::vector<PolluxJob> &workload) {
+    Applications applications;
+    for (const PolluxJob &job : workload) {
+      if (applications.count(job.application))
+        continue;
+      llvm::SmallString<128> folder(options.profiles);
+      llvm::sys::path::append(folder, job.application);
+      if (!llvm::sys::fs::is_directory(folder)) {
+        SourceRange at = sources.at(*sources.find(options.trace), {job.line, 1});
+        diags.error(Code::WrongJobsFile, at,
+                    fmt::format("application '{}' has no folder in '{}'", job.application, options.profiles));
+        return std::nullopt;
+      }
+      auto profile = taken(readPolluxProfile(folder.str().str(), polluxLimits(job.application)));
+      if (!profile)
+        return std::nullopt;
+      auto application = taken(ProfiledApplication::make(std::move(*profile)));
+      if (!application)
+        return std::nullopt;
+      applications[job.application] = *application;
+    }
+    return applications;
+  }
+
+  std::optional<Replay> gavel(llvm::StringRef text) {
+    auto trace = taken(readGavelTrace(text, options.trace));
+    auto file = trace ? readFile(diags, options.profiles) : std::nullopt;
+    auto table = file ? taken(readGavelThroughputs(sources.text(*file), options.profiles)) : std::nullopt;
+    if (!table)
+      return std::nullopt;
+    for (const std::string &type : report.cluster.types)
+      if (table->typeOf(type) == table->types.size()) {
+        diags
+            .error(Code::BadCommandLine, {},
+                   fmt::format("--servers: '{}' has no device type '{}'", options.profiles, type))
+            .suggest(nearest(type, table->types));
+        return std::nullopt;
+      }
+    Replay replay;
+    replay.round = 360;
+    replay.restart = 0;
+    replay.endsEarly = true;
+    auto jobs = std::make_shared<std::vector<SteadyJob>>();
+    std::map<std::string, unsigned> copies;
+    for (const TraceJob &job : *trace) {
+      std::string name = fmt::format("{} {}", job.application, ++copies[job.application]);
+      jobs->push_back({name, job.application, job.arrival, job.steps, job.gang, job.weight, restartOf(replay.restart),
+                       table->ratesOn(report.cluster.types, job.application, job.gang)});
+      if (!jobs->back().rates.empty())
+        continue;
+      SourceRange at = sources.at(*sources.find(options.trace), {job.line, 1});
+      diags.error(Code::WrongJobsFile, at,
+                  fmt::format("'{}' has no throughput of '{}' on {} device{}", options.profiles, job.application,
+                              job.gang, job.gang == 1 ? "" : "s"));
+      return std::nullopt;
+    }
+    if (auto checked = checkSteadyJobs(report.cluster, *jobs); !checked) {
+      add(checked.error());
+      return std::nullopt;
+    }
+    replay.keep.push_back(jobs);
+    addGavelPolicies(replay, jobs);
+    return replay;
+  }
+
+  void addGavelPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
+    const Cluster &cluster = report.cluster;
+    auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
+    auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
+      replay.policies.push_back({name, knows, simulated, std::move(make)});
+    };
+    add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
+    add("max_min_fairness", kKnowsSpeed,
+        [&cluster, jobs] { return std::make_unique<MaxMinFairnessPolicy>(cluster, *jobs, true); });
+    add("exact_las", kKnowsSpeed, exact(KnownWork::Done));
+    add("exact", kKnowsWork, exact(KnownWork::Left));
+  }
+
+  static std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
+    return [knows] {
+      AllocationOptions allocation;
+      allocation.knows = knows;
+      return std::make_unique<AllocationPolicy>(allocation);
+    };
+  }
+
+  /// Keeps the policies that the options name, in their order.
+  bool select(Replay &replay) {
+    if (options.policies.empty())
+      return true;
+    std::vector<ReplayPolicy> chosen;
+    for (const std::string &name : options.policies) {
+      auto found = llvm::find_if(replay.policies, [&](const ReplayPolicy &policy) { return policy.name == name; });
+      if (found == replay.policies.end()) {
+        std::vector<std::string> known;
+        for (const ReplayPolicy &policy : replay.policies)
+          known.push_back(policy.name);
+        diags.error(Code::BadCommandLine, {},
+                    fmt::format("--policy: this trace cannot be replayed under '{}'; it can under {}", name,
+                                fmt::join(known, ", ")));
+        return false;
+      }
+      chosen.push_back(*found);
+    }
+    replay.policies = std::move(chosen);
+    return true;
+  }
+
+  bool simulatePolicy(const ReplayPolicy &replayed, bool endsEarly) {
+    std::vector<SimulatedJob> described = replayed.jobs();
+    std::unique_ptr<Policy> policy = replayed.make();
+    SimulationOptions simulation;
+    simulation.round = report.round;
+    simulation.endsEarly = endsEarly;
+    auto result = simulate(report.cluster, described, *policy, simulation);
+    if (!result) {
+      Error error = result.takeError();
+      error.message = fmt::format("{}: {}", replayed.name, error.message);
+      add(error);
+      return false;
+    }
+    PolicyReport &made = report.policies.emplace_back();
+    made.policy = replayed.name;
+    made.knows = replayed.knows;
+    made.busy = result->busy;
+    made.rounds = static_cast<int64_t>(result->rounds);
+    for (size_t i = 0; i < described.size(); ++i) {
+      const SimulatedOutcome &job = result->jobs[i];
+      made.jobs.push_back({described[i].name, described[i].arrival, job.start.value_or(0), job.completion.value_or(0),
+                           job.restarts, job.service});
+    }
+    for (const SimulatedSpan &span : result->spans)
+      made.spans.push_back({described[span.job].name, span.start, span.end, span.placement});
+    return true;
+  }
+
+  const JobsOptions &options;
+  SourceManager sources;
+  Diagnostics diags;
+  SimulationReport report;
+};
+
+const DocumentEntry kDocument("jobs", "accord jobs --simulate TRACE --json",
+                              "What policies did to the jobs of a trace that share a cluster, in a simulation. Times in "
+                              "_s are seconds from the start of the trace.",
+                              simulationSchema);
+
+} // namespace
+
+std::vector<std::string> jobPolicies() {
+  return {"tiresias", "optimus", "fifo", "max_min_fairness", "exact_las", "exact"};
+}
+
+int simulateJobs(const JobsOptions &options) { return Simulator(options).run(); }
+
+} // namespace accord
