@@ -25,7 +25,7 @@ struct PricedOptions {
   Prices prices;
   int64_t denominator = 1;
   bool possible = true;      ///< each open job has an option that fits what is left
-  std::vector<bool> fits;    ///< of each option, of open jobs
+  std::vector<bool> fits;    ///< of each option, of open jobs: what is left, and the order of equal jobs
   std::vector<Priced> value; ///< value * denominator - prices * uses, of each option that fits
   std::vector<unsigned> best; ///< option of each open job; `kNone` for others
   Priced bound = 0;          ///< on denominator * value of all jobs, if `possible` (Lagrangian relaxation)

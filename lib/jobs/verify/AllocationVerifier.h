@@ -15,7 +15,9 @@ namespace accord::jobs {
 /// that may not wait has no configuration that fits; or if prices * what is left are less than the sum of the smallest
 /// prices * uses of the jobs that may not wait. A capacity counts as the largest multiple of the greatest common divisor
 /// of the amounts that are used of it, by configurations that fit the empty cluster: no more can be used. Configurations of a branch that share a node are represented by their
-/// largest value and their smallest use of each resource.
+/// largest value and their smallest use of each resource. Equal jobs are ordered: with configurations numbered as in the
+/// problem and waiting behind them, an allocation where numbers do not ascend within a set of equal jobs does not count,
+/// because another one with the same value and uses does.
 Result<void> verifyAllocation(const AllocationProblem &problem, const AllocationSolution &solution);
 
 } // namespace accord::jobs

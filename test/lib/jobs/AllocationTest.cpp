@@ -17,6 +17,7 @@ struct Shape {
   int64_t maxAmount = 4, maxValue = 20;
   double tightness = 0.5; ///< capacity as a share of what all jobs use at most
   double mandatory = 0;   ///< share of jobs that may not wait
+  double equal = 0;       ///< share of jobs that are the same as an earlier one
 };
 
 AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
@@ -41,6 +42,9 @@ AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
       total[r] += max[r];
     problem.jobs.push_back(std::move(job));
   }
+  for (size_t j = 1; j < shape.jobs; ++j)
+    if (random.unit() < shape.equal)
+      problem.jobs[j] = problem.jobs[random.below(j)];
   for (double sum : total)
     problem.capacity.push_back(static_cast<int64_t>(sum * shape.tightness * (0.5 + random.unit())));
   return problem;
@@ -118,11 +122,21 @@ private:
       }
     return divisor == 0 || amount % divisor == 0;
   }
+  /// Whether no equal job is fixed in a way that would have to stand on the other side.
+  bool inOrder(size_t job, size_t chosen) const {
+    for (size_t other = 0; other < problem.jobs.size(); ++other)
+      if (way[other] != kOpen && problem.jobs[other] == problem.jobs[job])
+        if (other < job ? way[other] > static_cast<int64_t>(chosen) : way[other] < static_cast<int64_t>(chosen))
+          return false;
+    return true;
+  }
   bool provesFrom(unsigned number, std::vector<int64_t> left, Wide value, int64_t bound) {
     const AllocationProof::Node &node = proof.nodes[number];
     if (node.job >= 0) {
       const AllocationJob &job = problem.jobs[node.job];
       for (size_t k = 0; k < node.next.size(); ++k) {
+        if (!inOrder(node.job, k))
+          continue;
         std::vector<int64_t> rest = left;
         int64_t gain = 0;
         if (k < job.configurations.size()) {
@@ -160,12 +174,12 @@ private:
           cost += Wide(prices[use.resource]) * use.amount;
           fits &= use.amount <= left[use.resource];
         }
-        if (!fits)
+        if (!fits || !inOrder(j, &configuration - problem.jobs[j].configurations.data()))
           continue;
         costs.push_back(cost);
         gains.push_back(Wide(configuration.value) * proof.denominator - cost);
       }
-      if (problem.jobs[j].mayWait)
+      if (problem.jobs[j].mayWait && inOrder(j, problem.jobs[j].configurations.size()))
         gains.push_back(0);
       else if (costs.empty())
         return true;
@@ -182,7 +196,7 @@ private:
 };
 
 Shape shapeOf(unsigned number) {
-  switch (number % 8) {
+  switch (number % 10) {
   case 0:
     return {4, 3, 1, 4, 20, 0.5, 0};
   case 1:
@@ -197,8 +211,12 @@ Shape shapeOf(unsigned number) {
     return {7, 2, 3, 1, 50, 0.6, 0.5};
   case 6:
     return {6, 4, 1, 1000000, 1000000000, 0.3, 0.1};
+  case 7:
+    return {7, 4, 2, 5, 30, 0.4, 0.2, 0.8};
+  case 8:
+    return {8, 2, 3, 7, 9, 0.4, 0, 0.7};
   default:
-    return {6, 3, 3, 3, 10, 0.9, 0.1};
+    return {6, 3, 3, 3, 10, 0.9, 0.1, 0.3};
   }
 }
 
