@@ -52,7 +52,7 @@ using Prices = std::vector<int64_t>;
 /// never has an earlier configuration than an equal job of a smaller number, and waiting is the last.
 struct AllocationProof {
   struct Node {
-    int64_t job = -1;           ///< on which it branches; -1: a leaf
+    int64_t job = -1; ///< on which it branches; -1: a leaf
     /// Of a branch: the node for each configuration, and last for waiting if it may. Where some share a node, it holds
     /// for their largest value and their smallest use of each resource, and so for each of them.
     std::vector<unsigned> next;

@@ -8,11 +8,11 @@
 namespace accord::jobs {
 namespace {
 
-constexpr int kMaxRounds = 6;          ///< of one relaxation, each with more options
-constexpr uint64_t kRelaxedWork = 50;  ///< of a product of two uses in a relaxation, in units of pricing one
-constexpr size_t kNodesToTable = 64;   ///< half of the nodes before the second dynamic program
-constexpr double kMissing = 1e-7;      ///< shares of capacities below are rounding
-constexpr double kWholeShare = 1e-6;   ///< of an option: from 0 or 1 where it is taken as whole
+constexpr int kMaxRounds = 6;         ///< of one relaxation, each with more options
+constexpr uint64_t kRelaxedWork = 50; ///< of a product of two uses in a relaxation, in units of pricing one
+constexpr size_t kNodesToTable = 64;  ///< half of the nodes before the second dynamic program
+constexpr double kMissing = 1e-7;     ///< shares of capacities below are rounding
+constexpr double kWholeShare = 1e-6;  ///< of an option: from 0 or 1 where it is taken as whole
 
 class Search {
 public:
@@ -23,8 +23,10 @@ public:
 
   SearchAnswer run() {
     auto zero = std::make_shared<const Prices>(problem.resources(), 0);
-    open.push_back({-1, 0, 0, PricedOptions::floorOf(priceOptions(problem, PartialAllocation(problem), *zero,
-                                                                 denominator).bound, denominator), zero});
+    open.push_back({-1, 0, 0,
+                    PricedOptions::floorOf(priceOptions(problem, PartialAllocation(problem), *zero, denominator).bound,
+                                           denominator),
+                    zero});
     bool first = true;
     while (!open.empty() && (first || !ended())) {
       first = false;
@@ -216,7 +218,8 @@ private:
     OpenOptions more;
     for (size_t j = 0; j + 1 < columns.first.size(); ++j) {
       more.first.push_back(more.options.size());
-      const auto begin = columns.options.begin() + columns.first[j], end = columns.options.begin() + columns.first[j + 1];
+      const auto begin = columns.options.begin() + columns.first[j],
+                 end = columns.options.begin() + columns.first[j + 1];
       more.options.insert(more.options.end(), begin, end);
       const unsigned best = priced.best[problem.jobOf[*begin]];
       if (std::find(begin, end, best) == end)
@@ -273,8 +276,8 @@ private:
   }
   void report() const {
     if (control.progress)
-      control.progress({"search", static_cast<double>(std::max<int64_t>(0, answer.found.value)),
-                        static_cast<double>(rootBound)});
+      control.progress(
+          {"search", static_cast<double>(std::max<int64_t>(0, answer.found.value)), static_cast<double>(rootBound)});
   }
 
   /// Offers an allocation near the shares of the relaxation: each job has the option in the middle of its shares.
@@ -288,7 +291,8 @@ private:
       double sum = 0;
       for (auto [column, share] : segment.shares)
         for (sum += share; member < segment.last && static_cast<double>(member - segment.first) + 0.5 < sum; ++member) {
-          const unsigned chosen = now.columns.options[now.columns.first[member] + column - now.columns.first[segment.first]];
+          const unsigned chosen =
+              now.columns.options[now.columns.first[member] + column - now.columns.first[segment.first]];
           option[problem.jobOf[chosen]] = chosen;
         }
       for (; member < segment.last; ++member) { // by rounding of the shares
@@ -325,7 +329,7 @@ private:
 
   /// Open jobs that follow one another and are equal, with the same columns: shares of their columns by slot.
   struct Segment {
-    size_t first = 0, last = 0; ///< jobs among the columns
+    size_t first = 0, last = 0;                      ///< jobs among the columns
     std::vector<std::pair<unsigned, double>> shares; ///< column of the first job, and the sum of shares of all
   };
   std::vector<Segment> segmentsOf(const Evaluation &now) const {
@@ -418,8 +422,8 @@ private:
       return a.first != b.first ? a.first > b.first : a.second > b.second;
     });
     for (auto [loss, option] : kept)
-      put({static_cast<int64_t>(node), option, depth + 1,
-           PricedOptions::floorOf(now.priced.bound - loss, denominator), prices});
+      put({static_cast<int64_t>(node), option, depth + 1, PricedOptions::floorOf(now.priced.bound - loss, denominator),
+           prices});
   }
 
   /// One leaf for all ways of a job that use more than is left of a resource, or are not in the order of equal jobs.
@@ -467,8 +471,8 @@ private:
         answer.proof.nodes.push_back({-1, {}, now.priced.prices});
         steps.push_back({static_cast<int64_t>(node), i});
       }
-      leafBound = std::max(leafBound, PricedOptions::floorOf(
-                                          others + joined.reduced(now.priced.prices, denominator), denominator));
+      leafBound = std::max(
+          leafBound, PricedOptions::floorOf(others + joined.reduced(now.priced.prices, denominator), denominator));
       group = std::move(joined);
       link(node, i, leaf);
     }

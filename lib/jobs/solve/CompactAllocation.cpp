@@ -70,9 +70,8 @@ SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
   std::vector<SlotOption> all;
   for (unsigned k = 0; k < job.configurations.size(); ++k) {
     const Configuration &configuration = job.configurations[k];
-    auto tooLarge = std::find_if(configuration.uses.begin(), configuration.uses.end(), [&](const ResourceUse &use) {
-      return use.amount > problem.capacity[use.resource];
-    });
+    auto tooLarge = std::find_if(configuration.uses.begin(), configuration.uses.end(),
+                                 [&](const ResourceUse &use) { return use.amount > problem.capacity[use.resource]; });
     if (tooLarge == configuration.uses.end())
       all.push_back({configuration.value, configuration.uses, {k}});
     else
@@ -127,16 +126,14 @@ CompactAllocation compact(const AllocationProblem &problem) {
   CompactAllocation made;
   made.capacity = usableCapacity(problem);
   for (SortedJob &job : jobs) {
-    const bool isNew =
-        made.equal.empty() || problem.jobs[made.original.back()] != problem.jobs[job.original];
+    const bool isNew = made.equal.empty() || problem.jobs[made.original.back()] != problem.jobs[job.original];
     made.equal.push_back(made.equal.empty() ? 0 : made.equal.back() + isNew);
     made.first.push_back(made.options.size());
     for (SlotOption &option : job.options) {
       unsigned start = made.uses.size();
       made.uses.insert(made.uses.end(), option.uses.begin(), option.uses.end());
       const auto [min, max] = std::minmax_element(option.slots.begin(), option.slots.end());
-      made.options.push_back(
-          {option.value, start, static_cast<unsigned>(made.uses.size()), option.slots, *min, *max});
+      made.options.push_back({option.value, start, static_cast<unsigned>(made.uses.size()), option.slots, *min, *max});
       made.jobOf.push_back(made.original.size());
     }
     made.original.push_back(job.original);

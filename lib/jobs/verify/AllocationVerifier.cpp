@@ -23,7 +23,7 @@ struct Envelope {
   int64_t job = -1;
   int64_t value = 0;
   std::vector<ResourceUse> uses;
-  bool excluded = true; ///< none of the configurations is in the order of equal jobs
+  bool excluded = true;      ///< none of the configurations is in the order of equal jobs
   unsigned min = 0, max = 0; ///< slots of the others: configurations, and behind them waiting
 };
 
@@ -77,10 +77,9 @@ std::vector<std::vector<size_t>> equalJobs(const AllocationProblem &problem) {
 class ProofWalk {
 public:
   ProofWalk(const AllocationProblem &problem, const AllocationSolution &solution)
-      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1),
-        capacity(usableCapacity(problem)), left(capacity),
-        fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false), slots(problem.jobs.size()),
-        classes(equalJobs(problem)) {
+      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1), capacity(usableCapacity(problem)),
+        left(capacity), fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false),
+        slots(problem.jobs.size()), classes(equalJobs(problem)) {
     classOf.resize(problem.jobs.size());
     for (size_t i = 0; i < classes.size(); ++i)
       for (size_t job : classes[i])
@@ -90,7 +89,8 @@ public:
 
   Result<void> walk() {
     if (proof.denominator < 1 || proof.denominator > kMaxPrice)
-      return notProved(fmt::format("the denominator of prices is {}, which is not in 1 to {}", proof.denominator, kMaxPrice));
+      return notProved(
+          fmt::format("the denominator of prices is {}, which is not in 1 to {}", proof.denominator, kMaxPrice));
     if (proof.nodes.empty())
       return notProved("the proof has no node");
     waiting.push_back({0, 0, {}});
@@ -165,8 +165,8 @@ private:
       return notProved(fmt::format("node {} branches and has prices", number));
     const AllocationJob &job = problem.jobs[node.job];
     if (size_t ways = job.configurations.size() + job.mayWait; node.next.size() != ways)
-      return notProved(fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job,
-                               ways));
+      return notProved(
+          fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job, ways));
     std::vector<unsigned> sorted(node.next.size());
     std::iota(sorted.begin(), sorted.end(), 0u);
     std::stable_sort(sorted.begin(), sorted.end(), [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
@@ -175,8 +175,8 @@ private:
       const unsigned child = node.next[sorted[i]];
       if (i == 0 || child != node.next[sorted[i - 1]]) {
         if (child <= number || child >= proof.nodes.size())
-          return notProved(fmt::format("child {} of node {} is not in {} to {}", child, number, number + 1,
-                                       proof.nodes.size() - 1));
+          return notProved(
+              fmt::format("child {} of node {} is not in {} to {}", child, number, number + 1, proof.nodes.size() - 1));
         if (reached[child])
           return notProved(fmt::format("two branches of the proof lead to node {}", child));
         reached[child] = true;
@@ -229,14 +229,15 @@ private:
     if (impossible && node.prices.empty())
       return {};
     if (node.prices.size() != problem.capacity.size())
-      return notProved(fmt::format("leaf {} has {} prices for {} resources", number, node.prices.size(),
-                               problem.capacity.size()));
+      return notProved(
+          fmt::format("leaf {} has {} prices for {} resources", number, node.prices.size(), problem.capacity.size()));
     for (int64_t price : node.prices)
       if (price < 0 || price > kMaxPrice)
         return notProved(fmt::format("leaf {} has price {}, which is not in 0 to {}", number, price, kMaxPrice));
     if (impossible || provedAsOnEmpty(node.prices) || provedByFitting(node.prices))
       return {};
-    return notProved(fmt::format("the prices of leaf {} do not prove a value of at most {}", number, int64_t(limit - 1)));
+    return notProved(
+        fmt::format("the prices of leaf {} do not prove a value of at most {}", number, int64_t(limit - 1)));
   }
 
   Wide reduced(const Configuration &configuration, const Prices &prices) const {
@@ -328,7 +329,7 @@ private:
   const std::vector<std::vector<size_t>> classes;
   std::vector<size_t> classOf;
   std::vector<std::set<size_t>> fixedEqual; ///< jobs of each class
-  Wide value = 0;       ///< of the path
+  Wide value = 0;                           ///< of the path
   size_t excluded = 0;  ///< jobs of the path whose configurations are not in the order of equal jobs
   size_t overflows = 0; ///< resources of which less than 0 is left
   std::vector<Envelope> path;
@@ -363,14 +364,14 @@ Result<void> checkChoice(const AllocationProblem &problem, const AllocationSolut
 }
 
 Result<void> checkStatus(const AllocationProblem &problem, const AllocationSolution &solution) {
-  const bool solved =
-      solution.status == AllocationStatus::Optimal || solution.status == AllocationStatus::Feasible;
+  const bool solved = solution.status == AllocationStatus::Optimal || solution.status == AllocationStatus::Feasible;
   if (solved) {
     if (auto checked = checkChoice(problem, solution); !checked)
       return checked;
     const bool optimal = solution.bound == solution.value;
     if (optimal != (solution.status == AllocationStatus::Optimal) || solution.bound < solution.value)
-      return wrong(fmt::format("the status does not follow from value {} and bound {}", solution.value, solution.bound));
+      return wrong(
+          fmt::format("the status does not follow from value {} and bound {}", solution.value, solution.bound));
     return {};
   }
   if (!solution.choice.empty() || solution.value != 0)
