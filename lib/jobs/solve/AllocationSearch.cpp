@@ -189,7 +189,7 @@ private:
     for (int round = 0; round < kMaxRounds; ++round) {
       Relaxation relaxed = relaxColumns(partial, now.columns, RelaxedObjective::Value);
       if (relaxed.overflow > kMissing) {
-        if (!all) {
+        if (!all && round + 1 < kMaxRounds) {
           all = true;
           now.columns = columnsOf(now.priced, all);
           continue;
@@ -198,8 +198,8 @@ private:
           return proof;
       }
       PricedOptions next = price(partial, wholePrices(relaxed.prices, denominator));
-      const bool missed = !all && addColumns(next, now.columns);
       now.shares = std::move(relaxed.shares);
+      const bool missed = !all && round + 1 < kMaxRounds && addColumns(next, now.columns);
       if (next.bound < now.priced.bound)
         now.priced = std::move(next);
       if (now.priced.wholeBound() <= cutoff())
@@ -209,7 +209,6 @@ private:
         return {};
       }
     }
-    now.shares.resize(now.columns.options.size(), 0);
     return {};
   }
 
