@@ -6,6 +6,7 @@
 // and bounds are exact; the caller chooses the scale.
 #pragma once
 #include "lib/support/Result.h"
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,16 +19,19 @@ constexpr int64_t kMaxAllocationNumber = int64_t(1) << 40;
 struct ResourceUse {
   unsigned resource = 0; ///< index into `AllocationProblem::capacity`
   int64_t amount = 0;    ///< 1 or more
+  auto operator<=>(const ResourceUse &) const = default;
 };
 
 struct Configuration {
   int64_t value = 0;             ///< 0 or more
   std::vector<ResourceUse> uses; ///< resources ascending, each once
+  auto operator<=>(const Configuration &) const = default;
 };
 
 struct AllocationJob {
   std::vector<Configuration> configurations;
   bool mayWait = true; ///< false: it has to run in one of its configurations
+  auto operator<=>(const AllocationJob &) const = default;
 };
 
 struct AllocationProblem {
@@ -44,14 +48,15 @@ using Prices = std::vector<int64_t>;
 /// greatest common divisor of the amounts that are used of it. Where one set of prices is not enough, the proof
 /// branches on the configuration of one job: a node fixes it in each way, and each child is proved by itself. A child
 /// that cannot be (a fixed job uses more than is left, or prices of it show that what must run does not fit) needs no
-/// more.
+/// more. Equal jobs can change places: of jobs with the same list of configurations, only allocations count where a job
+/// never has an earlier configuration than an equal job of a smaller number, and waiting is the last.
 struct AllocationProof {
   struct Node {
-    int64_t job = -1;           ///< on which it branches; -1: a leaf
+    int64_t job = -1; ///< on which it branches; -1: a leaf
     /// Of a branch: the node for each configuration, and last for waiting if it may. Where some share a node, it holds
     /// for their largest value and their smallest use of each resource, and so for each of them.
     std::vector<unsigned> next;
-    Prices prices; ///< of a leaf; may be empty where the fixed jobs use more than a capacity
+    Prices prices; ///< of a leaf; may be empty where the fixed jobs by themselves cannot be
   };
   int64_t denominator = 1;
   std::vector<Node> nodes; ///< the root first, children behind their parents

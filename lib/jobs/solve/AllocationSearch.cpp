@@ -8,11 +8,11 @@
 namespace accord::jobs {
 namespace {
 
-constexpr int kMaxRounds = 6;          ///< of one relaxation, each with more options
-constexpr uint64_t kRelaxedWork = 50;  ///< of a product of two uses in a relaxation, in units of pricing one
-constexpr size_t kNodesToTable = 64;   ///< half of the nodes before the second dynamic program
-constexpr double kMissing = 1e-7;      ///< shares of capacities below are rounding
-constexpr double kWholeShare = 1e-6;   ///< of an option: from 0 or 1 where it is taken as whole
+constexpr int kMaxRounds = 6;         ///< of one relaxation, each with more options
+constexpr uint64_t kRelaxedWork = 50; ///< of a product of two uses in a relaxation, in units of pricing one
+constexpr size_t kNodesToTable = 64;  ///< half of the nodes before the second dynamic program
+constexpr double kMissing = 1e-7;     ///< shares of capacities below are rounding
+constexpr double kWholeShare = 1e-6;  ///< of an option: from 0 or 1 where it is taken as whole
 
 class Search {
 public:
@@ -23,8 +23,10 @@ public:
 
   SearchAnswer run() {
     auto zero = std::make_shared<const Prices>(problem.resources(), 0);
-    open.push_back({-1, 0, 0, PricedOptions::floorOf(priceOptions(problem, PartialAllocation(problem), *zero,
-                                                                 denominator).bound, denominator), zero});
+    open.push_back({-1, 0, 0,
+                    PricedOptions::floorOf(priceOptions(problem, PartialAllocation(problem), *zero, denominator).bound,
+                                           denominator),
+                    zero});
     bool first = true;
     while (!open.empty() && (first || !ended())) {
       first = false;
@@ -187,7 +189,7 @@ private:
     for (int round = 0; round < kMaxRounds; ++round) {
       Relaxation relaxed = relaxColumns(partial, now.columns, RelaxedObjective::Value);
       if (relaxed.overflow > kMissing) {
-        if (!all) {
+        if (!all && round + 1 < kMaxRounds) {
           all = true;
           now.columns = columnsOf(now.priced, all);
           continue;
@@ -196,8 +198,8 @@ private:
           return proof;
       }
       PricedOptions next = price(partial, wholePrices(relaxed.prices, denominator));
-      const bool missed = !all && addColumns(next, now.columns);
       now.shares = std::move(relaxed.shares);
+      const bool missed = !all && round + 1 < kMaxRounds && addColumns(next, now.columns);
       if (next.bound < now.priced.bound)
         now.priced = std::move(next);
       if (now.priced.wholeBound() <= cutoff())
@@ -207,7 +209,6 @@ private:
         return {};
       }
     }
-    now.shares.resize(now.columns.options.size(), 0);
     return {};
   }
 
@@ -216,7 +217,8 @@ private:
     OpenOptions more;
     for (size_t j = 0; j + 1 < columns.first.size(); ++j) {
       more.first.push_back(more.options.size());
-      const auto begin = columns.options.begin() + columns.first[j], end = columns.options.begin() + columns.first[j + 1];
+      const auto begin = columns.options.begin() + columns.first[j],
+                 end = columns.options.begin() + columns.first[j + 1];
       more.options.insert(more.options.end(), begin, end);
       const unsigned best = priced.best[problem.jobOf[*begin]];
       if (std::find(begin, end, best) == end)
@@ -273,23 +275,29 @@ private:
   }
   void report() const {
     if (control.progress)
-      control.progress({"search", static_cast<double>(std::max<int64_t>(0, answer.found.value)),
-                        static_cast<double>(rootBound)});
+      control.progress(
+          {"search", static_cast<double>(std::max<int64_t>(0, answer.found.value)), static_cast<double>(rootBound)});
   }
 
-  /// Offers an allocation near the shares of the relaxation.
+  /// Offers an allocation near the shares of the relaxation: each job has the option in the middle of its shares.
   void roundShares(const PartialAllocation &partial, const Evaluation &now, const std::vector<double> &prices) {
     std::vector<unsigned> option(problem.jobs());
     for (size_t job = 0; job < problem.jobs(); ++job)
       if (!partial.open(job))
         option[job] = partial.option[job];
-    for (size_t j = 0; j + 1 < now.columns.first.size(); ++j) {
-      unsigned best = now.columns.first[j];
-      for (unsigned i = best; i < std::min<size_t>(now.columns.first[j + 1], now.shares.size()); ++i)
-        if (now.shares[i] > now.shares[best] + kWholeShare)
-          best = i;
-      const unsigned chosen = now.columns.options[best];
-      option[problem.jobOf[chosen]] = chosen;
+    for (const Segment &segment : segmentsOf(now)) {
+      size_t member = segment.first;
+      double sum = 0;
+      for (auto [column, share] : segment.shares)
+        for (sum += share; member < segment.last && static_cast<double>(member - segment.first) + 0.5 < sum; ++member) {
+          const unsigned chosen =
+              now.columns.options[now.columns.first[member] + column - now.columns.first[segment.first]];
+          option[problem.jobOf[chosen]] = chosen;
+        }
+      for (; member < segment.last; ++member) { // by rounding of the shares
+        const unsigned chosen = now.columns.options[now.columns.first[member]];
+        option[problem.jobOf[chosen]] = chosen;
+      }
     }
     work += 4 * (problem.options.size() + problem.uses.size());
     offer(repair(problem, prices, std::move(option)));
@@ -318,23 +326,65 @@ private:
   }
   bool tableIsDue() const { return !tablesDone && tables > 0 && answer.proof.nodes.size() >= kNodesToTable << tables; }
 
+  /// Open jobs that follow one another and are equal, with the same columns: shares of their columns by slot.
+  struct Segment {
+    size_t first = 0, last = 0;                      ///< jobs among the columns
+    std::vector<std::pair<unsigned, double>> shares; ///< column of the first job, and the sum of shares of all
+  };
+  std::vector<Segment> segmentsOf(const Evaluation &now) const {
+    const OpenOptions &columns = now.columns;
+    std::vector<Segment> segments;
+    for (size_t j = 0; j + 1 < columns.first.size(); ++j) {
+      const size_t count = columns.first[j + 1] - columns.first[j];
+      if (j == 0 || !continues(columns, j, count)) {
+        segments.push_back({j, j, {}});
+        for (unsigned i = 0; i < count; ++i)
+          segments.back().shares.push_back({columns.first[j] + i, 0});
+      }
+      Segment &segment = segments.back();
+      segment.last = j + 1;
+      for (unsigned i = 0; i < count; ++i)
+        segment.shares[i].second += now.shares[columns.first[j] + i];
+    }
+    for (Segment &segment : segments)
+      std::sort(segment.shares.begin(), segment.shares.end(), [&](const auto &a, const auto &b) {
+        return problem.options[columns.options[a.first]].minSlot < problem.options[columns.options[b.first]].minSlot;
+      });
+    return segments;
+  }
+  /// Whether job `j` of the columns continues the segment of the one before.
+  bool continues(const OpenOptions &columns, size_t j, size_t count) const {
+    const unsigned here = columns.first[j], before = columns.first[j - 1];
+    const size_t job = problem.jobOf[columns.options[here]];
+    if (problem.jobOf[columns.options[before]] + 1 != job || problem.equal[job - 1] != problem.equal[job] ||
+        here - before != count)
+      return false;
+    for (unsigned i = 0; i < count; ++i)
+      if (columns.options[here + i] - problem.first[job] != columns.options[before + i] - problem.first[job - 1])
+        return false;
+    return true;
+  }
+
   /// The job with the largest part of its value in the balance; with whole shares, the open one with the smallest loss
-  /// of a second option.
+  /// of a second option. Equal jobs take options in the order of slots, so that at most one of them is between two.
   size_t jobToBranch(const Evaluation &now) const {
     double bestScore = 0;
     size_t best = problem.jobs();
-    for (size_t j = 0; j + 1 < now.columns.first.size(); ++j) {
-      double max = 0, low = 1e300, high = 0;
-      for (unsigned i = now.columns.first[j]; i < now.columns.first[j + 1]; ++i) {
-        max = std::max(max, now.shares[i]);
-        if (now.shares[i] > kWholeShare) {
-          const double value = problem.options[now.columns.options[i]].value;
+    for (const Segment &segment : segmentsOf(now)) {
+      double sum = 0, low = 1e300, high = 0;
+      for (auto [column, share] : segment.shares)
+        if (share > kWholeShare) {
+          const double value = problem.options[now.columns.options[column]].value;
           low = std::min(low, value), high = std::max(high, value);
         }
-      }
-      if (const double score = std::min(max, 1 - max) * (1 + high - low); max < 1 - kWholeShare && score > bestScore) {
-        bestScore = score;
-        best = problem.jobOf[now.columns.options[now.columns.first[j]]];
+      for (auto [column, share] : segment.shares) {
+        sum += share;
+        const double part = std::abs(sum - std::round(sum)), score = part * (1 + high - low);
+        if (part > kWholeShare && score > bestScore) {
+          bestScore = score;
+          const size_t member = std::min<size_t>(sum, segment.last - segment.first - 1);
+          best = problem.jobOf[now.columns.options[now.columns.first[segment.first + member]]];
+        }
       }
     }
     if (best < problem.jobs())
@@ -363,7 +413,7 @@ private:
       ways += problem.options[i].slots.size();
     answer.proof.nodes[node].job = problem.original[job];
     answer.proof.nodes[node].next.assign(ways, 0);
-    closeOverflows(node, job, partial);
+    closeImpossible(node, job, partial, now);
     std::vector<std::pair<Priced, unsigned>> kept;
     closePriced(node, job, now, kept);
     auto prices = std::make_shared<const Prices>(now.priced.prices);
@@ -371,27 +421,30 @@ private:
       return a.first != b.first ? a.first > b.first : a.second > b.second;
     });
     for (auto [loss, option] : kept)
-      put({static_cast<int64_t>(node), option, depth + 1,
-           PricedOptions::floorOf(now.priced.bound - loss, denominator), prices});
+      put({static_cast<int64_t>(node), option, depth + 1, PricedOptions::floorOf(now.priced.bound - loss, denominator),
+           prices});
   }
 
-  /// One leaf for all ways of a job that use more than is left of a resource.
-  void closeOverflows(size_t node, size_t job, const PartialAllocation &partial) {
-    std::vector<size_t> leaf(problem.resources(), 0);
-    auto leafOf = [&](size_t resource) {
-      if (leaf[resource] == 0) {
-        leaf[resource] = answer.proof.nodes.size();
+  /// One leaf for all ways of a job that use more than is left of a resource, or are not in the order of equal jobs.
+  void closeImpossible(size_t node, size_t job, const PartialAllocation &partial, const Evaluation &now) {
+    std::vector<size_t> leaf(problem.resources() + 1, 0); // of each resource, last of the order of equal jobs
+    auto leafOf = [&](size_t reason) {
+      if (leaf[reason] == 0) {
+        leaf[reason] = answer.proof.nodes.size();
         answer.proof.nodes.emplace_back();
         steps.push_back({static_cast<int64_t>(node), 0});
       }
-      return leaf[resource];
+      return leaf[reason];
     };
-    for (unsigned i = problem.first[job]; i < problem.first[job + 1]; ++i)
+    for (unsigned i = problem.first[job]; i < problem.first[job + 1]; ++i) {
+      if (now.priced.fits[i])
+        continue;
+      size_t reason = problem.resources();
       for (unsigned u = problem.options[i].firstUse; u < problem.options[i].lastUse; ++u)
-        if (const ResourceUse &use = problem.uses[u]; use.amount > partial.left[use.resource]) {
-          link(node, i, leafOf(use.resource));
-          break;
-        }
+        if (const ResourceUse &use = problem.uses[u]; use.amount > partial.left[use.resource])
+          reason = use.resource;
+      link(node, i, leafOf(reason));
+    }
     for (auto [slot, resource] : problem.neverFits[job])
       answer.proof.nodes[node].next[slot] = leafOf(resource);
   }
@@ -417,8 +470,8 @@ private:
         answer.proof.nodes.push_back({-1, {}, now.priced.prices});
         steps.push_back({static_cast<int64_t>(node), i});
       }
-      leafBound = std::max(leafBound, PricedOptions::floorOf(
-                                          others + joined.reduced(now.priced.prices, denominator), denominator));
+      leafBound = std::max(
+          leafBound, PricedOptions::floorOf(others + joined.reduced(now.priced.prices, denominator), denominator));
       group = std::move(joined);
       link(node, i, leaf);
     }

@@ -22,6 +22,7 @@ struct SearchAnswer {
 /// options that matter alone, prices all options in whole numbers, and rounds the shares. The dynamic program improves
 /// the allocation of the root. If the budget ends the search, open branches are leaves with the prices of their
 /// parents, and where that is no better than the root, the proof is the root alone.
-SearchAnswer searchAllocation(const CompactAllocation &problem, const SearchBudget &budget, const SearchControl &control);
+SearchAnswer searchAllocation(const CompactAllocation &problem, const SearchBudget &budget,
+                              const SearchControl &control);
 
 } // namespace accord::jobs

@@ -5,8 +5,8 @@
 namespace accord::jobs {
 namespace {
 
-/// At the default effort of 10 branch and bound prices 1.5 * 10^8 options and uses, or does as much other work, the dynamic
-/// program makes 5 * 10^6 states, and a proof has at most 40,000 nodes.
+/// At the default effort of 10 branch and bound prices 1.5 * 10^8 options and uses, or does as much other work, the
+/// dynamic program makes 5 * 10^6 states, and a proof has at most 40,000 nodes.
 constexpr uint64_t kWork = 150'000, kTable = 5'000, kNodes = 40;
 constexpr unsigned kMaxDoublings = 16;
 

@@ -70,9 +70,8 @@ SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
   std::vector<SlotOption> all;
   for (unsigned k = 0; k < job.configurations.size(); ++k) {
     const Configuration &configuration = job.configurations[k];
-    auto tooLarge = std::find_if(configuration.uses.begin(), configuration.uses.end(), [&](const ResourceUse &use) {
-      return use.amount > problem.capacity[use.resource];
-    });
+    auto tooLarge = std::find_if(configuration.uses.begin(), configuration.uses.end(),
+                                 [&](const ResourceUse &use) { return use.amount > problem.capacity[use.resource]; });
     if (tooLarge == configuration.uses.end())
       all.push_back({configuration.value, configuration.uses, {k}});
     else
@@ -87,8 +86,10 @@ SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
       sum += use.amount;
     return sum;
   };
-  std::stable_sort(all.begin(), all.end(), [&](const SlotOption &a, const SlotOption &b) {
-    return a.value != b.value ? a.value > b.value : total(a) < total(b);
+  std::sort(all.begin(), all.end(), [&](const SlotOption &a, const SlotOption &b) {
+    if (a.value != b.value)
+      return a.value > b.value;
+    return total(a) != total(b) ? total(a) < total(b) : a.slots < b.slots;
   });
   for (SlotOption &one : all) {
     auto better = std::find_if(sorted.options.begin(), sorted.options.end(),
@@ -98,7 +99,7 @@ SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
     else
       better->slots.push_back(one.slots.front());
   }
-  std::stable_sort(sorted.options.begin(), sorted.options.end(), lessOption);
+  std::sort(sorted.options.begin(), sorted.options.end(), lessOption); // no two are equal
   return sorted;
 }
 
@@ -116,15 +117,23 @@ CompactAllocation compact(const AllocationProblem &problem) {
   jobs.reserve(problem.jobs.size());
   for (size_t job = 0; job < problem.jobs.size(); ++job)
     jobs.push_back(sortedJob(problem, job));
-  std::stable_sort(jobs.begin(), jobs.end(), lessJob);
+  std::sort(jobs.begin(), jobs.end(), [&](const SortedJob &a, const SortedJob &b) {
+    if (lessJob(a, b) || lessJob(b, a))
+      return lessJob(a, b);
+    const auto order = problem.jobs[a.original] <=> problem.jobs[b.original];
+    return order != 0 ? order < 0 : a.original < b.original;
+  });
   CompactAllocation made;
   made.capacity = usableCapacity(problem);
   for (SortedJob &job : jobs) {
+    const bool isNew = made.equal.empty() || problem.jobs[made.original.back()] != problem.jobs[job.original];
+    made.equal.push_back(made.equal.empty() ? 0 : made.equal.back() + isNew);
     made.first.push_back(made.options.size());
     for (SlotOption &option : job.options) {
       unsigned start = made.uses.size();
       made.uses.insert(made.uses.end(), option.uses.begin(), option.uses.end());
-      made.options.push_back({option.value, start, static_cast<unsigned>(made.uses.size()), std::move(option.slots)});
+      const auto [min, max] = std::minmax_element(option.slots.begin(), option.slots.end());
+      made.options.push_back({option.value, start, static_cast<unsigned>(made.uses.size()), option.slots, *min, *max});
       made.jobOf.push_back(made.original.size());
     }
     made.original.push_back(job.original);

@@ -12,21 +12,23 @@ using Priced = __int128;
 struct AllocationOption {
   int64_t value = 0;
   unsigned firstUse = 0, lastUse = 0; ///< of `CompactAllocation::uses`
-  /// What it stands for in the original job: itself and what it dominates (same or more of each use, the same or less
-  /// value). A slot is the number of a configuration; the number of configurations is that of waiting.
+  /// What it stands for in the original job: first itself, then what it dominates (same or more of each use, the same
+  /// or less value). A slot is the number of a configuration; the number of configurations is that of waiting.
   std::vector<unsigned> slots;
+  unsigned minSlot = 0, maxSlot = 0;
 };
 
 struct CompactAllocation {
-  std::vector<int64_t> capacity; ///< the largest multiples of the greatest common divisors of amounts
+  std::vector<int64_t> capacity;         ///< the largest multiples of the greatest common divisors of amounts
   std::vector<AllocationOption> options; ///< of one job after the other
   std::vector<ResourceUse> uses;
-  std::vector<unsigned> first;                    ///< option of each job, and the number of options
-  std::vector<size_t> original;                   ///< number of each job in the original problem
-  std::vector<bool> mandatory;                    ///< it may not wait
+  std::vector<unsigned> first;  ///< option of each job, and the number of options
+  std::vector<size_t> original; ///< number of each job in the original problem
+  std::vector<bool> mandatory;  ///< it may not wait
   /// Slots of each job that use more than the capacity of a resource, with the first such resource.
   std::vector<std::vector<std::pair<unsigned, unsigned>>> neverFits;
-  std::vector<unsigned> jobOf;                    ///< of each option
+  std::vector<unsigned> jobOf; ///< of each option
+  std::vector<unsigned> equal; ///< number of the set of equal jobs, of each job; these follow one another
 
   size_t jobs() const { return original.size(); }
   size_t resources() const { return capacity.size(); }

@@ -98,7 +98,8 @@ private:
       value /= valueScale;
     cap.resize(rows());
     for (size_t i = 0; i < rows(); ++i)
-      cap[i] = objective == RelaxedObjective::Fit ? 1 : std::min(kMaxPriceCap, 10 / min[i] * (1 + std::log2(1.0 + jobs)));
+      cap[i] =
+          objective == RelaxedObjective::Fit ? 1 : std::min(kMaxPriceCap, 10 / min[i] * (1 + std::log2(1.0 + jobs)));
   }
 
   /// A point in the inner of both the primal and the dual problem.
@@ -181,8 +182,7 @@ private:
     for (size_t i = 0; i < count; ++i)
       sum += (x[i] + primal * dx[i]) * (z[i] + dual * dz[i]);
     for (size_t i = 0; i < rows(); ++i)
-      sum += (s[i] + primal * ds[i]) * (p[i] + dual * dp[i]) +
-             (t[i] + primal * dt[i]) * (cap[i] - p[i] - dual * dp[i]);
+      sum += (s[i] + primal * ds[i]) * (p[i] + dual * dp[i]) + (t[i] + primal * dt[i]) * (cap[i] - p[i] - dual * dp[i]);
     const double ratio = sum / terms / mu;
     direct(mu * ratio * ratio * ratio, true);
     primal = std::min(1.0, kStepShare * primalStep()), dual = std::min(1.0, kStepShare * dualStep());
@@ -327,9 +327,9 @@ private:
   const std::vector<int64_t> &left;
   const OpenOptions &open;
   const size_t jobs, count;
-  std::vector<int> rowOf;           ///< of resources, -1: none
-  std::vector<unsigned> resource;   ///< of rows
-  std::vector<double> amountScale;  ///< of rows
+  std::vector<int> rowOf;          ///< of resources, -1: none
+  std::vector<unsigned> resource;  ///< of rows
+  std::vector<double> amountScale; ///< of rows
   double valueScale = 1;
   std::vector<ScaledUse> uses;
   std::vector<unsigned> useFirst; ///< of open options

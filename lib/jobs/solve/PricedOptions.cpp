@@ -4,6 +4,24 @@
 
 namespace accord::jobs {
 
+namespace {
+
+/// The last slot that the order of equal jobs allows to each job, by the nearest that is fixed behind it.
+std::vector<unsigned> lastSlots(const CompactAllocation &problem, const PartialAllocation &partial) {
+  std::vector<unsigned> last(problem.jobs(), PricedOptions::kNone);
+  unsigned max = PricedOptions::kNone;
+  for (size_t job = problem.jobs(); job-- > 0;) {
+    if (job + 1 < problem.jobs() && problem.equal[job] != problem.equal[job + 1])
+      max = PricedOptions::kNone;
+    if (!partial.open(job))
+      max = problem.options[partial.option[job]].maxSlot;
+    last[job] = max;
+  }
+  return last;
+}
+
+} // namespace
+
 PricedOptions priceOptions(const CompactAllocation &problem, const PartialAllocation &partial, Prices prices,
                            int64_t denominator) {
   PricedOptions priced;
@@ -14,12 +32,18 @@ PricedOptions priceOptions(const CompactAllocation &problem, const PartialAlloca
   priced.bound = Priced(partial.value) * denominator;
   for (size_t r = 0; r < problem.resources(); ++r)
     priced.bound += Priced(prices[r]) * partial.left[r];
+  const std::vector<unsigned> last = lastSlots(problem, partial);
+  unsigned min = 0; // slot, by the nearest equal job that is fixed before
   for (size_t job = 0; job < problem.jobs(); ++job) {
-    if (!partial.open(job))
+    if (job > 0 && problem.equal[job] != problem.equal[job - 1])
+      min = 0;
+    if (!partial.open(job)) {
+      min = problem.options[partial.option[job]].minSlot;
       continue;
+    }
     unsigned best = PricedOptions::kNone;
     for (unsigned i = problem.first[job]; i < problem.first[job + 1]; ++i) {
-      if (!problem.fits(i, partial.left))
+      if (problem.options[i].maxSlot < min || problem.options[i].minSlot > last[job] || !problem.fits(i, partial.left))
         continue;
       priced.fits[i] = true;
       priced.value[i] = problem.reduced(i, prices, denominator);

@@ -10,8 +10,7 @@ struct PartialAllocation {
   std::vector<int64_t> option; ///< of fixed jobs; -1: open
   int64_t value = 0;           ///< of fixed jobs
 
-  explicit PartialAllocation(const CompactAllocation &problem)
-      : left(problem.capacity), option(problem.jobs(), -1) {}
+  explicit PartialAllocation(const CompactAllocation &problem) : left(problem.capacity), option(problem.jobs(), -1) {}
   void fix(const CompactAllocation &problem, unsigned chosen) {
     option[problem.jobOf[chosen]] = chosen;
     value += problem.options[chosen].value;
@@ -24,11 +23,11 @@ struct PricedOptions {
   static constexpr unsigned kNone = ~0u;
   Prices prices;
   int64_t denominator = 1;
-  bool possible = true;      ///< each open job has an option that fits what is left
-  std::vector<bool> fits;    ///< of each option, of open jobs
-  std::vector<Priced> value; ///< value * denominator - prices * uses, of each option that fits
+  bool possible = true;       ///< each open job has an option that fits what is left
+  std::vector<bool> fits;     ///< of each option, of open jobs: what is left, and the order of equal jobs
+  std::vector<Priced> value;  ///< value * denominator - prices * uses, of each option that fits
   std::vector<unsigned> best; ///< option of each open job; `kNone` for others
-  Priced bound = 0;          ///< on denominator * value of all jobs, if `possible` (Lagrangian relaxation)
+  Priced bound = 0;           ///< on denominator * value of all jobs, if `possible` (Lagrangian relaxation)
 
   /// How much less than `bound` is proved if the job of this option runs in it.
   Priced loss(const CompactAllocation &problem, unsigned option) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace accord::jobs {
 namespace {
@@ -22,6 +23,8 @@ struct Envelope {
   int64_t job = -1;
   int64_t value = 0;
   std::vector<ResourceUse> uses;
+  bool excluded = true;      ///< none of the configurations is in the order of equal jobs
+  unsigned min = 0, max = 0; ///< slots of the others: configurations, and behind them waiting
 };
 
 std::vector<ResourceUse> smallestUses(const std::vector<ResourceUse> &a, const std::vector<ResourceUse> &b) {
@@ -54,16 +57,40 @@ std::vector<int64_t> usableCapacity(const AllocationProblem &problem) {
   return usable;
 }
 
+/// The jobs of each set of equal jobs, ascending.
+std::vector<std::vector<size_t>> equalJobs(const AllocationProblem &problem) {
+  std::vector<size_t> sorted(problem.jobs.size());
+  std::iota(sorted.begin(), sorted.end(), size_t(0));
+  std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
+    const auto order = problem.jobs[a] <=> problem.jobs[b];
+    return order != 0 ? order < 0 : a < b;
+  });
+  std::vector<std::vector<size_t>> classes;
+  for (size_t job : sorted) {
+    if (classes.empty() || problem.jobs[classes.back().front()] != problem.jobs[job])
+      classes.emplace_back();
+    classes.back().push_back(job);
+  }
+  return classes;
+}
+
 class ProofWalk {
 public:
   ProofWalk(const AllocationProblem &problem, const AllocationSolution &solution)
-      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1),
-        capacity(usableCapacity(problem)), left(capacity),
-        fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false) {}
+      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1), capacity(usableCapacity(problem)),
+        left(capacity), fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false),
+        slots(problem.jobs.size()), classes(equalJobs(problem)) {
+    classOf.resize(problem.jobs.size());
+    for (size_t i = 0; i < classes.size(); ++i)
+      for (size_t job : classes[i])
+        classOf[job] = i;
+    fixedEqual.resize(classes.size());
+  }
 
   Result<void> walk() {
     if (proof.denominator < 1 || proof.denominator > kMaxPrice)
-      return notProved(fmt::format("the denominator of prices is {}, which is not in 1 to {}", proof.denominator, kMaxPrice));
+      return notProved(
+          fmt::format("the denominator of prices is {}, which is not in 1 to {}", proof.denominator, kMaxPrice));
     if (proof.nodes.empty())
       return notProved("the proof has no node");
     waiting.push_back({0, 0, {}});
@@ -86,6 +113,11 @@ public:
   }
 
 private:
+  /// Slots of a job that are in the order of equal jobs.
+  struct SlotRange {
+    unsigned min = 0, max = ~0u;
+    bool holds(size_t slot) const { return slot >= min && slot <= max; }
+  };
   struct Visit {
     unsigned node = 0;
     size_t depth = 0; ///< of the path to its parent
@@ -100,6 +132,9 @@ private:
 
   void enter(Envelope envelope) {
     fixed[envelope.job] = true;
+    fixedEqual[classOf[envelope.job]].insert(envelope.job);
+    slots[envelope.job] = {envelope.min, envelope.max};
+    excluded += envelope.excluded;
     value += envelope.value;
     for (const ResourceUse &use : envelope.uses) {
       left[use.resource] -= use.amount;
@@ -110,6 +145,8 @@ private:
   void leave() {
     const Envelope &envelope = path.back();
     fixed[envelope.job] = false;
+    fixedEqual[classOf[envelope.job]].erase(envelope.job);
+    excluded -= envelope.excluded;
     value -= envelope.value;
     for (const ResourceUse &use : envelope.uses) {
       overflows -= left[use.resource] < 0 && left[use.resource] + use.amount >= 0;
@@ -128,57 +165,79 @@ private:
       return notProved(fmt::format("node {} branches and has prices", number));
     const AllocationJob &job = problem.jobs[node.job];
     if (size_t ways = job.configurations.size() + job.mayWait; node.next.size() != ways)
-      return notProved(fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job,
-                               ways));
-    std::vector<unsigned> slots(node.next.size());
-    std::iota(slots.begin(), slots.end(), 0u);
-    std::stable_sort(slots.begin(), slots.end(), [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const unsigned child = node.next[slots[i]];
-      if (i > 0 && child == node.next[slots[i - 1]]) {
-        include(job, slots[i], waiting.back().fixes);
-        continue;
+      return notProved(
+          fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job, ways));
+    std::vector<unsigned> sorted(node.next.size());
+    std::iota(sorted.begin(), sorted.end(), 0u);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
+    const SlotRange range = rangeOf(node.job);
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      const unsigned child = node.next[sorted[i]];
+      if (i == 0 || child != node.next[sorted[i - 1]]) {
+        if (child <= number || child >= proof.nodes.size())
+          return notProved(
+              fmt::format("child {} of node {} is not in {} to {}", child, number, number + 1, proof.nodes.size() - 1));
+        if (reached[child])
+          return notProved(fmt::format("two branches of the proof lead to node {}", child));
+        reached[child] = true;
+        waiting.push_back({child, path.size(), {}});
+        waiting.back().fixes.job = node.job;
       }
-      if (child <= number || child >= proof.nodes.size())
-        return notProved(fmt::format("child {} of node {} is not in {} to {}", child, number, number + 1,
-                                 proof.nodes.size() - 1));
-      if (reached[child])
-        return notProved(fmt::format("two branches of the proof lead to node {}", child));
-      reached[child] = true;
-      Envelope first = {node.job, 0, {}};
-      if (slots[i] < job.configurations.size()) {
-        first.value = job.configurations[slots[i]].value;
-        first.uses = job.configurations[slots[i]].uses;
-      }
-      waiting.push_back({child, path.size(), std::move(first)});
+      if (range.holds(sorted[i]))
+        include(job, sorted[i], waiting.back().fixes);
     }
     return {};
   }
-  /// Widens an envelope by one more configuration, or by waiting.
+  /// Widens an envelope by one more configuration, or by waiting. Slots come in ascending order.
   static void include(const AllocationJob &job, unsigned slot, Envelope &envelope) {
-    if (slot >= job.configurations.size()) {
-      envelope.uses.clear();
-      return;
+    const Configuration none, &one = slot < job.configurations.size() ? job.configurations[slot] : none;
+    envelope.uses = envelope.excluded ? one.uses : smallestUses(envelope.uses, one.uses);
+    envelope.value = envelope.excluded ? one.value : std::max(envelope.value, one.value);
+    envelope.min = envelope.excluded ? slot : envelope.min;
+    envelope.max = slot;
+    envelope.excluded = false;
+  }
+  /// By the nearest equal jobs that are fixed.
+  SlotRange rangeOf(size_t job) const {
+    SlotRange range;
+    const std::set<size_t> &equal = fixedEqual[classOf[job]];
+    auto next = equal.lower_bound(job);
+    if (next != equal.end())
+      range.max = slots[*next].max;
+    if (next != equal.begin())
+      range.min = slots[*std::prev(next)].min;
+    return range;
+  }
+  /// The same of all jobs that are not fixed.
+  std::vector<SlotRange> allRanges() const {
+    std::vector<SlotRange> ranges(problem.jobs.size());
+    for (const std::vector<size_t> &equal : classes) {
+      SlotRange range;
+      for (size_t i = 0; i < equal.size(); ++i)
+        ranges[equal[i]].min = range.min = fixed[equal[i]] ? slots[equal[i]].min : range.min;
+      for (size_t i = equal.size(); i-- > 0;)
+        ranges[equal[i]].max = range.max = fixed[equal[i]] ? slots[equal[i]].max : range.max;
     }
-    envelope.value = std::max(envelope.value, job.configurations[slot].value);
-    envelope.uses = smallestUses(envelope.uses, job.configurations[slot].uses);
+    return ranges;
   }
 
   Result<void> checkLeaf(unsigned number) {
     const AllocationProof::Node &node = proof.nodes[number];
     if (!node.next.empty() || node.job != -1)
       return notProved(fmt::format("leaf {} has job {} and {} children", number, node.job, node.next.size()));
-    if (overflows > 0 && node.prices.empty())
+    const bool impossible = overflows > 0 || excluded > 0;
+    if (impossible && node.prices.empty())
       return {};
     if (node.prices.size() != problem.capacity.size())
-      return notProved(fmt::format("leaf {} has {} prices for {} resources", number, node.prices.size(),
-                               problem.capacity.size()));
+      return notProved(
+          fmt::format("leaf {} has {} prices for {} resources", number, node.prices.size(), problem.capacity.size()));
     for (int64_t price : node.prices)
       if (price < 0 || price > kMaxPrice)
         return notProved(fmt::format("leaf {} has price {}, which is not in 0 to {}", number, price, kMaxPrice));
-    if (overflows > 0 || provedAsOnEmpty(node.prices) || provedByFitting(node.prices))
+    if (impossible || provedAsOnEmpty(node.prices) || provedByFitting(node.prices))
       return {};
-    return notProved(fmt::format("the prices of leaf {} do not prove a value of at most {}", number, int64_t(limit - 1)));
+    return notProved(
+        fmt::format("the prices of leaf {} do not prove a value of at most {}", number, int64_t(limit - 1)));
   }
 
   Wide reduced(const Configuration &configuration, const Prices &prices) const {
@@ -233,13 +292,17 @@ private:
   bool provedByFitting(const Prices &prices) const {
     const Wide available = pricedLeft(prices);
     Wide sum = value * proof.denominator + available, needed = 0;
+    const std::vector<SlotRange> ranges = allRanges();
     for (size_t j = 0; j < problem.jobs.size(); ++j) {
       if (fixed[j])
         continue;
       const AllocationJob &job = problem.jobs[j];
-      bool any = job.mayWait, need = false;
+      const bool mayWait = job.mayWait && ranges[j].holds(job.configurations.size());
+      bool any = mayWait, need = false;
       Wide best = 0, cheapest = 0;
       for (const Configuration &configuration : job.configurations) {
+        if (!ranges[j].holds(&configuration - job.configurations.data()))
+          continue;
         if (std::any_of(configuration.uses.begin(), configuration.uses.end(),
                         [&](const ResourceUse &use) { return use.amount > left[use.resource]; }))
           continue;
@@ -251,7 +314,7 @@ private:
       if (!any)
         return true; // it has to run and cannot
       sum += best;
-      needed += job.mayWait ? 0 : cheapest;
+      needed += mayWait ? 0 : cheapest;
     }
     return keepsBound(sum) || available < needed;
   }
@@ -262,7 +325,12 @@ private:
   const std::vector<int64_t> capacity;
   std::vector<int64_t> left;
   std::vector<bool> fixed, reached;
-  Wide value = 0;       ///< of the path
+  std::vector<SlotRange> slots; ///< of fixed jobs
+  const std::vector<std::vector<size_t>> classes;
+  std::vector<size_t> classOf;
+  std::vector<std::set<size_t>> fixedEqual; ///< jobs of each class
+  Wide value = 0;                           ///< of the path
+  size_t excluded = 0;  ///< jobs of the path whose configurations are not in the order of equal jobs
   size_t overflows = 0; ///< resources of which less than 0 is left
   std::vector<Envelope> path;
   std::vector<Visit> waiting;
@@ -296,14 +364,14 @@ Result<void> checkChoice(const AllocationProblem &problem, const AllocationSolut
 }
 
 Result<void> checkStatus(const AllocationProblem &problem, const AllocationSolution &solution) {
-  const bool solved =
-      solution.status == AllocationStatus::Optimal || solution.status == AllocationStatus::Feasible;
+  const bool solved = solution.status == AllocationStatus::Optimal || solution.status == AllocationStatus::Feasible;
   if (solved) {
     if (auto checked = checkChoice(problem, solution); !checked)
       return checked;
     const bool optimal = solution.bound == solution.value;
     if (optimal != (solution.status == AllocationStatus::Optimal) || solution.bound < solution.value)
-      return wrong(fmt::format("the status does not follow from value {} and bound {}", solution.value, solution.bound));
+      return wrong(
+          fmt::format("the status does not follow from value {} and bound {}", solution.value, solution.bound));
     return {};
   }
   if (!solution.choice.empty() || solution.value != 0)

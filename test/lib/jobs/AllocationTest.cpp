@@ -17,6 +17,7 @@ struct Shape {
   int64_t maxAmount = 4, maxValue = 20;
   double tightness = 0.5; ///< capacity as a share of what all jobs use at most
   double mandatory = 0;   ///< share of jobs that may not wait
+  double equal = 0;       ///< share of jobs that are the same as an earlier one
 };
 
 AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
@@ -41,6 +42,9 @@ AllocationProblem randomProblem(SplitMix &random, const Shape &shape) {
       total[r] += max[r];
     problem.jobs.push_back(std::move(job));
   }
+  for (size_t j = 1; j < shape.jobs; ++j)
+    if (random.unit() < shape.equal)
+      problem.jobs[j] = problem.jobs[random.below(j)];
   for (double sum : total)
     problem.capacity.push_back(static_cast<int64_t>(sum * shape.tightness * (0.5 + random.unit())));
   return problem;
@@ -118,11 +122,21 @@ private:
       }
     return divisor == 0 || amount % divisor == 0;
   }
+  /// Whether no equal job is fixed in a way that would have to stand on the other side.
+  bool inOrder(size_t job, size_t chosen) const {
+    for (size_t other = 0; other < problem.jobs.size(); ++other)
+      if (way[other] != kOpen && problem.jobs[other] == problem.jobs[job])
+        if (other < job ? way[other] > static_cast<int64_t>(chosen) : way[other] < static_cast<int64_t>(chosen))
+          return false;
+    return true;
+  }
   bool provesFrom(unsigned number, std::vector<int64_t> left, Wide value, int64_t bound) {
     const AllocationProof::Node &node = proof.nodes[number];
     if (node.job >= 0) {
       const AllocationJob &job = problem.jobs[node.job];
       for (size_t k = 0; k < node.next.size(); ++k) {
+        if (!inOrder(node.job, k))
+          continue;
         std::vector<int64_t> rest = left;
         int64_t gain = 0;
         if (k < job.configurations.size()) {
@@ -160,12 +174,12 @@ private:
           cost += Wide(prices[use.resource]) * use.amount;
           fits &= use.amount <= left[use.resource];
         }
-        if (!fits)
+        if (!fits || !inOrder(j, &configuration - problem.jobs[j].configurations.data()))
           continue;
         costs.push_back(cost);
         gains.push_back(Wide(configuration.value) * proof.denominator - cost);
       }
-      if (problem.jobs[j].mayWait)
+      if (problem.jobs[j].mayWait && inOrder(j, problem.jobs[j].configurations.size()))
         gains.push_back(0);
       else if (costs.empty())
         return true;
@@ -182,7 +196,7 @@ private:
 };
 
 Shape shapeOf(unsigned number) {
-  switch (number % 8) {
+  switch (number % 10) {
   case 0:
     return {4, 3, 1, 4, 20, 0.5, 0};
   case 1:
@@ -197,8 +211,12 @@ Shape shapeOf(unsigned number) {
     return {7, 2, 3, 1, 50, 0.6, 0.5};
   case 6:
     return {6, 4, 1, 1000000, 1000000000, 0.3, 0.1};
+  case 7:
+    return {7, 4, 2, 5, 30, 0.4, 0.2, 0.8};
+  case 8:
+    return {8, 2, 3, 7, 9, 0.4, 0, 0.7};
   default:
-    return {6, 3, 3, 3, 10, 0.9, 0.1};
+    return {6, 3, 3, 3, 10, 0.9, 0.1, 0.3};
   }
 }
 
@@ -477,6 +495,101 @@ TEST(Allocation, RefusesProofsWithBrokenTrees) {
   refused({{0, {1, 2}, {}}, {-1, {2}, {2}}, zero}, "leaf 1 has job -1 and 1 children");
   refused({{0, {1, 1}, {}}, leaf}, "do not prove a value of at most 3"); // for running and waiting at a time
   refused({{-1, {}, {1}}}, "do not prove a value of at most 3");
+}
+
+TEST(Allocation, ProvesOptimaOfManyEqualJobs) {
+  SplitMix random(6);
+  unsigned optimal = 0;
+  for (int i = 0; i < 12; ++i) {
+    AllocationProblem problem = clusterProblem(random, 64, 100, false);
+    for (size_t j = 4; j < problem.jobs.size(); ++j)
+      problem.jobs[j] = problem.jobs[j % 4];
+    AllocationSolution solution = solveAllocation(problem, {});
+    optimal += solution.status == AllocationStatus::Optimal;
+    EXPECT_LE(solution.bound - solution.value, solution.value / 1000);
+    EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+  }
+  EXPECT_GE(optimal, 10u);
+}
+
+TEST(Allocation, ProvesThatNothingFitsWherePricesAloneDoNot) {
+  // Each job takes 3 of one of two resources. By halves three jobs need 4.5 of each, but one job fits on each.
+  const Configuration left{1, {{0, 3}}}, right{1, {{1, 3}}}, small{2, {{0, 1}, {1, 1}}};
+  AllocationProblem problem{{5, 5}, std::vector<AllocationJob>(3, {{left, right}, false})};
+  problem.jobs.push_back({{small}, true}); // so that amounts have no common divisor
+  AllocationSolution solution = solveAllocation(problem, {});
+  EXPECT_EQ(solution.status, AllocationStatus::Infeasible);
+  EXPECT_EQ(solution.bound, -1);
+  EXPECT_TRUE(solution.choice.empty());
+  EXPECT_GT(solution.proof.nodes.size(), 1u);
+  EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+  for (size_t node = 0; node < solution.proof.nodes.size(); ++node)
+    if (!solution.proof.nodes[node].prices.empty()) {
+      AllocationSolution changed = solution;
+      changed.proof.nodes[node].prices = {0, 0};
+      EXPECT_EQ(bool(verifyAllocation(problem, changed)), ProofValue(problem, changed.proof).proves(-1)) << node;
+    }
+  problem.capacity[0] = 6; // now two fit on the first
+  EXPECT_FALSE(verifyAllocation(problem, solution));
+  expectSolved(problem, 3, "one more device");
+}
+
+/// A proof that is changed at random: children, jobs, prices and leaves of a tree that holds, or a tree of chance.
+AllocationProof randomProof(SplitMix &random, const AllocationProblem &problem, AllocationProof proof) {
+  for (uint64_t change = random.below(3); change > 0; --change) {
+    AllocationProof::Node &node = proof.nodes[random.below(proof.nodes.size())];
+    if (node.job < 0)
+      for (int64_t &price : node.prices)
+        price = random.below(3) ? price + static_cast<int64_t>(random.below(proof.denominator)) : price / 2;
+    else if (random.below(3) == 0)
+      node.job = random.below(problem.jobs.size());
+    else
+      std::swap(node.next[random.below(node.next.size())], node.next[random.below(node.next.size())]);
+    if (node.job < 0 && random.below(4) == 0)
+      node.prices.clear();
+  }
+  std::vector<unsigned> leaves;
+  for (unsigned i = 0; i < proof.nodes.size(); ++i)
+    if (proof.nodes[i].job < 0)
+      leaves.push_back(i);
+  for (uint64_t grow = random.below(3); grow > 0; --grow) { // replaces a leaf by a branch with few children
+    const unsigned leaf = leaves[random.below(leaves.size())];
+    const size_t job = random.below(problem.jobs.size());
+    const size_t ways = problem.jobs[job].configurations.size() + problem.jobs[job].mayWait;
+    if (proof.nodes[leaf].job >= 0)
+      continue;
+    const Prices prices = proof.nodes[leaf].prices;
+    const unsigned first = proof.nodes.size(), children = 1 + random.below(3);
+    proof.nodes[leaf] = {static_cast<int64_t>(job), {}, {}};
+    for (size_t way = 0; way < ways; ++way)
+      proof.nodes[leaf].next.push_back(first + std::min<unsigned>(way, children - 1));
+    for (unsigned child = 0; child < std::min<size_t>(ways, children); ++child)
+      proof.nodes.push_back({-1, {}, random.below(4) ? prices : Prices(problem.capacity.size(), 0)});
+  }
+  return proof;
+}
+
+TEST(Allocation, NeverVerifiesABoundBelowTheOptimum) {
+  SplitMix random(7);
+  unsigned held = 0;
+  for (unsigned i = 0; i < 4000; ++i) {
+    const AllocationProblem problem = randomProblem(random, shapeOf(i % 2 ? i : 7 + i % 4 / 2));
+    const int64_t best = bruteForce(problem);
+    if (best < 0)
+      continue;
+    AllocationSolution claim;
+    const AllocationProof proof = solveAllocation(problem, {}).proof;
+    for (int k = 0; k < 10; ++k) {
+      claim.proof = randomProof(random, problem, proof);
+      claim.bound = best;
+      held += bool(verifyAllocation(problem, claim));
+      claim.bound = best - 1;
+      claim.status = best > 0 ? AllocationStatus::Unknown : AllocationStatus::Infeasible;
+      ASSERT_FALSE(verifyAllocation(problem, claim)) << "problem " << i;
+      claim.status = AllocationStatus::Unknown;
+    }
+  }
+  EXPECT_GT(held, 3000u); // so that the changes are not all of the kind that breaks the tree
 }
 
 TEST(Allocation, AcceptsDeepProofs) {
