@@ -47,9 +47,9 @@ struct LinearSolution {
 /// alone, and so does the solution of several that are optimal.
 LinearSolution maximize(const LinearProgram &program);
 
-/// No feasible x has a larger value (weak duality): the sum of multipliers * sides, plus for each column its upper bound
-/// times what its objective exceeds the multipliers' price by. Multipliers of the wrong sign count as 0. Infinite where
-/// an unlimited column exceeds its price by more than 1e-9 of the terms; smaller excesses are taken for rounding.
+/// No feasible x has a larger value (weak duality): the sum of multipliers * sides, plus for each column its upper
+/// bound times what its objective exceeds the multipliers' price by. Multipliers of the wrong sign count as 0. Infinite
+/// where an unlimited column exceeds its price by more than 1e-9 of the terms; smaller excesses are taken for rounding.
 double dualBound(const LinearProgram &program, const std::vector<double> &multipliers);
 
 } // namespace accord

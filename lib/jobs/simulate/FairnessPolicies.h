@@ -1,21 +1,8 @@
-// Policies whose shares are the solution of a linear program.
+// Policies whose shares are fair, or end all jobs soonest.
 #pragma once
 #include "lib/jobs/simulate/RoundPolicies.h"
 
 namespace accord::jobs {
-
-/// Shares X that maximize the smallest speed: max min_j sum_t speed[j][t] * X[j][t] with X >= 0, sum_t X[j][t] <= 1 and
-/// sum_j gang[j] * X[j][t] <= capacity[t] (Gavel, OSDI 2020, section 4.1).
-struct LevelShares {
-  TypeMatrix shares;
-  double level = 0; ///< the smallest speed
-  double bound = 0; ///< no shares have a larger smallest speed, by the prices and weights below
-  std::vector<double> prices;  ///< of the whole time of a device, of each type
-  std::vector<double> weights; ///< of each job's speed; 1 in sum
-};
-/// At least one job. `gangs` are at most as large as the capacity of a type on which the speed is not 0.
-LevelShares maximizeLevel(const std::vector<int64_t> &capacity, const std::vector<unsigned> &gangs,
-                          const TypeMatrix &speeds);
 
 /// Max-min fairness: the smallest share of the speed that a job has with an equal part of all devices, times its gang
 /// and over its weight, is maximized. Type-blind, every device counts as equally fast: then the next smallest is

@@ -124,15 +124,19 @@ double FractionPolicy::priority(const State &state, size_t job, size_t type) con
   return state.share[type] / (state.time[type] / received[type]);
 }
 
-/// The type on which each job runs in the next round; -1: it waits.
-std::vector<int> FractionPolicy::choose(const std::vector<JobView> &views) {
+std::vector<size_t> FractionPolicy::orderOfTypes() {
   std::vector<size_t> order(capacity.size());
   std::iota(order.begin(), order.end(), size_t(0));
   if (options.shuffleTypes)
     for (size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[random.below(i)]);
+      std::swap(order[i - 1], order[options.orderDraws ? options.orderDraws(i) : random.below(i)]);
+  return order;
+}
+
+/// The type on which each job runs in the next round; -1: it waits.
+std::vector<int> FractionPolicy::choose(const std::vector<JobView> &views) {
   std::vector<int> chosen(views.size(), -1);
-  for (size_t type : order) {
+  for (size_t type : orderOfTypes()) {
     std::vector<std::tuple<double, double, double, size_t>> queue;
     for (size_t i = 0; i < views.size(); ++i) {
       const State &state = states[views[i].job];
@@ -223,7 +227,7 @@ TypeMatrix FifoPolicy::shares(const std::vector<ActiveJob> &active) {
         fit.push_back(type);
     if (fit.empty())
       break;
-    const size_t type = fit[random.below(fit.size())];
+    const size_t type = fit[drawType(fit.size())];
     assigned[one.job] = type;
     left[type] -= jobs[one.job].gang;
   }
@@ -273,7 +277,7 @@ void PublishedFifoPolicy::giveQueue(const std::vector<size_t> &queue, std::vecto
         fit.push_back(i);
     if (fit.empty())
       return;
-    const size_t drawn = fit[random.below(fit.size())], type = open.back();
+    const size_t drawn = fit[drawType(fit.size())], type = open.back();
     if (jobs[job].rates[type] <= 0)
       continue;
     give(job, type, left);

@@ -2,12 +2,10 @@
 #pragma once
 #include "lib/jobs/simulate/SteadyProgress.h"
 #include "lib/support/SplitMix.h"
+#include <functional>
 #include <map>
 
 namespace accord::jobs {
-
-/// A number for each job and type.
-using TypeMatrix = std::vector<std::vector<double>>;
 
 struct RoundOptions {
   double round = 360;      ///< seconds of a round; half of it is what a new job counts as received on each type
@@ -15,6 +13,9 @@ struct RoundOptions {
   bool shuffleTypes = false; ///< types are filled in an order drawn for each round, not in the order of the cluster
   bool fillsIdle = true;   ///< jobs without a share run where devices are left
   uint64_t seed = 0;       ///< of what is drawn
+  /// Draw a number below their argument: a type for a job, and the order of types; empty: from `seed`. They serve to
+  /// replay the draws of another program.
+  std::function<uint64_t(uint64_t)> typeDraws = {}, orderDraws = {};
 };
 
 /// Rounds after Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI
@@ -26,8 +27,8 @@ struct RoundOptions {
 class FractionPolicy : public Policy {
 public:
   FractionPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options)
-      : jobs(jobs), capacity(cluster.capacity()), options(options), random(options.seed),
-        received(cluster.types.size(), 0) {}
+      : jobs(jobs), capacity(cluster.capacity()), options(options), received(cluster.types.size(), 0),
+        random(options.seed) {}
 
   std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &views) override;
 
@@ -44,7 +45,8 @@ protected:
   const std::vector<SteadyJob> &jobs;
   const std::vector<int64_t> capacity; ///< devices of each type
   const RoundOptions options;
-  SplitMix random;
+
+  uint64_t drawType(uint64_t below) { return options.typeDraws ? options.typeDraws(below) : random.below(below); }
 
 private:
   struct State {
@@ -57,12 +59,14 @@ private:
   void account(double now, const Cluster &cluster, const std::vector<JobView> &views);
   void refresh(double now, const std::vector<JobView> &views);
   std::vector<int> choose(const std::vector<JobView> &views);
+  std::vector<size_t> orderOfTypes();
   double priority(const State &state, size_t job, size_t type) const;
 
   std::map<size_t, State> states;
   std::vector<double> received; ///< on each type by all jobs, since the last refresh
   bool changed = false;         ///< jobs came or went since the last refresh
   double lastDecision = 0, lastRefresh = 0;
+  SplitMix random;
 };
 
 /// Servers for jobs that run on a type each (-1: none); gangs fit. Large gangs first; a job stays where it was if that
@@ -83,9 +87,9 @@ private:
   std::map<size_t, size_t> assigned; ///< the type of each job that has one
 };
 
-/// Gavel's `fifo` as its program is (scheduler/policies/fifo.py), for replays of its figures. It is not what is meant by
-/// first in, first out: a job is given the type whose name is last of those with a free device even if its gang is not
-/// free there, so that a type may be given to more jobs than it holds, which then take turns, while other types are
+/// Gavel's `fifo` as its program is (scheduler/policies/fifo.py), for replays of its figures. It is not what is meant
+/// by first in, first out: a job is given the type whose name is last of those with a free device even if its gang is
+/// not free there, so that a type may be given to more jobs than it holds, which then take turns, while other types are
 /// idle; and when the type is given to the last device, not it but one drawn is given no longer.
 class PublishedFifoPolicy : public FractionPolicy {
 public:

@@ -7,7 +7,7 @@
 namespace accord::jobs {
 namespace {
 
-using Matrix = std::vector<std::vector<double>>;
+using Matrix = std::vector<std::vector<double>>; ///< by interval and type
 
 /// The rates of a job on types that hold its gang.
 std::vector<double> usableRates(const std::vector<int64_t> &capacity, const SteadyJob &job) {
@@ -122,17 +122,6 @@ public:
     }
   }
 
-  /// Of given prices and values.
-  double proven(Matrix prices, const std::vector<double> &values) const {
-    for (std::vector<double> &row : prices)
-      for (double &price : row)
-        price = std::max(0.0, price);
-    double total = constant - cost(prices), share = 0;
-    for (size_t j = 0; j < priced.size(); ++j)
-      total += priced[j].bound(prices, std::min(values[j], priced[j].largestValue()), share);
-    return total / count;
-  }
-
   CompletionFloor climb(size_t rounds) {
     CompletionFloor best;
     best.interval = interval;
@@ -170,7 +159,6 @@ public:
       move(prices, direction, use, mark + delta - std::min(now, best.mean));
       best.rounds = round + 1;
     }
-    best.mean = proven(best.prices, best.values);
     return best;
   }
 
@@ -222,10 +210,6 @@ private:
 };
 
 } // namespace
-
-double provenMean(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const CompletionFloor &floor) {
-  return Ascent(cluster, jobs, floor.interval, floor.prices.size()).proven(floor.prices, floor.values);
-}
 
 CompletionFloor completionFloor(const Cluster &cluster, const std::vector<SteadyJob> &jobs,
                                 const FloorOptions &options) {

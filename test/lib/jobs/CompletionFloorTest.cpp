@@ -3,6 +3,7 @@
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/solve/CompletionFloor.h"
+#include "lib/jobs/verify/FloorCheck.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <fstream>
@@ -36,8 +37,8 @@ SteadyJob jobOf(double arrival, double steps, unsigned gang, std::vector<double>
   return {"job", "LM", arrival, steps, gang, 1, 0, std::move(rates)};
 }
 
-/// On one device with all jobs there, shortest first is optimal (Smith, Naval Research Logistics Quarterly 3, 1956), and
-/// the program with mean times is exact but for the length of intervals.
+/// On one device with all jobs there, shortest first is optimal (Smith, Naval Research Logistics Quarterly 3, 1956),
+/// and the program with mean times is exact but for the length of intervals.
 TEST(CompletionFloorTest, OneDeviceIsShortestFirst) {
   SplitMix random(21);
   for (int trial = 0; trial < 5; ++trial) {
@@ -122,6 +123,8 @@ TEST(CompletionFloorTest, SchedulesAreAboveWhateverThePrices) {
       EXPECT_LE(provenMean(cluster, jobs, floor), best);
     }
     EXPECT_NE(provenMean(cluster, jobs, floor), proved);
+    floor.values.pop_back();
+    EXPECT_LT(provenMean(cluster, jobs, floor), 0);
   }
 }
 
@@ -135,7 +138,9 @@ TEST(CompletionFloorTest, PublishedTraceHasTheValuesOfItsPrograms) {
   std::vector<SteadyJob> jobs;
   for (const TraceJob &job : *trace)
     jobs.push_back(jobOf(job.arrival, job.steps, job.gang, table->ratesOn(cluster.types, job.application, job.gang)));
-  EXPECT_NEAR(completionFloor(cluster, jobs).mean, 9424, 2);
+  const CompletionFloor floor = completionFloor(cluster, jobs);
+  EXPECT_NEAR(floor.mean, 9424, 2);
+  EXPECT_NEAR(provenMean(cluster, jobs, floor), floor.mean, 1e-6);
   EXPECT_NEAR(makespanFloor(cluster, jobs) / 3600, 16.20, 0.005);
 }
 
