@@ -76,6 +76,7 @@ OptionEntry &OptionEntry::excludes(const OptionEntry &other) { return option_->e
 template <typename T> OptionEntry Command::option(const std::string &name, T &target, const std::string &help) {
   return OptionEntry(app_.add_option(name, target, help));
 }
+template OptionEntry Command::option(const std::string &, std::optional<double> &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::string &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::vector<std::string> &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::vector<double> &, const std::string &);

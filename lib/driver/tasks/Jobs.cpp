@@ -12,6 +12,8 @@
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
 #include "lib/jobs/simulate/Tiresias.h"
+#include "lib/jobs/solve/CompletionFloor.h"
+#include "lib/jobs/verify/FloorCheck.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
@@ -227,6 +229,11 @@ private:
       return std::nullopt;
     }
     replay.keep.push_back(jobs);
+    if (!jobs->empty()) {
+      // What counts is what prices and values prove, computed apart from the search for them.
+      report.meanFloor = provenMean(report.cluster, *jobs, completionFloor(report.cluster, *jobs));
+      report.makespanFloor = makespanFloor(report.cluster, *jobs);
+    }
     addGavelPolicies(replay, jobs);
     return replay;
   }
@@ -238,8 +245,14 @@ private:
       replay.policies.push_back({name, knows, simulated, std::move(make)});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
-    add("max_min_fairness", kKnowsSpeed,
-        [&cluster, jobs] { return std::make_unique<MaxMinFairnessPolicy>(cluster, *jobs, true); });
+    add("max_min_fairness", kKnowsNothing,
+        [&cluster, jobs] { return std::make_unique<MaxMinFairnessPolicy>(cluster, *jobs, /*typeBlind=*/true); });
+    add("max_min_fairness_perf", kKnowsSpeed,
+        [&cluster, jobs] { return std::make_unique<MaxMinFairnessPolicy>(cluster, *jobs, /*typeBlind=*/false); });
+    add("finish_time_fairness_perf", kKnowsWork,
+        [&cluster, jobs] { return std::make_unique<FinishTimeFairnessPolicy>(cluster, *jobs); });
+    add("min_total_duration_perf", kKnowsWork,
+        [&cluster, jobs] { return std::make_unique<MinTotalDurationPolicy>(cluster, *jobs); });
     add("exact_las", kKnowsSpeed, exact(KnownWork::Done));
     add("exact", kKnowsWork, exact(KnownWork::Left));
   }
@@ -316,7 +329,15 @@ const DocumentEntry kDocument("jobs", "accord jobs --simulate TRACE --json",
 } // namespace
 
 std::vector<std::string> jobPolicies() {
-  return {"tiresias", "optimus", "fifo", "max_min_fairness", "exact_las", "exact"};
+  return {"tiresias",
+          "optimus",
+          "fifo",
+          "max_min_fairness",
+          "max_min_fairness_perf",
+          "finish_time_fairness_perf",
+          "min_total_duration_perf",
+          "exact_las",
+          "exact"};
 }
 
 int simulateJobs(const JobsOptions &options) { return Simulator(options).run(); }

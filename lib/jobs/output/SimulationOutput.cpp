@@ -72,6 +72,10 @@ void describeReport(JsonFields &f, SimulationReport &report) {
       .about("seconds without progress each time that a job starts or its devices change")
       .field("restart_s", report.restart)
       .field("cluster", report.cluster, [](JsonFields &g, Cluster &cluster) { describeCluster(g, cluster); })
+      .about("no schedule of these jobs has less, whatever its policy: proved by prices of devices")
+      .maybe("mean_completion_floor_s", report.meanFloor)
+      .about("the same of the makespan")
+      .maybe("makespan_floor_s", report.makespanFloor)
       .field("policies", report.policies,
              [&](JsonFields &g, PolicyReport &policy) { describePolicy(g, policy, report); });
 }
@@ -138,6 +142,8 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
                duration(policy.completionQuantile(0.5)), duration(policy.completionQuantile(0.99)),
                duration(policy.makespan()), fmt::format("{:.1f} %", 100 * report.utilization(policy)),
                fmt::format("{:.2f}", policy.restartsPerJob())});
+  if (report.meanFloor > 0)
+    table.row({"no policy has less", "", duration(report.meanFloor), "", "", duration(report.makespanFloor), "", ""});
   return text + table.text(style) + "mean, median, p99: of the time from arrival to completion\n";
 }
 

@@ -44,6 +44,8 @@ struct SimulationReport {
   Cluster cluster;
   double round = 0, restart = 0; ///< seconds
   std::vector<PolicyReport> policies;
+  /// No schedule has a mean completion or a makespan below these, whatever its policy; 0: none was proved.
+  double meanFloor = 0, makespanFloor = 0;
 
   /// Device-seconds held / device-seconds there until the makespan.
   double utilization(const PolicyReport &policy) const;

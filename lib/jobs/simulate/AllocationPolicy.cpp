@@ -26,7 +26,7 @@ double secondsLeft(const JobView &job, const Cluster &cluster, const Option &opt
                           : std::max(job.progress->workDone(), options.minExpected * bestRate);
   const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&
                      cluster.servers[job.placement.front().server].type == option.type;
-  return work / rate + (stays ? job.restartLeft : job.description->restartSeconds);
+  return work / rate + (stays ? job.restartLeft : job.description->restartSeconds * options.moveCharge);
 }
 
 /// Devices of the largest server of each type.

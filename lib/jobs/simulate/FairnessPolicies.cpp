@@ -1,5 +1,6 @@
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/solve/LevelShares.h"
+#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -39,7 +40,7 @@ TypeMatrix MaxMinFairnessPolicy::blindShares(const std::vector<ActiveJob> &activ
     order.push_back(&jobs[one.job]);
     weights += jobs[one.job].weight;
   }
-  std::stable_sort(order.begin(), order.end(), [](const SteadyJob *a, const SteadyJob *b) {
+  stableSort(order, [](const SteadyJob *a, const SteadyJob *b) {
     return a->gang / a->weight < b->gang / b->weight;
   });
   for (const SteadyJob *job : order) { // the first to have all of its gang are left out of the division

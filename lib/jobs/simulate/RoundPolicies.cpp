@@ -1,4 +1,5 @@
 #include "lib/jobs/simulate/RoundPolicies.h"
+#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -146,7 +147,7 @@ std::vector<int> FractionPolicy::choose(const std::vector<JobView> &views) {
       if (first > 0 || options.fillsIdle)
         queue.push_back({first, state.lacking[type], state.share[type], i});
     }
-    std::stable_sort(queue.begin(), queue.end(), [](const auto &a, const auto &b) {
+    stableSort(queue, [](const auto &a, const auto &b) {
       return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a)) >
              std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b));
     });
@@ -170,7 +171,7 @@ std::vector<JobPlacement> placeGangs(const Cluster &cluster, const std::vector<J
     left.push_back(server.devices);
   std::vector<size_t> order(views.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+  stableSort(order, [&](size_t a, size_t b) {
     return views[a].description->devices > views[b].description->devices;
   });
   std::vector<JobPlacement> placements(views.size());
@@ -190,7 +191,7 @@ std::vector<JobPlacement> placeGangs(const Cluster &cluster, const std::vector<J
       if (cluster.servers[server].type == static_cast<unsigned>(types[i]) && left[server] > 0)
         servers.push_back(server);
     unsigned gang = views[i].description->devices;
-    std::stable_sort(servers.begin(), servers.end(), [&](unsigned a, unsigned b) {
+    stableSort(servers, [&](unsigned a, unsigned b) {
       const bool fitsA = left[a] >= gang, fitsB = left[b] >= gang;
       return fitsA != fitsB ? fitsA : fitsA ? left[a] < left[b] : left[a] > left[b];
     });
@@ -238,8 +239,7 @@ PublishedFifoPolicy::PublishedFifoPolicy(const Cluster &cluster, const std::vect
                                          RoundOptions options)
     : FractionPolicy(cluster, jobs, shuffled(queued(options))), byName(cluster.types.size()) {
   std::iota(byName.begin(), byName.end(), size_t(0));
-  std::stable_sort(byName.begin(), byName.end(),
-                   [&](size_t a, size_t b) { return cluster.types[a] < cluster.types[b]; });
+  stableSort(byName, [&](size_t a, size_t b) { return cluster.types[a] < cluster.types[b]; });
 }
 
 void PublishedFifoPolicy::give(size_t job, size_t type, std::vector<int64_t> &left) {

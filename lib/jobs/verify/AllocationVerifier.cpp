@@ -1,4 +1,5 @@
 #include "lib/jobs/verify/AllocationVerifier.h"
+#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -169,7 +170,7 @@ private:
           fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job, ways));
     std::vector<unsigned> sorted(node.next.size());
     std::iota(sorted.begin(), sorted.end(), 0u);
-    std::stable_sort(sorted.begin(), sorted.end(), [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
+    stableSort(sorted, [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
     const SlotRange range = rangeOf(node.job);
     for (size_t i = 0; i < sorted.size(); ++i) {
       const unsigned child = node.next[sorted[i]];
