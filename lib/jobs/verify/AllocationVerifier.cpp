@@ -1,5 +1,4 @@
 #include "lib/jobs/verify/AllocationVerifier.h"
-#include "lib/support/StableSort.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -170,7 +169,9 @@ private:
           fmt::format("node {} has {} children, but job {} has {} ways", number, node.next.size(), node.job, ways));
     std::vector<unsigned> sorted(node.next.size());
     std::iota(sorted.begin(), sorted.end(), 0u);
-    stableSort(sorted, [&](unsigned a, unsigned b) { return node.next[a] < node.next[b]; });
+    std::sort(sorted.begin(), sorted.end(), [&](unsigned a, unsigned b) {
+      return node.next[a] != node.next[b] ? node.next[a] < node.next[b] : a < b;
+    });
     const SlotRange range = rangeOf(node.job);
     for (size_t i = 0; i < sorted.size(); ++i) {
       const unsigned child = node.next[sorted[i]];
