@@ -119,18 +119,18 @@ private:
 
   std::optional<Entering> chooseEntering(bool infeasible, bool bland) const {
     std::optional<Entering> best;
-    double most = kGain * (infeasible ? 1 : costScale);
+    double largest = kGain * (infeasible ? 1 : costScale);
     for (size_t j = 0; j < n + m; ++j) {
       if (at[j] >= 0 || lower[j] == upper[j])
         continue;
       const double cost = reducedCost(j, infeasible);
       const bool mayGrow = value[j] < upper[j], mayShrink = value[j] > lower[j];
-      if (std::abs(cost) <= most || (cost > 0 ? !mayGrow : !mayShrink))
+      if (std::abs(cost) <= largest || (cost > 0 ? !mayGrow : !mayShrink))
         continue;
       best = Entering{j, cost > 0 ? 1.0 : -1.0};
       if (bland)
         break;
-      most = std::abs(cost);
+      largest = std::abs(cost);
     }
     return best;
   }

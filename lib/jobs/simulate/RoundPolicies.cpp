@@ -12,9 +12,7 @@ constexpr double kNoShare = 1e-9;
 /// The priority, in units of its share, of a job on a type where nothing was received yet.
 constexpr double kFirst = 1e9;
 
-const SteadyProgress &progressOf(const JobView &view) {
-  return *static_cast<const SteadyProgress *>(view.progress);
-}
+const SteadyProgress &progressOf(const JobView &view) { return *static_cast<const SteadyProgress *>(view.progress); }
 
 RoundOptions shuffled(RoundOptions options) {
   options.shuffleTypes = true;
@@ -47,7 +45,9 @@ std::vector<size_t> FractionPolicy::numbersOf(const std::vector<ActiveJob> &acti
 std::vector<JobPlacement> FractionPolicy::decide(double now, const Cluster &cluster,
                                                  const std::vector<JobView> &views) {
   account(now, cluster, views);
-  bool fresh = changed && (now - lastRefresh >= options.refresh || lastRefresh == 0);
+  if (views.empty())
+    return {};
+  const bool fresh = changed && (now - lastRefresh >= options.refresh || lastRefresh == 0);
   if (fresh)
     refresh(now, views);
   std::vector<int> types = choose(views);

@@ -8,22 +8,23 @@
 namespace accord::jobs {
 
 struct RoundOptions {
-  double round = 360;      ///< seconds of a round; half of it is what a new job counts as received on each type
-  double refresh = 1920;   ///< shares are computed anew at most so often, in seconds
+  double round = 360;        ///< seconds of a round; half of it is what a new job counts as received on each type
+  double refresh = 1920;     ///< seconds from one computation of shares to the next, or more
   bool shuffleTypes = false; ///< types are filled in an order drawn for each round, not in the order of the cluster
-  bool fillsIdle = true;   ///< jobs without a share run where devices are left
-  uint64_t seed = 0;       ///< of what is drawn
+  bool fillsIdle = true;     ///< jobs without a share run where devices are left
+  uint64_t seed = 0;         ///< of what is drawn
   /// Draw a number below their argument: a type for a job, and the order of types; empty: from `seed`. They serve to
   /// replay the draws of another program.
   std::function<uint64_t(uint64_t)> typeDraws = {}, orderDraws = {};
 };
 
 /// Rounds after Narayanan et al., "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI
-/// 2020, section 5, and the program published with it. When jobs came or went, and the last time is `refresh` ago,
-/// shares X are computed: X[j][t] is the part of the time that job j is to have its gang on type t. In a round, jobs
-/// are taken for one type after the other by descending X[j][t] / (time that j received on t / time that all did),
-/// then by the time that they lack from before, and run where their gang is still free. A job that came after the
-/// shares were computed waits until they are computed again. Jobs are `SteadyProgress`, gangs are on one type.
+/// 2020, section 5, and the program published with it. When jobs came or went, and the last time is `refresh` ago or
+/// no job would run, shares X are computed: X[j][t] is the part of the time that job j is to have its gang on type t.
+/// In a round, jobs are taken for one type after the other by descending X[j][t] / (time that j received on t / time
+/// that all did), then by the time that they lack from before, and run where their gang is still free. A job that came
+/// after the shares were computed waits until they are computed again. The progress of jobs is a `SteadyProgress`, and
+/// a gang is on one type. `jobs` are those of the simulation, and outlive the policy.
 class FractionPolicy : public Policy {
 public:
   FractionPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options)

@@ -8,8 +8,8 @@ namespace accord::jobs {
 /// sum_j gang[j] * X[j][t] <= capacity[t] (Gavel, OSDI 2020, section 4.1).
 struct LevelShares {
   TypeMatrix shares;
-  double level = 0; ///< the smallest speed
-  double bound = 0; ///< no shares have a larger smallest speed, by the prices and weights below
+  double level = 0;            ///< the smallest speed
+  double bound = 0;            ///< no shares have a larger smallest speed, by the prices and weights below
   std::vector<double> prices;  ///< of the whole time of a device, of each type
   std::vector<double> weights; ///< of each job's speed; 1 in sum
 };

@@ -154,6 +154,11 @@ TEST(GavelReplayTest, MaxMinFairnessTraceIsReplayed) {
                   {"finish_time_fairness_perf", 14417, 17.34 * 3600}});
 }
 
+TEST(GavelReplayTest, MinimizeMakespanTraceIsReplayed) {
+  expectReplayed("minimize_makespan", {8, 16, 24},
+                 {{"fifo", 47.25 * 3600, 70.38 * 3600}, {"min_total_duration_perf", 17.07 * 3600, 17.44 * 3600}});
+}
+
 TEST(GavelReplayTest, SmallTraceIsReplayed) {
   expectReplayed("small_test", {4, 4, 4}, {{"fifo", 274.1, 504.6}, {"max_min_fairness_perf", 254.8, 667.0}});
 }
