@@ -31,6 +31,7 @@ using namespace jobs;
 /// A policy that can replay a trace: a new simulation gets new jobs and a new policy.
 struct ReplayPolicy {
   std::string name, knows;
+  bool isRigid = false; ///< jobs run on all the devices that they ask for, or wait
   std::function<std::vector<SimulatedJob>()> jobs;
   std::function<std::unique_ptr<Policy>()> make;
 };
@@ -43,7 +44,7 @@ struct Replay {
   std::vector<std::shared_ptr<const void>> keep;
 };
 
-constexpr const char *kKnowsNothing = "devices asked for", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
+constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
 
 /// "16x4" or "v100=8x1,k80=24x1", into servers; a message where it is neither.
 Result<Cluster> readServers(const std::string &text) {
@@ -79,6 +80,10 @@ public:
   explicit Simulator(const JobsOptions &options) : options(options), diags(sources) {}
 
   int run() {
+    if (!(options.round.value_or(1) >= 1 && options.round.value_or(1) <= 1e6))
+      return refuse(Code::BadCommandLine, "--round: expected seconds from 1 to 1,000,000", options.json, "jobs");
+    if (!(options.restart.value_or(0) >= 0 && options.restart.value_or(0) <= 1e6))
+      return refuse(Code::BadCommandLine, "--restart: expected seconds from 0 to 1,000,000", options.json, "jobs");
     auto cluster = readServers(options.servers);
     if (!cluster)
       return refuse(Code::BadCommandLine, cluster.error().message, options.json, "jobs");
@@ -160,10 +165,10 @@ private:
     auto elastic = [jobs] { return jobs(true); };
     const unsigned perServer = report.cluster.servers.front().devices;
     replay.policies = {
-        {"tiresias", kKnowsNothing, asked, [] { return std::make_unique<Tiresias>(); }},
-        {"optimus", kKnowsWork, asked, [perServer] { return std::make_unique<Optimus>(profiledForecast(perServer)); }},
-        {"exact_las", kKnowsSpeed, elastic, exact(KnownWork::Done)},
-        {"exact", kKnowsWork, elastic, exact(KnownWork::Left)}};
+        {"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }},
+        {"optimus", kKnowsWork, false, asked, [perServer] { return std::make_unique<Optimus>(profiledForecast(perServer)); }},
+        {"exact_las", kKnowsSpeed, false, elastic, exact(KnownWork::Done)},
+        {"exact", kKnowsWork, false, elastic, exact(KnownWork::Left)}};
     return replay;
   }
 
@@ -242,7 +247,7 @@ private:
     const Cluster &cluster = report.cluster;
     auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
-      replay.policies.push_back({name, knows, simulated, std::move(make)});
+      replay.policies.push_back({name, knows, true, simulated, std::move(make)});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
     add("max_min_fairness", kKnowsNothing,
@@ -287,8 +292,26 @@ private:
     return true;
   }
 
+  /// Refuses a job that asks for more devices than there are.
+  bool fitsAll(const std::string &policy, const std::vector<SimulatedJob> &described) {
+    int64_t devices = 0;
+    for (const Server &server : report.cluster.servers)
+      devices += server.devices;
+    for (const SimulatedJob &job : described)
+      if (job.devices > devices) {
+        diags
+            .error(Code::GangTooLarge, {},
+                   fmt::format("job '{}' asks for {} devices, and there are {}", job.name, job.devices, devices))
+            .help(fmt::format("'{}' does not run a job on fewer devices; --policy exact_las,exact do", policy));
+        return false;
+      }
+    return true;
+  }
+
   bool simulatePolicy(const ReplayPolicy &replayed, bool endsEarly) {
     std::vector<SimulatedJob> described = replayed.jobs();
+    if (replayed.isRigid && !fitsAll(replayed.name, described))
+      return false;
     std::unique_ptr<Policy> policy = replayed.make();
     SimulationOptions simulation;
     simulation.round = report.round;
