@@ -124,7 +124,7 @@ private:
       if (at[j] >= 0 || lower[j] == upper[j])
         continue;
       const double cost = reducedCost(j, infeasible);
-      const bool mayGrow = value[j] < upper[j], mayShrink = value[j] > lower[j];
+      const bool mayGrow = value[j]<upper[j], mayShrink = value[j]> lower[j];
       if (std::abs(cost) <= largest || (cost > 0 ? !mayGrow : !mayShrink))
         continue;
       best = Entering{j, cost > 0 ? 1.0 : -1.0};
@@ -174,8 +174,8 @@ private:
         continue;
       const double length = std::max(0.0, (value[j] - bound) / pivot), slack = 1e-12 * (1 + std::abs(length));
       const bool tie = best.row >= 0 && std::abs(length - best.length) <= slack;
-      const bool better = tie ? (bland ? j < basic[static_cast<size_t>(best.row)] : std::abs(pivot) > bestPivot)
-                              : length < best.length;
+      const bool better =
+          tie ? (bland ? j < basic[static_cast<size_t>(best.row)] : std::abs(pivot) > bestPivot) : length < best.length;
       if (!better)
         continue;
       best = {length, static_cast<int64_t>(i), toUpper};

@@ -4,7 +4,6 @@
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/import/jobs/PolluxProfiles.h"
-#include "lib/import/jobs/PolluxWorkload.h"
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
@@ -60,17 +59,17 @@ Result<Cluster> readServers(const std::string &text) {
   for (llvm::StringRef part : parts) {
     auto [name, size] = part.contains('=') ? part.split('=') : std::pair<llvm::StringRef, llvm::StringRef>("gpu", part);
     auto [servers, devices] = size.split('x');
-    unsigned numServers = 0, perServer = 0;
+    unsigned numServers = 0, serverDevices = 0;
     constexpr unsigned kMax = 100'000;
     if (name.trim().empty() || servers.trim().getAsInteger(10, numServers) ||
-        devices.trim().getAsInteger(10, perServer) || numServers == 0 || perServer == 0 || numServers > kMax ||
-        perServer > kMax)
+        devices.trim().getAsInteger(10, serverDevices) || numServers == 0 || serverDevices == 0 || numServers > kMax ||
+        serverDevices > kMax)
       return wrong(part);
     if (llvm::is_contained(cluster.types, name.trim()))
       return Error{Code::BadCommandLine, fmt::format("--servers: device type '{}' stands twice", name.trim().str())};
     cluster.types.push_back(name.trim().str());
     for (unsigned i = 0; i < numServers; ++i)
-      cluster.servers.push_back({static_cast<unsigned>(cluster.types.size() - 1), perServer});
+      cluster.servers.push_back({static_cast<unsigned>(cluster.types.size() - 1), serverDevices});
   }
   return cluster;
 }
@@ -151,6 +150,15 @@ private:
     auto applications = profilesOf(*workload);
     if (!applications)
       return std::nullopt;
+    for (const PolluxJob &job : *workload) {
+      const TrainingProfile &profile = applications->at(job.application)->profile();
+      if (profile.hasCurves(job.batch))
+        continue;
+      diags.error(Code::WrongJobsFile, sources.at(*sources.find(options.trace), {job.line, 1}),
+                  fmt::format("job '{}' has a batch of {}, and '{}' was profiled from {} to {}", job.name, job.batch,
+                              job.application, profile.initialBatch, profile.maxBatch));
+      return std::nullopt;
+    }
     Replay replay;
     const double restart = restartOf(replay.restart);
     auto jobs = [all = *workload, applications = *applications, restart](bool adaptive) {
@@ -163,12 +171,12 @@ private:
     };
     auto asked = [jobs] { return jobs(false); };
     auto elastic = [jobs] { return jobs(true); };
-    const unsigned perServer = report.cluster.servers.front().devices;
-    replay.policies = {
-        {"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }},
-        {"optimus", kKnowsWork, false, asked, [perServer] { return std::make_unique<Optimus>(profiledForecast(perServer)); }},
-        {"exact_las", kKnowsSpeed, false, elastic, exact(KnownWork::Done)},
-        {"exact", kKnowsWork, false, elastic, exact(KnownWork::Left)}};
+    const unsigned serverDevices = report.cluster.servers.front().devices;
+    replay.policies = {{"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }},
+                       {"optimus", kKnowsWork, false, asked,
+                        [serverDevices] { return std::make_unique<Optimus>(profiledForecast(serverDevices)); }},
+                       {"exact_las", kKnowsSpeed, false, elastic, exact(KnownWork::Done)},
+                       {"exact", kKnowsWork, false, elastic, exact(KnownWork::Left)}};
     return replay;
   }
 
@@ -344,10 +352,11 @@ private:
   SimulationReport report;
 };
 
-const DocumentEntry kDocument("jobs", "accord jobs --simulate TRACE --json",
-                              "What policies did to the jobs of a trace that share a cluster, in a simulation. Times in "
-                              "_s are seconds from the start of the trace.",
-                              simulationSchema);
+const DocumentEntry
+    kDocument("jobs", "accord jobs --simulate TRACE --json",
+              "What policies did to the jobs of a trace that share a cluster, in a simulation. Times in "
+              "_s are seconds from the start of the trace.",
+              simulationSchema);
 
 } // namespace
 

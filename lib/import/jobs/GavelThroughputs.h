@@ -1,6 +1,6 @@
 // Tables of throughputs as the simulator of Gavel reads them.
 #pragma once
-#include "lib/jobs/problem/ThroughputTable.h"
+#include "lib/jobs/problem/SteadyJob.h"
 #include "lib/support/Result.h"
 #include <string>
 #include <string_view>

@@ -46,8 +46,9 @@ void describeJob(JsonFields &f, JobReport &job) {
 }
 
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
-  double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5), tail = policy.completionQuantile(0.99),
-         makespan = policy.makespan(), used = report.utilization(policy), restarts = policy.restartsPerJob();
+  double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
+         tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
+         restarts = policy.restartsPerJob();
   f.field("policy", policy.policy)
       .about("what it knows of the jobs")
       .field("knows", policy.knows)
@@ -122,9 +123,7 @@ double SimulationReport::utilization(const PolicyReport &policy) const {
   return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
 }
 
-llvm::json::Value simulationJson(const SimulationReport &report) {
-  return toDocument(report, describeReport);
-}
+llvm::json::Value simulationJson(const SimulationReport &report) { return toDocument(report, describeReport); }
 
 llvm::json::Value simulationSchema() { return schemaOf<SimulationReport>(describeReport); }
 
@@ -132,15 +131,14 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   std::string cluster;
   for (size_t type = 0; type < report.cluster.types.size(); ++type)
     cluster += fmt::format("{}{} {}", type ? ", " : "", report.cluster.capacity()[type], report.cluster.types[type]);
-  std::string text =
-      fmt::format("{} jobs on {}; a round of {} s, a restart of {} s\n",
-                  report.policies.empty() ? 0 : report.policies.front().jobs.size(), cluster, report.round,
-                  report.restart);
+  std::string text = fmt::format("{} jobs on {}; a round of {} s, a restart of {} s\n",
+                                 report.policies.empty() ? 0 : report.policies.front().jobs.size(), cluster,
+                                 report.round, report.restart);
   TextTable table("llrrrrrr", {"policy", "knows", "mean", "median", "p99", "makespan", "use", "restarts/job"});
   for (const PolicyReport &policy : report.policies)
-    table.row({policy.policy, policy.knows, duration(policy.meanCompletion()),
-               duration(policy.completionQuantile(0.5)), duration(policy.completionQuantile(0.99)),
-               duration(policy.makespan()), fmt::format("{:.1f} %", 100 * report.utilization(policy)),
+    table.row({policy.policy, policy.knows, duration(policy.meanCompletion()), duration(policy.completionQuantile(0.5)),
+               duration(policy.completionQuantile(0.99)), duration(policy.makespan()),
+               fmt::format("{:.1f} %", 100 * report.utilization(policy)),
                fmt::format("{:.2f}", policy.restartsPerJob())});
   if (report.meanFloor > 0)
     table.row({"no policy has less", "", duration(report.meanFloor), "", "", duration(report.makespanFloor), "", ""});

@@ -12,7 +12,7 @@ constexpr double kValueScale = 1e9;
 
 struct Option {
   unsigned type = 0, devices = 0;
-  double worth = 0; ///< completions in a second
+  double value = 0; ///< completions in a second
 };
 
 /// Seconds until the job is complete on these devices, if it runs there from now on.
@@ -30,7 +30,7 @@ double secondsLeft(const JobView &job, const Cluster &cluster, const Option &opt
 }
 
 /// Devices of the largest server of each type.
-std::vector<unsigned> devicesPerServer(const Cluster &cluster) {
+std::vector<unsigned> maxServerDevices(const Cluster &cluster) {
   std::vector<unsigned> largest(cluster.types.size(), 0);
   for (const Server &server : cluster.servers)
     largest[server.type] = std::max(largest[server.type], server.devices);
@@ -39,30 +39,30 @@ std::vector<unsigned> devicesPerServer(const Cluster &cluster) {
 
 std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity,
                               const AllocationOptions &allocation) {
-  const std::vector<unsigned> perServer = devicesPerServer(cluster);
+  const std::vector<unsigned> serverDevices = maxServerDevices(cluster);
   std::vector<Option> options;
   double bestRate = 0;
   for (unsigned type = 0; type < cluster.types.size(); ++type)
-    for (unsigned devices : deviceCounts(*job.description, perServer[type], static_cast<unsigned>(capacity[type])))
+    for (unsigned devices : deviceCounts(*job.description, serverDevices[type], static_cast<unsigned>(capacity[type])))
       if (double rate = job.progress->rate(cluster, type, devices); rate > 0) {
         options.push_back({type, devices, 0});
         bestRate = std::max(bestRate, rate);
       }
   for (Option &option : options)
-    option.worth = 1 / std::max(secondsLeft(job, cluster, option, allocation, bestRate), 1.0);
+    option.value = 1 / std::max(secondsLeft(job, cluster, option, allocation, bestRate), 1.0);
   return options;
 }
 
 } // namespace
 
-std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned perServer, unsigned max) {
+std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned serverDevices, unsigned max) {
   if (job.devices == job.maxDevices)
     return job.devices <= max ? std::vector<unsigned>{job.devices} : std::vector<unsigned>{};
   std::vector<unsigned> counts;
   const unsigned limit = std::min(job.maxDevices, max);
-  for (unsigned count = 1; count < perServer && count <= limit; count *= 2)
+  for (unsigned count = 1; count < serverDevices && count <= limit; count *= 2)
     counts.push_back(count);
-  for (unsigned count = perServer; perServer > 0 && count <= limit; count += perServer)
+  for (unsigned count = serverDevices; serverDevices > 0 && count <= limit; count += serverDevices)
     counts.push_back(count);
   return counts;
 }
@@ -75,12 +75,12 @@ std::vector<JobPlacement> AllocationPolicy::decide(double, const Cluster &cluste
   for (const JobView &job : jobs) {
     choices.push_back(optionsOf(job, cluster, problem.capacity, options));
     for (const Option &option : choices.back())
-      best = std::max(best, option.worth);
+      best = std::max(best, option.value);
   }
   for (const std::vector<Option> &ofJob : choices) {
     AllocationJob &job = problem.jobs.emplace_back();
     for (const Option &option : ofJob)
-      job.configurations.push_back({static_cast<int64_t>(std::llround(option.worth / best * kValueScale)),
+      job.configurations.push_back({static_cast<int64_t>(std::llround(option.value / best * kValueScale)),
                                     {{option.type, static_cast<int64_t>(option.devices)}}});
   }
   SearchLimits limits;

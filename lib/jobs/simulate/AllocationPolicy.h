@@ -17,17 +17,17 @@ struct AllocationOptions {
   /// Restarts that one move is charged as: who moves once is likely to be moved again, and all of its devices wait for
   /// it. Chosen on four workloads of Pollux, and as good on four others (docs/jobs.md).
   double moveCharge = 16;
-  unsigned effort = 2;      ///< of each allocation (lib/search/SearchLimits.h)
+  unsigned effort = 2; ///< of each allocation (lib/search/SearchLimits.h)
 };
 
-/// Sizes that a job may run in on servers of `perServer` devices: its devices if it is rigid (min = max); else powers of
-/// two below one server, then whole servers.
-std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned perServer, unsigned max);
+/// Sizes that a job may run in on servers of `serverDevices` devices: its devices if it is rigid (min = max); else
+/// powers of two below one server, then whole servers.
+std::vector<unsigned> deviceCounts(const SimulatedJob &job, unsigned serverDevices, unsigned max);
 
 /// Each job is worth 1 / (seconds until it is complete in a configuration): the rate at which completions arrive. The
 /// sum over the jobs is maximized, so short jobs come first and devices go where they shorten most. A change of devices
-/// adds the charge of a move to the seconds, so it happens only where it pays. The number of devices of each type bounds the
-/// allocation; `ServerPacking` then names the servers.
+/// adds the charge of a move to the seconds, so it happens only where it pays. The number of devices of each type
+/// bounds the allocation; `ServerPacking` then names the servers.
 class AllocationPolicy : public Policy {
 public:
   explicit AllocationPolicy(const AllocationOptions &options) : options(options) {}

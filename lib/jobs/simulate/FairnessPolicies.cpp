@@ -40,9 +40,7 @@ TypeMatrix MaxMinFairnessPolicy::blindShares(const std::vector<ActiveJob> &activ
     order.push_back(&jobs[one.job]);
     weights += jobs[one.job].weight;
   }
-  stableSort(order, [](const SteadyJob *a, const SteadyJob *b) {
-    return a->gang / a->weight < b->gang / b->weight;
-  });
+  stableSort(order, [](const SteadyJob *a, const SteadyJob *b) { return a->gang / a->weight < b->gang / b->weight; });
   for (const SteadyJob *job : order) { // the first to have all of its gang are left out of the division
     level = left / weights;
     if (level * job->weight < job->gang)

@@ -128,8 +128,7 @@ std::optional<double> ProfiledApplication::updateSeconds(int64_t batch, unsigned
   return time->step + (time->step - time->sync) * static_cast<double>(split.accumulation);
 }
 
-double ProfiledApplication::progressRate(const std::vector<unsigned> &placement, BatchSplit split,
-                                         size_t epoch) const {
+double ProfiledApplication::progressRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const {
   const int64_t batch = int64_t(total(placement)) * split.atomic * (split.accumulation + 1);
   const auto time = stepTime(placement, split.atomic);
   if (!time || !data.hasCurves(batch))
@@ -149,14 +148,14 @@ std::optional<BatchSplit> ProfiledApplication::bestSplit(std::vector<unsigned> p
   const auto low = static_cast<double>(std::max(data.initialBatch, data.minLocalBatch * int64_t(devices))),
              high = static_cast<double>(data.maxBatch);
   std::optional<BatchSplit> chosen;
-  double most = 0;
+  double maxRate = 0;
   for (int i = 0; i < kBatches && low <= high; ++i) {
     const auto batch = static_cast<int64_t>(std::ceil(low * std::pow(high / low, i / double(kBatches - 1)) - 1e-8));
     const BatchSplit split = splitBatch(data, batch, devices, batch > data.initialBatch);
     if (split.atomic < data.minLocalBatch)
       continue;
-    if (const double rate = progressRate(placement, split, epoch); rate > most)
-      most = rate, chosen = split;
+    if (const double rate = progressRate(placement, split, epoch); rate > maxRate)
+      maxRate = rate, chosen = split;
   }
   const std::lock_guard lock(bestMutex);
   return best.try_emplace({std::move(placement), epoch}, chosen).first->second;
@@ -193,20 +192,18 @@ void ProfiledProgress::updateRate() {
   nextProgress = profile.progressAfter(epochsDone + 1);
 }
 
-double ProfiledProgress::workLeft() const {
-  return app->profile().progressAfter(app->profile().epochs) - progressDone;
-}
+double ProfiledProgress::workLeft() const { return app->profile().progressAfter(app->profile().epochs) - progressDone; }
 
 double ProfiledProgress::rate(const Cluster &cluster, unsigned type, unsigned devices) const {
-  unsigned perServer = 0;
+  unsigned serverDevices = 0;
   for (const Server &server : cluster.servers)
     if (server.type == type)
-      perServer = std::max(perServer, server.devices);
-  if (perServer == 0 || devices == 0)
+      serverDevices = std::max(serverDevices, server.devices);
+  if (serverDevices == 0 || devices == 0)
     return 0;
-  std::vector<unsigned> placement(devices / perServer, perServer);
-  if (devices % perServer)
-    placement.push_back(devices % perServer);
+  std::vector<unsigned> placement(devices / serverDevices, serverDevices);
+  if (devices % serverDevices)
+    placement.push_back(devices % serverDevices);
   const std::optional<BatchSplit> split = splitOn(placement);
   return split ? app->progressRate(placement, *split, std::min(epochsDone, app->profile().epochs - 1)) : 0;
 }
@@ -240,8 +237,7 @@ double ProfiledProgress::remainingIterations() const {
 
 SimulatedJob adaptiveJob(const std::string &name, double arrival,
                          const std::shared_ptr<const ProfiledApplication> &application, double restartSeconds) {
-  SimulatedJob job =
-      profiledJob(name, arrival, 1, application, application->profile().maxBatch, restartSeconds);
+  SimulatedJob job = profiledJob(name, arrival, 1, application, application->profile().maxBatch, restartSeconds);
   job.progress = [application] { return std::make_unique<ProfiledProgress>(application, std::nullopt); };
   return job;
 }

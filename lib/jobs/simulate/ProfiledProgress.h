@@ -57,8 +57,8 @@ private:
   mutable std::map<std::pair<std::vector<unsigned>, size_t>, std::optional<BatchSplit>> best;
 };
 
-/// One job of an application, with a batch of the user's choice or, without one, the best for its devices, again in each
-/// epoch.
+/// One job of an application, with a batch of the user's choice or, without one, the best for its devices, again in
+/// each epoch.
 class ProfiledProgress : public JobProgress {
 public:
   /// The curves of the profile have to hold the batches that are run: `hasCurves` of `batch`, and of what splitting it
@@ -88,8 +88,8 @@ private:
 
   std::shared_ptr<const ProfiledApplication> app;
   std::optional<int64_t> target;
-  int64_t batch = 0;              ///< that is run, at least `target` by rounding
-  std::vector<unsigned> current;  ///< devices of each server
+  int64_t batch = 0;             ///< that is run, at least `target` by rounding
+  std::vector<unsigned> current; ///< devices of each server
   size_t epochsDone = 0;
   double progressDone = 0;
   BatchSplit batchSplit;

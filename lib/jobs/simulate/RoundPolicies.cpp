@@ -171,9 +171,7 @@ std::vector<JobPlacement> placeGangs(const Cluster &cluster, const std::vector<J
     left.push_back(server.devices);
   std::vector<size_t> order(views.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  stableSort(order, [&](size_t a, size_t b) {
-    return views[a].description->devices > views[b].description->devices;
-  });
+  stableSort(order, [&](size_t a, size_t b) { return views[a].description->devices > views[b].description->devices; });
   std::vector<JobPlacement> placements(views.size());
   for (size_t i : order) { // jobs that stay, so that no other takes their place
     const JobPlacement &before = views[i].placement;

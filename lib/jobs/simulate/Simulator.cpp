@@ -62,8 +62,8 @@ private:
 
   Error neverComplete() const {
     const std::string &name = jobs[active.front()].name;
-    return {Code::JobNeverCompletes, fmt::format("job '{}' is not complete after {:.0f} days", name,
-                                                 options.maxSeconds / 86400)};
+    return {Code::JobNeverCompletes,
+            fmt::format("job '{}' is not complete after {:.0f} days", name, options.maxSeconds / 86400)};
   }
 
   Result<void> placeJobs(double now) {
@@ -91,8 +91,8 @@ private:
     for (const JobPlacement &placement : placements)
       for (const ServerShare &share : placement) {
         if (share.server >= cluster.servers.size())
-          return Error{Code::WrongJobPlacement, fmt::format("a policy used server {} of {}", share.server,
-                                                            cluster.servers.size())};
+          return Error{Code::WrongJobPlacement,
+                       fmt::format("a policy used server {} of {}", share.server, cluster.servers.size())};
         used[share.server] += share.devices;
         if (share.devices == 0 || used[share.server] > cluster.servers[share.server].devices)
           return Error{Code::WrongJobPlacement,
@@ -125,8 +125,7 @@ private:
         return false;
       const double delay = std::min(one.restartLeft, options.round), devices = devicesOf(one.placement);
       one.restartLeft -= delay;
-      std::optional<double> complete =
-          delay < options.round ? one.progress->run(options.round - delay) : std::nullopt;
+      std::optional<double> complete = delay < options.round ? one.progress->run(options.round - delay) : std::nullopt;
       // A job holds its devices until it is complete; they are given to others when the next round starts.
       const double held = complete ? delay + *complete : options.round;
       one.attainedService += held * devices;

@@ -232,8 +232,7 @@ double makespanFloor(const Cluster &cluster, const std::vector<SteadyJob> &jobs)
     program.columns[makespan].entries.push_back({program.addRow(0), -static_cast<double>(capacity[t])});
   for (const SteadyJob &job : jobs) {
     const std::vector<double> rates = usableRates(capacity, job);
-    const unsigned work = program.addRow(1, LinearProgram::Relation::Equal),
-                   time = program.addRow(-job.arrival / unit);
+    const unsigned work = program.addRow(1, LinearProgram::Relation::Equal), time = program.addRow(-job.arrival / unit);
     program.columns[makespan].entries.push_back({time, -1});
     for (size_t t = 0; t < capacity.size(); ++t) {
       if (rates[t] <= 0)

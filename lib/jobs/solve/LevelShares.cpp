@@ -22,8 +22,7 @@ LevelShares maximizeLevel(const std::vector<int64_t> &capacity, const std::vecto
       if (speeds[j][t] <= 0 || gangs[j] > capacity[t])
         continue;
       const unsigned share = program.addColumn(0, 1);
-      program.columns[share].entries = {
-          {static_cast<unsigned>(t), gangs[j]}, {time, 1}, {speed, -speeds[j][t]}};
+      program.columns[share].entries = {{static_cast<unsigned>(t), gangs[j]}, {time, 1}, {speed, -speeds[j][t]}};
       of.push_back({j, t});
     }
   }

@@ -105,7 +105,8 @@ private:
     while (free[server] < devices && !smaller.empty()) {
       // The smallest job that is enough; if none is, the largest.
       const unsigned missing = devices - free[server];
-      auto enough = std::find_if(smaller.begin(), smaller.end(), [&](size_t i) { return requests[i].devices >= missing; });
+      auto enough =
+          std::find_if(smaller.begin(), smaller.end(), [&](size_t i) { return requests[i].devices >= missing; });
       auto chosen = enough != smaller.end() ? enough : std::prev(smaller.end());
       release(*chosen);
       moved.push_back(*chosen);

@@ -15,9 +15,9 @@ struct PackingRequest {
 ///
 /// A job of up to one server's devices is on one server; a larger one takes whole servers and, for what remains, a
 /// part of one more. Where all servers of a type have the same power of two of devices, and each job a power of two of
-/// devices up to that or a multiple of it, whatever fits by number fits: larger jobs are placed first, sizes divide each
-/// other, so what is free on a server without smaller jobs is a multiple of the size that is placed. Other sizes may
-/// leave a job without a place although enough devices are free.
+/// devices up to that or a multiple of it, whatever fits by number fits: larger jobs are placed first, sizes divide
+/// each other, so what is free on a server without smaller jobs is a multiple of the size that is placed. Other sizes
+/// may leave a job without a place although enough devices are free.
 std::vector<JobPlacement> packServers(const Cluster &cluster, const std::vector<PackingRequest> &requests);
 
 } // namespace accord::jobs

@@ -32,9 +32,9 @@ std::vector<ResourceUse> smallestUses(const std::vector<ResourceUse> &a, const s
   for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     if (a[i].resource == b[k].resource)
       both.push_back({a[i].resource, std::min(a[i].amount, b[k].amount)});
-    const unsigned least = std::min(a[i].resource, b[k].resource);
-    i += a[i].resource == least;
-    k += b[k].resource == least;
+    const unsigned first = std::min(a[i].resource, b[k].resource);
+    i += a[i].resource == first;
+    k += b[k].resource == first;
   }
   return both;
 }

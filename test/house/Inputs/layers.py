@@ -11,6 +11,7 @@ LIBRARIES = {
     "z3": r"z3",
     "antlr": r"grammar/|(tree|misc|atn)/|(antlr4-runtime|\w*(Token|TokenStream|Exceptions?|Strategy|Parser|ParserRuleContext|InputStream))\.h$",
     "ceres": r"ceres/",
+    "qhull": r"libqhull_r/",
     "eigen": r"Eigen/",
     "boost": r"boost/",
     "onnx": r"onnx|google/protobuf/",

@@ -1,8 +1,8 @@
 // Floors under schedules of rigid jobs: against optima that formulas give, simulated schedules, and published values.
+#include "lib/jobs/solve/CompletionFloor.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
-#include "lib/jobs/solve/CompletionFloor.h"
 #include "lib/jobs/verify/FloorCheck.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>

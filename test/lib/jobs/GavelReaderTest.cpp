@@ -72,7 +72,8 @@ TEST(GavelReaderTest, TraceErrorsAreAtTheirPlaces) {
 
 TEST(GavelReaderTest, ReadsThroughputs) {
   const auto table = readGavelThroughputs(R"j({"v100": {"('A (b)', 2)": {"null": 4.5, "('A (b)', 2)": [1, 2]}},
-    "k80": {"('A (b)', 2)": {"null": 0.0}, "('B', 1)": {"null": 3}}})j", "rates.json");
+    "k80": {"('A (b)', 2)": {"null": 0.0}, "('B', 1)": {"null": 3}}})j",
+                                          "rates.json");
   ASSERT_TRUE(table) << table.getError()->message;
   EXPECT_EQ(table->types, (std::vector<std::string>{"k80", "v100"}));
   EXPECT_EQ(table->ratesOn({"v100", "k80", "tpu"}, "A (b)", 2), (std::vector<double>{4.5, 0, 0}));

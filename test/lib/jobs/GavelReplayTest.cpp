@@ -335,9 +335,8 @@ TEST(GavelReplayTest, TimeIsSharedByWeight) {
 
 TEST(GavelReplayTest, StrictQueueIsNotOvertaken) {
   const Cluster cluster = clusterOf({2});
-  const std::vector<SteadyJob> jobs = {{"a", "LM", 0, 1000, 1, 1, 0, {1}},
-                                       {"b", "LM", 1, 1000, 2, 1, 0, {1}},
-                                       {"c", "LM", 2, 10, 1, 1, 0, {1}}};
+  const std::vector<SteadyJob> jobs = {
+      {"a", "LM", 0, 1000, 1, 1, 0, {1}}, {"b", "LM", 1, 1000, 2, 1, 0, {1}}, {"c", "LM", 2, 10, 1, 1, 0, {1}}};
   const SimulationResult result = run("queue", cluster, jobs);
   EXPECT_LT(*result.jobs[0].start, *result.jobs[1].start);
   EXPECT_LT(*result.jobs[1].completion, *result.jobs[2].start + 1e-9);
@@ -346,9 +345,8 @@ TEST(GavelReplayTest, StrictQueueIsNotOvertaken) {
 /// Rounds that end early start the next when the last job stops; arrivals are still seen.
 TEST(GavelReplayTest, RoundsEndEarly) {
   const Cluster cluster = clusterOf({1});
-  const std::vector<SteadyJob> jobs = {{"a", "LM", 0, 100, 1, 1, 0, {1}},
-                                       {"b", "LM", 50, 30, 1, 1, 0, {1}},
-                                       {"c", "LM", 500, 40, 1, 1, 0, {1}}};
+  const std::vector<SteadyJob> jobs = {
+      {"a", "LM", 0, 100, 1, 1, 0, {1}}, {"b", "LM", 50, 30, 1, 1, 0, {1}}, {"c", "LM", 500, 40, 1, 1, 0, {1}}};
   const SimulationResult result = run("queue", cluster, jobs);
   EXPECT_NEAR(*result.jobs[0].completion, 100, 1e-9);
   EXPECT_NEAR(*result.jobs[1].completion, 130, 1e-9);

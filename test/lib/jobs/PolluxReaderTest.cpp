@@ -1,6 +1,5 @@
 // Readers of the Pollux artefact: what they read, and where errors of malformed files point to.
 #include "lib/import/jobs/PolluxProfiles.h"
-#include "lib/import/jobs/PolluxWorkload.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

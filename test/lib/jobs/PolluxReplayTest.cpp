@@ -1,7 +1,6 @@
 // Replays the published simulations of Pollux (OSDI 2021): the completion times of all jobs that ship with the
 // artefact.
 #include "lib/import/jobs/PolluxProfiles.h"
-#include "lib/import/jobs/PolluxWorkload.h"
 #include "lib/jobs/simulate/Optimus.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/Tiresias.h"

@@ -76,19 +76,19 @@ TEST(ServerPacking, TypesAreNotMixed) {
 TEST(ServerPacking, WhateverFitsByNumberFitsWherePowersOfTwoDivideEachOther) {
   SplitMix random(7);
   for (int round = 0; round < 2000; ++round) {
-    const unsigned perServer = 1u << random.below(4), servers = 1 + random.below(12);
-    Cluster cluster = uniform(servers, perServer);
+    const unsigned serverDevices = 1u << random.below(4), servers = 1 + random.below(12);
+    Cluster cluster = uniform(servers, serverDevices);
     std::vector<JobPlacement> running;
     // Jobs come, go and change their size; each time all that fit by number have to be placed.
     std::vector<PackingRequest> requests;
     for (int step = 0; step < 6; ++step) {
-      unsigned left = servers * perServer;
+      unsigned left = servers * serverDevices;
       std::vector<PackingRequest> next;
       for (size_t i = 0; i < 12; ++i) {
         PackingRequest request{0, 0, i < running.size() ? running[i] : JobPlacement{}};
-        unsigned size = random.below(3) == 0 ? perServer * (1 + random.below(3)) : 1u << random.below(4);
-        if (size > perServer && size % perServer != 0)
-          size = perServer;
+        unsigned size = random.below(3) == 0 ? serverDevices * (1 + random.below(3)) : 1u << random.below(4);
+        if (size > serverDevices && size % serverDevices != 0)
+          size = serverDevices;
         if (random.below(2) == 0 && !request.previous.empty())
           size = devicesOf(request.previous);
         if (size <= left && random.below(5) != 0)
