@@ -19,6 +19,7 @@ WRONG = [
     ("emit", "command", "compile"),
     ("estimate", "microbatch", 0),
     ("explain", "command", "diff"),
+    ("jobs", "policies.0.utilization", 1.5),
     ("latency", "command", "compile"),
     ("list", "entries.0.kind", "job"),
     ("manifest", "files.0.sha256", "0x12"),

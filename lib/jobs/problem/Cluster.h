@@ -16,6 +16,14 @@ struct Cluster {
   std::vector<std::string> types; ///< names of the device types, for example "v100"
   std::vector<Server> servers;
 
+  /// Devices of the largest server of a type; 0 where there is none.
+  unsigned largestServer(unsigned type) const {
+    unsigned largest = 0;
+    for (const Server &server : servers)
+      if (server.type == type && server.devices > largest)
+        largest = server.devices;
+    return largest;
+  }
   /// Devices of each type.
   std::vector<int64_t> capacity() const {
     std::vector<int64_t> total(types.size(), 0);

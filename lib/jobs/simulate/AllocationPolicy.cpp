@@ -29,21 +29,13 @@ double secondsLeft(const JobView &job, const Cluster &cluster, const Option &opt
   return work / rate + (stays ? job.restartLeft : job.description->restartSeconds * options.moveCharge);
 }
 
-/// Devices of the largest server of each type.
-std::vector<unsigned> maxServerDevices(const Cluster &cluster) {
-  std::vector<unsigned> largest(cluster.types.size(), 0);
-  for (const Server &server : cluster.servers)
-    largest[server.type] = std::max(largest[server.type], server.devices);
-  return largest;
-}
-
 std::vector<Option> optionsOf(const JobView &job, const Cluster &cluster, const std::vector<int64_t> &capacity,
                               const AllocationOptions &allocation) {
-  const std::vector<unsigned> serverDevices = maxServerDevices(cluster);
   std::vector<Option> options;
   double bestRate = 0;
   for (unsigned type = 0; type < cluster.types.size(); ++type)
-    for (unsigned devices : deviceCounts(*job.description, serverDevices[type], static_cast<unsigned>(capacity[type])))
+    for (unsigned devices :
+         deviceCounts(*job.description, cluster.largestServer(type), static_cast<unsigned>(capacity[type])))
       if (double rate = job.progress->rate(cluster, type, devices); rate > 0) {
         options.push_back({type, devices, 0});
         bestRate = std::max(bestRate, rate);

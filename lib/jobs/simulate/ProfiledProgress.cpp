@@ -21,6 +21,14 @@ unsigned total(const std::vector<unsigned> &placement) {
   return sum;
 }
 
+/// Devices of each server, where `devices` fill servers of `serverDevices`.
+std::vector<unsigned> filledServers(unsigned devices, unsigned serverDevices) {
+  std::vector<unsigned> placement(devices / serverDevices, serverDevices);
+  if (devices % serverDevices)
+    placement.push_back(devices % serverDevices);
+  return placement;
+}
+
 std::vector<unsigned> smallestRotation(const std::vector<unsigned> &placement) {
   std::vector<unsigned> smallest = placement, rotated = placement;
   for (size_t i = 1; i < placement.size(); ++i) {
@@ -118,9 +126,7 @@ std::optional<StepTime> ProfiledApplication::measure(const std::vector<unsigned>
 
 std::optional<double> ProfiledApplication::updateSeconds(int64_t batch, unsigned devices,
                                                          unsigned devicesOfServer) const {
-  std::vector<unsigned> placement(devices / devicesOfServer, devicesOfServer);
-  if (devices % devicesOfServer)
-    placement.push_back(devices % devicesOfServer);
+  std::vector<unsigned> placement = filledServers(devices, devicesOfServer);
   const BatchSplit split = splitBatch(data, batch, devices, true);
   const auto time = stepTime(std::move(placement), split.atomic);
   if (!time)
@@ -194,18 +200,29 @@ void ProfiledProgress::updateRate() {
 
 double ProfiledProgress::workLeft() const { return app->profile().progressAfter(app->profile().epochs) - progressDone; }
 
+double ProfiledApplication::bestRate(unsigned devices, unsigned serverDevices, size_t epoch) const {
+  const std::array<size_t, 3> key{devices, serverDevices, epoch};
+  {
+    const std::lock_guard lock(bestMutex);
+    if (auto found = bestRates.find(key); found != bestRates.end())
+      return found->second;
+  }
+  const std::vector<unsigned> placement = filledServers(devices, serverDevices);
+  const std::optional<BatchSplit> split = bestSplit(placement, epoch);
+  const double rate = split ? progressRate(placement, *split, epoch) : 0;
+  const std::lock_guard lock(bestMutex);
+  return bestRates.try_emplace(key, rate).first->second;
+}
+
 double ProfiledProgress::rate(const Cluster &cluster, unsigned type, unsigned devices) const {
-  unsigned serverDevices = 0;
-  for (const Server &server : cluster.servers)
-    if (server.type == type)
-      serverDevices = std::max(serverDevices, server.devices);
+  const unsigned serverDevices = cluster.largestServer(type);
   if (serverDevices == 0 || devices == 0)
     return 0;
-  std::vector<unsigned> placement(devices / serverDevices, serverDevices);
-  if (devices % serverDevices)
-    placement.push_back(devices % serverDevices);
-  const std::optional<BatchSplit> split = splitOn(placement);
-  return split ? app->progressRate(placement, *split, std::min(epochsDone, app->profile().epochs - 1)) : 0;
+  const size_t epoch = std::min(epochsDone, app->profile().epochs - 1);
+  if (!target)
+    return app->bestRate(devices, serverDevices, epoch);
+  const std::vector<unsigned> placement = filledServers(devices, serverDevices);
+  return app->progressRate(placement, *splitOn(placement), epoch);
 }
 
 std::optional<double> ProfiledProgress::run(double seconds) {

@@ -8,6 +8,7 @@
 #include "lib/jobs/problem/TrainingProfile.h"
 #include "lib/jobs/simulate/DelaunayInterpolation.h"
 #include "lib/jobs/simulate/Simulator.h"
+#include <array>
 #include <map>
 #include <mutex>
 
@@ -41,6 +42,8 @@ public:
   /// initial one to the maximum, the first of equals. Devices accumulate only where they cannot hold their share.
   /// Nothing where no time or no curve is known.
   std::optional<BatchSplit> bestSplit(std::vector<unsigned> placement, size_t epoch) const;
+  /// Progress a second with the best split on devices that fill servers of `serverDevices`, in an epoch (from 0).
+  double bestRate(unsigned devices, unsigned serverDevices, size_t epoch) const;
   /// Progress a second with a split, in an epoch (from 0); 0 where no time or no curve is known.
   double progressRate(const std::vector<unsigned> &placement, BatchSplit split, size_t epoch) const;
 
@@ -53,7 +56,8 @@ private:
   DelaunayInterpolation scattered;
   mutable std::mutex mutex; ///< of `known`
   mutable std::map<std::pair<std::vector<unsigned>, int64_t>, std::optional<StepTime>> known;
-  mutable std::mutex bestMutex; ///< of `best`
+  mutable std::mutex bestMutex;                              ///< of `best` and `bestRates`
+  mutable std::map<std::array<size_t, 3>, double> bestRates; ///< by devices, devices of a server, epoch
   mutable std::map<std::pair<std::vector<unsigned>, size_t>, std::optional<BatchSplit>> best;
 };
 

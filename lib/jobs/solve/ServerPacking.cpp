@@ -11,6 +11,7 @@ public:
       : cluster(cluster), requests(requests), placements(requests.size()) {
     for (const Server &server : cluster.servers)
       free.push_back(server.devices);
+    holders.resize(free.size());
   }
 
   std::vector<JobPlacement> pack() {
@@ -48,21 +49,25 @@ private:
   }
 
   void assign(size_t job, JobPlacement placement) {
-    for (const ServerShare &share : placement)
+    for (const ServerShare &share : placement) {
       free[share.server] -= share.devices;
+      holders[share.server].push_back(job);
+    }
     placements[job] = std::move(placement);
   }
 
   void release(size_t job) {
-    for (const ServerShare &share : placements[job])
+    for (const ServerShare &share : placements[job]) {
       free[share.server] += share.devices;
+      std::erase(holders[share.server], job);
+    }
     placements[job].clear();
   }
 
   /// Jobs of fewer than `devices` devices on a server, and how many devices they hold there.
   unsigned heldBySmaller(unsigned server, unsigned devices) const {
     unsigned held = 0;
-    for (size_t i = 0; i < placements.size(); ++i)
+    for (size_t i : holders[server])
       if (requests[i].devices < devices)
         for (const ServerShare &share : placements[i])
           held += share.server == server ? share.devices : 0;
@@ -95,9 +100,8 @@ private:
   /// Moves smaller jobs away from a server until `devices` are free there, larger ones of them first.
   void makeRoom(size_t job, unsigned server, unsigned devices, std::vector<size_t> &moved) {
     std::vector<size_t> smaller;
-    for (size_t i = 0; i < placements.size(); ++i)
-      if (requests[i].devices < requests[job].devices &&
-          std::any_of(placements[i].begin(), placements[i].end(), [&](auto &share) { return share.server == server; }))
+    for (size_t i : holders[server])
+      if (requests[i].devices < requests[job].devices)
         smaller.push_back(i);
     std::sort(smaller.begin(), smaller.end(), [&](size_t a, size_t b) {
       return std::pair(requests[a].devices, a) < std::pair(requests[b].devices, b);
@@ -174,7 +178,8 @@ private:
   const Cluster &cluster;
   const std::vector<PackingRequest> &requests;
   std::vector<JobPlacement> placements;
-  std::vector<unsigned> free; ///< devices of each server
+  std::vector<unsigned> free;               ///< devices of each server
+  std::vector<std::vector<size_t>> holders; ///< of each server, jobs with devices on it
 };
 
 } // namespace
