@@ -102,8 +102,8 @@ private:
   Result<double> number(int index, const char *what, double min, double max, bool whole) const {
     const Field &field = fields[static_cast<size_t>(index)];
     double value = 0;
-    const char *end = field.text.data() + field.text.size();
-    const auto [stop, failure] = std::from_chars(field.text.data(), end, value);
+    const char *begin = field.text.data(), *end = begin + field.text.size();
+    const auto [stop, failure] = std::from_chars(begin, end, value);
     if (failure != std::errc() || stop != end || !(value >= min && value <= max) ||
         (whole && value != std::floor(value)))
       return error(field.column, fmt::format("{} is '{}', expected a {}number from {} to {}", what, field.text,

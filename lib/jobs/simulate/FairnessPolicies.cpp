@@ -27,7 +27,7 @@ TypeMatrix relativeSpeeds(const TypeMatrix &rates, const std::vector<double> &ne
 } // namespace
 
 MaxMinFairnessPolicy::MaxMinFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, bool typeBlind,
-                                           RoundOptions options)
+                                           const RoundOptions &options)
     : FractionPolicy(cluster, jobs, shuffled(options, typeBlind)), typeBlind(typeBlind) {}
 
 /// The devices that each job is entitled to, weight * level, and at most its gang: the level at which all are given.
@@ -82,7 +82,7 @@ TypeMatrix MaxMinFairnessPolicy::shares(const std::vector<ActiveJob> &active) {
 }
 
 FinishTimeFairnessPolicy::FinishTimeFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs,
-                                                   RoundOptions options)
+                                                   const RoundOptions &options)
     : FractionPolicy(cluster, jobs, options) {}
 
 TypeMatrix FinishTimeFairnessPolicy::shares(const std::vector<ActiveJob> &active) {

@@ -11,7 +11,7 @@ namespace accord::jobs {
 class MaxMinFairnessPolicy : public FractionPolicy {
 public:
   MaxMinFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, bool typeBlind,
-                       RoundOptions options = {});
+                       const RoundOptions &options = {});
 
 protected:
   TypeMatrix shares(const std::vector<ActiveJob> &active) override;
@@ -28,7 +28,8 @@ private:
 /// multipliers give a larger rho below which no shares do. Gavel's `finish_time_fairness_perf`.
 class FinishTimeFairnessPolicy : public FractionPolicy {
 public:
-  FinishTimeFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {});
+  FinishTimeFairnessPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs,
+                           const RoundOptions &options = {});
 
 protected:
   TypeMatrix shares(const std::vector<ActiveJob> &active) override;
@@ -46,7 +47,7 @@ private:
 /// Gavel's `min_total_duration_perf`.
 class MinTotalDurationPolicy : public FractionPolicy {
 public:
-  MinTotalDurationPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {})
+  MinTotalDurationPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options = {})
       : FractionPolicy(cluster, jobs, options) {}
 
 protected:

@@ -205,7 +205,7 @@ std::vector<JobPlacement> placeGangs(const Cluster &cluster, const std::vector<J
   return placements;
 }
 
-FifoPolicy::FifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options)
+FifoPolicy::FifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options)
     : FractionPolicy(cluster, jobs, queued(options)) {}
 
 TypeMatrix FifoPolicy::shares(const std::vector<ActiveJob> &active) {
@@ -234,7 +234,7 @@ TypeMatrix FifoPolicy::shares(const std::vector<ActiveJob> &active) {
 }
 
 PublishedFifoPolicy::PublishedFifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs,
-                                         RoundOptions options)
+                                         const RoundOptions &options)
     : FractionPolicy(cluster, jobs, shuffled(queued(options))), byName(cluster.types.size()) {
   std::iota(byName.begin(), byName.end(), size_t(0));
   stableSort(byName, [&](size_t a, size_t b) { return cluster.types[a] < cluster.types[b]; });

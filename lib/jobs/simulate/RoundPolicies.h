@@ -79,7 +79,7 @@ std::vector<JobPlacement> placeGangs(const Cluster &cluster, const std::vector<J
 /// those that have the gang free.
 class FifoPolicy : public FractionPolicy {
 public:
-  FifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {});
+  FifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options = {});
 
 protected:
   TypeMatrix shares(const std::vector<ActiveJob> &active) override;
@@ -94,7 +94,7 @@ private:
 /// idle; and when the type is given to the last device, not it but one drawn is given no longer.
 class PublishedFifoPolicy : public FractionPolicy {
 public:
-  PublishedFifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, RoundOptions options = {});
+  PublishedFifoPolicy(const Cluster &cluster, const std::vector<SteadyJob> &jobs, const RoundOptions &options = {});
 
 protected:
   TypeMatrix shares(const std::vector<ActiveJob> &active) override;

@@ -135,7 +135,7 @@ private:
     open.clear();
   }
 
-  void process(Task task) {
+  void process(const Task &task) {
     const size_t node = append(task);
     if (task.bound <= cutoff() && node > 0)
       return closeAt(node, *task.prices, task.bound);
