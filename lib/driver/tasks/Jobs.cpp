@@ -335,6 +335,7 @@ private:
     made.policy = replayed.name;
     made.knows = replayed.knows;
     made.busy = result->busy;
+    made.maxGap = policy->maxGap();
     made.rounds = static_cast<int64_t>(result->rounds);
     for (size_t i = 0; i < described.size(); ++i) {
       const SimulatedOutcome &job = result->jobs[i];

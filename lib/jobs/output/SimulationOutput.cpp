@@ -48,7 +48,8 @@ void describeJob(JsonFields &f, JobReport &job) {
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
   double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
          tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
-         restarts = policy.restartsPerJob();
+         restarts = policy.restartsPerJob(),
+         gap = policy.maxGap.value_or(0);
   f.field("policy", policy.policy)
       .about("what it knows of the jobs")
       .field("knows", policy.knows)
@@ -61,6 +62,8 @@ void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport 
       .field("utilization", used, kShare)
       .field("restarts_per_job", restarts)
       .field("rounds", policy.rounds)
+      .about("of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds")
+      .maybeIf(policy.maxGap.has_value(), "max_allocation_gap", gap, kShare)
       .field("jobs", policy.jobs, describeJob);
 }
 

@@ -4,6 +4,7 @@
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct PolicyReport {
   std::vector<SpanReport> spans;
   double busy = 0; ///< device-seconds held
   int64_t rounds = 0;
+  std::optional<double> maxGap; ///< of its allocations: (bound - value) / bound; nothing where it proves no bound
 
   /// Completion minus arrival: the mean, and the `share` quantile (the smallest value that so many jobs do not exceed);
   /// 0 without jobs.

@@ -17,7 +17,7 @@ struct AllocationOptions {
   /// Restarts that one move is charged as: who moves once is likely to be moved again, and all of its devices wait for
   /// it. Chosen on four workloads of Pollux, and as good on four others (docs/jobs.md).
   double moveCharge = 16;
-  unsigned effort = 2; ///< of each allocation (lib/search/SearchLimits.h)
+  unsigned effort = 6; ///< of each allocation (lib/search/SearchLimits.h)
 };
 
 /// Sizes that a job may run in on servers of `serverDevices` devices: its devices if it is rigid (min = max); else
@@ -33,8 +33,7 @@ public:
   explicit AllocationPolicy(const AllocationOptions &options) : options(options) {}
   std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) override;
 
-  /// The largest (bound - value) / bound of all rounds.
-  double maxGap() const { return worstGap; }
+  std::optional<double> maxGap() const override { return worstGap; }
 
 private:
   AllocationOptions options;

@@ -57,6 +57,8 @@ public:
   /// The placement of each job of `jobs`, in their order (by arrival; ties in the order of the simulated jobs). Servers
   /// may not hold more than they have. `now` is the start of the round.
   virtual std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) = 0;
+  /// Of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds.
+  virtual std::optional<double> maxGap() const { return std::nullopt; }
 };
 
 struct SimulationOptions {

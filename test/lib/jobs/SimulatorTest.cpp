@@ -83,7 +83,7 @@ TEST(AllocationPolicy, ShortJobsComeFirst) {
   EXPECT_EQ(result->jobs[2].completion, 10);
   EXPECT_EQ(result->jobs[1].completion, 100);
   EXPECT_EQ(result->jobs[0].completion, 1060);
-  EXPECT_EQ(policy.maxGap(), 0);
+  EXPECT_EQ(policy.maxGap(), 0.0);
 }
 
 TEST(AllocationPolicy, AMoveHasToPay) {
