@@ -1,37 +1,14 @@
 // Floors under schedules of rigid jobs: against optima that formulas give, simulated schedules, and published values.
 #include "lib/jobs/solve/CompletionFloor.h"
-#include "lib/import/jobs/GavelThroughputs.h"
-#include "lib/import/jobs/GavelTrace.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
 #include "lib/jobs/verify/FloorCheck.h"
 #include "lib/support/SplitMix.h"
+#include "test/support/GavelTraces.h"
 #include <algorithm>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 namespace accord::jobs {
 namespace {
-
-const std::string kData = ACCORD_SOURCE_DIR "/../shared/data/gavel/";
-
-std::string contentOf(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-Cluster clusterOf(const std::vector<unsigned> &counts) {
-  Cluster cluster;
-  const char *names[] = {"v100", "p100", "k80"};
-  for (unsigned type = 0; type < counts.size(); ++type) {
-    cluster.types.push_back(names[type]);
-    for (unsigned i = 0; i < counts[type]; ++i)
-      cluster.servers.push_back({type, 1});
-  }
-  return cluster;
-}
 
 SteadyJob jobOf(double arrival, double steps, unsigned gang, std::vector<double> rates) {
   return {"job", "LM", arrival, steps, gang, 1, 0, std::move(rates)};
@@ -52,16 +29,16 @@ TEST(CompletionFloorTest, OneDeviceIsShortestFirst) {
     double end = 0, mean = 0;
     for (double time : times)
       mean += (end += time) / 8;
-    const CompletionFloor floor = completionFloor(clusterOf({1}), jobs, {20, 3000});
+    const CompletionFloor floor = completionFloor(accord::testing::gavelCluster({1}), jobs, {20, 3000});
     EXPECT_LE(floor.mean, mean);
     EXPECT_GE(floor.mean, mean - 20 - 0.01 * mean);
-    EXPECT_NEAR(makespanFloor(clusterOf({1}), jobs), end, 1e-6 * end);
+    EXPECT_NEAR(makespanFloor(accord::testing::gavelCluster({1}), jobs), end, 1e-6 * end);
   }
 }
 
 TEST(CompletionFloorTest, AJobAloneIsItsTime) {
   const std::vector<SteadyJob> jobs = {jobOf(500, 3000, 2, {1, 3, 9})};
-  const Cluster cluster = clusterOf({2, 2, 1}); // the fastest type does not hold the gang
+  const Cluster cluster = accord::testing::gavelCluster({2, 2, 1}); // the fastest type does not hold the gang
   EXPECT_NEAR(makespanFloor(cluster, jobs), 1500, 1e-6);
   const CompletionFloor floor = completionFloor(cluster, jobs, {10, 300});
   EXPECT_LE(floor.mean, 1000 + 1e-6);
@@ -72,7 +49,7 @@ TEST(CompletionFloorTest, AJobAloneIsItsTime) {
 TEST(CompletionFloorTest, MakespanOfTwoTypes) {
   const std::vector<SteadyJob> jobs = {jobOf(0, 100, 1, {10, 1}), jobOf(0, 400, 1, {1, 10})};
   // The second needs 40 s of its type; the first helps by no more than that.
-  EXPECT_NEAR(makespanFloor(clusterOf({1, 1}), jobs), 40, 1e-6);
+  EXPECT_NEAR(makespanFloor(accord::testing::gavelCluster({1, 1}), jobs), 40, 1e-6);
 }
 
 std::vector<SteadyJob> randomJobs(SplitMix &random, size_t count) {
@@ -89,7 +66,7 @@ std::vector<SteadyJob> randomJobs(SplitMix &random, size_t count) {
 /// No simulated schedule is below, and neither is what any prices and values prove.
 TEST(CompletionFloorTest, SchedulesAreAboveWhateverThePrices) {
   SplitMix random(22);
-  const Cluster cluster = clusterOf({4, 5, 4});
+  const Cluster cluster = accord::testing::gavelCluster({4, 5, 4});
   for (int trial = 0; trial < 6; ++trial) {
     const std::vector<SteadyJob> jobs = randomJobs(random, 15);
     const std::vector<SimulatedJob> simulated = simulatedJobs(jobs);
@@ -128,36 +105,16 @@ TEST(CompletionFloorTest, SchedulesAreAboveWhateverThePrices) {
   }
 }
 
-/// The jobs of a published trace; empty if its files are not here.
-std::vector<SteadyJob> publishedJobs(const Cluster &cluster, const std::string &name) {
-  const auto table = readGavelThroughputs(contentOf(kData + "physical_cluster_throughputs.json"), "rates.json");
-  const auto trace = readGavelTrace(contentOf(kData + "traces/" + name + ".trace"), name);
-  std::vector<SteadyJob> jobs;
-  if (!table || !trace)
-    return jobs;
-  for (const TraceJob &job : *trace)
-    jobs.push_back(jobOf(job.arrival, job.steps, job.gang, table->ratesOn(cluster.types, job.application, job.gang)));
-  return jobs;
-}
-
 /// The program with 16,071 variables has the value 9,424 s, and the one of the makespan 16.20 h (solved by HiGHS).
 TEST(CompletionFloorTest, MaxMinFairnessTraceHasTheValuesOfItsPrograms) {
-  const Cluster cluster = clusterOf({8, 16, 24});
-  const std::vector<SteadyJob> jobs = publishedJobs(cluster, "max_min_fairness");
+  const Cluster cluster = accord::testing::gavelCluster({8, 16, 24});
+  const std::vector<SteadyJob> jobs = accord::testing::gavelJobs(cluster, "max_min_fairness");
   if (jobs.empty())
-    GTEST_SKIP() << "no files of Gavel in " << kData;
+    GTEST_SKIP() << accord::testing::kNoGavel;
   const CompletionFloor floor = completionFloor(cluster, jobs);
   EXPECT_NEAR(floor.mean, 9424, 2);
   EXPECT_NEAR(provenMean(cluster, jobs, floor), floor.mean, 1e-6);
   EXPECT_NEAR(makespanFloor(cluster, jobs) / 3600, 16.20, 0.005);
-}
-
-TEST(CompletionFloorTest, MinimizeMakespanTraceHasTheValueOfItsProgram) {
-  const Cluster cluster = clusterOf({8, 16, 24});
-  const std::vector<SteadyJob> jobs = publishedJobs(cluster, "minimize_makespan");
-  if (jobs.empty())
-    GTEST_SKIP() << "no such trace in " << kData;
-  EXPECT_NEAR(makespanFloor(cluster, jobs) / 3600, 17.093, 0.001);
 }
 
 } // namespace

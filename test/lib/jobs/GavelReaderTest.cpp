@@ -1,24 +1,11 @@
 // Readers of Gavel's traces and throughputs: small texts by hand, and the published files where they are.
-#include "lib/import/jobs/GavelThroughputs.h"
-#include "lib/import/jobs/GavelTrace.h"
-#include <fstream>
+#include "test/support/GavelTraces.h"
 #include <gtest/gtest.h>
-#include <sstream>
 
 namespace accord::jobs {
 namespace {
 
-const std::string kData = ACCORD_SOURCE_DIR "/../shared/data/gavel/";
 const std::string kLine = "LM (batch size 20)\tpython main.py\tlanguage\t--steps\t1\t500\t2\t5\t-1.000000\t12.5\n";
-
-std::optional<std::string> contentOf(const std::string &path) {
-  std::ifstream file(path);
-  if (!file)
-    return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// "line:column: message" of the error; "" if there is none.
 std::string traceError(const std::string &text) {
@@ -101,18 +88,18 @@ TEST(GavelReaderTest, ThroughputErrorsAreAtTheirPlaces) {
 }
 
 TEST(GavelReaderTest, ReadsThePublishedFiles) {
-  const auto text = contentOf(kData + "physical_cluster_throughputs.json");
-  if (!text)
-    GTEST_SKIP() << "no files of Gavel in " << kData;
-  const auto table = readGavelThroughputs(*text, "rates.json");
+  const auto text = accord::testing::gavelFile("physical_cluster_throughputs.json");
+  if (text.empty())
+    GTEST_SKIP() << accord::testing::kNoGavel;
+  const auto table = readGavelThroughputs(text, "rates.json");
   ASSERT_TRUE(table) << table.getError()->message;
   EXPECT_EQ(table->types.size(), 6u);
   EXPECT_EQ(table->rates.size(), 83u);
   const std::pair<const char *, size_t> traces[] = {{"small_test", 20}, {"medium_test", 20}, {"max_min_fairness", 96}};
   for (const auto &[name, count] : traces) {
-    const auto content = contentOf(kData + "traces/" + name + ".trace");
-    ASSERT_TRUE(content) << name;
-    const auto trace = readGavelTrace(*content, name);
+    const auto content = accord::testing::gavelFile(std::string("traces/") + name + ".trace");
+    ASSERT_FALSE(content.empty()) << name;
+    const auto trace = readGavelTrace(content, name);
     ASSERT_TRUE(trace) << trace.getError()->message;
     EXPECT_EQ(trace->size(), count);
     for (const TraceJob &job : *trace)

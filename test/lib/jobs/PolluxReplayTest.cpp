@@ -4,6 +4,7 @@
 #include "lib/jobs/simulate/Optimus.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/Tiresias.h"
+#include "test/support/SharedData.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <filesystem>
@@ -12,7 +13,7 @@
 namespace accord::jobs {
 namespace {
 
-const std::string kData = ACCORD_SOURCE_DIR "/../shared/data/pollux";
+const std::string kData = accord::testing::sharedData("pollux").string();
 constexpr double kRestart = 30; ///< seconds
 
 Cluster polluxCluster() {
@@ -65,11 +66,11 @@ std::map<std::string, int64_t> published(const std::string &policy, const std::s
   return times;
 }
 
-class Replay : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
+class Replay : public ::testing::TestWithParam<std::tuple<const char *, const char *>> {};
 
 TEST_P(Replay, CompletesEachJobInTheSecondThatWasPublished) {
-  if (!std::filesystem::exists(kData))
-    GTEST_SKIP() << "the data of the Pollux artefact is not there";
+  if (kData.empty())
+    GTEST_SKIP() << "no data of Pollux beside the checkout or in ACCORD_DATA";
   const auto [policyName, workload] = GetParam();
   const Applications applications = readApplications();
   ASSERT_EQ(applications.size(), 6u);
@@ -88,8 +89,8 @@ TEST_P(Replay, CompletesEachJobInTheSecondThatWasPublished) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Published, Replay,
-                         testing::Combine(testing::Values("tiresias", "optimus"),
-                                          testing::Values("workload-1", "workload-2", "workload-3", "workload-4")));
+                         ::testing::Combine(::testing::Values("tiresias", "optimus"),
+                                            ::testing::Values("workload-1", "workload-2", "workload-3", "workload-4")));
 
 } // namespace
 } // namespace accord::jobs
