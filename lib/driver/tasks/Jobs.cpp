@@ -35,12 +35,11 @@ struct ReplayPolicy {
   std::function<std::unique_ptr<Policy>()> make;
 };
 
-/// A trace with the policies that its jobs allow. What they refer to lives in `keep`.
+/// A trace with the policies that its jobs allow.
 struct Replay {
   double round = 60, restart = 30; ///< seconds
   bool endsEarly = false;          ///< see `SimulationOptions`
   std::vector<ReplayPolicy> policies;
-  std::vector<std::shared_ptr<const void>> keep;
 };
 
 constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
@@ -241,7 +240,6 @@ private:
       add(checked.error());
       return std::nullopt;
     }
-    replay.keep.push_back(jobs);
     if (!jobs->empty()) {
       // What counts is what prices and values prove, computed apart from the search for them.
       report.meanFloor = provenMean(report.cluster, *jobs, completionFloor(report.cluster, *jobs));
@@ -302,9 +300,7 @@ private:
 
   /// Refuses a job that asks for more devices than there are.
   bool fitsAll(const std::string &policy, const std::vector<SimulatedJob> &described) {
-    int64_t devices = 0;
-    for (const Server &server : report.cluster.servers)
-      devices += server.devices;
+    const int64_t devices = report.cluster.devices();
     for (const SimulatedJob &job : described)
       if (job.devices > devices) {
         diags

@@ -48,8 +48,7 @@ void describeJob(JsonFields &f, JobReport &job) {
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
   double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
          tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
-         restarts = policy.restartsPerJob(),
-         gap = policy.maxGap.value_or(0);
+         restarts = policy.restartsPerJob(), gap = policy.maxGap.value_or(0);
   f.field("policy", policy.policy)
       .about("what it knows of the jobs")
       .field("knows", policy.knows)
@@ -119,10 +118,7 @@ double PolicyReport::restartsPerJob() const {
 }
 
 double SimulationReport::utilization(const PolicyReport &policy) const {
-  double devices = 0;
-  for (const Server &server : cluster.servers)
-    devices += server.devices;
-  const double there = devices * policy.makespan();
+  const double there = static_cast<double>(cluster.devices()) * policy.makespan();
   return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
 }
 

@@ -24,6 +24,12 @@ struct Cluster {
         largest = server.devices;
     return largest;
   }
+  int64_t devices() const {
+    int64_t total = 0;
+    for (const Server &server : servers)
+      total += server.devices;
+    return total;
+  }
   /// Devices of each type.
   std::vector<int64_t> capacity() const {
     std::vector<int64_t> total(types.size(), 0);

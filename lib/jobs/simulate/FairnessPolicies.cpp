@@ -144,7 +144,7 @@ TypeMatrix FinishTimeFairnessPolicy::shares(const std::vector<ActiveJob> &active
       return sum <= level.bound;
     };
     double low = ratio, high = 2 * ratio;
-    while (!enough(high))
+    while (!enough(high) && high < kUnlimited)
       high *= 2;
     for (int i = 0; i < 60; ++i) {
       const double middle = (low + high) / 2;

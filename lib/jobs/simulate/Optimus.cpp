@@ -44,10 +44,7 @@ std::vector<unsigned> Optimus::share(int64_t devices, const std::vector<JobView>
 }
 
 std::vector<JobPlacement> Optimus::decide(double, const Cluster &cluster, const std::vector<JobView> &jobs) {
-  int64_t devices = 0;
-  for (const Server &server : cluster.servers)
-    devices += server.devices;
-  const std::vector<unsigned> counts = share(devices, jobs);
+  const std::vector<unsigned> counts = share(cluster.devices(), jobs);
   std::vector<JobPlacement> placements(jobs.size());
   for (size_t i = 0; i < jobs.size(); ++i)
     if (devicesOf(jobs[i].placement) == counts[i])

@@ -55,9 +55,7 @@ std::vector<JobPlacement> Tiresias::decide(double now, const Cluster &cluster, c
   std::map<size_t, size_t> views; // of each job, its index in `jobs`
   for (size_t i = 0; i < jobs.size(); ++i)
     views[jobs[i].job] = i;
-  unsigned left = 0;
-  for (const Server &server : cluster.servers)
-    left += server.devices;
+  int64_t left = cluster.devices();
 
   std::vector<JobPlacement> placements(jobs.size());
   std::vector<size_t> starting; // indices in `jobs`, in the order of the queues
