@@ -1,0 +1,53 @@
+// Plans of one training on different numbers of devices of different types: rows of configuration tables.
+#pragma once
+#include "lib/driver/Options.h"
+#include "lib/support/Result.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace accord {
+
+/// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
+struct DevicePool {
+  std::string cluster;          ///< that describes servers and networks: a name, FILE, or FILE:NAME
+  std::string deviceType;       ///< its group; empty: it has one
+  int64_t devicesPerServer = 0; ///< 0: as the cluster says
+  int64_t servers = 0;          ///< 0: as the cluster says
+};
+
+/// The best plan of a training on a number of devices of a pool.
+struct DeviceCountPlan {
+  int64_t devices = 1, servers = 1;
+  bool fits = false;
+  std::string reason;                         ///< why there is no plan
+  double step = 0, stepLow = 0, stepHigh = 0; ///< seconds, with the 90 % interval
+  double gap = 0;                             ///< of the search, a share
+  double memory = 0;                          ///< bytes of the fullest device
+  double watts = 0;                           ///< of all devices and hosts, on average
+  double checkpoint = 0;                      ///< bytes
+  std::string plan;                           ///< its parallelism, in words
+};
+
+class TrainingPlans {
+public:
+  /// A `train` block (or a model) of a file, which `options` name.
+  explicit TrainingPlans(const Options &options);
+  ~TrainingPlans();
+
+  /// Reads the file. False after errors, which are reported.
+  bool prepare();
+  /// Samples of a step, and of the whole training (0: not stated).
+  int64_t batch() const;
+  double samples() const;
+  /// The best plan for each number of devices, as many as `counts`. Nothing after errors, which are reported.
+  std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts);
+  /// What was assumed, each once.
+  const std::vector<std::string> &assumptions() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace accord

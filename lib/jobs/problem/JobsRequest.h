@@ -1,0 +1,93 @@
+// A `jobs` block of a file: tenants, capacities over time, jobs and what is asked, with names and units resolved.
+//
+// Times are seconds from the start of the schedule, prices dollars, powers watts. What a job's configurations are worth
+// is known later, from plans of its training on the devices of the cluster.
+#pragma once
+#include "lib/jobs/problem/JobSchedule.h"
+#include <map>
+
+namespace accord::jobs {
+
+/// A number that changes at stated times: from each time on, its amount.
+using Steps = std::vector<std::pair<double, double>>; ///< times ascending, the first is 0
+
+struct JobsRequest {
+  struct Tenant {
+    std::string name;
+    double weight = 1;
+    /// At most so many devices of a type ("" : of all types) for all of its jobs at once.
+    std::map<std::string, int64_t> quota;
+    SourceLocation location;
+  };
+  /// Of a device type, or "power" (watts of all devices together), or "carbon" (grams for each joule).
+  struct Capacity {
+    std::string resource;
+    Steps steps;
+    SourceLocation location;
+  };
+  /// Devices that are not there for a while.
+  struct Maintenance {
+    std::string deviceType;
+    int64_t devices = 0;
+    double from = 0, until = 0;
+    SourceLocation location;
+  };
+  /// `configuration h100[8] { rate = 120, power = 5 kW, price = 20 USD/h }`: as it was profiled.
+  struct Profiled {
+    std::string deviceType;
+    int64_t devices = 1;
+    double rate = 0;     ///< samples a second
+    double power = 0;    ///< watts of all devices; 0: not stated
+    double price = 0;    ///< dollars a second; 0: that of the devices
+    double quality = -1; ///< of what it trains, 0 to 1; -1: not stated
+    SourceLocation location;
+  };
+  struct Job {
+    std::string name;  ///< of a member of an array "sweep[3]"
+    std::string train; ///< the `train` block that it runs; empty: it is profiled
+    std::vector<Profiled> profiled;
+    std::string tenant; ///< empty: none
+    double samples = 0; ///< its work; 0: what the train block states
+    double arrival = 0, deadline = -1, due = -1;
+    double latePrice = 0;                   ///< dollars a second after `due`
+    double priority = 1;                    ///< weight in sums over jobs, above 0
+    int64_t minDevices = 1, maxDevices = 0; ///< 0: not limited
+    Elasticity elasticity = Elasticity::Malleable;
+    bool rigid = false;                   ///< `elastic = rigid`: moldable, with `minDevices` == `maxDevices`
+    double restart = -1;                  ///< seconds; -1: not stated
+    double minQuality = -1;               ///< -1: not stated
+    std::vector<std::string> deviceTypes; ///< on which it may run; empty: all
+    std::vector<std::string> after;       ///< names of jobs
+    bool optional = false;
+    /// Shares of its work at which its speed changes, and the factors: `phases = {0: 1, 0.5: 1.4}`; empty: none. (An
+    /// evolving job: each phase becomes a job after the one before.)
+    Steps phases;
+    SourceLocation location, trainAt, deadlineAt;
+  };
+  struct Objective {
+    JobMeasure measure = JobMeasure::Completion;
+    SourceLocation location;
+  };
+  /// `require cost <= 500 USD`: in base units (seconds, dollars, joules, grams), of a fairness a plain number.
+  struct Limit {
+    JobMeasure measure = JobMeasure::Price;
+    double max = 0;
+    std::string text; ///< as written, or its label
+    SourceLocation location;
+  };
+
+  std::string name;
+  std::string cluster;     ///< of `on`, or of the command line; empty if nothing says one
+  double slot = 0;         ///< 0: not stated
+  double horizon = 0;      ///< 0: not stated
+  double tailShare = 0.01; ///< of jobs that `tail_completion` leaves out
+  std::vector<Tenant> tenants;
+  std::vector<Capacity> capacities;
+  std::vector<Maintenance> maintenances;
+  std::vector<Job> jobs;
+  std::vector<Objective> objectives; ///< in their order; empty: mean completion
+  std::vector<Limit> limits;
+  SourceLocation location;
+};
+
+} // namespace accord::jobs

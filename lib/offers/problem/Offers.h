@@ -1,0 +1,85 @@
+// Offers of clouds and of own inventories, and which of them trains something: the problem and an answer, as plain
+// data.
+//
+// Times are seconds, prices dollars, energies joules, greenhouse gases grams.
+#pragma once
+#include "lib/support/Result.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace accord::offers {
+
+/// A value with its 90 % interval.
+struct Range {
+  double value = 0, low = 0, high = 0;
+};
+
+/// One row of a price list, or one kind of server of an inventory.
+struct Offer {
+  std::string provider, instance, region;
+  std::string accelerator;     ///< as the list names it
+  double devices = 1;          ///< of an instance; lists have parts of devices, too
+  double price = -1;           ///< dollars an hour, on demand; -1: not offered
+  double spotPrice = -1;       ///< -1: not offered
+  double cpus = 0, memory = 0; ///< of an instance: processors, bytes; 0: not stated
+  double deviceMemory = 0;     ///< bytes of one device; 0: not stated
+  double interruptions = -1;   ///< of a spot instance, in an hour; -1: not stated
+  int64_t available = 0;       ///< instances that there are; 0: as many as one wants
+  SourceLocation location;
+};
+
+/// One way to run one training: on some instances of an offer.
+struct OfferOption {
+  unsigned offer = 0;
+  int64_t instances = 1;
+  bool spot = false;
+  Range time;  ///< of the whole training, with failures and interruptions
+  Range price; ///< of all of it
+  double energy = 0, carbon = 0;
+  double watts = 0;      ///< on average, while it runs
+  std::string plan;      ///< its parallel plan, in words
+  std::string catalogue; ///< the accelerator that stands for the offer's
+};
+
+struct OfferTraining {
+  std::string name;
+  std::vector<OfferOption> options;                    ///< those that fit in memory
+  std::vector<std::pair<unsigned, std::string>> unfit; ///< offers on which nothing fits, and why
+};
+
+enum class OfferObjective : uint8_t { Price, Time, Energy, Carbon };
+
+struct OfferLimits {
+  double deadline = 0; ///< seconds for each training; 0: none
+  double budget = 0;   ///< dollars of all together; 0: none
+  double watts = 0;    ///< of all that run together; 0: none
+  bool sure = false;   ///< the upper end of the interval of time keeps the deadline, not the value alone
+};
+
+/// Trainings run beside each other. Of each, one option is chosen: the sum of prices, energies or carbon is minimized,
+/// or the largest time, then the sum of prices.
+struct OfferProblem {
+  std::vector<Offer> offers;
+  std::vector<OfferTraining> trainings;
+  OfferObjective objective = OfferObjective::Price;
+  OfferLimits limits;
+};
+
+/// A point where nothing else is both cheaper and faster.
+struct OfferFrontPoint {
+  double price = 0, time = 0;
+  std::vector<unsigned> choice; ///< of each training: index into its options
+};
+
+struct OfferChoice {
+  bool feasible = false;
+  std::vector<unsigned> choice;       ///< of each training
+  double value = 0, bound = 0;        ///< of the objective; no choice has less than the bound
+  std::vector<OfferFrontPoint> front; ///< of price and time within the limits, by price ascending
+  std::string conflict;               ///< why nothing is feasible
+  std::vector<std::string> repairs;   ///< and what would help, each by itself
+};
+
+} // namespace accord::offers
