@@ -1,7 +1,10 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/driver/jobs/TrainingPlans.h"
+#include "lib/jobs/output/ConflictWords.h"
 #include "lib/jobs/solve/JobConflicts.h"
+#include "lib/jobs/solve/JobPlacer.h"
 #include "lib/jobs/solve/JobScheduler.h"
+#include "lib/jobs/solve/WaitReasons.h"
 #include <fmt/format.h>
 #include <set>
 
@@ -160,6 +163,35 @@ void JobsPlanner::solve(const SearchControl &control) {
   thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits);
   if (thePlan.schedule.status == AllocationStatus::Infeasible)
     thePlan.conflict = explainConflict(thePlan.built.problem, limits);
+}
+
+JobAnswer JobsPlanner::answer() const {
+  const JobsRequest &request = thePlan.request;
+  JobAnswer made;
+  made.name = request.name, made.clusterName = request.cluster, made.cluster = thePlan.cluster;
+  made.problem = thePlan.built.problem, made.schedule = thePlan.schedule;
+  made.assumptions = thePlan.assumptions;
+  for (const JobsRequest::Limit &limit : request.limits)
+    made.requirements.push_back(limit.text);
+  for (const ScheduledPart &part : thePlan.built.parts) {
+    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}};
+    for (unsigned i : part.rows) {
+      const TableRow &row = thePlan.tables[part.job].rows[i];
+      words.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
+    }
+    made.jobs.push_back(std::move(words));
+  }
+  if (thePlan.conflict) {
+    for (const JobConstraint &one : thePlan.conflict->constraints)
+      made.conflict.push_back(wordsOf(one, made.problem, made.requirements));
+    for (const JobRepair &one : thePlan.conflict->repairs)
+      made.repairs.push_back(wordsOf(one, made.problem, made.requirements));
+  }
+  if (!made.schedule.jobs.empty()) {
+    placeJobs(made);
+    made.waits = waitReasons(made);
+  }
+  return made;
 }
 
 } // namespace accord

@@ -2,6 +2,7 @@
 // models, the problem in whole numbers, and the solved schedule.
 #pragma once
 #include "lib/driver/JobTarget.h"
+#include "lib/jobs/problem/JobAnswer.h"
 #include "lib/jobs/solve/ScheduleBuilder.h"
 #include "lib/search/SearchLimits.h"
 
@@ -27,6 +28,8 @@ public:
   /// Builds tables and problem. False after errors.
   bool build();
   void solve(const SearchControl &control);
+  /// What was found, as people read it: servers of each run, reasons of waiting, a conflict in words.
+  jobs::JobAnswer answer() const;
 
   const JobsPlan &plan() const { return thePlan; }
   Diagnostics &diagnostics() { return workspace.diagnostics(); }
