@@ -231,8 +231,7 @@ private:
 
   /// Samples a second: a plain number, or with its unit. 0 after an error.
   static double rate(const Constant &value, JobValues &inner) {
-    static const JobUnit kRate{
-        "a number of samples per second", {}, "120 samples/s", Quantity::number(1'000'000'000'000)};
+    static const JobUnit kRate{"a number of samples per second", {}, "120 samples/s", 1'000'000'000'000, "1e12"};
     auto *number = value.as<Quantity>();
     Constant plain = value;
     if (number && number->dimension == Dimension::of(Base::Second, -1))

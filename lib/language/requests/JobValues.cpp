@@ -7,22 +7,18 @@ namespace accord {
 namespace {
 const Dimension kSecond = Dimension::of(Base::Second), kJoule = Dimension::of(Base::Joule),
                 kDollar = Dimension::of(Base::Dollar), kGram = Dimension::of(Base::Gram);
-
-Quantity upTo(int64_t number, Dimension dimension = {}, int64_t per = 1) {
-  return {Rational(number) / Rational(per), dimension};
-}
 } // namespace
 
 namespace job_units {
-const JobUnit kTime{"a time", kSecond, "8 h", upTo(jobs::kMaxSeconds, kSecond)};
-const JobUnit kPower{"a power", kJoule / kSecond, "30 kW", upTo(1'000'000'000'000, kJoule / kSecond)};
-const JobUnit kPrice{"a price per time", kDollar / kSecond, "10 USD/h", upTo(1'000'000'000, kDollar / kSecond, 3600)};
-const JobUnit kMoney{"an amount of money", kDollar, "500 USD", upTo(1'000'000'000'000, kDollar)};
-const JobUnit kEnergy{"an energy", kJoule, "200 kWh", upTo(1'000'000'000'000'000'000, kJoule)};
-const JobUnit kMass{"a mass", kGram, "50 kg", upTo(1'000'000'000'000'000, kGram)};
-// 1 MWh for each kilogram is 3.6e9 J for each of 1000 g.
-const JobUnit kCarbon{"a mass per energy", kGram / kJoule, "400 g/kWh", upTo(1, kGram / kJoule)};
-const JobUnit kFactor{"a plain number", {}, "1.4", upTo(1'000'000'000)};
+const JobUnit kTime{"a time", kSecond, "8 h", jobs::kMaxSeconds, "4294967296 s"};
+const JobUnit kPower{"a power", kJoule / kSecond, "30 kW", 1'000'000'000'000, "1000 GW"};
+const JobUnit kPrice{"a price per time", kDollar / kSecond, "10 USD/h", Rational(1'000'000'000) / Rational(3600),
+                     "1000 MUSD/h"};
+const JobUnit kMoney{"an amount of money", kDollar, "500 USD", 1'000'000'000'000, "1000000 MUSD"};
+const JobUnit kEnergy{"an energy", kJoule, "200 kWh", 1'000'000'000'000'000'000, "1e9 GJ"};
+const JobUnit kMass{"a mass", kGram, "50 kg", 1'000'000'000'000'000, "1e12 kg"};
+const JobUnit kCarbon{"a mass per energy", kGram / kJoule, "400 g/kWh", 1, "1 g/J"};
+const JobUnit kFactor{"a plain number", {}, "1.4", 1'000'000'000, "1e9"};
 } // namespace job_units
 
 std::string nearestShown(const Diagnostics &diags, llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
@@ -74,11 +70,13 @@ std::optional<double> JobValues::quantity(const Constant &value, llvm::StringRef
   bool low =
       bound != JobBound::Any && (number->value.sign() < 0 || (bound == JobBound::AboveZero && number->value.isZero()));
   Rational size = number->value.sign() < 0 ? -number->value : number->value;
-  if (low || size > unit.max.value) {
+  if (low || size > unit.max) {
     diags.error(Code::OutOfRange, value.range,
                 low ? fmt::format("'{}' is {}, but this is {}", name.str(),
                                   bound == JobBound::Zero ? "0 or more" : "above 0", shown(value))
-                    : fmt::format("'{}' is at most {}, but this is {}", name.str(), unit.max.print(), shown(value)));
+                    : fmt::format("'{}' is {}{}, but this is {}", name.str(),
+                                  bound == JobBound::Any ? fmt::format("-{} to ", unit.maxText) : "at most ",
+                                  unit.maxText, shown(value)));
     return std::nullopt;
   }
   return number->toDouble();
@@ -117,10 +115,10 @@ std::optional<Quantity> JobValues::stepKey(const ast::Name &key, llvm::StringRef
         .help(time ? "for example: {0 h: 16, 8 h: 8}" : "for example: {0: 1, 0.5: 1.4}");
     return std::nullopt;
   }
-  if (number->value.sign() < 0 || (time ? number->value > time->max.value : number->value >= Rational(1))) {
+  if (number->value.sign() < 0 || (time ? number->value > time->max : number->value >= Rational(1))) {
     diags.error(Code::OutOfRange, key.range,
                 fmt::format("{} is {}, but this is {}", what,
-                            time ? "at most " + time->max.print() : "at least 0 and below 1", shown(value)));
+                            time ? "at most " + std::string(time->maxText) : "at least 0 and below 1", shown(value)));
     return std::nullopt;
   }
   return *number;

@@ -10,7 +10,8 @@ struct JobUnit {
   const char *what;    ///< "a time", for messages
   Dimension dimension; ///< none: a plain number
   const char *example; ///< "8 h"
-  Quantity max;
+  Rational max;        ///< in base units
+  const char *maxText; ///< "1000 GW", for messages
 };
 namespace job_units {
 extern const JobUnit kTime, kPower, kPrice, kMoney, kEnergy, kMass, kCarbon, kFactor;

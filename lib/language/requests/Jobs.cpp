@@ -1,6 +1,7 @@
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/JobDependences.h"
 #include "lib/language/requests/JobEntries.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -10,7 +11,7 @@ using jobs::JobMeasure, jobs::JobsRequest;
 
 /// What a limit of each measure is stated in.
 const JobUnit &unitOf(JobMeasure measure) {
-  static const JobUnit kNumber{"a plain number", {}, "2", Quantity::number(1'000'000'000'000)};
+  static const JobUnit kNumber{"a plain number", {}, "2", 1'000'000'000'000, "1e12"};
   switch (measure) {
   case JobMeasure::Completion:
   case JobMeasure::Makespan:
@@ -166,7 +167,13 @@ private:
                  if (!map)
                    return devices(value, "");
                  for (const auto &[type, count] : map->pairs)
-                   devices(*count, type.text);
+                   if (llvm::isDigit(type.text[0]))
+                     diags
+                         .error(Code::WrongType, type.range,
+                                fmt::format("a device type stands before each ':', not {}", type.text))
+                         .help("for example: quota = {h100: 8, a100_80g: 16}");
+                   else
+                     devices(*count, type.text);
                }}});
     out.tenants.push_back(std::move(made));
   }

@@ -462,6 +462,6 @@ TEST(JobsBlocks, KeysOfMaps) {
   EXPECT_EQ(errors("jobs a { capacity h = {0 h: 16, 8h: 4, 1.5e1 h: 2} }"), "");
   EXPECT_EQ(errors("jobs a { capacity h = {0 h: 1 2 h: 3} }"), "1:31: error[A0001]: expected '}' or ',', found '2'");
   EXPECT_EQ(errors("jobs a { capacity h = {(0 h): 1} }"), "1:24: error[A0001]: expected a name or a number before ':'");
-  EXPECT_EQ(errors("jobs a { capacity h = {-1: 1} }"), "1:24: error[A0001]: expected a name or a number before ':'");
+  EXPECT_EQ(errors("jobs a { capacity h = {-1 h: 1} }"), "1:24: error[A0001]: expected a name or a number before ':'");
   EXPECT_EQ(errors("jobs a { period = 60 s horizon = 1 h }"), "");
 }
