@@ -5,7 +5,7 @@
 
 namespace accord {
 
-constexpr size_t kShown = 8; ///< jobs of a circle in its message
+constexpr size_t kShown = 8; ///< jobs of a cycle in its message
 
 JobDependences::JobDependences(const std::vector<JobEntry> &entries, Diagnostics &diags)
     : entries(entries), diags(diags), after(entries.size()) {
@@ -20,7 +20,7 @@ std::optional<JobDependences::Members> JobDependences::membersOf(const JobName &
     for (const auto &[job, entry] : index)
       known.push_back(job);
     std::string meant = nearestShown(diags, name.text, known);
-    auto error = diags.error(Code::UnknownName, name.range, fmt::format("no job '{}'", name.text));
+    auto error = diags.error(Code::UnknownName, name.range, fmt::format("no job '{}' in this block", name.text));
     error.suggest(meant);
     if (!meant.empty())
       error.note(entries[index[meant]].at, "declared here");
@@ -51,7 +51,7 @@ bool JobDependences::resolve(const std::string &name, SourceRange at) {
     for (const JobName &one : entries[i].after)
       if (auto members = membersOf(one))
         after[i].push_back(*members);
-  findCircles();
+  findCycles();
   return fits(name, at) && diags.errors() == before;
 }
 
@@ -77,9 +77,9 @@ bool JobDependences::fits(const std::string &name, SourceRange at) {
   return jobs <= kMaxJobs && parts <= kMaxJobParts;
 }
 
-/// Of entries: all members of an array are after the same jobs, so there is a circle of jobs where there is one of
+/// Of entries: all members of an array are after the same jobs, so there is a cycle of jobs where there is one of
 /// entries.
-void JobDependences::findCircles() {
+void JobDependences::findCycles() {
   enum class State : uint8_t { Unseen, Open, Done };
   std::vector<State> state(entries.size(), State::Unseen);
   std::vector<bool> reported(entries.size());
@@ -100,39 +100,39 @@ void JobDependences::findCircles() {
         path.push_back({other, 0});
       } else if (state[other] == State::Open) {
         size_t first = path.size();
-        std::vector<const Members *> circle;
+        std::vector<const Members *> cycle;
         bool known = false;
         do {
           --first;
           known |= reported[path[first].first];
-          circle.push_back(&after[path[first].first][path[first].second - 1]);
+          cycle.push_back(&after[path[first].first][path[first].second - 1]);
         } while (path[first].first != other);
         for (size_t i = first; i < path.size(); ++i)
           reported[path[i].first] = true;
         if (!known)
-          report({circle.rbegin(), circle.rend()});
+          report({cycle.rbegin(), cycle.rend()});
       }
     }
   }
 }
 
 /// Each of them leads to the entry of the next, and the last to that of the first.
-void JobDependences::report(const std::vector<const Members *> &circle) {
-  const JobName &last = *circle.back()->written;
-  if (circle.size() == 1) {
+void JobDependences::report(const std::vector<const Members *> &cycle) {
+  const JobName &last = *cycle.back()->written;
+  if (cycle.size() == 1) {
     diags.error(Code::WrongJobsBlock, last.range, fmt::format("job '{}' is after itself", last.print()));
     return;
   }
   std::string text = "'" + last.print() + "'";
-  for (size_t i = 0; i < std::min(circle.size(), kShown); ++i)
-    text += fmt::format(" after '{}'", circle[i]->written->print());
-  if (circle.size() > kShown)
-    text += fmt::format(" after … ({} jobs)", circle.size());
-  auto error = diags.error(Code::WrongJobsBlock, circle.front()->written->range,
-                           "jobs are after each other in a circle: " + text);
-  for (size_t i = 1; i < std::min(circle.size(), kShown); ++i)
-    error.note(circle[i]->written->range,
-               fmt::format("'{}' is after '{}'", circle[i - 1]->written->print(), circle[i]->written->print()));
+  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i)
+    text += fmt::format(" after '{}'", cycle[i]->written->print());
+  if (cycle.size() > kShown)
+    text += fmt::format(" after … ({} jobs)", cycle.size());
+  auto error =
+      diags.error(Code::WrongJobsBlock, cycle.front()->written->range, "jobs wait for each other in a cycle: " + text);
+  for (size_t i = 1; i < std::min(cycle.size(), kShown); ++i)
+    error.note(cycle[i]->written->range,
+               fmt::format("'{}' is after '{}'", cycle[i - 1]->written->print(), cycle[i]->written->print()));
 }
 
 std::vector<std::string> JobDependences::namesOf(size_t entry) const {

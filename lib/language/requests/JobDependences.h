@@ -1,4 +1,4 @@
-// Which jobs of a block are after which: names resolved, no circles.
+// Which jobs of a block are after which: names resolved, no cycles.
 #pragma once
 #include "lib/language/requests/JobEntries.h"
 
@@ -23,8 +23,8 @@ private:
   };
   std::optional<Members> membersOf(const JobName &name);
   bool fits(const std::string &name, SourceRange at);
-  void findCircles();
-  void report(const std::vector<const Members *> &circle);
+  void findCycles();
+  void report(const std::vector<const Members *> &cycle);
 
   const std::vector<JobEntry> &entries;
   Diagnostics &diags;

@@ -23,7 +23,7 @@ public:
                         {.count = true, .value = true, .block = true, .example = "job a = gpt3 { deadline = 8 h }"}))
       return;
     if (node.count)
-      members(*node.count);
+      out.members = values.count(*node.count, fmt::format("array '{}' has", job.name), "jobs", kMaxArray).value_or(0);
     if (node.value)
       train(*node.value);
     size_t before = diags.errors();
@@ -49,23 +49,12 @@ public:
   }
 
 private:
-  void members(const ast::Expr &count) {
-    Constant value = values.reader.value(count);
-    auto *number = value.as<Quantity>();
-    auto whole = number ? number->toInt64() : std::nullopt;
-    if (whole && *whole > kMaxArray)
-      diags.error(Code::WrongJobsBlock, count.range,
-                  fmt::format("array '{}' has {} jobs, and at most {} are possible", job.name, *whole, kMaxArray));
-    else
-      out.members = values.reader.integer(value, job.name, 1, kMaxArray).value_or(0);
-  }
-
   void train(const ast::Expr &value) {
     auto *reference = value.as<ast::Reference>();
     job.trainAt = values.reader.place(value.range);
     if (!reference) {
-      diags.error(Code::WrongJobsBlock, value.range, fmt::format("job '{}' names the training that it runs", job.name))
-          .help("its model is stated there: train gpt3 = gpt(layers = 96) { … }, job a = gpt3 { … }");
+      diags.error(Code::WrongJobsBlock, value.range, fmt::format("job '{}' names no training", job.name))
+          .help("for example: train gpt3 = gpt(layers = 96) { … }, job a = gpt3 { … }");
       return;
     }
     job.train = reference->name;
@@ -200,7 +189,8 @@ private:
       return;
     if (node.count)
       made.devices =
-          inner.reader.integer(inner.reader.value(*node.count), "configuration", 1, kMaxJobDevices).value_or(1);
+          inner.count(*node.count, fmt::format("configuration '{}' has", made.deviceType), "devices", kMaxJobDevices)
+              .value_or(1);
     const std::vector<std::string> keys{"rate", "power", "price", "quality"};
     const BlockReader::KeyReaders read{
         {"rate", [&](const Constant &value) { made.rate = rate(value, inner); }},
@@ -221,7 +211,7 @@ private:
       else if (pair || block)
         inner.reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
       else
-        diags.error(Code::UnknownEntryKind, one.range, "a configuration has settings alone")
+        diags.error(Code::UnknownEntryKind, one.range, "no requirement, objective or path belongs in a configuration")
             .help(std::string("for example: ") + form);
     }
     if (!inner.reader.given("rate") && diags.errors() == before)
@@ -241,8 +231,7 @@ private:
 
   /// Samples a second: a plain number, or with its unit. 0 after an error.
   static double rate(const Constant &value, JobValues &inner) {
-    static const JobUnit kRate{
-        "a number of samples a second", {}, "rate = 120 samples/s", Quantity::number(1'000'000'000'000)};
+    static const JobUnit kRate{"a number of samples per second", {}, "120 samples/s", 1'000'000'000'000, "1e12"};
     auto *number = value.as<Quantity>();
     Constant plain = value;
     if (number && number->dimension == Dimension::of(Base::Second, -1))
@@ -266,7 +255,7 @@ private:
     else if (!job.profiled.empty() && !given("samples"))
       diags
           .error(Code::MissingKey, given("tokens") ? *given("tokens") : out.at,
-                 fmt::format("job '{}' has a configuration, and does not say how many samples it takes", job.name))
+                 fmt::format("job '{}' has a configuration, and does not say how many samples it trains on", job.name))
           .help("add 'samples = 1e6': rates are samples per second");
     job.samples *= epochs, job.tokens *= epochs;
     if (std::max(job.samples, job.tokens) > kMaxSamples.toDouble())
@@ -288,7 +277,7 @@ private:
     if (given("late_price") && !given("due"))
       diags
           .error(Code::WrongJobsBlock, *given("late_price"),
-                 fmt::format("job '{}' has a late price, and is never late: it says no 'due'", job.name))
+                 fmt::format("'late_price' has no effect: job '{}' has no 'due'", job.name))
           .help("for example: due = 6 h");
   }
 

@@ -7,30 +7,49 @@ namespace accord {
 namespace {
 const Dimension kSecond = Dimension::of(Base::Second), kJoule = Dimension::of(Base::Joule),
                 kDollar = Dimension::of(Base::Dollar), kGram = Dimension::of(Base::Gram);
-
-Quantity upTo(int64_t number, Dimension dimension = {}, int64_t per = 1) {
-  return {Rational(number) / Rational(per), dimension};
-}
 } // namespace
 
 namespace job_units {
-const JobUnit kTime{"a time", kSecond, "8 h", upTo(jobs::kMaxSeconds, kSecond)};
-const JobUnit kPower{"a power", kJoule / kSecond, "30 kW", upTo(1'000'000'000'000, kJoule / kSecond)};
-const JobUnit kPrice{"a price", kDollar / kSecond, "10 USD/h", upTo(1'000'000'000, kDollar / kSecond, 3600)};
-const JobUnit kMoney{"an amount of money", kDollar, "500 USD", upTo(1'000'000'000'000, kDollar)};
-const JobUnit kEnergy{"an energy", kJoule, "200 kWh", upTo(1'000'000'000'000'000'000, kJoule)};
-const JobUnit kMass{"a mass", kGram, "50 kg", upTo(1'000'000'000'000'000, kGram)};
-// 1 MWh for each kilogram is 3.6e9 J for each of 1000 g.
-const JobUnit kCarbon{"a mass for each energy", kGram / kJoule, "400 g/kWh", upTo(1, kGram / kJoule)};
-const JobUnit kFactor{"a plain number", {}, "1.4", upTo(1'000'000'000)};
+const JobUnit kTime{"a time", kSecond, "8 h", jobs::kMaxSeconds, "4294967296 s"};
+const JobUnit kPower{"a power", kJoule / kSecond, "30 kW", 1'000'000'000'000, "1000 GW"};
+const JobUnit kPrice{"a price per time", kDollar / kSecond, "10 USD/h", Rational(1'000'000'000) / Rational(3600),
+                     "1000 MUSD/h"};
+const JobUnit kMoney{"an amount of money", kDollar, "500 USD", 1'000'000'000'000, "1000000 MUSD"};
+const JobUnit kEnergy{"an energy", kJoule, "200 kWh", 1'000'000'000'000'000'000, "1e9 GJ"};
+const JobUnit kMass{"a mass", kGram, "50 kg", 1'000'000'000'000'000, "1e12 kg"};
+const JobUnit kCarbon{"a mass per energy", kGram / kJoule, "400 g/kWh", 1, "1 g/J"};
+const JobUnit kFactor{"a plain number", {}, "1.4", 1'000'000'000, "1e9"};
 } // namespace job_units
 
 std::string nearestShown(const Diagnostics &diags, llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
   return diags.errors() > Diagnostics::kCap ? std::string() : nearest(name, candidates);
 }
 
+std::string JobValues::shown(const Constant &value) const {
+  llvm::StringRef text = diags.sources().text(value.range);
+  bool number = value.as<Quantity>() && !text.empty() && text.size() < 40 && (llvm::isDigit(text[0]) || text[0] == '-');
+  return number ? text.str() : value.describe();
+}
+
+std::optional<int64_t> JobValues::count(const ast::Expr &expr, const std::string &has, const char *noun, int64_t max) {
+  Constant value = reader.value(expr);
+  if (value.failed())
+    return std::nullopt;
+  auto *number = value.as<Quantity>();
+  auto whole = number ? number->toInt64() : std::nullopt;
+  if (whole && *whole >= 1 && *whole <= max)
+    return whole;
+  Code code = value.as<Choice>()           ? Code::ChoiceNotAllowed
+              : !number                    ? Code::WrongType
+              : !number->dimensionless()   ? Code::UnexpectedUnit
+              : !number->value.isInteger() ? Code::NotAnInteger
+                                           : Code::WrongJobsBlock;
+  diags.error(code, value.range, fmt::format("{} 1 to {} {}, but this is {}", has, max, noun, shown(value)));
+  return std::nullopt;
+}
+
 std::optional<double> JobValues::quantity(const Constant &value, llvm::StringRef name, const JobUnit &unit,
-                                          JobBound bound) {
+                                          JobBound bound, const std::string &form) {
   if (value.failed())
     return std::nullopt;
   auto *number = value.as<Quantity>();
@@ -44,18 +63,20 @@ std::optional<double> JobValues::quantity(const Constant &value, llvm::StringRef
     diags
         .error(code, value.range,
                plain ? fmt::format("'{}' is {} and needs a unit", name.str(), unit.what)
-                     : fmt::format("'{}' is {}, not {}", name.str(), unit.what, value.describe()))
-        .help(fmt::format("for example: {}", unit.example));
+                     : fmt::format("'{}' is {}, not {}", name.str(), unit.what, shown(value)))
+        .help(fmt::format("for example: {} {}", form.empty() ? name.str() + " =" : form, unit.example));
     return std::nullopt;
   }
   bool low =
       bound != JobBound::Any && (number->value.sign() < 0 || (bound == JobBound::AboveZero && number->value.isZero()));
   Rational size = number->value.sign() < 0 ? -number->value : number->value;
-  if (low || size > unit.max.value) {
+  if (low || size > unit.max) {
     diags.error(Code::OutOfRange, value.range,
                 low ? fmt::format("'{}' is {}, but this is {}", name.str(),
-                                  bound == JobBound::Zero ? "0 or more" : "above 0", number->print())
-                    : fmt::format("'{}' is at most {}, but this is {}", name.str(), unit.max.print(), number->print()));
+                                  bound == JobBound::Zero ? "0 or more" : "above 0", shown(value))
+                    : fmt::format("'{}' is {}{}, but this is {}", name.str(),
+                                  bound == JobBound::Any ? fmt::format("-{} to ", unit.maxText) : "at most ",
+                                  unit.maxText, shown(value)));
     return std::nullopt;
   }
   return number->toDouble();
@@ -88,16 +109,16 @@ std::optional<Quantity> JobValues::stepKey(const ast::Name &key, llvm::StringRef
                : time  ? Code::WrongDimension
                        : Code::UnexpectedUnit,
                key.range,
-               plain  ? fmt::format("{} needs a unit, and this is {}", what, number->print())
-               : time ? fmt::format("{} stands before each ':', not {}", what, value.describe())
-                      : fmt::format("{} stands before each ':', a plain number, not {}", what, value.describe()))
+               plain  ? fmt::format("{} needs a unit, and this is {}", what, shown(value))
+               : time ? fmt::format("{} stands before each ':', not {}", what, shown(value))
+                      : fmt::format("{} stands before each ':', a plain number, not {}", what, shown(value)))
         .help(time ? "for example: {0 h: 16, 8 h: 8}" : "for example: {0: 1, 0.5: 1.4}");
     return std::nullopt;
   }
-  if (number->value.sign() < 0 || (time ? number->value > time->max.value : number->value >= Rational(1))) {
+  if (number->value.sign() < 0 || (time ? number->value > time->max : number->value >= Rational(1))) {
     diags.error(Code::OutOfRange, key.range,
                 fmt::format("{} is {}, but this is {}", what,
-                            time ? "at most " + time->max.print() : "at least 0 and below 1", number->print()));
+                            time ? "at most " + std::string(time->maxText) : "at least 0 and below 1", shown(value)));
     return std::nullopt;
   }
   return *number;
@@ -106,30 +127,30 @@ std::optional<Quantity> JobValues::stepKey(const ast::Name &key, llvm::StringRef
 std::optional<jobs::Steps> JobValues::stepsOf(const MapValue &map, llvm::StringRef name, const JobUnit *time,
                                               llvm::function_ref<std::optional<double>(const Constant &)> amount) {
   jobs::Steps steps;
-  std::optional<Quantity> earlier;
+  const char *what = time ? "times" : "shares";
   for (size_t i = 0; i < map.pairs.size(); ++i) {
     const auto &[key, value] = map.pairs[i];
     auto at = stepKey(key, name, time);
     auto number = amount(*value);
     if (!at || !number)
       return std::nullopt;
-    if (!earlier && !at->value.isZero()) {
+    if (i == 0 && !at->value.isZero()) {
       diags
           .error(Code::WrongJobsBlock, key.range,
-                 fmt::format("'{}' begins at {}, but here at {}", name.str(), time ? "0 h" : "0", at->print()))
+                 fmt::format("the {} of '{}' begin at {}, but the first is {}", what, name.str(), time ? "0 h" : "0",
+                             key.text))
           .help(fmt::format("add what holds from {} on", time ? "0 h" : "0"));
       return std::nullopt;
     }
-    if (earlier && !(at->value > earlier->value)) {
+    if (i > 0 && at->toDouble() <= steps.back().first) {
       diags
           .error(Code::WrongJobsBlock, key.range,
-                 fmt::format("the {} of '{}' ascend, but {} stands after {}", time ? "times" : "shares", name.str(),
-                             at->print(), earlier->print()))
+                 fmt::format("the {} of '{}' ascend, but {} stands after {}", what, name.str(), key.text,
+                             map.pairs[i - 1].first.text))
           .note(map.pairs[i - 1].first.range, "the one before");
       return std::nullopt;
     }
     steps.push_back({at->toDouble(), *number});
-    earlier = at;
   }
   return steps;
 }
@@ -159,8 +180,8 @@ std::optional<jobs::Steps> JobValues::phases(const Constant &value, llvm::String
                    [&](const Constant &one) { return quantity(one, name, job_units::kFactor, JobBound::AboveZero); });
   diags
       .error(Code::WrongType, value.range,
-             fmt::format("'{}' says from which share of the work on the speed is how much of what it was, not {}",
-                         name.str(), value.describe()))
+             fmt::format("'{}' maps shares of the work to factors of the speed, and is not {}", name.str(),
+                         value.describe()))
       .help("for example: phases = {0: 1, 0.5: 1.4}");
   return std::nullopt;
 }
@@ -249,7 +270,7 @@ bool JobValues::hasForm(const ast::Node &node, const ast::Entry &entry, const Fo
   if (!node.value && form.valueNeeded)
     wrong(node.name.range, fmt::format("'{} {}' says no value", kind, node.name.text));
   if (!node.hasBlock && form.blockNeeded)
-    wrong(node.name.range, fmt::format("'{} {}' has no block that says more", kind, node.name.text));
+    wrong(node.name.range, fmt::format("'{} {}' needs a block", kind, node.name.text));
   return diags.errors() == before;
 }
 

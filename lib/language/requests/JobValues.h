@@ -10,7 +10,8 @@ struct JobUnit {
   const char *what;    ///< "a time", for messages
   Dimension dimension; ///< none: a plain number
   const char *example; ///< "8 h"
-  Quantity max;
+  Rational max;        ///< in base units
+  const char *maxText; ///< "1000 GW", for messages
 };
 namespace job_units {
 extern const JobUnit kTime, kPower, kPrice, kMoney, kEnergy, kMass, kCarbon, kFactor;
@@ -34,9 +35,13 @@ public:
   JobValues(Diagnostics &diags, const Lookup &lookup, std::string what)
       : reader(diags, lookup, std::move(what)), diags(diags), lookup(lookup) {}
 
-  /// In base units; nothing after an error.
+  /// In base units; nothing after an error. `form`: what stands before the example of its unit, unless `name =`.
   std::optional<double> quantity(const Constant &value, llvm::StringRef name, const JobUnit &unit,
-                                 JobBound bound = JobBound::Zero);
+                                 JobBound bound = JobBound::Zero, const std::string &form = "");
+  /// A number in brackets, 1 to `max`: `has` is "array 'a' has", `noun` "jobs". Nothing after an error.
+  std::optional<int64_t> count(const ast::Expr &expr, const std::string &has, const char *noun, int64_t max);
+  /// A value as it is written, where it is a number, else what it is.
+  std::string shown(const Constant &value) const;
   /// One quantity, or `{0 h: 30 kW, 6 h: 12 kW}`: at times that ascend from 0. `integer`: plain whole numbers.
   std::optional<jobs::Steps> steps(const Constant &value, llvm::StringRef name, const JobUnit &unit, bool integer);
   /// `{0: 1, 0.5: 1.4}`: factors above 0, at shares that ascend from 0 and are below 1.

@@ -1,6 +1,7 @@
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/JobDependences.h"
 #include "lib/language/requests/JobEntries.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -10,7 +11,7 @@ using jobs::JobMeasure, jobs::JobsRequest;
 
 /// What a limit of each measure is stated in.
 const JobUnit &unitOf(JobMeasure measure) {
-  static const JobUnit kNumber{"a plain number", {}, "2", Quantity::number(1'000'000'000'000)};
+  static const JobUnit kNumber{"a plain number", {}, "2", 1'000'000'000'000, "1e12"};
   switch (measure) {
   case JobMeasure::Completion:
   case JobMeasure::Makespan:
@@ -145,7 +146,8 @@ private:
   void tenant(const ast::Node &node, const ast::Entry &entry) {
     JobValues inner(diags, lookup, "a tenant");
     const char *form = "tenant vision { weight = 2, quota = 16 }";
-    if (!inner.hasForm(node, entry, {.block = true, .example = form}) || !isNew(tenants, node.name, "a tenant"))
+    if (!inner.hasForm(node, entry, {.block = true, .blockNeeded = true, .example = form}) ||
+        !isNew(tenants, node.name, "a tenant"))
       return;
     JobsRequest::Tenant made;
     made.name = node.name.text;
@@ -165,7 +167,13 @@ private:
                  if (!map)
                    return devices(value, "");
                  for (const auto &[type, count] : map->pairs)
-                   devices(*count, type.text);
+                   if (llvm::isDigit(type.text[0]))
+                     diags
+                         .error(Code::WrongType, type.range,
+                                fmt::format("a device type stands before each ':', not {}", type.text))
+                         .help("for example: quota = {h100: 8, a100_80g: 16}");
+                   else
+                     devices(*count, type.text);
                }}});
     out.tenants.push_back(std::move(made));
   }
@@ -246,7 +254,9 @@ private:
       else if (pair || block)
         inner.reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
       else
-        diags.error(Code::UnknownEntryKind, one.range, fmt::format("'{}' has settings alone", node.kind.text))
+        diags
+            .error(Code::UnknownEntryKind, one.range,
+                   fmt::format("no requirement, objective or path belongs in a {}", node.kind.text))
             .help(std::string("for example: ") + form);
     }
   }
@@ -254,7 +264,8 @@ private:
   // ---- Objectives and requirements
 
   void readRule(const ast::Rule &rule, const ast::Entry &entry) {
-    values.reader.clauses(entry, kNoClause);
+    if (rule.kind != ast::RuleKind::Prefer)
+      values.reader.clauses(entry, kNoClause);
     if (rule.kind == ast::RuleKind::Prefer)
       diags.error(Code::NotSupported, entry.range, "not supported yet: 'prefer' in a jobs block")
           .help("use 'require' or an objective");
@@ -265,12 +276,12 @@ private:
   }
 
   /// Reports a name that is no measure.
-  std::optional<JobMeasure> measure(const std::string &name, SourceRange at, const char *does) {
+  std::optional<JobMeasure> measure(const std::string &name, SourceRange at) {
     auto found = jobs::jobMeasure(name);
     if (!found)
-      diags.error(Code::UnknownChoice, at, fmt::format("a jobs block {} no '{}'", does, name))
+      diags.error(Code::UnknownChoice, at, fmt::format("'{}' is no measure of a schedule", name))
           .suggest(nearestShown(diags, name, measureNames()))
-          .help(fmt::format("it {} {}", does, fmt::join(measureNames(), ", ")));
+          .help(fmt::format("measures are {}", fmt::join(measureNames(), ", ")));
     return found;
   }
 
@@ -282,7 +293,7 @@ private:
           .help("for example: minimize mean_completion");
       return;
     }
-    auto found = measure(name->name, rule.expr->range, "minimizes");
+    auto found = measure(name->name, rule.expr->range);
     if (!found)
       return;
     if (maximize && *found != JobMeasure::Nash) {
@@ -298,6 +309,11 @@ private:
           .note(earlier->second, "the first time");
   }
 
+  std::string written(const ast::Expr &expr) const {
+    llvm::StringRef text = diags.sources().text(expr.range);
+    return text.size() <= 60 ? fmt::format("'{}'", text.str()) : "another expression";
+  }
+
   void require(const ast::Rule &rule) {
     const char *form = "for example: require makespan <= 12 h";
     Constant condition = values.reader.value(*rule.expr);
@@ -310,7 +326,7 @@ private:
     if (!compares) {
       diags
           .error(Code::NotAConstraint, condition.range,
-                 fmt::format("a requirement compares a measure with a value, but this is {}", condition.describe()))
+                 fmt::format("a requirement compares a measure with a value, but this is {}", written(*rule.expr)))
           .help(form);
       return;
     }
@@ -324,11 +340,11 @@ private:
     if (!word) {
       diags
           .error(Code::NotAConstraint, left->range,
-                 fmt::format("a requirement is of one measure alone, but this is {}", left->describe()))
+                 fmt::format("a requirement is of one measure alone, but this is {}", written(*rule.expr)))
           .help(form);
       return;
     }
-    auto found = measure(word->text, left->range, "limits");
+    auto found = measure(word->text, left->range);
     if (!found)
       return;
     const JobUnit &unit = unitOf(*found);
@@ -344,7 +360,8 @@ private:
           .note(first->second, "the first time");
       return;
     }
-    auto max = values.quantity(*right, word->text, unit, *found == JobMeasure::Nash ? JobBound::Any : JobBound::Zero);
+    auto max = values.quantity(*right, word->text, unit, *found == JobMeasure::Nash ? JobBound::Any : JobBound::Zero,
+                               fmt::format("require {} <=", word->text));
     std::string text = rule.label.empty() ? diags.sources().text(rule.expr->range).str() : rule.label.text;
     if (max)
       out.limits.push_back({*found, *max, text, values.reader.place(rule.expr->range)});
@@ -369,7 +386,8 @@ private:
       if (tenants.count(entry.job.tenant))
         continue;
       std::string meant = nearestShown(diags, entry.job.tenant, known);
-      auto error = diags.error(Code::UnknownName, entry.tenant->range, fmt::format("no tenant '{}'", entry.job.tenant));
+      auto error = diags.error(Code::UnknownName, entry.tenant->range,
+                               fmt::format("no tenant '{}' in this block", entry.job.tenant));
       error.suggest(meant);
       if (meant.empty())
         error.help(fmt::format("declare it: tenant {} {{ weight = 1 }}", entry.job.tenant));

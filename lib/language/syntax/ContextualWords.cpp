@@ -214,7 +214,8 @@ void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> 
       return k < tokens.size() && tokens[k].type == P::IDENT && tokens[k].line == token.line;
     };
     // `a = 1 b = 2` are two entries, not one in the unit b; `{0 h: 16, 8 h: 8}` has times as keys.
-    bool first = kept > 0 && (tokens[kept - 1].type == P::LBRACE || tokens[kept - 1].type == P::COMMA);
+    size_t before = kept > 1 && tokens[kept - 1].type == P::MINUS ? kept - 1 : kept;
+    bool first = before > 0 && (tokens[before - 1].type == P::LBRACE || tokens[before - 1].type == P::COMMA);
     bool isKey = i + 2 < tokens.size() &&
                  (tokens[i + 2].type == P::ASSIGN || (tokens[i + 2].type == P::COLON && !first)) &&
                  tokens[i + 1].begin != token.end;
