@@ -172,7 +172,7 @@ private:
           ready.push_back(next);
     }
     for (size_t j = 0; j < problem.jobs.size() && taken < problem.jobs.size(); ++j)
-      require(missing[j] == 0, "job '{}' is after jobs in a circle", problem.jobs[j].name);
+      require(missing[j] == 0, "job '{}' is after jobs in a cycle", problem.jobs[j].name);
   }
 
   const JobScheduleProblem &problem;
