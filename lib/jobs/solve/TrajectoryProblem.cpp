@@ -253,7 +253,7 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
   return solution;
 }
 
-std::vector<double> TrajectoryProblem::relaxedPrices(double &overflow) const {
+std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
   const KeptRows kept(made);
   const CompactAllocation compacted = compact(kept.reduced());
   OpenOptions open;
@@ -263,14 +263,14 @@ std::vector<double> TrajectoryProblem::relaxedPrices(double &overflow) const {
       if (compacted.fits(i, compacted.capacity))
         open.options.push_back(i);
     if (open.options.size() == open.first.back()) { // nothing of the job fits
-      overflow = 1;
+      isMissing = true;
       return std::vector<double>(made.capacity.size(), 0);
     }
   }
   open.first.push_back(open.options.size());
   Relaxation relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Value);
-  overflow = relaxed.overflow;
-  if (overflow > kMissing)
+  isMissing &= relaxed.overflow > kMissing;
+  if (isMissing)
     relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Fit);
   return kept.expanded(relaxed.prices);
 }

@@ -52,9 +52,9 @@ public:
   bool isImpossible() const;
   /// Solves it without the rows that cannot bind; the proof has all rows.
   AllocationSolution solve(const SearchLimits &limits) const;
-  /// Prices of all rows by the linear relaxation, in the unit of the measure; `overflow` above 0: nothing fits, and the
-  /// prices are of what is missing.
-  std::vector<double> relaxedPrices(double &overflow) const;
+  /// Prices of all rows by the linear relaxation, in the unit of the measure. If `isMissing` says that
+  /// nothing is known to fit and nothing does, the prices are those of what is missing of capacities; else it is false.
+  std::vector<double> relaxedPrices(bool &isMissing) const;
   /// The trajectories of a choice.
   std::vector<JobTrajectory> trajectories(const std::vector<int64_t> &choice) const;
 
