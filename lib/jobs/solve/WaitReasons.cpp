@@ -398,7 +398,7 @@ private:
     return sum;
   }
 
-  /// As `costsOf`, in a time that does not depend on the length of the runs.
+  /// As `runCosts`, in a time that does not depend on the length of the runs.
   RunCosts costs(const ScheduledJob &of, const std::vector<JobRun> &runs) const {
     RunCosts sum;
     for (const JobRun &run : runs) {

@@ -99,7 +99,7 @@ inline void scheduleInTurn(JobAnswer &answer) {
     const JobTrajectory &does = answer.schedule.jobs[j];
     if (does.completion >= 0)
       completion += problem.jobs[j].weight * (does.completion - problem.jobs[j].arrival);
-    price += static_cast<int64_t>(costsOf(problem, problem.jobs[j], does.runs).price);
+    price += static_cast<int64_t>(runCosts(problem, problem.jobs[j], does.runs).price);
   }
   answer.schedule.values = {completion, price};
   answer.schedule.proofs.resize(2);
