@@ -64,8 +64,9 @@ std::string table(const JobAnswer &answer, const TextStyle &style) {
       row.push_back(job.deadline < 0 || does.completion < 0
                         ? "-"
                         : timeText(static_cast<double>(job.deadline - does.completion)));
-    row.push_back(dollarText(static_cast<double>(costs.price) / 1e6));
-    row.push_back(measureText(problem, JobMeasure::Energy, static_cast<int64_t>(costs.energy)));
+    row.push_back(does.runs.empty() ? "-" : dollarText(static_cast<double>(costs.price) / 1e6));
+    row.push_back(does.runs.empty() ? "-"
+                                    : measureText(problem, JobMeasure::Energy, static_cast<int64_t>(costs.energy)));
     row.push_back(waits > 0 ? timeText(static_cast<double>(waits)) : "-");
     table.row(std::move(row));
   }

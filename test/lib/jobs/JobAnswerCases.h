@@ -84,7 +84,9 @@ inline void scheduleInTurn(JobAnswer &answer) {
     const auto used = usedAmounts(problem, answer.schedule);
     int64_t from = (job.arrival + problem.slot - 1) / problem.slot;
     for (unsigned earlier : job.after)
-      from = std::max(from, (answer.schedule.jobs[earlier].completion + problem.slot - 1) / problem.slot);
+      from = answer.schedule.jobs[earlier].completion < 0
+                 ? problem.slots
+                 : std::max(from, (answer.schedule.jobs[earlier].completion + problem.slot - 1) / problem.slot);
     for (unsigned c = 0; c < job.configurations.size(); ++c) {
       const int64_t seconds = job.restart + (job.work + job.configurations[c].speed - 1) / job.configurations[c].speed;
       const int64_t slots = (seconds + problem.slot - 1) / problem.slot;

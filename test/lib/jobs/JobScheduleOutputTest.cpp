@@ -1,6 +1,7 @@
 // What people read of a schedule of jobs: summary, CSV, timeline, document and page.
 #include "lib/jobs/output/JobScheduleOutput.h"
 #include "JobAnswerCases.h"
+#include "lib/jobs/output/JobScheduleReport.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include <gtest/gtest.h>
@@ -116,6 +117,19 @@ TEST(JobScheduleOutput, DocumentKeepsItsSchema) {
   EXPECT_EQ(resource.getString("unit"), "devices");
   EXPECT_EQ(jobScheduleJson(JobAnswer()).getAsObject()->getArray("jobs")->size(), 0u);
   EXPECT_EQ(jobScheduleJson(infeasible()).getAsObject()->getArray("conflict")->size(), 2u);
+}
+
+TEST(JobScheduleOutput, PageIsSelfContained) {
+  JobAnswer answer = manyJobs(5, 4);
+  answer.problem.jobs[0].name = "</script><b>";
+  const std::string page = jobScheduleReport(answer);
+  EXPECT_NE(page.find("id=\"job-chart\""), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script\\u003e\\u003cb\\u003e"), std::string::npos);
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_EQ(page.find("src="), std::string::npos);
+  EXPECT_EQ(page.find("/*accord:"), std::string::npos);
+  EXPECT_FALSE(jobScheduleReport(JobAnswer()).empty());
+  EXPECT_FALSE(jobScheduleReport(infeasible()).empty());
 }
 
 TEST(JobScheduleOutput, ValuesOfMeasures) {
