@@ -42,7 +42,7 @@ std::string table(const JobAnswer &answer, const TextStyle &style) {
   const JobScheduleProblem &problem = answer.problem;
   const bool tenants = std::ranges::any_of(answer.jobs, [](const JobWords &job) { return !job.tenant.empty(); });
   const bool deadlines = std::ranges::any_of(problem.jobs, [](const ScheduledJob &job) { return job.deadline >= 0; });
-  std::vector<std::string> head = {"job", "devices", "start", "completion", "cost", "energy", "waits"};
+  std::vector<std::string> head = {"job", "devices", "start", "completion", "cost", "energy", "wait time"};
   std::string alignment = "llrrrrr";
   if (deadlines)
     head.insert(head.begin() + 4, "slack"), alignment += "r";
@@ -57,7 +57,7 @@ std::string table(const JobAnswer &answer, const TextStyle &style) {
     std::vector<std::string> row = {job.name};
     if (tenants)
       row.push_back(j < answer.jobs.size() ? answer.jobs[j].tenant : "");
-    row.push_back(does.completion < 0 ? "left out" : devicesText(answer, j));
+    row.push_back(does.completion < 0 ? "rejected" : devicesText(answer, j));
     row.push_back(does.runs.empty() ? "-" : timeText(static_cast<double>(does.runs.front().begin * problem.slot)));
     row.push_back(does.completion < 0 ? "-" : timeText(static_cast<double>(does.completion)));
     if (deadlines)

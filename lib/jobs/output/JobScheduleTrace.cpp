@@ -78,7 +78,7 @@ private:
     }
     for (const JobWait &wait : answer.waits)
       if (wait.job < problem.jobs.size())
-        slice(kJobs, int64_t(wait.job) + 1, "waits", "wait", wait.from, wait.until,
+        slice(kJobs, int64_t(wait.job) + 1, "pending", "pending", wait.from, wait.until,
               json::Object{{"reason", jsonString(wait.text)}});
   }
 

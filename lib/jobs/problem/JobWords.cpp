@@ -165,7 +165,7 @@ __int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, cons
 } // namespace
 
 int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedule, JobMeasure measure) {
-  __int128 sum = 0, most = 0;
+  __int128 sum = 0, max = 0;
   std::vector<__int128> groups(problem.groups.size(), 0);
   std::vector<int64_t> waits;
   for (size_t j = 0; j < problem.jobs.size() && j < schedule.jobs.size(); ++j) {
@@ -178,14 +178,14 @@ int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedul
     sum += termOf(problem, job, does, measure);
     waits.push_back(does.completion - job.arrival);
     const __int128 isolated = std::max<int64_t>(1, job.isolated);
-    most = std::max(most, measure == JobMeasure::Makespan ? __int128(does.completion)
-                                                          : (__int128(1000) * waits.back() + isolated - 1) / isolated);
+    max = std::max(max, measure == JobMeasure::Makespan ? __int128(does.completion)
+                                                        : (__int128(1000) * waits.back() + isolated - 1) / isolated);
     for (unsigned group : job.groups)
       if (group < groups.size())
         groups[group] += __int128(waits.back()) * job.weight;
   }
   if (measure == JobMeasure::Makespan || measure == JobMeasure::Slowdown)
-    return held(most);
+    return held(max);
   if (measure == JobMeasure::Tail) {
     std::sort(waits.begin(), waits.end());
     const int64_t counted = static_cast<int64_t>(waits.size()) - problem.tail;

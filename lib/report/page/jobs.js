@@ -8,7 +8,7 @@ const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, ...(Array.isArray(t) ? t : [t]))));
 const dollars = v => (Math.abs(v) >= 1000 ? Math.round(v).toString() : trim(v, 4)) + " $", watthours = v => si(v / 3600, "Wh"), grams = v => si(v, "g");
 const runText = r => (r.devices ? `${r.devices} ${r.type}` : r.configuration);
-const lastEnd = Math.max(data.slot_s, ...jobs.map(j => Math.max(0, ...j.runs.map(r => r.end_s), ...(j.waits || []).map(w => (j.left_out ? 0 : w.until_s)))));
+const lastEnd = Math.max(data.slot_s, ...jobs.map(j => Math.max(0, ...j.runs.map(r => r.end_s), ...(j.pending || []).map(w => (j.rejected ? 0 : w.until_s)))));
 // Deadlines soon after the last run are shown; later ones are in the table.
 const until = scheduled ? Math.min(horizon, Math.max(lastEnd, ...jobs.flatMap(j => [j.deadline_s, j.due_s]).filter(t => t <= lastEnd * 1.25))) : horizon;
 const counted = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
@@ -28,10 +28,10 @@ function header() {
   byId("subtitle").textContent = [counted(jobs.length, "job"), ...(data.servers.length ? [`${devices.join(", ")} on ${counted(data.servers.length, "server")}`] : []), `${data.slots} slots of ${longTime(data.slot_s)}`, ...(data.objectives.length ? [`minimum ${data.objectives.map(o => o.words).join(", then ")}`] : [])].join("  ·  ");
   if (!scheduled || !jobs.length) return;
   const done = jobs.filter(j => j.completion_s !== undefined), out = jobs.length - done.length, names = data.objectives.slice(0, 2).map(o => o.name);
-  const late = done.filter(j => j.due_s !== undefined && j.completion_s > j.due_s).length, waits = done.map(j => (j.waits || []).reduce((s, w) => s + w.until_s - w.from_s, 0));
+  const late = done.filter(j => j.due_s !== undefined && j.completion_s > j.due_s).length, waits = done.map(j => (j.pending || []).reduce((s, w) => s + w.until_s - w.from_s, 0));
   const tiles = data.objectives.slice(0, 2).filter(o => o.text).map(o => tile(capital(o.words), ...split(o.text), o.gap === undefined ? "not proved" : o.gap > 0 ? `no schedule is below ${o.bound_text}` : o === data.objectives[0] ? "no schedule is better" : "none is better with the first as it is"));
   const add = (name, label, value, note) => { if (tiles.length < 5 && !names.includes(name)) tiles.push(tile(label, ...split(value), note)); };
-  add("", "Complete", `${done.length} of ${jobs.length}`, [out ? `${out} left out` : "", late ? `${late} after their due time` : ""].filter(t => t).join(", ") || "all jobs");
+  add("", "Complete", `${done.length} of ${jobs.length}`, [out ? `${out} rejected` : "", late ? `${late} after their due time` : ""].filter(t => t).join(", ") || "all jobs");
   add("makespan", "Makespan", longTime(Math.max(0, ...done.map(j => j.completion_s))), "the last completion");
   if (jobs.some(j => j.cost > 0)) add("cost", "Cost", dollars(jobs.reduce((s, j) => s + j.cost, 0)), "slots are paid for whole");
   if (jobs.some(j => j.energy_J > 0)) add("energy", "Energy", watthours(jobs.reduce((s, j) => s + j.energy_J, 0)), jobs.some(j => j.carbon_g) ? `${grams(jobs.reduce((s, j) => s + (j.carbon_g || 0), 0))} CO2e` : "of all runs");
@@ -59,9 +59,9 @@ function byJob() {
   byId("tenants").append(...(tenants.length > 1 || tenants[0] ? tenants.map(t => el("span", {}, el("i", { style: `background:${tenantColor(t)}` }), t || "no tenant")) : []),
     el("span", {}, el("i", { class: "mark", style: "background:var(--quiet)" }), "arrival"), ...(marked ? [el("span", {}, el("i", { class: "mark", style: "background:var(--critical)" }), "deadline")] : []), ...(due ? [el("span", {}, el("i", { class: "mark", style: "background:var(--data_gradient)" }), "due")] : []), el("span", {}, "┄ waits"));
   const tall = jobs.length <= 20 ? 22 : jobs.length <= 90 ? 14 : jobs.length <= 300 ? 8 : 3, shown = jobs.slice(0, 2000);
-  const rows = shown.map(j => ({ name: j.name, note: j.left_out ? [j.arrival_s, "left out"] : null, height: tall, gap: tall > 10 ? 5 : tall > 5 ? 2 : 1,
+  const rows = shown.map(j => ({ name: j.name, note: j.rejected ? [j.arrival_s, "rejected"] : null, height: tall, gap: tall > 10 ? 5 : tall > 5 ? 2 : 1,
     bars: j.runs.map(r => ({ from: r.begin_s, until: r.end_s, color: tenantColor(j.tenant), text: runText(r), short: r.devices ? String(r.devices) : "", title: j.name, rows: runRows(j, r) })),
-    waits: (j.waits || []).map(w => ({ from: w.from_s, until: Math.min(until, w.until_s), title: `${j.name} ${j.left_out ? "is left out" : "waits"}`, rows: [["time", `${longTime(w.from_s)} to ${longTime(w.until_s)}`], ["why", w.reason]] })),
+    waits: (j.pending || []).map(w => ({ from: w.from_s, until: Math.min(until, w.until_s), title: `${j.name} ${j.rejected ? "is rejected" : "waits"}`, rows: [["time", `${longTime(w.from_s)} to ${longTime(w.until_s)}`], ["why", w.reason]] })),
     marks: [{ at: j.arrival_s, kind: "arrival" }, ...(j.deadline_s !== undefined ? [{ at: j.deadline_s, kind: "deadline" }] : []), ...(j.due_s !== undefined ? [{ at: j.due_s, kind: "due" }] : [])] }));
   drawRows(rows, until, byId("job-chart"), byId("job-tip"), `Runs of ${counted(shown.length, "job")} over ${longTime(until)}`);
   byId("job-hint").textContent = `a bar is a run in one configuration; point at it, or at a wait, for more${jobs.length > shown.length ? `; ${jobs.length - shown.length} more jobs are in the table` : ""}`;
@@ -112,9 +112,9 @@ function jobTable() {
   const has = key => jobs.some(j => j[key] !== undefined && j[key] !== 0), cells = j => {
     const plans = [...new Set(j.runs.map(r => runText(r) + (r.plan ? `, ${r.plan}` : "")))], last = j.deadline_s === undefined || j.completion_s === undefined ? null : j.deadline_s - j.completion_s;
     return [[j.name, "name"], ...(has("tenant") ? [[j.tenant ? [el("i", { class: "dot", style: `background:${tenantColor(j.tenant)}` }), j.tenant] : "–", "name"]] : []), ...(has("train") ? [[j.train || "profiled"]] : []),
-      ...(scheduled ? [[j.left_out ? el("span", { class: "worse" }, "left out") : plans.length > 3 ? [`${plans[0]} and ${plans.length - 1} more`] : plans.map(p => el("div", {}, p))]] : []), [longTime(j.arrival_s), "n"],
+      ...(scheduled ? [[j.rejected ? el("span", { class: "worse" }, "rejected") : plans.length > 3 ? [`${plans[0]} and ${plans.length - 1} more`] : plans.map(p => el("div", {}, p))]] : []), [longTime(j.arrival_s), "n"],
       ...(scheduled ? [[j.start_s === undefined ? "–" : longTime(j.start_s), "n"], [j.completion_s === undefined ? "–" : longTime(j.completion_s), "n"]] : []), ...(has("deadline_s") ? [[scheduled ? (last === null ? "–" : longTime(last)) : j.deadline_s === undefined ? "–" : longTime(j.deadline_s), "n"]] : []),
-      ...(scheduled ? [...(has("cost") ? [[j.left_out ? "–" : dollars(j.cost), "n"]] : []), ...(has("energy_J") ? [[j.left_out ? "–" : watthours(j.energy_J), "n"]] : []), ...(has("carbon_g") ? [[j.left_out ? "–" : grams(j.carbon_g || 0), "n"]] : []), [(j.waits || []).slice(0, 6).map(w => el("div", {}, el("span", { class: "quiet" }, `${longTime(w.from_s)} to ${longTime(w.until_s)}: `), w.reason)), "why"]] : [])];
+      ...(scheduled ? [...(has("cost") ? [[j.rejected ? "–" : dollars(j.cost), "n"]] : []), ...(has("energy_J") ? [[j.rejected ? "–" : watthours(j.energy_J), "n"]] : []), ...(has("carbon_g") ? [[j.rejected ? "–" : grams(j.carbon_g || 0), "n"]] : []), [(j.pending || []).slice(0, 6).map(w => el("div", {}, el("span", { class: "quiet" }, `${longTime(w.from_s)} to ${longTime(w.until_s)}: `), w.reason)), "why"]] : [])];
   };
   if (!jobs.length) { byId("jobs-table").append(el("caption", {}, "there are no jobs")); return; }
   byId("jobs-table").append(head([["job"], ...(has("tenant") ? [["tenant"]] : []), ...(has("train") ? [["trains"]] : []), ...(scheduled ? [["runs on"]] : []), ["arrival", "n"], ...(scheduled ? [["start", "n"], ["completion", "n"]] : []), ...(has("deadline_s") ? [[scheduled ? "slack" : "deadline", "n"]] : []),
