@@ -130,6 +130,75 @@ std::vector<std::vector<int64_t>> usedAmounts(const JobScheduleProblem &problem,
   return used;
 }
 
+namespace {
+
+int64_t held(__int128 value) {
+  constexpr __int128 kLargest = __int128(1) << 62;
+  return static_cast<int64_t>(std::clamp(value, -kLargest, kLargest));
+}
+
+/// What one job that completes adds to a sum.
+__int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does,
+                JobMeasure measure) {
+  const __int128 wait = __int128(does.completion) - job.arrival;
+  switch (measure) {
+  case JobMeasure::Completion:
+    return wait * job.weight;
+  case JobMeasure::Lateness:
+    return job.due < 0 ? 0 : std::max<__int128>(0, __int128(does.completion) - job.due) * job.latePrice;
+  case JobMeasure::Price:
+    return runCosts(problem, job, does.runs).price;
+  case JobMeasure::Energy:
+    return runCosts(problem, job, does.runs).energy;
+  case JobMeasure::Carbon:
+    return runCosts(problem, job, does.runs).carbon;
+  case JobMeasure::Nash: {
+    // A job that takes no time counts as one second.
+    const double slowdown = std::max(1.0, static_cast<double>(wait)) / double(std::max<int64_t>(1, job.isolated));
+    return __int128(std::llround(1e6 * std::log2(slowdown))) * job.weight;
+  }
+  default:
+    return 0;
+  }
+}
+
+} // namespace
+
+int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedule, JobMeasure measure) {
+  __int128 sum = 0, max = 0;
+  std::vector<__int128> groups(problem.groups.size(), 0);
+  std::vector<int64_t> waits;
+  for (size_t j = 0; j < problem.jobs.size() && j < schedule.jobs.size(); ++j) {
+    const ScheduledJob &job = problem.jobs[j];
+    const JobTrajectory &does = schedule.jobs[j];
+    if (does.completion < 0) {
+      sum += measure == JobMeasure::Rejected ? job.weight : 0;
+      continue;
+    }
+    sum += termOf(problem, job, does, measure);
+    waits.push_back(does.completion - job.arrival);
+    const __int128 isolated = std::max<int64_t>(1, job.isolated);
+    max = std::max(max, measure == JobMeasure::Makespan ? __int128(does.completion)
+                                                        : (__int128(1000) * waits.back() + isolated - 1) / isolated);
+    for (unsigned group : job.groups)
+      if (group < groups.size())
+        groups[group] += __int128(waits.back()) * job.weight;
+  }
+  if (measure == JobMeasure::Makespan || measure == JobMeasure::Slowdown)
+    return held(max);
+  if (measure == JobMeasure::Tail) {
+    std::sort(waits.begin(), waits.end());
+    const int64_t counted = static_cast<int64_t>(waits.size()) - problem.tail;
+    return counted > 0 ? std::max<int64_t>(0, waits[counted - 1]) : 0;
+  }
+  if (measure == JobMeasure::Group)
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const __int128 share = std::max<int64_t>(1, problem.groups[g].share);
+      sum = std::max(sum, (groups[g] + share - 1) / share);
+    }
+  return held(sum);
+}
+
 RunCosts &RunCosts::operator+=(const RunCosts &other) {
   price += other.price;
   energy += other.energy;
@@ -137,7 +206,7 @@ RunCosts &RunCosts::operator+=(const RunCosts &other) {
   return *this;
 }
 
-RunCosts costsOf(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs) {
+RunCosts runCosts(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs) {
   RunCosts costs;
   for (const JobRun &run : runs) {
     if (run.configuration >= job.configurations.size())

@@ -32,6 +32,10 @@ struct RunCosts {
   __int128 price = 0, energy = 0, carbon = 0;
   RunCosts &operator+=(const RunCosts &other);
 };
-RunCosts costsOf(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs);
+RunCosts runCosts(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs);
+
+/// The value of a measure of a schedule, after the definitions of `JobMeasure`, at most 2^62; sums over rejected jobs
+/// count nothing but in `Rejected`. For pages: what is proved of a schedule has its own code.
+int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedule, JobMeasure measure);
 
 } // namespace accord::jobs

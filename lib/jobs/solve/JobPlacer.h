@@ -29,8 +29,8 @@ struct RunPlacements {
 ///
 /// Slot by slot, `packServers` places what begins, near to where the job was. Where it would move a job within a run or
 /// has no place for one, because what is free is scattered, servers are searched for all runs of the device type
-/// together, with their ends in view: depth first, by a limited number of steps. If that finds none either, as many
-/// devices as possible are placed and the rest is in `unplaced`.
+/// together, with their ends in view, by a limited number of steps (`RunSearch`). If that finds none either, the runs
+/// with the fewest devices times slots that it left out are in `unplaced`.
 ///
 /// `current`: where each job runs before slot 0; may be shorter than the jobs, or empty.
 RunPlacements placeRuns(const Cluster &cluster, const std::vector<RunRequest> &requests,

@@ -5,8 +5,8 @@
 
 namespace accord::jobs {
 namespace {
-/// Cells that one descent may look at: less than half a second.
-constexpr int64_t kMaxSteps = 40'000'000;
+/// Cells that a descent and all ejections may look at: together less than half a second.
+constexpr int64_t kMaxSteps = 15'000'000, kMaxEjectionSteps = 60'000'000;
 } // namespace
 
 RunSearch::RunSearch(const Cluster &cluster, const std::vector<RunRequest> &requests,
@@ -165,23 +165,141 @@ RunSearch::Outcome RunSearch::descend() {
   return Outcome::Through;
 }
 
+/// Places a member where there is room; false where there is none.
+bool RunSearch::fit(size_t member) {
+  unsigned left = requests[members[member]].devices;
+  while (left > 0) {
+    steps = kMaxSteps;
+    std::vector<ServerShare> options = optionsFor(member, left);
+    if (options.empty()) {
+      while (!placements[member].empty())
+        release(member);
+      return false;
+    }
+    use(member, options.front());
+    left -= options.front().devices;
+  }
+  return true;
+}
+
 /// Places what finds room, one after the other.
 void RunSearch::fill() {
   clear();
-  for (size_t member : order) {
-    unsigned left = requests[members[member]].devices;
-    while (left > 0) {
-      steps = kMaxSteps;
-      std::vector<ServerShare> options = optionsFor(member, left);
-      if (options.empty()) {
-        while (!placements[member].empty())
-          release(member);
-        break;
+  for (size_t member : order)
+    fit(member);
+}
+
+/// Devices times slots of members without a place.
+int64_t RunSearch::missing() const {
+  int64_t sum = 0;
+  for (size_t i = 0; i < members.size(); ++i)
+    if (const RunRequest &run = requests[members[i]]; placements[i].empty())
+      sum += (run.end - run.begin) * run.devices;
+  return sum;
+}
+
+bool RunSearch::Ejection::operator<(const Ejection &other) const {
+  return std::tuple(cost, members.size(), server) < std::tuple(other.cost, other.members.size(), other.server);
+}
+
+/// What leaves a server so that `devices` of it are free for a member: again and again the member that failed least
+/// often among those in the way.
+std::optional<RunSearch::Ejection> RunSearch::ejectionFrom(size_t server, size_t member, unsigned devices) {
+  if (cluster.servers[servers[server]].devices < devices)
+    return std::nullopt;
+  auto [from, until] = span[member];
+  std::vector<unsigned> room(free[server].begin() + static_cast<int64_t>(from),
+                             free[server].begin() + static_cast<int64_t>(until));
+  steps -= static_cast<int64_t>(until - from);
+  Ejection ejection{0, {}, servers[server]};
+  for (size_t cell = from; cell < until; ++cell)
+    while (room[cell - from] < devices) {
+      std::optional<size_t> chosen;
+      for (size_t other : holders[server]) {
+        steps -= 1;
+        if (other == member || span[other].first > cell || span[other].second <= cell ||
+            std::ranges::count(ejection.members, other))
+          continue;
+        auto key = [&](size_t m) { return std::tuple(failures[m], requests[members[m]].devices, m); };
+        if (!chosen || key(other) < key(*chosen))
+          chosen = other;
       }
-      use(member, options.front());
-      left -= options.front().devices;
+      if (!chosen)
+        return std::nullopt;
+      ejection.members.push_back(*chosen);
+      ejection.cost += 1 + failures[*chosen];
+      for (const ServerShare &share : placements[*chosen])
+        if (share.server == servers[server])
+          for (size_t c = std::max(from, span[*chosen].first); c < std::min(until, span[*chosen].second); ++c)
+            room[c - from] += share.devices;
     }
+  return ejection;
+}
+
+/// Gives a member the servers from which it is cheapest to eject others, which then wait.
+bool RunSearch::placeByEjection(size_t member, std::vector<size_t> &waiting) {
+  unsigned left = requests[members[member]].devices, largest = 0;
+  for (unsigned server : servers)
+    largest = std::max(largest, cluster.servers[server].devices);
+  JobPlacement taken;
+  while (left > 0) {
+    const unsigned devices = std::min(left, largest);
+    std::optional<Ejection> best;
+    size_t bestServer = 0;
+    for (size_t s = 0; s < servers.size(); ++s) {
+      if (std::ranges::any_of(taken, [&](const ServerShare &share) { return share.server == servers[s]; }))
+        continue;
+      if (auto ejection = ejectionFrom(s, member, devices); ejection && (!best || *ejection < *best))
+        best = std::move(ejection), bestServer = s;
+    }
+    if (!best)
+      return false;
+    for (size_t out : best->members) {
+      for (const ServerShare &share : placements[out])
+        std::erase(holders[std::lower_bound(servers.begin(), servers.end(), share.server) - servers.begin()], out);
+      while (!placements[out].empty())
+        release(out);
+      waiting.push_back(out);
+    }
+    taken.push_back({servers[bestServer], devices});
+    use(member, taken.back());
+    holders[bestServer].push_back(member);
+    left -= devices;
   }
+  return true;
+}
+
+/// Places members without room where the others that have to leave failed least often, and these again (guided
+/// ejection search; Nagata and Braeysy, Operations Research Letters 37, 2009). Keeps the best it has seen.
+void RunSearch::eject(int64_t budget) {
+  failures.assign(members.size(), 0);
+  holders.assign(servers.size(), {});
+  std::vector<size_t> waiting;
+  auto hold = [&](size_t member) {
+    for (const ServerShare &share : placements[member])
+      holders[std::lower_bound(servers.begin(), servers.end(), share.server) - servers.begin()].push_back(member);
+  };
+  for (size_t i = 0; i < members.size(); ++i)
+    placements[i].empty() ? waiting.push_back(i) : hold(i);
+  std::vector<JobPlacement> best = placements;
+  int64_t bestMissing = missing();
+  while (!waiting.empty() && budget > 0) {
+    const size_t member = waiting.back();
+    waiting.pop_back();
+    steps = kMaxSteps;
+    if (fit(member)) {
+      hold(member);
+    } else {
+      ++failures[member];
+      steps = kMaxSteps;
+      if (!placeByEjection(member, waiting))
+        break;
+    }
+    budget -= kMaxSteps - steps + static_cast<int64_t>(members.size());
+    if (const int64_t now = missing(); now < bestMissing)
+      bestMissing = now, best = placements;
+  }
+  placements = std::move(best);
 }
 
 RunSearch::Found RunSearch::find(const std::vector<JobPlacement> &where, const std::vector<int64_t> &before) {
@@ -204,8 +322,7 @@ RunSearch::Found RunSearch::find(const std::vector<JobPlacement> &where, const s
       [](int64_t b, int64_t d, int64_t l, size_t i) -> Key { return {-l, -d, b, i}; }};
   Found best;
   int64_t bestMissing = -1;
-  const bool overfull = isOverfull();
-  bool through = overfull;
+  bool through = isOverfull();
   for (auto key : keys) {
     order.resize(members.size());
     for (size_t i = 0; i < order.size(); ++i)
@@ -214,18 +331,28 @@ RunSearch::Found RunSearch::find(const std::vector<JobPlacement> &where, const s
       return key(begin(a), devices(a), length(a), a) < key(begin(b), devices(b), length(b), b);
     });
     byBegin = key == *keys.begin();
-    if (!through) {
+    if (byBegin && !through) {
       const Outcome outcome = descend();
       if (outcome == Outcome::Complete)
         return {placements, false};
       through = outcome == Outcome::Through;
     }
     fill();
-    int64_t missing = 0;
-    for (size_t i = 0; i < members.size(); ++i)
-      missing += placements[i].empty() ? devices(i) * length(i) : 0;
-    if (bestMissing < 0 || missing < bestMissing)
-      best.placements = placements, bestMissing = missing;
+    if (bestMissing < 0 || missing() < bestMissing)
+      best.placements = placements, bestMissing = missing();
+    if (bestMissing == 0)
+      break;
+  }
+  if (bestMissing > 0) {
+    clear();
+    byBegin = false;
+    for (size_t member = 0; member < members.size(); ++member)
+      for (const ServerShare &share : best.placements[member])
+        use(member, share);
+    // Where not all can have a place, a short search is enough.
+    const int64_t each = through ? 10'000 : 400'000;
+    eject(std::min(kMaxEjectionSteps, static_cast<int64_t>(members.size()) * each));
+    best.placements = placements;
   }
   best.through = through;
   return best;

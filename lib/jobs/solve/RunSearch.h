@@ -1,6 +1,7 @@
-// Servers for all runs of one device type together: depth first, with the ends of the runs in view.
+// Servers for all runs of one device type together, with their ends in view: depth first, then by ejections.
 #pragma once
 #include "lib/jobs/solve/JobPlacer.h"
+#include <optional>
 
 namespace accord::jobs {
 
@@ -28,8 +29,21 @@ private:
   };
   enum class Outcome { Complete, Through, Stopped };
 
+  /// Runs that leave a server so that another one has room there, and how dear that is.
+  struct Ejection {
+    int64_t cost = 0;
+    std::vector<size_t> members;
+    unsigned server = 0;
+    bool operator<(const Ejection &other) const;
+  };
+
   Outcome descend();
   void fill();
+  bool fit(size_t member);
+  void eject(int64_t budget);
+  bool placeByEjection(size_t member, std::vector<size_t> &waiting);
+  std::optional<Ejection> ejectionFrom(size_t server, size_t member, unsigned devices);
+  int64_t missing() const;
   std::vector<ServerShare> optionsFor(size_t member, unsigned left);
   void use(size_t member, ServerShare share);
   void release(size_t member);
@@ -50,6 +64,8 @@ private:
   std::vector<int64_t> memberBefore;               ///< of each member, or -1
   std::vector<size_t> order;                       ///< in which members are placed
   bool byBegin = true;                             ///< whether `order` is by begin
+  std::vector<std::vector<size_t>> holders;        ///< members with devices of each server; for ejections
+  std::vector<int64_t> failures;                   ///< how often each member had no room
   int64_t steps = 0;                               ///< cells that may still be looked at
 };
 

@@ -116,7 +116,7 @@ private:
     ready = std::min(ready, until);
     const int64_t completion = answer.schedule.jobs[*last].completion;
     emit(from, ready, next, WaitCause::Dependence,
-         completion < 0 ? fmt::format("it comes after '{}', which is left out", problem.jobs[*last].name)
+         completion < 0 ? fmt::format("it comes after '{}', which is rejected", problem.jobs[*last].name)
                         : fmt::format("it comes after '{}', which completes at {}", problem.jobs[*last].name,
                                       timeText(static_cast<double>(completion))));
     return ready;
@@ -160,8 +160,8 @@ private:
         if (use.resource >= used.size())
           continue;
         const std::vector<int64_t> &capacity = problem.resources[use.resource].capacity;
-        const int64_t most = capacity.empty() ? 0 : *std::ranges::max_element(capacity);
-        share += static_cast<double>(use.amount) / std::max(0.5, static_cast<double>(most));
+        const int64_t max = capacity.empty() ? 0 : *std::ranges::max_element(capacity);
+        share += static_cast<double>(use.amount) / std::max(0.5, static_cast<double>(max));
       }
       if (share < bestShare)
         best = c, bestShare = share;
@@ -208,7 +208,7 @@ private:
   std::string holders(unsigned resource, int64_t from, int64_t until) const {
     struct Holder {
       Wide total = 0;
-      int64_t most = 0;
+      int64_t max = 0;
       size_t job = 0;
     };
     std::vector<Holder> all;
@@ -219,7 +219,7 @@ private:
           for (const ResourceUse &use : problem.jobs[j].configurations[run.configuration].uses)
             if (const int64_t slots = std::min(run.end, until) - std::max(run.begin, from);
                 use.resource == resource && slots > 0)
-              holder.total += Wide(slots) * use.amount, holder.most = std::max(holder.most, use.amount);
+              holder.total += Wide(slots) * use.amount, holder.max = std::max(holder.max, use.amount);
       if (holder.total > 0)
         all.push_back(holder);
     }
@@ -229,7 +229,7 @@ private:
     constexpr size_t kShown = 3;
     for (size_t i = 0; i < all.size() && i < kShown; ++i)
       text += fmt::format("{}'{}' {}{}", i ? ", " : ": ", problem.jobs[all[i].job].name, i ? "" : "has ",
-                          withoutName(resource, all[i].most));
+                          withoutName(resource, all[i].max));
     if (all.size() > kShown)
       text += fmt::format(" and {} more job{} the rest", all.size() - kShown, all.size() - kShown > 1 ? "s" : "");
     return text;
@@ -398,7 +398,7 @@ private:
     return sum;
   }
 
-  /// As `costsOf`, in a time that does not depend on the length of the runs.
+  /// As `runCosts`, in a time that does not depend on the length of the runs.
   RunCosts costs(const ScheduledJob &of, const std::vector<JobRun> &runs) const {
     RunCosts sum;
     for (const JobRun &run : runs) {

@@ -84,7 +84,9 @@ inline void scheduleInTurn(JobAnswer &answer) {
     const auto used = usedAmounts(problem, answer.schedule);
     int64_t from = (job.arrival + problem.slot - 1) / problem.slot;
     for (unsigned earlier : job.after)
-      from = std::max(from, (answer.schedule.jobs[earlier].completion + problem.slot - 1) / problem.slot);
+      from = answer.schedule.jobs[earlier].completion < 0
+                 ? problem.slots
+                 : std::max(from, (answer.schedule.jobs[earlier].completion + problem.slot - 1) / problem.slot);
     for (unsigned c = 0; c < job.configurations.size(); ++c) {
       const int64_t seconds = job.restart + (job.work + job.configurations[c].speed - 1) / job.configurations[c].speed;
       const int64_t slots = (seconds + problem.slot - 1) / problem.slot;
@@ -99,7 +101,7 @@ inline void scheduleInTurn(JobAnswer &answer) {
     const JobTrajectory &does = answer.schedule.jobs[j];
     if (does.completion >= 0)
       completion += problem.jobs[j].weight * (does.completion - problem.jobs[j].arrival);
-    price += static_cast<int64_t>(costsOf(problem, problem.jobs[j], does.runs).price);
+    price += static_cast<int64_t>(runCosts(problem, problem.jobs[j], does.runs).price);
   }
   answer.schedule.values = {completion, price};
   answer.schedule.proofs.resize(2);
