@@ -18,8 +18,8 @@ namespace {
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
-                                             scheduleCertificate(),    partitionCertificate(), placementCertificate(),
-                                             latencyCertificate(),     planCertificate()};
+                                             scheduleCertificate(),    partitionCertificate(), jobsCertificate(),
+                                             placementCertificate(),   latencyCertificate(),   planCertificate()};
   return all;
 }
 

@@ -62,6 +62,7 @@ CertificateKind ensembleCertificate();
 CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();
 CertificateKind partitionCertificate();
+CertificateKind jobsCertificate();
 CertificateKind latencyCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();

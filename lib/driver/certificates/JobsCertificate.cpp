@@ -1,0 +1,76 @@
+// Schedules of jobs that share a cluster.
+#include "lib/driver/AnswerFolder.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/certificates/CertificateKind.h"
+#include "lib/jobs/output/JobAnswerFolder.h"
+#include "lib/jobs/output/JobScheduleText.h"
+#include "lib/jobs/verify/JobScheduleVerifier.h"
+#include "lib/jobs/verify/PlacementCheck.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using namespace jobs;
+
+/// What is proved of an answer, in sentences.
+Verification verifyJobs(const JobAnswer &answer) {
+  Verification proof;
+  if (auto checked = checkJobScheduleProblem(answer.problem); !checked) {
+    proof.findings.push_back(checked.error());
+    return proof;
+  }
+  if (auto verified = verifyJobSchedule(answer.problem, answer.schedule); !verified)
+    proof.findings.push_back(verified.error());
+  if (auto placed = checkPlacements(answer, /*partial=*/true); !placed)
+    proof.findings.push_back(placed.error());
+  if (!proof.holds())
+    return proof;
+  const JobSchedule &schedule = answer.schedule;
+  if (schedule.status == AllocationStatus::Infeasible) {
+    proof.checked.push_back("no schedule keeps capacities, deadlines, dependences and requirements");
+  } else if (schedule.status == AllocationStatus::Unknown) {
+    proof.trusted.push_back("the search: that it found no schedule");
+  } else {
+    size_t runs = 0;
+    for (const JobTrajectory &job : schedule.jobs)
+      runs += job.runs.size();
+    proof.checked.push_back(
+        fmt::format("{} jobs in {} runs keep arrivals, deadlines, dependences, requirements and the "
+                    "capacities of {} resources in {} periods",
+                    schedule.jobs.size(), runs, answer.problem.resources.size(), answer.problem.slots));
+    proof.checked.push_back("each run has its devices on named servers, none of which is full beyond its devices");
+    for (size_t i = 0; i < schedule.values.size(); ++i)
+      proof.checked.push_back(fmt::format("{}: {}, and no schedule that is as good before has less than {}",
+                                          nameOf(answer.problem.objectives[i]), schedule.values[i],
+                                          schedule.proofs[i].bound));
+  }
+  proof.trusted.push_back(
+      "speeds, powers and prices of the configurations, as the latency models or profiles give them");
+  if (!answer.conflict.empty())
+    proof.trusted.push_back("the search, in which constraints are in conflict and what repairs them");
+  return proof;
+}
+
+std::optional<VerifiedCertificate> verify(const CertificateRequest &request) {
+  const std::string folder = answerFolder(request.path),
+                    file = (folder.empty() ? "." : folder) + "/" + kJobsCertificate;
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto answer = jobsFromCertificate(*text, file);
+  if (!answer)
+    return refused(answer.error().code, answer.error().message, request.json, "verify");
+  VerifiedCertificate verified{verifyJobs(*answer)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*answer);
+  return verified;
+}
+
+} // namespace
+
+CertificateKind jobsCertificate() {
+  return {"schedule", [](const std::string &path) { return hasResultFile(path, "jobs.json"); }, verify};
+}
+
+} // namespace accord
