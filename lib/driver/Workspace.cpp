@@ -80,7 +80,7 @@ bool Workspace::read() {
   return true;
 }
 
-bool Workspace::open() {
+bool Workspace::readTraining() {
   if (!read())
     return false;
   theJob = theProgram->job();
@@ -89,7 +89,11 @@ bool Workspace::open() {
     for (const ast::Declaration &d : theProgram->main()->declarations)
       if (d.kind == ast::DeclarationKind::Train && !d.target.empty())
         theProgram->machine(d.target.text, d.target.range);
-  if (!theJob || diags.hasErrors())
+  return theJob && !diags.hasErrors();
+}
+
+bool Workspace::open() {
+  if (!readTraining())
     return false;
   theAccelerator = theProgram->machineOf(*theJob);
   if (!theAccelerator || diags.hasErrors())

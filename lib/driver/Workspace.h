@@ -13,7 +13,9 @@ public:
 
   /// Loads plugins, reads the file and checks what stands there. False if there is no whole program.
   bool read();
-  /// The same, and finds its training and what that runs on. False after errors.
+  /// The same, and finds its training. False after errors.
+  bool readTraining();
+  /// The same, and what the training runs on.
   bool open();
 
   Program &program() { return *theProgram; }

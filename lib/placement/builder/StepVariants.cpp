@@ -64,6 +64,24 @@ Result<const ReplicaCommunication *> CommunicationCache::find(const Cluster &gro
   return at->second.get();
 }
 
+StepUses::Key StepUses::keyOf(const Cluster &group, const StepVariant &step) {
+  // Degrees are at most `kMaxDevices` each, whose product with a third one is within 128 bits.
+  __int128 sharers = static_cast<__int128>(step.sharding.tensor) * step.sharding.context * step.data;
+  if (sharers == 1)
+    return {step, {0, 0}};
+  bool isLocal = sharers <= group.devicesPerNode;
+  return {step, {group.devicesPerNode, isLocal ? std::min<int64_t>(group.servers, 2) : group.servers}};
+}
+
+const std::vector<LayerUse> *StepUses::find(const Cluster &group, const StepVariant &step) const {
+  auto found = known_.find(keyOf(group, step));
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+void StepUses::keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses) {
+  known_.insert_or_assign(keyOf(group, step), std::move(uses));
+}
+
 std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines) {
   std::sort(lines.begin(), lines.end(), [](const AlphaBetaModel &a, const AlphaBetaModel &b) {
     return std::pair(a.latency, a.perByte) < std::pair(b.latency, b.perByte);
