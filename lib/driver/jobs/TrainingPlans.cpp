@@ -93,7 +93,7 @@ PoolTraining *TrainingPlans::State::trainingOn(const std::string &cluster) {
     request.training = graphs.optionsAt("none", Degrees{});
   }
   if (!isRead || on.diagnostics().hasErrors()) {
-    on.finish(kWrongInput, "schedule");
+    on.finish(kWrongInput, "jobs");
     return nullptr;
   }
   return (at->second = std::move(made)).get();
@@ -123,7 +123,7 @@ std::optional<Cluster> TrainingPlans::State::clusterOf(PoolTraining &training, c
     on.diagnostics().error(Code::WrongJobsBlock, {},
                            fmt::format("cluster '{}' has {}, {}", pool.cluster, fmt::join(known, ", "), which));
   }
-  on.finish(kWrongInput, "schedule");
+  on.finish(kWrongInput, "jobs");
   on.diagnostics().dropErrors(0);
   return std::nullopt;
 }
@@ -252,7 +252,7 @@ TrainingPlans::~TrainingPlans() = default;
 
 bool TrainingPlans::prepare() {
   if (!state->workspace.readTraining()) {
-    state->workspace.finish(kWrongInput, "schedule");
+    state->workspace.finish(kWrongInput, "jobs");
     return false;
   }
   const TrainingJob &job = state->workspace.job();
