@@ -137,8 +137,7 @@ int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const Sche
   case JobMeasure::Nash:
     if (time <= 0)
       return 0;
-    return job.weight * static_cast<int64_t>(std::llround(
-                            1e6 * std::log2(static_cast<double>(time) / static_cast<double>(job.isolated))));
+    return job.weight * std::llround(1e6L * std::log2(static_cast<long double>(time) / job.isolated));
   case JobMeasure::Makespan:
     return trajectory.completion;
   case JobMeasure::Slowdown:

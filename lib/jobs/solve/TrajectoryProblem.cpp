@@ -37,7 +37,7 @@ TrajectoryRows::TrajectoryRows(const JobScheduleProblem &problem, const Objectiv
     else if (limit.measure == JobMeasure::Group)
       for (const JobGroup &group : problem.groups)
         capacity.push_back(static_cast<int64_t>(
-            std::clamp<__int128>(static_cast<__int128>(limit.max) * group.share, -1, kMaxAllocationNumber)));
+            std::clamp<__int128>(static_cast<__int128>(limit.max) * group.share, -1, int64_t(1) << 60)));
     else
       capacity.push_back(limit.max);
   }
@@ -68,6 +68,10 @@ TrajectoryProblem::TrajectoryProblem(const JobScheduleProblem &problem, const Tr
         listed.back().push_back(i);
   }
   shiftLimits();
+  for (int64_t &capacity : made.capacity) { // more than an allocation can state limits nothing: the row has no uses
+    isVoid.push_back(capacity > kMaxAllocationNumber);
+    capacity = std::min(capacity, kMaxAllocationNumber);
+  }
   for (size_t job = 0; job < problem.jobs.size(); ++job)
     addJob(job);
 }
@@ -87,7 +91,7 @@ void TrajectoryProblem::shiftLimits() {
       shifts.back()[job] = -min;
       capacity -= min;
     }
-    made.capacity[one.row] = static_cast<int64_t>(std::clamp<__int128>(capacity, -1, kMaxAllocationNumber));
+    made.capacity[one.row] = static_cast<int64_t>(std::clamp<__int128>(capacity, -1, int64_t(1) << 60));
   }
 }
 
@@ -110,6 +114,7 @@ void TrajectoryProblem::addJob(size_t job) {
           one.uses.push_back({static_cast<unsigned>(use.resource * problem.slots + slot), use.amount});
     addDependences(job, trajectory, one.uses);
     addLimits(job, trajectory, one.uses);
+    std::erase_if(one.uses, [&](const ResourceUse &use) { return isVoid[use.resource]; });
     std::sort(one.uses.begin(), one.uses.end());
     allocated.configurations.push_back(std::move(one));
   }

@@ -71,6 +71,7 @@ private:
   AllocationProblem made;
   std::vector<std::vector<unsigned>> listed; ///< of each job: trajectories of its configurations
   std::vector<std::vector<int64_t>> shifts;  ///< of each limit with rows: what makes each job's smallest term 0
+  std::vector<bool> isVoid;                  ///< of each row
   int64_t largest = 0;
 };
 
