@@ -27,6 +27,16 @@ bool JobTarget::prepare() {
   return options.placement ? prepareGroups() : prepareCluster();
 }
 
+bool JobTarget::prepareCluster(const std::string &name, SourceRange at) {
+  if (!workspace.program().machine(name, at))
+    return false;
+  if (workspace.program().cluster())
+    return prepareGroups();
+  diags.error(Code::WrongNameKind, at, fmt::format("'{}' is one accelerator, and jobs share a cluster", name))
+      .help(fmt::format("cluster lab {{ server node[4] {{ device gpu[8] : {} … }} }}", name));
+  return false;
+}
+
 std::string JobTarget::name() const {
   if (workspace.options.elaborate.placement && workspace.program().cluster())
     return workspace.program().cluster().getSymName().str();

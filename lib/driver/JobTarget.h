@@ -15,6 +15,8 @@ public:
 
   /// Reads the machine, or the cluster and its groups of devices, or what of a cluster is mined. False after errors.
   bool prepare();
+  /// The groups of a cluster that is named at a place, without a training. False after errors.
+  bool prepareCluster(const std::string &name, SourceRange at);
 
   /// The accelerator or cluster of the module.
   std::string name() const;

@@ -57,7 +57,7 @@ void Workspace::warnOfClusterLimits() {
   });
 }
 
-bool Workspace::open() {
+bool Workspace::read() {
   if (!loadPlugins())
     return false;
   mlir::DialectRegistry registry;
@@ -77,6 +77,12 @@ bool Workspace::open() {
     if (d.severity == Severity::Error && d.code != Code::UnusedName && d.code != Code::UnusedInput)
       return false;
   theProgram->checkAll();
+  return true;
+}
+
+bool Workspace::open() {
+  if (!read())
+    return false;
   theJob = theProgram->job();
   // Wrong settings must not hide that the machine is wrong, too.
   if (!theJob && options.elaborate.target.empty())

@@ -1,234 +1,210 @@
 #include "lib/jobs/problem/JobSchedule.h"
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 
 namespace accord::jobs {
 namespace {
 
-using Wide = __int128;
+struct MeasureRow {
+  JobMeasure measure;
+  const char *name;
+  bool sum;
+};
+constexpr MeasureRow kMeasures[] = {
+    {JobMeasure::Rejected, "rejected", true},
+    {JobMeasure::Completion, "mean_completion", true},
+    {JobMeasure::Lateness, "lateness", true},
+    {JobMeasure::Price, "cost", true},
+    {JobMeasure::Energy, "energy", true},
+    {JobMeasure::Carbon, "carbon", true},
+    {JobMeasure::Nash, "nash_welfare", true},
+    {JobMeasure::Makespan, "makespan", false},
+    {JobMeasure::Slowdown, "finish_time_fairness", false},
+    {JobMeasure::Tail, "tail_completion", false},
+    {JobMeasure::Group, "tenant_fairness", false},
+};
+static_assert(std::size(kMeasures) == kJobMeasures);
 
-constexpr std::array<std::string_view, kJobMeasures> kNames = {
-    "rejected", "mean_completion",      "lateness",        "cost",           "energy", "carbon", "nash_welfare",
-    "makespan", "finish_time_fairness", "tail_completion", "tenant_fairness"};
+constexpr int64_t kMax = kMaxAllocationNumber;
 
-/// With at most so many, sums of terms over jobs fit 63 bits, and sums of prices over rows fit 127 bits.
-constexpr size_t kMaxJobs = size_t(1) << 20, kMaxRows = size_t(1) << 23, kMaxUses = size_t(1) << 23;
-/// Work, and what a configuration does in the whole horizon.
-constexpr int64_t kMaxWork = int64_t(1) << 60;
-/// No more than this is 10^6 * |log2| of a ratio of times.
-constexpr int64_t kMaxLogarithm = 33'000'000;
-
-Error wrong(std::string message) { return {Code::WrongJobSchedule, std::move(message)}; }
-
-/// Finds what is wrong with a problem, part by part; the first finding counts.
-class ProblemCheck {
+class Check {
 public:
-  explicit ProblemCheck(const JobScheduleProblem &problem) : problem(problem) {}
+  explicit Check(const JobScheduleProblem &problem) : problem(problem) {}
 
-  std::string finding() {
-    checkTime();
-    if (found.empty())
-      checkResources();
-    if (found.empty())
-      checkMeasures();
-    if (found.empty() && problem.jobs.size() > kMaxJobs)
-      say(fmt::format("a schedule has {} jobs, and at most {} are allowed", problem.jobs.size(), kMaxJobs));
-    for (size_t j = 0; j < problem.jobs.size() && found.empty(); ++j)
-      checkJob(j);
-    if (found.empty() && rows > kMaxRows)
-      say(fmt::format("resources and dependences in each slot, and limits and objectives of each group, are {}, and at "
-                      "most {} are allowed",
-                      rows, kMaxRows));
-    if (found.empty())
-      checkCircles();
-    return std::move(found);
+  std::string run() {
+    times();
+    resources();
+    for (size_t j = 0; j < problem.jobs.size() && wrong.empty(); ++j)
+      job(problem.jobs[j]);
+    objectives();
+    if (wrong.empty())
+      dependences();
+    return wrong;
   }
 
 private:
-  void say(std::string finding) {
-    if (found.empty())
-      found = std::move(finding);
+  template <class... Args> void require(bool holds, fmt::format_string<Args...> text, Args &&...args) {
+    if (!holds && wrong.empty())
+      wrong = fmt::format(text, std::forward<Args>(args)...);
   }
-  void range(std::string_view what, int64_t number, int64_t min, int64_t max) {
-    if (number < min || number > max)
-      say(fmt::format("{} is {}, which is not in {} to {}", what, number, min, max));
+  static bool within(int64_t value, int64_t min, int64_t max) { return value >= min && value <= max; }
+
+  void times() {
+    require(within(problem.slots, 1, kMaxSlots), "slots are {}, from 1 to {} are allowed", problem.slots, kMaxSlots);
+    require(within(problem.slot, 1, kMaxSeconds), "a slot has {} seconds, from 1 to {} are allowed", problem.slot,
+            kMaxSeconds);
+    if (wrong.empty())
+      require(problem.slot <= kMaxSeconds / problem.slots, "{} slots of {} seconds are longer than {} seconds",
+              problem.slots, problem.slot, kMaxSeconds);
+    require(within(problem.tail, 0, static_cast<int64_t>(problem.jobs.size())), "the tail is {} of {} jobs",
+            problem.tail, problem.jobs.size());
   }
 
-  void checkTime() {
-    range("the number of slots", problem.slots, 1, kMaxSlots);
-    if (found.empty())
-      range("the length of a slot", problem.slot, 1, kMaxSeconds / problem.slots);
-    if (!found.empty())
-      return;
-    horizon = problem.slot * problem.slots;
-    if (!problem.carbon.empty() && problem.carbon.size() != static_cast<size_t>(problem.slots))
-      say(fmt::format("carbon is given for {} slots of {}", problem.carbon.size(), problem.slots));
-    for (int64_t carbon : problem.carbon) {
-      range("carbon of a slot", carbon, 0, kMaxAllocationNumber);
-      allCarbon += carbon;
+  void resources() {
+    require(problem.resources.size() <= 10'000 && problem.groups.size() <= 10'000,
+            "resources are {} and groups {}, at most 10000 are allowed", problem.resources.size(),
+            problem.groups.size());
+    for (const SlotResource &resource : problem.resources) {
+      require(static_cast<int64_t>(resource.capacity.size()) == problem.slots,
+              "resource '{}' has a capacity in {} slots of {}", resource.name, resource.capacity.size(), problem.slots);
+      for (int64_t one : resource.capacity)
+        require(within(one, 0, kMax), "a capacity of '{}' is {}, from 0 to {} are allowed", resource.name, one, kMax);
+    }
+    for (const JobGroup &group : problem.groups)
+      require(within(group.share, 1, kMax), "the share of group '{}' is {}, from 1 to {} are allowed", group.name,
+              group.share, kMax);
+    require(problem.carbon.empty() || static_cast<int64_t>(problem.carbon.size()) == problem.slots,
+            "carbon is stated in {} slots of {}", problem.carbon.size(), problem.slots);
+    for (int64_t one : problem.carbon)
+      require(within(one, 0, kMax), "carbon in a slot is {}, from 0 to {} are allowed", one, kMax);
+  }
+
+  void number(const ScheduledJob &job, const char *what, int64_t value, int64_t min, int64_t max) {
+    require(within(value, min, max), "{} of job '{}' is {}, from {} to {} are allowed", what, job.name, value, min,
+            max);
+  }
+
+  void job(const ScheduledJob &job) {
+    number(job, "the arrival", job.arrival, 0, kMaxSeconds);
+    number(job, "the deadline", job.deadline, -1, kMaxSeconds);
+    number(job, "the due time", job.due, -1, kMaxSeconds);
+    number(job, "the price of lateness", job.latePrice, 0, kMax);
+    number(job, "the weight", job.weight, 0, kMax);
+    number(job, "the work", job.work, 0, kMax);
+    number(job, "the restart", job.restart, 0, kMaxSeconds);
+    number(job, "the isolated time", job.isolated, 1, kMax);
+    number(job, "the running configuration", job.running, -1, static_cast<int64_t>(job.configurations.size()) - 1);
+    require(job.running < 0 || job.arrival == 0, "job '{}' runs already and arrives at {}", job.name, job.arrival);
+    require(job.configurations.size() <= 10'000, "job '{}' has {} configurations, at most 10000 are allowed", job.name,
+            job.configurations.size());
+    for (const JobConfiguration &one : job.configurations)
+      configuration(job, one);
+    for (size_t i = 0; i < job.after.size(); ++i)
+      require(job.after[i] < problem.jobs.size() && (i == 0 || job.after[i] > job.after[i - 1]),
+              "job '{}' is after jobs that do not exist, or are not ascending", job.name);
+    for (size_t i = 0; i < job.groups.size(); ++i)
+      require(job.groups[i] < problem.groups.size() && (i == 0 || job.groups[i] > job.groups[i - 1]),
+              "job '{}' is of groups that do not exist, or are not ascending", job.name);
+    terms(job);
+  }
+  void configuration(const ScheduledJob &job, const JobConfiguration &one) {
+    number(job, "a speed", one.speed, 1, kMax);
+    number(job, "the watts of a configuration", one.watts, 0, kMax);
+    number(job, "the price of a configuration", one.price, 0, kMax);
+    for (size_t i = 0; i < one.uses.size(); ++i) {
+      require(one.uses[i].resource < problem.resources.size() &&
+                  (i == 0 || one.uses[i].resource > one.uses[i - 1].resource),
+              "configuration '{}' of job '{}' uses resources that do not exist, or are not ascending", one.name,
+              job.name);
+      number(job, "an amount of a resource", one.uses[i].amount, 1, kMax);
     }
   }
 
-  void checkResources() {
-    rows = problem.resources.size() * static_cast<size_t>(problem.slots);
-    for (size_t r = 0; r < problem.resources.size(); ++r) {
-      const SlotResource &resource = problem.resources[r];
-      if (resource.capacity.size() != static_cast<size_t>(problem.slots))
-        return say(fmt::format("resource {} ('{}') has capacities for {} slots of {}", r, resource.name,
-                               resource.capacity.size(), problem.slots));
-      for (int64_t capacity : resource.capacity)
-        if (capacity < 0 || capacity > kMaxAllocationNumber)
-          return say(fmt::format("resource {} ('{}') has capacity {}, which is not in 0 to {}", r, resource.name,
-                                 capacity, kMaxAllocationNumber));
-    }
-    for (size_t g = 0; g < problem.groups.size(); ++g)
-      range(fmt::format("the share of group {} ('{}')", g, problem.groups[g].name), problem.groups[g].share, 1,
-            kMaxAllocationNumber);
-  }
-
-  void checkMeasures() {
-    rows += (problem.limits.size() + problem.objectives.size()) * std::max<size_t>(1, problem.groups.size());
-    range("the number of jobs that the tail leaves out", problem.tail, 0, kMaxAllocationNumber);
-    for (JobMeasure measure : problem.objectives) {
-      if (static_cast<unsigned>(measure) >= kJobMeasures)
-        return say(fmt::format("objective {} is none of {}", static_cast<unsigned>(measure), kJobMeasures));
-      if (used[static_cast<unsigned>(measure)])
-        return say(fmt::format("objective '{}' stands twice", nameOf(measure)));
-      used[static_cast<unsigned>(measure)] = true;
-    }
-    for (const JobLimit &limit : problem.limits) {
-      if (static_cast<unsigned>(limit.measure) >= kJobMeasures)
-        return say(
-            fmt::format("the measure {} of a limit is none of {}", static_cast<unsigned>(limit.measure), kJobMeasures));
-      used[static_cast<unsigned>(limit.measure)] = true;
-      range(fmt::format("the limit of '{}'", nameOf(limit.measure)), limit.max,
-            limit.measure == JobMeasure::Nash ? -kMaxWork : 0, kMaxWork);
-    }
-  }
-  bool uses(JobMeasure measure) const { return used[static_cast<unsigned>(measure)]; }
-
-  void checkJob(size_t number) {
-    const ScheduledJob &job = problem.jobs[number];
-    const std::string who = fmt::format("job {} ('{}'): ", number, job.name);
-    auto in = [&](const char *what, int64_t value, int64_t min, int64_t max) {
-      if (value < min || value > max)
-        say(fmt::format("{}{} is {}, which is not in {} to {}", who, what, value, min, max));
+  /// What a job can count at most in each measure, which has to be a number of an allocation.
+  void terms(const ScheduledJob &job) {
+    const __int128 horizon = static_cast<__int128>(problem.slot) * problem.slots;
+    const __int128 time = std::max<__int128>(horizon, job.arrival);
+    int64_t price = 0, watts = 0, carbon = 0;
+    for (const JobConfiguration &one : job.configurations)
+      price = std::max(price, one.price), watts = std::max(watts, one.watts);
+    for (int64_t one : problem.carbon)
+      carbon = std::max(carbon, one);
+    auto bounded = [&](const char *what, __int128 term) {
+      require(term <= kMax, "{} of job '{}' may be more than {}", what, job.name, kMax);
     };
-    in("arrival", job.arrival, 0, kMaxSeconds);
-    in("deadline", job.deadline, -1, kMaxSeconds);
-    in("due time", job.due, -1, kMaxSeconds);
-    in("price of lateness", job.latePrice, 0, kMaxAllocationNumber);
-    in("weight", job.weight, 0, kMaxAllocationNumber);
-    in("work", job.work, 0, kMaxWork);
-    in("restart", job.restart, 0, kMaxSeconds);
-    in("isolated time", job.isolated, 1, kMaxSeconds);
-    in("elasticity", static_cast<int64_t>(job.elasticity), 0, static_cast<int64_t>(Elasticity::Malleable));
-    in("running configuration", job.running, -1, static_cast<int64_t>(job.configurations.size()) - 1);
-    if (job.running >= 0 && job.arrival != 0)
-      say(fmt::format("{}it runs before slot 0, but arrives at {}", who, job.arrival));
-    for (unsigned earlier : job.after)
-      in("dependence", earlier, 0, static_cast<int64_t>(problem.jobs.size()) - 1);
-    for (size_t i = 0; i < job.groups.size(); ++i) {
-      in("group", job.groups[i], 0, static_cast<int64_t>(problem.groups.size()) - 1);
-      if (i > 0 && job.groups[i] <= job.groups[i - 1])
-        say(fmt::format("{}group {} follows group {}, but groups are ascending, each once", who, job.groups[i],
-                        job.groups[i - 1]));
-    }
-    rows += job.after.size() * static_cast<size_t>(problem.slots);
-    for (size_t k = 0; k < job.configurations.size() && found.empty(); ++k)
-      checkConfiguration(job.configurations[k], fmt::format("{}configuration {}", who, k));
-    if (found.empty())
-      checkTerms(job, who);
+    bounded("the weighted time", job.weight * time);
+    bounded("the price of lateness", job.latePrice * time);
+    bounded("the price", price * horizon);
+    bounded("the energy", watts * horizon);
+    bounded("the carbon", static_cast<__int128>(watts) * horizon > kMax ? kMax : watts * horizon * carbon);
+    bounded("the weighted logarithm", static_cast<__int128>(job.weight) * 64'000'000);
+    bounded("the slowdown", 1000 * time / job.isolated + 1);
   }
 
-  void checkConfiguration(const JobConfiguration &configuration, const std::string &who) {
-    auto in = [&](const char *what, int64_t value, int64_t min, int64_t max) {
-      if (value < min || value > max)
-        say(fmt::format("{} has {} {}, which is not in {} to {}", who, what, value, min, max));
-    };
-    in("speed", configuration.speed, 1, kMaxWork / horizon);
-    in("watts", configuration.watts, 0, kMaxAllocationNumber);
-    in("price", configuration.price, 0, kMaxAllocationNumber);
-    useCount += 1 + configuration.uses.size();
-    if (useCount > kMaxUses)
-      say(fmt::format("configurations and their uses are more than {}", kMaxUses));
-    for (size_t i = 0; i < configuration.uses.size(); ++i) {
-      const ResourceUse &use = configuration.uses[i];
-      if (use.resource >= problem.resources.size())
-        say(fmt::format("{} uses resource {} of {}", who, use.resource, problem.resources.size()));
-      if (i > 0 && use.resource <= configuration.uses[i - 1].resource)
-        say(fmt::format("{} uses resource {} after resource {}, but resources are ascending, each once", who,
-                        use.resource, configuration.uses[i - 1].resource));
-      in("a use of", use.amount, 1, kMaxAllocationNumber);
-    }
+  void objectives() {
+    for (size_t i = 0; i < problem.objectives.size(); ++i)
+      for (size_t k = 0; k < i; ++k)
+        require(problem.objectives[i] != problem.objectives[k], "the objective {} stands twice",
+                nameOf(problem.objectives[i]));
+    for (const JobLimit &limit : problem.limits)
+      require(within(limit.max, -kMax, kMax), "a limit of {} is {}, from {} to {} are allowed", nameOf(limit.measure),
+              limit.max, -kMax, kMax);
   }
 
-  /// The largest terms of measures that are used.
-  void checkTerms(const ScheduledJob &job, const std::string &who) {
-    const Wide last = job.work == 0 ? job.arrival : std::max(horizon, job.arrival), elapsed = last - job.arrival;
-    auto term = [&](JobMeasure measure, Wide largest) {
-      if (uses(measure) && largest > kMaxAllocationNumber)
-        say(fmt::format("{}its part of '{}' can be more than {}", who, nameOf(measure), kMaxAllocationNumber));
-    };
-    term(JobMeasure::Completion, job.weight * elapsed);
-    term(JobMeasure::Group, job.weight * elapsed);
-    term(JobMeasure::Nash, Wide(job.weight) * 2 * kMaxLogarithm);
-    term(JobMeasure::Slowdown, (1000 * elapsed + job.isolated - 1) / job.isolated);
-    if (job.due >= 0)
-      term(JobMeasure::Lateness, job.latePrice * std::max<Wide>(0, last - job.due));
-    for (const JobConfiguration &configuration : job.configurations) {
-      term(JobMeasure::Price, Wide(configuration.price) * horizon);
-      term(JobMeasure::Energy, Wide(configuration.watts) * horizon);
-      term(JobMeasure::Carbon, Wide(configuration.watts) * problem.slot * allCarbon);
-    }
-  }
-
-  /// Takes away jobs that wait for no other, until none is left.
-  void checkCircles() {
-    const size_t jobs = problem.jobs.size();
-    std::vector<size_t> waitsFor(jobs, 0), ready;
-    std::vector<std::vector<size_t>> later(jobs);
-    for (size_t j = 0; j < jobs; ++j) {
-      waitsFor[j] = problem.jobs[j].after.size();
-      for (unsigned earlier : problem.jobs[j].after)
-        later[earlier].push_back(j);
-      if (waitsFor[j] == 0)
+  /// Takes jobs whose predecessors are all taken; what remains is in a circle or behind one.
+  void dependences() {
+    std::vector<size_t> missing;
+    std::vector<std::vector<size_t>> later(problem.jobs.size());
+    std::vector<size_t> ready;
+    for (size_t j = 0; j < problem.jobs.size(); ++j) {
+      missing.push_back(problem.jobs[j].after.size());
+      if (missing[j] == 0)
         ready.push_back(j);
+      for (unsigned before : problem.jobs[j].after)
+        later[before].push_back(j);
     }
-    for (size_t i = 0; i < ready.size(); ++i)
-      for (size_t j : later[ready[i]])
-        if (--waitsFor[j] == 0)
-          ready.push_back(j);
-    for (size_t j = 0; j < jobs && ready.size() < jobs; ++j)
-      if (waitsFor[j] > 0)
-        return say(fmt::format("job {} ('{}') is on a circle of dependences, or after one", j, problem.jobs[j].name));
+    size_t taken = 0;
+    for (; !ready.empty(); ++taken) {
+      const size_t job = ready.back();
+      ready.pop_back();
+      for (size_t next : later[job])
+        if (--missing[next] == 0)
+          ready.push_back(next);
+    }
+    for (size_t j = 0; j < problem.jobs.size() && taken < problem.jobs.size(); ++j)
+      require(missing[j] == 0, "job '{}' is after jobs in a cycle", problem.jobs[j].name);
   }
 
   const JobScheduleProblem &problem;
-  int64_t horizon = 0;
-  Wide allCarbon = 0;
-  size_t rows = 0, useCount = 0;
-  std::array<bool, kJobMeasures> used = {};
-  std::string found;
+  std::string wrong;
 };
 
 } // namespace
 
-std::string_view nameOf(JobMeasure measure) { return kNames[static_cast<unsigned>(measure)]; }
+std::string_view nameOf(JobMeasure measure) {
+  for (const MeasureRow &row : kMeasures)
+    if (row.measure == measure)
+      return row.name;
+  return "";
+}
 
 std::optional<JobMeasure> jobMeasure(std::string_view name) {
-  for (unsigned i = 0; i < kJobMeasures; ++i)
-    if (kNames[i] == name)
-      return static_cast<JobMeasure>(i);
+  for (const MeasureRow &row : kMeasures)
+    if (name == row.name)
+      return row.measure;
   return std::nullopt;
 }
 
-bool isSum(JobMeasure measure) { return measure < JobMeasure::Makespan; }
+bool isSum(JobMeasure measure) {
+  for (const MeasureRow &row : kMeasures)
+    if (row.measure == measure)
+      return row.sum;
+  return false;
+}
 
 Result<void> checkJobScheduleProblem(const JobScheduleProblem &problem) {
-  if (std::string finding = ProblemCheck(problem).finding(); !finding.empty())
-    return wrong(std::move(finding));
+  if (std::string wrong = Check(problem).run(); !wrong.empty())
+    return Error{Code::WrongJobSchedule, wrong};
   return {};
 }
 

@@ -129,16 +129,17 @@ struct JobTrajectory {
 ///
 /// Of an objective that is a sum, a trajectory has the value M - its term, where M is the job's largest term of those
 /// listed; the sum of all M - the bound of the allocation is a bound of the objective. Of a max, the allocation with a
-/// limit of bound - 1 is infeasible; its values are 0.
+/// limit of bound - 1 is infeasible; its values are 0, and a bound of 0 or less needs no proof. Where a limit less the
+/// smallest terms is negative, or a job has no trajectory, nothing fits, which needs no prices.
 ///
-/// Where trajectories are more than `kMaxTrajectories`, they are not listed: `prices` of the rows bound the best
-/// trajectory of each job instead (value - prices * uses), which the verifier finds again by a path through the slots.
-/// M and s are then 0 but for `Nash`, where they are what its definition gives for completion at the horizon and 1
-/// second after arrival.
+/// Where trajectories are more than `kMaxTrajectories`, they are not listed: `prices` of the rows bound all of them. M
+/// and s are 0 then, and a row of a limit has the limit itself. Of a sum, no schedule has less than the sum over jobs
+/// of the smallest term + prices * uses of a trajectory, less prices * capacities, rounded up. Of a max, the sum over
+/// jobs of the smallest prices * uses is more than prices * capacities, so nothing keeps the limit of bound - 1.
 struct JobScheduleProof {
   int64_t bound = 0;
   AllocationProof allocation;  ///< where trajectories are listed; its bound is the one that `bound` needs
-  std::vector<int64_t> prices; ///< of the rows, over `denominator`, where they are not
+  std::vector<int64_t> prices; ///< of the rows, 0 or more, over `denominator`, where they are not listed
   int64_t denominator = 1;
 };
 /// Of all jobs together.

@@ -47,7 +47,8 @@ struct JobsRequest {
     std::string train; ///< the `train` block that it runs; empty: it is profiled
     std::vector<Profiled> profiled;
     std::string tenant; ///< empty: none
-    double samples = 0; ///< its work; 0: what the train block states
+    double samples = 0; ///< its work; 0: what `tokens`, else the train block states
+    double tokens = 0;  ///< its work as tokens, samples once the length of a sequence is known; 0: not stated
     double arrival = 0, deadline = -1, due = -1;
     double latePrice = 0;                   ///< dollars a second after `due`
     double priority = 1;                    ///< weight in sums over jobs, above 0
@@ -87,7 +88,7 @@ struct JobsRequest {
   std::vector<Job> jobs;
   std::vector<Objective> objectives; ///< in their order; empty: mean completion
   std::vector<Limit> limits;
-  SourceLocation location;
+  SourceLocation location, clusterAt; ///< of its name; of `on`
 };
 
 } // namespace accord::jobs

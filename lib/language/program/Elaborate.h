@@ -2,6 +2,7 @@
 // substituted.
 #pragma once
 #include "lib/ensembles/problem/EnsembleRequest.h"
+#include "lib/jobs/problem/JobsRequest.h"
 #include "lib/language/requests/TrainingJob.h"
 #include "lib/machine/model/Framework.h"
 #include "lib/sparsity/problem/SparsityRequest.h"
@@ -42,6 +43,7 @@ struct ElaborateOptions {
   bool prunes = false;   ///< what `sparsity for` says of the job is looked at; else it is assumed dense
   std::string ensemble;  ///< --ensemble: which one, where a file has several
   std::string member;    ///< the job is the training of this kind of its members
+  std::string jobs;      ///< which `jobs` block, where a file has several
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.
@@ -63,6 +65,10 @@ public:
   /// `ElaborateOptions::member` and `target`: the settings of its training, with the member's
   /// model.
   std::optional<EnsembleRequest> ensemble();
+  /// The `jobs` block that the options name, or the only one of the main file; nothing after an error. Its cluster is
+  /// that of --target, else of `on`. The job of one of its trainings is `job()` of a program with
+  /// `ElaborateOptions::train`.
+  std::optional<jobs::JobsRequest> jobs();
   /// The accelerator that a name means after `on` or --target: of the file, else of its imports,
   /// else of the catalogue. --target also takes a file, or FILE:NAME. Null after an error.
   accel::AcceleratorOp machine(const std::string &name, SourceRange from);

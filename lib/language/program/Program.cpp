@@ -269,6 +269,8 @@ void Program::checkAll() {
       d.sparsityOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Ensemble) {
       d.ensembleOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Jobs) {
+      d.jobsOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Train) {
       // The only one is the job, which is checked as such.
       if (several || (!d.options.train.empty() && d.options.train != declaration.name.text))

@@ -2,6 +2,7 @@
 #include "lib/language/machines/ElaborateFramework.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Ensembles.h"
+#include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/Requirements.h"
 #include "lib/language/requests/Sparsity.h"
 #include "lib/language/syntax/Parser.h"
@@ -220,13 +221,15 @@ const ast::Declaration *Program::Data::chosenTraining() {
 
 /// Reports what `--train` names and cannot be trained.
 const ast::Declaration *Program::Data::rejectTraining(const ast::Declaration &declaration) {
-  bool later = declaration.kind == ast::DeclarationKind::Jobs;
-  auto error = diags.error(
-      later ? Code::JobsNotSupported : Code::WrongNameKind, declaration.name.range,
-      later ? fmt::format("not supported yet: jobs '{}'", options.train)
-            : fmt::format("'{}' is {}, nothing to train", options.train, ast::withArticle(declaration.kind)));
+  auto error =
+      diags.error(Code::WrongNameKind, declaration.name.range,
+                  fmt::format("'{}' is {}, nothing to train", options.train,
+                              declaration.kind == ast::DeclarationKind::Jobs ? "a jobs block"
+                                                                             : ast::withArticle(declaration.kind)));
   if (declaration.kind == ast::DeclarationKind::Ensemble)
     error.help("`accord vote` chooses its members");
+  if (declaration.kind == ast::DeclarationKind::Jobs)
+    error.help("`accord jobs` schedules them; name one of their trainings");
   return nullptr;
 }
 
@@ -329,38 +332,44 @@ const std::optional<EnsembleRequest> &Program::Data::ensembleOf(const ast::Decla
   return slot->second = diags.errors() == before ? std::move(request) : std::nullopt;
 }
 
-/// The one that --ensemble names, or the only one of the main file.
-const ast::Declaration *Program::Data::chosenEnsemble() {
+/// The one of a kind that an option names, or the only one of the main file; else they are reported.
+const ast::Declaration *Program::Data::chosenBlock(ast::DeclarationKind kind, const std::string &option,
+                                                   const std::string &wanted, const char *what, const char *example) {
   if (!main)
     return nullptr;
   std::vector<const ast::Declaration *> all;
   std::vector<std::string> names;
   for (const ast::Declaration &declaration : main->file->declarations)
-    if (declaration.kind == ast::DeclarationKind::Ensemble) {
+    if (declaration.kind == kind) {
       all.push_back(&declaration);
       names.push_back(declaration.name.text);
     }
   SourceRange start{main->file->id, 0, 0};
-  if (!options.ensemble.empty()) {
-    auto *found = named(ast::DeclarationKind::Ensemble, options.ensemble);
+  if (!wanted.empty()) {
+    auto *found = named(kind, wanted);
     if (!found)
-      diags.error(Code::UnknownName, start, fmt::format("--ensemble: no ensemble '{}' in this file", options.ensemble))
-          .suggest(nearest(options.ensemble, names));
+      diags.error(Code::UnknownName, start, fmt::format("{}: no {} '{}' in this file", option, what, wanted))
+          .suggest(nearest(wanted, names));
     return found;
   }
   if (all.size() == 1)
     return all[0];
   if (all.empty()) {
     if (main->file->complete && !diags.hasErrors())
-      diags.error(Code::NoTraining, start, "the file has no ensemble")
-          .help("declare one: ensemble NAME of TRAINING { member wide = gpt(hidden = 6144) … }");
+      diags.error(Code::NoTraining, start, fmt::format("the file has no {}", what))
+          .help(std::string("declare one: ") + example);
     return nullptr;
   }
-  auto error = diags.error(Code::AmbiguousTraining, all[0]->name.range, "the file has several ensembles")
-                   .help("choose one with --ensemble");
+  auto error = diags.error(Code::AmbiguousTraining, all[0]->name.range, fmt::format("the file has several {}s", what))
+                   .help("choose one with " + option);
   for (const ast::Declaration *one : all)
-    error.note(one->name.range, fmt::format("--ensemble {}", one->name.text));
+    error.note(one->name.range, fmt::format("{} {}", option, one->name.text));
   return nullptr;
+}
+
+const ast::Declaration *Program::Data::chosenEnsemble() {
+  return chosenBlock(ast::DeclarationKind::Ensemble, "--ensemble", options.ensemble, "ensemble",
+                     "ensemble NAME of TRAINING { member wide = gpt(hidden = 6144) … }");
 }
 
 std::optional<EnsembleRequest> Program::ensemble() {
@@ -374,6 +383,34 @@ std::optional<EnsembleRequest> Program::ensemble() {
   for (const EnsembleRequest::Device &device : request->devices)
     machine(device.machine, rangeOf(device.location, data->diags));
   return data->diags.errors() == before ? request : std::nullopt;
+}
+
+const std::optional<jobs::JobsRequest> &Program::Data::jobsOf(const ast::Declaration &block) {
+  auto [slot, isNew] = jobBlocks.try_emplace(&block);
+  if (!isNew)
+    return slot->second;
+  size_t before = diags.errors();
+  const std::string &cluster = block.target.text;
+  if (options.target.empty() && !cluster.empty()) {
+    auto *found = sources.find(cluster, block, block.target.range);
+    if (found && found->kind != ast::DeclarationKind::Cluster && found->kind != ast::DeclarationKind::Accelerator)
+      diags
+          .error(Code::WrongNameKind, block.target.range,
+                 fmt::format("'{}' is {}, not a cluster", cluster, ast::withArticle(found->kind)))
+          .note(found->name.range, "declared here");
+    else if (!found && !sources.catalogFileOf(cluster))
+      reportUnknownMachine(cluster, block.target.range);
+  }
+  auto request = jobsRequest(block, *main->file, diags, lookupIn(block));
+  if (request && !options.target.empty())
+    request->cluster = options.target, request->clusterAt = {};
+  return slot->second = diags.errors() == before ? std::move(request) : std::nullopt;
+}
+
+std::optional<jobs::JobsRequest> Program::jobs() {
+  const ast::Declaration *block = data->chosenBlock(ast::DeclarationKind::Jobs, "--jobs", data->options.jobs,
+                                                    "jobs block", "jobs night on CLUSTER { job a = TRAINING { … } }");
+  return block ? data->jobsOf(*block) : std::nullopt;
 }
 
 /// The training of the ensemble with the model of the member that the options name.

@@ -104,7 +104,7 @@ struct List { ///< [a, b]
 struct Set { ///< {8, 16, 32}: as a value a choice, as the end of a path several nodes
   std::vector<ExprPtr> elements;
 };
-struct Map { ///< {bf16: 312 TFLOP/s, tf32: 156 TFLOP/s}
+struct Map { ///< {bf16: 312 TFLOP/s, tf32: 156 TFLOP/s}, {0 h: 16, 8 h: 8}: a key is a name, or a number as written
   struct Pair {
     Name key;
     ExprPtr value;
@@ -295,7 +295,7 @@ struct Declaration {
   std::vector<Name> results;   ///< module … -> y, z; operation … -> y[i, j]
   std::vector<Name> indices;   ///< Operation: of its result
   ExprPtr value;               ///< Constant: its value; Train: gpt() or gpt
-  Name target;                 ///< Train: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
+  Name target;                 ///< Train, Jobs: `on`; Sparsity: `for`; Ensemble: `of`; may be empty
   std::vector<Entry> entries;  ///< all but Operation, Module, Model, Constant
   std::vector<Statement> body; ///< Operation, Module, Model
 };

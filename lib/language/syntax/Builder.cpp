@@ -195,10 +195,10 @@ void Builder::describe(antlr4::ParserRuleContext *context, ast::Declaration &res
 void Builder::checkHead(const ast::Declaration &result, const HeadRanges &head) {
   using K = ast::DeclarationKind;
   std::string kind = spelling(result.kind).str();
-  llvm::StringRef wanted = result.kind == K::Train      ? "on"
-                           : result.kind == K::Sparsity ? "for"
-                           : result.kind == K::Ensemble ? "of"
-                                                        : "";
+  llvm::StringRef wanted = result.kind == K::Train || result.kind == K::Jobs ? "on"
+                           : result.kind == K::Sparsity                      ? "for"
+                           : result.kind == K::Ensemble                      ? "of"
+                                                                             : "";
   auto unexpected = [&](SourceRange at, const std::string &what) {
     diags.error(Code::UnexpectedClause, at, "'" + kind + "' takes no " + what);
   };

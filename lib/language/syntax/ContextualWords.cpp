@@ -213,9 +213,12 @@ void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> 
     auto unitAt = [&](size_t k) {
       return k < tokens.size() && tokens[k].type == P::IDENT && tokens[k].line == token.line;
     };
-    // `a = 1 b = 2` are two entries, not one in the unit b.
-    bool isKey = i + 2 < tokens.size() && (tokens[i + 2].type == P::ASSIGN || tokens[i + 2].type == P::COLON) &&
-                 i + 1 < tokens.size() && tokens[i + 1].begin != token.end;
+    // `a = 1 b = 2` are two entries, not one in the unit b; `{0 h: 16, 8 h: 8}` has times as keys.
+    size_t before = kept > 1 && tokens[kept - 1].type == P::MINUS ? kept - 1 : kept;
+    bool first = before > 0 && (tokens[before - 1].type == P::LBRACE || tokens[before - 1].type == P::COMMA);
+    bool isKey = i + 2 < tokens.size() &&
+                 (tokens[i + 2].type == P::ASSIGN || (tokens[i + 2].type == P::COLON && !first)) &&
+                 tokens[i + 1].begin != token.end;
     if (token.type == P::NUMBER && unitAt(i + 1) && !isKey) {
       token.type = P::QUANTITY;
       token.end = tokens[++i].end;

@@ -297,13 +297,14 @@ ast::ExprPtr Builder::braces(const ParseChildren &parts, SourceRange place) {
         sides.push_back(expr(part.context));
     if (sides.size() == 2) {
       const auto *key = sides[0]->as<ast::Reference>();
-      std::string count = diags.sources().text(sides[0]->range).str(); // {2: 48 GB/s}
-      if (key)
-        map.pairs.push_back({ast::Name{key->name, sides[0]->range}, std::move(sides[1])});
-      else if (llvm::all_of(count, llvm::isDigit))
-        map.pairs.push_back({ast::Name{count, sides[0]->range}, std::move(sides[1])});
-      else
-        diags.error(Code::SyntaxError, sides[0]->range, "expected a name or a count before ':'");
+      const auto *number = sides[0]->as<ast::Number>();
+      std::string written = diags.sources().text(sides[0]->range).str(); // {2: 48 GB/s}, {0 h: 16}
+      if (number && !number->valid)
+        sides[1] = invalid(place); // its unit is reported
+      if (key || (number && llvm::isDigit(written[0])))
+        map.pairs.push_back({ast::Name{key ? key->name : written, sides[0]->range}, std::move(sides[1])});
+      else if (!number || number->valid)
+        diags.error(Code::SyntaxError, sides[0]->range, "expected a name or a number before ':'");
     } else if (sides.size() == 1) {
       set.elements.push_back(std::move(sides[0]));
     }

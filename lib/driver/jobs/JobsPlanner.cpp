@@ -1,0 +1,197 @@
+#include "lib/driver/jobs/JobsPlanner.h"
+#include "lib/driver/jobs/TrainingPlans.h"
+#include "lib/jobs/output/ConflictWords.h"
+#include "lib/jobs/solve/JobConflicts.h"
+#include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/solve/JobScheduler.h"
+#include "lib/jobs/solve/WaitReasons.h"
+#include <fmt/format.h>
+#include <set>
+
+namespace accord {
+
+using namespace jobs;
+
+static Options ofBlock(Options options) {
+  options.elaborate.clusters = options.elaborate.placement = true;
+  return options;
+}
+
+JobsPlanner::JobsPlanner(const Options &given) : options(ofBlock(given)), workspace(options), target(workspace) {}
+
+void JobsPlanner::assume(const std::string &text) {
+  if (!llvm::is_contained(thePlan.assumptions, text))
+    thePlan.assumptions.push_back(text);
+}
+
+bool JobsPlanner::prepare() {
+  if (!workspace.read())
+    return false;
+  auto request = workspace.program().jobs();
+  if (!request || diagnostics().hasErrors())
+    return false;
+  thePlan.request = std::move(*request);
+  if (!options.elaborate.target.empty())
+    thePlan.request.cluster = options.elaborate.target;
+  return takeCluster();
+}
+
+bool JobsPlanner::takeCluster() {
+  JobsRequest &request = thePlan.request;
+  SourceRange at = rangeOf(diagnostics(), request.location);
+  if (request.cluster.empty()) {
+    diagnostics()
+        .error(Code::WrongJobsBlock, at, fmt::format("nothing says which cluster the jobs of '{}' share", request.name))
+        .help(fmt::format("jobs {} on NAME {{ … }}, or --target NAME", request.name));
+    return false;
+  }
+  if (!target.prepareCluster(request.cluster, options.elaborate.target.empty() ? at : SourceRange{}))
+    return false;
+  for (const accord::Cluster &group : target.groups().groups) {
+    const unsigned type = thePlan.cluster.types.size();
+    thePlan.cluster.types.push_back(group.machine.name);
+    for (int64_t server = 0; server < group.servers; ++server)
+      thePlan.cluster.servers.push_back({type, static_cast<unsigned>(group.devicesPerNode)});
+  }
+  return true;
+}
+
+bool JobsPlanner::build() {
+  const JobsRequest &request = thePlan.request;
+  thePlan.tables.resize(request.jobs.size());
+  std::set<std::string> trains;
+  for (size_t job = 0; job < request.jobs.size(); ++job)
+    if (request.jobs[job].train.empty())
+      takeProfiled(job);
+    else
+      trains.insert(request.jobs[job].train);
+  for (const std::string &train : trains)
+    if (!planTraining(train))
+      return false;
+  auto built = buildJobSchedule(request, thePlan.cluster, thePlan.tables);
+  if (!built)
+    return !workspace.reportAll(built.error());
+  thePlan.built = std::move(*built);
+  for (const std::string &text : thePlan.built.assumptions)
+    assume(text);
+  return true;
+}
+
+/// The rows of a job that was profiled.
+void JobsPlanner::takeProfiled(size_t job) {
+  const JobsRequest::Job &asked = thePlan.request.jobs[job];
+  thePlan.tables[job].samples = asked.samples;
+  for (const JobsRequest::Profiled &one : asked.profiled) {
+    auto type = llvm::find(thePlan.cluster.types, one.deviceType);
+    if (type == thePlan.cluster.types.end()) {
+      diagnostics()
+          .error(Code::UnknownName, rangeOf(diagnostics(), one.location),
+                 fmt::format("cluster '{}' has no devices '{}'", thePlan.request.cluster, one.deviceType))
+          .suggest(nearest(one.deviceType, thePlan.cluster.types));
+      continue;
+    }
+    TableRow row;
+    row.type = type - thePlan.cluster.types.begin();
+    row.devices = one.devices, row.rate = one.rate, row.watts = one.power, row.quality = one.quality;
+    const double rent = target.groups().groups[row.type].pricePerHour / 3600;
+    row.price = one.price > 0 ? one.price : rent * static_cast<double>(one.devices);
+    row.plan = "as profiled";
+    thePlan.tables[job].rows.push_back(std::move(row));
+  }
+}
+
+/// Plans a training on each type of devices, in the numbers that some of its jobs may have.
+bool JobsPlanner::planTraining(const std::string &train) {
+  JobsRequest &request = thePlan.request;
+  Options own = options;
+  own.elaborate.train = train;
+  own.elaborate.target.clear();
+  TrainingPlans plans(own);
+  if (!plans.prepare())
+    return false;
+  auto isOf = [&](const JobsRequest::Job &job) { return job.train == train; };
+  for (size_t j = 0; j < request.jobs.size(); ++j)
+    if (isOf(request.jobs[j]))
+      thePlan.tables[j].samples = request.jobs[j].samples > 0 ? request.jobs[j].samples : plans.samples();
+  for (unsigned type = 0; type < thePlan.cluster.types.size(); ++type) {
+    std::set<int64_t> counts;
+    for (const JobsRequest::Job &job : request.jobs)
+      if (isOf(job) && (job.deviceTypes.empty() || llvm::is_contained(job.deviceTypes, thePlan.cluster.types[type])))
+        for (int64_t count : deviceCounts(thePlan.cluster, type, job.minDevices, job.maxDevices))
+          counts.insert(count);
+    if (counts.empty())
+      continue;
+    auto rows = plans.on({request.cluster, thePlan.cluster.types[type], 0, 0}, {counts.begin(), counts.end()});
+    if (!rows)
+      return false;
+    const double rent = target.groups().groups[type].pricePerHour / 3600;
+    for (size_t j = 0; j < request.jobs.size(); ++j) {
+      if (!isOf(request.jobs[j]))
+        continue;
+      JobTable &table = thePlan.tables[j];
+      for (const DeviceCountPlan &one : *rows) {
+        if (!one.fits) {
+          table.reason = fmt::format("on {} {}: {}", one.devices, thePlan.cluster.types[type], one.reason);
+          continue;
+        }
+        TableRow row;
+        row.type = type, row.devices = one.devices;
+        row.rate = static_cast<double>(plans.batch()) / one.step;
+        row.lowRate = one.stepHigh > 0 ? static_cast<double>(plans.batch()) / one.stepHigh : 0;
+        row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
+        row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+        table.rows.push_back(std::move(row));
+      }
+    }
+  }
+  for (size_t j = 0; j < request.jobs.size(); ++j)
+    if (isOf(request.jobs[j]) && thePlan.tables[j].samples <= 0) {
+      diagnostics()
+          .error(Code::WrongJobsBlock, rangeOf(diagnostics(), request.jobs[j].location),
+                 fmt::format("nothing says how long job '{}' trains", request.jobs[j].name))
+          .help(fmt::format("samples = 1e6 in the job, or in 'train {}'", train));
+      return false;
+    }
+  for (const std::string &text : plans.assumptions())
+    assume(text);
+  return true;
+}
+
+void JobsPlanner::solve(const SearchControl &control) {
+  SearchLimits limits{control};
+  limits.effort = options.effort;
+  thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits);
+  if (thePlan.schedule.status == AllocationStatus::Infeasible)
+    thePlan.conflict = explainConflict(thePlan.built.problem, limits);
+}
+
+JobAnswer JobsPlanner::answer() const {
+  const JobsRequest &request = thePlan.request;
+  JobAnswer made;
+  made.name = request.name, made.clusterName = request.cluster, made.cluster = thePlan.cluster;
+  made.problem = thePlan.built.problem, made.schedule = thePlan.schedule;
+  made.assumptions = thePlan.assumptions;
+  for (const JobsRequest::Limit &limit : request.limits)
+    made.requirements.push_back(limit.text);
+  for (const ScheduledPart &part : thePlan.built.parts) {
+    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}};
+    for (unsigned i : part.rows) {
+      const TableRow &row = thePlan.tables[part.job].rows[i];
+      words.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
+    }
+    made.jobs.push_back(std::move(words));
+  }
+  if (thePlan.conflict) {
+    for (const JobConstraint &one : thePlan.conflict->constraints)
+      made.conflict.push_back(wordsOf(one, made.problem, made.requirements));
+    for (const JobRepair &one : thePlan.conflict->repairs)
+      made.repairs.push_back(wordsOf(one, made.problem, made.requirements));
+  }
+  if (!made.schedule.jobs.empty()) {
+    placeJobs(made);
+    made.waits = waitReasons(made);
+  }
+  return made;
+}
+
+} // namespace accord

@@ -1,0 +1,50 @@
+// A `jobs` block of a file, from its text to a schedule: its cluster, configuration tables by Accord's own latency
+// models, the problem in whole numbers, and the solved schedule.
+#pragma once
+#include "lib/driver/JobTarget.h"
+#include "lib/jobs/problem/JobAnswer.h"
+#include "lib/jobs/solve/ScheduleBuilder.h"
+#include "lib/search/SearchLimits.h"
+
+namespace accord {
+
+struct JobsPlan {
+  jobs::JobsRequest request;
+  jobs::Cluster cluster;
+  std::vector<jobs::JobTable> tables; ///< of each job of the request
+  jobs::BuiltSchedule built;
+  jobs::JobSchedule schedule;
+  std::optional<jobs::JobConflict> conflict; ///< of an infeasible problem
+  std::vector<std::string> assumptions;      ///< in words, each once
+};
+
+class JobsPlanner {
+public:
+  /// Of the options, file, cluster (--target), block and effort are looked at.
+  explicit JobsPlanner(const Options &options);
+
+  /// Reads the file, finds block and cluster. False after errors, which are reported.
+  bool prepare();
+  /// Builds tables and problem. False after errors.
+  bool build();
+  void solve(const SearchControl &control);
+  /// What was found, as people read it: servers of each run, reasons of waiting, a conflict in words.
+  jobs::JobAnswer answer() const;
+
+  const JobsPlan &plan() const { return thePlan; }
+  Diagnostics &diagnostics() { return workspace.diagnostics(); }
+  int finish(int status) const { return workspace.finish(status, "jobs"); }
+
+private:
+  bool takeCluster();
+  bool planTraining(const std::string &train);
+  void takeProfiled(size_t job);
+  void assume(const std::string &text);
+
+  const Options options;
+  Workspace workspace;
+  JobTarget target;
+  JobsPlan thePlan;
+};
+
+} // namespace accord

@@ -1,0 +1,341 @@
+#include "lib/jobs/solve/TrajectoryGenerator.h"
+#include "lib/jobs/solve/ScheduleRepair.h"
+#include "lib/jobs/solve/TrajectoryList.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::jobs {
+namespace {
+
+constexpr unsigned kRoundsPerEffort = 8; ///< of prices, each of which adds a trajectory to each job
+constexpr double kConverged = 1e-4;      ///< of the bound: what a better price may still gain
+constexpr unsigned kPasses = 20;         ///< of placing each job anew
+constexpr double kMaxPrice = 0x1p39;
+constexpr int64_t kFitDenominator = int64_t(1) << 30;
+
+/// One question, answered with the trajectories that are there and new ones.
+class StageSearch {
+public:
+  enum class Outcome : uint8_t { Bounded, Infeasible, Open };
+
+  StageSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, TrajectoryLists &columns,
+              const SearchLimits &limits)
+      : problem(problem), stage(stage), columns(columns), limits(limits), rows(problem, stage), repair(problem, stage) {
+  }
+
+  Outcome run() {
+    if (!seed())
+      return Outcome::Infeasible; // a job has no trajectory: no prices are needed
+    greedy(plainPrices());
+    const unsigned rounds = kRoundsPerEffort * std::max(1u, std::min(limits.effort, 16u));
+    for (unsigned round = 0; round < rounds && !limits.stopped(); ++round) {
+      const Outcome outcome = improvePrices();
+      if (outcome == Outcome::Infeasible)
+        return outcome;
+      if (isConverged || isGoodEnough())
+        break;
+      if (round % 8 == 7 && !isFitting)
+        greedy(last);
+    }
+    solveColumns();
+    return hasBound ? Outcome::Bounded : Outcome::Open;
+  }
+
+  const std::optional<std::vector<JobTrajectory>> &schedule() const { return best; }
+  /// Takes a schedule that is known, if it keeps the limits and is better.
+  void offer(std::vector<JobTrajectory> schedule) {
+    if (!repair.keepsAll(schedule))
+      return;
+    const int64_t value = measured(schedule);
+    if (best && value >= bestValue)
+      return;
+    for (size_t job = 0; job < schedule.size(); ++job)
+      add(job, schedule[job]);
+    bestValue = value;
+    best = std::move(schedule);
+  }
+  JobScheduleProof proof;
+
+private:
+  TrajectoryPrices plainPrices() const { return {Prices(rows.capacity.size(), 0), 1}; }
+  int64_t measured(const std::vector<JobTrajectory> &schedule) const {
+    return valueOf(problem, isSum(stage.measure) ? stage.measure : JobMeasure::Completion, schedule);
+  }
+  bool isGoodEnough() const {
+    if (!best)
+      return false;
+    if (!isSum(stage.measure))
+      return true; // a schedule was all that was asked
+    return hasBound &&
+           static_cast<double>(bestValue - proof.bound) <= limits.gap * std::abs(static_cast<double>(bestValue));
+  }
+
+  bool add(size_t job, const JobTrajectory &trajectory) {
+    auto &list = columns[job];
+    const auto at = std::lower_bound(list.begin(), list.end(), trajectory);
+    if (at != list.end() && *at == trajectory)
+      return false;
+    list.insert(at, trajectory);
+    return true;
+  }
+
+  /// The fastest trajectory of each job alone; false if a job has none.
+  bool seed() {
+    for (size_t job = 0; job < problem.jobs.size(); ++job) {
+      if (problem.jobs[job].mayBeRejected)
+        add(job, {});
+      auto found = cheapestTrajectory(problem, stage, rows, plainPrices(), job);
+      if (!found.bound)
+        return false;
+      if (found.trajectory)
+        add(job, *found.trajectory);
+    }
+    return true;
+  }
+
+  /// Schedules job by job, in several orders, with the prices that are there.
+  void greedy(const TrajectoryPrices &prices) {
+    const size_t count = problem.jobs.size();
+    std::vector<std::vector<double>> orders(3, std::vector<double>(count));
+    for (size_t job = 0; job < count; ++job) {
+      const ScheduledJob &of = problem.jobs[job];
+      int64_t speed = 1;
+      for (const JobConfiguration &one : of.configurations)
+        speed = std::max(speed, one.speed);
+      const double alone = static_cast<double>(of.work) / static_cast<double>(speed) + 1;
+      orders[0][job] = static_cast<double>(of.arrival) + alone / static_cast<double>(std::max<int64_t>(1, of.weight));
+      orders[1][job] = static_cast<double>(lastCompletion(problem, stage, of));
+      orders[2][job] = -alone;
+    }
+    for (const std::vector<double> &order : orders)
+      for (const TrajectoryPrices &one : {prices, plainPrices()}) {
+        if (limits.stopped() && best)
+          return;
+        auto schedule = repair.build(order, one);
+        if (!schedule || !repair.keepsAll(*schedule))
+          continue;
+        repair.improve(*schedule, kPasses);
+        offer(std::move(*schedule));
+      }
+  }
+
+  /// Prices by the relaxation over the trajectories that are there; bounds by the cheapest of all; new trajectories.
+  Outcome improvePrices() {
+    const TrajectoryProblem master(problem, columns, stage);
+    std::vector<double> relaxed;
+    bool isMissing = !best;
+    if (const auto row = best ? std::nullopt : impossibleRow(); row) {
+      relaxed.assign(rows.capacity.size(), 0);
+      relaxed[*row] = 1;
+    } else {
+      relaxed = master.relaxedPrices(isMissing);
+    }
+    if (!isSum(stage.measure) && !isMissing) {
+      isConverged = true; // shares of the trajectories fit
+      return Outcome::Open;
+    }
+    isFitting = isMissing;
+    last = wholePricesOf(relaxed);
+    return priceJobs();
+  }
+
+  /// A row whose limit is below the sum of the smallest terms of the trajectories that are there.
+  std::optional<size_t> impossibleRow() const {
+    for (const TrajectoryRows::Limited &one : rows.limited) {
+      if (!isSum(one.limit.measure))
+        continue;
+      __int128 sum = 0;
+      for (size_t job = 0; job < problem.jobs.size(); ++job) {
+        std::optional<int64_t> min;
+        for (const JobTrajectory &trajectory : columns[job])
+          if (const int64_t term = termOf(problem, one.limit.measure, problem.jobs[job], trajectory);
+              trajectory.completion <= lastCompletion(problem, stage, problem.jobs[job]) && (!min || term < *min))
+            min = term;
+        sum += min.value_or(0);
+      }
+      if (sum > one.limit.max)
+        return one.row;
+    }
+    return std::nullopt;
+  }
+
+  TrajectoryPrices wholePricesOf(const std::vector<double> &relaxed) const {
+    const double max = relaxed.empty() ? 0 : *std::max_element(relaxed.begin(), relaxed.end());
+    TrajectoryPrices made{Prices(relaxed.size(), 0), isFitting ? 0 : 1};
+    double scale = 1;
+    if (isFitting)
+      scale = max > 0 ? static_cast<double>(kFitDenominator) / max : 0;
+    else
+      while (made.denominator < (int64_t(1) << 20) && 2 * scale * max < kMaxPrice)
+        scale *= 2, made.denominator *= 2;
+    for (size_t row = 0; row < relaxed.size(); ++row)
+      made.rows[row] = static_cast<int64_t>(std::floor(std::clamp(relaxed[row] * scale, 0.0, kMaxPrice)));
+    return made;
+  }
+
+  Outcome priceJobs() {
+    Priced sum = 0, there = 0;
+    bool isNew = false;
+    for (size_t job = 0; job < problem.jobs.size(); ++job) {
+      std::optional<Priced> min;
+      for (const JobTrajectory &trajectory : columns[job])
+        if (trajectory.completion <= lastCompletion(problem, stage, problem.jobs[job]))
+          if (const Priced cost = costOf(problem, stage, rows, last, job, trajectory); !min || cost < *min)
+            min = cost;
+      auto found = cheapestTrajectory(problem, stage, rows, last, job);
+      if (!found.bound)
+        return Outcome::Infeasible;
+      sum += *found.bound;
+      there += min.value_or(*found.bound);
+      if (found.trajectory)
+        isNew |= add(job, *found.trajectory);
+    }
+    Priced capacity = 0;
+    for (size_t row = 0; row < rows.capacity.size(); ++row)
+      capacity += Priced(last.rows[row]) * rows.capacity[row];
+    if (isFitting) {
+      if (sum > capacity) {
+        proof = {0, {}, last.rows, 1};
+        return Outcome::Infeasible;
+      }
+      isConverged = !isNew;
+      return Outcome::Open;
+    }
+    const Priced total = sum - capacity;
+    const auto bound = static_cast<int64_t>(total / last.denominator + (total > 0 && total % last.denominator != 0));
+    if (!hasBound || bound > proof.bound)
+      proof = {bound, {}, last.rows, last.denominator};
+    hasBound = true;
+    isConverged = !isNew || static_cast<double>(there - sum) <= kConverged * std::abs(static_cast<double>(total));
+    return Outcome::Bounded;
+  }
+
+  void solveColumns() {
+    const TrajectoryProblem master(problem, columns, stage);
+    if (master.isImpossible() || isGoodEnough() || limits.stopped())
+      return;
+    const AllocationSolution solution = master.solve(limits);
+    if (solution.status != AllocationStatus::Optimal && solution.status != AllocationStatus::Feasible)
+      return;
+    auto schedule = master.trajectories(solution.choice);
+    repair.improve(schedule, kPasses);
+    offer(std::move(schedule));
+  }
+
+  const JobScheduleProblem &problem;
+  const ObjectiveStage &stage;
+  TrajectoryLists &columns;
+  const SearchLimits &limits;
+  const TrajectoryRows rows;
+  ScheduleRepair repair;
+  TrajectoryPrices last;
+  bool isConverged = false, isFitting = false, hasBound = false;
+  std::optional<std::vector<JobTrajectory>> best;
+  int64_t bestValue = 0;
+};
+
+class Generator {
+public:
+  Generator(const JobScheduleProblem &problem, const SearchLimits &limits)
+      : problem(problem), limits(limits), columns(problem.jobs.size()) {}
+
+  JobSchedule run() {
+    for (size_t objective = 0; objective < problem.objectives.size(); ++objective)
+      if (!(isSum(problem.objectives[objective]) ? minimizeSum(objective) : minimizeMax(objective)))
+        return std::move(made);
+    if (problem.objectives.empty() && !ask(stageOf(0, JobMeasure::Completion)))
+      return std::move(made);
+    for (size_t i = 0; i < made.values.size(); ++i)
+      made.values[i] = valueOf(problem, problem.objectives[i], made.jobs);
+    made.status = AllocationStatus::Optimal;
+    for (size_t i = 0; i < made.proofs.size(); ++i)
+      if (made.values[i] > made.proofs[i].bound)
+        made.status = AllocationStatus::Feasible;
+    return std::move(made);
+  }
+
+private:
+  ObjectiveStage stageOf(size_t objective, JobMeasure measure) const {
+    ObjectiveStage stage;
+    stage.limits = problem.limits;
+    for (size_t i = 0; i < objective; ++i)
+      stage.limits.push_back({problem.objectives[i], made.values[i]});
+    stage.measure = measure;
+    return stage;
+  }
+
+  /// The best schedule of a stage of a sum; false where there is none.
+  bool ask(const ObjectiveStage &stage, JobScheduleProof *proof = nullptr) {
+    StageSearch search(problem, stage, columns, limits);
+    if (!made.jobs.empty())
+      search.offer(made.jobs);
+    const StageSearch::Outcome outcome = search.run();
+    if (outcome == StageSearch::Outcome::Infeasible && made.jobs.empty()) {
+      made = JobSchedule{};
+      made.status = AllocationStatus::Infeasible;
+      made.proofs.push_back(std::move(search.proof));
+      return false;
+    }
+    if (search.schedule())
+      made.jobs = *search.schedule();
+    if (made.jobs.empty()) {
+      made = JobSchedule{};
+      made.status = AllocationStatus::Unknown;
+      return false;
+    }
+    if (proof)
+      *proof = std::move(search.proof);
+    return true;
+  }
+
+  bool minimizeSum(size_t objective) {
+    JobScheduleProof proof;
+    if (!ask(stageOf(objective, problem.objectives[objective]), &proof))
+      return false;
+    if (proof.prices.empty()) // no round was made: every term is at least 0, or of `Nash` unknown
+      proof.bound = problem.objectives[objective] == JobMeasure::Nash ? -kMaxAllocationNumber : 0;
+    made.values.push_back(valueOf(problem, problem.objectives[objective], made.jobs));
+    made.proofs.push_back(std::move(proof));
+    return true;
+  }
+
+  bool minimizeMax(size_t objective) {
+    const JobMeasure measure = problem.objectives[objective];
+    if (made.jobs.empty() && !ask(stageOf(objective, JobMeasure::Completion)))
+      return false;
+    int64_t high = valueOf(problem, measure, made.jobs), low = -1; // tried; nothing found at `low`
+    JobScheduleProof proof;                                        // of what is proved
+    while (high - low > std::max<int64_t>(1, high / 2000) && !limits.stopped()) {
+      ObjectiveStage stage = stageOf(objective, measure);
+      stage.max = low + (high - low) / 2;
+      StageSearch search(problem, stage, columns, limits);
+      const StageSearch::Outcome outcome = search.run();
+      if (outcome == StageSearch::Outcome::Infeasible) {
+        low = stage.max;
+        if (stage.max + 1 > proof.bound)
+          proof = std::move(search.proof), proof.bound = stage.max + 1;
+      } else if (search.schedule()) {
+        made.jobs = *search.schedule();
+        high = valueOf(problem, measure, made.jobs);
+      } else {
+        low = stage.max;
+      }
+    }
+    made.values.push_back(high);
+    made.proofs.push_back(std::move(proof));
+    return true;
+  }
+
+  const JobScheduleProblem &problem;
+  const SearchLimits &limits;
+  TrajectoryLists columns;
+  JobSchedule made;
+};
+
+} // namespace
+
+JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits) {
+  return Generator(problem, limits).run();
+}
+
+} // namespace accord::jobs

@@ -1,0 +1,178 @@
+#include "lib/jobs/solve/TrajectoryList.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::jobs {
+namespace {
+
+int64_t divideUp(__int128 a, int64_t b) { return static_cast<int64_t>((a + b - 1) / b); }
+
+class Lister {
+public:
+  Lister(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max)
+      : problem(problem), job(job), max(max) {
+    for (const JobConfiguration &one : job.configurations)
+      fastest = std::max(fastest, one.speed);
+  }
+
+  std::optional<std::vector<JobTrajectory>> list() {
+    if (job.work == 0) {
+      if (job.deadline < 0 || job.arrival <= job.deadline)
+        made.push_back({{}, job.arrival});
+    } else {
+      for (int64_t begin = firstSlot(problem, job); begin < problem.slots && made.size() <= max; ++begin)
+        extend(begin, job.work, -1);
+    }
+    if (made.size() + job.mayBeRejected > max)
+      return std::nullopt;
+    std::sort(made.begin(), made.end());
+    if (job.mayBeRejected)
+      made.push_back({});
+    return std::move(made);
+  }
+
+private:
+  /// Adds all trajectories that go on with a run from `begin`; `before`: the configuration that ended there, or -1.
+  void extend(int64_t begin, int64_t work, int64_t before) {
+    if (!canComplete(begin, work))
+      return;
+    for (unsigned k = 0; k < job.configurations.size() && made.size() <= max; ++k)
+      if (k != before)
+        run(begin, work, k);
+  }
+  void run(int64_t begin, int64_t work, unsigned k) {
+    const int64_t speed = job.configurations[k].speed, restart = restartOf(job, begin, k);
+    const auto complete = completeIn(problem, job, begin, k, work);
+    if (complete) {
+      runs.push_back({begin, complete->end, k});
+      made.push_back({runs, complete->completion});
+      runs.pop_back();
+    }
+    if (job.elasticity == Elasticity::Moldable)
+      return;
+    const int64_t last = complete ? complete->end : problem.slots;
+    for (int64_t end = begin + 1; end < last && made.size() <= max; ++end) {
+      const int64_t seconds = (end - begin) * problem.slot - restart;
+      if (seconds <= 0)
+        continue;
+      runs.push_back({begin, end, k});
+      const auto left = static_cast<int64_t>(work - static_cast<__int128>(speed) * seconds);
+      for (int64_t next = end; next < problem.slots && made.size() <= max; ++next)
+        extend(next, left, next == end ? static_cast<int64_t>(k) : -1);
+      runs.pop_back();
+    }
+  }
+  /// Whether the fastest configuration without a restart would be in time.
+  bool canComplete(int64_t begin, int64_t work) const {
+    const int64_t end = begin * problem.slot + divideUp(work, fastest);
+    return end <= problem.slots * problem.slot && (job.deadline < 0 || end <= job.deadline);
+  }
+
+  const JobScheduleProblem &problem;
+  const ScheduledJob &job;
+  const size_t max;
+  int64_t fastest = 1;
+  std::vector<JobRun> runs;
+  std::vector<JobTrajectory> made;
+};
+
+int64_t sumOverSlots(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &trajectory,
+                     JobMeasure measure) {
+  int64_t sum = 0;
+  for (const JobRun &run : trajectory.runs) {
+    const JobConfiguration &in = job.configurations[run.configuration];
+    const int64_t seconds = (run.end - run.begin) * problem.slot;
+    if (measure == JobMeasure::Price)
+      sum += in.price * seconds;
+    else if (measure == JobMeasure::Energy)
+      sum += in.watts * seconds;
+    else if (!problem.carbon.empty())
+      for (int64_t slot = run.begin; slot < run.end; ++slot)
+        sum += in.watts * problem.slot * problem.carbon[slot];
+  }
+  return sum;
+}
+
+} // namespace
+
+int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration) {
+  return begin == 0 && job.running == static_cast<int64_t>(configuration) ? 0 : job.restart;
+}
+
+std::optional<RunEnd> completeIn(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t begin,
+                                 unsigned configuration, int64_t work) {
+  const int64_t needed = restartOf(job, begin, configuration) + divideUp(work, job.configurations[configuration].speed);
+  RunEnd made{begin + divideUp(needed, problem.slot), begin * problem.slot + needed};
+  if (made.end > problem.slots || (job.deadline >= 0 && made.completion > job.deadline))
+    return std::nullopt;
+  return made;
+}
+
+int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job) {
+  return job.running >= 0 ? 0 : divideUp(job.arrival, problem.slot);
+}
+
+std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job,
+                                                           size_t max) {
+  return Lister(problem, job, max).list();
+}
+
+int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const ScheduledJob &job,
+               const JobTrajectory &trajectory) {
+  if (trajectory.completion < 0)
+    return measure == JobMeasure::Rejected ? job.weight : 0;
+  const int64_t time = trajectory.completion - job.arrival;
+  switch (measure) {
+  case JobMeasure::Rejected:
+    return 0;
+  case JobMeasure::Completion:
+  case JobMeasure::Group:
+    return job.weight * time;
+  case JobMeasure::Lateness:
+    return job.due < 0 ? 0 : job.latePrice * std::max<int64_t>(0, trajectory.completion - job.due);
+  case JobMeasure::Price:
+  case JobMeasure::Energy:
+  case JobMeasure::Carbon:
+    return sumOverSlots(problem, job, trajectory, measure);
+  case JobMeasure::Nash:
+    if (time <= 0)
+      return 0;
+    return job.weight * static_cast<int64_t>(std::llround(
+                            1e6 * std::log2(static_cast<double>(time) / static_cast<double>(job.isolated))));
+  case JobMeasure::Makespan:
+    return trajectory.completion;
+  case JobMeasure::Slowdown:
+    return divideUp(static_cast<__int128>(1000) * time, job.isolated);
+  case JobMeasure::Tail:
+    return time;
+  }
+  return 0;
+}
+
+int64_t valueOf(const JobScheduleProblem &problem, JobMeasure measure, const std::vector<JobTrajectory> &jobs) {
+  std::vector<int64_t> terms;
+  for (size_t j = 0; j < jobs.size(); ++j)
+    terms.push_back(termOf(problem, measure, problem.jobs[j], jobs[j]));
+  if (isSum(measure)) {
+    int64_t sum = 0;
+    for (int64_t term : terms)
+      sum += term;
+    return sum;
+  }
+  if (measure == JobMeasure::Group) {
+    int64_t max = 0;
+    for (unsigned g = 0; g < problem.groups.size(); ++g) {
+      int64_t sum = 0;
+      for (size_t j = 0; j < jobs.size(); ++j)
+        if (const auto &of = problem.jobs[j].groups; std::find(of.begin(), of.end(), g) != of.end())
+          sum += terms[j];
+      max = std::max(max, divideUp(sum, problem.groups[g].share));
+    }
+    return max;
+  }
+  std::sort(terms.begin(), terms.end(), std::greater<>());
+  const size_t place = measure == JobMeasure::Tail ? static_cast<size_t>(problem.tail) : 0;
+  return place < terms.size() ? std::max<int64_t>(0, terms[place]) : 0;
+}
+
+} // namespace accord::jobs

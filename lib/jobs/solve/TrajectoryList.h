@@ -1,0 +1,33 @@
+// All trajectories of a job, and what each of them counts in measures.
+#pragma once
+#include "lib/jobs/problem/JobSchedule.h"
+
+namespace accord::jobs {
+
+/// Seconds of the run's first slots without progress: those of a restart, but for what runs already.
+int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration);
+
+/// The slot in which a run from `begin` completes so much work, exclusive, and the second of that; nothing where that
+/// is after the deadline or the horizon.
+struct RunEnd {
+  int64_t end = 0, completion = 0;
+};
+std::optional<RunEnd> completeIn(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t begin,
+                                 unsigned configuration, int64_t work);
+
+/// The first slot in which a job may begin.
+int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job);
+
+/// All trajectories of a job that keep its deadline and the horizon, ascending by their runs, and of one that may be
+/// rejected the rejection as the last. Nothing where they are more than `max`.
+std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job,
+                                                           size_t max);
+
+/// What a trajectory counts in a measure: of a sum its term, of `Makespan` its completion, of `Slowdown` its ratio, of
+/// `Tail` completion - arrival, of `Group` weight * (completion - arrival). 0 of a rejected job, but for `Rejected`.
+int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const ScheduledJob &job,
+               const JobTrajectory &trajectory);
+/// The value of a measure of a whole schedule.
+int64_t valueOf(const JobScheduleProblem &problem, JobMeasure measure, const std::vector<JobTrajectory> &jobs);
+
+} // namespace accord::jobs

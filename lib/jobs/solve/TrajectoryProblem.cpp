@@ -1,0 +1,285 @@
+#include "lib/jobs/solve/TrajectoryProblem.h"
+#include "lib/jobs/solve/AllocationSolver.h"
+#include "lib/jobs/solve/LagrangePrices.h"
+#include "lib/jobs/solve/TrajectoryList.h"
+#include <algorithm>
+#include <map>
+
+namespace accord::jobs {
+
+constexpr double kMissing = 1e-6; ///< shares of capacities below are rounding
+
+static bool hasRows(JobMeasure measure) { return measure != JobMeasure::Makespan && measure != JobMeasure::Slowdown; }
+
+std::vector<JobLimit> ObjectiveStage::allLimits() const {
+  std::vector<JobLimit> all = limits;
+  if (!isSum(measure))
+    all.push_back({measure, max});
+  return all;
+}
+
+TrajectoryRows::TrajectoryRows(const JobScheduleProblem &problem, const ObjectiveStage &stage)
+    : laterRows(problem.jobs.size()), earlierRows(problem.jobs.size()) {
+  for (const SlotResource &resource : problem.resources)
+    capacity.insert(capacity.end(), resource.capacity.begin(), resource.capacity.end());
+  for (size_t job = 0; job < problem.jobs.size(); ++job)
+    for (unsigned before : problem.jobs[job].after) {
+      laterRows[job].push_back(static_cast<unsigned>(capacity.size()));
+      earlierRows[before].push_back(static_cast<unsigned>(capacity.size()));
+      capacity.insert(capacity.end(), problem.slots, 1);
+    }
+  for (const JobLimit &limit : stage.allLimits()) {
+    if (!hasRows(limit.measure))
+      continue;
+    limited.push_back({limit, static_cast<unsigned>(capacity.size())});
+    if (limit.measure == JobMeasure::Tail)
+      capacity.push_back(problem.tail);
+    else if (limit.measure == JobMeasure::Group)
+      for (const JobGroup &group : problem.groups)
+        capacity.push_back(static_cast<int64_t>(
+            std::clamp<__int128>(static_cast<__int128>(limit.max) * group.share, -1, kMaxAllocationNumber)));
+    else
+      capacity.push_back(limit.max);
+  }
+}
+
+int64_t lastCompletion(const JobScheduleProblem &problem, const ObjectiveStage &stage, const ScheduledJob &job) {
+  __int128 last = job.work == 0 ? kMaxSeconds : problem.slots * problem.slot;
+  if (job.deadline >= 0)
+    last = std::min<__int128>(last, job.deadline);
+  for (const JobLimit &limit : stage.allLimits())
+    if (limit.measure == JobMeasure::Makespan)
+      last = std::min<__int128>(last, limit.max);
+    else if (limit.measure == JobMeasure::Slowdown) // ceil(1000 * time / isolated) <= max
+      last = std::min(last, job.arrival + (limit.max < 0 ? -job.arrival - 1
+                                                         : static_cast<__int128>(limit.max) * job.isolated / 1000));
+  return static_cast<int64_t>(last);
+}
+
+TrajectoryProblem::TrajectoryProblem(const JobScheduleProblem &problem, const TrajectoryLists &lists,
+                                     const ObjectiveStage &stage)
+    : problem(problem), lists(lists), stage(stage), rows(problem, stage) {
+  made.capacity = rows.capacity;
+  for (size_t job = 0; job < problem.jobs.size(); ++job) {
+    const int64_t last = lastCompletion(problem, stage, problem.jobs[job]);
+    listed.emplace_back();
+    for (unsigned i = 0; i < lists[job].size(); ++i)
+      if (lists[job][i].completion <= last)
+        listed.back().push_back(i);
+  }
+  shiftLimits();
+  for (size_t job = 0; job < problem.jobs.size(); ++job)
+    addJob(job);
+}
+
+void TrajectoryProblem::shiftLimits() {
+  for (const TrajectoryRows::Limited &one : rows.limited) {
+    shifts.emplace_back(problem.jobs.size(), 0);
+    if (!isSum(one.limit.measure))
+      continue;
+    __int128 capacity = one.limit.max;
+    for (size_t job = 0; job < problem.jobs.size(); ++job) {
+      int64_t min = 0;
+      for (size_t i = 0; i < listed[job].size(); ++i) {
+        const int64_t term = termOf(problem, one.limit.measure, problem.jobs[job], lists[job][listed[job][i]]);
+        min = i == 0 ? term : std::min(min, term);
+      }
+      shifts.back()[job] = -min;
+      capacity -= min;
+    }
+    made.capacity[one.row] = static_cast<int64_t>(std::clamp<__int128>(capacity, -1, kMaxAllocationNumber));
+  }
+}
+
+void TrajectoryProblem::addJob(size_t job) {
+  const ScheduledJob &of = problem.jobs[job];
+  AllocationJob allocated;
+  allocated.mayWait = false;
+  std::vector<int64_t> terms;
+  for (unsigned i : listed[job])
+    terms.push_back(isSum(stage.measure) ? termOf(problem, stage.measure, of, lists[job][i]) : 0);
+  const int64_t max = terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
+  largest += max;
+  for (size_t i = 0; i < listed[job].size(); ++i) {
+    const JobTrajectory &trajectory = lists[job][listed[job][i]];
+    Configuration one;
+    one.value = max - terms[i];
+    for (const JobRun &run : trajectory.runs)
+      for (const ResourceUse &use : of.configurations[run.configuration].uses)
+        for (int64_t slot = run.begin; slot < run.end; ++slot)
+          one.uses.push_back({static_cast<unsigned>(use.resource * problem.slots + slot), use.amount});
+    addDependences(job, trajectory, one.uses);
+    addLimits(job, trajectory, one.uses);
+    std::sort(one.uses.begin(), one.uses.end());
+    allocated.configurations.push_back(std::move(one));
+  }
+  made.jobs.push_back(std::move(allocated));
+}
+
+void TrajectoryProblem::addDependences(size_t job, const JobTrajectory &trajectory,
+                                       std::vector<ResourceUse> &uses) const {
+  const bool isRejected = trajectory.completion < 0;
+  for (int64_t slot = 0; slot < problem.slots; ++slot) {
+    if (isRejected || trajectory.completion > slot * problem.slot)
+      for (unsigned row : rows.earlierRows[job])
+        uses.push_back({static_cast<unsigned>(row + slot), 1});
+    if (!trajectory.runs.empty() && trajectory.runs.front().begin <= slot)
+      for (unsigned row : rows.laterRows[job])
+        uses.push_back({static_cast<unsigned>(row + slot), 1});
+  }
+}
+
+void TrajectoryProblem::addLimits(size_t job, const JobTrajectory &trajectory, std::vector<ResourceUse> &uses) const {
+  const ScheduledJob &of = problem.jobs[job];
+  for (size_t i = 0; i < rows.limited.size(); ++i) {
+    const TrajectoryRows::Limited &one = rows.limited[i];
+    const int64_t term = termOf(problem, one.limit.measure, of, trajectory);
+    if (one.limit.measure == JobMeasure::Tail) {
+      if (term > one.limit.max)
+        uses.push_back({one.row, 1});
+    } else if (one.limit.measure == JobMeasure::Group) {
+      if (term > 0)
+        for (unsigned group : of.groups)
+          uses.push_back({one.row + group, term});
+    } else if (term + shifts[i][job] > 0) {
+      uses.push_back({one.row, term + shifts[i][job]});
+    }
+  }
+}
+
+namespace {
+
+/// Rows that some allocation could exceed; equal jobs are equal with them alone only if they are equal with all.
+class KeptRows {
+public:
+  explicit KeptRows(const AllocationProblem &problem) : problem(problem), number(problem.capacity.size(), -1) {
+    std::vector<__int128> used(problem.capacity.size(), 0);
+    for (const AllocationJob &job : problem.jobs) {
+      std::map<unsigned, int64_t> max;
+      for (const Configuration &one : job.configurations)
+        for (const ResourceUse &use : one.uses)
+          max[use.resource] = std::max(max[use.resource], use.amount);
+      for (const auto &[row, amount] : max)
+        used[row] += amount;
+    }
+    for (size_t row = 0; row < used.size(); ++row)
+      if (used[row] > problem.capacity[row])
+        keep(row);
+    while (tellEqualJobsApart())
+      ;
+  }
+
+  AllocationProblem reduced() const {
+    AllocationProblem made;
+    for (size_t row : rows)
+      made.capacity.push_back(problem.capacity[row]);
+    for (const AllocationJob &job : problem.jobs)
+      made.jobs.push_back(reducedJob(job));
+    return made;
+  }
+  /// Prices of all rows from those of the kept ones.
+  template <class Number> std::vector<Number> expanded(const std::vector<Number> &prices) const {
+    std::vector<Number> all(problem.capacity.size(), 0);
+    for (size_t i = 0; i < rows.size() && !prices.empty(); ++i)
+      all[rows[i]] = prices[i];
+    return all;
+  }
+
+private:
+  void keep(size_t row) {
+    number[row] = static_cast<int64_t>(rows.size());
+    rows.push_back(row);
+  }
+  AllocationJob reducedJob(const AllocationJob &job) const {
+    AllocationJob made{{}, job.mayWait};
+    for (const Configuration &one : job.configurations) {
+      Configuration reduced{one.value, {}};
+      for (const ResourceUse &use : one.uses)
+        if (number[use.resource] >= 0)
+          reduced.uses.push_back({static_cast<unsigned>(number[use.resource]), use.amount});
+      std::sort(reduced.uses.begin(), reduced.uses.end());
+      made.configurations.push_back(std::move(reduced));
+    }
+    return made;
+  }
+  /// Keeps a row in which two jobs differ that are equal without it. Returns whether there was one.
+  bool tellEqualJobsApart() {
+    std::map<AllocationJob, size_t> seen;
+    for (size_t j = 0; j < problem.jobs.size(); ++j) {
+      auto [first, isNew] = seen.try_emplace(reducedJob(problem.jobs[j]), j);
+      if (isNew || problem.jobs[first->second] == problem.jobs[j])
+        continue;
+      const AllocationJob &a = problem.jobs[first->second], &b = problem.jobs[j];
+      for (size_t k = 0; k < a.configurations.size(); ++k)
+        if (a.configurations[k].uses != b.configurations[k].uses) {
+          keepDifference(a.configurations[k].uses, b.configurations[k].uses);
+          return true;
+        }
+    }
+    return false;
+  }
+  void keepDifference(const std::vector<ResourceUse> &a, const std::vector<ResourceUse> &b) {
+    for (const auto *uses : {&a, &b})
+      for (const ResourceUse &use : *uses)
+        if (const auto &other = uses == &a ? b : a;
+            number[use.resource] < 0 && std::find(other.begin(), other.end(), use) == other.end())
+          return keep(use.resource);
+  }
+
+  const AllocationProblem &problem;
+  std::vector<int64_t> number; ///< of each row among those that are kept, or -1
+  std::vector<size_t> rows;
+};
+
+} // namespace
+
+bool TrajectoryProblem::isImpossible() const {
+  return std::any_of(made.capacity.begin(), made.capacity.end(), [](int64_t one) { return one < 0; }) ||
+         std::any_of(listed.begin(), listed.end(), [](const auto &list) { return list.empty(); });
+}
+
+AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
+  if (isImpossible()) {
+    AllocationSolution none;
+    none.status = AllocationStatus::Infeasible, none.bound = -1;
+    none.proof.nodes.emplace_back();
+    return none;
+  }
+  const KeptRows kept(made);
+  AllocationSolution solution = solveAllocation(kept.reduced(), limits);
+  for (AllocationProof::Node &node : solution.proof.nodes)
+    if (!node.prices.empty())
+      node.prices = kept.expanded(node.prices);
+  return solution;
+}
+
+std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
+  const KeptRows kept(made);
+  const CompactAllocation compacted = compact(kept.reduced());
+  OpenOptions open;
+  for (size_t job = 0; job < compacted.jobs(); ++job) {
+    open.first.push_back(open.options.size());
+    for (unsigned i = compacted.first[job]; i < compacted.first[job + 1]; ++i)
+      if (compacted.fits(i, compacted.capacity))
+        open.options.push_back(i);
+    if (open.options.size() == open.first.back()) { // nothing of the job fits
+      isMissing = true;
+      return std::vector<double>(made.capacity.size(), 0);
+    }
+  }
+  open.first.push_back(open.options.size());
+  Relaxation relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Value);
+  isMissing &= relaxed.overflow > kMissing;
+  if (isMissing)
+    relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Fit);
+  return kept.expanded(relaxed.prices);
+}
+
+std::vector<JobTrajectory> TrajectoryProblem::trajectories(const std::vector<int64_t> &choice) const {
+  std::vector<JobTrajectory> chosen;
+  for (size_t job = 0; job < choice.size(); ++job)
+    chosen.push_back(lists[job][listed[job][choice[job]]]);
+  return chosen;
+}
+
+} // namespace accord::jobs
