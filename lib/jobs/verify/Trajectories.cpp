@@ -172,10 +172,11 @@ int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const
   case JobMeasure::Energy:
   case JobMeasure::Carbon:
     return energyOf(problem, job, trajectory, measure == JobMeasure::Carbon);
-  case JobMeasure::Nash: {
-    const long double ratio = static_cast<long double>(std::max<int64_t>(1, elapsed)) / job.isolated;
-    return job.weight * std::llround(1e6L * std::log2(ratio));
-  }
+  case JobMeasure::Nash:
+    return elapsed == 0
+               ? 0
+               : job.weight *
+                     std::llround(1e6 * std::log2(static_cast<double>(elapsed) / static_cast<double>(job.isolated)));
   case JobMeasure::Makespan:
     return trajectory.completion;
   case JobMeasure::Slowdown:

@@ -8,7 +8,7 @@ inline bool isRejected(const JobTrajectory &trajectory) { return trajectory.comp
 
 /// What one job adds to a measure that is a sum, in its unit. Of the others: `Makespan` its completion, `Slowdown` its
 /// own, `Tail` completion - arrival, `Group` weight * (completion - arrival). 0 of a rejected job, but for `Rejected`.
-/// For `Nash`, completion at the arrival counts as 1 second after it.
+/// For `Nash`, 0 also of a job without work, which is complete at its arrival.
 int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &trajectory,
                JobMeasure measure);
 
