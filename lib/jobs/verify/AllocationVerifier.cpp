@@ -76,10 +76,10 @@ std::vector<std::vector<size_t>> equalJobs(const AllocationProblem &problem) {
 
 class ProofWalk {
 public:
-  ProofWalk(const AllocationProblem &problem, const AllocationSolution &solution)
-      : problem(problem), proof(solution.proof), limit(Wide(solution.bound) + 1), capacity(usableCapacity(problem)),
-        left(capacity), fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false),
-        slots(problem.jobs.size()), classes(equalJobs(problem)) {
+  ProofWalk(const AllocationProblem &problem, int64_t bound, const AllocationProof &proof)
+      : problem(problem), proof(proof), limit(Wide(bound) + 1), capacity(usableCapacity(problem)), left(capacity),
+        fixed(problem.jobs.size(), false), reached(proof.nodes.size(), false), slots(problem.jobs.size()),
+        classes(equalJobs(problem)) {
     classOf.resize(problem.jobs.size());
     for (size_t i = 0; i < classes.size(); ++i)
       for (size_t job : classes[i])
@@ -391,7 +391,13 @@ Result<void> verifyAllocation(const AllocationProblem &problem, const Allocation
     return checked;
   if (auto checked = checkStatus(problem, solution); !checked)
     return checked;
-  return ProofWalk(problem, solution).walk();
+  return ProofWalk(problem, solution.bound, solution.proof).walk();
+}
+
+Result<void> verifyAllocationBound(const AllocationProblem &problem, int64_t bound, const AllocationProof &proof) {
+  if (auto checked = checkAllocationProblem(problem); !checked)
+    return checked;
+  return ProofWalk(problem, bound, proof).walk();
 }
 
 } // namespace accord::jobs

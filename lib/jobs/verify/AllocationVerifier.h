@@ -20,5 +20,7 @@ namespace accord::jobs {
 /// allocation where numbers do not ascend within a set of equal jobs does not count, because another one with the same
 /// value and uses does.
 Result<void> verifyAllocation(const AllocationProblem &problem, const AllocationSolution &solution);
+/// Proves of the bound alone that no allocation has a value above it, as above; -1: that there is no allocation.
+Result<void> verifyAllocationBound(const AllocationProblem &problem, int64_t bound, const AllocationProof &proof);
 
 } // namespace accord::jobs

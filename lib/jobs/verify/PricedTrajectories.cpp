@@ -1,0 +1,212 @@
+#include "lib/jobs/verify/PricedTrajectories.h"
+#include "lib/jobs/verify/Trajectories.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord::jobs {
+namespace {
+
+using Wide = __int128;
+
+int64_t ceilOf(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+/// Work done until a slot begins, and what it costs.
+struct Label {
+  int64_t done = 0;
+  Wide cost = 0;
+};
+
+class PathSearch {
+public:
+  PathSearch(const ScheduleRows &rows, size_t number, const TrajectoryPrices &prices, int64_t latest, size_t &labels)
+      : rows(rows), problem(rows.problem), number(number), job(problem.jobs[number]), prices(prices), latest(latest),
+        labels(labels), slots(problem.slots), slot(problem.slot) {
+    for (const JobConfiguration &configuration : job.configurations)
+      maxSpeed = std::max(maxSpeed, configuration.speed);
+  }
+
+  Result<std::optional<Wide>> search() {
+    priceDependences();
+    if (job.mayBeRejected)
+      offer(costOf({{}, -1}) + earlier[size_t(slots)]);
+    if (latest < 0)
+      return best;
+    if (job.work == 0) {
+      if (job.arrival <= latest)
+        offer(completionCost(job.arrival));
+      return best;
+    }
+    priceRuns();
+    if (job.elasticity == Elasticity::Moldable)
+      oneRun();
+    else
+      walk();
+    if (tooLong)
+      return Error{Code::BoundNotProved,
+                   fmt::format("job {} has more paths through the slots than can be looked at", number)};
+    return best;
+  }
+
+private:
+  void offer(Wide cost) {
+    if (!best || cost < *best)
+      best = cost;
+  }
+
+  /// Of measures, with a trajectory's own terms.
+  Wide costOf(const JobTrajectory &trajectory) const {
+    Wide sum = 0;
+    if (prices.objective)
+      sum += Wide(prices.denominator) * termOf(problem, job, trajectory, *prices.objective);
+    for (size_t i = 0; i < rows.limits.size(); ++i)
+      if (int64_t price = prices.prices[rows.firstLimit + i])
+        sum += Wide(price) * rows.termOf(job, trajectory, rows.limits[i]);
+    return sum;
+  }
+  /// The same of completion alone, with the dependences of later jobs.
+  Wide completionCost(int64_t completion) const {
+    const int64_t busy = std::min(slots, ceilOf(completion, slot)); // it is not complete at the start of these
+    return costOf({{}, completion}) + earlier[size_t(busy)];
+  }
+
+  void priceDependences() {
+    earlier.assign(size_t(slots) + 1, 0);
+    begun.assign(size_t(slots) + 1, 0);
+    for (size_t i : rows.asEarlier[number])
+      for (int64_t t = 0; t < slots; ++t)
+        earlier[size_t(t) + 1] += prices.prices[rows.dependences[i].first + size_t(t)];
+    for (size_t i : rows.asLater[number])
+      for (int64_t t = 0; t < slots; ++t)
+        begun[size_t(t)] += prices.prices[rows.dependences[i].first + size_t(t)];
+    for (int64_t t = 0; t < slots; ++t)
+      earlier[size_t(t) + 1] += earlier[size_t(t)];
+    for (int64_t t = slots; t-- > 0;)
+      begun[size_t(t)] += begun[size_t(t) + 1];
+  }
+
+  /// What each configuration costs in each slot, as sums from slot 0 on.
+  void priceRuns() {
+    auto coefficient = [&](JobMeasure measure) {
+      Wide sum = prices.objective == measure ? prices.denominator : 0;
+      for (size_t i = 0; i < rows.limits.size(); ++i)
+        if (rows.limits[i].measure == measure)
+          sum += prices.prices[rows.firstLimit + i];
+      return sum;
+    };
+    const Wide price = coefficient(JobMeasure::Price), energy = coefficient(JobMeasure::Energy),
+               carbon = coefficient(JobMeasure::Carbon);
+    for (const JobConfiguration &configuration : job.configurations) {
+      std::vector<Wide> &sums = cost.emplace_back(1, Wide(0));
+      const Wide joules = Wide(configuration.watts) * slot;
+      for (int64_t t = 0; t < slots; ++t) {
+        Wide one = price != 0 ? price * configuration.price * slot : 0;
+        one += energy != 0 ? energy * joules : 0;
+        one += carbon != 0 && !problem.carbon.empty() ? carbon * (joules * problem.carbon[size_t(t)]) : 0;
+        for (const ResourceUse &use : configuration.uses)
+          one += Wide(prices.prices[rows.resource(use.resource, t)]) * use.amount;
+        sums.push_back(sums.back() + one);
+      }
+    }
+  }
+  Wide runCost(unsigned configuration, int64_t begin, int64_t end) const {
+    return cost[configuration][size_t(end)] - cost[configuration][size_t(begin)];
+  }
+  int64_t restartAt(int64_t begin, unsigned configuration) const {
+    return begin == 0 && job.running == static_cast<int64_t>(configuration) ? 0 : job.restart;
+  }
+
+  void oneRun() {
+    for (int64_t begin = ceilOf(job.arrival, slot); begin < slots; ++begin)
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        const Wide completion =
+            Wide(begin) * slot + restartAt(begin, k) + ceilOf(job.work, job.configurations[k].speed);
+        if (completion > latest || completion > slots * slot)
+          continue;
+        const int64_t at = static_cast<int64_t>(completion);
+        offer(begun[size_t(begin)] + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));
+      }
+  }
+
+  void walk() {
+    running.assign(job.configurations.size(), std::vector<std::vector<Label>>(size_t(slots) + 1));
+    const int64_t first = ceilOf(job.arrival, slot);
+    if (job.running >= 0)
+      running[size_t(job.running)][0].push_back({0, begun[0]});
+    for (int64_t t = 0; t < slots && !tooLong; ++t) {
+      std::vector<Label> &idle = pausing;
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        std::vector<Label> here = std::move(running[k][size_t(t)]);
+        running[k][size_t(t)].clear();
+        keepBest(here, t, 0);
+        for (const Label &label : here)
+          step(label, k, t, t + 1, 0);
+        if (t > 0)
+          idle.insert(idle.end(), here.begin(), here.end());
+      }
+      if (t >= first)
+        idle.push_back({0, begun[size_t(t)]});
+      keepBest(idle, t, job.restart);
+      const int64_t length = std::max<int64_t>(1, ceilOf(job.restart, slot));
+      for (const Label &label : idle)
+        for (unsigned k = 0; t + length <= slots && k < job.configurations.size(); ++k)
+          step(label, k, t, t + length, job.restart);
+    }
+  }
+  /// Runs in the slots from `begin` to `end`; at least all but the last are for the restart.
+  void step(const Label &label, unsigned k, int64_t begin, int64_t end, int64_t restart) {
+    if (tooLong |= labels == 0; tooLong)
+      return;
+    --labels;
+    const int64_t speed = job.configurations[k].speed, left = job.work - label.done;
+    const int64_t from = begin * slot + restart, needed = ceilOf(left, speed), seconds = end * slot - from;
+    const Wide now = label.cost + runCost(k, begin, end);
+    if (needed > seconds) {
+      if (end < slots)
+        running[k][size_t(end)].push_back({label.done + speed * seconds, now});
+      return;
+    }
+    if (from + needed <= latest)
+      offer(now + completionCost(from + needed));
+  }
+  /// Drops labels that another one dominates, and those that cannot be complete in time or cheaper than the best.
+  void keepBest(std::vector<Label> &all, int64_t t, int64_t restart) const {
+    std::sort(all.begin(), all.end(),
+              [](const Label &a, const Label &b) { return a.done != b.done ? a.done > b.done : a.cost < b.cost; });
+    std::vector<Label> kept;
+    for (const Label &label : all) {
+      if (!kept.empty() && kept.back().cost <= label.cost)
+        continue;
+      const int64_t soonest = t * slot + restart + ceilOf(job.work - label.done, maxSpeed);
+      if (soonest > latest || (best && label.cost + completionCost(soonest) >= *best))
+        continue;
+      kept.push_back(label);
+    }
+    all = std::move(kept);
+  }
+
+  const ScheduleRows &rows;
+  const JobScheduleProblem &problem;
+  const size_t number;
+  const ScheduledJob &job;
+  const TrajectoryPrices &prices;
+  const int64_t latest;
+  size_t &labels;
+  const int64_t slots, slot;
+  int64_t maxSpeed = 1;
+  bool tooLong = false;
+  std::optional<Wide> best;
+  std::vector<Wide> earlier;                            ///< of being incomplete at the start of the first so many slots
+  std::vector<Wide> begun;                              ///< of the first run in each slot
+  std::vector<std::vector<Wide>> cost;                  ///< of each configuration, in the first so many slots
+  std::vector<std::vector<std::vector<Label>>> running; ///< of each configuration, at the start of each slot
+  std::vector<Label> pausing;                           ///< of those that start a run anew, now or later
+};
+
+} // namespace
+
+Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const TrajectoryPrices &prices,
+                                                   int64_t latest, size_t &labels) {
+  return PathSearch(rows, job, prices, latest, labels).search();
+}
+
+} // namespace accord::jobs
