@@ -37,6 +37,9 @@ struct SimulatedJob {
   unsigned maxDevices = 1;   ///< that it can use; `devices` where it is rigid
   double restartSeconds = 0; ///< without progress, each time its devices change (and when it starts)
   std::function<std::unique_ptr<JobProgress>()> progress;
+  int tenant = -1;                     ///< a number of the policy's tenants; -1: none
+  double weight = 1;                   ///< more than 0: what it counts for policies that weigh jobs
+  std::optional<double> deadline = {}; ///< seconds from the start, at which it is to be complete
 };
 
 /// What policies see of a job that has arrived and is not complete.
