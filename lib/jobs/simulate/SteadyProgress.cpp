@@ -29,9 +29,11 @@ std::optional<double> SteadyProgress::run(double seconds) {
 
 std::vector<SimulatedJob> simulatedJobs(const std::vector<SteadyJob> &jobs, bool wholeSteps) {
   std::vector<SimulatedJob> simulated;
-  for (const SteadyJob &job : jobs)
+  for (const SteadyJob &job : jobs) {
     simulated.push_back({job.name, job.arrival, job.gang, job.gang, job.restartSeconds,
                          [job, wholeSteps] { return std::make_unique<SteadyProgress>(job, wholeSteps); }});
+    simulated.back().weight = job.weight;
+  }
   return simulated;
 }
 
