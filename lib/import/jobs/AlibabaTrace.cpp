@@ -75,9 +75,9 @@ Result<void> addTask(const TraceTable &table, size_t row, const std::vector<size
   if (sum.percent + percent > kMaxTraceDevices * 100)
     return table.wrong(row, columns[Gpu], fmt::format("the job has more than {} devices", kMaxTraceDevices));
   sum.percent += percent;
-  const std::string &type = table.text(row, columns[Type]);
+  const std::string_view type = table.text(row, columns[Type]);
   if (percent > 0 && !type.empty() && std::ranges::count(sum.types, type) == 0)
-    sum.types.push_back(type);
+    sum.types.emplace_back(type);
   return {};
 }
 
@@ -91,7 +91,8 @@ Result<std::map<std::string, Submission>> readSubmissions(std::string_view text,
   ACCORD_TRY(columns, columnsOf(table, kColumns));
   for (size_t row = 0; row < table.rows(); ++row) {
     ACCORD_TRY(time, table.number(row, columns[Start], 0, kMaxTime));
-    submissions.try_emplace(table.text(row, columns[Job]), Submission{table.text(row, columns[User]), time});
+    submissions.try_emplace(std::string(table.text(row, columns[Job])),
+                            Submission{std::string(table.text(row, columns[User])), time});
   }
   return submissions;
 }
@@ -136,7 +137,7 @@ Result<Trace> readAlibaba2020(std::string_view taskText, const std::string &task
   std::map<std::string, size_t> numbers;
   std::vector<std::pair<std::string, TaskSum>> sums; // in the order of the file
   for (size_t row = 0; row < table.rows(); ++row) {
-    const std::string &name = table.text(row, columns[0]);
+    const std::string name(table.text(row, columns[0]));
     if (name.empty())
       return table.wrong(row, columns[0], "the job has no name");
     const auto [found, isNew] = numbers.try_emplace(name, sums.size());

@@ -42,22 +42,22 @@ private:
   }
 
   Result<void> addRow() {
-    const std::string &name = table.text(row, *id);
+    const std::string_view name = table.text(row, *id);
     if (name.empty())
       return table.wrong(row, *id, "the job has no number");
-    if (name.find('.') != std::string::npos)
+    if (name.find('.') != std::string_view::npos)
       return {}; // a step of a job
     ACCORD_TRY(devices, devicesOf());
     ACCORD_TRY(job, jobOf(devices));
-    if (name.find('+') != std::string::npos)
+    if (name.find('+') != std::string_view::npos)
       builder.count("components of heterogeneous jobs are jobs of their own");
     const size_t bracket = name.find('[');
     std::vector<int64_t> tasks;
-    if (bracket != std::string::npos) {
-      const auto read = slurmTasks(std::string_view(name).substr(bracket));
+    if (bracket != std::string_view::npos) {
+      const auto read = slurmTasks(name.substr(bracket));
       if (!read)
         return table.wrong(row, *id, fmt::format("'{}' has no tasks such as [1-10,12]", name));
-      if (name.find("...") != std::string::npos)
+      if (name.find("...") != std::string_view::npos)
         builder.count("lists of an array's tasks are cut, and their rest is left out");
       tasks = *read;
     }
@@ -74,7 +74,7 @@ private:
       return {};
     }
     for (int64_t task : tasks) {
-      job.name = fmt::format("{}{}", std::string_view(name).substr(0, bracket), task);
+      job.name = fmt::format("{}{}", name.substr(0, bracket), task);
       if (!builder.hasRoom())
         return table.wrong(row, *id, fmt::format("there are more than {} jobs", kMaxTraceJobs));
       builder.add(job);

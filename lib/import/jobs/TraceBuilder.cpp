@@ -29,6 +29,29 @@ void TraceBuilder::add(TraceJob job) {
   trace.jobs.push_back(std::move(job));
 }
 
+void TraceBuilder::numberEqualNames() {
+  std::vector<std::string_view> all;
+  for (const TraceJob &job : trace.jobs)
+    all.push_back(job.name);
+  std::ranges::sort(all);
+  if (std::ranges::adjacent_find(all) == all.end())
+    return;
+  const std::set<std::string> names(all.begin(), all.end());
+  std::set<std::string> taken;
+  std::map<std::string, size_t> next; // number of a name that occurs again
+  for (TraceJob &job : trace.jobs) {
+    if (taken.insert(job.name).second)
+      continue;
+    size_t &number = next.try_emplace(job.name, 2).first->second;
+    std::string name;
+    do
+      name = fmt::format("{}#{}", job.name, number++);
+    while (names.count(name) || !taken.insert(name).second);
+    job.name = std::move(name);
+    count("jobs have the name of another one and get a number behind it");
+  }
+}
+
 Result<Trace> TraceBuilder::finish(std::string format, const std::string &path) {
   if (trace.jobs.empty())
     return Error{Code::WrongJobsFile,
@@ -42,28 +65,15 @@ Result<Trace> TraceBuilder::finish(std::string format, const std::string &path) 
     return trace.jobs[a].arrival != trace.jobs[b].arrival ? trace.jobs[a].arrival < trace.jobs[b].arrival : a < b;
   });
   trace.origin = trace.jobs[order.front()].arrival;
-  std::set<std::string> names;
-  for (const TraceJob &job : trace.jobs)
-    names.insert(job.name);
-  std::set<std::string> taken;
-  std::map<std::string, size_t> next; // number of a name that occurs again
   std::vector<TraceJob> sorted;
   sorted.reserve(order.size());
   for (size_t index : order) {
     TraceJob job = std::move(trace.jobs[index]);
     job.arrival -= trace.origin;
-    if (!taken.insert(job.name).second) {
-      size_t &number = next.try_emplace(job.name, 2).first->second;
-      std::string name;
-      do
-        name = fmt::format("{}#{}", job.name, number++);
-      while (names.count(name) || !taken.insert(name).second);
-      job.name = std::move(name);
-      count("jobs have the name of another one and get a number behind it");
-    }
     sorted.push_back(std::move(job));
   }
   trace.jobs = std::move(sorted);
+  numberEqualNames();
   if (trace.withoutDevices)
     assume(fmt::format("jobs without devices are left out: {}", trace.withoutDevices));
   if (trace.parts)

@@ -32,6 +32,9 @@ public:
   Result<Trace> finish(std::string format, const std::string &path);
 
 private:
+  /// Gives each job a name of its own.
+  void numberEqualNames();
+
   Trace trace;
   std::map<std::string, size_t> counts;
 };

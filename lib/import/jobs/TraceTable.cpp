@@ -4,11 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace accord::jobs {
 namespace {
 
-using calibrate::Cell, calibrate::Record;
+using calibrate::Record;
 
 /// The cells of a line. With more than `expected`, those from `absorbing` on are joined until there are as many.
 Record cellsOf(std::string_view content, unsigned line, size_t expected, size_t absorbing) {
@@ -30,9 +31,9 @@ Record cellsOf(std::string_view content, unsigned line, size_t expected, size_t 
   return cells;
 }
 
-/// Where a part of a table of about 32 MiB ends that starts at `start`: behind a line outside of quotes.
+/// Where a part of a table of about 8 MiB ends that starts at `start`: behind a line outside of quotes.
 size_t endOfPart(std::string_view text, size_t start, unsigned &lines) {
-  constexpr size_t kPart = size_t(32) << 20;
+  constexpr size_t kPart = size_t(8) << 20;
   bool quoted = false;
   for (size_t at = start; at < text.size(); ++at) {
     quoted ^= text[at] == '"';
@@ -45,52 +46,67 @@ size_t endOfPart(std::string_view text, size_t start, unsigned &lines) {
   return text.size();
 }
 
-/// Records of a table of any size; `readCsv` takes 64 MiB at once.
-Result<std::vector<Record>> readRecords(std::string_view text, const std::string &path) {
-  std::vector<Record> records;
+} // namespace
+
+Result<void> TraceTable::add(const Record &record) {
+  if (record.size() != names.size())
+    return Error{Code::WrongJobsFile,
+                 fmt::format("the line has {} cells, but there are {} columns", record.size(), names.size()),
+                 {path, record.front().line, record.front().column}};
+  for (const calibrate::Cell &cell : record) {
+    cells.push_back({bytes.size(), static_cast<unsigned>(cell.text.size()), cell.line, cell.column});
+    bytes += cell.text;
+  }
+  return {};
+}
+
+/// Adds the records of a part of a table.
+Result<void> TraceTable::addPart(std::string_view text, unsigned linesBefore, std::span<const std::string_view> columns,
+                                 std::string_view firstColumn) {
+  auto part = calibrate::readCsv(text, path);
+  if (!part) {
+    Error first = part.takeError().front();
+    first.code = Code::WrongJobsFile;
+    first.location.line += linesBefore;
+    return first;
+  }
+  for (Record &record : *part) {
+    for (calibrate::Cell &cell : record)
+      cell.line += linesBefore;
+    if (!names.empty()) {
+      if (auto added = add(record); !added)
+        return added;
+      continue;
+    }
+    const bool isHeader = std::ranges::count(record, firstColumn, &calibrate::Cell::text) > 0;
+    headerLine = record.front().line;
+    if (isHeader)
+      std::ranges::transform(record, std::back_inserter(names), &calibrate::Cell::text);
+    else
+      names.assign(columns.begin(), columns.end());
+    if (auto checked = checkHeader(); !checked)
+      return checked;
+    if (auto added = isHeader ? Result<void>() : add(record); !added)
+      return added;
+  }
+  return {};
+}
+
+Result<TraceTable> TraceTable::fromCsv(std::string_view text, const std::string &path,
+                                       std::span<const std::string_view> columns, std::string_view firstColumn) {
+  TraceTable table;
+  table.path = path;
   unsigned before = 0; // lines of the parts before
   for (size_t start = 0; start < text.size();) {
     unsigned lines = 0;
     const size_t end = endOfPart(text, start, lines);
-    auto part = calibrate::readCsv(text.substr(start, end - start), path);
-    if (!part) {
-      Error first = part.takeError().front();
-      first.code = Code::WrongJobsFile;
-      first.location.line += before;
-      return first;
-    }
-    for (Record &record : *part) {
-      for (Cell &cell : record)
-        cell.line += before;
-      records.push_back(std::move(record));
-    }
+    if (auto added = table.addPart(text.substr(start, end - start), before, columns, firstColumn); !added)
+      return added.takeError();
     before += lines;
     start = end;
   }
-  return records;
-}
-
-} // namespace
-
-Result<TraceTable> TraceTable::fromCsv(std::string_view text, const std::string &path,
-                                       std::span<const std::string_view> columns, std::string_view firstColumn) {
-  ACCORD_TRY(parsed, readRecords(text, path));
-  TraceTable table;
-  table.path = path;
-  table.records = std::move(parsed);
-  if (table.records.empty())
+  if (table.names.empty())
     return table.wrongHeader("the file is empty, but a table is expected");
-  const Record &first = table.records.front();
-  if (std::ranges::count(first, firstColumn, &Cell::text) > 0) {
-    table.headerLine = first.front().line;
-    for (const Cell &cell : first)
-      table.names.push_back(cell.text);
-    table.records.erase(table.records.begin());
-  } else {
-    table.names.assign(columns.begin(), columns.end());
-  }
-  if (auto checked = table.check(); !checked)
-    return checked.takeError();
   return table;
 }
 
@@ -112,32 +128,28 @@ Result<TraceTable> TraceTable::fromPipes(std::string_view text, const std::strin
     if (table.names.empty()) {
       trailing = content.size() > 1 && content.back() == '|';
       content.remove_suffix(trailing ? 1 : 0);
-      for (const Cell &cell : cellsOf(content, line, SIZE_MAX, SIZE_MAX))
+      for (const calibrate::Cell &cell : cellsOf(content, line, SIZE_MAX, SIZE_MAX))
         table.names.push_back(llvm::StringRef(cell.text).trim().str());
       table.headerLine = line;
       absorbed = table.find(absorbing).value_or(SIZE_MAX);
+      if (auto checked = table.checkHeader(); !checked)
+        return checked.takeError();
       continue;
     }
     if (trailing && content.back() == '|')
       content.remove_suffix(1);
-    table.records.push_back(cellsOf(content, line, table.names.size(), absorbed));
+    if (auto added = table.add(cellsOf(content, line, table.names.size(), absorbed)); !added)
+      return added.takeError();
   }
   if (table.names.empty())
     return table.wrongHeader("the file is empty, but a header is expected");
-  if (auto checked = table.check(); !checked)
-    return checked.takeError();
   return table;
 }
 
-Result<void> TraceTable::check() const {
+Result<void> TraceTable::checkHeader() const {
   for (size_t i = 0; i < names.size(); ++i)
     if (!names[i].empty() && *find(names[i]) != i)
       return wrongHeader(fmt::format("the header has column '{}' twice", names[i]));
-  for (const Record &record : records)
-    if (record.size() != names.size())
-      return Error{Code::WrongJobsFile,
-                   fmt::format("the line has {} cells, but there are {} columns", record.size(), names.size()),
-                   {path, record.front().line, record.front().column}};
   return {};
 }
 
@@ -155,7 +167,7 @@ Result<size_t> TraceTable::need(std::string_view column) const {
 }
 
 Result<std::optional<double>> TraceTable::number(size_t row, size_t column, double min, double max) const {
-  const std::string &cell = text(row, column);
+  const std::string_view cell = text(row, column);
   if (cell.empty() || llvm::StringRef(cell).equals_insensitive("nan"))
     return std::optional<double>();
   double value = 0;
@@ -176,8 +188,8 @@ Result<double> TraceTable::needNumber(size_t row, size_t column, double min, dou
 }
 
 Error TraceTable::wrong(size_t row, size_t column, std::string message) const {
-  const Cell &at = records[row][column];
-  return {Code::WrongJobsFile, std::move(message), {path, at.line, at.column}};
+  const Cell &cell = at(row, column);
+  return {Code::WrongJobsFile, std::move(message), {path, cell.line, cell.column}};
 }
 
 Error TraceTable::wrongHeader(std::string message) const {

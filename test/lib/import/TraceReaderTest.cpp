@@ -68,6 +68,21 @@ TEST(PhillyTable, ReadsJobs) {
   EXPECT_EQ(trace->jobs[1].name, "line2");
 }
 
+/// Tables are read in parts of 8 MiB, and places are those of the file.
+TEST(PhillyTable, ReadsLongTables) {
+  std::string text = "timestamp,duration,num_gpus,gpu_time,cluster\n";
+  for (int i = 0; i < 200'000; ++i)
+    text += "2017-10-09 07:01:55,66.0,1,66.0,\"a line\nand another\"\n";
+  const auto trace = readTrace(text, "philly.csv");
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->jobs.size(), 200'000u);
+  EXPECT_EQ(trace->jobs.back().line, 400'000u);
+  const auto wrong = readTrace(text + "2017-10-09 07:01:55,long,1,66.0,c\n", "philly.csv");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().location.line, 400'002u);
+  EXPECT_EQ(wrong.error().location.column, 21u);
+}
+
 TEST(PhillyLog, SumsAttempts) {
   const auto trace = readTrace(kPhillyLog, "cluster_job_log");
   ASSERT_TRUE(trace) << trace.error().message;
