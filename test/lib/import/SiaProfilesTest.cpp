@@ -28,7 +28,7 @@ protected:
                                                             ",0.001,1\n8," + time(8) + ",0.001,1\n4," + time(6) +
                                                             ",0.01,11\n8," + time(12) + ",0.01,11\n");
     write(application + "/scalability-" + type + ".csv",
-          "local_bsz,step_time,sync_time,num_nodes,num_replicas\n8," + time(16) + ",0.02,8,16\n");
+          "local_bsz,step_time,sync_time,num_nodes,num_replicas\n8," + time(16) + ",0.02,8.0,16.0\n");
     write(application + "/validation-16.csv", "progress,iteration,metric,grad_sqr,grad_var\n10,10,0.5,1,2\n");
     write(application + "/validation-64.csv", "progress,iteration,metric,grad_sqr,grad_var\n10,5,0.5,1,2\n");
   }
