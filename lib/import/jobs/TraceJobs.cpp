@@ -1,5 +1,5 @@
 #include "lib/import/jobs/TraceJobs.h"
-#include "lib/jobs/simulate/SteadyProgress.h"
+#include "lib/jobs/problem/Cluster.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
@@ -88,7 +88,5 @@ Result<TraceReplay> replayOf(const Trace &trace, const Cluster &cluster, double 
   return Error{Code::WrongJobsFile,
                fmt::format("none of {} jobs has a known duration, so there is nothing to replay", trace.jobs.size())};
 }
-
-std::vector<SimulatedJob> simulatedJobs(const TraceReplay &replay) { return simulatedJobs(replay.jobs); }
 
 } // namespace accord::jobs

@@ -1,8 +1,8 @@
-// Recorded jobs for the simulator: what an operator's own history would have been under another policy.
+// Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy.
 #pragma once
 #include "lib/jobs/problem/SteadyJob.h"
 #include "lib/jobs/problem/TraceJob.h"
-#include "lib/jobs/simulate/Simulator.h"
+#include "lib/support/Result.h"
 
 namespace accord::jobs {
 
@@ -15,14 +15,11 @@ struct TraceReplay {
   std::vector<std::string> notes;
 };
 
-/// Jobs that hold their devices for as long as they did, on any of their device types at the same speed, and rigid: a
-/// step is a second on all devices of the job. Names of types are compared without upper and lower case. Arrivals are
-/// counted from the first of the trace, before anything is left out. `restartSeconds` is lost each time a job's devices
-/// change. Error A1102 if all jobs are too large, A1101 if none can be replayed for another reason, or if the restart
-/// is no number of seconds from 0 on.
+/// Jobs (`simulatedJobs` takes them) that hold their devices for as long as they did, on any of their device types at
+/// the same speed, and rigid: a step is a second on all devices of the job. Names of types are compared without upper
+/// and lower case. Arrivals are counted from the first of the trace, before anything is left out. `restartSeconds` is
+/// lost each time a job's devices change. Error A1102 if all jobs are too large, A1101 if none can be replayed for
+/// another reason, or if the restart is no number of seconds from 0 on.
 Result<TraceReplay> replayOf(const Trace &trace, const Cluster &cluster, double restartSeconds);
-
-/// The jobs of a replay as the simulator takes them.
-std::vector<SimulatedJob> simulatedJobs(const TraceReplay &replay);
 
 } // namespace accord::jobs

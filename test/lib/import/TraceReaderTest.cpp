@@ -274,7 +274,7 @@ TEST(TraceJobs, ReplaysWhatWasHeld) {
   FirstInFirstOut policy;
   SimulationOptions options;
   options.endsEarly = true;
-  const auto result = simulate(cluster, simulatedJobs(*replay), policy, options);
+  const auto result = simulate(cluster, simulatedJobs(replay->jobs), policy, options);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->jobs[0].completion, 3600.0);
   EXPECT_GE(*result->jobs[1].completion, 3600.0 + 1800);
