@@ -35,7 +35,7 @@ inline std::vector<jobs::SteadyJob> gavelJobs(const jobs::Cluster &cluster, cons
   std::vector<jobs::SteadyJob> made;
   if (!table || !trace)
     return made;
-  for (const jobs::TraceJob &job : *trace)
+  for (const jobs::GavelJob &job : *trace)
     made.push_back({std::to_string(job.line), job.application, job.arrival, job.steps, job.gang, job.weight, 0,
                     table->ratesOn(cluster.types, job.application, job.gang)});
   return made;

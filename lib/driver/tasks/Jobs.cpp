@@ -256,7 +256,7 @@ private:
     replay.endsEarly = true;
     auto jobs = std::make_shared<std::vector<SteadyJob>>();
     std::map<std::string, unsigned> copies;
-    for (const TraceJob &job : *trace) {
+    for (const GavelJob &job : *trace) {
       std::string name = fmt::format("{} {}", job.application, ++copies[job.application]);
       jobs->push_back({name, job.application, job.arrival, job.steps, job.gang, job.weight, restartOf(replay.restart),
                        table->ratesOn(report.cluster.types, job.application, job.gang)});

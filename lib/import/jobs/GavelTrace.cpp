@@ -28,8 +28,8 @@ class Reader {
 public:
   Reader(std::string_view text, const std::string &path) : text(text), path(path) {}
 
-  Result<std::vector<TraceJob>> read() {
-    std::vector<TraceJob> jobs;
+  Result<std::vector<GavelJob>> read() {
+    std::vector<GavelJob> jobs;
     for (size_t start = 0; start < text.size();) {
       const size_t end = std::min(text.find('\n', start), text.size());
       std::string_view content = text.substr(start, end - start);
@@ -52,7 +52,7 @@ public:
   }
 
 private:
-  Result<TraceJob> readLine(std::string_view content) {
+  Result<GavelJob> readLine(std::string_view content) {
     split(content);
     if (!format && fields.size() != kFormat.columns && fields.size() != kOldFormat.columns)
       return error(1, fmt::format("found {} columns between tabs, expected {}, or {} of the older format",
@@ -62,7 +62,7 @@ private:
     if (fields.size() != format->columns)
       return error(1, fmt::format("found {} columns between tabs, expected {} as in the first line", fields.size(),
                                   format->columns));
-    TraceJob job;
+    GavelJob job;
     job.line = line;
     job.application = std::string(fields[0].text);
     job.command = std::string(fields[1].text);
@@ -124,7 +124,7 @@ private:
 
 } // namespace
 
-Result<std::vector<TraceJob>> readGavelTrace(std::string_view text, const std::string &path) {
+Result<std::vector<GavelJob>> readGavelTrace(std::string_view text, const std::string &path) {
   return Reader(text, path).read();
 }
 

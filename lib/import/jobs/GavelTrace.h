@@ -9,7 +9,7 @@
 namespace accord::jobs {
 
 /// A job of a trace.
-struct TraceJob {
+struct GavelJob {
   std::string application; ///< "ResNet-18 (batch size 128)"
   std::string command, folder;
   double steps = 0;
@@ -25,6 +25,6 @@ struct TraceJob {
 /// or 1), steps, devices, priority, service-level objective (negative: none), arrival in seconds. The older one
 /// (traces/msr) has neither folder, priority nor objective, and the arrival before the devices. The first line says
 /// which it is. Error A1101 at the line and column of what is wrong.
-Result<std::vector<TraceJob>> readGavelTrace(std::string_view text, const std::string &path);
+Result<std::vector<GavelJob>> readGavelTrace(std::string_view text, const std::string &path);
 
 } // namespace accord::jobs

@@ -154,10 +154,12 @@ Result<std::vector<ValidationEpoch>> readPolluxValidation(std::string_view text,
   return epochs;
 }
 
-Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits) {
+Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits,
+                                          const std::string &deviceType) {
   const std::filesystem::path root(folder);
-  const std::string placementFile = (root / "placements.csv").string();
-  const std::string scalabilityFile = (root / "scalability.csv").string();
+  const std::string end = deviceType.empty() ? ".csv" : "-" + deviceType + ".csv";
+  const std::string placementFile = (root / ("placements" + end)).string();
+  const std::string scalabilityFile = (root / ("scalability" + end)).string();
   TrainingProfile profile;
   profile.name = root.filename().empty() ? root.parent_path().filename().string() : root.filename().string();
   ACCORD_TRY(placementText, readPolluxFile(placementFile));

@@ -38,8 +38,10 @@ PolluxLimits polluxLimits(std::string_view application);
 
 /// Reads an application's folder; its name is that of the folder. The initial and the maximum batch are those of the
 /// first and the last curve, local batches those of the placements, and the shortest curve says how many epochs there
-/// are. Errors have the code A1101 and the place in the file.
-Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits);
+/// are. With a device type, times are those of placements-TYPE.csv and scalability-TYPE.csv, as Sia's artefact has
+/// them. Errors have the code A1101 and the place in the file.
+Result<TrainingProfile> readPolluxProfile(const std::string &folder, const PolluxLimits &limits,
+                                          const std::string &deviceType = {});
 
 /// placements.csv: columns placement (a digit from 1 to 9 for each server), local_bsz, step_time and sync_time, in
 /// seconds. Rows of a placement stand together, local batches ascending.

@@ -53,9 +53,11 @@ Result<void> PolluxTable::findColumns(const Record &header, std::span<const std:
 
 Result<int64_t> PolluxTable::whole(size_t row, size_t column, int64_t min) const {
   const std::string &text = cell(row, column).text;
+  // pandas writes whole numbers of a column with gaps as "20.0".
+  const size_t digits = text.ends_with(".0") ? text.size() - 2 : text.size();
   int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || value < min || value > kMaxPolluxNumber)
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + digits, value);
+  if (problem != std::errc() || end != text.data() + digits || value < min || value > kMaxPolluxNumber)
     return wrong(row, column,
                  fmt::format("'{}' is '{}', but a whole number from {} to {} is expected", names[column], text, min,
                              kMaxPolluxNumber));

@@ -22,7 +22,7 @@ TEST(GavelReaderTest, ReadsTenColumns) {
   const auto trace = readGavelTrace(kLine + "\n" + kLine, "jobs.trace");
   ASSERT_TRUE(trace) << trace.getError()->message;
   ASSERT_EQ(trace->size(), 2u);
-  const TraceJob &job = trace->front();
+  const GavelJob &job = trace->front();
   EXPECT_EQ(job.application, "LM (batch size 20)");
   EXPECT_EQ(job.folder, "language");
   EXPECT_EQ(job.steps, 500);
@@ -102,7 +102,7 @@ TEST(GavelReaderTest, ReadsThePublishedFiles) {
     const auto trace = readGavelTrace(content, name);
     ASSERT_TRUE(trace) << trace.getError()->message;
     EXPECT_EQ(trace->size(), count);
-    for (const TraceJob &job : *trace)
+    for (const GavelJob &job : *trace)
       EXPECT_FALSE(table->typesThatFit(job.application, job.gang).empty()) << job.application;
   }
 }

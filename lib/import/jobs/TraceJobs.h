@@ -1,0 +1,25 @@
+// Recorded jobs as steady ones, for the simulator: what an operator's own history would have been under another policy.
+#pragma once
+#include "lib/jobs/problem/SteadyJob.h"
+#include "lib/jobs/problem/TraceJob.h"
+#include "lib/support/Result.h"
+
+namespace accord::jobs {
+
+struct TraceReplay {
+  std::vector<SteadyJob> jobs; ///< in the order of the trace
+  size_t tooLarge = 0;         ///< jobs that ask for more devices of one type than there are; left out
+  size_t unknownDuration = 0;  ///< jobs of which the trace does not say how long they held their devices; left out
+  size_t otherTypes = 0;       ///< jobs on device types that the cluster does not have: they may run on any type
+  /// The assumptions of the trace, and one for each of the counts that is not 0, with the first job that it is about.
+  std::vector<std::string> notes;
+};
+
+/// Jobs (`simulatedJobs` takes them) that hold their devices for as long as they did, on any of their device types at
+/// the same speed, and rigid: a step is a second on all devices of the job. Names of types are compared without upper
+/// and lower case. Arrivals are counted from the first of the trace, before anything is left out. `restartSeconds` is
+/// lost each time a job's devices change. Error A1102 if all jobs are too large, A1101 if none can be replayed for
+/// another reason, or if the restart is no number of seconds from 0 on.
+Result<TraceReplay> replayOf(const Trace &trace, const Cluster &cluster, double restartSeconds);
+
+} // namespace accord::jobs
