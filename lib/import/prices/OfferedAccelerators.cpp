@@ -61,7 +61,8 @@ std::optional<AcceleratorMatch> matchAccelerator(const std::vector<OfferedAccele
       continue;
     if (one.memory > 0 && offer.deviceMemory > 0 && std::abs(offer.deviceMemory - one.memory) > 0.15 * one.memory)
       continue;
-    return AcceleratorMatch{one.cluster, offer.devices * *units * one.devicesPerUnit};
+    return AcceleratorMatch{one.cluster, offer.devices * *units * one.devicesPerUnit,
+                            one.name.find('*') != std::string::npos};
   }
   return std::nullopt;
 }

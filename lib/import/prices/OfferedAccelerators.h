@@ -18,7 +18,8 @@ Result<std::vector<OfferedAccelerator>, Errors> readOfferedAccelerators(std::str
 
 struct AcceleratorMatch {
   std::string cluster;
-  double devices = 1; ///< of one instance, in devices of that cluster
+  double devices = 1;   ///< of one instance, in devices of that cluster
+  bool isSlice = false; ///< an instance is a slice of a larger network, which others do not join
 };
 /// The first row with the offer's name, in either case, whose memory is stated as within 15 % of the offer's, or is not
 /// stated by one of them.

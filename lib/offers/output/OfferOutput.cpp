@@ -69,7 +69,12 @@ std::string offerName(const Offer &offer) {
 
 namespace {
 
-std::string interval(const std::string &low, const std::string &high) { return fmt::format("{} to {}", low, high); }
+/// The interval of time and price, which is that of time: "-14 % +28 %".
+std::string spread(const Range &range) {
+  if (!(range.value > 0))
+    return "";
+  return fmt::format("-{:.0f} % +{:.0f} %", 100 * (1 - range.low / range.value), 100 * (range.high / range.value - 1));
+}
 
 /// "may be late" where the upper end of the interval misses the deadline.
 bool mayBeLate(const OfferLimits &limits, const OfferOption &option) {
@@ -85,26 +90,25 @@ public:
   }
   void row(const OfferOption &option, const std::string &rank, const std::string &loss) {
     const Offer &offer = report.problem.offers[option.offer];
-    std::vector<std::string> cells = {
-        fmt::format("{} {} x {}", rank, option.instances, offerName(offer)),
-        option.spot ? "spot" : "",
-        fmt::format("{} {}", option.devices, offer.accelerator),
-        durationText(option.time.value),
-        interval(durationText(option.time.low), durationText(option.time.high)),
-        dollarsText(option.price.value),
-        interval(fmt::format("{:.0f}", option.price.low), fmt::format("{:.0f}", option.price.high)),
-        energyText(option.energy)};
+    std::vector<std::string> cells = {fmt::format("{} {}{}{}", rank, offer.provider,
+                                                  offer.region.empty() ? "" : " " + offer.region,
+                                                  option.spot ? ", spot" : ""),
+                                      fmt::format("{} x {:.4g} {}", option.instances, offer.devices, offer.accelerator),
+                                      durationText(option.time.value),
+                                      dollarsText(option.price.value),
+                                      spread(option.time),
+                                      energyText(option.energy)};
     if (hasCarbon)
       cells.push_back(option.carbon > 0 ? carbonText(option.carbon) : "");
     cells.push_back(loss);
     rows.push_back(std::move(cells));
   }
   std::string text(const TextStyle &style) {
-    std::vector<std::string> heading = {"offer", "", "accelerator", "time", "90 %", "price", "90 %", "energy"};
+    std::vector<std::string> heading = {"offer", "devices", "time", "price", "90 %", "energy"};
     if (hasCarbon)
       heading.push_back("carbon");
     heading.push_back("loses");
-    TextTable made(hasCarbon ? "llrrrrrrrr" : "llrrrrrrr", heading);
+    TextTable made(hasCarbon ? "lrrrrrrr" : "lrrrrrr", heading);
     for (std::vector<std::string> &row : rows)
       made.row(std::move(row));
     return made.text(style);
@@ -131,6 +135,14 @@ std::string numbered(int64_t count, const char *one, const char *several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
 }
 
+/// What is added to the objective; to the price where options are equally fast.
+std::string lossText(OfferObjective objective, const RunnerUpReport &other, const OfferOption &chosen) {
+  double loss = other.loss;
+  if (objective == OfferObjective::Time && loss == 0)
+    objective = OfferObjective::Price, loss = other.option.price.value - chosen.price.value;
+  return fmt::format("{}{}", loss < 0 ? "-" : "+", valueText(objective, std::abs(loss)));
+}
+
 void addTraining(const OfferReport &report, unsigned t, SummaryLines &lines, const TextStyle &style) {
   const OfferTraining &training = report.problem.trainings[t];
   const OfferOption &chosen = training.options[report.choice.choice[t]];
@@ -140,10 +152,12 @@ void addTraining(const OfferReport &report, unsigned t, SummaryLines &lines, con
   unsigned rank = 2;
   if (t < report.runnersUp.size())
     for (const RunnerUpReport &other : report.runnersUp[t])
-      table.row(
-          other.option, fmt::format("{}.", rank++),
-          fmt::format("{}{}", other.loss < 0 ? "-" : "+", valueText(report.problem.objective, std::abs(other.loss))));
+      table.row(other.option, fmt::format("{}.", rank++), lossText(report.problem.objective, other, chosen));
   lines.text += table.text(style);
+  lines.add("instances", fmt::format("{} x {}", chosen.instances, offerName(report.problem.offers[chosen.offer])));
+  lines.add("takes",
+            fmt::format("{} to {}, {} to {}, {:.3g} kW", durationText(chosen.time.low), durationText(chosen.time.high),
+                        dollarsText(chosen.price.low), dollarsText(chosen.price.high), chosen.watts / 1000));
   lines.add("plan", fmt::format("{} ({} steps of {}, as on {})", chosen.plan, fmt::format("{:.0f}", chosen.steps),
                                 durationText(chosen.step), chosen.catalogue));
   if (chosen.stops >= 0.05)
@@ -185,10 +199,10 @@ std::string offerText(const OfferReport &report, const TextStyle &style) {
   const OfferProblem &problem = report.problem;
   const OfferChoice &choice = report.choice;
   SummaryLines lines(style);
-  lines.text = fmt::format("{} for {} of {}: minimum {}{}\n", numbered(report.offers, "offer", "offers"),
-                           numbered(static_cast<int64_t>(problem.trainings.size()), "training", "trainings"),
-                           problem.trainings.empty() ? "" : problem.trainings.front().name, name(problem.objective),
-                           limitsText(problem.limits));
+  lines.text = fmt::format("{} for {}: minimum {}{}\n", numbered(report.offers, "offer", "offers"),
+                           problem.trainings.size() == 1 ? "'" + problem.trainings.front().name + "'"
+                                                         : fmt::format("{} trainings", problem.trainings.size()),
+                           name(problem.objective), limitsText(problem.limits));
   if (choice.choice.empty()) {
     lines.add(name(choice.status), choice.conflict.empty() ? "the search ended before there was a choice; --effort "
                                                              "makes it longer"

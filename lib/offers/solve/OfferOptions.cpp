@@ -1,6 +1,7 @@
 #include "lib/offers/solve/OfferOptions.h"
 #include "lib/run/problem/RunPriors.h"
 #include "lib/run/solve/RunEstimator.h"
+#include "lib/support/ThreadPool.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -23,6 +24,16 @@ struct Run {
   double stops = 0, interval = 0;
 };
 
+/// An option before its run is known.
+struct Draft {
+  PooledOffer of;
+  const OfferPlan *plan = nullptr;
+  int64_t instances = 1;
+  bool spot = false;
+  double rate = 0;
+  size_t run = 0; ///< index into the runs
+};
+
 class OptionBuilder {
 public:
   OptionBuilder(const OfferedWork &work, const std::vector<Offer> &offers, const std::vector<OfferPool> &pools,
@@ -31,11 +42,33 @@ public:
     training.name = work.name;
   }
 
-  void add(const PooledOffer &one) {
+  OfferTraining build(const std::vector<PooledOffer> &pooled) {
+    std::vector<std::string> reasons;
+    for (const PooledOffer &one : pooled)
+      reasons.push_back(draft(one));
+    // Each takes tens of milliseconds, and many offers share one.
+    std::vector<Run> runs(problems.size());
+    ThreadPool(settings.threads).each(problems.size(), [&](size_t i) { runs[i] = estimate(problems[i]); });
+    size_t next = 0;
+    for (size_t i = 0; i < pooled.size(); ++i) {
+      bool fits = false;
+      for (; next < drafts.size() && drafts[next].of.offer == pooled[i].offer; ++next)
+        if (const Run &run = runs[drafts[next].run]; run.error.empty())
+          addOption(drafts[next], run), fits = true;
+        else
+          reasons[i] = run.error;
+      if (!fits)
+        training.unfit.emplace_back(pooled[i].offer, reasons[i]);
+    }
+    return std::move(training);
+  }
+
+private:
+  /// Drafts of all options on an offer; why there is none on the largest number of instances that has none.
+  std::string draft(const PooledOffer &one) {
     const Offer &offer = offers[one.offer];
     const OfferPool &pool = pools[one.pool];
     std::string reason = "no plan";
-    bool fits = false;
     const int64_t max = offer.available > 0 ? std::min(offer.available, settings.maxInstances) : settings.maxInstances;
     for (size_t p = 0; p < pool.plans.size(); ++p) {
       const OfferPlan &plan = pool.plans[p];
@@ -48,47 +81,31 @@ public:
       }
       for (bool spot : {false, true}) {
         const double rate = spot ? offer.spotPrice : offer.price;
-        if (rate < 0 || !(spot ? settings.spot : settings.onDemand))
+        if (rate < 0 || !(spot ? settings.spot : settings.onDemand)) {
+          reason = spot ? "it is not offered as a spot instance" : "it is not offered on demand";
           continue;
-        const Run &run = runOf(one.pool, p, instances, spot ? std::optional(offer.interruptions) : std::nullopt);
-        if (!run.error.empty())
-          reason = run.error;
-        else
-          addOption(one, plan, run, instances, spot, rate), fits = true;
+        }
+        drafts.push_back({one, &plan, instances, spot, rate,
+                          runOf(one.pool, p, instances, spot ? std::optional(offer.interruptions) : std::nullopt)});
       }
     }
-    if (!fits)
-      training.unfit.emplace_back(one.offer, reason);
-  }
-  OfferTraining take() { return std::move(training); }
-
-private:
-  void addOption(const PooledOffer &one, const OfferPlan &plan, const Run &run, int64_t instances, bool spot,
-                 double rate) {
-    OfferOption option;
-    option.offer = one.offer, option.instances = instances, option.devices = plan.devices, option.spot = spot;
-    option.steps = std::ceil(work.samples / static_cast<double>(work.batch));
-    option.step = plan.step.value, option.rate = rate, option.intensity = one.intensity;
-    option.stops = run.stops, option.checkpointInterval = run.interval;
-    option.time = run.time;
-    option.price = scaled(run.time, static_cast<double>(instances) * rate / kHour);
-    option.watts = plan.watts;
-    option.energy = plan.watts * run.time.value;
-    option.carbon = option.energy * one.intensity;
-    option.plan = plan.plan, option.catalogue = pools[one.pool].catalogue;
-    training.options.push_back(std::move(option));
+    return reason;
   }
 
-  /// `interruptions` of a spot instance in an hour, -1 where they are not stated. Each run is estimated once.
-  const Run &runOf(unsigned pool, size_t plan, int64_t instances, std::optional<double> interruptions) {
-    auto [found, isNew] = runs.try_emplace({pool, plan, interruptions});
-    Run &run = found->second;
-    if (!isNew)
-      return run;
-    std::optional<RunInput> rate;
-    if (interruptions)
-      rate = *interruptions >= 0 ? RunInput::exact(*interruptions) : kInterruptionsPerHour;
-    const RunProblem problem = runOfOffer(work, pools[pool].plans[plan], instances, rate);
+  /// `interruptions` of a spot instance in an hour, -1 where they are not stated.
+  size_t runOf(unsigned pool, size_t plan, int64_t instances, std::optional<double> interruptions) {
+    auto [found, isNew] = numbers.try_emplace({pool, plan, interruptions}, problems.size());
+    if (isNew) {
+      std::optional<RunInput> rate;
+      if (interruptions)
+        rate = *interruptions >= 0 ? RunInput::exact(*interruptions) : kInterruptionsPerHour;
+      problems.push_back(runOfOffer(work, pools[pool].plans[plan], instances, rate));
+    }
+    return found->second;
+  }
+
+  static Run estimate(const RunProblem &problem) {
+    Run run;
     if (Errors errors = check(problem); !errors.empty()) {
       run.error = errors.front().message;
       return run;
@@ -103,11 +120,30 @@ private:
     return run;
   }
 
+  void addOption(const Draft &draft, const Run &run) {
+    const OfferPlan &plan = *draft.plan;
+    OfferOption option;
+    option.offer = draft.of.offer, option.instances = draft.instances, option.devices = plan.devices;
+    option.spot = draft.spot;
+    option.steps = std::ceil(work.samples / static_cast<double>(work.batch));
+    option.step = plan.step.value, option.rate = draft.rate, option.intensity = draft.of.intensity;
+    option.stops = run.stops, option.checkpointInterval = run.interval;
+    option.time = run.time;
+    option.price = scaled(run.time, static_cast<double>(draft.instances) * draft.rate / kHour);
+    option.watts = plan.watts;
+    option.energy = plan.watts * run.time.value;
+    option.carbon = option.energy * draft.of.intensity;
+    option.plan = plan.plan, option.catalogue = pools[draft.of.pool].catalogue;
+    training.options.push_back(std::move(option));
+  }
+
   const OfferedWork &work;
   const std::vector<Offer> &offers;
   const std::vector<OfferPool> &pools;
   const OptionSettings &settings;
-  std::map<std::tuple<unsigned, size_t, std::optional<double>>, Run> runs;
+  std::vector<Draft> drafts; ///< offer after offer
+  std::map<std::tuple<unsigned, size_t, std::optional<double>>, size_t> numbers;
+  std::vector<RunProblem> problems; ///< by number
   OfferTraining training;
 };
 
@@ -143,10 +179,7 @@ RunProblem runOfOffer(const OfferedWork &work, const OfferPlan &plan, int64_t in
 
 OfferTraining optionsOf(const OfferedWork &work, const std::vector<Offer> &offers, const std::vector<OfferPool> &pools,
                         const std::vector<PooledOffer> &pooled, const OptionSettings &settings) {
-  OptionBuilder builder(work, offers, pools, settings);
-  for (const PooledOffer &one : pooled)
-    builder.add(one);
-  return builder.take();
+  return OptionBuilder(work, offers, pools, settings).build(pooled);
 }
 
 std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const OfferTraining &training) {
@@ -156,7 +189,8 @@ std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const O
     isSpot |= option.spot;
     isAssumed |= option.spot && offers[option.offer].interruptions < 0;
     isLinked |= option.instances > 1;
-    clusters.insert(option.catalogue);
+    if (option.catalogue.find(".accel") == std::string::npos) // an inventory says it
+      clusters.insert(option.catalogue);
   }
   std::vector<std::string> all;
   if (training.options.empty())
@@ -164,8 +198,9 @@ std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const O
   std::string names;
   for (const std::string &cluster : clusters)
     names += (names.empty() ? "" : ", ") + cluster;
-  all.push_back(fmt::format("hosts{} are those of the catalogue's clusters ({}): price lists do not state them",
-                            isLinked ? " and networks between instances" : "", names));
+  if (!clusters.empty())
+    all.push_back(fmt::format("hosts{} are those of the catalogue's clusters ({}): price lists do not state them",
+                              isLinked ? " and networks between instances" : "", names));
   if (isAssumed)
     all.push_back("a spot instance is taken away 0.05 times an hour (0.005 to 0.33): assumed, no published rate; the "
                   "column InterruptionRate states it");

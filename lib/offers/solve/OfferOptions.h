@@ -31,6 +31,7 @@ struct OfferedWork {
 struct OptionSettings {
   bool onDemand = true, spot = true;
   int64_t maxInstances = 16;
+  unsigned threads = 1; ///< the options are the same with any number
 };
 
 /// What `accord compile` says of a training's run (RunPlanner.h), where the cluster states nothing, with the best

@@ -70,15 +70,15 @@ TEST(OfferOptions, TimesWithInterruptionsEqualASimulation) {
     for (int i = 0; i < runs; ++i) {
       const double time = simulate(run, estimate.interval, random);
       sum += time, squares += time * time;
-      within += time >= estimate.time.low && time <= estimate.time.high;
+      // Without a failure the time is the lower end, but for rounding.
+      within += time >= estimate.time.low * (1 - 1e-6) && time <= estimate.time.high * (1 + 1e-6);
     }
     const double mean = sum / runs, deviation = std::sqrt(std::max(0.0, squares / runs - mean * mean) / runs);
     EXPECT_NEAR(estimate.time.value, mean, 4 * deviation + 2e-3 * mean) << number;
     EXPECT_GE(mean, estimate.time.low) << number;
     EXPECT_LE(mean, estimate.time.high) << number;
-    // 90 % of runs lie in the interval.
+    // 90 % of runs lie in the interval, or more where many have no failure.
     EXPECT_GE(within, runs * 0.85) << number;
-    EXPECT_LE(within, runs * 0.95) << number;
   }
 }
 

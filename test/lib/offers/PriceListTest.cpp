@@ -1,5 +1,6 @@
 #include "lib/import/prices/PriceList.h"
 #include "lib/import/prices/OfferedAccelerators.h"
+#include "lib/support/SplitMix.h"
 #include "test/support/SharedData.h"
 #include <fstream>
 #include <gtest/gtest.h>
@@ -108,6 +109,36 @@ TEST(PriceList, ReadsAHundredThousandRows) {
   ASSERT_TRUE(list);
   EXPECT_EQ(list->offers.size(), 100'000u);
   EXPECT_EQ(list->offers.back().instance, "instance-99999");
+}
+
+TEST(PriceList, AnswersOnAnyBytes) {
+  const std::string good = "Provider,InstanceType,AcceleratorName,AcceleratorCount,Price,SpotPrice,GpuInfo\n"
+                           "aws,p5,H100,8,98.32,,\"{'Gpus': [{'MemoryInfo': {'SizeInMiB': 81920}}]}\"\n"
+                           "gcp,\"a,b\",tpu-v5e-8,1,1.2,0.4,{'TotalGpuMemoryInMiB': 8192}\n";
+  const std::string bytes = "\",\n\r'{}:-+.eEinfNa0123456789\t\xff";
+  SplitMix random(3);
+  unsigned read = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = good;
+    for (uint64_t changes = 1 + random.below(6); changes > 0; --changes) {
+      const size_t at = random.below(text.size());
+      if (random.below(3) == 0)
+        text.erase(at, 1 + random.below(8));
+      else
+        text.insert(at, 1, bytes[random.below(bytes.size())]);
+      if (text.empty())
+        break;
+    }
+    auto list = readPriceList(text, "list.csv");
+    if (!list) {
+      EXPECT_FALSE(list.error().empty());
+      continue;
+    }
+    ++read;
+    for (const Offer &offer : list->offers)
+      EXPECT_TRUE(offer.devices > 0 && (offer.price >= 0 || offer.spotPrice >= 0) && offer.deviceMemory >= 0);
+  }
+  EXPECT_GT(read, 100u);
 }
 
 TEST(PriceList, ReadsAnExcerptOfSkyPilot) {
