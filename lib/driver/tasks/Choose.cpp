@@ -236,7 +236,7 @@ private:
   void leaveOutUnfit(const OfferTraining &training) {
     std::map<std::pair<std::string, std::string>, LeftOutReport> unfit;
     for (const auto &[offer, reason] : training.unfit) {
-      const Offer &of = sources.offers[offer];
+      const InstanceOffer &of = sources.offers[offer];
       const std::string accelerator = fmt::format("{}:{}", of.accelerator, of.devices);
       LeftOutReport &left = unfit[{accelerator, reason}];
       if (left.rows++ == 0)

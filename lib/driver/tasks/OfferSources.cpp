@@ -178,7 +178,7 @@ private:
   void addOwn(const OwnGroup &group) {
     if (describes.contains(group.cluster))
       return;
-    Offer offer;
+    InstanceOffer offer;
     offer.provider = kOwnProvider, offer.instance = group.cluster, offer.accelerator = group.device;
     offer.devices = static_cast<double>(group.devices), offer.available = group.servers, offer.price = group.price;
     offer.location = group.location;
@@ -205,11 +205,11 @@ private:
     if (list->withoutHost > 0)
       assume(fmt::format("{} rows of '{}' name no instance type: their price is that of the accelerators alone",
                          list->withoutHost, path));
-    for (Offer &offer : list->offers)
+    for (InstanceOffer &offer : list->offers)
       addListed(std::move(offer));
   }
 
-  void addListed(Offer offer) {
+  void addListed(InstanceOffer offer) {
     const double intensity = intensityOf(offer.region);
     sources.offers.push_back(offer);
     for (const OwnGroup &group : own)
@@ -225,7 +225,8 @@ private:
     pool.cluster = match->cluster;
     addDescribed(offer, pool, match->devices, match->isSlice ? 1 : 0, intensity);
   }
-  void addDescribed(const Offer &offer, DevicePool pool, double devices, int64_t maxInstances, double intensity) {
+  void addDescribed(const InstanceOffer &offer, DevicePool pool, double devices, int64_t maxInstances,
+                    double intensity) {
     if (!(devices >= 1) || devices != std::floor(devices) || devices > 1e6)
       return leaveOut(offer, "instances have parts of a device");
     pool.devicesPerServer = static_cast<int64_t>(devices);
@@ -235,7 +236,7 @@ private:
 
   /// The last offer is one of this pool.
   void addPooled(unsigned pool, double intensity) {
-    const Offer &offer = sources.offers.back();
+    const InstanceOffer &offer = sources.offers.back();
     if (options.minimize == "carbon" && intensity <= 0)
       return leaveOut(offer, "no carbon intensity of its region is stated: --intensity REGION='400 g/kWh'");
     sources.pooled.push_back({static_cast<unsigned>(sources.offers.size() - 1), pool, intensity});
@@ -252,7 +253,7 @@ private:
 
   // ------------------------------------------------------------- what is left out
 
-  void leaveOut(const Offer &offer, const std::string &reason) {
+  void leaveOut(const InstanceOffer &offer, const std::string &reason) {
     auto [found, isNew] = leftOut.try_emplace({offer.accelerator, reason}, sources.leftOut.size());
     if (isNew)
       sources.leftOut.push_back({"", offer.accelerator, reason, 0, offer.location});

@@ -10,7 +10,7 @@ namespace accord {
 
 /// Offers whose accelerator is known, and their pools: equal instances.
 struct OfferSources {
-  std::vector<offers::Offer> offers;
+  std::vector<offers::InstanceOffer> offers;
   std::vector<offers::PooledOffer> pooled;
   std::vector<DevicePool> pools;
   std::vector<int64_t> maxInstances; ///< of a pool; 0: as many as one wants

@@ -54,7 +54,8 @@ static std::optional<double> unitsOf(llvm::StringRef pattern, llvm::StringRef na
   return units;
 }
 
-std::optional<AcceleratorMatch> matchAccelerator(const std::vector<OfferedAccelerator> &known, const Offer &offer) {
+std::optional<AcceleratorMatch> matchAccelerator(const std::vector<OfferedAccelerator> &known,
+                                                 const InstanceOffer &offer) {
   for (const OfferedAccelerator &one : known) {
     const auto units = unitsOf(one.name, offer.accelerator);
     if (!units)

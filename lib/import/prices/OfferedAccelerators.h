@@ -23,6 +23,7 @@ struct AcceleratorMatch {
 };
 /// The first row with the offer's name, in either case, whose memory is stated as within 15 % of the offer's, or is not
 /// stated by one of them.
-std::optional<AcceleratorMatch> matchAccelerator(const std::vector<OfferedAccelerator> &known, const Offer &offer);
+std::optional<AcceleratorMatch> matchAccelerator(const std::vector<OfferedAccelerator> &known,
+                                                 const InstanceOffer &offer);
 
 } // namespace accord::offers

@@ -108,7 +108,7 @@ private:
       refuse(record.front(), fmt::format("row has {} columns, and the first line has {}", record.size(), size));
       return;
     }
-    Offer offer;
+    InstanceOffer offer;
     offer.accelerator = text(record, Accelerator);
     const auto count = number(record, Count, 0, kMaxCount);
     const auto price = number(record, Price, -1, kMaxPrice), spot = number(record, SpotPrice, -1, kMaxPrice);

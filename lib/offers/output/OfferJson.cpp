@@ -17,14 +17,14 @@ void describeRange(JsonFields &f, Range &range) {
 
 struct OptionView {
   OfferOption option;
-  Offer offer;
+  InstanceOffer offer;
   OfferLimits limits;
   double loss = 0;
 };
 
 void describeOption(JsonFields &f, OptionView &view) {
   OfferOption &option = view.option;
-  Offer &offer = view.offer;
+  InstanceOffer &offer = view.offer;
   double late = option.time.high - view.limits.deadline;
   bool mayBeLate = view.limits.deadline > 0 && late > 0;
   f.field("provider", offer.provider)
@@ -179,7 +179,7 @@ void describeReport(JsonFields &f, OfferReport &report) {
       .about("false: there may be more points")
       .field("front_is_whole", report.choice.frontIsWhole)
       .about("offers of which nothing can be said, or on which a training does not fit")
-      .field("left_out", report.leftOut,
+      .field("rejected", report.leftOut,
              [](JsonFields &g, LeftOutReport &left) {
                g.field("accelerator", left.accelerator)
                    .maybe("training", left.training)

@@ -59,7 +59,7 @@ std::string valueText(OfferObjective objective, double value) {
   return "";
 }
 
-std::string offerName(const Offer &offer) {
+std::string offerName(const InstanceOffer &offer) {
   std::string text = offer.provider;
   for (const std::string *part : {&offer.instance, &offer.region})
     if (!part->empty())
@@ -89,7 +89,7 @@ public:
         hasCarbon |= option.carbon > 0;
   }
   void row(const OfferOption &option, const std::string &rank, const std::string &loss) {
-    const Offer &offer = report.problem.offers[option.offer];
+    const InstanceOffer &offer = report.problem.offers[option.offer];
     std::vector<std::string> cells = {fmt::format("{} {}{}{}", rank, offer.provider,
                                                   offer.region.empty() ? "" : " " + offer.region,
                                                   option.spot ? ", spot" : ""),
@@ -181,7 +181,7 @@ void addFront(const OfferReport &report, SummaryLines &lines, const TextStyle &s
     std::string text;
     for (size_t t = 0; t < point.choice.size(); ++t) {
       const OfferOption &option = report.problem.trainings[t].options[point.choice[t]];
-      const Offer &offer = report.problem.offers[option.offer];
+      const InstanceOffer &offer = report.problem.offers[option.offer];
       text += fmt::format("{}{} x {} {}{}", t ? "; " : "", option.instances, offer.provider,
                           offer.instance.empty() ? offer.accelerator : offer.instance, option.spot ? " (spot)" : "");
     }
@@ -208,7 +208,7 @@ std::string offerText(const OfferReport &report, const TextStyle &style) {
                                                              "makes it longer"
                                                            : choice.conflict);
     for (const OfferRepair &repair : choice.repairs)
-      lines.add("would do", repair.text);
+      lines.add("would suffice", repair.text);
   } else {
     for (unsigned t = 0; t < problem.trainings.size(); ++t)
       addTraining(report, t, lines, style);
@@ -236,7 +236,7 @@ static std::string quoted(const std::string &text) { return jsonLine(llvm::json:
 std::optional<std::string> skyTask(const OfferReport &report, unsigned training) {
   const OfferTraining &of = report.problem.trainings[training];
   const OfferOption &option = of.options[report.choice.choice[training]];
-  const Offer &offer = report.problem.offers[option.offer];
+  const InstanceOffer &offer = report.problem.offers[option.offer];
   if (offer.provider == kOwnProvider)
     return std::nullopt;
   std::string text = fmt::format("# {}: {} in {}, {} ({})\n", of.name, dollarsText(option.price.value),

@@ -46,7 +46,7 @@ llvm::json::Value offerSchema();
 /// for the script of the user. Nothing where the option is of an inventory.
 std::optional<std::string> skyTask(const OfferReport &report, unsigned training);
 
-/// What providers an inventory's servers have.
-constexpr const char *kOwnProvider = "own";
+/// The provider of the servers of an inventory.
+constexpr const char *kOwnProvider = "inventory";
 
 } // namespace accord::offers

@@ -15,6 +15,6 @@ std::string carbonText(double grams);
 /// Of the objective.
 std::string valueText(OfferObjective objective, double value);
 /// "nebius gpu-h100-sxm_8gpu eu-north1"
-std::string offerName(const Offer &offer);
+std::string offerName(const InstanceOffer &offer);
 
 } // namespace accord::offers

@@ -17,12 +17,12 @@ struct Range {
 };
 
 /// One row of a price list, or one kind of server of an inventory.
-struct Offer {
+struct InstanceOffer {
   std::string provider, instance, region;
   std::string accelerator;     ///< as the list names it
   double devices = 1;          ///< of an instance; lists have parts of devices, too
-  double price = -1;           ///< dollars an hour, on demand; -1: not offered
-  double spotPrice = -1;       ///< -1: not offered
+  double price = -1;           ///< dollars an hour, on demand; -1: not sold
+  double spotPrice = -1;       ///< -1: not sold
   double cpus = 0, memory = 0; ///< of an instance: processors, bytes; 0: not stated
   double deviceMemory = 0;     ///< bytes of one device; 0: not stated
   double interruptions = -1;   ///< of a spot instance, in an hour; -1: not stated
@@ -80,7 +80,7 @@ struct OfferLimits {
 /// Trainings run beside each other, and share the instances of an offer that has a number of them. Of each, one option
 /// is chosen: the sum of prices, energies or carbon is minimized, or the largest time, then the sum of prices.
 struct OfferProblem {
-  std::vector<Offer> offers;
+  std::vector<InstanceOffer> offers;
   std::vector<OfferTraining> trainings;
   OfferObjective objective = OfferObjective::Price;
   OfferLimits limits;

@@ -36,7 +36,7 @@ struct Draft {
 
 class OptionBuilder {
 public:
-  OptionBuilder(const OfferedWork &work, const std::vector<Offer> &offers, const std::vector<OfferPool> &pools,
+  OptionBuilder(const OfferedWork &work, const std::vector<InstanceOffer> &offers, const std::vector<OfferPool> &pools,
                 const OptionSettings &settings)
       : work(work), offers(offers), pools(pools), settings(settings) {
     training.name = work.name;
@@ -66,7 +66,7 @@ public:
 private:
   /// Drafts of all options on an offer; why there is none on the largest number of instances that has none.
   std::string draft(const PooledOffer &one) {
-    const Offer &offer = offers[one.offer];
+    const InstanceOffer &offer = offers[one.offer];
     const OfferPool &pool = pools[one.pool];
     std::string reason = "no plan";
     const int64_t max = offer.available > 0 ? std::min(offer.available, settings.maxInstances) : settings.maxInstances;
@@ -82,7 +82,7 @@ private:
       for (bool spot : {false, true}) {
         const double rate = spot ? offer.spotPrice : offer.price;
         if (rate < 0 || !(spot ? settings.spot : settings.onDemand)) {
-          reason = spot ? "it is not offered as a spot instance" : "it is not offered on demand";
+          reason = spot ? "it is not sold as a spot instance" : "it is not sold on demand";
           continue;
         }
         drafts.push_back({one, &plan, instances, spot, rate,
@@ -138,7 +138,7 @@ private:
   }
 
   const OfferedWork &work;
-  const std::vector<Offer> &offers;
+  const std::vector<InstanceOffer> &offers;
   const std::vector<OfferPool> &pools;
   const OptionSettings &settings;
   std::vector<Draft> drafts; ///< offer after offer
@@ -177,12 +177,13 @@ RunProblem runOfOffer(const OfferedWork &work, const OfferPlan &plan, int64_t in
   return run;
 }
 
-OfferTraining optionsOf(const OfferedWork &work, const std::vector<Offer> &offers, const std::vector<OfferPool> &pools,
-                        const std::vector<PooledOffer> &pooled, const OptionSettings &settings) {
+OfferTraining optionsOf(const OfferedWork &work, const std::vector<InstanceOffer> &offers,
+                        const std::vector<OfferPool> &pools, const std::vector<PooledOffer> &pooled,
+                        const OptionSettings &settings) {
   return OptionBuilder(work, offers, pools, settings).build(pooled);
 }
 
-std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const OfferTraining &training) {
+std::vector<std::string> assumptionsOf(const std::vector<InstanceOffer> &offers, const OfferTraining &training) {
   bool isSpot = false, isAssumed = false, isLinked = false;
   std::set<std::string> clusters;
   for (const OfferOption &option : training.options) {
@@ -219,20 +220,20 @@ std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const O
   return all;
 }
 
-std::vector<PooledOffer> cheapestOf(const std::vector<Offer> &offers, const std::vector<PooledOffer> &pooled,
+std::vector<PooledOffer> cheapestOf(const std::vector<InstanceOffer> &offers, const std::vector<PooledOffer> &pooled,
                                     size_t count) {
   using Key = std::tuple<unsigned, double, double>;
   std::map<Key, std::vector<size_t>> alike;
   std::vector<char> isKept(pooled.size(), 0);
   for (size_t i = 0; i < pooled.size(); ++i) {
-    const Offer &offer = offers[pooled[i].offer];
+    const InstanceOffer &offer = offers[pooled[i].offer];
     if (offer.available > 0)
       isKept[i] = 1;
     else
       alike[{pooled[i].pool, pooled[i].intensity, offer.interruptions}].push_back(i);
   }
   for (auto &[key, members] : alike)
-    for (double Offer::*const price : {&Offer::price, &Offer::spotPrice}) {
+    for (double InstanceOffer::*const price : {&InstanceOffer::price, &InstanceOffer::spotPrice}) {
       std::vector<size_t> sold;
       for (size_t i : members)
         if (offers[pooled[i].offer].*price >= 0)

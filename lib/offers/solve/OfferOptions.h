@@ -43,15 +43,16 @@ RunProblem runOfOffer(const OfferedWork &work, const OfferPlan &plan, int64_t in
 
 /// All options of a training on these offers. The price is that of all instances for the whole time, outages with them.
 /// Energy is watts x time: while no step runs, devices count as if one ran. Offers on which no plan fits are named.
-OfferTraining optionsOf(const OfferedWork &work, const std::vector<Offer> &offers, const std::vector<OfferPool> &pools,
-                        const std::vector<PooledOffer> &pooled, const OptionSettings &settings);
+OfferTraining optionsOf(const OfferedWork &work, const std::vector<InstanceOffer> &offers,
+                        const std::vector<OfferPool> &pools, const std::vector<PooledOffer> &pooled,
+                        const OptionSettings &settings);
 
 /// What the numbers of options rest on, each once, for these options.
-std::vector<std::string> assumptionsOf(const std::vector<Offer> &offers, const OfferTraining &training);
+std::vector<std::string> assumptionsOf(const std::vector<InstanceOffer> &offers, const OfferTraining &training);
 
 /// Of offers with the same pool, intensity, rate of interruptions and any number of instances, those that are among the
 /// `count` cheapest on demand, or on spot; others in addition. Each of the rest is dominated by one that is kept.
-std::vector<PooledOffer> cheapestOf(const std::vector<Offer> &offers, const std::vector<PooledOffer> &pooled,
+std::vector<PooledOffer> cheapestOf(const std::vector<InstanceOffer> &offers, const std::vector<PooledOffer> &pooled,
                                     size_t count);
 
 } // namespace accord::offers

@@ -146,7 +146,7 @@ public:
     checkOptions();
     if (!result.holds())
       return std::move(result);
-    result.trusted.push_back("times of steps, watts and rates of failures are taken as given");
+    result.trusted.push_back("the proof assumes the times of steps, the watts and the rates of failures");
     switch (choice.status) {
     case OfferStatus::Infeasible:
       checkInfeasible();
@@ -187,7 +187,7 @@ private:
       result.checked.push_back(
           fmt::format("prices, energies and carbon of {} options follow from their times", options));
   }
-  void checkOption(const OfferTraining &training, const OfferOption &option, const Offer &offer) {
+  void checkOption(const OfferTraining &training, const OfferOption &option, const InstanceOffer &offer) {
     auto wrong = [&](const std::string &what) {
       refuse(fmt::format("training '{}' on {} x '{}': {}", training.name, option.instances, offer.instance, what));
     };

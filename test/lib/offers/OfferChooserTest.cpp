@@ -117,7 +117,7 @@ TEST(OfferChooser, ProvesManyTrainingsUnderAPower) {
   SplitMix random(5);
   OfferProblem problem;
   for (int i = 0; i < 8; ++i) {
-    Offer &offer = problem.offers.emplace_back();
+    InstanceOffer &offer = problem.offers.emplace_back();
     offer.devices = 8, offer.price = static_cast<double>(10 + random.below(40)), offer.spotPrice = offer.price / 3;
   }
   for (int t = 0; t < 20; ++t) {
@@ -155,7 +155,7 @@ TEST(OfferChooser, NamesATrainingThatFitsNowhere) {
 TEST(OfferChooser, RanksOtherOffersByWhatTheyLose) {
   OfferProblem problem;
   for (double price : {10, 12, 30}) {
-    Offer &offer = problem.offers.emplace_back();
+    InstanceOffer &offer = problem.offers.emplace_back();
     offer.price = price, offer.spotPrice = -1;
   }
   OfferTraining &training = problem.trainings.emplace_back();

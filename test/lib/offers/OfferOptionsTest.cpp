@@ -17,8 +17,8 @@ OfferPlan planOf(int64_t devices, int64_t servers, double step) {
   return plan;
 }
 
-Offer offerOf(double price, double spotPrice) {
-  Offer offer;
+InstanceOffer offerOf(double price, double spotPrice) {
+  InstanceOffer offer;
   offer.provider = "cloud", offer.instance = "eight", offer.accelerator = "H100";
   offer.devices = 8, offer.price = price, offer.spotPrice = spotPrice;
   return offer;
@@ -83,7 +83,7 @@ TEST(OfferOptions, TimesWithInterruptionsEqualASimulation) {
 }
 
 TEST(OfferOptions, PricesFollowFromTimes) {
-  const std::vector<Offer> offers = {offerOf(24, 10), offerOf(30, -1)};
+  const std::vector<InstanceOffer> offers = {offerOf(24, 10), offerOf(30, -1)};
   const std::vector<OfferPool> pools = {{"dgx_superpod_h100", 8, {planOf(8, 1, 4), planOf(16, 2, 2.2)}}};
   const OfferTraining training =
       optionsOf({"gpt", 64e5, 64}, offers, pools, {{0, 0, 1e-4}, {1, 0, 0}}, OptionSettings{});
@@ -121,9 +121,9 @@ TEST(OfferOptions, SpotAddsInterruptionsOfInstancesToFailuresOfDevices) {
 TEST(OfferOptions, NamesOffersThatDoNotFit) {
   OfferPlan large = planOf(8, 1, 1);
   large.fits = false, large.reason = "memory is full";
-  Offer never = offerOf(24, -1);
+  InstanceOffer never = offerOf(24, -1);
   never.price = -1, never.spotPrice = 5, never.interruptions = 1e5;
-  Offer few = offerOf(20, -1);
+  InstanceOffer few = offerOf(20, -1);
   few.available = 1;
   const std::vector<OfferPool> pools = {{"dgx_superpod_h100", 8, {large, planOf(16, 2, 2)}}};
   const OfferTraining training =
@@ -139,7 +139,7 @@ TEST(OfferOptions, NamesOffersThatDoNotFit) {
 }
 
 TEST(OfferOptions, KeepsTheCheapestOfOffersThatAreAlike) {
-  std::vector<Offer> offers;
+  std::vector<InstanceOffer> offers;
   for (int i = 0; i < 50; ++i)
     offers.push_back(offerOf(100 - i, i + 1));
   offers.push_back(offerOf(500, -1));

@@ -8,10 +8,10 @@ namespace {
 
 OfferReport reportOf(const OfferLimits &limits) {
   OfferReport report;
-  Offer &offer = report.problem.offers.emplace_back();
+  InstanceOffer &offer = report.problem.offers.emplace_back();
   offer.provider = "Nebius", offer.instance = "gpu \"8\"", offer.region = "eu-north1", offer.accelerator = "H100";
   offer.devices = 8, offer.price = 24, offer.spotPrice = 10;
-  Offer &own = report.problem.offers.emplace_back();
+  InstanceOffer &own = report.problem.offers.emplace_back();
   own.provider = kOwnProvider, own.instance = "mine", own.accelerator = "h100", own.devices = 8, own.price = 30;
   own.available = 2;
   OfferTraining &training = report.problem.trainings.emplace_back();
@@ -44,7 +44,7 @@ TEST(OfferOutput, TextRanksOffersAndSaysWhatIsLeftOut) {
   limits.deadline = 100'000;
   const std::string text = offerText(reportOf(limits), plain());
   for (const char *part : {"2 offers for 'bert': minimum cost, within 27.8 h", "1. Nebius eu-north1, spot",
-                           "2. Nebius eu-north1", "+230.00 USD", "3. own", "proven minimal", "may be late",
+                           "2. Nebius eu-north1", "+230.00 USD", "3. inventory", "proven minimal", "may be late",
                            "3 offers of L40S: neither the catalogue", "a spot instance is replaced at once"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }

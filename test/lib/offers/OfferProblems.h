@@ -9,8 +9,8 @@
 namespace accord::offers {
 
 /// An option whose price, energy and carbon follow from its time.
-inline OfferOption optionOf(unsigned offer, const Offer &of, int64_t instances, bool spot, double time, double watts,
-                            double intensity) {
+inline OfferOption optionOf(unsigned offer, const InstanceOffer &of, int64_t instances, bool spot, double time,
+                            double watts, double intensity) {
   OfferOption option;
   option.offer = offer, option.instances = instances, option.devices = instances * 8, option.spot = spot;
   option.rate = spot ? of.spotPrice : of.price;
@@ -28,7 +28,7 @@ inline OfferProblem randomProblem(SplitMix &random) {
   OfferProblem problem;
   const size_t offers = 1 + random.below(5);
   for (size_t i = 0; i < offers; ++i) {
-    Offer &offer = problem.offers.emplace_back();
+    InstanceOffer &offer = problem.offers.emplace_back();
     offer.provider = "cloud", offer.instance = "instance-" + std::to_string(i), offer.devices = 8;
     offer.price = static_cast<double>(1 + random.below(40)), offer.spotPrice = offer.price / 2;
     offer.available = random.below(3) ? 0 : 1 + static_cast<int64_t>(random.below(6));
@@ -40,7 +40,7 @@ inline OfferProblem randomProblem(SplitMix &random) {
     const size_t options = 1 + random.below(7);
     for (size_t o = 0; o < options; ++o) {
       const auto offer = static_cast<unsigned>(random.below(offers));
-      const Offer &of = problem.offers[offer];
+      const InstanceOffer &of = problem.offers[offer];
       const int64_t instances = 1 + static_cast<int64_t>(random.below(of.available > 0 ? of.available : 4));
       training.options.push_back(optionOf(
           offer, of, instances, random.below(2), 3600.0 * static_cast<double>(1 + random.below(60)),

@@ -31,7 +31,7 @@ TEST(PriceList, ReadsColumnsInAnyOrderWithQuotesAndEmptyPrices) {
   EXPECT_EQ(list->withoutDevices, 1);
   EXPECT_EQ(list->withoutPrice, 1);
   ASSERT_EQ(list->offers.size(), 2u);
-  const Offer &first = list->offers[0], &second = list->offers[1];
+  const InstanceOffer &first = list->offers[0], &second = list->offers[1];
   EXPECT_EQ(first.provider, "aws");
   EXPECT_EQ(first.instance, "p5, large");
   EXPECT_EQ(first.region, "eu");
@@ -135,7 +135,7 @@ TEST(PriceList, AnswersOnAnyBytes) {
       continue;
     }
     ++read;
-    for (const Offer &offer : list->offers)
+    for (const InstanceOffer &offer : list->offers)
       EXPECT_TRUE(offer.devices > 0 && (offer.price >= 0 || offer.spotPrice >= 0) && offer.deviceMemory >= 0);
   }
   EXPECT_GT(read, 100u);
@@ -149,7 +149,7 @@ TEST(PriceList, ReadsAnExcerptOfSkyPilot) {
   auto list = readPriceList(textOf(path), path);
   ASSERT_TRUE(list) << list.error().front().message;
   ASSERT_GE(list->offers.size(), 4u);
-  const Offer &offer = list->offers[1];
+  const InstanceOffer &offer = list->offers[1];
   EXPECT_EQ(offer.provider, "nebius");
   EXPECT_EQ(offer.accelerator, "H100");
   EXPECT_EQ(offer.price, 23.60);
@@ -162,7 +162,7 @@ TEST(OfferedAccelerators, MatchesNamesOfListsWithTheCatalogue) {
   auto known = readOfferedAccelerators(textOf(path), path);
   ASSERT_TRUE(known) << known.error().front().message;
   auto clusterOf = [&](const char *name, double gib, double count) -> std::string {
-    Offer offer;
+    InstanceOffer offer;
     offer.accelerator = name, offer.deviceMemory = gib * kGiB, offer.devices = count;
     auto match = matchAccelerator(*known, offer);
     return match ? match->cluster + " " + std::to_string(static_cast<int>(match->devices)) : "none";
