@@ -17,12 +17,12 @@ struct Range {
 };
 
 /// One row of a price list, or one kind of server of an inventory.
-struct Offer {
+struct InstanceOffer {
   std::string provider, instance, region;
   std::string accelerator;     ///< as the list names it
   double devices = 1;          ///< of an instance; lists have parts of devices, too
-  double price = -1;           ///< dollars an hour, on demand; -1: not offered
-  double spotPrice = -1;       ///< -1: not offered
+  double price = -1;           ///< dollars an hour, on demand; -1: not sold
+  double spotPrice = -1;       ///< -1: not sold
   double cpus = 0, memory = 0; ///< of an instance: processors, bytes; 0: not stated
   double deviceMemory = 0;     ///< bytes of one device; 0: not stated
   double interruptions = -1;   ///< of a spot instance, in an hour; -1: not stated
@@ -30,17 +30,36 @@ struct Offer {
   SourceLocation location;
 };
 
+/// The best plan of a training on a number of devices of one type, as its search found it.
+struct OfferPlan {
+  int64_t devices = 1, servers = 1;
+  bool fits = false;
+  std::string reason;    ///< why there is no plan
+  Range step;            ///< seconds
+  double gap = 0;        ///< of the search for the plan, a share
+  double memory = 0;     ///< bytes of the fullest device
+  double watts = 0;      ///< of all devices and hosts, on average
+  double checkpoint = 0; ///< bytes
+  std::string plan;      ///< its parallelism, in words
+};
+
 /// One way to run one training: on some instances of an offer.
 struct OfferOption {
   unsigned offer = 0;
   int64_t instances = 1;
+  int64_t devices = 1; ///< of all instances
   bool spot = false;
-  Range time;  ///< of the whole training, with failures and interruptions
-  Range price; ///< of all of it
-  double energy = 0, carbon = 0;
-  double watts = 0;      ///< on average, while it runs
-  std::string plan;      ///< its parallel plan, in words
-  std::string catalogue; ///< the accelerator that stands for the offer's
+  double steps = 0, step = 0;    ///< their number, and the seconds of one without failures
+  double rate = 0;               ///< dollars an hour of one instance
+  double intensity = 0;          ///< grams for each joule; 0: not stated
+  double stops = 0;              ///< mean number of failures and interruptions of the whole training
+  double checkpointInterval = 0; ///< seconds of training between two checkpoints
+  Range time;                    ///< of the whole training, with failures and interruptions
+  Range price;                   ///< of all of it: hours x instances x rate
+  double energy = 0, carbon = 0; ///< watts x time; energy x intensity
+  double watts = 0;              ///< on average, while it runs
+  std::string plan;              ///< its parallel plan, in words
+  std::string catalogue;         ///< the accelerator that stands for the offer's
 };
 
 struct OfferTraining {
@@ -58,10 +77,10 @@ struct OfferLimits {
   bool sure = false;   ///< the upper end of the interval of time keeps the deadline, not the value alone
 };
 
-/// Trainings run beside each other. Of each, one option is chosen: the sum of prices, energies or carbon is minimized,
-/// or the largest time, then the sum of prices.
+/// Trainings run beside each other, and share the instances of an offer that has a number of them. Of each, one option
+/// is chosen: the sum of prices, energies or carbon is minimized, or the largest time, then the sum of prices.
 struct OfferProblem {
-  std::vector<Offer> offers;
+  std::vector<InstanceOffer> offers;
   std::vector<OfferTraining> trainings;
   OfferObjective objective = OfferObjective::Price;
   OfferLimits limits;
@@ -73,13 +92,22 @@ struct OfferFrontPoint {
   std::vector<unsigned> choice; ///< of each training: index into its options
 };
 
+/// Limits with which there is a choice, where there is none with those of the problem.
+struct OfferRepair {
+  OfferLimits limits;
+  std::string text; ///< "a deadline of 52.1 h instead of 48 h"
+};
+
+enum class OfferStatus : uint8_t { Optimal, Feasible, Infeasible, Unknown };
+
 struct OfferChoice {
-  bool feasible = false;
-  std::vector<unsigned> choice;       ///< of each training
-  double value = 0, bound = 0;        ///< of the objective; no choice has less than the bound
-  std::vector<OfferFrontPoint> front; ///< of price and time within the limits, by price ascending
-  std::string conflict;               ///< why nothing is feasible
-  std::vector<std::string> repairs;   ///< and what would help, each by itself
+  OfferStatus status = OfferStatus::Unknown; ///< infeasible: proved
+  std::vector<unsigned> choice;              ///< of each training
+  double value = 0, bound = 0;               ///< of the objective; no choice has less than the bound
+  std::vector<OfferFrontPoint> front;        ///< of price and time within the limits, by price ascending
+  bool frontIsWhole = true;                  ///< false: the search for more points of it ended early
+  std::string conflict;                      ///< why nothing is feasible
+  std::vector<OfferRepair> repairs;          ///< and what would help, each by itself
 };
 
 } // namespace accord::offers
