@@ -182,6 +182,7 @@ public:
       made.jobs.push_back(reducedJob(job));
     return made;
   }
+  bool isEmpty() const { return rows.empty(); }
   /// Prices of all rows from those of the kept ones.
   template <class Number> std::vector<Number> expanded(const std::vector<Number> &prices) const {
     std::vector<Number> all(problem.capacity.size(), 0);
@@ -253,7 +254,7 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
   const KeptRows kept(made);
   AllocationSolution solution = solveAllocation(kept.reduced(), limits);
   for (AllocationProof::Node &node : solution.proof.nodes)
-    if (!node.prices.empty())
+    if (node.job < 0 && (!node.prices.empty() || kept.isEmpty()))
       node.prices = kept.expanded(node.prices);
   return solution;
 }

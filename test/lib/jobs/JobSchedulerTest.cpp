@@ -2,12 +2,18 @@
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/TrajectoryGenerator.h"
 #include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "test/lib/jobs/JobScheduleCases.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
 using namespace accord::jobs;
 using namespace accord::jobs::test;
+
+static void expectVerified(const JobScheduleProblem &problem, const JobSchedule &schedule, int round) {
+  auto verified = verifyJobSchedule(problem, schedule);
+  EXPECT_TRUE(verified) << round << ": " << verified.error().message;
+}
 
 TEST(JobScheduler, EqualsTryingEverySlotOfEveryJob) {
   SplitMix random(1);
@@ -18,6 +24,7 @@ TEST(JobScheduler, EqualsTryingEverySlotOfEveryJob) {
     ASSERT_TRUE(checked) << checked.error().message;
     const auto best = bestByTrying(problem);
     const JobSchedule found = solveJobSchedule(problem, {});
+    expectVerified(problem, found, round);
     if (!best) {
       ++infeasible;
       EXPECT_EQ(found.status, AllocationStatus::Infeasible) << round;
@@ -39,6 +46,7 @@ TEST(JobScheduler, GeneratedTrajectoriesKeepBoundsAndNearlyAlwaysFindTheBest) {
     const JobScheduleProblem problem = randomSchedule(random);
     const auto optimum = bestByTrying(problem);
     const JobSchedule found = generateJobSchedule(problem, {});
+    expectVerified(problem, found, round);
     if (!optimum) {
       EXPECT_TRUE(found.status == AllocationStatus::Infeasible || found.status == AllocationStatus::Unknown) << round;
       continue;
@@ -112,6 +120,7 @@ TEST(JobScheduler, NightsAreNearTheirBounds) {
     SearchLimits limits;
     limits.effort = kQuickEffort;
     const JobSchedule found = solveJobSchedule(problem, limits);
+    expectVerified(problem, found, 0);
     ASSERT_EQ(found.values.size(), 1u);
     EXPECT_LE(found.proofs[0].bound, found.values[0]);
     EXPECT_GE(found.proofs[0].bound, found.values[0] * 98 / 100);
