@@ -1,24 +1,37 @@
 // accord jobs: jobs that share a cluster.
 #include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/tasks/ScheduleJobs.h"
 #include "tools/accord/CommandLine.h"
 
 namespace accord {
 
-static const CommandEntry
-    kEntry("jobs", "Jobs that share a cluster: replay a trace under policies", [](Command &command) {
+/// Of a `jobs` block.
+static void addBlockOptions(Command &command, Options &block, PlanSearchLimits &limits) {
+  command.option("file", block.file, "A .dnn file with a `jobs` block, to be scheduled on its cluster");
+  command.option("--jobs", block.elaborate.jobs, "Which `jobs` block, where a file has several");
+  command.option("--target", block.elaborate.target, "The cluster (overrides the file), as of accord compile");
+  command.option("-o,--output", block.output,
+                 "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out)");
+  addCostModel(command, block);
+  addEffort(command, block.effort);
+  addLimits(command, limits, "the best schedule so far is written");
+}
+
+static const CommandEntry kEntry(
+    "jobs", "Jobs that share a cluster: schedule a `jobs` block, or replay a trace under policies",
+    [](Command &command) {
       auto options = Command::values<JobsOptions>();
-      command
-          .option("--simulate", options->trace,
-                  "A workload of Pollux (.csv) or a trace of Gavel: which jobs arrive when")
-          .required();
-      command
-          .option("--profiles", options->profiles,
-                  "How fast the jobs are: a folder with a folder for each application "
-                  "(Pollux), or throughputs by device type (.json, Gavel)")
-          .required();
-      command
-          .option("--servers", options->servers, "16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types")
-          .required();
+      auto block = Command::values<Options>();
+      auto limits = Command::values<PlanSearchLimits>();
+      addBlockOptions(command, *block, *limits);
+      command.option("--simulate", options->trace,
+                     "A workload of Pollux (.csv), a trace of Gavel, or a log of jobs: which jobs arrive when");
+      command.option("--profiles", options->profiles,
+                     "How fast the jobs of a simulation are: a folder with a folder for each application "
+                     "(Pollux), or throughputs by device type (.json, Gavel)");
+      command.option("--servers", options->servers,
+                     "16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types");
       std::vector<std::string> policies = jobPolicies();
       policies.push_back("all");
       command
@@ -57,13 +70,20 @@ static const CommandEntry
       command.option("--deadline", options->deadline,
                      "Deadline of each job, as a multiple of its time alone (default: what the trace says)");
       addJson(command, options->json);
-      command.example("accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
+      command.example("accord jobs examples/13-night/night.dnn -o out/\n"
+                      "         accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
                       "         accord jobs --simulate max_min_fairness.trace --profiles "
                       "physical_cluster_throughputs.json --servers v100=8x1,p100=16x1,k80=24x1\n"
                       "Policies differ in what they know of the jobs; the table says it of each. "
                       "'exact' allocates the devices of each round by an exact search whose bound is "
                       "proved, and packs them on servers with the fewest moves.");
-      command.action([options] { return simulateJobs(*options); });
+      command.action([options, block, limits] {
+        if (block->file.empty() == options->trace.empty())
+          return refuse(Code::BadCommandLine, "expected either a .dnn file with a 'jobs' block, or --simulate TRACE",
+                        options->json, "jobs");
+        block->json = options->json;
+        return block->file.empty() ? simulateJobs(*options) : scheduleJobs(*block, *limits);
+      });
     });
 
 } // namespace accord
