@@ -66,7 +66,8 @@ private:
   PlacementProblem &problem() { return out_.problem; }
 
   std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step) {
-    auto priced = priceStep(graph, request_, request_.groups[deviceType], step);
+    StepUses *steps = keptSteps();
+    auto priced = priceStep(graph, request_, request_.groups[deviceType], step, steps ? steps->prices.get() : nullptr);
     if (!priced) {
       errors_ = priced.takeError();
       return std::nullopt;

@@ -56,14 +56,16 @@ public:
     Layering layering;
   };
   std::optional<Structure> structure;
+  std::shared_ptr<PriceCache> prices; ///< of operations on the device, which many steps have
 
+  StepUses();
   /// By class of the layering; null where they are not known on a device of this group.
   const std::vector<LayerUse> *find(const Cluster &group, const StepVariant &step) const;
   void keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses);
 
 private:
-  /// The step, and what of the group it depends on: nothing where one device runs it alone, the devices of a server
-  /// where they share it, else those of all servers.
+  /// The step, and what of the group it depends on: nothing where one device runs it alone, or devices on a switch; the
+  /// devices of a server where they share it, else those of all servers.
   using Key = std::pair<StepVariant, std::pair<int64_t, int64_t>>;
   static Key keyOf(const Cluster &group, const StepVariant &step);
   std::map<Key, std::vector<LayerUse>> known_;
