@@ -295,14 +295,17 @@ bool TrainingPlans::prepare() {
   }
   const TrainingJob &job = state->workspace.job();
   state->samples = job.samples;
-  if (auto sequence = state->workspace.program().parameter(job, "seq"); job.tokens > 0 && sequence && *sequence > 0)
-    state->samples = std::ceil(job.tokens / static_cast<double>(*sequence));
+  if (auto length = sequence(); job.tokens > 0 && length && *length > 0)
+    state->samples = std::ceil(job.tokens / static_cast<double>(*length));
   state->assume(job.assumptions);
   return true;
 }
 
 int64_t TrainingPlans::batch() const { return state->workspace.job().batch; }
 double TrainingPlans::samples() const { return state->samples; }
+std::optional<int64_t> TrainingPlans::sequence() const {
+  return state->workspace.program().parameter(state->workspace.job(), "seq");
+}
 const std::vector<std::string> &TrainingPlans::assumptions() const { return state->assumptions; }
 
 std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &pool,
