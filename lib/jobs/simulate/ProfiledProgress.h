@@ -75,6 +75,7 @@ public:
   double workDone() const override { return progressDone; }
   double workLeft() const override;
   double rate(const Cluster &cluster, unsigned type, unsigned devices) const override;
+  std::unique_ptr<JobProgress> copy() const override { return std::make_unique<ProfiledProgress>(*this); }
 
   const ProfiledApplication &application() const { return *app; }
   /// Of the user's choice; the initial batch where the job chooses.

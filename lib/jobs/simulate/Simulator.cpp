@@ -1,6 +1,7 @@
 #include "lib/jobs/simulate/Simulator.h"
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
@@ -13,13 +14,19 @@ struct RunningJob {
   std::unique_ptr<JobProgress> progress;
   JobPlacement placement;
   double restartLeft = 0, attainedService = 0;
+  std::unique_ptr<JobProgress> saved; ///< its last checkpoint, where there are any
+  double sinceSaved = 0;              ///< seconds that it ran since
+  std::deque<double> restarts;        ///< times of the last hour
 };
+
+constexpr double kHour = 3600, kMaxIdle = 30 * 86400.0;
 
 class Simulation {
 public:
   Simulation(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
              const SimulationOptions &options)
-      : cluster(cluster), jobs(jobs), policy(policy), options(options), running(jobs.size()) {
+      : whole(cluster), jobs(jobs), policy(policy), options(options), changes(!options.events.empty()),
+        timeline(cluster, options.events, options.seed), running(jobs.size()) {
     result.jobs.resize(jobs.size());
     byArrival.resize(jobs.size());
     std::iota(byArrival.begin(), byArrival.end(), size_t(0));
@@ -28,6 +35,8 @@ public:
   }
 
   Result<SimulationResult> simulate() {
+    if (auto checked = checkEvents(whole, options.events); !checked)
+      return checked.takeError();
     size_t arrived = 0; // of `byArrival`
     double round = 0;   // that starts now, counted from 0
     double early = 0;   // start of this round where rounds may end early
@@ -37,10 +46,14 @@ public:
         early = std::max(early, jobs[byArrival[arrived]].arrival);
       }
       const double now = options.endsEarly ? early : round * options.round;
+      if (active.empty())
+        lastUse = now;
       for (; arrived < byArrival.size() && jobs[byArrival[arrived]].arrival <= now; ++arrived)
         admit(byArrival[arrived]);
-      if (now > options.maxSeconds)
-        return neverComplete();
+      if (now > options.maxSeconds || (changes && now > lastUse + kMaxIdle))
+        return neverComplete(now);
+      if (changes)
+        seeChanges(now);
       if (auto placed = placeJobs(now); !placed)
         return placed.takeError();
       const double last = runRound(now);
@@ -60,10 +73,39 @@ private:
     active.push_back(job);
   }
 
-  Error neverComplete() const {
+  Error neverComplete(double now) const {
     const std::string &name = jobs[active.front()].name;
     return {Code::JobNeverCompletes,
-            fmt::format("job '{}' is not complete after {:.0f} days", name, options.maxSeconds / 86400)};
+            fmt::format("job '{}' is not complete after {:.0f} days", name, std::min(options.maxSeconds, now) / 86400)};
+  }
+
+  /// The servers that are there in this round. Jobs whose devices are not all there stop.
+  void seeChanges(double now) {
+    present = &timeline.at(now);
+    std::vector<uint64_t> used(whole.servers.size(), 0);
+    for (size_t job : active) {
+      JobPlacement &placement = running[job].placement;
+      const bool fits = std::ranges::all_of(placement, [&](const ServerShare &share) {
+        return used[share.server] + share.devices <= present->servers[share.server].devices;
+      });
+      if (!fits)
+        stop(job);
+      for (const ServerShare &share : placement)
+        used[share.server] += share.devices;
+    }
+  }
+
+  void stop(size_t job) {
+    save(job);
+    running[job].placement.clear();
+  }
+
+  /// Makes a checkpoint, where jobs have them.
+  void save(size_t job) {
+    if (options.checkpoint <= 0)
+      return;
+    running[job].saved = running[job].progress->copy();
+    running[job].sinceSaved = 0;
   }
 
   Result<void> placeJobs(double now) {
@@ -74,9 +116,11 @@ private:
       views.push_back({job, &jobs[job], one.progress.get(), one.placement, one.attainedService, one.restartLeft,
                        result.jobs[job].restarts});
     }
-    std::vector<JobPlacement> placements = policy.decide(now, cluster, views);
+    std::vector<JobPlacement> placements = policy.decide(now, *present, views);
     if (auto checked = check(placements); !checked)
       return checked;
+    if (options.maxRestartsPerHour > 0)
+      limitRestarts(now, placements);
     for (size_t i = 0; i < active.size(); ++i)
       if (placements[i] != running[active[i]].placement)
         move(active[i], std::move(placements[i]), now);
@@ -87,6 +131,7 @@ private:
     if (placements.size() != active.size())
       return Error{Code::WrongJobPlacement,
                    fmt::format("a policy placed {} jobs of {}", placements.size(), active.size())};
+    const Cluster &cluster = *present;
     std::vector<uint64_t> used(cluster.servers.size(), 0);
     for (const JobPlacement &placement : placements)
       for (const ServerShare &share : placement) {
@@ -102,18 +147,97 @@ private:
     return {};
   }
 
+  /// Jobs that were restarted too often keep their devices; of the others, those that stay come first.
+  void limitRestarts(double now, std::vector<JobPlacement> &placements) {
+    enum Rank { Frozen, Stays, Changes };
+    std::vector<Rank> ranks;
+    bool anyFrozen = false;
+    for (size_t i = 0; i < active.size(); ++i) {
+      RunningJob &one = running[active[i]];
+      while (!one.restarts.empty() && one.restarts.front() <= now - kHour)
+        one.restarts.pop_front();
+      const bool changes = placements[i] != one.placement;
+      const bool often = one.restarts.size() >= options.maxRestartsPerHour && !one.placement.empty();
+      ranks.push_back(!changes ? Stays : often ? Frozen : Changes);
+      anyFrozen |= ranks.back() == Frozen;
+    }
+    if (!anyFrozen)
+      return;
+    std::vector<unsigned> free;
+    for (const Server &server : present->servers)
+      free.push_back(server.devices);
+    auto take = [&](const JobPlacement &placement) {
+      if (!std::ranges::all_of(placement, [&](const ServerShare &one) { return one.devices <= free[one.server]; }))
+        return false;
+      for (const ServerShare &share : placement)
+        free[share.server] -= share.devices;
+      return true;
+    };
+    for (Rank rank : {Frozen, Stays, Changes})
+      for (size_t i = 0; i < active.size(); ++i) {
+        const JobPlacement &before = running[active[i]].placement;
+        if (ranks[i] != rank || (rank != Frozen && take(placements[i])))
+          continue;
+        placements[i] = take(before) ? before : JobPlacement();
+      }
+  }
+
   void move(size_t job, JobPlacement placement, double now) {
     RunningJob &one = running[job];
+    save(job);
     one.placement = std::move(placement);
     if (one.placement.empty())
       return;
     SimulatedOutcome &outcome = result.jobs[job];
-    one.progress->place(cluster, one.placement);
+    one.progress->place(*present, one.placement);
     one.restartLeft = jobs[job].restartSeconds;
-    if (outcome.start)
+    if (outcome.start) {
       ++outcome.restarts;
-    else
+      if (options.maxRestartsPerHour > 0)
+        one.restarts.push_back(now);
+    } else
       outcome.start = now;
+  }
+
+  /// Runs a job for some seconds, with its noise and checkpoints; as `JobProgress::run`.
+  std::optional<double> advance(size_t job, double seconds) {
+    RunningJob &one = running[job];
+    const double factor = options.noise.empty() ? 1 : options.noise.factor(options.seed, job, result.rounds);
+    double passed = 0;
+    for (;;) {
+      double part = seconds - passed;
+      const bool saves = options.checkpoint > 0 && part >= options.checkpoint - one.sinceSaved;
+      if (saves)
+        part = std::max(0.0, options.checkpoint - one.sinceSaved);
+      if (const auto complete = one.progress->run(part * factor))
+        return std::min(passed + *complete / factor, seconds);
+      passed += part;
+      one.sinceSaved += part;
+      if (!saves)
+        return std::nullopt;
+      save(job);
+    }
+  }
+
+  /// Seconds from `now` to the first failure of a server of a job in this round; the round if there is none.
+  double secondsToFailure(size_t job, double now) {
+    double first = std::numeric_limits<double>::infinity();
+    if (changes)
+      for (const ServerShare &share : running[job].placement)
+        first = std::min(first, timeline.failureOf(share.server, now, now + options.round));
+    return first - now;
+  }
+
+  /// A failure stops a job, and undoes what it did since its last checkpoint.
+  void fail(size_t job) {
+    RunningJob &one = running[job];
+    ++result.jobs[job].failures;
+    if (one.saved) {
+      result.jobs[job].lostSeconds += one.sinceSaved;
+      one.progress = one.saved->copy();
+    }
+    one.sinceSaved = 0;
+    one.placement.clear();
   }
 
   /// Returns when the last job stopped; `now` if none ran.
@@ -123,18 +247,22 @@ private:
       RunningJob &one = running[job];
       if (one.placement.empty())
         return false;
-      const double delay = std::min(one.restartLeft, options.round), devices = devicesOf(one.placement);
+      const double failure = secondsToFailure(job, now), end = std::min(failure, options.round);
+      const double delay = std::min(one.restartLeft, end), devices = devicesOf(one.placement);
       one.restartLeft -= delay;
-      std::optional<double> complete = delay < options.round ? one.progress->run(options.round - delay) : std::nullopt;
+      std::optional<double> complete = delay < end ? advance(job, end - delay) : std::nullopt;
       // A job holds its devices until it is complete; they are given to others when the next round starts.
-      const double held = complete ? delay + *complete : options.round;
+      const double held = complete ? delay + *complete : end;
       one.attainedService += held * devices;
       result.jobs[job].service += held * devices;
       result.busy += held * devices;
       span(job, now, now + held);
       last = std::max(last, now + held);
+      lastUse = now + held;
       if (complete)
         result.jobs[job].completion = now + held;
+      else if (failure <= options.round)
+        fail(job);
       return complete.has_value();
     };
     std::erase_if(active, finished);
@@ -161,10 +289,14 @@ private:
     });
   }
 
-  const Cluster &cluster;
+  const Cluster &whole;
+  const Cluster *present = &whole; ///< the servers of this round
   const std::vector<SimulatedJob> &jobs;
   Policy &policy;
   const SimulationOptions &options;
+  const bool changes; ///< whether servers can change
+  ClusterTimeline timeline;
+  double lastUse = 0; ///< when a job held devices, or none was there
   std::vector<RunningJob> running;
   std::vector<size_t> byArrival, active; ///< `active` in the order of arrival
   std::map<size_t, size_t> lastSpan;     ///< of each job, in `result.spans`

@@ -2,6 +2,7 @@
 // where each job runs.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
+#include "lib/jobs/simulate/SimulationEvents.h"
 #include "lib/support/Result.h"
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ public:
   virtual double workLeft() const = 0;
   /// Work in a second on `devices` devices of a type, on as few servers as hold them; 0 where it cannot run so.
   virtual double rate(const Cluster &cluster, unsigned type, unsigned devices) const = 0;
+  /// The same state again: a checkpoint. Nothing: the job loses no work in a failure.
+  virtual std::unique_ptr<JobProgress> copy() const { return nullptr; }
 };
 
 struct SimulatedJob {
@@ -47,7 +50,7 @@ struct JobView {
   size_t job = 0; ///< index into the simulated jobs
   const SimulatedJob *description = nullptr;
   const JobProgress *progress = nullptr;
-  JobPlacement placement;     ///< in the round before; empty: it waited
+  JobPlacement placement;     ///< in the round before; empty: it waited, or its servers are not there any more
   double attainedService = 0; ///< device-seconds that it held
   double restartLeft = 0;     ///< seconds of its restart that are still to come
   unsigned restarts = 0;      ///< changes of its devices, without the first start
@@ -58,7 +61,7 @@ class Policy {
 public:
   virtual ~Policy() = default;
   /// The placement of each job of `jobs`, in their order (by arrival; ties in the order of the simulated jobs). Servers
-  /// may not hold more than they have. `now` is the start of the round.
+  /// may not hold more than they have; one that is not there now has 0 devices. `now` is the start of the round.
   virtual std::vector<JobPlacement> decide(double now, const Cluster &cluster, const std::vector<JobView> &jobs) = 0;
   /// Of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds.
   virtual std::optional<double> maxGap() const { return std::nullopt; }
@@ -68,12 +71,23 @@ struct SimulationOptions {
   double round = 60;                    ///< seconds
   bool endsEarly = false;               ///< a round ends when no job runs any more, and an idle one at an arrival
   double maxSeconds = 10 * 365 * 86400; ///< after which a simulation is given up: a job never runs
+  SimulationEvents events = {};         ///< a simulation is given up too if no job runs for 30 days because of them
+  SpeedNoise noise = {};
+  uint64_t seed = 0; ///< of failures and noise
+  /// Seconds that a job runs from one checkpoint to the next; it has one too when it starts, and when a policy stops or
+  /// moves it. In a failure it loses the work since the last. 0: no work is lost.
+  double checkpoint = 0;
+  /// A job that was restarted so often within an hour is not moved or stopped by its policy: it keeps its devices, and
+  /// other jobs wait whose new placement does not fit beside. 0: no limit.
+  unsigned maxRestartsPerHour = 0;
 };
 
 struct SimulatedOutcome {
   std::optional<double> start, completion; ///< seconds from the start of the simulation
   unsigned restarts = 0;
-  double service = 0; ///< device-seconds that it held
+  double service = 0;     ///< device-seconds that it held
+  unsigned failures = 0;  ///< of a server while it ran there
+  double lostSeconds = 0; ///< in which it ran, and which failures undid
 };
 
 /// A job on its devices for a while.
@@ -94,8 +108,8 @@ struct SimulationResult {
   double makespan() const; ///< the last completion
 };
 
-/// Simulates until all jobs are complete. Error A1103 if a job never completes; A1105 if the policy placed more than a
-/// server has or named a server that does not exist.
+/// Simulates until all jobs are complete. Error A1103 if a job never completes; A1106 if events are wrong; A1105 if the
+/// policy placed more than a server has or named a server that does not exist.
 Result<SimulationResult> simulate(const Cluster &cluster, const std::vector<SimulatedJob> &jobs, Policy &policy,
                                   const SimulationOptions &options);
 

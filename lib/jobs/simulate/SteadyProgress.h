@@ -22,6 +22,8 @@ public:
     return devices == gang && type < rates.size() ? rates[type] : 0;
   }
 
+  std::unique_ptr<JobProgress> copy() const override { return std::make_unique<SteadyProgress>(*this); }
+
   /// Steps that are to come.
   double remaining() const { return left; }
   /// Steps a second where it was placed last; 0 before.

@@ -1,0 +1,136 @@
+#include "lib/jobs/simulate/Seeds.h"
+#include "lib/support/SplitMix.h"
+#include <algorithm>
+#include <cmath>
+
+namespace accord::jobs {
+namespace {
+
+/// The continued fraction of the incomplete beta function (Abramowitz, Stegun, 26.5.8), by Lentz' method.
+double betaFraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  constexpr int kTerms = 10'000;
+  auto nonzero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1, d = 1 / nonzero(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (int m = 1; m <= kTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / nonzero(1 + even * d);
+    c = nonzero(1 + even / c);
+    fraction *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / nonzero(1 + odd * d);
+    c = nonzero(1 + odd / c);
+    fraction *= d * c;
+    if (std::abs(d * c - 1) < 1e-15)
+      break;
+  }
+  return fraction;
+}
+
+/// The regularized incomplete beta function.
+double betaShare(double a, double b, double x) {
+  if (x <= 0 || x >= 1)
+    return x <= 0 ? 0 : 1;
+  const double logarithm = std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log(1 - x);
+  if (x < (a + 1) / (a + b + 2))
+    return std::exp(logarithm) * betaFraction(a, b, x) / a;
+  return 1 - std::exp(logarithm) * betaFraction(b, a, 1 - x) / b;
+}
+
+/// The probability of a number of at least `t`, which is not negative.
+double studentTail(double t, unsigned freedom) {
+  return betaShare(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2;
+}
+
+double meanOf(const std::vector<double> &values) {
+  double sum = 0;
+  for (double value : values)
+    sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+} // namespace
+
+double studentQuantile(double p, unsigned freedom) {
+  if (p < 0.5)
+    return -studentQuantile(1 - p, freedom);
+  double low = 0, high = 1;
+  while (studentTail(high, freedom) > 1 - p && high < 1e150)
+    high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
+    const double middle = low + (high - low) / 2;
+    (studentTail(middle, freedom) > 1 - p ? low : high) = middle;
+  }
+  return low + (high - low) / 2;
+}
+
+MeanInterval studentInterval(const std::vector<double> &values, double confidence) {
+  const double mean = meanOf(values);
+  if (values.size() < 2)
+    return {mean, mean, mean};
+  const auto count = static_cast<double>(values.size());
+  double squares = 0;
+  for (double value : values)
+    squares += (value - mean) * (value - mean);
+  const double half = studentQuantile((1 + confidence) / 2, static_cast<unsigned>(values.size() - 1)) *
+                      std::sqrt(squares / (count - 1) / count);
+  return {mean, mean - half, mean + half};
+}
+
+MeanInterval bootstrapInterval(const std::vector<double> &values, double confidence, unsigned resamples,
+                               uint64_t seed) {
+  const double mean = meanOf(values);
+  if (values.size() < 2 || resamples == 0)
+    return {mean, mean, mean};
+  SplitMix random(seed);
+  std::vector<double> means;
+  for (unsigned i = 0; i < resamples; ++i) {
+    double sum = 0;
+    for (size_t k = 0; k < values.size(); ++k)
+      sum += values[random.below(values.size())];
+    means.push_back(sum / static_cast<double>(values.size()));
+  }
+  std::ranges::sort(means);
+  auto at = [&](double share) {
+    const double rank = std::floor(share * (resamples - 1) + 0.5);
+    return means[static_cast<size_t>(std::clamp(rank, 0.0, resamples - 1.0))];
+  };
+  return {mean, at((1 - confidence) / 2), at((1 + confidence) / 2)};
+}
+
+SeedOutcome outcomeOf(uint64_t seed, const std::vector<SimulatedJob> &jobs, const SimulationResult &result) {
+  SeedOutcome outcome;
+  outcome.seed = seed;
+  outcome.meanCompletion = result.meanCompletion(jobs);
+  outcome.makespan = result.makespan();
+  std::vector<double> times;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const SimulatedOutcome &job = result.jobs[i];
+    times.push_back(job.completion.value_or(0) - jobs[i].arrival);
+    outcome.restartsPerJob += job.restarts / static_cast<double>(jobs.size());
+    outcome.failures += job.failures;
+    outcome.lostSeconds += job.lostSeconds;
+  }
+  std::ranges::sort(times);
+  if (!times.empty())
+    outcome.tailCompletion = times[static_cast<size_t>(std::ceil(0.99 * static_cast<double>(times.size()))) - 1];
+  return outcome;
+}
+
+Result<std::vector<SeedOutcome>> simulateSeeds(const Cluster &cluster, const std::vector<SimulatedJob> &jobs,
+                                               const std::function<std::unique_ptr<Policy>()> &make,
+                                               const SimulationOptions &options, unsigned count) {
+  std::vector<SeedOutcome> outcomes;
+  for (unsigned i = 0; i < count; ++i) {
+    SimulationOptions seeded = options;
+    seeded.seed = options.seed + i;
+    const std::unique_ptr<Policy> policy = make();
+    auto result = simulate(cluster, jobs, *policy, seeded);
+    if (!result)
+      return result.takeError();
+    outcomes.push_back(outcomeOf(seeded.seed, jobs, *result));
+  }
+  return outcomes;
+}
+
+} // namespace accord::jobs

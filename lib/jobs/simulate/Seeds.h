@@ -1,0 +1,44 @@
+// Results over several seeds: means with intervals of confidence.
+#pragma once
+#include "lib/jobs/simulate/Simulator.h"
+
+namespace accord::jobs {
+
+/// A mean, and an interval that holds the true one with a stated probability.
+struct MeanInterval {
+  double mean = 0, low = 0, high = 0;
+};
+
+/// The number that a variable of Student's distribution with `freedom` (1 or more) degrees of freedom is below with
+/// probability `p`, which is above 0 and below 1. To a relative precision of 1e-9.
+double studentQuantile(double p, unsigned freedom);
+
+/// Student's interval of the mean of independent values (Student, Biometrika 6, 1908): mean +- t * s / sqrt(n). All of
+/// it is the value where there is only one, and 0 where there is none.
+MeanInterval studentInterval(const std::vector<double> &values, double confidence = 0.9);
+
+/// The percentile bootstrap of the mean (Efron, Annals of Statistics 7, 1979): `resamples` means of as many values
+/// drawn with replacement by `seed`. Of paired differences, it says whether one policy is better than another: if the
+/// interval holds 0, nothing is shown.
+MeanInterval bootstrapInterval(const std::vector<double> &values, double confidence = 0.9, unsigned resamples = 10'000,
+                               uint64_t seed = 0);
+
+/// A policy under one seed.
+struct SeedOutcome {
+  uint64_t seed = 0;
+  double meanCompletion = 0, tailCompletion = 0, makespan = 0; ///< seconds; the tail is the 99th percentile
+  double restartsPerJob = 0;
+  double failures = 0;    ///< of all jobs
+  double lostSeconds = 0; ///< of all jobs
+};
+
+/// What a simulation says, of `jobs` as they were simulated.
+SeedOutcome outcomeOf(uint64_t seed, const std::vector<SimulatedJob> &jobs, const SimulationResult &result);
+
+/// Simulates `count` times with the seeds `options.seed`, and those that follow it; `make` makes a policy for each.
+/// The first error of a simulation is returned. The same arguments give the same outcomes.
+Result<std::vector<SeedOutcome>> simulateSeeds(const Cluster &cluster, const std::vector<SimulatedJob> &jobs,
+                                               const std::function<std::unique_ptr<Policy>()> &make,
+                                               const SimulationOptions &options, unsigned count);
+
+} // namespace accord::jobs
