@@ -19,14 +19,43 @@ static const CommandEntry
       command
           .option("--servers", options->servers, "16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types")
           .required();
-      command.option("--policy", options->policies, "Policies to compare (default: all that the trace allows)")
-          .oneOf(jobPolicies())
+      std::vector<std::string> policies = jobPolicies();
+      policies.push_back("all");
+      command
+          .option("--policy", options->policies,
+                  "Policies to compare, 'all' for all that the trace allows (default: those that have their own replay "
+                  "and Accord's)")
+          .oneOf(policies)
           .commaSeparated();
       command.option("--round", options->round, "Seconds between two decisions (default: 60, of Gavel 360)");
       command.option("--restart", options->restart,
                      "Seconds without progress each time that a job starts or its devices "
                      "change (default: 30, of Gavel 0)");
       command.option("--schedule", options->schedule, "A .csv file to write: which job is on which servers when");
+      command
+          .option("--seeds", options->seeds,
+                  "Simulations of each policy, with other failures and noise; intervals of 90 %")
+          .range(1, 1000);
+      command.option("--noise", options->noise,
+                     "Log-normal noise of speeds, 5% for example: of each job, and of each job in each round");
+      command.option("--mtbf", options->mtbf, "Mean time between failures of a server, 30d for example");
+      command.option("--repair", options->repair, "Time until a server that failed is back (default: 1 h)");
+      command.option(
+          "--checkpoint", options->checkpoint,
+          "Time between two checkpoints of a job, to which a failure sets it back (default: nothing is lost)");
+      command.option("--outage", options->outages, "3@1h..2h: server 3 fails at 1 h and is back at 2 h")
+          .commaSeparated();
+      command.option("--drain", options->drains, "The same without loss: jobs leave at the end of a round")
+          .commaSeparated();
+      command.option("--power", options->power,
+                     "Limit of the power of all devices, 20kW,10kW@8h for example; devices that exceed it are off");
+      command.option("--device-power", options->devicePower, "Power of one device, 300W or v100=300W,k80=150W");
+      command.option("--max-restarts", options->maxRestarts, "Restarts of a job in an hour; 0 is no limit")
+          .range(0, 3600);
+      command.option("--tenants", options->tenants,
+                     "vision=2,speech=1: tenants with weights, which jobs belong to in turn (default: applications)");
+      command.option("--deadline", options->deadline,
+                     "Deadline of each job, as a multiple of its time alone (default: what the trace says)");
       addJson(command, options->json);
       command.example("accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
                       "         accord jobs --simulate max_min_fairness.trace --profiles "

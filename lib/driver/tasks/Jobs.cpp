@@ -1,15 +1,20 @@
 #include "lib/driver/tasks/Jobs.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/driver/tasks/JobEvents.h"
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
+#include "lib/jobs/simulate/GoodputPolicies.h"
 #include "lib/jobs/simulate/Optimus.h"
+#include "lib/jobs/simulate/OrderedPolicies.h"
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
+#include "lib/jobs/simulate/Seeds.h"
+#include "lib/jobs/simulate/TenantPolicy.h"
 #include "lib/jobs/simulate/Tiresias.h"
 #include "lib/jobs/solve/CompletionFloor.h"
 #include "lib/jobs/verify/FloorCheck.h"
@@ -33,6 +38,8 @@ struct ReplayPolicy {
   bool isRigid = false; ///< jobs run on all the devices that they ask for, or wait
   std::function<std::vector<SimulatedJob>()> jobs;
   std::function<std::unique_ptr<Policy>()> make;
+  bool isShown = true;     ///< where no policy is named
+  bool seesChanges = true; ///< it can run where servers come and go
 };
 
 /// A trace with the policies that its jobs allow.
@@ -40,6 +47,9 @@ struct Replay {
   double round = 60, restart = 30; ///< seconds
   bool endsEarly = false;          ///< see `SimulationOptions`
   std::vector<ReplayPolicy> policies;
+  std::vector<std::string> applications;                ///< of each job
+  std::vector<std::optional<double>> deadlineFactors;   ///< of each job: multiple of its time alone
+  std::function<std::vector<SimulatedJob>()> askedJobs; ///< on the devices that they ask for
 };
 
 constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
@@ -92,10 +102,17 @@ public:
       return finish(diags, kWrongInput, options.json, "jobs");
     report.round = options.round.value_or(replay->round);
     report.restart = restartOf(replay->restart);
-    if (!select(*replay))
+    if (auto read = readJobEvents(options, report.cluster, simulation); !read)
+      return refuse(Code::BadCommandLine, read.error().message, options.json, "jobs");
+    simulation.round = report.round;
+    simulation.endsEarly = replay->endsEarly;
+    report.hasEvents = !simulation.events.empty();
+    if (!simulation.noise.empty()) // jobs may be faster than the floors say
+      report.meanFloor = report.makespanFloor = 0;
+    if (!readJobs(*replay) || !select(*replay))
       return finish(diags, kWrongInput, options.json, "jobs");
     for (const ReplayPolicy &policy : replay->policies)
-      if (!simulatePolicy(policy, replay->endsEarly))
+      if (!simulatePolicy(policy))
         return finish(diags, kWrongInput, options.json, "jobs");
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
       return finish(diags, kWrongInput, options.json, "jobs");
@@ -176,6 +193,12 @@ private:
                         [serverDevices] { return std::make_unique<Optimus>(profiledForecast(serverDevices)); }},
                        {"exact_las", kKnowsSpeed, false, elastic, exact(KnownWork::Done)},
                        {"exact", kKnowsWork, false, elastic, exact(KnownWork::Left)}};
+    for (const PolluxJob &job : *workload)
+      replay.applications.push_back(job.application);
+    replay.deadlineFactors.resize(workload->size());
+    replay.askedJobs = asked;
+    addOrderedPolicies(replay, asked);
+    addGoodputPolicies(replay, elastic, false);
     return replay;
   }
 
@@ -246,6 +269,13 @@ private:
       report.makespanFloor = makespanFloor(report.cluster, *jobs);
     }
     addGavelPolicies(replay, jobs);
+    for (const TraceJob &job : *trace) {
+      replay.applications.push_back(job.application);
+      replay.deadlineFactors.push_back(job.slo);
+    }
+    replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
+    addOrderedPolicies(replay, replay.askedJobs);
+    addGoodputPolicies(replay, replay.askedJobs, true);
     return replay;
   }
 
@@ -253,7 +283,8 @@ private:
     const Cluster &cluster = report.cluster;
     auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
-      replay.policies.push_back({name, knows, true, simulated, std::move(make)});
+      const bool seesChanges = llvm::StringRef(name).starts_with("exact");
+      replay.policies.push_back({name, knows, true, simulated, std::move(make), true, seesChanges});
     };
     add("fifo", kKnowsNothing, [&cluster, jobs] { return std::make_unique<FifoPolicy>(cluster, *jobs); });
     add("max_min_fairness", kKnowsNothing,
@@ -268,6 +299,34 @@ private:
     add("exact", kKnowsWork, exact(KnownWork::Left));
   }
 
+  template <typename Made> static std::function<std::unique_ptr<Policy>()> maker() {
+    return [] { return std::make_unique<Made>(); };
+  }
+
+  void addOrderedPolicies(Replay &replay, const std::function<std::vector<SimulatedJob>()> &jobs) {
+    const double round = options.round.value_or(replay.round);
+    auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
+      replay.policies.push_back({name, knows, true, jobs, std::move(make), false});
+    };
+    add("srpt", kKnowsWork, maker<ShortestRemainingTime>());
+    add("srsf", kKnowsWork, maker<ShortestRemainingService>());
+    add("las", kKnowsNothing, maker<LeastAttainedService>());
+    add("earliest_deadline", kKnowsWork, [round] { return std::make_unique<EarliestDeadline>(round); });
+  }
+
+  void addGoodputPolicies(Replay &replay, const std::function<std::vector<SimulatedJob>()> &jobs, bool areRigid) {
+    auto add = [&](const char *name, std::function<std::unique_ptr<Policy>()> make) {
+      replay.policies.push_back({name, kKnowsSpeed, areRigid, jobs, std::move(make), false});
+    };
+    add("sia", maker<SiaPolicy>());
+    add("pollux_objective", maker<PolluxObjective>());
+    add("tenant_fairness", [this] {
+      TenantOptions tenant;
+      tenant.tenants = tenants;
+      return std::make_unique<TenantPolicy>(tenant);
+    });
+  }
+
   static std::function<std::unique_ptr<Policy>()> exact(KnownWork knows) {
     return [knows] {
       AllocationOptions allocation;
@@ -276,19 +335,64 @@ private:
     };
   }
 
+  /// Tenants and deadlines of all jobs.
+  bool readJobs(const Replay &replay) {
+    auto named = readTenants(options.tenants);
+    if (!named) {
+      add(named.error());
+      return false;
+    }
+    tenants = *named;
+    std::map<std::string, int> numbers;
+    const std::vector<SimulatedJob> asked = replay.askedJobs();
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (!named->empty()) {
+        tenantOf.push_back(static_cast<int>(i % named->size()));
+      } else {
+        const auto [found, isNew] = numbers.try_emplace(replay.applications[i], static_cast<int>(tenants.size()));
+        if (isNew) {
+          tenants.emplace_back().name = replay.applications[i];
+          tenants.back().objective = FairObjective::PowerMean;
+        }
+        tenantOf.push_back(found->second);
+      }
+      const std::optional<double> factor = options.deadline ? options.deadline : replay.deadlineFactors[i];
+      const double alone = factor ? secondsAlone(asked[i]) : 0;
+      deadlines.push_back(alone > 0 ? std::optional(asked[i].arrival + *factor * alone) : std::nullopt);
+    }
+    return true;
+  }
+
+  /// Seconds of a job on all devices that it asks for, of its fastest type; 0 where no speed is known.
+  double secondsAlone(const SimulatedJob &job) const {
+    const auto progress = job.progress();
+    double fastest = 0;
+    for (unsigned type = 0; type < report.cluster.types.size(); ++type)
+      fastest = std::max(fastest, progress->rate(report.cluster, type, job.devices));
+    return fastest > 0 ? progress->workLeft() / fastest : 0;
+  }
+
+  bool canRun(const ReplayPolicy &policy) const { return policy.seesChanges || simulation.events.empty(); }
+
   /// Keeps the policies that the options name, in their order.
   bool select(Replay &replay) {
-    if (options.policies.empty())
+    const bool isAll = llvm::is_contained(options.policies, "all");
+    if (options.policies.empty() || isAll) {
+      llvm::erase_if(replay.policies,
+                     [&](const ReplayPolicy &policy) { return !canRun(policy) || !(isAll || policy.isShown); });
       return true;
+    }
+    std::vector<std::string> known;
+    for (const ReplayPolicy &policy : replay.policies)
+      if (canRun(policy))
+        known.push_back(policy.name);
     std::vector<ReplayPolicy> chosen;
     for (const std::string &name : options.policies) {
       auto found = llvm::find_if(replay.policies, [&](const ReplayPolicy &policy) { return policy.name == name; });
-      if (found == replay.policies.end()) {
-        std::vector<std::string> known;
-        for (const ReplayPolicy &policy : replay.policies)
-          known.push_back(policy.name);
+      if (found == replay.policies.end() || !canRun(*found)) {
+        const char *what = found == replay.policies.end() ? "this trace" : "a trace with servers that come and go";
         diags.error(Code::BadCommandLine, {},
-                    fmt::format("--policy: this trace cannot be replayed under '{}'; it can under {}", name,
+                    fmt::format("--policy: {} cannot be replayed under '{}'; it can under {}", what, name,
                                 fmt::join(known, ", ")));
         return false;
       }
@@ -312,41 +416,59 @@ private:
     return true;
   }
 
-  bool simulatePolicy(const ReplayPolicy &replayed, bool endsEarly) {
+  bool simulatePolicy(const ReplayPolicy &replayed) {
     std::vector<SimulatedJob> described = replayed.jobs();
+    for (size_t i = 0; i < described.size(); ++i) {
+      described[i].tenant = tenantOf[i];
+      described[i].deadline = deadlines[i];
+    }
     if (replayed.isRigid && !fitsAll(replayed.name, described))
       return false;
-    std::unique_ptr<Policy> policy = replayed.make();
-    SimulationOptions simulation;
-    simulation.round = report.round;
-    simulation.endsEarly = endsEarly;
-    auto result = simulate(report.cluster, described, *policy, simulation);
-    if (!result) {
-      Error error = result.takeError();
-      error.message = fmt::format("{}: {}", replayed.name, error.message);
-      add(error);
-      return false;
-    }
-    PolicyReport &made = report.policies.emplace_back();
+    PolicyReport made;
     made.policy = replayed.name;
     made.knows = replayed.knows;
-    made.busy = result->busy;
-    made.maxGap = policy->maxGap();
-    made.rounds = static_cast<int64_t>(result->rounds);
-    for (size_t i = 0; i < described.size(); ++i) {
-      const SimulatedOutcome &job = result->jobs[i];
-      made.jobs.push_back({described[i].name, described[i].arrival, job.start.value_or(0), job.completion.value_or(0),
-                           job.restarts, job.service});
+    for (unsigned seed = 0; seed < std::max(options.seeds, 1u); ++seed) {
+      std::unique_ptr<Policy> policy = replayed.make();
+      SimulationOptions seeded = simulation;
+      seeded.seed = seed;
+      auto result = simulate(report.cluster, described, *policy, seeded);
+      if (!result) {
+        Error error = result.takeError();
+        error.message = fmt::format("{}: {}", replayed.name, error.message);
+        add(error);
+        return false;
+      }
+      made.seeds.push_back(outcomeOf(seed, described, *result));
+      if (policy->maxGap())
+        made.maxGap = std::max(made.maxGap.value_or(0), *policy->maxGap());
+      if (seed == 0)
+        describe(described, *result, made);
     }
-    for (const SimulatedSpan &span : result->spans)
-      made.spans.push_back({described[span.job].name, span.start, span.end, span.placement});
+    report.policies.push_back(std::move(made));
     return true;
+  }
+
+  /// What the first seed did to each job.
+  static void describe(const std::vector<SimulatedJob> &described, const SimulationResult &result, PolicyReport &made) {
+    made.busy = result.busy;
+    made.rounds = static_cast<int64_t>(result.rounds);
+    for (size_t i = 0; i < described.size(); ++i) {
+      const SimulatedOutcome &job = result.jobs[i];
+      made.jobs.push_back({described[i].name, described[i].arrival, job.start.value_or(0), job.completion.value_or(0),
+                           job.restarts, job.service, described[i].deadline, job.failures, job.lostSeconds});
+    }
+    for (const SimulatedSpan &span : result.spans)
+      made.spans.push_back({described[span.job].name, span.start, span.end, span.placement});
   }
 
   const JobsOptions &options;
   SourceManager sources;
   Diagnostics diags;
   SimulationReport report;
+  SimulationOptions simulation;
+  std::vector<FairTenant> tenants;
+  std::vector<int> tenantOf;                    ///< of each job
+  std::vector<std::optional<double>> deadlines; ///< of each job
 };
 
 const DocumentEntry
@@ -366,7 +488,14 @@ std::vector<std::string> jobPolicies() {
           "finish_time_fairness_perf",
           "min_total_duration_perf",
           "exact_las",
-          "exact"};
+          "exact",
+          "srpt",
+          "srsf",
+          "las",
+          "earliest_deadline",
+          "sia",
+          "pollux_objective",
+          "tenant_fairness"};
 }
 
 int simulateJobs(const JobsOptions &options) { return Simulator(options).run(); }

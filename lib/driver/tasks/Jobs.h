@@ -13,6 +13,13 @@ struct JobsOptions {
   std::vector<std::string> policies;
   std::optional<double> round, restart; ///< seconds
   std::string schedule;                 ///< a .csv file to write, or ""
+  unsigned seeds = 1;                   ///< simulations of each policy, with seeds from 0
+  /// Times and powers with their units, "" where there are none: `mtbf` is the mean time between failures of a server.
+  std::string noise, mtbf, repair, checkpoint, power, devicePower;
+  std::vector<std::string> outages, drains; ///< "3@1h..2h"
+  unsigned maxRestarts = 0;                 ///< of a job in an hour; 0: no limit
+  std::string tenants;                      ///< "a=2,b=1"; "": applications are tenants
+  std::optional<double> deadline;           ///< of each job: multiple of its time alone
   bool json = false;
 };
 

@@ -18,6 +18,10 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} s", seconds);
 }
 
+std::string durationWithin(const MeanInterval &interval) {
+  return fmt::format("{} ± {}", duration(interval.mean), duration(interval.high - interval.mean));
+}
+
 void describeCluster(JsonFields &f, const Cluster &cluster) {
   struct Type {
     std::string name;
@@ -42,13 +46,38 @@ void describeJob(JsonFields &f, JobReport &job) {
       .about("changes of its devices, without the first start")
       .field("restarts", job.restarts)
       .about("device-seconds that it held")
-      .field("device_s", job.deviceSeconds);
+      .field("device_s", job.deviceSeconds)
+      .maybe("deadline_s", job.deadline)
+      .about("of a server while it ran there")
+      .maybe("failures", job.failures)
+      .about("seconds in which it ran, and which failures undid")
+      .maybe("lost_s", job.lostSeconds);
+}
+
+void describeSeed(JsonFields &f, SeedOutcome &seed) {
+  int64_t number = static_cast<int64_t>(seed.seed);
+  f.field("seed", number)
+      .field("mean_completion_s", seed.meanCompletion)
+      .field("p99_completion_s", seed.tailCompletion)
+      .field("makespan_s", seed.makespan)
+      .field("restarts_per_job", seed.restartsPerJob)
+      .about("of servers under jobs, of all jobs")
+      .maybe("failures", seed.failures)
+      .about("seconds in which jobs ran, and which failures undid, of all jobs")
+      .maybe("lost_s", seed.lostSeconds);
+}
+
+void describeInterval(JsonFields &f, MeanInterval &interval) {
+  f.field("mean", interval.mean).field("low", interval.low).field("high", interval.high);
 }
 
 void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport &report) {
   double mean = policy.meanCompletion(), median = policy.completionQuantile(0.5),
          tail = policy.completionQuantile(0.99), makespan = policy.makespan(), used = report.utilization(policy),
-         restarts = policy.restartsPerJob(), gap = policy.maxGap.value_or(0);
+         restarts = policy.restartsPerJob(), gap = policy.maxGap.value_or(0),
+         inTime = policy.deadlinesMet().value_or(0);
+  MeanInterval interval = policy.overSeeds(&SeedOutcome::meanCompletion);
+  const bool hasSeeds = policy.seeds.size() > 1;
   f.field("policy", policy.policy)
       .about("what it knows of the jobs")
       .field("knows", policy.knows)
@@ -63,6 +92,12 @@ void describePolicy(JsonFields &f, PolicyReport &policy, const SimulationReport 
       .field("rounds", policy.rounds)
       .about("of a policy that maximizes with a proved bound: the largest (bound - value) / bound of its rounds")
       .maybeIf(policy.maxGap.has_value(), "max_allocation_gap", gap, kShare)
+      .about("share of the jobs with a deadline that are complete then")
+      .maybeIf(policy.deadlinesMet().has_value(), "deadlines_met", inTime, kShare)
+      .about("of the means of all seeds: their mean, and Student's interval of 90 %")
+      .maybeIf(hasSeeds, "mean_completion_over_seeds_s", interval, describeInterval)
+      .about("each seed; everything else is of the first")
+      .maybeIf(hasSeeds, "seeds", policy.seeds, describeSeed)
       .field("jobs", policy.jobs, describeJob);
 }
 
@@ -117,6 +152,21 @@ double PolicyReport::restartsPerJob() const {
   return jobs.empty() ? 0 : total / static_cast<double>(jobs.size());
 }
 
+MeanInterval PolicyReport::overSeeds(double SeedOutcome::*number) const {
+  std::vector<double> values;
+  for (const SeedOutcome &seed : seeds)
+    values.push_back(seed.*number);
+  return studentInterval(values);
+}
+
+std::optional<double> PolicyReport::deadlinesMet() const {
+  double inTime = 0, all = 0;
+  for (const JobReport &job : jobs)
+    if (job.deadline)
+      ++all, inTime += job.completion <= *job.deadline;
+  return all > 0 ? std::optional(inTime / all) : std::nullopt;
+}
+
 double SimulationReport::utilization(const PolicyReport &policy) const {
   const double there = static_cast<double>(cluster.devices()) * policy.makespan();
   return there > 0 ? std::min(policy.busy / there, 1.0) : 0;
@@ -133,15 +183,51 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   std::string text = fmt::format("{} jobs on {}; a round of {} s, a restart of {} s\n",
                                  report.policies.empty() ? 0 : report.policies.front().jobs.size(), cluster,
                                  report.round, report.restart);
-  TextTable table("llrrrrrr", {"policy", "knows", "mean", "median", "p99", "makespan", "use", "restarts/job"});
-  for (const PolicyReport &policy : report.policies)
-    table.row({policy.policy, policy.knows, duration(policy.meanCompletion()), duration(policy.completionQuantile(0.5)),
-               duration(policy.completionQuantile(0.99)), duration(policy.makespan()),
-               fmt::format("{:.1f} %", 100 * report.utilization(policy)),
-               fmt::format("{:.2f}", policy.restartsPerJob())});
+  const bool hasSeeds =
+                 std::ranges::any_of(report.policies, [](const PolicyReport &one) { return one.seeds.size() > 1; }),
+             hasDeadlines = std::ranges::any_of(report.policies,
+                                                [](const PolicyReport &one) { return one.deadlinesMet().has_value(); });
+  std::vector<std::string> heading{"policy", "knows", "mean", "median", "p99", "makespan", "use", "restarts/job"};
+  if (hasSeeds)
+    heading.insert(heading.end(), {"mean of seeds", "p99 of seeds"});
+  if (report.hasEvents)
+    heading.insert(heading.end(), {"failures", "lost"});
+  if (hasDeadlines)
+    heading.push_back("in time");
+  TextTable table("ll" + std::string(heading.size() - 2, 'r'), heading);
+  auto row = [&](std::vector<std::string> cells) {
+    cells.resize(heading.size());
+    table.row(std::move(cells));
+  };
+  for (const PolicyReport &policy : report.policies) {
+    std::vector<std::string> cells{policy.policy,
+                                   policy.knows,
+                                   duration(policy.meanCompletion()),
+                                   duration(policy.completionQuantile(0.5)),
+                                   duration(policy.completionQuantile(0.99)),
+                                   duration(policy.makespan()),
+                                   fmt::format("{:.1f} %", 100 * report.utilization(policy)),
+                                   fmt::format("{:.2f}", policy.restartsPerJob())};
+    if (hasSeeds)
+      for (auto number : {&SeedOutcome::meanCompletion, &SeedOutcome::tailCompletion})
+        cells.push_back(durationWithin(policy.overSeeds(number)));
+    if (report.hasEvents) {
+      cells.push_back(fmt::format("{:.1f}", policy.overSeeds(&SeedOutcome::failures).mean));
+      cells.push_back(duration(policy.overSeeds(&SeedOutcome::lostSeconds).mean));
+    }
+    if (const auto inTime = policy.deadlinesMet())
+      cells.push_back(fmt::format("{:.1f} %", 100 * *inTime));
+    row(std::move(cells));
+  }
   if (report.meanFloor > 0)
-    table.row({"no policy has less", "", duration(report.meanFloor), "", "", duration(report.makespanFloor), "", ""});
-  return text + table.text(style) + "mean, median, p99: of the time from arrival to completion\n";
+    row({"no policy has less", "", duration(report.meanFloor), "", "", duration(report.makespanFloor)});
+  text += table.text(style) + "mean, median, p99: of the time from arrival to completion\n";
+  if (hasSeeds)
+    text += fmt::format("of seeds: mean and half of Student's 90 % interval over {} seeds; all else is of the first\n",
+                        report.policies.front().seeds.size());
+  if (report.hasEvents)
+    text += "failures: of servers under jobs; lost: time that jobs ran and failures undid, of all jobs\n";
+  return text;
 }
 
 std::string simulationCsv(const SimulationReport &report) {

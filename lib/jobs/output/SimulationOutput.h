@@ -1,6 +1,7 @@
 // What simulated policies did to the jobs of a trace: as JSON, as CSV and for the terminal.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
+#include "lib/jobs/simulate/Seeds.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
@@ -16,6 +17,9 @@ struct JobReport {
   double arrival = 0, start = 0, completion = 0;
   unsigned restarts = 0;    ///< changes of its devices, without the first start
   double deviceSeconds = 0; ///< that it held
+  std::optional<double> deadline = {};
+  unsigned failures = 0;  ///< of a server while it ran there
+  double lostSeconds = 0; ///< in which it ran, and which failures undid
 };
 
 /// A job on its devices for a while.
@@ -26,7 +30,8 @@ struct SpanReport {
 };
 
 struct PolicyReport {
-  std::string policy, knows; ///< its name, and what it knows of the jobs
+  std::string policy, knows;      ///< its name, and what it knows of the jobs
+  std::vector<SeedOutcome> seeds; ///< of each seed, at least one; all below is of the first
   std::vector<JobReport> jobs;
   std::vector<SpanReport> spans;
   double busy = 0; ///< device-seconds held
@@ -39,6 +44,10 @@ struct PolicyReport {
   double completionQuantile(double share) const;
   double makespan() const; ///< the last completion
   double restartsPerJob() const;
+  /// Of the seeds: the mean of a number, with Student's interval of 90 %.
+  MeanInterval overSeeds(double SeedOutcome::*number) const;
+  /// The share of the jobs with a deadline that are complete then; nothing if none has one.
+  std::optional<double> deadlinesMet() const;
 };
 
 struct SimulationReport {
@@ -46,6 +55,7 @@ struct SimulationReport {
   Cluster cluster;
   double round = 0, restart = 0; ///< seconds
   std::vector<PolicyReport> policies;
+  bool hasEvents = false; ///< servers failed, or came and went
   /// No schedule has a mean completion or a makespan below these, whatever its policy; 0: none was proved.
   double meanFloor = 0, makespanFloor = 0;
 
