@@ -104,18 +104,40 @@ private:
     AllocationSolution solution = solveAllocation(problemOfStep.allocation, limits);
     const FairLayer &layer = layers[step.layer];
     auto valueNow = [&] { return isSum(layer) ? sumOf(layer) : countAbove(levels(layer), step.level); };
-    const std::vector<int64_t> incumbent = made.choice;
-    const int64_t before = valueNow();
-    step.value = before;
-    if (take(solution)) {
-      if (const int64_t found = valueNow(); found >= before)
-        step.value = found;
+    step.value = valueNow();
+    step.bound = solution.bound - problemOfStep.offset;
+    auto tryOut = [&](const AllocationSolution &found) {
+      const std::vector<int64_t> incumbent = made.choice;
+      if (!take(found))
+        return;
+      if (const int64_t value = valueNow(); value >= step.value)
+        step.value = value;
       else
         made.choice = incumbent;
-    }
-    step.bound = solution.bound - problemOfStep.offset;
+    };
+    tryOut(solution);
+    if (step.value < step.bound && !layer.ofTenants && layer.members.size() < problem.jobs.size())
+      tryOut(solveWithin(std::move(problemOfStep.allocation), layer));
     step.proof = std::move(solution.proof);
     made.steps.push_back(std::move(step));
+  }
+
+  /// A choice where jobs that are no members of a layer keep their configurations.
+  AllocationSolution solveWithin(AllocationProblem allocation, const FairLayer &layer) const {
+    std::vector<int64_t> slots(problem.jobs.size(), -1); // of those that keep theirs
+    for (unsigned j = 0; j < problem.jobs.size(); ++j) {
+      if (std::ranges::binary_search(layer.members, j))
+        continue;
+      std::vector<Configuration> &configurations = allocation.jobs[j].configurations;
+      const bool waits = made.choice[j] < 0;
+      slots[j] = problem.jobs[j].pinned ? 0 : waits ? static_cast<int64_t>(configurations.size()) - 1 : made.choice[j];
+      configurations = {configurations[slots[j]]};
+    }
+    AllocationSolution solution = solveAllocation(allocation, limits);
+    for (size_t j = 0; j < slots.size() && !solution.choice.empty(); ++j)
+      if (slots[j] >= 0)
+        solution.choice[j] = slots[j];
+    return solution;
   }
 
   void maximizeSum(unsigned layer) { maximizeStep({layer, 0, 0, 0, {}}); }
