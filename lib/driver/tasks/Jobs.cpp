@@ -14,6 +14,7 @@
 #include "lib/jobs/simulate/ProfiledProgress.h"
 #include "lib/jobs/simulate/RoundPolicies.h"
 #include "lib/jobs/simulate/Seeds.h"
+#include "lib/jobs/simulate/ShockwavePolicy.h"
 #include "lib/jobs/simulate/TenantPolicy.h"
 #include "lib/jobs/simulate/Tiresias.h"
 #include "lib/jobs/solve/CompletionFloor.h"
@@ -199,6 +200,14 @@ private:
     replay.askedJobs = asked;
     addOrderedPolicies(replay, asked);
     addGoodputPolicies(replay, elastic, false);
+    const double round = options.round.value_or(replay.round);
+    replay.policies.push_back({"shockwave_objective", kKnowsWork, true, asked,
+                               [round] {
+                                 ShockwaveOptions shockwave;
+                                 shockwave.round = round;
+                                 return std::make_unique<ShockwavePolicy>(shockwave);
+                               },
+                               false});
     return replay;
   }
 
@@ -495,7 +504,8 @@ std::vector<std::string> jobPolicies() {
           "earliest_deadline",
           "sia",
           "pollux_objective",
-          "tenant_fairness"};
+          "tenant_fairness",
+          "shockwave_objective"};
 }
 
 int simulateJobs(const JobsOptions &options) { return Simulator(options).run(); }

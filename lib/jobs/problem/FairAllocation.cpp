@@ -139,7 +139,7 @@ private:
   }
 
   /// A row of how many devices the jobs of a tenant do not use of those that they could, and that sum.
-  std::pair<unsigned, Wide> unusedRow(unsigned tenant, int64_t resource, Wide atLeast) {
+  std::pair<unsigned, Wide> unusedRow(unsigned tenant, int64_t resource, Wide min) {
     Wide total = 0;
     std::vector<int64_t> max(problem.jobs.size(), 0);
     for (unsigned job = 0; job < problem.jobs.size(); ++job)
@@ -149,7 +149,7 @@ private:
         });
         total += max[job];
       }
-    const unsigned row = addRow(total - atLeast);
+    const unsigned row = addRow(total - min);
     for (unsigned job = 0; job < problem.jobs.size(); ++job)
       if (belongsTo(problem, problem.jobs[job], tenant))
         eachSlot(job, [&](Configuration &slot, int64_t choice) {

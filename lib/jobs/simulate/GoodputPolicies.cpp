@@ -59,9 +59,9 @@ std::vector<JobPlacement> ConfigurationPolicy::decide(double now, const Cluster 
     const bool pinned = jobs[i].restartLeft > 0 &&
                         std::ranges::any_of(options, [](const DeviceOption &option) { return option.stays; });
     for (const DeviceOption &option : options) {
-      const double worth = value(now, jobs[i], option, minRate);
-      if (pinned ? option.stays : worth > 0)
-        choices[i].push_back({option, std::max(worth, 0.0)});
+      const double gain = value(now, jobs[i], option, minRate);
+      if (pinned ? option.stays : gain > 0)
+        choices[i].push_back({option, std::max(gain, 0.0)});
     }
     for (const Chosen &one : choices[i])
       best = std::max(best, one.value);

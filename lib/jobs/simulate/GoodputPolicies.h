@@ -21,7 +21,7 @@ public:
   std::optional<double> maxGap() const override { return worstGap; }
 
 protected:
-  /// What an option of a job is worth, where waiting is worth 0; of at most 0 it is left out. `minRate` is the rate in
+  /// The value of an option of a job, where waiting has 0; of at most 0 it is left out. `minRate` is the rate in
   /// the worst of the job's minimum configurations: the fewest devices of each type.
   virtual double value(double now, const JobView &job, const DeviceOption &option, double minRate) const = 0;
 
