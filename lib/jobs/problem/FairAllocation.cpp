@@ -53,6 +53,17 @@ std::string jobFinding(const FairProblem &problem, const FairJob &job) {
   return {};
 }
 
+/// Terms of sums are below the largest number, at which they are cut.
+Result<void> checkTerms(const FairProblem &problem) {
+  for (const FairLayer &layer : layersOf(problem))
+    for (unsigned job : isSum(layer) ? layer.members : std::vector<unsigned>())
+      for (size_t k = 0; k < problem.jobs[job].configurations.size(); ++k)
+        if (std::abs(termOf(problem, layer.objective, job, static_cast<int64_t>(k))) >= kMaxAllocationNumber)
+          return wrong(fmt::format("configuration {} of job {} has a term of '{}' above {}", k, job,
+                                   nameOf(layer.objective), kMaxAllocationNumber));
+  return {};
+}
+
 /// Adds rows to an allocation that has jobs and their explicit waiting, and keeps uses ascending.
 class StepBuilder {
 public:
@@ -81,12 +92,8 @@ private:
   }
 
   unsigned addRow(Wide capacity) {
-    // A capacity below 0 is one that nobody can keep: a row of which a job that may not wait uses 1.
     made.allocation.capacity.push_back(static_cast<int64_t>(std::max<Wide>(capacity, 0)));
-    const auto row = static_cast<unsigned>(made.allocation.capacity.size() - 1);
-    if (capacity < 0)
-      made.allocation.jobs.push_back({{{0, {{row, 1}}}}, false});
-    return row;
+    return static_cast<unsigned>(made.allocation.capacity.size() - 1);
   }
   void use(Configuration &configuration, unsigned row, int64_t amount) {
     if (amount > 0)
@@ -309,7 +316,9 @@ Result<void> checkFairProblem(const FairProblem &problem) {
   if (!(problem.power >= -8 && problem.power <= 2) || problem.power == 0 ||
       !(problem.waitCost >= 0 && problem.waitCost <= 1000))
     return wrong(fmt::format("the power of the mean is {} and waiting costs {}", problem.power, problem.waitCost));
-  return checkAllocationProblem(stepProblem(problem, {}, {}, nullptr).allocation);
+  if (auto checked = checkAllocationProblem(stepProblem(problem, {}, {}, nullptr).allocation); !checked)
+    return checked;
+  return checkTerms(problem);
 }
 
 bool isSum(const FairLayer &layer) {

@@ -138,7 +138,7 @@ std::vector<FairLayer> layersOf(const FairProblem &problem);
 /// Whether a layer is a sum over jobs.
 bool isSum(const FairLayer &layer);
 
-/// The level of a job in a configuration (-1: it waits), of `MaxMin` and `FinishTime`.
+/// The level of a job in a configuration (-1: it waits), of `MaxMin` and `FinishTime`; cut at `kMaxAllocationNumber`.
 int64_t levelOf(const FairProblem &problem, FairObjective objective, unsigned job, int64_t configuration);
 /// What a job adds to a sum, of the other objectives.
 int64_t termOf(const FairProblem &problem, FairObjective objective, unsigned job, int64_t configuration);
@@ -152,11 +152,24 @@ bool belongsTo(const FairProblem &problem, const FairJob &job, unsigned tenant);
 /// The most devices that a tenant's jobs can use of a guaranteed amount, as an allocation: values are devices.
 AllocationProblem reserveProblem(const FairProblem &problem, unsigned tenant, unsigned amount);
 
-/// What a step maximizes, as an allocation of which the value is `FairStep::value` plus the offset. Jobs come first;
-/// each has its configurations and, if it is not pinned, a last one for waiting. Tenants of layers follow as jobs of
-/// their own: each takes a level that its devices reach. `before` are the steps whose values are kept: the sum is
-/// at least the value; `value` members are above the level, and as many as the step before says are not below it,
-/// which holds of `step` too. Nothing is maximized without a step.
+/// What a step maximizes, as an allocation of which the value is `FairStep::value` plus the offset. Its jobs are:
+/// - the jobs; each has its configurations and a last one for waiting, or if it is pinned the one in which it runs;
+/// - the tenants of each layer of tenants that a step is of. The first configuration of a tenant uses nothing, and one
+///   follows for each level that is asked, ascending, as far as all devices that its jobs can use suffice: it uses the
+///   fewest devices above the level. Asked are the levels of the steps of the layer and those minus 1.
+/// None may wait. A value of a job is its term minus the smallest of its terms, or 1 where a member is above the level.
+/// Rows are, in this order:
+/// - each resource, with its capacity;
+/// - each quota of each tenant: the devices of its jobs and the amount;
+/// - each reserve of more than 0, and then each tenant of the layers above: of each of its jobs, the devices that it
+///   does not use of the largest number that it could, with the sum of these numbers less the reserve or what the
+///   tenant's level uses;
+/// - each step before, whose value is kept. Of a sum: the largest of a job's terms minus its term, and the sum of the
+///   largest terms - the value. Of levels: 1 for each member below the level, of which there may be as many as are not
+///   counted by the step before in the layer; then, if the value is not 0, 1 for each member that is not above it, of
+///   which there may be all but the value;
+/// - of `step`, where it is of levels, the first of these two rows.
+/// Nothing is maximized without a step.
 struct StepProblem {
   AllocationProblem allocation;
   int64_t offset = 0; ///< subtracted from the value of the allocation

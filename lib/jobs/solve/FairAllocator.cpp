@@ -13,10 +13,10 @@ public:
   FairSearch(const FairProblem &problem, const SearchLimits &limits)
       : problem(problem), limits(limits), layers(layersOf(problem)) {}
 
-  FairSolution search() {
+  Result<FairSolution> search() {
     reserve();
     if (!begin())
-      return std::move(made);
+      return finish();
     for (unsigned layer = 0; layer < layers.size(); ++layer)
       if (isSum(layers[layer]))
         maximizeSum(layer);
@@ -29,22 +29,37 @@ public:
           return reserve.solution.status == AllocationStatus::Optimal;
         });
     made.status = optimal ? AllocationStatus::Optimal : AllocationStatus::Feasible;
-    return std::move(made);
+    return finish();
   }
 
 private:
+  Result<FairSolution> finish() {
+    if (!outOfRange)
+      return outOfRange.takeError();
+    return std::move(made);
+  }
+
+  /// Solves a problem, unless its sums are out of range.
+  AllocationSolution solve(const AllocationProblem &allocation, const SearchLimits &with) {
+    if (auto checked = checkAllocationProblem(allocation); !checked) {
+      outOfRange = std::move(checked);
+      return {};
+    }
+    return solveAllocation(allocation, with);
+  }
+
   void reserve() {
     for (unsigned t = 0; t < problem.tenants.size(); ++t)
       for (unsigned a = 0; a < problem.tenants[t].guaranteed.size(); ++a) {
         SearchLimits exact = limits;
         exact.gap = 0;
-        made.reserves.push_back({t, a, solveAllocation(reserveProblem(problem, t, a), exact)});
+        made.reserves.push_back({t, a, solve(reserveProblem(problem, t, a), exact)});
       }
   }
 
   /// A first allocation; false if there is none.
   bool begin() {
-    AllocationSolution solution = solveAllocation(stepProblem(problem, made.reserves, {}, nullptr).allocation, limits);
+    AllocationSolution solution = solve(stepProblem(problem, made.reserves, {}, nullptr).allocation, limits);
     if (!take(solution)) {
       made.status = solution.status;
       made.infeasibility = std::move(solution.proof);
@@ -101,7 +116,7 @@ private:
   /// Maximizes a step, takes its choice if that is better, and keeps its value.
   void maximizeStep(FairStep step) {
     StepProblem problemOfStep = stepProblem(problem, made.reserves, made.steps, &step);
-    AllocationSolution solution = solveAllocation(problemOfStep.allocation, limits);
+    AllocationSolution solution = solve(problemOfStep.allocation, limits);
     const FairLayer &layer = layers[step.layer];
     auto valueNow = [&] { return isSum(layer) ? sumOf(layer) : countAbove(levels(layer), step.level); };
     step.value = valueNow();
@@ -123,7 +138,7 @@ private:
   }
 
   /// A choice where jobs that are no members of a layer keep their configurations.
-  AllocationSolution solveWithin(AllocationProblem allocation, const FairLayer &layer) const {
+  AllocationSolution solveWithin(AllocationProblem allocation, const FairLayer &layer) {
     std::vector<int64_t> slots(problem.jobs.size(), -1); // of those that keep theirs
     for (unsigned j = 0; j < problem.jobs.size(); ++j) {
       if (std::ranges::binary_search(layer.members, j))
@@ -133,7 +148,7 @@ private:
       slots[j] = problem.jobs[j].pinned ? 0 : waits ? static_cast<int64_t>(configurations.size()) - 1 : made.choice[j];
       configurations = {configurations[slots[j]]};
     }
-    AllocationSolution solution = solveAllocation(allocation, limits);
+    AllocationSolution solution = solve(allocation, limits);
     for (size_t j = 0; j < slots.size() && !solution.choice.empty(); ++j)
       if (slots[j] >= 0)
         solution.choice[j] = slots[j];
@@ -167,13 +182,13 @@ private:
   bool canBeAbove(unsigned layer, int64_t level, int64_t members) {
     std::vector<FairStep> kept = made.steps;
     kept.push_back({layer, level, members, members, {}});
-    return take(solveAllocation(stepProblem(problem, made.reserves, kept, nullptr).allocation, limits));
+    return take(solve(stepProblem(problem, made.reserves, kept, nullptr).allocation, limits));
   }
 
   void maximizeLevels(unsigned layer) {
     const std::vector<int64_t> there = levelsThere(layers[layer]);
     auto counted = static_cast<int64_t>(layers[layer].members.size()); // members that are not yet at their level
-    for (unsigned steps = 0; counted > 0 && (problem.maxSteps == 0 || steps < problem.maxSteps);) {
+    for (unsigned steps = 0; outOfRange && counted > 0 && (problem.maxSteps == 0 || steps < problem.maxSteps);) {
       // The smallest level of those counted: at least that of the choice so far.
       auto smallest = [&] {
         const std::vector<int64_t> now = levels(layers[layer]);
@@ -213,7 +228,7 @@ private:
       if (const FairJob &job = problem.jobs[j]; job.running >= 0)
         last.jobs[j].configurations[job.pinned ? 0 : job.running].value = 1;
     const std::vector<int64_t> incumbent = made.choice;
-    if (take(solveAllocation(last, limits)) && keptNow() > made.kept)
+    if (take(solve(last, limits)) && keptNow() > made.kept)
       made.kept = keptNow();
     else
       made.choice = incumbent;
@@ -223,6 +238,7 @@ private:
   const SearchLimits &limits;
   const std::vector<FairLayer> layers;
   FairSolution made;
+  Result<void> outOfRange; ///< of the last problem that was
 };
 
 } // namespace

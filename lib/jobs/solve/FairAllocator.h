@@ -8,7 +8,8 @@ namespace accord::jobs {
 /// Maximizes the layers of a problem in their order, each by allocation problems: a sum by one, levels by a bisection
 /// over their finite values and one problem that counts who can be above. Among the best, many running jobs keep their
 /// configurations (which is not proved). `limits` are those of each allocation problem. Error A1104 if the problem is
-/// not well formed. Infeasible if pinned jobs and guarantees exclude each other; Unknown if no allocation was found.
+/// not well formed, or if its terms are too large to be added. Infeasible if pinned jobs and guarantees exclude each
+/// other; Unknown if no allocation was found.
 Result<FairSolution> allocateFairly(const FairProblem &problem, const SearchLimits &limits);
 
 } // namespace accord::jobs

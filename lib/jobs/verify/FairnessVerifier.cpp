@@ -1,5 +1,6 @@
 #include "lib/jobs/verify/FairnessVerifier.h"
 #include "lib/jobs/verify/AllocationVerifier.h"
+#include "lib/jobs/verify/FairnessRows.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ private:
         if (at >= solution.reserves.size() || solution.reserves[at].tenant != t || solution.reserves[at].amount != a)
           return wrong(fmt::format("tenant '{}' has no reserve for guarantee {}", problem.tenants[t].name, a));
         const AllocationSolution &reserve = solution.reserves[at].solution;
-        if (auto checked = verifyAllocation(reserveProblem(problem, t, a), reserve); !checked)
+        if (auto checked = verifyAllocation(guaranteeRows(problem, t, a), reserve); !checked)
           return checked;
         optimal = optimal && reserve.status == AllocationStatus::Optimal;
       }
@@ -52,7 +53,7 @@ private:
       return wrong("there is no allocation, but a choice");
     if (solution.status == AllocationStatus::Unknown)
       return {};
-    return verifyAllocation(stepProblem(problem, solution.reserves, {}, nullptr).allocation,
+    return verifyAllocation(stepRows(problem, solution, 0, nullptr).allocation,
                             {AllocationStatus::Infeasible, {}, 0, -1, solution.infeasibility});
   }
 
@@ -195,6 +196,10 @@ private:
   Result<void> checkStep(size_t at, int64_t previous) {
     const FairStep &step = solution.steps[at];
     const FairLayer &layer = layers[step.layer];
+    constexpr int64_t kMax = int64_t(1) << 61;
+    if (std::abs(step.level) > kMax || std::abs(step.bound) > kMax)
+      return wrong(
+          fmt::format("step {} has level {} and bound {}, which are out of range", at, step.level, step.bound));
     Wide value = 0;
     if (isSum(layer))
       for (unsigned job : layer.members)
@@ -211,9 +216,7 @@ private:
     if (step.bound < step.value)
       return wrong(fmt::format("step {} has bound {}, below its value {}", at, step.bound, step.value));
     optimal = optimal && step.bound == step.value;
-    const std::vector<FairStep> before(solution.steps.begin(),
-                                       solution.steps.begin() + static_cast<std::ptrdiff_t>(at));
-    StepProblem made = stepProblem(problem, solution.reserves, before, &step);
+    const StepProblem made = stepRows(problem, solution, at, &step);
     return verifyAllocation(made.allocation, {AllocationStatus::Unknown, {}, 0, step.bound + made.offset, step.proof});
   }
 

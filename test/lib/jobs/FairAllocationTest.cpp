@@ -1,5 +1,6 @@
 // Fair allocations of one moment against all allocations, tried one by one, with definitions written here.
 #include "lib/jobs/solve/FairAllocator.h"
+#include "lib/jobs/verify/FairnessRows.h"
 #include "lib/jobs/verify/FairnessVerifier.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>
@@ -347,6 +348,53 @@ TEST(FairAllocation, AWrongProofIsFound) {
   }
   EXPECT_GT(tried, 30u);
   EXPECT_EQ(found, tried);
+}
+
+TEST(FairAllocation, ProblemsOfProofsAreWrittenTwiceAlike) {
+  SplitMix random(6);
+  for (int i = 0; i < 100; ++i) {
+    FairProblem problem = randomProblem(random, 5, 3);
+    problem.hierarchical = i % 4 > 0;
+    problem.objective = static_cast<FairObjective>(i % 5);
+    auto solution = allocateFairly(problem, {});
+    ASSERT_TRUE(solution);
+    for (const FairReserve &reserve : solution->reserves) {
+      const AllocationProblem one = reserveProblem(problem, reserve.tenant, reserve.amount),
+                              other = guaranteeRows(problem, reserve.tenant, reserve.amount);
+      EXPECT_EQ(one.capacity, other.capacity);
+      EXPECT_EQ(one.jobs, other.jobs);
+    }
+    for (size_t at = 0; at < solution->steps.size(); ++at) {
+      const std::vector<FairStep> before(solution->steps.begin(), solution->steps.begin() + static_cast<long>(at));
+      const StepProblem one = stepProblem(problem, solution->reserves, before, &solution->steps[at]),
+                        other = stepRows(problem, *solution, at, &solution->steps[at]);
+      EXPECT_EQ(one.allocation.capacity, other.allocation.capacity);
+      EXPECT_EQ(one.allocation.jobs, other.allocation.jobs);
+      EXPECT_EQ(one.offset, other.offset);
+    }
+  }
+}
+
+TEST(FairAllocation, TermsThatAreTooLargeAreRefused) {
+  FairProblem problem;
+  problem.hierarchical = true;
+  problem.resources = {{"a", 4, true}};
+  problem.tenants = {{"a", -1, 1, {}, {}, FairObjective::Throughput}, {"b", -1, 1, {}, {}, FairObjective::Nash}};
+  for (int i = 0; i < 4; ++i) {
+    FairJob job;
+    job.tenant = i % 2;
+    job.configurations = {{kMaxAllocationNumber, {{0, 1}}}};
+    job.weight = 1 << 20;
+    problem.jobs.push_back(job);
+  }
+  auto solution = allocateFairly(problem, {});
+  ASSERT_FALSE(solution);
+  EXPECT_EQ(solution.error().code, Code::WrongAllocationProblem);
+  for (FairJob &job : problem.jobs)
+    job.weight = 1, job.configurations[0].rate = 1 << 30;
+  solution = allocateFairly(problem, {});
+  ASSERT_TRUE(solution);
+  EXPECT_TRUE(verifyFairAllocation(problem, *solution));
 }
 
 TEST(FairAllocation, DegenerateProblems) {
