@@ -319,7 +319,7 @@ private:
     };
     add("srpt", kKnowsWork, maker<ShortestRemainingTime>());
     add("srsf", kKnowsWork, maker<ShortestRemainingService>());
-    add("las", kKnowsNothing, maker<LeastAttainedService>());
+    add("las", kKnowsNothing, maker<AttainedServiceOrder>());
     add("earliest_deadline", kKnowsWork, [round] { return std::make_unique<EarliestDeadline>(round); });
   }
 

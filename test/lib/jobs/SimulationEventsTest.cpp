@@ -106,7 +106,7 @@ TEST(SimulationEvents, NoServerHoldsMoreThanIsThere) {
     std::vector<std::unique_ptr<Policy>> policies;
     policies.push_back(std::make_unique<Tiresias>());
     policies.push_back(std::make_unique<ShortestRemainingTime>());
-    policies.push_back(std::make_unique<LeastAttainedService>());
+    policies.push_back(std::make_unique<AttainedServiceOrder>());
     policies.push_back(std::make_unique<SiaPolicy>());
     policies.push_back(std::make_unique<AllocationPolicy>(AllocationOptions{}));
     unsigned failures = 0;
@@ -157,7 +157,7 @@ TEST(SimulationEvents, SeedsReproduceAndDiffer) {
   options.events.meanTimeBetweenFailures = 20'000;
   options.noise = {0.1, 0.1};
   options.checkpoint = 600;
-  auto make = [] { return std::make_unique<LeastAttainedService>(); };
+  auto make = [] { return std::make_unique<AttainedServiceOrder>(); };
   auto first = simulateSeeds(servers(4, 4), jobs, make, options, 5);
   auto again = simulateSeeds(servers(4, 4), jobs, make, options, 5);
   ASSERT_TRUE(first && again);
@@ -194,7 +194,7 @@ TEST(SimulationEvents, RestartsAreLimited) {
   for (unsigned limit : {0u, 3u}) {
     SimulationOptions options;
     options.maxRestartsPerHour = limit;
-    LeastAttainedService policy;
+    AttainedServiceOrder policy;
     auto result = simulate(servers(1, 1), jobs, policy, options);
     ASSERT_TRUE(result);
     restarts.push_back(result->jobs[0].restarts);
