@@ -225,6 +225,39 @@ TEST(SimulationEvents, AClusterWithoutDevicesEnds) {
   EXPECT_FALSE(simulate(servers(1, 1), jobs, policy, options));
 }
 
+TEST(SimulationEvents, TimesThatAreTooShortAreRefused) {
+  const std::vector<SimulatedJob> jobs = simulatedJobs({{"job", "app", 0, 500, 1, 1, 10, {1.0}}});
+  auto refused = [&](const SimulationOptions &options) {
+    ShortestRemainingTime policy;
+    auto result = simulate(servers(1, 1), jobs, policy, options);
+    return !result && result.error().code == Code::WrongJobSchedule;
+  };
+  SimulationOptions options;
+  for (double checkpoint : {1e-12, -1.0, std::nan("")}) {
+    options.checkpoint = checkpoint;
+    EXPECT_TRUE(refused(options)) << checkpoint;
+  }
+  options = {};
+  options.events.meanTimeBetweenFailures = 1e-9;
+  EXPECT_TRUE(refused(options));
+  options.events = {};
+  options.events.meanTimeBetweenFailures = 1e6;
+  EXPECT_FALSE(refused(options));
+  options.events.repairSeconds = 0;
+  EXPECT_TRUE(refused(options));
+}
+
+TEST(SimulationEvents, AJobAfterManyFailuresRuns) { // ten thousand failures before it arrives
+  const std::vector<SimulatedJob> jobs = simulatedJobs({{"job", "app", 1e7, 500, 1, 1, 10, {1.0}}});
+  SimulationOptions options;
+  options.events.meanTimeBetweenFailures = 900;
+  options.events.repairSeconds = 100;
+  ShortestRemainingTime policy;
+  auto result = simulate(servers(4, 1), jobs, policy, options);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->jobs[0].completion);
+}
+
 TEST(Seeds, QuantilesOfStudentsDistribution) { // tables of Student's t
   EXPECT_NEAR(studentQuantile(0.95, 1), 6.313752, 1e-5);
   EXPECT_NEAR(studentQuantile(0.95, 4), 2.131847, 1e-5);
