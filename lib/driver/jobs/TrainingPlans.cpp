@@ -33,6 +33,13 @@ struct PoolTraining {
   std::map<std::string, StepUses> steps;
 };
 
+/// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
+constexpr double kTableGap = 0.02;
+/// With more, searches that stay above it take several times as long, and end a few tenths of a percent below.
+constexpr unsigned kTableEffort = 2;
+/// Of each of the dozens of searches that tell how much memory would suffice.
+constexpr unsigned kConflictEffort = 2;
+
 /// Work graphs by framework, as far as the graph depends on it, and step: they are the same on all devices.
 using FrameworkKey = std::tuple<int64_t, bool, bool>;
 using KnownWork = std::map<std::pair<FrameworkKey, StepVariant>, std::shared_ptr<const WorkGraph>>;
@@ -267,7 +274,8 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
   if (!built)
     return plan;
   PlacementOptions how;
-  how.effort = options.effort + kPlacementEffort;
+  how.effort = std::min(options.effort, kTableEffort) + kPlacementEffort;
+  how.gap = kTableGap;
   PlacementResult result = place(built->problem, how);
   if (result.plan) {
     describe(training, target, std::move(*built), std::move(result), plan);
@@ -277,6 +285,7 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
     plan.reason = "no plan was found: " + result.proof;
     return plan;
   }
+  how.effort = kConflictEffort;
   PlacementConflict conflict = conflictsOf(built->problem, how);
   plan.reason = !conflict.relaxations.empty() ? "needs " + oneOf(conflict.relaxations)
                 : !conflict.conflicts.empty()
