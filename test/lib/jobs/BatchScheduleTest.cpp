@@ -42,7 +42,7 @@ GoodputModel times() {
 TEST(BatchSchedule, ChoosesTheBestOfAllSplitsInEachEpoch) {
   const TrainingProfile profile = growing();
   const DeviceCount on{2, 8};
-  const BatchLimits limits{4096, 1, 64, true};
+  const BatchLimits limits{4096, 1, 512, true};
   const auto phases = batchSchedule(profile, times(), on, limits);
   ASSERT_TRUE(phases) << phases.error().message;
   ASSERT_EQ(phases->size(), 4u);
@@ -57,7 +57,7 @@ TEST(BatchSchedule, ChoosesTheBestOfAllSplitsInEachEpoch) {
     const double variance = std::pow(3.0, epoch + 1), compute = 0.05, sync = 0.2 + 0.01 * 6;
     double best = 0;
     for (int64_t steps = 1; steps <= 512; ++steps)
-      for (int64_t atomic = 1; atomic <= 64; ++atomic) {
+      for (int64_t atomic = 1; atomic <= 512; ++atomic) {
         const auto batch = static_cast<double>(8 * atomic * steps);
         if (batch < 32 || batch > 4096)
           continue;
