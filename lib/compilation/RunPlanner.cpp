@@ -14,6 +14,13 @@ namespace {
 
 constexpr double kDay = 86400;
 
+int checkpointBytesOf(llvm::StringRef precision, llvm::StringRef optimizer) {
+  bool isHalf = precision == "bf16" || precision == "fp16";
+  int weights = precision.starts_with("mixed") ? 6 : isHalf ? 2 : 4;
+  bool hasTwoMoments = optimizer.contains("adam") || optimizer.contains("lamb");
+  return weights + (hasTwoMoments ? 8 : optimizer.contains("momentum") ? 4 : 0);
+}
+
 RunInput scaled(const RunInput &input, double by) { return {input.value * by, input.low * by, input.high * by}; }
 
 /// Where measured steps of a plan lie; exact where its times are not calibrated.
@@ -100,17 +107,10 @@ private:
   void checkpoints(double parameters, llvm::StringRef precision, llvm::StringRef optimizer, double storage) {
     RunProblem &p = problem();
     const CheckpointRequest &asked = job.checkpoint;
-    p.checkpointBytes = asked.bytes;
-    if (asked.bytes <= 0) {
-      int bytes = (precision.starts_with("mixed")               ? 6
-                   : precision == "bf16" || precision == "fp16" ? 2
-                                                                : 4) +
-                  (optimizer.contains("adam") || optimizer.contains("lamb") ? 8
-                   : optimizer.contains("momentum")                         ? 4
-                                                                            : 0);
-      p.checkpointBytes = parameters * bytes;
-      assume(fmt::format("a checkpoint has {} bytes a parameter: weights and states of the optimizer", bytes));
-    }
+    p.checkpointBytes = accord::checkpointBytesOf(job, parameters, precision, optimizer);
+    if (asked.bytes <= 0)
+      assume(fmt::format("a checkpoint has {} bytes a parameter: weights and states of the optimizer",
+                         checkpointBytesOf(precision, optimizer)));
     double servers = static_cast<double>(p.servers);
     if (!stated("checkpoint_bandwidth") && storage > 0) {
       p.checkpointBandwidth = RunInput::exact(storage * servers);
@@ -174,6 +174,11 @@ private:
 };
 
 } // namespace
+
+double checkpointBytesOf(const TrainingJob &job, double parameters, llvm::StringRef precision,
+                         llvm::StringRef optimizer) {
+  return job.checkpoint.bytes > 0 ? job.checkpoint.bytes : parameters * checkpointBytesOf(precision, optimizer);
+}
 
 PlannedRun trainingRun(const PlacementPlan &plan, const TrainingJob &job, const ClusterTarget &target) {
   if (!plan.result.plan || plan.samples <= 0 || plan.result.metrics.step <= 0)

@@ -24,4 +24,9 @@ PlannedRun trainingRun(const PlacementPlan &plan, const TrainingJob &job, const 
 /// The same on one device, whose cluster states nothing.
 PlannedRun trainingRun(const Plan &plan, const TrainingRequest &request);
 
+/// Bytes of a checkpoint: what the job states, else those of the weights and of the optimizer's states, of each
+/// parameter.
+double checkpointBytesOf(const TrainingJob &job, double parameters, llvm::StringRef precision,
+                         llvm::StringRef optimizer);
+
 } // namespace accord

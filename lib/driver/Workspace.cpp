@@ -57,7 +57,7 @@ void Workspace::warnOfClusterLimits() {
   });
 }
 
-bool Workspace::open() {
+bool Workspace::read() {
   if (!loadPlugins())
     return false;
   mlir::DialectRegistry registry;
@@ -83,7 +83,11 @@ bool Workspace::open() {
     for (const ast::Declaration &d : theProgram->main()->declarations)
       if (d.kind == ast::DeclarationKind::Train && !d.target.empty())
         theProgram->machine(d.target.text, d.target.range);
-  if (!theJob || diags.hasErrors())
+  return theJob && !diags.hasErrors();
+}
+
+bool Workspace::open() {
+  if (!read())
     return false;
   theAccelerator = theProgram->machineOf(*theJob);
   if (!theAccelerator || diags.hasErrors())

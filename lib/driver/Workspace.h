@@ -11,7 +11,9 @@ public:
   /// `options` are kept by reference.
   explicit Workspace(const Options &options) : options(options), diags(sources) {}
 
-  /// Loads plugins, reads the file, finds its training and what that runs on. False after errors.
+  /// Loads plugins, reads the file and finds its training. False after errors.
+  bool read();
+  /// The same, and what the training runs on.
   bool open();
 
   Program &program() { return *theProgram; }

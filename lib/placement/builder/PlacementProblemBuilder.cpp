@@ -66,7 +66,8 @@ private:
   PlacementProblem &problem() { return out_.problem; }
 
   std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step) {
-    auto priced = priceStep(graph, request_, request_.groups[deviceType], step);
+    StepUses *steps = keptSteps();
+    auto priced = priceStep(graph, request_, request_.groups[deviceType], step, steps ? steps->prices.get() : nullptr);
     if (!priced) {
       errors_ = priced.takeError();
       return std::nullopt;
@@ -82,6 +83,11 @@ private:
       layering_ = *known_->layering;
       return structure(*known_->work);
     }
+    StepUses *steps = keptSteps();
+    if (steps && steps->structure) {
+      layering_ = steps->structure->layering;
+      return structure(steps->structure->work);
+    }
     auto graph = instantiated(request_, {});
     if (!graph) {
       errors_ = {graph.error()};
@@ -92,6 +98,8 @@ private:
     if (!priced)
       return false;
     layering_ = Layering::of(work, priced->schedule);
+    if (steps)
+      steps->structure = {work, layering_};
     return structure(work);
   }
 
@@ -152,6 +160,12 @@ private:
         all.push_back(*found);
         continue;
       }
+      StepUses *steps = keptSteps();
+      const Cluster &group = request_.groups[deviceType];
+      if (const std::vector<LayerUse> *kept = steps ? steps->find(group, step) : nullptr) {
+        all.push_back(*kept);
+        continue;
+      }
       auto made = instantiated(request_, step);
       if (!made) {
         if (!left_)
@@ -179,9 +193,12 @@ private:
           layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
       if (together())
         shareParameters(graph, all.back());
+      if (steps)
+        steps->keep(group, step, all.back());
     }
     return all;
   }
+  StepUses *keptSteps() const { return request_.groups.size() == 1 ? request_.steps : nullptr; }
 
   /// Whether all layers of every plan are in one group of devices, whose framework has a parameter of several layers
   /// once.

@@ -12,6 +12,7 @@
 #include <functional>
 
 namespace accord {
+class StepUses;
 
 inline constexpr const char *kGathered = "+gathered";
 
@@ -110,6 +111,8 @@ struct PlacementProblemRequest {
   std::optional<DataLoader> dataLoader;
   /// Set from anywhere: there are errors then instead of a problem, before the next step is instantiated.
   const std::atomic<bool> *stop = nullptr;
+  /// Of one device type: what is known of its steps, and gets what was not. Null: all is found again.
+  StepUses *steps = nullptr;
   std::optional<Framework> framework; ///< nothing: one copy of each tensor, in the type of the graph
 };
 

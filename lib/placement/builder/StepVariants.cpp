@@ -1,5 +1,6 @@
 #include "lib/placement/builder/StepVariants.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/placement/builder/PlacementProblemBuilder.h"
 #include "lib/planning/solve/ScheduleStep.h"
@@ -62,6 +63,29 @@ Result<const ReplicaCommunication *> CommunicationCache::find(const Cluster &gro
   }
   at->second = std::make_unique<const ReplicaCommunication>(std::move(made));
   return at->second.get();
+}
+
+StepUses::StepUses() : prices(std::make_shared<PriceCache>()) {}
+
+StepUses::Key StepUses::keyOf(const Cluster &group, const StepVariant &step) {
+  // Degrees are at most `kMaxDevices` each, whose product with a third one is within 128 bits.
+  __int128 sharers = static_cast<__int128>(step.sharding.tensor) * step.sharding.context * step.data;
+  if (sharers == 1)
+    return {step, {0, 0}};
+  if (sharers > group.devicesPerNode)
+    return {step, {group.devicesPerNode, group.servers}};
+  // Over one switch a message takes the same however many others are connected.
+  bool isSwitch = group.fabric.levels.front().topology == Topology::Switch;
+  return {step, {isSwitch ? 1 : group.devicesPerNode, 1}};
+}
+
+const std::vector<LayerUse> *StepUses::find(const Cluster &group, const StepVariant &step) const {
+  auto found = known_.find(keyOf(group, step));
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+void StepUses::keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses) {
+  known_.insert_or_assign(keyOf(group, step), std::move(uses));
 }
 
 std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines) {

@@ -47,6 +47,30 @@ private:
   std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
 };
 
+/// What layers take by step, kept between problems of one job whose devices differ in nothing but their number: each
+/// step is instantiated and priced once. Not for several threads.
+class StepUses {
+public:
+  struct Structure {
+    WorkGraph work; ///< of one device, one sample at a time, nothing computed again
+    Layering layering;
+  };
+  std::optional<Structure> structure;
+  std::shared_ptr<PriceCache> prices; ///< of operations on the device, which many steps have
+
+  StepUses();
+  /// By class of the layering; null where they are not known on a device of this group.
+  const std::vector<LayerUse> *find(const Cluster &group, const StepVariant &step) const;
+  void keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses);
+
+private:
+  /// The step, and what of the group it depends on: nothing where one device runs it alone, or devices on a switch; the
+  /// devices of a server where they share it, else those of all servers.
+  using Key = std::pair<StepVariant, std::pair<int64_t, int64_t>>;
+  static Key keyOf(const Cluster &group, const StepVariant &step);
+  std::map<Key, std::vector<LayerUse>> known_;
+};
+
 /// What a placement problem takes from elsewhere instead of instantiating and pricing steps: for many problems of one
 /// job on one group of devices that differ.
 struct PlacementProblemCache {

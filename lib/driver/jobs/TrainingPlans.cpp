@@ -1,0 +1,331 @@
+#include "lib/driver/jobs/TrainingPlans.h"
+#include "lib/compilation/PlacementConstraints.h"
+#include "lib/compilation/PlacementPlanner.h"
+#include "lib/compilation/RunPlanner.h"
+#include "lib/driver/JobGraphs.h"
+#include "lib/driver/jobs/PoolClusters.h"
+#include "lib/machine/calibration/Parameters.h"
+#include "lib/machine/calibration/Profile.h"
+#include "lib/machine/translate/FromDnn.h"
+#include "lib/placement/builder/StepVariants.h"
+#include "lib/placement/output/PlacementFigures.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace accord {
+namespace {
+
+/// The training on one cluster of the catalogue or of a file, as `accord compile --target` reads it.
+struct PoolTraining {
+  PoolTraining(const Options &given, const std::string &cluster) : options(given), workspace(options) {
+    options.elaborate.target = cluster;
+  }
+
+  Options options;
+  Workspace workspace;
+  JobTarget target{workspace};
+  TrainingRequest request;
+  /// What layers take on one device, by device type.
+  std::map<std::string, StepUses> steps;
+};
+
+/// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
+constexpr double kTableGap = 0.02;
+/// With more, searches that stay above it take several times as long, and end a few tenths of a percent below.
+constexpr unsigned kTableEffort = 2;
+/// Of each of the dozens of searches that tell how much memory would suffice.
+constexpr unsigned kConflictEffort = 2;
+
+/// Work graphs by framework, as far as the graph depends on it, and step: they are the same on all devices.
+using FrameworkKey = std::tuple<int64_t, bool, bool>;
+using KnownWork = std::map<std::pair<FrameworkKey, StepVariant>, std::shared_ptr<const WorkGraph>>;
+
+FrameworkKey keyOf(const std::optional<Framework> &framework) {
+  if (!framework)
+    return {0, false, false};
+  return {framework->vocabularyMultiple, framework->vocabularyPerTensor, framework->fusesElementwise};
+}
+
+/// `request` takes work graphs that are known.
+void useKnown(PlacementProblemRequest &request, KnownWork &known) {
+  FrameworkKey framework = keyOf(request.framework);
+  auto find = [&known, framework](const StepVariant &step, auto make) -> Result<WorkGraph> {
+    auto at = known.find({framework, step});
+    if (at != known.end())
+      return *at->second;
+    Result<WorkGraph> made = make();
+    if (made)
+      known[{framework, step}] = std::make_shared<const WorkGraph>(*made);
+    return made;
+  };
+  request.instantiate = [find, whole = request.instantiate](const PlacementSpace::TensorSharding &sharding,
+                                                            int64_t microbatch, const std::string &recompute) {
+    StepVariant step{.sharding = sharding, .microbatch = microbatch, .recompute = recompute, .replicaSharding = {}};
+    return find(step, [&] { return whole(sharding, microbatch, recompute); });
+  };
+  request.instantiateDivided =
+      [find, divided = request.instantiateDivided](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
+                                                   const std::string &recompute, int64_t data,
+                                                   const PlacementSpace::ReplicaSharding &replicas) {
+        return find({sharding, microbatch, recompute, data, replicas},
+                    [&] { return divided(sharding, microbatch, recompute, data, replicas); });
+      };
+}
+
+std::string oneOf(const std::vector<std::string> &ways) { return fmt::format("{}", fmt::join(ways, " or ")); }
+
+} // namespace
+
+struct TrainingPlans::State {
+  explicit State(const Options &given) : options(given), workspace(options), graphs(workspace, target) {
+    options.elaborate.clusters = options.elaborate.placement = true;
+  }
+
+  Options options;
+  Workspace workspace; ///< without a target: the training graphs are the same on all
+  JobTarget target{workspace};
+  JobGraphs graphs;
+  std::map<std::string, std::unique_ptr<PoolTraining>> pools; ///< by cluster
+  KnownWork work;
+  double samples = 0;
+  double parameters = 0; ///< of the model as it is written; 0: not counted yet
+  std::vector<std::string> assumptions;
+
+  void assume(const std::vector<std::string> &texts) {
+    for (const std::string &text : texts)
+      if (std::find(assumptions.begin(), assumptions.end(), text) == assumptions.end())
+        assumptions.push_back(text);
+  }
+  PoolTraining *trainingOn(const std::string &cluster);
+  std::optional<Cluster> clusterOf(PoolTraining &training, const DevicePool &pool);
+  DeviceCountPlan planOn(PoolTraining &training, const Cluster &whole, int64_t devices);
+  std::optional<BuiltPlacementProblem> problemOn(PoolTraining &training, const ClusterTarget &target, int64_t devices,
+                                                 std::string &reason);
+  void describe(PoolTraining &training, const ClusterTarget &target, BuiltPlacementProblem built,
+                PlacementResult result, DeviceCountPlan &plan);
+  std::optional<StepEstimate> intervalOf(const PoolTraining &training, const ClusterTarget &target, double step);
+  double parametersOf(const BuiltPlacementProblem &built);
+};
+
+/// The training on a cluster, which is read at the first call; null after errors, which are reported.
+PoolTraining *TrainingPlans::State::trainingOn(const std::string &cluster) {
+  auto [at, isNew] = pools.try_emplace(cluster);
+  if (!isNew)
+    return at->second.get();
+  auto made = std::make_unique<PoolTraining>(options, cluster);
+  Workspace &on = made->workspace;
+  bool isRead = on.open() && made->target.prepare();
+  if (isRead && !made->target.cluster())
+    on.diagnostics().error(Code::WrongJobsBlock, {},
+                           fmt::format("'{}' is no cluster: nothing says how its devices are connected", cluster));
+  if (isRead && !on.diagnostics().hasErrors()) {
+    TrainingRequest &request = made->request;
+    std::string assumed;
+    request.framework = on.program().framework(assumed);
+    if (!assumed.empty())
+      on.job().assumptions.push_back(assumed);
+    request.job = on.job();
+    request.job.target = made->target.name();
+    request.at = on.job().declaration ? on.job().declaration->name.range : SourceRange{};
+    request.sequence = on.program().parameter(on.job(), "seq");
+    request.costModel = options.costModel;
+    request.effort = options.effort;
+    request.training = graphs.optionsAt("none", Degrees{});
+  }
+  if (!isRead || on.diagnostics().hasErrors()) {
+    on.finish(kWrongInput, "schedule");
+    return nullptr;
+  }
+  return (at->second = std::move(made)).get();
+}
+
+/// The pool's servers as plain data; nothing after errors, which are reported.
+std::optional<Cluster> TrainingPlans::State::clusterOf(PoolTraining &training, const DevicePool &pool) {
+  std::vector<const Cluster *> meant;
+  std::vector<std::string> known;
+  for (const Cluster &group : training.target.groups().groups) {
+    known.push_back("'" + group.machine.name + "'");
+    if (pool.deviceType.empty() || group.machine.name == pool.deviceType)
+      meant.push_back(&group);
+  }
+  Workspace &on = training.workspace;
+  if (meant.size() == 1) {
+    const Cluster &group = *meant.front();
+    auto resized = resizedCluster(group, pool.devicesPerServer != 0 ? pool.devicesPerServer : group.devicesPerNode,
+                                  pool.servers != 0 ? pool.servers : group.servers);
+    if (resized)
+      return std::move(*resized);
+    on.report(resized.error());
+  } else {
+    std::string which = pool.deviceType.empty() ? "one of them has to be named"
+                        : meant.empty()         ? fmt::format("not '{}'", pool.deviceType)
+                                                : fmt::format("and '{}' in several servers", pool.deviceType);
+    on.diagnostics().error(Code::WrongJobsBlock, {},
+                           fmt::format("cluster '{}' has {}, {}", pool.cluster, fmt::join(known, ", "), which));
+  }
+  on.finish(kWrongInput, "schedule");
+  on.diagnostics().dropErrors(0);
+  return std::nullopt;
+}
+
+/// The problem of at most `devices` devices of a cluster. What is wrong with it there is the reason why there is none.
+std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTraining &training,
+                                                                     const ClusterTarget &target, int64_t devices,
+                                                                     std::string &reason) {
+  Diagnostics &diags = training.workspace.diagnostics();
+  auto refuse = [&](const std::string &otherwise) {
+    std::vector<Diagnostic> said = diags.sorted();
+    auto error =
+        std::find_if(said.begin(), said.end(), [](const auto &one) { return one.severity == Severity::Error; });
+    reason = error != said.end() ? error->message : otherwise;
+    diags.dropErrors(0);
+    return std::nullopt;
+  };
+  std::vector<std::string> chosen;
+  PlacementPlanner planner(training.request, target, graphs.cache(), diags);
+  auto made = planner.problemRequest(chosen);
+  if (!made)
+    return refuse("no placement is possible");
+  useKnown(*made, work);
+  made->steps = &training.steps[target.cluster.machine.name];
+  if (devices < target.cluster.devicesPerNode * target.cluster.servers)
+    made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
+  auto built = buildPlacementProblem(*made);
+  if (!built)
+    return refuse(built.error().empty() ? "no placement is possible" : built.error().front().message);
+  const auto &ranges = built->problem.groups;
+  if (int64_t layers = built->problem.layers.size(); !ranges.empty() && ranges.front().min > layers)
+    return refuse(fmt::format("pipeline_parallel {} needs as many layers, '{}' has {}", ranges.front().min,
+                              training.request.job.name, layers));
+  if (!addPlacementConstraints(built->problem, training.request.job, diags))
+    return refuse("a constraint of the placement cannot be met");
+  if (Errors wrong = check(built->problem); !wrong.empty())
+    return refuse(wrong.front().message);
+  assume(chosen);
+  assume(built->assumptions);
+  return std::move(*built);
+}
+
+/// What is relied on at 90 %; nothing where a machine has no calibration.
+std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining &training, const ClusterTarget &target,
+                                                             double step) {
+  const auto &steps = training.steps.find(target.cluster.machine.name);
+  if (!training.request.costModel.empty() || steps == training.steps.end() || !steps->second.structure)
+    return std::nullopt;
+  bool attends = calibrate::hostShareOf(steps->second.structure->work) >= 1;
+  return calibrate::stepEstimateOf({&target.cluster.machine}, attends, step, 0);
+}
+
+/// Without what a framework pads the vocabulary with.
+double TrainingPlans::State::parametersOf(const BuiltPlacementProblem &built) {
+  if (parameters == 0) {
+    TrainingGraphs::Built &whole = graphs.cache().get(graphs.optionsAt(workspace.job().recomputes.front(), Degrees{}));
+    std::string error;
+    auto work = whole.graph ? workGraphFrom(whole.graph, 1, 1, error) : std::nullopt;
+    parameters = static_cast<double>(work ? work->parameters : built.parameters);
+  }
+  return parameters;
+}
+
+void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget &target, BuiltPlacementProblem built,
+                                    PlacementResult result, DeviceCountPlan &plan) {
+  PlacementPlan placed;
+  placed.problem = std::move(built.problem);
+  placed.result = std::move(result);
+  PlacementFigures figures = figuresOf(placed.problem, *placed.result.plan, placed.result.metrics);
+  plan.fits = true;
+  plan.step = static_cast<double>(placed.result.metrics.step) * 1e-12;
+  plan.stepLow = plan.stepHigh = plan.step;
+  if (auto estimate = intervalOf(training, target, plan.step))
+    plan.stepLow = estimate->low, plan.stepHigh = estimate->high;
+  plan.gap = placed.result.gap();
+  plan.memory = static_cast<double>(figures.groups[figures.maxMemoryGroup].peak());
+  plan.watts = powerOf(placed).average;
+  plan.checkpoint = checkpointBytesOf(training.request.job, parametersOf(built), built.precision, built.optimizer);
+  plan.plan = degreesText(placed.problem, *placed.result.plan);
+}
+
+DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Cluster &whole, int64_t devices) {
+  DeviceCountPlan plan;
+  plan.devices = devices;
+  plan.servers = devices < 1 ? 0 : (devices - 1) / whole.devicesPerNode + 1;
+  if (devices < 1) {
+    plan.reason = fmt::format("{} devices are not at least 1", devices);
+    return plan;
+  }
+  if (plan.servers > whole.servers) {
+    plan.reason =
+        fmt::format("{} devices are more than the {} of the pool", devices, whole.devicesPerNode * whole.servers);
+    return plan;
+  }
+  auto part = resizedCluster(whole, std::min(devices, whole.devicesPerNode), plan.servers);
+  if (!part) {
+    plan.reason = part.error().message;
+    return plan;
+  }
+  ClusterTarget target;
+  target.cluster = *part;
+  target.groups = {std::move(*part)};
+  auto built = problemOn(training, target, devices, plan.reason);
+  if (!built)
+    return plan;
+  PlacementOptions how;
+  how.effort = std::min(options.effort, kTableEffort) + kPlacementEffort;
+  how.gap = kTableGap;
+  PlacementResult result = place(built->problem, how);
+  if (result.plan) {
+    describe(training, target, std::move(*built), std::move(result), plan);
+    return plan;
+  }
+  if (!std::isinf(result.bound)) {
+    plan.reason = "no plan was found: " + result.proof;
+    return plan;
+  }
+  how.effort = kConflictEffort;
+  PlacementConflict conflict = conflictsOf(built->problem, how);
+  plan.reason = !conflict.relaxations.empty() ? "needs " + oneOf(conflict.relaxations)
+                : !conflict.conflicts.empty()
+                    ? fmt::format("{}: {}", conflict.conflicts.front().constraint, conflict.conflicts.front().detail)
+                    : "no plan fits";
+  return plan;
+}
+
+TrainingPlans::TrainingPlans(const Options &options) : state(std::make_unique<State>(options)) {}
+TrainingPlans::~TrainingPlans() = default;
+
+bool TrainingPlans::prepare() {
+  if (!state->workspace.read()) {
+    state->workspace.finish(kWrongInput, "schedule");
+    return false;
+  }
+  const TrainingJob &job = state->workspace.job();
+  state->samples = job.samples;
+  if (auto sequence = state->workspace.program().parameter(job, "seq"); job.tokens > 0 && sequence && *sequence > 0)
+    state->samples = std::ceil(job.tokens / static_cast<double>(*sequence));
+  state->assume(job.assumptions);
+  return true;
+}
+
+int64_t TrainingPlans::batch() const { return state->workspace.job().batch; }
+double TrainingPlans::samples() const { return state->samples; }
+const std::vector<std::string> &TrainingPlans::assumptions() const { return state->assumptions; }
+
+std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &pool,
+                                                              const std::vector<int64_t> &counts) {
+  PoolTraining *training = state->trainingOn(pool.cluster);
+  auto whole = training ? state->clusterOf(*training, pool) : std::nullopt;
+  if (!whole)
+    return std::nullopt;
+  state->assume(training->workspace.job().assumptions);
+  state->assume(whole->assumptions);
+  std::vector<DeviceCountPlan> plans;
+  for (int64_t devices : counts)
+    plans.push_back(state->planOn(*training, *whole, devices));
+  return plans;
+}
+
+} // namespace accord
