@@ -6,6 +6,30 @@
 namespace accord::jobs {
 namespace {
 
+constexpr int64_t kMaxBatch = int64_t(1) << 40, kMaxSteps = 1'000'000;
+
+/// Whether `chooseBatch` can go through all numbers of steps.
+Result<void> checkLimits(DeviceCount on, const BatchLimits &limits) {
+  if (on.servers < 1 || on.devices < on.servers)
+    return Error{Code::WrongJobsFile,
+                 fmt::format("a training runs on {} devices of {} servers, but at least one device of each is expected",
+                             on.devices, on.servers)};
+  if (limits.maxBatch > kMaxBatch || limits.minAtomicBatch < 1 || limits.minAtomicBatch > limits.maxBatch ||
+      limits.maxAtomicBatch < limits.minAtomicBatch)
+    return Error{
+        Code::WrongJobsFile,
+        fmt::format("a batch is at most {} with {} to {} samples of a device, but at most {} and at least 1 are "
+                    "expected",
+                    limits.maxBatch, limits.minAtomicBatch, limits.maxAtomicBatch, kMaxBatch)};
+  // The product is below 2^72.
+  const auto together = static_cast<__int128>(on.devices) * limits.minAtomicBatch;
+  if (together > limits.maxBatch || (limits.accumulate && limits.maxBatch / together > kMaxSteps))
+    return Error{Code::WrongJobsFile,
+                 fmt::format("a batch of at most {} cannot be {} devices with at least {} samples in 1 to {} steps",
+                             limits.maxBatch, on.devices, limits.minAtomicBatch, kMaxSteps)};
+  return {};
+}
+
 /// The phase that a split begins in an epoch.
 Result<BatchPhase> phaseOf(const GoodputModel &model, DeviceCount on, BatchSplit split,
                            const BatchScheduleOptions &options) {
@@ -31,11 +55,8 @@ Result<std::vector<BatchPhase>> batchSchedule(const TrainingProfile &profile, Go
     return Error{
         Code::WrongJobsFile,
         fmt::format("a batch changes for a gain of {}, but a factor of 1 or more is expected", options.minGain)};
-  if (on.servers < 1 || on.devices < on.servers || limits.minAtomicBatch < 1)
-    return Error{Code::WrongJobsFile,
-                 fmt::format("a training has {} devices on {} servers and at least {} samples on each, but at least 1 "
-                             "is expected of each",
-                             on.devices, on.servers, limits.minAtomicBatch)};
+  if (auto checked = checkLimits(on, limits); !checked)
+    return checked.takeError();
   model.initialBatch = profile.initialBatch;
   std::vector<BatchPhase> phases;
   int64_t before = profile.initialBatch;

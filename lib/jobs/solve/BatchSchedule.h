@@ -28,7 +28,7 @@ struct BatchScheduleOptions {
 /// learning rate of a phase follows `rule` from the scale and the gain of its batch when the phase begins.
 ///
 /// Error A1101 if the profile or the model is not well formed, if the rule was not derived for the optimizer, if
-/// `minGain` is below 1, or if the limits allow no batch.
+/// `minGain` is below 1, or if the limits allow no batch, one above 2^40 or more than 1,000,000 steps of accumulation.
 Result<std::vector<BatchPhase>> batchSchedule(const TrainingProfile &profile, GoodputModel model, DeviceCount on,
                                               const BatchLimits &limits, const BatchScheduleOptions &options = {});
 
