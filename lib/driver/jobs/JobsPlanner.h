@@ -34,6 +34,7 @@ public:
 
   const JobsPlan &plan() const { return thePlan; }
   Diagnostics &diagnostics() { return workspace.diagnostics(); }
+  void report(const Error &error) { workspace.report(error); }
   int finish(int status) const { return workspace.finish(status, "jobs"); }
 
 private:

@@ -4,6 +4,7 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/jobs/output/JobAnswerFolder.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/TenantQueues.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
 #include "lib/support/documents/JsonText.h"
@@ -22,6 +23,18 @@ static int exitOfStatus(jobs::AllocationStatus status) {
     break;
   }
   return kDone;
+}
+
+/// What enforces the quotas of tenants on the cluster's own engine; none without tenants.
+static Result<AnswerFiles> queuesOf(const JobsPlan &plan) {
+  AnswerFiles files;
+  if (plan.request.tenants.empty())
+    return files;
+  ACCORD_TRY(kueue, jobs::kueueText(plan.request, plan.cluster));
+  ACCORD_TRY(slurm, jobs::slurmAccountsText(plan.request, plan.cluster));
+  files.push_back({"queues/kueue.yaml", std::move(kueue)});
+  files.push_back({"queues/slurm_accounts.sh", std::move(slurm)});
+  return files;
 }
 
 int scheduleJobs(const Options &options, const PlanSearchLimits &limits) {
@@ -45,8 +58,13 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits) {
     diags.error(Code::InternalError, {}, "the servers of jobs do not verify: " + placed.error().message);
   if (diags.hasErrors())
     return planner.finish(kInternal);
+  auto queues = queuesOf(planner.plan());
+  if (!queues) {
+    planner.report(queues.error());
+    return planner.finish(kWrongInput);
+  }
   AnswerFolder folder(diags, options.output);
-  if (!folder.write(jobs::filesOf(answer)).commit())
+  if (!folder.write(jobs::filesOf(answer)).write(*queues).commit())
     return planner.finish(kWrongInput);
   if (options.json)
     llvm::outs() << jsonText(jobs::jobScheduleJson(answer)) << "\n";
