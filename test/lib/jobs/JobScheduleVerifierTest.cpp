@@ -208,6 +208,73 @@ TEST(JobScheduleVerifier, ProvesAScheduleByHand) {
           "there is no schedule, but it has 1 jobs, 1 values and 1 proofs");
 }
 
+TEST(JobScheduleVerifier, TimesAndLimitsAreKeptToTheSecond) {
+  auto refusal = [](auto change) {
+    JobScheduleProblem problem = oneJob();
+    change(problem);
+    return refusalOf(problem, fastSchedule());
+  };
+  auto limited = [&](JobMeasure measure, int64_t max) {
+    return refusal([&](JobScheduleProblem &p) {
+      p.limits = {{measure, max}};
+      p.objectives = {JobMeasure::Completion};
+    });
+  };
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].arrival = 1; }),
+            "job 'a': run 0 begins at 0, before the arrival at 1");
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].deadline = 15; }), "");
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].deadline = 14; }),
+            "job 'a': it completes at 15, after its deadline 14");
+  EXPECT_EQ(limited(JobMeasure::Makespan, 15), "");
+  EXPECT_EQ(limited(JobMeasure::Makespan, 14), "'makespan' is 15, above its limit 14");
+  EXPECT_EQ(limited(JobMeasure::Price, 139), "'cost' is 140, above its limit 139"); // 20 seconds are paid for
+  EXPECT_EQ(limited(JobMeasure::Energy, 399), "'energy' is 400, above its limit 399");
+  EXPECT_EQ(limited(JobMeasure::Slowdown, 14'999), "'finish_time_fairness' is 15000, above its limit 14999");
+}
+
+TEST(JobScheduleVerifier, LaterJobsBeginWhenEarlierOnesAreComplete) {
+  JobScheduleProblem problem = oneJob();
+  problem.slots = 6, problem.resources[0].capacity.assign(6, 2);
+  problem.jobs.push_back(problem.jobs[0]);
+  problem.jobs[1].name = "b", problem.jobs[1].after = {0};
+  problem.jobs[0].work = 9 * 17; // it completes at 20
+  JobSchedule schedule;
+  schedule.status = AllocationStatus::Feasible;
+  schedule.jobs = {{{{0, 2, 1}}, 20}, {{{2, 4, 1}}, 35}};
+  schedule.values = {55};
+  schedule.proofs = {{35, {}, std::vector<int64_t>(12, 0), 1}};
+  EXPECT_EQ(refusalOf(problem, schedule), "");
+  schedule.proofs[0].prices.assign(12, 0);
+  for (size_t row : {6, 7})
+    schedule.proofs[0].prices[row] = 10; // of being open and begun in slots 0 and 1
+  schedule.status = AllocationStatus::Optimal, schedule.proofs[0].bound = 55;
+  EXPECT_EQ(refusalOf(problem, schedule), "");
+  problem.jobs[0].work = 9 * 18, schedule.jobs[0] = {{{0, 3, 1}}, 21}, schedule.values = {56};
+  schedule.status = AllocationStatus::Feasible;
+  EXPECT_EQ(refusalOf(problem, schedule), "job 'b' begins at 20, but job 'a' before it completes at 21");
+}
+
+TEST(JobScheduleVerifier, NumbersOfProofsDoNotOverflow) {
+  const JobScheduleProblem problem = oneJob();
+  JobSchedule schedule = fastSchedule();
+  schedule.proofs[0].prices.assign(4, INT64_MAX);
+  EXPECT_EQ(refusalOf(problem, schedule),
+            "bound of 'mean_completion': the prices and their denominator sum to more than 4611686018427387904");
+  schedule = fastSchedule();
+  schedule.proofs[0].denominator = INT64_MAX;
+  EXPECT_NE(refusalOf(problem, schedule), "");
+  for (int64_t bound : {INT64_MIN, -(int64_t(1) << 62) - 1}) {
+    schedule = fastSchedule();
+    schedule.status = AllocationStatus::Feasible, schedule.proofs[0].bound = bound;
+    EXPECT_EQ(refusalOf(problem, schedule).substr(0, 38), "bound of 'mean_completion': the bound ");
+  }
+  schedule = fastSchedule();
+  schedule.jobs[0].runs[0] = {INT64_MIN, INT64_MAX, 1};
+  EXPECT_NE(refusalOf(problem, schedule), "");
+  schedule.jobs[0] = {{{0, 2, 1}}, INT64_MIN};
+  EXPECT_NE(refusalOf(problem, schedule), "");
+}
+
 TEST(JobScheduleVerifier, ARestartIsLongerThanASlotAndRunningJobsHaveNone) {
   JobScheduleProblem problem = oneJob();
   problem.jobs[0].restart = 25;
