@@ -5,6 +5,7 @@
 #include "lib/jobs/solve/JobPlacer.h"
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/WaitReasons.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -31,21 +32,19 @@ bool JobsPlanner::prepare() {
   if (!request || diagnostics().hasErrors())
     return false;
   thePlan.request = std::move(*request);
-  if (!options.elaborate.target.empty())
-    thePlan.request.cluster = options.elaborate.target;
   return takeCluster();
 }
 
 bool JobsPlanner::takeCluster() {
   JobsRequest &request = thePlan.request;
-  SourceRange at = rangeOf(diagnostics(), request.location);
   if (request.cluster.empty()) {
     diagnostics()
-        .error(Code::WrongJobsBlock, at, fmt::format("nothing says which cluster the jobs of '{}' share", request.name))
+        .error(Code::WrongJobsBlock, rangeOf(diagnostics(), request.location),
+               fmt::format("nothing says which cluster the jobs of '{}' share", request.name))
         .help(fmt::format("jobs {} on NAME {{ … }}, or --target NAME", request.name));
     return false;
   }
-  if (!target.prepareCluster(request.cluster, options.elaborate.target.empty() ? at : SourceRange{}))
+  if (!target.prepareCluster(request.cluster, rangeOf(diagnostics(), request.clusterAt)))
     return false;
   for (const accord::Cluster &group : target.groups().groups) {
     const unsigned type = thePlan.cluster.types.size();
@@ -100,61 +99,74 @@ void JobsPlanner::takeProfiled(size_t job) {
   }
 }
 
+/// What a job states of its work, else its training; 0: neither does.
+static double samplesOf(const JobsRequest::Job &job, const TrainingPlans &plans) {
+  if (job.tokens <= 0)
+    return job.samples > 0 ? job.samples : plans.samples();
+  const std::optional<int64_t> sequence = plans.sequence();
+  return sequence && *sequence > 0 ? std::ceil(job.tokens / static_cast<double>(*sequence)) : 0;
+}
+
 /// Plans a training on each type of devices, in the numbers that some of its jobs may have.
 bool JobsPlanner::planTraining(const std::string &train) {
-  JobsRequest &request = thePlan.request;
+  const JobsRequest &request = thePlan.request;
   Options own = options;
   own.elaborate.train = train;
   own.elaborate.target.clear();
   TrainingPlans plans(own);
   if (!plans.prepare())
     return false;
-  auto isOf = [&](const JobsRequest::Job &job) { return job.train == train; };
+  std::vector<size_t> jobs;
   for (size_t j = 0; j < request.jobs.size(); ++j)
-    if (isOf(request.jobs[j]))
-      thePlan.tables[j].samples = request.jobs[j].samples > 0 ? request.jobs[j].samples : plans.samples();
+    if (request.jobs[j].train == train)
+      jobs.push_back(j);
+  for (size_t j : jobs) {
+    thePlan.tables[j].samples = samplesOf(request.jobs[j], plans);
+    if (thePlan.tables[j].samples > 0)
+      continue;
+    diagnostics()
+        .error(Code::WrongJobsBlock, rangeOf(diagnostics(), request.jobs[j].location),
+               fmt::format("nothing says how long job '{}' trains", request.jobs[j].name))
+        .help(fmt::format("samples = 1e6 in the job, or in 'train {}'", train));
+    return false;
+  }
   for (unsigned type = 0; type < thePlan.cluster.types.size(); ++type) {
+    const std::string &name = thePlan.cluster.types[type];
     std::set<int64_t> counts;
-    for (const JobsRequest::Job &job : request.jobs)
-      if (isOf(job) && (job.deviceTypes.empty() || llvm::is_contained(job.deviceTypes, thePlan.cluster.types[type])))
+    for (size_t j : jobs)
+      if (const JobsRequest::Job &job = request.jobs[j];
+          job.deviceTypes.empty() || llvm::is_contained(job.deviceTypes, name))
         for (int64_t count : deviceCounts(thePlan.cluster, type, job.minDevices, job.maxDevices))
           counts.insert(count);
     if (counts.empty())
       continue;
-    auto rows = plans.on({request.cluster, thePlan.cluster.types[type], 0, 0}, {counts.begin(), counts.end()});
+    auto rows = plans.on({request.cluster, name, 0, 0}, {counts.begin(), counts.end()});
     if (!rows)
       return false;
-    const double rent = target.groups().groups[type].pricePerHour / 3600;
-    for (size_t j = 0; j < request.jobs.size(); ++j) {
-      if (!isOf(request.jobs[j]))
-        continue;
-      JobTable &table = thePlan.tables[j];
-      for (const DeviceCountPlan &one : *rows) {
-        if (!one.fits) {
-          table.reason = fmt::format("on {} {}: {}", one.devices, thePlan.cluster.types[type], one.reason);
-          continue;
-        }
-        TableRow row;
-        row.type = type, row.devices = one.devices;
-        row.rate = static_cast<double>(plans.batch()) / one.step;
-        row.lowRate = one.stepHigh > 0 ? static_cast<double>(plans.batch()) / one.stepHigh : 0;
-        row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
-        row.step = one.step, row.memory = one.memory, row.plan = one.plan;
-        table.rows.push_back(std::move(row));
-      }
-    }
+    addRows(jobs, type, *rows, static_cast<double>(plans.batch()));
   }
-  for (size_t j = 0; j < request.jobs.size(); ++j)
-    if (isOf(request.jobs[j]) && thePlan.tables[j].samples <= 0) {
-      diagnostics()
-          .error(Code::WrongJobsBlock, rangeOf(diagnostics(), request.jobs[j].location),
-                 fmt::format("nothing says how long job '{}' trains", request.jobs[j].name))
-          .help(fmt::format("samples = 1e6 in the job, or in 'train {}'", train));
-      return false;
-    }
   for (const std::string &text : plans.assumptions())
     assume(text);
   return true;
+}
+
+void JobsPlanner::addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans,
+                          double batch) {
+  const double rent = target.groups().groups[type].pricePerHour / 3600;
+  for (const DeviceCountPlan &one : plans) {
+    if (!one.fits) {
+      for (size_t j : jobs)
+        thePlan.tables[j].reason = fmt::format("on {} {}: {}", one.devices, thePlan.cluster.types[type], one.reason);
+      continue;
+    }
+    TableRow row;
+    row.type = type, row.devices = one.devices;
+    row.rate = batch / one.step, row.lowRate = one.stepHigh > 0 ? batch / one.stepHigh : 0;
+    row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
+    row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+    for (size_t j : jobs)
+      thePlan.tables[j].rows.push_back(row);
+  }
 }
 
 void JobsPlanner::solve(const SearchControl &control) {

@@ -7,6 +7,7 @@
 #include "lib/search/SearchLimits.h"
 
 namespace accord {
+struct DeviceCountPlan;
 
 struct JobsPlan {
   jobs::JobsRequest request;
@@ -38,6 +39,7 @@ public:
 private:
   bool takeCluster();
   bool planTraining(const std::string &train);
+  void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
 

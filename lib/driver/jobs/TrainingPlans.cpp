@@ -33,40 +33,19 @@ struct PoolTraining {
   std::map<std::string, StepUses> steps;
 };
 
-/// Work graphs by framework, as far as the graph depends on it, and step: they are the same on all devices.
-using FrameworkKey = std::tuple<int64_t, bool, bool>;
-using KnownWork = std::map<std::pair<FrameworkKey, StepVariant>, std::shared_ptr<const WorkGraph>>;
+/// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
+constexpr double kTableGap = 0.02;
+/// With more, searches that stay above it take several times as long, and end a few tenths of a percent below.
+constexpr unsigned kTableEffort = 2;
+/// Of each of the dozens of searches that tell how much memory would suffice.
+constexpr unsigned kConflictEffort = 2;
 
+/// As far as a work graph depends on the framework.
+using FrameworkKey = std::tuple<int64_t, bool, bool>;
 FrameworkKey keyOf(const std::optional<Framework> &framework) {
   if (!framework)
     return {0, false, false};
   return {framework->vocabularyMultiple, framework->vocabularyPerTensor, framework->fusesElementwise};
-}
-
-/// `request` takes work graphs that are known.
-void useKnown(PlacementProblemRequest &request, KnownWork &known) {
-  FrameworkKey framework = keyOf(request.framework);
-  auto find = [&known, framework](const StepVariant &step, auto make) -> Result<WorkGraph> {
-    auto at = known.find({framework, step});
-    if (at != known.end())
-      return *at->second;
-    Result<WorkGraph> made = make();
-    if (made)
-      known[{framework, step}] = std::make_shared<const WorkGraph>(*made);
-    return made;
-  };
-  request.instantiate = [find, whole = request.instantiate](const PlacementSpace::TensorSharding &sharding,
-                                                            int64_t microbatch, const std::string &recompute) {
-    StepVariant step{.sharding = sharding, .microbatch = microbatch, .recompute = recompute, .replicaSharding = {}};
-    return find(step, [&] { return whole(sharding, microbatch, recompute); });
-  };
-  request.instantiateDivided =
-      [find, divided = request.instantiateDivided](const PlacementSpace::TensorSharding &sharding, int64_t microbatch,
-                                                   const std::string &recompute, int64_t data,
-                                                   const PlacementSpace::ReplicaSharding &replicas) {
-        return find({sharding, microbatch, recompute, data, replicas},
-                    [&] { return divided(sharding, microbatch, recompute, data, replicas); });
-      };
 }
 
 std::string oneOf(const std::vector<std::string> &ways) { return fmt::format("{}", fmt::join(ways, " or ")); }
@@ -83,7 +62,7 @@ struct TrainingPlans::State {
   JobTarget target{workspace};
   JobGraphs graphs;
   std::map<std::string, std::unique_ptr<PoolTraining>> pools; ///< by cluster
-  KnownWork work;
+  std::map<FrameworkKey, StepGraphs> work;
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
@@ -183,8 +162,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
   auto made = planner.problemRequest(chosen);
   if (!made)
     return refuse("no placement is possible");
-  useKnown(*made, work);
-  made->steps = &training.steps[target.cluster.machine.name];
+  made->steps = &training.steps.try_emplace(target.cluster.machine.name, work[keyOf(made->framework)]).first->second;
   if (devices < target.cluster.devicesPerNode * target.cluster.servers)
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
@@ -209,7 +187,7 @@ std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining 
   const auto &steps = training.steps.find(target.cluster.machine.name);
   if (!training.request.costModel.empty() || steps == training.steps.end() || !steps->second.structure)
     return std::nullopt;
-  bool attends = calibrate::hostShareOf(steps->second.structure->work) >= 1;
+  bool attends = calibrate::hostShareOf(*steps->second.structure->work) >= 1;
   return calibrate::stepEstimateOf({&target.cluster.machine}, attends, step, 0);
 }
 
@@ -267,7 +245,8 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
   if (!built)
     return plan;
   PlacementOptions how;
-  how.effort = options.effort + kPlacementEffort;
+  how.effort = std::min(options.effort, kTableEffort) + kPlacementEffort;
+  how.gap = kTableGap;
   PlacementResult result = place(built->problem, how);
   if (result.plan) {
     describe(training, target, std::move(*built), std::move(result), plan);
@@ -277,6 +256,7 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
     plan.reason = "no plan was found: " + result.proof;
     return plan;
   }
+  how.effort = kConflictEffort;
   PlacementConflict conflict = conflictsOf(built->problem, how);
   plan.reason = !conflict.relaxations.empty() ? "needs " + oneOf(conflict.relaxations)
                 : !conflict.conflicts.empty()
@@ -295,14 +275,17 @@ bool TrainingPlans::prepare() {
   }
   const TrainingJob &job = state->workspace.job();
   state->samples = job.samples;
-  if (auto sequence = state->workspace.program().parameter(job, "seq"); job.tokens > 0 && sequence && *sequence > 0)
-    state->samples = std::ceil(job.tokens / static_cast<double>(*sequence));
+  if (auto length = sequence(); job.tokens > 0 && length && *length > 0)
+    state->samples = std::ceil(job.tokens / static_cast<double>(*length));
   state->assume(job.assumptions);
   return true;
 }
 
 int64_t TrainingPlans::batch() const { return state->workspace.job().batch; }
 double TrainingPlans::samples() const { return state->samples; }
+std::optional<int64_t> TrainingPlans::sequence() const {
+  return state->workspace.program().parameter(state->workspace.job(), "seq");
+}
 const std::vector<std::string> &TrainingPlans::assumptions() const { return state->assumptions; }
 
 std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &pool,

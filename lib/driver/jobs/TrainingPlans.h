@@ -3,6 +3,7 @@
 #include "lib/driver/Options.h"
 #include "lib/support/Result.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ public:
   /// Samples of a step, and of the whole training (0: not stated).
   int64_t batch() const;
   double samples() const;
+  /// Tokens of a sample, where the model says so.
+  std::optional<int64_t> sequence() const;
   /// The best plan for each number of devices, as many as `counts`. Nothing after errors, which are reported.
   std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts);
   /// What was assumed, each once.

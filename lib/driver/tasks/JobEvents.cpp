@@ -32,12 +32,12 @@ std::optional<double> readNumber(llvm::StringRef text, const Dimension &dimensio
 const Dimension kTime = Dimension::of(Base::Second), kPower = Dimension::of(Base::Joule) / kTime;
 
 /// Sets a time, if the option is there.
-Result<void> setTime(llvm::StringRef option, const std::string &text, double &target) {
+Result<void> setTime(llvm::StringRef option, const std::string &text, double min, double &target) {
   if (text.empty())
     return {};
   const auto seconds = readNumber(text, kTime);
-  if (!seconds || (*seconds == 0 && option != "checkpoint"))
-    return wrong(option, "a time, as in 90 s, 2 h or 30d", text);
+  if (!seconds || *seconds < min)
+    return wrong(option, fmt::format("a time of at least {} s, as in 90 s, 2 h or 30d", min), text);
   target = *seconds;
   return {};
 }
@@ -111,10 +111,10 @@ Result<void> addOutages(llvm::StringRef option, const std::vector<std::string> &
 
 Result<void> readJobEvents(const JobsOptions &options, const Cluster &cluster, SimulationOptions &simulation) {
   SimulationEvents &events = simulation.events;
-  for (auto [option, text, target] : {std::tuple("mtbf", &options.mtbf, &events.meanTimeBetweenFailures),
-                                      std::tuple("repair", &options.repair, &events.repairSeconds),
-                                      std::tuple("checkpoint", &options.checkpoint, &simulation.checkpoint)})
-    if (auto set = setTime(option, *text, *target); !set)
+  for (auto [option, text, min, target] : {std::tuple("mtbf", &options.mtbf, 60, &events.meanTimeBetweenFailures),
+                                           std::tuple("repair", &options.repair, 1, &events.repairSeconds),
+                                           std::tuple("checkpoint", &options.checkpoint, 1, &simulation.checkpoint)})
+    if (auto set = setTime(option, *text, min, *target); !set)
       return set;
   if (auto set = setNoise(options.noise, simulation.noise); !set)
     return set;

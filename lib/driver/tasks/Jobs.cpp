@@ -5,6 +5,8 @@
 #include "lib/import/jobs/GavelThroughputs.h"
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/import/jobs/PolluxProfiles.h"
+#include "lib/import/jobs/ReadTrace.h"
+#include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
 #include "lib/jobs/simulate/FairnessPolicies.h"
@@ -148,6 +150,15 @@ private:
     if (!file)
       return std::nullopt;
     llvm::StringRef text = sources.text(*file);
+    if (traceFormat(text, options.trace))
+      return recorded();
+    if (options.profiles.empty()) {
+      diags
+          .error(Code::BadCommandLine, {},
+                 fmt::format("--profiles: how fast the jobs of '{}' are is not stated", options.trace))
+          .help("of Pollux' and Sia's workloads a folder, of Gavel's traces a .json; logs of jobs need none");
+      return std::nullopt;
+    }
     // Traces of Gavel have tabs between columns, workloads of Pollux a first line with names.
     if (text.take_until([](char c) { return c == '\n'; }).contains('\t'))
       return gavel(text);
@@ -268,6 +279,36 @@ private:
                               job.gang, job.gang == 1 ? "" : "s"));
       return std::nullopt;
     }
+    for (const GavelJob &job : *trace) {
+      replay.applications.push_back(job.application);
+      replay.deadlineFactors.push_back(job.slo);
+    }
+    return steady(std::move(replay), jobs);
+  }
+
+  /// A log of jobs: each holds its devices for as long as it did, on any of its device types.
+  std::optional<Replay> recorded() {
+    auto trace = taken(readTraceFile(options.trace));
+    if (!trace)
+      return std::nullopt;
+    Replay replay;
+    replay.endsEarly = true;
+    auto found = taken(replayOf(*trace, report.cluster, restartOf(replay.restart)));
+    if (!found)
+      return std::nullopt;
+    for (const std::string &note : found->notes)
+      fmt::print(stderr, "accord: {}\n", note);
+    std::map<std::string, std::string> tenantOfJob;
+    for (const TraceJob &job : trace->jobs)
+      tenantOfJob[job.name] = job.tenant.empty() ? "none" : job.tenant;
+    for (const SteadyJob &job : found->jobs)
+      replay.applications.push_back(tenantOfJob[job.name]);
+    replay.deadlineFactors.resize(found->jobs.size());
+    return steady(std::move(replay), std::make_shared<std::vector<SteadyJob>>(std::move(found->jobs)));
+  }
+
+  /// The policies of jobs with steady speeds, and the floors that no policy can be below.
+  std::optional<Replay> steady(Replay replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
     if (auto checked = checkSteadyJobs(report.cluster, *jobs); !checked) {
       add(checked.error());
       return std::nullopt;
@@ -277,18 +318,14 @@ private:
       report.meanFloor = provenMean(report.cluster, *jobs, completionFloor(report.cluster, *jobs));
       report.makespanFloor = makespanFloor(report.cluster, *jobs);
     }
-    addGavelPolicies(replay, jobs);
-    for (const TraceJob &job : *trace) {
-      replay.applications.push_back(job.application);
-      replay.deadlineFactors.push_back(job.slo);
-    }
+    addSteadyPolicies(replay, jobs);
     replay.askedJobs = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     addOrderedPolicies(replay, replay.askedJobs);
     addGoodputPolicies(replay, replay.askedJobs, true);
     return replay;
   }
 
-  void addGavelPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
+  void addSteadyPolicies(Replay &replay, const std::shared_ptr<std::vector<SteadyJob>> &jobs) {
     const Cluster &cluster = report.cluster;
     auto simulated = [jobs] { return simulatedJobs(*jobs, /*wholeSteps=*/true); };
     auto add = [&](const char *name, const char *knows, std::function<std::unique_ptr<Policy>()> make) {
@@ -319,7 +356,7 @@ private:
     };
     add("srpt", kKnowsWork, maker<ShortestRemainingTime>());
     add("srsf", kKnowsWork, maker<ShortestRemainingService>());
-    add("las", kKnowsNothing, maker<LeastAttainedService>());
+    add("las", kKnowsNothing, maker<AttainedServiceOrder>());
     add("earliest_deadline", kKnowsWork, [round] { return std::make_unique<EarliestDeadline>(round); });
   }
 

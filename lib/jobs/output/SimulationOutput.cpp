@@ -51,7 +51,7 @@ void describeJob(JsonFields &f, JobReport &job) {
       .about("of a server while it ran there")
       .maybe("failures", job.failures)
       .about("seconds in which it ran, and which failures undid")
-      .maybe("lost_s", job.lostSeconds);
+      .maybe("undone_s", job.lostSeconds);
 }
 
 void describeSeed(JsonFields &f, SeedOutcome &seed) {
@@ -64,7 +64,7 @@ void describeSeed(JsonFields &f, SeedOutcome &seed) {
       .about("of servers under jobs, of all jobs")
       .maybe("failures", seed.failures)
       .about("seconds in which jobs ran, and which failures undid, of all jobs")
-      .maybe("lost_s", seed.lostSeconds);
+      .maybe("undone_s", seed.lostSeconds);
 }
 
 void describeInterval(JsonFields &f, MeanInterval &interval) {
@@ -191,7 +191,7 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
   if (hasSeeds)
     heading.insert(heading.end(), {"mean of seeds", "p99 of seeds"});
   if (report.hasEvents)
-    heading.insert(heading.end(), {"failures", "lost"});
+    heading.insert(heading.end(), {"failures", "undone"});
   if (hasDeadlines)
     heading.push_back("in time");
   TextTable table("ll" + std::string(heading.size() - 2, 'r'), heading);
@@ -226,7 +226,7 @@ std::string simulationText(const SimulationReport &report, const TextStyle &styl
     text += fmt::format("of seeds: mean and half of Student's 90 % interval over {} seeds; all else is of the first\n",
                         report.policies.front().seeds.size());
   if (report.hasEvents)
-    text += "failures: of servers under jobs; lost: time that jobs ran and failures undid, of all jobs\n";
+    text += "failures: of servers under jobs; undone: time that jobs ran and failures undid, of all jobs\n";
   return text;
 }
 

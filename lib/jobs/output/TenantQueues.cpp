@@ -113,8 +113,8 @@ Result<std::vector<std::vector<TenantShare>>> tenantShares(const JobsRequest &re
                    fmt::format("tenant '{}' has the weight {}, but a finite number above 0 is expected", tenant.name,
                                tenant.weight));
     weights.push_back(tenant.weight);
-    ACCORD_TRY(most, maxOf(tenant, cluster, capacity));
-    max.push_back(std::move(most));
+    ACCORD_TRY(row, maxOf(tenant, cluster, capacity));
+    max.push_back(std::move(row));
   }
   std::vector<std::vector<TenantShare>> shares(request.tenants.size(), std::vector<TenantShare>(cluster.types.size()));
   for (size_t type = 0; type < cluster.types.size(); ++type) {

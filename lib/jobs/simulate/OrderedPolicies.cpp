@@ -50,7 +50,7 @@ struct DeadlineJob {
 };
 
 /// Whether all jobs are complete by their deadlines when they run in their order.
-bool allInTime(double now, std::vector<int64_t> capacity, std::vector<DeadlineJob> jobs) {
+bool allInTime(double now, const std::vector<int64_t> &capacity, std::vector<DeadlineJob> jobs) {
   std::ranges::sort(jobs, {}, [](const DeadlineJob &job) { return job.deadline; });
   while (!jobs.empty()) {
     std::vector<int64_t> left = capacity;
@@ -153,7 +153,7 @@ std::vector<double> ShortestRemainingService::keys(double, const Cluster &cluste
   return keys;
 }
 
-std::vector<double> LeastAttainedService::keys(double, const Cluster &, const std::vector<JobView> &jobs) {
+std::vector<double> AttainedServiceOrder::keys(double, const Cluster &, const std::vector<JobView> &jobs) {
   std::vector<double> keys;
   for (const JobView &job : jobs)
     keys.push_back(job.attainedService);

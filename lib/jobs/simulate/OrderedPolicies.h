@@ -47,7 +47,7 @@ protected:
 
 /// Least attained service in its continuous form: the fewest device-seconds held so far first, without queues (Gu et
 /// al., Tiresias, NSDI 2019, section 3.1; Nuyens, Wierman, Performance Evaluation 65, 2008).
-class LeastAttainedService : public OrderedPolicy {
+class AttainedServiceOrder : public OrderedPolicy {
 protected:
   std::vector<double> keys(double now, const Cluster &cluster, const std::vector<JobView> &jobs) override;
 };

@@ -8,6 +8,7 @@ namespace accord::jobs {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kMinBetween = 60; ///< seconds between failures, so that not too many are drawn
 
 /// Another stream for each pair of numbers.
 SplitMix stream(uint64_t seed, uint64_t first, uint64_t second = 0) {
@@ -57,9 +58,11 @@ Result<void> checkEvents(const Cluster &cluster, const SimulationEvents &events)
       return wrong(fmt::format("a step of power is {} watts at {}", step.watts, step.at));
   if (std::ranges::any_of(events.deviceWatts, [](double watts) { return !isTime(watts); }))
     return wrong("a device draws less than 0 watts");
-  if (!isTime(events.meanTimeBetweenFailures) || !(events.repairSeconds > 0) || !isTime(events.repairSeconds))
-    return wrong(fmt::format("servers fail every {} seconds and are repaired in {}", events.meanTimeBetweenFailures,
-                             events.repairSeconds));
+  const double between = events.meanTimeBetweenFailures;
+  if (!isTime(between) || (between > 0 && between < kMinBetween) || !(events.repairSeconds >= 1) ||
+      !isTime(events.repairSeconds))
+    return wrong(fmt::format("servers fail every {} seconds and are repaired in {}, but at least {} and 1 are expected",
+                             between, events.repairSeconds, kMinBetween));
   return {};
 }
 
@@ -79,11 +82,13 @@ void ClusterTimeline::draw(unsigned server, double until) {
     const double wait = -std::log(1 - random[server].unit()) * events.meanTimeBetweenFailures,
                  from = drawnUntil[server] + wait;
     drawnUntil[server] = from + events.repairSeconds;
-    outages[server].push_back({server, from, drawnUntil[server], true});
+    if (drawnUntil[server] > last)
+      outages[server].push_back({server, from, drawnUntil[server], true});
   }
 }
 
 const Cluster &ClusterTimeline::at(double time) {
+  last = time;
   for (unsigned server = 0; server < cluster.servers.size(); ++server) {
     draw(server, time);
     std::erase_if(outages[server], [&](const ServerOutage &outage) { return outage.until <= time; });

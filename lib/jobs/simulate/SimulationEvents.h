@@ -35,14 +35,15 @@ struct SimulationEvents {
   std::vector<CapacityStep> capacity; ///< in any order; of the same server and time, the last counts
   std::vector<PowerStep> power;       ///< the same
   std::vector<double> deviceWatts;    ///< of one device of each type; types that are not there draw nothing
-  /// Seconds from a server's repair to its next failure, in the mean of an exponential distribution; 0: none is drawn.
+  /// Seconds from a server's repair to its next failure, in the mean of an exponential distribution: 60 or more; 0:
+  /// none is drawn.
   double meanTimeBetweenFailures = 0;
-  double repairSeconds = 3600; ///< of failures that are drawn, more than 0
+  double repairSeconds = 3600; ///< of failures that are drawn, 1 or more
 
   bool empty() const { return outages.empty() && capacity.empty() && power.empty() && meanTimeBetweenFailures <= 0; }
 };
 
-/// Error A1106 for servers that do not exist, and for times that are no numbers of at least 0.
+/// Error A1106 for servers that do not exist, and for times that are out of range.
 Result<void> checkEvents(const Cluster &cluster, const SimulationEvents &events);
 
 /// The servers of a cluster over time. The failures of a server are drawn by `seed` and its number alone, so that they
@@ -67,6 +68,7 @@ private:
   std::vector<std::vector<ServerOutage>> outages; ///< of each server
   std::vector<SplitMix> random;                   ///< of each server
   std::vector<double> drawnUntil;                 ///< of each server: the repair after its last failure
+  double last = 0;                                ///< time of the last `at`
 };
 
 /// Log-normal factors of the speeds of jobs, 1 in the mean. Policies do not see them.

@@ -37,6 +37,10 @@ public:
   Result<SimulationResult> simulate() {
     if (auto checked = checkEvents(whole, options.events); !checked)
       return checked.takeError();
+    if (options.checkpoint != 0 && !(options.checkpoint >= 1))
+      return Error{
+          Code::WrongJobSchedule,
+          fmt::format("checkpoints are every {} seconds, but 0 or at least 1 is expected", options.checkpoint)};
     size_t arrived = 0; // of `byArrival`
     double round = 0;   // that starts now, counted from 0
     double early = 0;   // start of this round where rounds may end early

@@ -75,7 +75,7 @@ struct SimulationOptions {
   SpeedNoise noise = {};
   uint64_t seed = 0; ///< of failures and noise
   /// Seconds that a job runs from one checkpoint to the next; it has one too when it starts, and when a policy stops or
-  /// moves it. In a failure it loses the work since the last. 0: no work is lost.
+  /// moves it. In a failure it loses the work since the last. 1 or more; 0: no work is lost.
   double checkpoint = 0;
   /// A job that was restarted so often within an hour is not moved or stopped by its policy: it keeps its devices, and
   /// other jobs wait whose new placement does not fit beside. 0: no limit.

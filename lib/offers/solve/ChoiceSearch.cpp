@@ -11,8 +11,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Share by which sums in another order may differ.
 constexpr double kRounding = 1e-12;
 /// Partial choices that one is compared with.
-constexpr size_t kComparisons = 512;
+constexpr size_t kComparisons = 32;
 constexpr int kPriceRounds = 200;
+/// Partial choices that are looked at with an effort of 0, about.
+constexpr size_t kWork = 100'000;
 
 bool usesNoMore(const std::vector<double> &a, const std::vector<double> &b) {
   for (size_t r = 0; r < a.size(); ++r)
@@ -34,8 +36,12 @@ public:
       return infeasible();
     optimizePrices();
     setSuffixes();
-    const size_t max = size_t(1024) << std::min(limits.effort, 10u);
-    for (size_t width = 256;; width *= 8) {
+    size_t candidates = 1;
+    for (const std::vector<ChoiceCandidate> &group : problem.groups)
+      candidates += group.size();
+    const unsigned effort = std::min(limits.effort, 10u);
+    const size_t max = std::clamp((kWork << effort) / candidates, size_t(16), size_t(1024) << effort);
+    for (size_t width = std::min<size_t>(256, max);; width *= 8) {
       const double dropped = extend(std::min(width, max));
       best.bound = std::min(best.found ? best.value : kInfinity, dropped);
       best.bound = std::max(best.bound, std::min(rootBound, best.found ? best.value : kInfinity));
@@ -187,6 +193,7 @@ private:
       }
       if (!fits || isPruned(child.bound))
         continue;
+      ++best.work;
       next.push_back(child);
       nextUses.push_back(sums);
     }

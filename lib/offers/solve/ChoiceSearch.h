@@ -6,6 +6,7 @@
 #pragma once
 #include "lib/search/SearchLimits.h"
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct ChoiceSolution {
   bool found = false;
   std::vector<unsigned> choice; ///< options, of each group
   double value = 0;
-  double bound = 0; ///< no choice has less; infinite where it is proved that there is none
+  double bound = 0;  ///< no choice has less; infinite where it is proved that there is none
+  uint64_t work = 0; ///< partial choices that were looked at
 };
 
 /// Removes each candidate for which another one has at most its value and uses; of equal ones the first stays.

@@ -48,6 +48,8 @@ std::string kilowatts(double watts) { return fmt::format("{:.5g} kW", watts / 10
 class OfferChooser {
 public:
   OfferChooser(const OfferProblem &problem, const SearchLimits &limits) : problem(problem), search(limits) {
+    side = limits;
+    side.effort = limits.effort > kSideEffort ? limits.effort - kSideEffort : 0;
     for (unsigned offer = 0; offer < problem.offers.size(); ++offer)
       if (problem.offers[offer].available > 0)
         shared.emplace(offer, shared.size());
@@ -59,9 +61,10 @@ public:
     for (size_t t = 0; t < candidates.size(); ++t)
       if (candidates[t].empty())
         return explain(fmt::format("training '{}' fits on no offer", problem.trainings[t].name));
-    const ChoiceSolution found = problem.objective == OfferObjective::Time
-                                     ? fastest(problem.limits)
-                                     : minimize(measureOf(problem.objective), problem.limits, kInfinity);
+    const ChoiceSolution found =
+        problem.objective == OfferObjective::Time
+            ? fastest(problem.limits)
+            : minimize(measureOf(problem.objective), problem.limits, kInfinity, /*isSide=*/false);
     if (!found.found) {
       if (found.bound < kInfinity) {
         choice.bound = found.bound;
@@ -109,7 +112,7 @@ private:
   const OfferOption &option(size_t training, unsigned o) const { return problem.trainings[training].options[o]; }
 
   /// The smallest sum within `limits`, where no time is above `maxTime`.
-  ChoiceSolution minimize(Measure measure, const OfferLimits &limits, double maxTime) const {
+  ChoiceSolution minimize(Measure measure, const OfferLimits &limits, double maxTime, bool isSide = true) const {
     ChoiceProblem made;
     std::vector<Measure> sums;
     if (limits.budget > 0 && measure != priceOf)
@@ -135,7 +138,7 @@ private:
       if (group.empty())
         return impossible();
     }
-    ChoiceSolution found = searchChoice(std::move(made), search);
+    ChoiceSolution found = searchChoice(std::move(made), isSide ? side : search);
     // Nothing is cheaper than the smallest sum of prices, so the budget is looked at afterwards.
     if (measure == priceOf && limits.budget > 0) {
       if (found.bound > limits.budget)
@@ -197,7 +200,7 @@ private:
   /// The smallest largest time, and of its choices the cheapest.
   ChoiceSolution fastest(const OfferLimits &limits) const {
     return bisect(timesAscending([](const OfferOption &one) { return one.time.value; }),
-                  [&](double time) { return minimize(priceOf, limits, time); });
+                  [&](double time) { return minimize(priceOf, limits, time, /*isSide=*/false); });
   }
   /// The smallest deadline with a choice.
   ChoiceSolution shortest(OfferLimits limits) const {
@@ -210,8 +213,10 @@ private:
   void addFront(OfferChoice &choice) const {
     double below = kInfinity;
     std::vector<OfferFrontPoint> found;
-    while (found.size() < kMaxFrontPoints) {
+    const uint64_t maxWork = kFrontWork << std::min(search.effort, 20u);
+    for (uint64_t work = 0; found.size() < kMaxFrontPoints;) {
       const ChoiceSolution cheapest = minimize(priceOf, problem.limits, below);
+      work += cheapest.work;
       if (!cheapest.found || cheapest.bound < cheapest.value * (1 - 1e-9)) {
         choice.frontIsWhole = cheapest.bound == kInfinity;
         break;
@@ -222,12 +227,19 @@ private:
         found.pop_back();
       found.push_back({cheapest.value, time, cheapest.choice});
       below = std::nextafter(time, 0.0);
+      if (work > maxWork) {
+        choice.frontIsWhole = false;
+        break;
+      }
     }
     if (found.size() == kMaxFrontPoints)
       choice.frontIsWhole = false;
     choice.front = std::move(found);
   }
   static constexpr size_t kMaxFrontPoints = 256;
+  static constexpr uint64_t kFrontWork = 500'000;
+  /// The front, conflicts and repairs are many searches: each has so much less effort.
+  static constexpr unsigned kSideEffort = 3;
 
   // ------------------------------------------------------------- why there is no choice
 
@@ -377,6 +389,7 @@ private:
 
   const OfferProblem &problem;
   const SearchLimits &search;
+  SearchLimits side;                 ///< of what is said besides the choice
   std::map<unsigned, size_t> shared; ///< offers with a number of instances, and their places
   std::vector<std::vector<unsigned>> candidates;
 };

@@ -93,7 +93,7 @@ private:
     states = std::move(kept);
   }
 
-  Answer add(const std::vector<std::vector<State>> &groups, const State &max) const {
+  Answer add(const std::vector<std::vector<State>> &groups, const State &max) {
     std::vector<State> rest(groups.size() + 1, State(max.size(), 0));
     for (size_t g = groups.size(); g-- > 0;)
       for (size_t d = 0; d < max.size(); ++d) {
@@ -107,6 +107,8 @@ private:
       std::vector<State> next;
       for (const State &state : states)
         for (const State &added : groups[g]) {
+          if (++work > maxStates * kWorkOfState)
+            return Answer::TooLarge;
           State sum = state;
           bool fits = true;
           for (size_t d = 0; d < sum.size() && fits; ++d) {
@@ -131,8 +133,12 @@ private:
     return states.empty() ? Answer::None : Answer::Exists;
   }
 
+  /// Sums that are taken of all claims together, for each state that may be held.
+  static constexpr size_t kWorkOfState = 256;
+
   const OfferProblem &problem;
   const size_t maxStates;
+  size_t work = 0;
 };
 
 class OfferVerifier {

@@ -8,8 +8,9 @@ namespace accord::offers {
 /// Recomputes prices, energies and carbon of all options from times, rates and watts; sums of the choice, of its front
 /// and whether they keep the limits; that nothing is below the bound and that no point of the front is missing, or that
 /// no choice keeps the limits, and that each repair helps. The last three are decided by a dynamic program over sums,
-/// which holds at most `maxStates` partial choices; where it needs more, the claim stands among `solverAnswers`.
+/// which holds at most `maxStates` partial choices and takes 256 times as many sums for all claims; where it needs
+/// more, the claim stands among `solverAnswers`.
 /// Findings are A1106 for lack of a code of their own.
-Verification verifyOffers(const OfferProblem &problem, const OfferChoice &choice, size_t maxStates = size_t(1) << 18);
+Verification verifyOffers(const OfferProblem &problem, const OfferChoice &choice, size_t maxStates = size_t(1) << 16);
 
 } // namespace accord::offers

@@ -65,9 +65,9 @@ public:
 private:
   PlacementProblem &problem() { return out_.problem; }
 
-  std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step) {
-    StepUses *steps = keptSteps();
-    auto priced = priceStep(graph, request_, request_.groups[deviceType], step, steps ? steps->prices.get() : nullptr);
+  std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step,
+                                  PriceCache *prices = nullptr) {
+    auto priced = priceStep(graph, request_, request_.groups[deviceType], step, prices);
     if (!priced) {
       errors_ = priced.takeError();
       return std::nullopt;
@@ -86,20 +86,20 @@ private:
     StepUses *steps = keptSteps();
     if (steps && steps->structure) {
       layering_ = steps->structure->layering;
-      return structure(steps->structure->work);
+      return structure(*steps->structure->work);
     }
-    auto graph = instantiated(request_, {});
+    auto graph = graphOf({});
     if (!graph) {
       errors_ = {graph.error()};
       return false;
     }
-    const WorkGraph &work = *graph;
+    const WorkGraph &work = **graph;
     auto priced = price(work, 0, {});
     if (!priced)
       return false;
     layering_ = Layering::of(work, priced->schedule);
     if (steps)
-      steps->structure = {work, layering_};
+      steps->structure = {*graph, layering_};
     return structure(work);
   }
 
@@ -166,7 +166,7 @@ private:
         all.push_back(*kept);
         continue;
       }
-      auto made = instantiated(request_, step);
+      auto made = graphOf(step);
       if (!made) {
         if (!left_)
           left_ = made.error();
@@ -176,8 +176,8 @@ private:
                            made.error().message));
         return std::nullopt;
       }
-      const WorkGraph &graph = *made;
-      auto priced = price(graph, deviceType, step);
+      const WorkGraph &graph = **made;
+      auto priced = price(graph, deviceType, step, steps ? steps->prices.get() : nullptr);
       if (!priced)
         return std::nullopt;
       std::vector<double> times;
@@ -197,6 +197,12 @@ private:
         steps->keep(group, step, all.back());
     }
     return all;
+  }
+  Result<std::shared_ptr<const WorkGraph>> graphOf(const StepVariant &step) const {
+    if (StepUses *steps = keptSteps())
+      return steps->graphs.of(request_, step);
+    ACCORD_TRY(made, instantiated(request_, step));
+    return std::make_shared<const WorkGraph>(std::move(made));
   }
   StepUses *keptSteps() const { return request_.groups.size() == 1 ? request_.steps : nullptr; }
 

@@ -65,7 +65,18 @@ Result<const ReplicaCommunication *> CommunicationCache::find(const Cluster &gro
   return at->second.get();
 }
 
-StepUses::StepUses() : prices(std::make_shared<PriceCache>()) {}
+Result<std::shared_ptr<const WorkGraph>> StepGraphs::of(const PlacementProblemRequest &request,
+                                                        const StepVariant &step) {
+  std::shared_ptr<const WorkGraph> &known = known_[step];
+  if (!known) {
+    ACCORD_TRY(made, instantiated(request, step));
+    known = std::make_shared<const WorkGraph>(std::move(made));
+  }
+  return known;
+}
+
+StepUses::StepUses(StepGraphs &graphs)
+    : prices(std::make_shared<PriceCache>(PriceCache::Detail::Numbers)), graphs(graphs) {}
 
 StepUses::Key StepUses::keyOf(const Cluster &group, const StepVariant &step) {
   // Degrees are at most `kMaxDevices` each, whose product with a third one is within 128 bits.

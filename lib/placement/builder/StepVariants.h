@@ -47,18 +47,30 @@ private:
   std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
 };
 
+/// Work graphs by step, which are the same on all devices that a job may run on with one framework. Not for several
+/// threads.
+class StepGraphs {
+public:
+  Result<std::shared_ptr<const WorkGraph>> of(const PlacementProblemRequest &request, const StepVariant &step);
+
+private:
+  std::map<StepVariant, std::shared_ptr<const WorkGraph>> known_;
+};
+
 /// What layers take by step, kept between problems of one job whose devices differ in nothing but their number: each
-/// step is instantiated and priced once. Not for several threads.
+/// step is instantiated and priced once. What is assumed for a price is told by the first problem. Not for several
+/// threads.
 class StepUses {
 public:
   struct Structure {
-    WorkGraph work; ///< of one device, one sample at a time, nothing computed again
+    std::shared_ptr<const WorkGraph> work; ///< of one device, one sample at a time, nothing computed again
     Layering layering;
   };
   std::optional<Structure> structure;
-  std::shared_ptr<PriceCache> prices; ///< of operations on the device, which many steps have
+  const std::shared_ptr<PriceCache> prices; ///< of operations on the device, which many steps have
+  StepGraphs &graphs;
 
-  StepUses();
+  explicit StepUses(StepGraphs &graphs);
   /// By class of the layering; null where they are not known on a device of this group.
   const std::vector<LayerUse> *find(const Cluster &group, const StepVariant &step) const;
   void keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses);

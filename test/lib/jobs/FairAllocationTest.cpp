@@ -191,7 +191,7 @@ Tried tryAll(const FairProblem &problem) {
   std::vector<std::vector<int64_t>> sure(problem.tenants.size());
   for (size_t t = 0; t < problem.tenants.size(); ++t)
     for (const TenantAmount &amount : problem.tenants[t].guaranteed) {
-      int64_t most = 0;
+      int64_t max = 0;
       eachChoice(problem, [&](const Choice &choice) {
         for (size_t j = 0; j < choice.size(); ++j) {
           if (choice[j] >= 0 && !below(problem, problem.jobs[j], int64_t(t)))
@@ -201,9 +201,9 @@ Tried tryAll(const FairProblem &problem) {
         }
         const int64_t use = held(problem, choice, int64_t(t), amount.resource);
         if (use <= amount.amount)
-          most = std::max(most, use);
+          max = std::max(max, use);
       });
-      sure[t].push_back(most);
+      sure[t].push_back(max);
     }
   Tried tried;
   eachChoice(problem, [&](const Choice &choice) {

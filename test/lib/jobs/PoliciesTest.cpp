@@ -99,7 +99,7 @@ TEST(OrderedPolicies, AttainedServiceStaysEven) {
   SplitMix random(2);
   for (int trial = 0; trial < 20; ++trial) {
     const std::vector<SimulatedJob> jobs = randomJobs(random, 30, 1, 3000, 0);
-    LeastAttainedService las;
+    AttainedServiceOrder las;
     Watched policy(las, [](const std::vector<JobView> &views, const std::vector<JobPlacement> &placements) {
       double running = 0, waiting = 1e300;
       for (size_t i = 0; i < views.size(); ++i)
@@ -121,7 +121,7 @@ TEST(OrderedPolicies, RestartsAsLongAsARoundDoNotKeepJobsFromProgress) {
       simulatedJobs({{"a", "app", 0, 1000, 1, 1, 60, {1.0}}, {"b", "app", 0, 1000, 1, 1, 90, {1.0}}});
   SimulationOptions options;
   options.maxSeconds = 100'000;
-  LeastAttainedService policy;
+  AttainedServiceOrder policy;
   EXPECT_TRUE(simulate(oneType(1, 1), jobs, policy, options));
 }
 
@@ -169,7 +169,7 @@ std::vector<std::unique_ptr<Policy>> allPolicies() {
   std::vector<std::unique_ptr<Policy>> policies;
   policies.push_back(std::make_unique<ShortestRemainingTime>());
   policies.push_back(std::make_unique<ShortestRemainingService>());
-  policies.push_back(std::make_unique<LeastAttainedService>());
+  policies.push_back(std::make_unique<AttainedServiceOrder>());
   policies.push_back(std::make_unique<EarliestDeadline>());
   policies.push_back(std::make_unique<SiaPolicy>());
   policies.push_back(std::make_unique<PolluxObjective>());

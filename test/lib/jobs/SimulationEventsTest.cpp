@@ -106,7 +106,7 @@ TEST(SimulationEvents, NoServerHoldsMoreThanIsThere) {
     std::vector<std::unique_ptr<Policy>> policies;
     policies.push_back(std::make_unique<Tiresias>());
     policies.push_back(std::make_unique<ShortestRemainingTime>());
-    policies.push_back(std::make_unique<LeastAttainedService>());
+    policies.push_back(std::make_unique<AttainedServiceOrder>());
     policies.push_back(std::make_unique<SiaPolicy>());
     policies.push_back(std::make_unique<AllocationPolicy>(AllocationOptions{}));
     unsigned failures = 0;
@@ -157,7 +157,7 @@ TEST(SimulationEvents, SeedsReproduceAndDiffer) {
   options.events.meanTimeBetweenFailures = 20'000;
   options.noise = {0.1, 0.1};
   options.checkpoint = 600;
-  auto make = [] { return std::make_unique<LeastAttainedService>(); };
+  auto make = [] { return std::make_unique<AttainedServiceOrder>(); };
   auto first = simulateSeeds(servers(4, 4), jobs, make, options, 5);
   auto again = simulateSeeds(servers(4, 4), jobs, make, options, 5);
   ASSERT_TRUE(first && again);
@@ -194,7 +194,7 @@ TEST(SimulationEvents, RestartsAreLimited) {
   for (unsigned limit : {0u, 3u}) {
     SimulationOptions options;
     options.maxRestartsPerHour = limit;
-    LeastAttainedService policy;
+    AttainedServiceOrder policy;
     auto result = simulate(servers(1, 1), jobs, policy, options);
     ASSERT_TRUE(result);
     restarts.push_back(result->jobs[0].restarts);
@@ -223,6 +223,39 @@ TEST(SimulationEvents, AClusterWithoutDevicesEnds) {
   options.events = {};
   options.events.outages = {{0, -5, 10}};
   EXPECT_FALSE(simulate(servers(1, 1), jobs, policy, options));
+}
+
+TEST(SimulationEvents, TimesThatAreTooShortAreRefused) {
+  const std::vector<SimulatedJob> jobs = simulatedJobs({{"job", "app", 0, 500, 1, 1, 10, {1.0}}});
+  auto refused = [&](const SimulationOptions &options) {
+    ShortestRemainingTime policy;
+    auto result = simulate(servers(1, 1), jobs, policy, options);
+    return !result && result.error().code == Code::WrongJobSchedule;
+  };
+  SimulationOptions options;
+  for (double checkpoint : {1e-12, -1.0, std::nan("")}) {
+    options.checkpoint = checkpoint;
+    EXPECT_TRUE(refused(options)) << checkpoint;
+  }
+  options = {};
+  options.events.meanTimeBetweenFailures = 1e-9;
+  EXPECT_TRUE(refused(options));
+  options.events = {};
+  options.events.meanTimeBetweenFailures = 1e6;
+  EXPECT_FALSE(refused(options));
+  options.events.repairSeconds = 0;
+  EXPECT_TRUE(refused(options));
+}
+
+TEST(SimulationEvents, AJobAfterManyFailuresRuns) { // ten thousand failures before it arrives
+  const std::vector<SimulatedJob> jobs = simulatedJobs({{"job", "app", 1e7, 500, 1, 1, 10, {1.0}}});
+  SimulationOptions options;
+  options.events.meanTimeBetweenFailures = 900;
+  options.events.repairSeconds = 100;
+  ShortestRemainingTime policy;
+  auto result = simulate(servers(4, 1), jobs, policy, options);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->jobs[0].completion);
 }
 
 TEST(Seeds, QuantilesOfStudentsDistribution) { // tables of Student's t
