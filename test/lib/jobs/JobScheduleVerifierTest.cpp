@@ -2,6 +2,8 @@
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/TrajectoryGenerator.h"
+#include "lib/jobs/verify/PricedTrajectories.h"
+#include "lib/jobs/verify/Trajectories.h"
 #include "test/lib/jobs/JobScheduleCases.h"
 #include <gtest/gtest.h>
 
@@ -455,6 +457,55 @@ TEST(JobScheduleVerifier, PricesProveTheLargestBoundAndNoMore) {
     ++proved;
   }
   EXPECT_GT(proved, 300u);
+}
+
+/// Of more slots than can be tried: the path through the slots against the list, which is compared with trying below.
+TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
+  SplitMix random(77);
+  auto between = [&](int64_t min, int64_t max) { return min + static_cast<int64_t>(random.below(max - min + 1)); };
+  size_t listed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    JobScheduleProblem problem = randomSchedule(random);
+    problem.slots = between(5, 9), problem.limits.clear(), problem.carbon.clear();
+    for (SlotResource &resource : problem.resources)
+      resource.capacity.assign(problem.slots, 5);
+    for (int64_t slot = 0; slot < problem.slots && round % 2; ++slot)
+      problem.carbon.push_back(between(0, 9));
+    problem.jobs.resize(1);
+    problem.jobs[0].work *= between(1, 4);
+    for (JobMeasure measure : {JobMeasure::Completion, JobMeasure::Price, JobMeasure::Carbon, JobMeasure::Lateness,
+                               JobMeasure::Nash, JobMeasure::Tail, JobMeasure::Group})
+      if (random.below(3) == 0)
+        problem.limits.push_back({measure, between(0, 300)});
+    const ScheduleRows rows(problem, problem.limits);
+    std::vector<int64_t> prices;
+    for (size_t row = 0; row < rows.size(); ++row)
+      prices.push_back(random.below(3) ? between(0, random.below(2) ? 20 : 400) : 0);
+    const ScheduledJob &job = problem.jobs[0];
+    const int64_t latest = latestCompletion(problem, job, problem.limits), denominator = between(1, 5);
+    const JobMeasure objective = static_cast<JobMeasure>(random.below(7));
+    const auto list = listTrajectories(problem, job, latest, kMaxTrajectories);
+    if (!list)
+      continue;
+    std::optional<Wide> best;
+    for (const JobTrajectory &one : *list) {
+      TriedTrajectory slots{std::vector<int>(problem.slots, -1), one.completion};
+      for (const JobRun &run : one.runs)
+        std::fill(slots.slots.begin() + run.begin, slots.slots.begin() + run.end, run.configuration);
+      const PricedRows priced{problem, prices};
+      const Wide cost = denominator * Wide(priced.alone(0, slots, objective)) + priced.costOf(0, slots);
+      best = best ? std::min(*best, cost) : cost;
+    }
+    listed += list->size();
+    size_t labels = 1'000'000;
+    const auto cheapest = cheapestTrajectory(rows, 0, {objective, prices, denominator}, latest, labels);
+    ASSERT_TRUE(cheapest);
+    EXPECT_TRUE(*cheapest == best) << round;
+    labels = 0;
+    if (job.elasticity == Elasticity::Malleable && job.work > 0 && best && !job.mayBeRejected)
+      EXPECT_FALSE(cheapestTrajectory(rows, 0, {objective, prices, denominator}, latest, labels)) << round;
+  }
+  EXPECT_GT(listed, 100'000u);
 }
 
 static size_t rowsOf(JobScheduleProblem problem, const std::vector<JobLimit> &limits) {
