@@ -18,7 +18,7 @@ struct Label {
 
 class PathSearch {
 public:
-  PathSearch(const ScheduleRows &rows, size_t number, const TrajectoryPrices &prices, int64_t latest, size_t &labels)
+  PathSearch(const ScheduleRows &rows, size_t number, const RowPrices &prices, int64_t latest, size_t &labels)
       : rows(rows), problem(rows.problem), number(number), job(problem.jobs[number]), prices(prices), latest(latest),
         labels(labels), slots(problem.slots), slot(problem.slot) {
     for (const JobConfiguration &configuration : job.configurations)
@@ -188,7 +188,7 @@ private:
   const JobScheduleProblem &problem;
   const size_t number;
   const ScheduledJob &job;
-  const TrajectoryPrices &prices;
+  const RowPrices &prices;
   const int64_t latest;
   size_t &labels;
   const int64_t slots, slot;
@@ -204,7 +204,7 @@ private:
 
 } // namespace
 
-Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const TrajectoryPrices &prices,
+Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const RowPrices &prices,
                                                    int64_t latest, size_t &labels) {
   return PathSearch(rows, job, prices, latest, labels).search();
 }

@@ -5,7 +5,7 @@
 namespace accord::jobs {
 
 /// What is to be minimized: `denominator` * the term of `objective` (nothing: 0) + prices * uses of the rows.
-struct TrajectoryPrices {
+struct RowPrices {
   std::optional<JobMeasure> objective; ///< a sum
   const std::vector<int64_t> &prices;  ///< of each row, 0 or more; with the denominator they sum to at most 2^62
   int64_t denominator = 1;
@@ -18,7 +18,7 @@ struct TrajectoryPrices {
 /// and configuration, the one with less work and more cost is dropped: costs of slots are 0 or more and costs of
 /// completion ascend, so that what follows the one can follow the other, and ends no later (resource constrained
 /// shortest paths; Irnich and Desaulniers, Column Generation, chapter 2, 2005).
-Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const TrajectoryPrices &prices,
+Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const RowPrices &prices,
                                                    int64_t latest, size_t &labels);
 
 } // namespace accord::jobs

@@ -2,6 +2,8 @@
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/TrajectoryGenerator.h"
+#include "lib/jobs/verify/PricedTrajectories.h"
+#include "lib/jobs/verify/Trajectories.h"
 #include "test/lib/jobs/JobScheduleCases.h"
 #include <gtest/gtest.h>
 
@@ -208,6 +210,73 @@ TEST(JobScheduleVerifier, ProvesAScheduleByHand) {
           "there is no schedule, but it has 1 jobs, 1 values and 1 proofs");
 }
 
+TEST(JobScheduleVerifier, TimesAndLimitsAreKeptToTheSecond) {
+  auto refusal = [](auto change) {
+    JobScheduleProblem problem = oneJob();
+    change(problem);
+    return refusalOf(problem, fastSchedule());
+  };
+  auto limited = [&](JobMeasure measure, int64_t max) {
+    return refusal([&](JobScheduleProblem &p) {
+      p.limits = {{measure, max}};
+      p.objectives = {JobMeasure::Completion};
+    });
+  };
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].arrival = 1; }),
+            "job 'a': run 0 begins at 0, before the arrival at 1");
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].deadline = 15; }), "");
+  EXPECT_EQ(refusal([](JobScheduleProblem &p) { p.jobs[0].deadline = 14; }),
+            "job 'a': it completes at 15, after its deadline 14");
+  EXPECT_EQ(limited(JobMeasure::Makespan, 15), "");
+  EXPECT_EQ(limited(JobMeasure::Makespan, 14), "'makespan' is 15, above its limit 14");
+  EXPECT_EQ(limited(JobMeasure::Price, 139), "'cost' is 140, above its limit 139"); // 20 seconds are paid for
+  EXPECT_EQ(limited(JobMeasure::Energy, 399), "'energy' is 400, above its limit 399");
+  EXPECT_EQ(limited(JobMeasure::Slowdown, 14'999), "'finish_time_fairness' is 15000, above its limit 14999");
+}
+
+TEST(JobScheduleVerifier, LaterJobsBeginWhenEarlierOnesAreComplete) {
+  JobScheduleProblem problem = oneJob();
+  problem.slots = 6, problem.resources[0].capacity.assign(6, 2);
+  problem.jobs.push_back(problem.jobs[0]);
+  problem.jobs[1].name = "b", problem.jobs[1].after = {0};
+  problem.jobs[0].work = 9 * 17; // it completes at 20
+  JobSchedule schedule;
+  schedule.status = AllocationStatus::Feasible;
+  schedule.jobs = {{{{0, 2, 1}}, 20}, {{{2, 4, 1}}, 35}};
+  schedule.values = {55};
+  schedule.proofs = {{35, {}, std::vector<int64_t>(12, 0), 1}};
+  EXPECT_EQ(refusalOf(problem, schedule), "");
+  schedule.proofs[0].prices.assign(12, 0);
+  for (size_t row : {6, 7})
+    schedule.proofs[0].prices[row] = 10; // of being open and begun in slots 0 and 1
+  schedule.status = AllocationStatus::Optimal, schedule.proofs[0].bound = 55;
+  EXPECT_EQ(refusalOf(problem, schedule), "");
+  problem.jobs[0].work = 9 * 18, schedule.jobs[0] = {{{0, 3, 1}}, 21}, schedule.values = {56};
+  schedule.status = AllocationStatus::Feasible;
+  EXPECT_EQ(refusalOf(problem, schedule), "job 'b' begins at 20, but job 'a' before it completes at 21");
+}
+
+TEST(JobScheduleVerifier, NumbersOfProofsDoNotOverflow) {
+  const JobScheduleProblem problem = oneJob();
+  JobSchedule schedule = fastSchedule();
+  schedule.proofs[0].prices.assign(4, INT64_MAX);
+  EXPECT_EQ(refusalOf(problem, schedule),
+            "bound of 'mean_completion': the prices and their denominator sum to more than 4611686018427387904");
+  schedule = fastSchedule();
+  schedule.proofs[0].denominator = INT64_MAX;
+  EXPECT_NE(refusalOf(problem, schedule), "");
+  for (int64_t bound : {INT64_MIN, -(int64_t(1) << 62) - 1}) {
+    schedule = fastSchedule();
+    schedule.status = AllocationStatus::Feasible, schedule.proofs[0].bound = bound;
+    EXPECT_EQ(refusalOf(problem, schedule).substr(0, 38), "bound of 'mean_completion': the bound ");
+  }
+  schedule = fastSchedule();
+  schedule.jobs[0].runs[0] = {INT64_MIN, INT64_MAX, 1};
+  EXPECT_NE(refusalOf(problem, schedule), "");
+  schedule.jobs[0] = {{{0, 2, 1}}, INT64_MIN};
+  EXPECT_NE(refusalOf(problem, schedule), "");
+}
+
 TEST(JobScheduleVerifier, ARestartIsLongerThanASlotAndRunningJobsHaveNone) {
   JobScheduleProblem problem = oneJob();
   problem.jobs[0].restart = 25;
@@ -388,6 +457,55 @@ TEST(JobScheduleVerifier, PricesProveTheLargestBoundAndNoMore) {
     ++proved;
   }
   EXPECT_GT(proved, 300u);
+}
+
+/// Of more slots than can be tried: the path through the slots against the list, which is compared with trying below.
+TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
+  SplitMix random(77);
+  auto between = [&](int64_t min, int64_t max) { return min + static_cast<int64_t>(random.below(max - min + 1)); };
+  size_t listed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    JobScheduleProblem problem = randomSchedule(random);
+    problem.slots = between(5, 9), problem.limits.clear(), problem.carbon.clear();
+    for (SlotResource &resource : problem.resources)
+      resource.capacity.assign(problem.slots, 5);
+    for (int64_t slot = 0; slot < problem.slots && round % 2; ++slot)
+      problem.carbon.push_back(between(0, 9));
+    problem.jobs.resize(1);
+    problem.jobs[0].work *= between(1, 4);
+    for (JobMeasure measure : {JobMeasure::Completion, JobMeasure::Price, JobMeasure::Carbon, JobMeasure::Lateness,
+                               JobMeasure::Nash, JobMeasure::Tail, JobMeasure::Group})
+      if (random.below(3) == 0)
+        problem.limits.push_back({measure, between(0, 300)});
+    const ScheduleRows rows(problem, problem.limits);
+    std::vector<int64_t> prices;
+    for (size_t row = 0; row < rows.size(); ++row)
+      prices.push_back(random.below(3) ? between(0, random.below(2) ? 20 : 400) : 0);
+    const ScheduledJob &job = problem.jobs[0];
+    const int64_t latest = latestCompletion(problem, job, problem.limits), denominator = between(1, 5);
+    const JobMeasure objective = static_cast<JobMeasure>(random.below(7));
+    const auto list = listTrajectories(problem, job, latest, kMaxTrajectories);
+    if (!list)
+      continue;
+    std::optional<Wide> best;
+    for (const JobTrajectory &one : *list) {
+      TriedTrajectory slots{std::vector<int>(problem.slots, -1), one.completion};
+      for (const JobRun &run : one.runs)
+        std::fill(slots.slots.begin() + run.begin, slots.slots.begin() + run.end, run.configuration);
+      const PricedRows priced{problem, prices};
+      const Wide cost = denominator * Wide(priced.alone(0, slots, objective)) + priced.costOf(0, slots);
+      best = best ? std::min(*best, cost) : cost;
+    }
+    listed += list->size();
+    size_t labels = 1'000'000;
+    const auto cheapest = cheapestTrajectory(rows, 0, {objective, prices, denominator}, latest, labels);
+    ASSERT_TRUE(cheapest);
+    EXPECT_TRUE(*cheapest == best) << round;
+    labels = 0;
+    if (job.elasticity == Elasticity::Malleable && job.work > 0 && best && !job.mayBeRejected)
+      EXPECT_FALSE(cheapestTrajectory(rows, 0, {objective, prices, denominator}, latest, labels)) << round;
+  }
+  EXPECT_GT(listed, 100'000u);
 }
 
 static size_t rowsOf(JobScheduleProblem problem, const std::vector<JobLimit> &limits) {
