@@ -192,7 +192,7 @@ void describeReport(JsonFields &f, OfferReport &report) {
       .field("plan_assumptions", report.planAssumptions)
       .about("what was proved again")
       .field("checked", report.checked)
-      .about("what rests on the search, because proving it again takes too long")
+      .about("what follows from the search alone, because proving it again takes too long")
       .maybe("search_alone", report.searchAlone);
 }
 

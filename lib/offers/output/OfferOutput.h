@@ -31,7 +31,7 @@ struct OfferReport {
   std::vector<std::string> assumptions;     ///< of offers, times and prices
   std::vector<std::string> planAssumptions; ///< of the plans, which are many
   std::vector<std::string> checked;         ///< what was proved again
-  std::vector<std::string> searchAlone;     ///< what rests on the search, because proving it again takes too long
+  std::vector<std::string> searchAlone; ///< what follows from the search alone, because proving it again takes too long
 };
 
 /// "optimal", "feasible", "infeasible" or "unknown".
