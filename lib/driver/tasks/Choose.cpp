@@ -195,7 +195,8 @@ private:
     settings.threads = options.training.threads;
     OfferTraining made = optionsOf(work, sources.offers, pools, compared, settings);
     for (const std::string &text : plans.assumptions())
-      assume(text);
+      if (!llvm::is_contained(report.planAssumptions, text))
+        report.planAssumptions.push_back(text);
     for (const std::string &text : assumptionsOf(sources.offers, made))
       assume(text);
     leaveOutUnfit(made);
@@ -258,7 +259,7 @@ private:
         diags.error(Code::InternalError, {}, "the choice does not hold: " + error.message);
       return end(kInternal);
     }
-    report.checked = verified.checked;
+    report.checked = verified.checked, report.searchAlone = verified.solverAnswers;
     assume("numbers of instances are powers of two, and the largest");
     if (maxGap > 0)
       assume(fmt::format("plans are the best that were found; their step times are within {:.2g} % of the bound",

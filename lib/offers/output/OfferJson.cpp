@@ -188,8 +188,12 @@ void describeReport(JsonFields &f, OfferReport &report) {
                describeLocation(g, left.first);
              })
       .field("assumptions", report.assumptions)
+      .about("of the plans of the trainings")
+      .field("plan_assumptions", report.planAssumptions)
       .about("what was proved again")
-      .field("checked", report.checked);
+      .field("checked", report.checked)
+      .about("what follows from the search alone, because proving it again takes too long")
+      .maybe("search_alone", report.searchAlone);
 }
 
 } // namespace

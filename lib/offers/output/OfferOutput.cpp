@@ -158,8 +158,8 @@ void addTraining(const OfferReport &report, unsigned t, SummaryLines &lines, con
   lines.add("takes",
             fmt::format("{} to {}, {} to {}, {:.3g} kW", durationText(chosen.time.low), durationText(chosen.time.high),
                         dollarsText(chosen.price.low), dollarsText(chosen.price.high), chosen.watts / 1000));
-  lines.add("plan", fmt::format("{} ({} steps of {}, as on {})", chosen.plan, fmt::format("{:.0f}", chosen.steps),
-                                durationText(chosen.step), chosen.catalogue));
+  lines.add("plan", fmt::format("{} ({:.0f} steps of {:.3g} s, as on {})", chosen.plan, chosen.steps, chosen.step,
+                                chosen.catalogue));
   if (chosen.stops >= 0.05)
     lines.add("stops", fmt::format("{:.2g} failures and interruptions, a checkpoint every {}", chosen.stops,
                                    durationText(chosen.checkpointInterval)));
@@ -225,6 +225,12 @@ std::string offerText(const OfferReport &report, const TextStyle &style) {
                           left.training.empty() ? "" : fmt::format(" for '{}'", left.training), left.reason));
   for (const std::string &assumption : report.assumptions)
     lines.add("assumed", assumption);
+  if (!report.planAssumptions.empty())
+    lines.add("assumed",
+              fmt::format("for plans and their step times: {} that --json lists",
+                          numbered(static_cast<int64_t>(report.planAssumptions.size()), "default", "defaults")));
+  for (const std::string &claim : report.searchAlone)
+    lines.add("by search", claim);
   return lines.text;
 }
 

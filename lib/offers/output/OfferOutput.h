@@ -26,9 +26,12 @@ struct OfferReport {
   OfferChoice choice;
   std::vector<std::vector<RunnerUpReport>> runnersUp; ///< of each training, the best first
   std::vector<LeftOutReport> leftOut;
-  int64_t offers = 0;   ///< in the lists and the inventory
-  int64_t compared = 0; ///< of them in options; the rest is dominated by them, or left out
-  std::vector<std::string> assumptions, checked, trusted;
+  int64_t offers = 0;                       ///< in the lists and the inventory
+  int64_t compared = 0;                     ///< of them in options; the rest is dominated by them, or left out
+  std::vector<std::string> assumptions;     ///< of offers, times and prices
+  std::vector<std::string> planAssumptions; ///< of the plans, which are many
+  std::vector<std::string> checked;         ///< what was proved again
+  std::vector<std::string> searchAlone; ///< what follows from the search alone, because proving it again takes too long
 };
 
 /// "optimal", "feasible", "infeasible" or "unknown".

@@ -11,10 +11,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Share by which sums in another order may differ.
 constexpr double kRounding = 1e-12;
 /// Partial choices that one is compared with.
-constexpr size_t kComparisons = 32;
+constexpr size_t kComparisons = 128;
 constexpr int kPriceRounds = 200;
 /// Partial choices that are looked at with an effort of 0, about.
-constexpr size_t kWork = 100'000;
+constexpr size_t kWork = 25'000;
 
 bool usesNoMore(const std::vector<double> &a, const std::vector<double> &b) {
   for (size_t r = 0; r < a.size(); ++r)

@@ -41,7 +41,9 @@ double roundedUp(double value) {
   const double rounded = std::ceil(value / unit - 1e-9) * unit;
   return rounded >= value ? rounded : value;
 }
-std::string hours(double seconds) { return fmt::format("{:.5g} h", seconds / 3600); }
+std::string hours(double seconds) {
+  return seconds >= 7200 ? fmt::format("{:.5g} h", seconds / 3600) : fmt::format("{:.7g} min", seconds / 60);
+}
 std::string dollars(double value) { return fmt::format("{:.5g} USD", value); }
 std::string kilowatts(double watts) { return fmt::format("{:.5g} kW", watts / 1000); }
 
