@@ -122,4 +122,22 @@ def EmitLatencyModel : Pass<"emit-latency-model", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::accord::plan::PlanDialect"]; // and those of the functions that compute the model
 }
+
+def PlaceJobs : Pass<"place-jobs", "::mlir::ModuleOp"> {
+  let summary = "the servers that each run of a jobs.schedule holds";
+  let description = [{
+    A run keeps its servers as long as it lasts, and a job goes back to where it was where it can. A run for which no
+    servers are found stays without, with a warning.
+
+    Before:
+    ```mlir
+    jobs.run "vit" in "8 h100" from 0 to 2
+    ```
+    After:
+    ```mlir
+    jobs.run "vit" in "8 h100" from 0 to 2 on 0:8
+    ```
+  }];
+  let dependentDialects = ["::accord::jobs::JobsDialect"];
+}
 #endif
