@@ -1,6 +1,8 @@
 // When each job of a problem runs, and on which servers.
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/solve/JobScheduler.h"
+#include "lib/support/EmitError.h"
 #include "passes/decide/JobsConversion.h"
 #include "passes/decide/Passes.h"
 
@@ -9,9 +11,33 @@ using namespace mlir;
 namespace accord {
 
 #define GEN_PASS_DEF_PLACEJOBS
+#define GEN_PASS_DEF_SCHEDULEJOBS
 #include "passes/decide/Passes.h.inc"
 
 namespace {
+
+struct ScheduleJobs : impl::ScheduleJobsBase<ScheduleJobs> {
+  using ScheduleJobsBase::ScheduleJobsBase;
+
+  void runOnOperation() override {
+    auto before = llvm::to_vector(getOperation().getOps<jobs::ScheduleOp>());
+    for (jobs::ProblemOp op : llvm::to_vector(getOperation().getOps<jobs::ProblemOp>())) {
+      const jobs::JobScheduleProblem problem = jobs::problemFrom(op);
+      if (auto holds = jobs::checkJobScheduleProblem(problem); !holds) {
+        emitError(op, holds.error().code) << holds.error().message;
+        return signalPassFailure();
+      }
+      for (jobs::ScheduleOp &old : before)
+        if (old && old.getProblem() == op.getSymName())
+          old.erase(), old = {};
+      SearchLimits limits;
+      limits.effort = effort;
+      OpBuilder builder(op);
+      builder.setInsertionPointAfter(op);
+      jobs::writeSchedule(builder, op.getLoc(), op.getSymName(), problem, jobs::solveJobSchedule(problem, limits));
+    }
+  }
+};
 
 struct PlaceJobs : impl::PlaceJobsBase<PlaceJobs> {
   using PlaceJobsBase::PlaceJobsBase;
