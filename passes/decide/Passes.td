@@ -122,4 +122,47 @@ def EmitLatencyModel : Pass<"emit-latency-model", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::accord::plan::PlanDialect"]; // and those of the functions that compute the model
 }
+
+def ScheduleJobs : Pass<"schedule-jobs", "::mlir::ModuleOp"> {
+  let summary = "when each job of each jobs.problem runs, with bounds of the objectives: a jobs.schedule";
+  let description = [{
+    A schedule of an earlier run is replaced. A problem that nothing keeps gets an `infeasible` schedule.
+
+    Before:
+    ```mlir
+    jobs.problem @night slots 8 of 900 s minimize ["makespan"] {
+      …
+    }
+    ```
+    After:
+    ```mlir
+    jobs.schedule of @night optimal {
+      jobs.value "makespan" is 1890 bound 1890
+      jobs.run "vit" in "8 h100" from 0 to 2
+      jobs.complete "vit" at 1000
+      …
+    }
+    ```
+  }];
+  let options = [Option<"effort", "effort", "unsigned", "4", "how much work the search may do: each step more about doubles it">];
+  let dependentDialects = ["::accord::jobs::JobsDialect"];
+}
+
+def PlaceJobs : Pass<"place-jobs", "::mlir::ModuleOp"> {
+  let summary = "the servers that each run of a jobs.schedule holds";
+  let description = [{
+    A run keeps its servers as long as it lasts, and a job goes back to where it was where it can. A run for which no
+    servers are found stays without, with a warning.
+
+    Before:
+    ```mlir
+    jobs.run "vit" in "8 h100" from 0 to 2
+    ```
+    After:
+    ```mlir
+    jobs.run "vit" in "8 h100" from 0 to 2 on 0:8
+    ```
+  }];
+  let dependentDialects = ["::accord::jobs::JobsDialect"];
+}
 #endif

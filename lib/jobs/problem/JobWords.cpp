@@ -153,8 +153,9 @@ __int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, cons
   case JobMeasure::Carbon:
     return runCosts(problem, job, does.runs).carbon;
   case JobMeasure::Nash: {
-    // A job that takes no time counts as one second.
-    const double slowdown = std::max(1.0, static_cast<double>(wait)) / double(std::max<int64_t>(1, job.isolated));
+    if (wait <= 0)
+      return 0;
+    const double slowdown = static_cast<double>(wait) / static_cast<double>(std::max<int64_t>(1, job.isolated));
     return __int128(std::llround(1e6 * std::log2(slowdown))) * job.weight;
   }
   default:

@@ -20,12 +20,13 @@ struct Alternative {
 class WaitExplainer {
 public:
   explicit WaitExplainer(const JobAnswer &answer)
-      : answer(answer), problem(answer.problem), used(usedAmounts(answer.problem, answer.schedule)) {
+      : answer(answer), problem(answer.problem), used(usedAmounts(answer.problem, answer.schedule)),
+        changed(answer.schedule) {
     carbonBefore.assign(static_cast<size_t>(std::max<int64_t>(problem.slots, 0)) + 1, 0);
     for (size_t slot = 0; slot + 1 < carbonBefore.size(); ++slot)
       carbonBefore[slot + 1] = carbonBefore[slot] + (slot < problem.carbon.size() ? problem.carbon[slot] : 0);
     for (const JobLimit &limit : problem.limits)
-      totals.push_back(total(limit.measure));
+      totals.push_back(shown(answer.schedule, limit.measure));
   }
 
   std::vector<JobWait> explain() {
@@ -329,7 +330,7 @@ private:
     std::vector<double> differences; ///< of each objective; of `best`
   };
 
-  void consider(const Alternative &run, const std::vector<JobRun> &later, EarlierStarts &starts) const {
+  void consider(const Alternative &run, const std::vector<JobRun> &later, EarlierStarts &starts) {
     const bool misses = job->deadline >= 0 && run.completion > job->deadline;
     if (misses || (trajectory->completion >= 0 && run.completion > trajectory->completion)) {
       if (!starts.late || run.completion < starts.late->completion)
@@ -338,14 +339,14 @@ private:
     }
     const RunCosts before = costs(*job, later), now = costs(*job, run.runs);
     for (size_t l = 0; l < problem.limits.size(); ++l)
-      if (totals[l] + difference(*job, trajectory->completion, problem.limits[l].measure, run.completion, before, now) >
+      if (totals[l] + growth(problem.limits[l].measure, run, before, now) >
           static_cast<double>(problem.limits[l].max)) {
         starts.limit = starts.limit.value_or(l);
         return;
       }
     std::vector<double> differences;
     for (JobMeasure measure : problem.objectives)
-      differences.push_back(difference(*job, trajectory->completion, measure, run.completion, before, now));
+      differences.push_back(growth(measure, run, before, now));
     if (!starts.best || differences < starts.differences)
       starts.best = run, starts.differences = std::move(differences);
   }
@@ -371,9 +372,8 @@ private:
       return static_cast<double>(now.carbon - before.carbon);
     case JobMeasure::Nash:
       return grows([&](int64_t at) {
-        const double slowdown =
-            double(std::max<int64_t>(1, at - of.arrival)) / double(std::max<int64_t>(1, of.isolated));
-        return static_cast<double>(of.weight) * std::round(1e6 * std::log2(slowdown));
+        const double slowdown = double(at - of.arrival) / double(std::max<int64_t>(1, of.isolated));
+        return at <= of.arrival ? 0.0 : static_cast<double>(of.weight) * std::round(1e6 * std::log2(slowdown));
       });
     case JobMeasure::Makespan:
     case JobMeasure::Slowdown:
@@ -384,18 +384,17 @@ private:
     return 0;
   }
 
-  /// The value of a sum over all jobs; 0 of a maximum.
-  double total(JobMeasure measure) const {
-    double sum = 0;
-    for (size_t j = 0; j < answer.schedule.jobs.size() && j < problem.jobs.size(); ++j) {
-      const ScheduledJob &of = problem.jobs[j];
-      const JobTrajectory &does = answer.schedule.jobs[j];
-      if (measure == JobMeasure::Rejected)
-        sum += does.completion < 0 ? static_cast<double>(of.weight) : 0;
-      else if (does.completion >= 0)
-        sum += difference(of, -1, measure, does.completion, {}, costs(of, does.runs));
-    }
-    return sum;
+  /// How much a measure grows with an alternative.
+  double growth(JobMeasure measure, const Alternative &run, const RunCosts &before, const RunCosts &now) {
+    if (isSum(measure) || trajectory->completion >= 0)
+      return difference(*job, trajectory->completion, measure, run.completion, before, now);
+    changed.jobs[number] = {run.runs, run.completion};
+    const double value = shown(changed, measure);
+    changed.jobs[number] = *trajectory;
+    return value - shown(answer.schedule, measure);
+  }
+  double shown(const JobSchedule &schedule, JobMeasure measure) const {
+    return static_cast<double>(shownValue(problem, schedule, measure));
   }
 
   /// As `runCosts`, in a time that does not depend on the length of the runs.
@@ -444,7 +443,11 @@ private:
 
   std::string slotText(int64_t slot) const { return timeText(static_cast<double>(slot * problem.slot)); }
   std::string startText(const Alternative &alternative) const {
-    return configurationText(answer, number, alternative.runs.front().configuration);
+    return nameOfConfiguration(alternative.runs.front().configuration);
+  }
+  std::string nameOfConfiguration(size_t configuration) const {
+    const std::string text = configurationText(answer, number, configuration);
+    return text.empty() ? fmt::format("configuration {}", configuration) : text;
   }
   std::string insteadOf() const {
     return trajectory->completion >= 0
@@ -478,15 +481,15 @@ private:
           best = c, begin = slot, length = nextBlocked(c, slot) - slot;
     const Wide speed = std::max<int64_t>(job->configurations[best].speed, 1);
     const double seconds = static_cast<double>((progress.left + speed - 1) / speed + job->restart);
-    return fmt::format("{} would have room from {} to {} only, and would take {}",
-                       configurationText(answer, number, best), slotText(begin), slotText(begin + length),
-                       timeText(seconds));
+    return fmt::format("{} would have room from {} to {} only, and would take {}", nameOfConfiguration(best),
+                       slotText(begin), slotText(begin + length), timeText(seconds));
   }
 
   const JobAnswer &answer;
   const JobScheduleProblem &problem;
   std::vector<std::vector<int64_t>> used;    ///< by resource and slot; without the job that is explained
   std::vector<Wide> carbonBefore;            ///< sum over the slots before each slot
+  JobSchedule changed;                       ///< the schedule, where one job does something else
   std::vector<double> totals;                ///< of the measure of each limit
   std::vector<std::vector<int64_t>> blocked; ///< see `findBlocked`
   int64_t blockedFrom = 0;
