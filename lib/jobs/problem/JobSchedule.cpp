@@ -146,9 +146,11 @@ private:
       for (size_t k = 0; k < i; ++k)
         require(problem.objectives[i] != problem.objectives[k], "the objective {} stands twice",
                 nameOf(problem.objectives[i]));
-    for (const JobLimit &limit : problem.limits)
-      require(within(limit.max, -kMax, kMax), "a limit of {} is {}, from {} to {} are allowed", nameOf(limit.measure),
-              limit.max, -kMax, kMax);
+    for (const JobLimit &limit : problem.limits) {
+      const int64_t min = limit.measure == JobMeasure::Nash ? -kMax : 0; // all others are 0 or more
+      require(within(limit.max, min, kMax), "a limit of {} is {}, from {} to {} are allowed", nameOf(limit.measure),
+              limit.max, min, kMax);
+    }
   }
 
   /// Takes jobs whose predecessors are all taken; what remains is in a circle or behind one.

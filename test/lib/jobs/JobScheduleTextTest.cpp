@@ -5,6 +5,7 @@
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "test/lib/jobs/JobAnswerCases.h"
 #include "test/lib/jobs/JobScheduleCases.h"
+#include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -84,6 +85,18 @@ TEST(JobScheduleText, ReadsWhatItWrites) {
     EXPECT_TRUE(verifyJobSchedule(read->problem, read->schedule)) << round;
   }
   EXPECT_GT(priced, 100u);
+}
+
+TEST(JobScheduleText, HasASchema) {
+  const llvm::json::Value schema = schemaOf<JobAnswer>();
+  const llvm::json::Object *properties = schema.getAsObject()->getObject("properties");
+  ASSERT_TRUE(properties);
+  for (const char *key : {"kind", "name", "cluster", "problem", "schedule", "jobs", "placements", "waits", "conflict"})
+    EXPECT_TRUE(properties->get(key)) << key;
+  const llvm::json::Array *required = schema.getAsObject()->getArray("required");
+  ASSERT_TRUE(required);
+  EXPECT_EQ(llvm::is_contained(*required, llvm::json::Value("schedule")), true);
+  EXPECT_EQ(llvm::is_contained(*required, llvm::json::Value("conflict")), false);
 }
 
 TEST(JobScheduleText, ReadsAScheduleOfManyJobs) {
