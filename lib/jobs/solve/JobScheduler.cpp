@@ -1,6 +1,7 @@
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/TrajectoryGenerator.h"
 #include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/solve/TrajectoryNeighborhoods.h"
 #include "lib/jobs/solve/TrajectoryProblem.h"
 #include <algorithm>
 
@@ -95,6 +96,8 @@ private:
     const JobMeasure measure = problem.objectives[objective];
     if (!incumbent.empty() && valueOf(problem, measure, incumbent) < valueOf(problem, measure, made.jobs))
       made.jobs = incumbent;
+    if (const std::vector<int64_t> choice = of.choiceOf(made.jobs); !choice.empty())
+      made.jobs = of.trajectories(improveChoice(of.allocation(), choice, of.offset() - proof.bound, limits));
     made.values.push_back(valueOf(problem, measure, made.jobs));
     made.proofs.push_back(std::move(proof));
     return true;

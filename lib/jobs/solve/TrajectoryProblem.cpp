@@ -154,22 +154,29 @@ void TrajectoryProblem::addLimits(size_t job, const JobTrajectory &trajectory, s
 
 namespace {
 
-/// Rows that some allocation could exceed; equal jobs are equal with them alone only if they are equal with all.
+/// Rows that some allocation of configurations could exceed that fit by themselves, and for each other configuration a
+/// row in which it does not. Equal jobs are equal with these rows alone only if they are equal with all.
 class KeptRows {
 public:
   explicit KeptRows(const AllocationProblem &problem) : problem(problem), number(problem.capacity.size(), -1) {
     std::vector<__int128> used(problem.capacity.size(), 0);
+    std::vector<const Configuration *> unfit;
     for (const AllocationJob &job : problem.jobs) {
       std::map<unsigned, int64_t> max;
       for (const Configuration &one : job.configurations)
-        for (const ResourceUse &use : one.uses)
-          max[use.resource] = std::max(max[use.resource], use.amount);
+        if (std::any_of(one.uses.begin(), one.uses.end(), [&](const ResourceUse &use) { return exceeds(use); }))
+          unfit.push_back(&one);
+        else
+          for (const ResourceUse &use : one.uses)
+            max[use.resource] = std::max(max[use.resource], use.amount);
       for (const auto &[row, amount] : max)
         used[row] += amount;
     }
     for (size_t row = 0; row < used.size(); ++row)
       if (used[row] > problem.capacity[row])
         keep(row);
+    for (const Configuration *one : unfit)
+      keepUnfit(*one);
     while (tellEqualJobsApart())
       ;
   }
@@ -195,6 +202,15 @@ private:
   void keep(size_t row) {
     number[row] = static_cast<int64_t>(rows.size());
     rows.push_back(row);
+  }
+  bool exceeds(const ResourceUse &use) const { return use.amount > problem.capacity[use.resource]; }
+  void keepUnfit(const Configuration &one) {
+    if (std::any_of(one.uses.begin(), one.uses.end(),
+                    [&](const ResourceUse &use) { return number[use.resource] >= 0 && exceeds(use); }))
+      return;
+    keep(std::find_if(one.uses.rbegin(), one.uses.rend(), [&](const ResourceUse &use) {
+           return exceeds(use);
+         })->resource); // the last: rows of limits exclude many
   }
   AllocationJob reducedJob(const AllocationJob &job) const {
     AllocationJob made{{}, job.mayWait};
@@ -286,6 +302,18 @@ std::vector<JobTrajectory> TrajectoryProblem::trajectories(const std::vector<int
   for (size_t job = 0; job < choice.size(); ++job)
     chosen.push_back(lists[job][listed[job][choice[job]]]);
   return chosen;
+}
+
+std::vector<int64_t> TrajectoryProblem::choiceOf(const std::vector<JobTrajectory> &schedule) const {
+  std::vector<int64_t> choice;
+  for (size_t job = 0; job < schedule.size(); ++job) {
+    const auto &list = listed[job];
+    const auto at = std::find_if(list.begin(), list.end(), [&](unsigned i) { return lists[job][i] == schedule[job]; });
+    if (at == list.end())
+      return {};
+    choice.push_back(at - list.begin());
+  }
+  return choice;
 }
 
 } // namespace accord::jobs

@@ -57,6 +57,8 @@ public:
   std::vector<double> relaxedPrices(bool &isMissing) const;
   /// The trajectories of a choice.
   std::vector<JobTrajectory> trajectories(const std::vector<int64_t> &choice) const;
+  /// The choice of a schedule of listed trajectories; empty if one of them is not listed.
+  std::vector<int64_t> choiceOf(const std::vector<JobTrajectory> &schedule) const;
 
 private:
   void shiftLimits();
