@@ -1,6 +1,7 @@
 #include "lib/jobs/solve/TrajectoryProblem.h"
 #include "lib/jobs/solve/AllocationSolver.h"
 #include "lib/jobs/solve/LagrangePrices.h"
+#include "lib/jobs/solve/PricedOptions.h"
 #include "lib/jobs/solve/TrajectoryList.h"
 #include <algorithm>
 #include <map>
@@ -253,6 +254,46 @@ private:
   std::vector<size_t> rows;
 };
 
+/// The options of each job that fit by themselves; nothing where a job has none.
+std::optional<OpenOptions> fittingOptions(const CompactAllocation &problem) {
+  OpenOptions open;
+  for (size_t job = 0; job < problem.jobs(); ++job) {
+    open.first.push_back(static_cast<unsigned>(open.options.size()));
+    for (unsigned i = problem.first[job]; i < problem.first[job + 1]; ++i)
+      if (problem.fits(i, problem.capacity))
+        open.options.push_back(i);
+    if (open.options.size() == open.first.back())
+      return std::nullopt;
+  }
+  open.first.push_back(static_cast<unsigned>(open.options.size()));
+  return open;
+}
+
+/// Takes one set of prices as the proof where that is better. Under the limit of an objective before, one device in one
+/// slot may cost many times the largest value, so the denominator follows from the prices.
+void boundByPrices(const AllocationProblem &problem, AllocationSolution &solution) {
+  const CompactAllocation compacted = compact(problem);
+  const auto open = fittingOptions(compacted);
+  if (!open)
+    return;
+  const Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
+  double max = 1;
+  for (double price : relaxed.prices)
+    max = std::max(max, price);
+  int64_t denominator = int64_t(1) << 40;
+  while (denominator > 1 && max * static_cast<double>(denominator) > 0x1p55)
+    denominator /= 2;
+  PricedOptions priced =
+      priceOptions(compacted, PartialAllocation(compacted), wholePrices(relaxed.prices, denominator), denominator);
+  const int64_t bound = std::max(priced.wholeBound(), solution.value);
+  if (!priced.possible || bound >= solution.bound)
+    return;
+  solution.bound = bound;
+  solution.proof = {denominator, {{-1, {}, std::move(priced.prices)}}};
+  if (!solution.choice.empty() && bound == solution.value)
+    solution.status = AllocationStatus::Optimal;
+}
+
 } // namespace
 
 bool TrajectoryProblem::isImpossible() const {
@@ -268,7 +309,10 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
     return none;
   }
   const KeptRows kept(made);
-  AllocationSolution solution = solveAllocation(kept.reduced(), limits);
+  const AllocationProblem reduced = kept.reduced();
+  AllocationSolution solution = solveAllocation(reduced, limits);
+  if (solution.status == AllocationStatus::Feasible || solution.status == AllocationStatus::Unknown)
+    boundByPrices(reduced, solution);
   for (AllocationProof::Node &node : solution.proof.nodes)
     if (node.job < 0 && (!node.prices.empty() || kept.isEmpty()))
       node.prices = kept.expanded(node.prices);
@@ -278,22 +322,15 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
 std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
   const KeptRows kept(made);
   const CompactAllocation compacted = compact(kept.reduced());
-  OpenOptions open;
-  for (size_t job = 0; job < compacted.jobs(); ++job) {
-    open.first.push_back(open.options.size());
-    for (unsigned i = compacted.first[job]; i < compacted.first[job + 1]; ++i)
-      if (compacted.fits(i, compacted.capacity))
-        open.options.push_back(i);
-    if (open.options.size() == open.first.back()) { // nothing of the job fits
-      isMissing = true;
-      return std::vector<double>(made.capacity.size(), 0);
-    }
+  const auto open = fittingOptions(compacted);
+  if (!open) { // nothing of a job fits
+    isMissing = true;
+    return std::vector<double>(made.capacity.size(), 0);
   }
-  open.first.push_back(open.options.size());
-  Relaxation relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Value);
+  Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
   isMissing &= relaxed.overflow > kMissing;
   if (isMissing)
-    relaxed = relax(compacted, compacted.capacity, open, RelaxedObjective::Fit);
+    relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Fit);
   return kept.expanded(relaxed.prices);
 }
 

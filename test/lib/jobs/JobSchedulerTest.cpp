@@ -126,3 +126,23 @@ TEST(JobScheduler, NightsAreNearTheirBounds) {
     EXPECT_GE(found.proofs[0].bound, found.values[0] * 98 / 100);
   }
 }
+
+/// Under the limit of the first objective, a device in a slot has a price far above all values.
+TEST(JobScheduler, ProvesASecondObjectiveUnderATightLimitOfTheFirst) {
+  JobScheduleProblem problem = night(20, 56, Elasticity::Moldable);
+  for (SlotResource &resource : problem.resources)
+    for (int64_t &capacity : resource.capacity)
+      capacity *= 4;
+  for (JobMeasure second : {JobMeasure::Price, JobMeasure::Energy}) {
+    problem.objectives = {JobMeasure::Completion, second};
+    SearchLimits limits;
+    limits.effort = kQuickEffort;
+    const JobSchedule found = solveJobSchedule(problem, limits);
+    expectVerified(problem, found, 0);
+    ASSERT_EQ(found.values.size(), 2u);
+    for (size_t i = 0; i < found.values.size(); ++i) {
+      EXPECT_LE(found.proofs[i].bound, found.values[i]) << i;
+      EXPECT_GE(found.proofs[i].bound, found.values[i] * 98 / 100) << i;
+    }
+  }
+}
