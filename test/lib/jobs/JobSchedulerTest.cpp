@@ -129,10 +129,10 @@ TEST(JobScheduler, NightsAreNearTheirBounds) {
 
 /// Under the limit of the first objective, a device in a slot has a price far above all values.
 TEST(JobScheduler, ProvesASecondObjectiveUnderATightLimitOfTheFirst) {
-  JobScheduleProblem problem = night(20, 56, Elasticity::Moldable);
+  JobScheduleProblem problem = night(30, 96, Elasticity::Moldable);
   for (SlotResource &resource : problem.resources)
     for (int64_t &capacity : resource.capacity)
-      capacity *= 4;
+      capacity *= resource.name == "power" ? 100 : 2;
   for (JobMeasure second : {JobMeasure::Price, JobMeasure::Energy}) {
     problem.objectives = {JobMeasure::Completion, second};
     SearchLimits limits;
