@@ -1,6 +1,7 @@
 #include "lib/jobs/solve/ScheduleRepair.h"
 #include "lib/jobs/solve/TrajectoryList.h"
 #include <algorithm>
+#include <utility>
 
 namespace accord::jobs {
 
@@ -39,7 +40,10 @@ std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector
       one.deadline = one.deadline < 0 ? begin : std::min(one.deadline, begin);
       one.mayBeRejected = false;
     }
-  return cheapestTrajectory(scratch, stage, rows, prices, job, &left).trajectory;
+  // A job that is left out costs nothing of most measures: it is only where it has no place.
+  const bool mayBeRejected = std::exchange(one.mayBeRejected, false);
+  auto placed = cheapestTrajectory(scratch, stage, rows, prices, job, &left).trajectory;
+  return placed || !mayBeRejected ? placed : std::optional(JobTrajectory{});
 }
 
 std::optional<std::vector<JobTrajectory>> ScheduleRepair::build(const std::vector<double> &keys,
