@@ -18,14 +18,18 @@ class StageSearch {
 public:
   enum class Outcome : uint8_t { Bounded, Infeasible, Open };
 
-  StageSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, TrajectoryLists &columns,
+  StageSearch(const JobScheduleProblem &given, const ObjectiveStage &stage, TrajectoryLists &columns,
               const SearchLimits &limits)
-      : problem(problem), stage(stage), columns(columns), limits(limits), rows(problem, stage), repair(problem, stage) {
+      : given(given), problem(withoutRejection(given, stage)), stage(stage), columns(columns), limits(limits),
+        rows(problem, stage), repair(problem, stage) {
+    for (size_t job = 0; job < problem.jobs.size(); ++job)
+      if (given.jobs[job].mayBeRejected && !problem.jobs[job].mayBeRejected)
+        mustRun.push_back(job);
   }
 
   Outcome run() {
-    if (!seed())
-      return Outcome::Infeasible; // a job has no trajectory: no prices are needed
+    if (const auto job = seed(); job)
+      return proveNoPlace(*job);
     greedy(plainPrices());
     const unsigned rounds = kRoundsPerEffort * std::max(1u, std::min(limits.effort, 16u));
     for (unsigned round = 0; round < rounds && !limits.stopped(); ++round) {
@@ -38,6 +42,8 @@ public:
         greedy(last);
     }
     solveColumns();
+    if (hasBound)
+      proof.bound = std::min(proof.bound, provedBound({proof.prices, proof.denominator}).value_or(proof.bound));
     return hasBound ? Outcome::Bounded : Outcome::Open;
   }
 
@@ -57,6 +63,80 @@ public:
   JobScheduleProof proof;
 
 private:
+  /// Where no weight may be left out, jobs with a weight have to run: so much is known before any price.
+  static JobScheduleProblem withoutRejection(JobScheduleProblem problem, const ObjectiveStage &stage) {
+    for (const JobLimit &limit : stage.limits)
+      if (limit.measure == JobMeasure::Rejected && limit.max == 0)
+        for (ScheduledJob &job : problem.jobs)
+          job.mayBeRejected &= job.weight == 0;
+    return problem;
+  }
+  /// A price of the limit of 0 with which leaving out such a job costs more than anything else that it may do. It has
+  /// no part in the bound.
+  void priceRejections(const std::vector<Priced> &cheapest) {
+    for (const TrajectoryRows::Limited &one : rows.limited) {
+      if (one.limit.measure != JobMeasure::Rejected || one.limit.max != 0)
+        continue;
+      for (size_t job : mustRun) {
+        const Priced needed = cheapest[job] / problem.jobs[job].weight + 1;
+        if (needed > last.rows[one.row])
+          last.rows[one.row] = static_cast<int64_t>(std::min<Priced>(needed, int64_t(1) << 60));
+      }
+    }
+  }
+
+  /// A job cannot begin before those that it is after can be complete, which the paths that were priced keep. A price
+  /// of the last slot in which all that the job before may do is incomplete says so for every path: that job pays it in
+  /// any case, so it has no part in the bound. Later jobs first: what a job pays for them makes its own begin dearer.
+  void priceEarlyBegins(std::vector<Priced> cheapest) {
+    for (size_t at = rows.order.size(); at-- > 0;) {
+      const size_t job = rows.order[at];
+      const ScheduledJob &of = problem.jobs[job];
+      const Priced lowest = stage.measure == JobMeasure::Nash ? -Priced(last.denominator) * of.weight * 64'000'000 : 0;
+      for (size_t i = 0; i < of.after.size(); ++i) {
+        const int64_t end = rows.ends[of.after[i]];
+        const Priced price = std::min<Priced>(cheapest[job] - lowest + 1, int64_t(1) << 56);
+        if (end <= 0 || price <= 0)
+          continue;
+        last.rows[rows.laterRows[job][i] + end - 1] += static_cast<int64_t>(price);
+        cheapest[of.after[i]] += price;
+      }
+    }
+  }
+
+  /// The bound of a proof by all paths of the problem as it was given, with nothing that only follows from dependences
+  /// and limits; nothing where the prices prove that there is no schedule.
+  std::optional<int64_t> provedBound(const TrajectoryPrices &prices) const {
+    TrajectoryRows all = rows;
+    std::fill(all.begins.begin(), all.begins.end(), 0);
+    Priced total = 0;
+    for (size_t row = 0; row < all.capacity.size(); ++row)
+      total -= Priced(prices.rows[row]) * all.capacity[row];
+    for (size_t job = 0; job < given.jobs.size(); ++job) {
+      const auto found = cheapestTrajectory(given, stage, all, prices, job);
+      if (!found.bound)
+        return std::nullopt;
+      total += *found.bound;
+    }
+    if (prices.denominator == 0)
+      return total > 0 ? std::nullopt : std::optional<int64_t>(0);
+    return static_cast<int64_t>(total / prices.denominator + (total > 0 && total % prices.denominator != 0));
+  }
+
+  /// A job has no trajectory after the fastest of those that it is after: prices that prove it.
+  Outcome proveNoPlace(size_t job) {
+    last = {Prices(rows.capacity.size(), 0), 0};
+    if (provedBound(last)) {
+      std::vector<Priced> none(problem.jobs.size(), 0);
+      none[job] = 1;
+      priceEarlyBegins(std::move(none));
+    }
+    if (provedBound(last))
+      return Outcome::Open;
+    proof = {0, {}, last.rows, 1};
+    return Outcome::Infeasible;
+  }
+
   TrajectoryPrices plainPrices() const { return {Prices(rows.capacity.size(), 0), 1}; }
   int64_t measured(const std::vector<JobTrajectory> &schedule) const {
     return valueOf(problem, isSum(stage.measure) ? stage.measure : JobMeasure::Completion, schedule);
@@ -79,18 +159,18 @@ private:
     return true;
   }
 
-  /// The fastest trajectory of each job alone; false if a job has none.
-  bool seed() {
+  /// The fastest trajectory of each job alone. Returns a job that has none.
+  std::optional<size_t> seed() {
     for (size_t job = 0; job < problem.jobs.size(); ++job) {
       if (problem.jobs[job].mayBeRejected)
         add(job, {});
       auto found = cheapestTrajectory(problem, stage, rows, plainPrices(), job);
       if (!found.bound)
-        return false;
+        return job;
       if (found.trajectory)
         add(job, *found.trajectory);
     }
-    return true;
+    return std::nullopt;
   }
 
   /// Schedules job by job, in several orders, with the prices that are there.
@@ -176,25 +256,36 @@ private:
   Outcome priceJobs() {
     Priced sum = 0, there = 0;
     bool isNew = false;
+    std::vector<Priced> cheapest;
     for (size_t job = 0; job < problem.jobs.size(); ++job) {
       std::optional<Priced> min;
       for (const JobTrajectory &trajectory : columns[job])
-        if (trajectory.completion <= lastCompletion(problem, stage, problem.jobs[job]))
+        if (trajectory.completion <= lastCompletion(problem, stage, problem.jobs[job]) &&
+            (trajectory.completion >= 0 || problem.jobs[job].mayBeRejected))
           if (const Priced cost = costOf(problem, stage, rows, last, job, trajectory); !min || cost < *min)
             min = cost;
       auto found = cheapestTrajectory(problem, stage, rows, last, job);
       if (!found.bound)
         return Outcome::Infeasible;
       sum += *found.bound;
+      cheapest.push_back(*found.bound);
       there += min.value_or(*found.bound);
       if (found.trajectory)
         isNew |= add(job, *found.trajectory);
     }
+    priceRejections(cheapest);
+    Priced early = 0; // what jobs before others pay of it
+    for (const int64_t one : last.rows)
+      early -= one;
+    priceEarlyBegins(std::move(cheapest));
+    for (const int64_t one : last.rows)
+      early += one;
+    sum += early, there += early;
     Priced capacity = 0;
     for (size_t row = 0; row < rows.capacity.size(); ++row)
       capacity += Priced(last.rows[row]) * rows.capacity[row];
     if (isFitting) {
-      if (sum > capacity) {
+      if (sum > capacity && !provedBound(last)) {
         proof = {0, {}, last.rows, 1};
         return Outcome::Infeasible;
       }
@@ -222,10 +313,12 @@ private:
     offer(std::move(schedule));
   }
 
-  const JobScheduleProblem &problem;
+  const JobScheduleProblem &given;
+  const JobScheduleProblem problem;
   const ObjectiveStage &stage;
   TrajectoryLists &columns;
   const SearchLimits &limits;
+  std::vector<size_t> mustRun; ///< jobs that might be left out, but for a limit of 0
   const TrajectoryRows rows;
   ScheduleRepair repair;
   TrajectoryPrices last;

@@ -1,6 +1,9 @@
 #include "lib/jobs/solve/TrajectoryPath.h"
 #include "lib/jobs/solve/TrajectoryList.h"
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
 
 namespace accord::jobs {
 namespace {
@@ -99,133 +102,203 @@ private:
   std::vector<Priced> begins, ends;
 };
 
+/// Work that is done at the start of a slot, and what it cost.
+struct Label {
+  int64_t work = 0;    ///< at most
+  Priced cost = 0;     ///< at least
+  int64_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
+  int64_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
+  unsigned configuration = 0;
+};
+using Labels = std::vector<Label>;
+
+/// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
+void thin(Labels &labels) {
+  std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
+    if (a.work != b.work)
+      return a.work > b.work;
+    return a.cost != b.cost
+               ? a.cost < b.cost
+               : std::tie(a.begin, a.configuration, a.parent) < std::tie(b.begin, b.configuration, b.parent);
+  });
+  size_t kept = 0;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (kept == 0 || labels[i].cost < labels[kept - 1].cost)
+      labels[kept++] = labels[i];
+  labels.resize(kept);
+  if (kept <= kMaxLabels)
+    return;
+  const size_t group = (kept + kMaxLabels - 1) / kMaxLabels;
+  size_t joined = 0;
+  for (size_t i = 0; i < kept; i += group) {
+    const int64_t work = labels[i].work;
+    labels[joined] = labels[std::min(i + group, kept) - 1]; // the cheapest, with the work of the first
+    labels[joined++].work = work;
+  }
+  labels.resize(joined);
+}
+
 class PathSearch {
 public:
   PathSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, const TrajectoryRows &rows,
              const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left)
       : problem(problem), job(problem.jobs[number]), prices(problem, stage, rows, prices, number),
-        last(lastCompletion(problem, stage, job)), left(left) {}
+        first(std::max(firstSlot(problem, job), rows.begins[number])), last(lastCompletion(problem, stage, job)),
+        left(left) {}
 
   CheapestTrajectory run() {
     if (job.mayBeRejected) {
       best = prices.ofRejection();
       found.trajectory = JobTrajectory{};
     }
-    if (job.work == 0) {
-      if (job.arrival <= last)
-        offer(prices.ofCompletion(job.arrival), -1, {{}, job.arrival});
-    } else {
+    if (job.work > 0)
       search();
+    else if (job.arrival <= last && (!best || prices.ofCompletion(job.arrival) < *best)) {
+      best = prices.ofCompletion(job.arrival);
+      found.trajectory = JobTrajectory{{}, job.arrival};
     }
     found.bound = best;
     return std::move(found);
   }
 
 private:
-  /// A run ends in a slot, or a job that has begun pauses there.
-  struct Label {
-    __int128 work = 0; ///< that is done, at most
-    Priced cost = 0;   ///< at least
-    int64_t parent = -1;
-    JobRun run;       ///< that ended; `end` 0: a pause
-    int64_t real = 0; ///< work that the runs on the way do
-  };
-
   void search() {
-    open.resize(problem.slots + 1);
-    fit();
-    for (int64_t slot = firstSlot(problem, job); slot < problem.slots; ++slot) {
-      Label start;
-      start.cost = prices.ofBegin(slot);
-      extend(slot, start, -1);
-      if (job.elasticity == Elasticity::Moldable)
-        continue;
-      thin(open[slot]);
-      for (const Label &label : open[slot]) {
-        all.push_back(label);
-        extend(slot, label, static_cast<int64_t>(all.size()) - 1);
-        Label pause = label;
-        pause.parent = static_cast<int64_t>(all.size()) - 1;
-        pause.run = {};
-        if (slot + 1 < problem.slots)
-          open[slot + 1].push_back(pause);
+    prepare();
+    const auto slots = static_cast<size_t>(problem.slots);
+    if (job.elasticity == Elasticity::Moldable) {
+      for (int64_t slot = first; slot < problem.slots; ++slot)
+        begin(slot, {0, prices.ofBegin(slot)}, nullptr);
+      return;
+    }
+    for (int64_t slot = first; slot < problem.slots; ++slot) // single runs first: they bound all others
+      begin(slot, {0, prices.ofBegin(slot)}, nullptr);
+    going.assign(job.configurations.size(), std::vector<Labels>(slots + 1));
+    Labels pausing;
+    for (int64_t slot = first; slot < problem.slots; ++slot) {
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        Labels &here = going[k][static_cast<size_t>(slot)];
+        thin(here);
+        std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot); });
+        pausing.insert(pausing.end(), here.begin(), here.end());
       }
-      open[slot].clear();
+      thin(pausing);
+      std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot); });
+      for (Label &label : pausing)
+        remember(label, slot);
+      for (unsigned k = 0; k < job.configurations.size(); ++k)
+        for (const Label &label : going[k][static_cast<size_t>(slot)])
+          goOn(slot, k, label);
+      for (const Label &label : pausing)
+        begin(slot, label, &going);
+      begin(slot, {0, prices.ofBegin(slot)}, &going);
     }
   }
 
-  /// In how many slots from each one a configuration fits into what is left.
-  void fit() {
-    const auto count = static_cast<size_t>(job.configurations.size());
+  /// In how many slots from each one a configuration fits into what is left; the cheapest work from each slot on.
+  void prepare() {
+    const size_t count = job.configurations.size();
     fits.assign(count, std::vector<int64_t>(problem.slots + 1, 0));
-    for (size_t k = 0; k < count; ++k)
-      for (int64_t slot = problem.slots; slot-- > 0;) {
+    unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
+    for (int64_t slot = problem.slots; slot-- > 0;) {
+      unit[slot] = unit[slot + 1];
+      for (unsigned k = 0; k < count; ++k) {
         bool isFree = true;
         if (left)
           for (const ResourceUse &use : job.configurations[k].uses)
             isFree &= use.amount <= (*left)[use.resource * problem.slots + slot];
         fits[k][slot] = isFree ? fits[k][slot + 1] + 1 : 0;
-      }
-  }
-
-  void extend(int64_t begin, const Label &from, int64_t parent) {
-    if (best && from.cost + prices.ofCompletion(begin * problem.slot + 1) >= *best)
-      return;
-    for (unsigned k = 0; k < job.configurations.size(); ++k) {
-      const int64_t speed = job.configurations[k].speed, restart = restartOf(job, begin, k);
-      const __int128 needed = (job.work - from.work + speed - 1) / speed + restart;
-      for (int64_t end = begin + 1; end <= begin + fits[k][begin]; ++end) {
-        const int64_t seconds = (end - begin) * problem.slot;
-        if (needed <= seconds) {
-          complete(begin, end, k, from, parent, begin * problem.slot + static_cast<int64_t>(needed));
-          break;
-        }
-        if (job.elasticity == Elasticity::Moldable || seconds <= restart || end == problem.slots)
-          continue;
-        Label next;
-        next.work = from.work + static_cast<__int128>(speed) * (seconds - restart);
-        next.cost = from.cost + prices.ofRun(begin, end, k);
-        next.parent = parent, next.run = {begin, end, k};
-        next.real = from.real + speed * (seconds - restart);
-        if (!best || next.cost + prices.ofCompletion(end * problem.slot + 1) < *best)
-          open[end].push_back(next);
+        if (isFree)
+          unit[slot] = std::min(unit[slot], static_cast<long double>(prices.ofRun(slot, slot + 1, k)) /
+                                                (static_cast<long double>(job.configurations[k].speed) * problem.slot));
       }
     }
   }
 
-  void complete(int64_t begin, int64_t end, unsigned k, const Label &from, int64_t parent, int64_t completion) {
-    if (completion > last)
-      return;
-    const Priced cost = from.cost + prices.ofRun(begin, end, k) + prices.ofCompletion(completion);
-    if (best && cost >= *best)
-      return;
-    JobTrajectory made;
-    made.runs.push_back({begin, end, k});
-    for (int64_t at = parent; at >= 0; at = all[at].parent)
-      if (all[at].run.end > 0)
-        made.runs.push_back(all[at].run);
-    std::reverse(made.runs.begin(), made.runs.end());
-    // On the way some work may be that of another label.
-    const int64_t missing = job.work - from.real;
-    const auto really = completeIn(problem, job, begin, k, missing);
-    made.completion = completion;
-    const bool isReal = missing > 0 && really && really->completion <= last && really->end <= begin + fits[k][begin];
-    if (isReal)
-      made.runs.back().end = really->end, made.completion = really->completion;
-    offer(cost, isReal ? 0 : -2, std::move(made));
+  /// Whether nothing that goes on from a label costs less than what was found.
+  bool isHopeless(const Label &label, int64_t slot) const {
+    if (slot * problem.slot >= last)
+      return true;
+    const long double rest = static_cast<long double>(job.work - label.work) * unit[slot];
+    if (std::isinf(unit[slot]))
+      return true;
+    return best &&
+           label.cost + static_cast<Priced>(rest * (1 - 1e-12L)) + prices.ofCompletion(slot * problem.slot + 1) >=
+               *best;
   }
 
-  /// `state` -2: the trajectory is none, and only its cost counts.
-  void offer(Priced cost, int state, JobTrajectory trajectory) {
+  /// A label of which a run may begin later gets a number.
+  void remember(Label &label, int64_t slot) {
+    if (label.begin < 0)
+      return;
+    all.push_back({label, slot});
+    label.parent = static_cast<int64_t>(all.size()) - 1;
+    label.begin = -1;
+  }
+
+  /// Another slot in the same run.
+  void goOn(int64_t slot, unsigned k, const Label &from) {
+    if (fits[k][slot] == 0)
+      return;
+    const int64_t speed = job.configurations[k].speed, needed = (job.work - from.work + speed - 1) / speed;
+    if (needed <= problem.slot)
+      return complete(slot * problem.slot + needed, slot + 1, from.begin, k, from,
+                      from.cost + prices.ofRun(slot, slot + 1, k));
+    Label next = from;
+    next.work += speed * problem.slot;
+    next.cost += prices.ofRun(slot, slot + 1, k);
+    if (slot + 1 < problem.slots)
+      going[k][static_cast<size_t>(slot + 1)].push_back(next);
+  }
+
+  /// Runs from a slot on, up to the first end of a slot with work done. Without `next` single runs to the end.
+  void begin(int64_t slot, const Label &from, std::vector<std::vector<Labels>> *next) {
+    for (unsigned k = 0; k < job.configurations.size(); ++k) {
+      const int64_t speed = job.configurations[k].speed, restart = restartOf(job, slot, k);
+      const __int128 needed = static_cast<__int128>(job.work - from.work + speed - 1) / speed + restart;
+      const int64_t some = restart / problem.slot + 1, room = fits[k][slot];
+      if (needed <= static_cast<__int128>(next ? std::min(some, room) : room) * problem.slot) {
+        const auto end = static_cast<int64_t>((needed + problem.slot - 1) / problem.slot);
+        complete(slot * problem.slot + static_cast<int64_t>(needed), slot + end, slot, k, from,
+                 from.cost + prices.ofRun(slot, slot + end, k));
+        continue;
+      }
+      if (!next || some > room || slot + some >= problem.slots)
+        continue;
+      Label label = from;
+      label.work += speed * (some * problem.slot - restart);
+      label.cost += prices.ofRun(slot, slot + some, k);
+      label.begin = slot, label.configuration = k;
+      (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
+    }
+  }
+
+  void complete(int64_t completion, int64_t end, int64_t begun, unsigned k, const Label &from, Priced cost) {
+    if (completion > last)
+      return;
+    cost += prices.ofCompletion(completion);
     if (best && cost >= *best)
       return;
     best = cost;
-    if (state != -2)
-      found.trajectory = join(std::move(trajectory));
+    JobTrajectory made;
+    made.runs.push_back({begun, end, k});
+    int64_t before = 0; // work of earlier runs
+    for (int64_t at = from.parent; at >= 0; at = all[at].first.parent) {
+      const auto &[label, until] = all[at];
+      made.runs.push_back({label.begin, until, label.configuration});
+      before += job.configurations[label.configuration].speed *
+                ((until - label.begin) * problem.slot - restartOf(job, label.begin, label.configuration));
+    }
+    std::reverse(made.runs.begin(), made.runs.end());
+    // Labels may have been joined on the way: the runs may do less work than the label says.
+    const auto really = completeIn(problem, job, begun, k, job.work - before);
+    if (before >= job.work || !really || really->completion > last || really->end > begun + fits[k][begun])
+      return;
+    made.runs.back().end = really->end, made.completion = really->completion;
+    found.trajectory = joined(std::move(made));
   }
 
   /// Runs that touch in one configuration are one run, with less restarts and no later end.
-  JobTrajectory join(JobTrajectory trajectory) const {
+  JobTrajectory joined(JobTrajectory trajectory) const {
     std::vector<JobRun> runs;
     for (const JobRun &run : trajectory.runs)
       if (!runs.empty() && runs.back().end == run.begin && runs.back().configuration == run.configuration)
@@ -244,40 +317,20 @@ private:
         return made;
       }
       work -= job.configurations[run.configuration].speed *
-              std::max<int64_t>(0, (run.end - run.begin) * problem.slot - restartOf(job, run.begin, run.configuration));
+              ((run.end - run.begin) * problem.slot - restartOf(job, run.begin, run.configuration));
     }
     return trajectory;
-  }
-
-  /// Leaves out what has no more work at no less cost; joins neighbours where too many remain.
-  static void thin(std::vector<Label> &labels) {
-    std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
-      return a.work != b.work ? a.work > b.work : a.cost != b.cost ? a.cost < b.cost : a.run < b.run;
-    });
-    std::vector<Label> kept;
-    for (const Label &label : labels)
-      if (kept.empty() || label.cost < kept.back().cost)
-        kept.push_back(label);
-    if (kept.size() > kMaxLabels) {
-      std::vector<Label> joined;
-      const size_t group = (kept.size() + kMaxLabels - 1) / kMaxLabels;
-      for (size_t i = 0; i < kept.size(); i += group) {
-        joined.push_back(kept[std::min(i + group, kept.size()) - 1]); // the cheapest, with the work of the first
-        joined.back().work = kept[i].work;
-      }
-      kept = std::move(joined);
-    }
-    labels = std::move(kept);
   }
 
   const JobScheduleProblem &problem;
   const ScheduledJob &job;
   const JobPrices prices;
-  const int64_t last;
+  const int64_t first, last; ///< slot, second
   const std::vector<int64_t> *left;
   std::vector<std::vector<int64_t>> fits;
-  std::vector<std::vector<Label>> open; ///< of each slot
-  std::vector<Label> all;
+  std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
+  std::vector<std::vector<Labels>> going;     ///< of each configuration and slot: runs that may go on
+  std::vector<std::pair<Label, int64_t>> all; ///< runs that ended, with the slot in which they did
   std::optional<Priced> best;
   CheapestTrajectory found;
 };

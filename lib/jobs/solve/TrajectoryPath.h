@@ -21,13 +21,14 @@ struct CheapestTrajectory {
   std::optional<JobTrajectory> trajectory; ///< one whose cost is near to it; nothing where none was met
 };
 
-/// Searches all trajectories of a job that are complete by `lastCompletion`. Labels (work done, cost) of each slot are
+/// Searches all trajectories of a job that begin in `TrajectoryRows::begins` or later and are complete by
+/// `lastCompletion`. Labels (work done, cost) of each slot are
 /// kept without dominated ones; beyond `kMaxLabels` of a slot, neighbours are joined to one with the work of the one
 /// and the cost of the other, so the bound still holds for all. With `left` (of the resources in each slot, resource by
 /// resource), only trajectories that use no more of it.
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
                                       const std::vector<int64_t> *left = nullptr);
-constexpr size_t kMaxLabels = 400;
+constexpr size_t kMaxLabels = 1000;
 
 } // namespace accord::jobs

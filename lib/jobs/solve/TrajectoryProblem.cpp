@@ -8,7 +8,9 @@
 
 namespace accord::jobs {
 
-constexpr double kMissing = 1e-6; ///< shares of capacities below are rounding
+constexpr int64_t kLoosening = 1024;             ///< parts of a capacity, of which one more is given
+constexpr int64_t kMaxScaled = int64_t(1) << 20; ///< larger capacities have parts enough
+constexpr double kMissing = 1e-6;                ///< shares of capacities below are rounding
 
 static bool hasRows(JobMeasure measure) { return measure != JobMeasure::Makespan && measure != JobMeasure::Slowdown; }
 
@@ -21,6 +23,7 @@ std::vector<JobLimit> ObjectiveStage::allLimits() const {
 
 TrajectoryRows::TrajectoryRows(const JobScheduleProblem &problem, const ObjectiveStage &stage)
     : laterRows(problem.jobs.size()), earlierRows(problem.jobs.size()) {
+  addTimes(problem);
   for (const SlotResource &resource : problem.resources)
     capacity.insert(capacity.end(), resource.capacity.begin(), resource.capacity.end());
   for (size_t job = 0; job < problem.jobs.size(); ++job)
@@ -41,6 +44,34 @@ TrajectoryRows::TrajectoryRows(const JobScheduleProblem &problem, const Objectiv
             std::clamp<__int128>(static_cast<__int128>(limit.max) * group.share, -1, int64_t(1) << 60)));
     else
       capacity.push_back(limit.max);
+  }
+}
+
+void TrajectoryRows::addTimes(const JobScheduleProblem &problem) {
+  const size_t count = problem.jobs.size();
+  begins.assign(count, 0), ends.assign(count, 0);
+  std::vector<size_t> missing(count);
+  for (size_t job = 0; job < count; ++job)
+    if ((missing[job] = problem.jobs[job].after.size()) == 0)
+      order.push_back(job);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t job = order[i];
+    const ScheduledJob &of = problem.jobs[job];
+    int64_t fastest = 1;
+    for (const JobConfiguration &one : of.configurations)
+      fastest = std::max(fastest, one.speed);
+    begins[job] = firstSlot(problem, of);
+    for (unsigned before : of.after)
+      begins[job] = std::max(begins[job], ends[before]);
+    int64_t completion = of.arrival;
+    if (of.work > 0)
+      completion = begins[job] * problem.slot + (of.running >= 0 && begins[job] == 0 ? 0 : of.restart) +
+                   (of.work + fastest - 1) / fastest;
+    ends[job] = std::min((completion + problem.slot - 1) / problem.slot, problem.slots);
+    for (size_t next = 0; next < count; ++next)
+      for (unsigned before : problem.jobs[next].after)
+        if (before == job && --missing[next] == 0)
+          order.push_back(next);
   }
 }
 
@@ -65,7 +96,7 @@ TrajectoryProblem::TrajectoryProblem(const JobScheduleProblem &problem, const Tr
     const int64_t last = lastCompletion(problem, stage, problem.jobs[job]);
     listed.emplace_back();
     for (unsigned i = 0; i < lists[job].size(); ++i)
-      if (lists[job][i].completion <= last)
+      if (lists[job][i].completion <= last && (lists[job][i].completion >= 0 || problem.jobs[job].mayBeRejected))
         listed.back().push_back(i);
   }
   shiftLimits();
@@ -319,8 +350,36 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
   return solution;
 }
 
+/// The same with a thousandth more of each row. Where all trajectories of some jobs fill a row exactly, its price would
+/// be anything; so it is what the little that is more is good for.
+static AllocationProblem loosened(AllocationProblem problem, std::vector<double> &scale) {
+  scale.assign(problem.capacity.size(), 1);
+  for (size_t row = 0; row < scale.size(); ++row)
+    if (int64_t &capacity = problem.capacity[row]; capacity < kMaxScaled) {
+      scale[row] = kLoosening;
+      capacity = capacity * kLoosening + std::max<int64_t>(1, capacity);
+    } else {
+      capacity += capacity / kLoosening;
+    }
+  for (AllocationJob &job : problem.jobs)
+    for (Configuration &one : job.configurations)
+      for (ResourceUse &use : one.uses)
+        use.amount *= static_cast<int64_t>(scale[use.resource]);
+  return problem;
+}
+
 std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
   const KeptRows kept(made);
+  if (!isMissing) {
+    std::vector<double> scale;
+    const CompactAllocation compacted = compact(loosened(kept.reduced(), scale));
+    if (const auto open = fittingOptions(compacted)) {
+      Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
+      for (size_t row = 0; row < relaxed.prices.size(); ++row)
+        relaxed.prices[row] *= scale[row];
+      return kept.expanded(relaxed.prices);
+    }
+  }
   const CompactAllocation compacted = compact(kept.reduced());
   const auto open = fittingOptions(compacted);
   if (!open) { // nothing of a job fits

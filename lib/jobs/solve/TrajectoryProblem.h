@@ -35,6 +35,13 @@ struct TrajectoryRows {
   std::vector<std::vector<unsigned>> laterRows, earlierRows;
   /// Of all rows; of limits that are sums the limit itself, which may be negative.
   std::vector<int64_t> capacity;
+  /// Of each job: the first slot in which it can begin, after the fastest that the jobs before it can be; and the first
+  /// at whose start it can be complete.
+  std::vector<int64_t> begins, ends;
+  std::vector<size_t> order; ///< jobs, each behind those that it is after
+
+private:
+  void addTimes(const JobScheduleProblem &problem);
 };
 
 /// The last second at which a job may be complete by its deadline, the horizon, and limits of max measures.

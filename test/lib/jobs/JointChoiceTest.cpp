@@ -3,7 +3,6 @@
 #include "lib/jobs/solve/JobScheduler.h"
 #include "lib/jobs/solve/ScheduleBuilder.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
-#include "test/support/DnnFixture.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
