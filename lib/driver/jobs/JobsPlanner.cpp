@@ -71,6 +71,7 @@ bool JobsPlanner::build() {
   if (!built)
     return !workspace.reportAll(built.error());
   thePlan.built = std::move(*built);
+  std::swap(thePlan.assumptions, thePlan.built.assumptions); // those of the schedule first
   for (const std::string &text : thePlan.built.assumptions)
     assume(text);
   return true;

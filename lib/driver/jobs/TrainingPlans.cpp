@@ -66,6 +66,7 @@ struct TrainingPlans::State {
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
+  std::vector<std::string> latest; ///< what was assumed for the last problem
 
   void assume(const std::vector<std::string> &texts) {
     for (const std::string &text : texts)
@@ -176,8 +177,8 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
     return refuse("a constraint of the placement cannot be met");
   if (Errors wrong = check(built->problem); !wrong.empty())
     return refuse(wrong.front().message);
-  assume(chosen);
-  assume(built->assumptions);
+  chosen.insert(chosen.end(), built->assumptions.begin(), built->assumptions.end());
+  latest = std::move(chosen);
   return std::move(*built);
 }
 
@@ -299,6 +300,7 @@ std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &
   std::vector<DeviceCountPlan> plans;
   for (int64_t devices : counts)
     plans.push_back(state->planOn(*training, *whole, devices));
+  state->assume(state->latest); // of the largest number: smaller ones say the same of less
   return plans;
 }
 

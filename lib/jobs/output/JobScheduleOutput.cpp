@@ -7,6 +7,8 @@
 namespace accord::jobs {
 namespace {
 
+constexpr size_t kShownAssumptions = 5; ///< on a terminal, where a page has all
+
 /// The terminal gets so many rows; the page and the CSV have all.
 constexpr size_t kMaxRows = 120, kMaxWaits = 10;
 
@@ -151,7 +153,7 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
   SummaryLines lines(style);
   lines.text =
       inked(style, Ink::Bold, answer.name) +
-      fmt::format("{}: {} job{}{}; {} slots of {}\n", answer.clusterName.empty() ? "" : " on " + answer.clusterName,
+      fmt::format("{}: {} job{}{}; {} periods of {}\n", answer.clusterName.empty() ? "" : " on " + answer.clusterName,
                   problem.jobs.size(), problem.jobs.size() == 1 ? "" : "s", cluster.empty() ? "" : ", " + cluster,
                   problem.slots, timeText(static_cast<double>(problem.slot)));
   const bool scheduled =
@@ -171,8 +173,12 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
     lines.add("conflict", constraint);
   for (const std::string &repair : answer.repairs)
     lines.add("repair", repair);
-  for (const std::string &assumption : answer.assumptions)
-    lines.add("assumed", assumption);
+  // Those of the schedule come first, those of each plan behind them.
+  const size_t count = answer.assumptions.size(), shown = folder.empty() ? count : std::min(count, kShownAssumptions);
+  for (size_t i = 0; i < shown; ++i)
+    lines.add("assumed", answer.assumptions[i]);
+  if (shown < count)
+    lines.add("assumed", fmt::format("and {} more, of the plans of the trainings: in the report", count - shown));
   if (!folder.empty())
     lines.add("report", folder + "/report.html");
   return lines.text;

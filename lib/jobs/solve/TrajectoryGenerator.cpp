@@ -3,13 +3,15 @@
 #include "lib/jobs/solve/TrajectoryList.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace accord::jobs {
 namespace {
 
-constexpr unsigned kRoundsPerEffort = 8; ///< of prices, each of which adds a trajectory to each job
-constexpr double kConverged = 1e-4;      ///< of the bound: what a better price may still gain
-constexpr unsigned kPasses = 20;         ///< of placing each job anew
+constexpr unsigned kRoundsPerEffort = 20; ///< of prices, each of which adds a trajectory to each job
+constexpr double kConverged = 1e-4;       ///< of the bound: what a better price may still gain
+constexpr double kInertia = 0.7;          ///< share of the best prices so far in those that are tried next
+constexpr unsigned kPasses = 20;          ///< of placing each job anew
 constexpr double kMaxPrice = 0x1p39;
 constexpr int64_t kFitDenominator = int64_t(1) << 30;
 
@@ -31,6 +33,12 @@ public:
     if (const auto job = seed(); job)
       return proveNoPlace(*job);
     greedy(plainPrices());
+    if (best && isSum(stage.measure)) {
+      last = plainPrices();
+      center.assign(rows.capacity.size(), 0);
+      priceJobs();
+      isConverged = false;
+    }
     const unsigned rounds = kRoundsPerEffort * std::max(1u, std::min(limits.effort, 16u));
     for (unsigned round = 0; round < rounds && !limits.stopped(); ++round) {
       const Outcome outcome = improvePrices();
@@ -215,8 +223,22 @@ private:
       return Outcome::Open;
     }
     isFitting = isMissing;
+    const bool isTried = !isFitting && !center.empty() && !isStuck; // else the prices of the relaxation themselves
+    if (isTried)
+      for (size_t row = 0; row < relaxed.size(); ++row)
+        relaxed[row] = kInertia * center[row] + (1 - kInertia) * relaxed[row];
     last = wholePricesOf(relaxed);
-    return priceJobs();
+    const int64_t before = hasBound ? proof.bound : std::numeric_limits<int64_t>::min();
+    const Outcome outcome = priceJobs();
+    if (hasBound && proof.bound > before)
+      center = relaxed;
+    if (isTried) { // a mixture that says nothing new: the relaxation's own prices are next
+      isStuck = isConverged;
+      isConverged = false;
+    } else {
+      isStuck = false;
+    }
+    return outcome;
   }
 
   /// A row whose limit is below the sum of the smallest terms of the trajectories that are there.
@@ -297,7 +319,8 @@ private:
     if (!hasBound || bound > proof.bound)
       proof = {bound, {}, last.rows, last.denominator};
     hasBound = true;
-    isConverged = !isNew || static_cast<double>(there - sum) <= kConverged * std::abs(static_cast<double>(total));
+    isConverged =
+        !isNew || static_cast<double>(there - sum) <= kConverged * std::abs(static_cast<double>(there - capacity));
     return Outcome::Bounded;
   }
 
@@ -322,7 +345,8 @@ private:
   const TrajectoryRows rows;
   ScheduleRepair repair;
   TrajectoryPrices last;
-  bool isConverged = false, isFitting = false, hasBound = false;
+  std::vector<double> center; ///< the prices of the best bound
+  bool isConverged = false, isFitting = false, hasBound = false, isStuck = false;
   std::optional<std::vector<JobTrajectory>> best;
   int64_t bestValue = 0;
 };

@@ -25,7 +25,7 @@ function header() {
   byId("status").textContent = !scheduled ? (data.status === "infeasible" ? "infeasible" : "no schedule") : data.status === "optimal" ? "proven optimal" : gap === null ? "feasible" : gap > 0 ? `within ${percent(gap)}` : "proven in the first objective";
   byId("status").classList.toggle("bad", !scheduled);
   const devices = data.types.map(t => `${data.servers.filter(s => s.type === t).reduce((n, s) => n + s.devices, 0)} ${t}`);
-  byId("subtitle").textContent = [counted(jobs.length, "job"), ...(data.servers.length ? [`${devices.join(", ")} on ${counted(data.servers.length, "server")}`] : []), `${data.slots} slots of ${longTime(data.slot_s)}`, ...(data.objectives.length ? [`minimum ${data.objectives.map(o => o.words).join(", then ")}`] : [])].join("  ·  ");
+  byId("subtitle").textContent = [counted(jobs.length, "job"), ...(data.servers.length ? [`${devices.join(", ")} on ${counted(data.servers.length, "server")}`] : []), `${data.slots} periods of ${longTime(data.slot_s)}`, ...(data.objectives.length ? [`minimum ${data.objectives.map(o => o.words).join(", then ")}`] : [])].join("  ·  ");
   if (!scheduled || !jobs.length) return;
   const done = jobs.filter(j => j.completion_s !== undefined), out = jobs.length - done.length, names = data.objectives.slice(0, 2).map(o => o.name);
   const late = done.filter(j => j.due_s !== undefined && j.completion_s > j.due_s).length, waits = done.map(j => (j.pending || []).reduce((s, w) => s + w.until_s - w.from_s, 0));
@@ -33,7 +33,7 @@ function header() {
   const add = (name, label, value, note) => { if (tiles.length < 5 && !names.includes(name)) tiles.push(tile(label, ...split(value), note)); };
   add("", "Complete", `${done.length} of ${jobs.length}`, [out ? `${out} rejected` : "", late ? `${late} after their due time` : ""].filter(t => t).join(", ") || "all jobs");
   add("makespan", "Makespan", longTime(Math.max(0, ...done.map(j => j.completion_s))), "the last completion");
-  if (jobs.some(j => j.cost > 0)) add("cost", "Cost", dollars(jobs.reduce((s, j) => s + j.cost, 0)), "slots are paid for whole");
+  if (jobs.some(j => j.cost > 0)) add("cost", "Cost", dollars(jobs.reduce((s, j) => s + j.cost, 0)), "periods are paid for whole");
   if (jobs.some(j => j.energy_J > 0)) add("energy", "Energy", watthours(jobs.reduce((s, j) => s + j.energy_J, 0)), jobs.some(j => j.carbon_g) ? `${grams(jobs.reduce((s, j) => s + (j.carbon_g || 0), 0))} CO2e` : "of all runs");
   if (waits.length) add("", "Mean wait", longTime(waits.reduce((s, w) => s + w, 0) / waits.length), "without the wait for a slot's begin");
   byId("headline").append(...tiles);
