@@ -1,7 +1,7 @@
 // When each job of a problem runs, and on which servers.
 #include "lib/jobs/problem/JobWords.h"
-#include "lib/jobs/solve/JobPlacer.h"
-#include "lib/jobs/solve/JobScheduler.h"
+#include "lib/jobs/schedule/JobPlacer.h"
+#include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/support/EmitError.h"
 #include "passes/decide/JobsConversion.h"
 #include "passes/decide/Passes.h"

@@ -1,6 +1,6 @@
 // A night of trainings on three types of devices under a power cap: when each runs in which configuration, with proved
 // bounds, and the check of the proofs.
-#include "lib/jobs/solve/JobScheduler.h"
+#include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>

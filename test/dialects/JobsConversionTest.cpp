@@ -1,6 +1,6 @@
 // Problems and schedules of jobs written in the jobs dialect, printed, parsed and read again.
 #include "passes/decide/JobsConversion.h"
-#include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/support/SplitMix.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -2,7 +2,6 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
-#include "lib/jobs/output/JobAnswerFolder.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"

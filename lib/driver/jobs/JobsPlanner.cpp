@@ -1,10 +1,10 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
-#include "lib/jobs/solve/JobConflicts.h"
-#include "lib/jobs/solve/JobPlacer.h"
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/WaitReasons.h"
+#include "lib/jobs/schedule/JobConflicts.h"
+#include "lib/jobs/schedule/JobPlacer.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/WaitReasons.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <set>

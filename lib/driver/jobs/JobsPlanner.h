@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/driver/JobTarget.h"
 #include "lib/jobs/problem/JobAnswer.h"
-#include "lib/jobs/solve/ScheduleBuilder.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "lib/search/SearchLimits.h"
 
 namespace accord {

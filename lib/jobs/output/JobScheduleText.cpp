@@ -1,4 +1,6 @@
 #include "lib/jobs/output/JobScheduleText.h"
+#include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/JobScheduleReport.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>
@@ -208,7 +210,7 @@ void checkReferences(JsonFields &f, const JobAnswer &answer) {
              "expected a value of each objective")
       .check("jobs", hasWordsOfAll(answer), "no such job, configuration or device type")
       .check("placements", hasOnlyRealServers(answer), "no such job, run or server")
-      .check("waits", all_of(answer.waits, [&](const JobWait &one) { return one.job < answer.problem.jobs.size(); }),
+      .check("reasons", all_of(answer.waits, [&](const JobWait &one) { return one.job < answer.problem.jobs.size(); }),
              "no such job")
       .check("requirements", has(answer.requirements.size(), answer.problem.limits.size()),
              "expected the words of each limit");
@@ -266,7 +268,7 @@ void describe(JsonFields &f, JobAnswer &answer) {
                  one.tuple("expected [server, devices]", share.server, share.devices);
                });
              })
-      .field("waits", answer.waits, describeWait)
+      .field("reasons", answer.waits, describeWait)
       .maybe("requirements", answer.requirements)
       .maybe("assumptions", answer.assumptions)
       .maybe("conflict", answer.conflict)
@@ -286,6 +288,14 @@ Result<JobAnswer> jobsFromCertificate(StringRef text, const std::string &file) {
   if (auto checked = checkJobScheduleProblem(answer->problem); !checked)
     return Error{Code::WrongJobSchedule, file + ": " + checked.error().message + " at jobs.problem"};
   return std::move(*answer);
+}
+
+AnswerFiles filesOf(const JobAnswer &answer) {
+  return {{"jobs.json", jsonText(jobScheduleJson(answer)) + "\n"},
+          {"jobs.csv", jobScheduleCsv(answer)},
+          {"trace.json", jsonText(jobScheduleTrace(answer)) + "\n"},
+          {"report.html", jobScheduleReport(answer)},
+          {kJobsCertificate, jobsCertificate(answer)}};
 }
 
 } // namespace accord::jobs

@@ -1,6 +1,7 @@
 // A schedule of jobs with its problem and all proofs, as certificate/jobs.json.
 #pragma once
 #include "lib/jobs/problem/JobAnswer.h"
+#include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/Fields.h"
 
 namespace accord::jobs {
@@ -20,5 +21,11 @@ std::string jobsCertificate(const JobAnswer &answer);
 /// servers that it names exist; whether its schedule holds is `verifyJobSchedule`'s to say. Else what is wrong, and
 /// where: "jobs.json:3:12: unknown key at jobs.problem.color" (A1106).
 Result<JobAnswer> jobsFromCertificate(llvm::StringRef text, const std::string &file);
+
+/// The certificate within the folder of an answer.
+constexpr const char *kJobsCertificate = "certificate/jobs.json";
+/// jobs.json (what people read, for programs), jobs.csv, trace.json, report.html, and the certificate, from which all
+/// of them follow.
+AnswerFiles filesOf(const JobAnswer &answer);
 
 } // namespace accord::jobs

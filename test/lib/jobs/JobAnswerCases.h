@@ -1,8 +1,8 @@
 // Schedules of jobs as examples: each job in turn gets the run of its own that completes first.
 #pragma once
 #include "lib/jobs/problem/JobWords.h"
-#include "lib/jobs/solve/JobPlacer.h"
-#include "lib/jobs/solve/WaitReasons.h"
+#include "lib/jobs/schedule/JobPlacer.h"
+#include "lib/jobs/schedule/WaitReasons.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Conflicts: with any member relaxed there is a schedule, and repairs repair, by trying everything.
-#include "lib/jobs/solve/JobConflicts.h"
+#include "lib/jobs/schedule/JobConflicts.h"
 #include "test/lib/jobs/JobScheduleCases.h"
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Servers of runs: each has its devices for as long as it lasts, and what has a place by some assignment gets one.
-#include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/verify/PlacementCheck.h"
 #include "lib/support/SplitMix.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Certificates of schedules of jobs: what is written is read again, and nothing else.
 #include "lib/jobs/output/JobScheduleText.h"
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "test/lib/jobs/JobAnswerCases.h"
 #include "test/lib/jobs/JobScheduleCases.h"
@@ -91,7 +91,7 @@ TEST(JobScheduleText, HasASchema) {
   const llvm::json::Value schema = schemaOf<JobAnswer>();
   const llvm::json::Object *properties = schema.getAsObject()->getObject("properties");
   ASSERT_TRUE(properties);
-  for (const char *key : {"kind", "name", "cluster", "problem", "schedule", "jobs", "placements", "waits", "conflict"})
+  for (const char *key : {"kind", "name", "cluster", "problem", "schedule", "jobs", "placements", "reasons", "conflict"})
     EXPECT_TRUE(properties->get(key)) << key;
   const llvm::json::Array *required = schema.getAsObject()->getArray("required");
   ASSERT_TRUE(required);

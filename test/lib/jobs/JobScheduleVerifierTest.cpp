@@ -1,7 +1,7 @@
 // Schedules and bounds that hold and that do not, against trying every slot of every job.
 #include "lib/jobs/verify/JobScheduleVerifier.h"
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
 #include "lib/jobs/verify/PricedTrajectories.h"
 #include "lib/jobs/verify/Trajectories.h"
 #include "test/lib/jobs/JobScheduleCases.h"

@@ -1,7 +1,7 @@
 // Schedules of jobs against trying every slot of every job, and what must not change them.
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/TrajectoryGenerator.h"
-#include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "test/lib/jobs/JobScheduleCases.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Parallel plans and allocation chosen together, on tables of Accord's own latency models.
 #include "lib/driver/jobs/TrainingPlans.h"
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/ScheduleBuilder.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include <algorithm>
 #include <filesystem>

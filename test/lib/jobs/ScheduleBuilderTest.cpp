@@ -1,5 +1,5 @@
 // From requests and tables to whole numbers: what must be rounded safely, and what a block means.
-#include "lib/jobs/solve/ScheduleBuilder.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "lib/jobs/solve/WaitReasons.h"
+#include "lib/jobs/schedule/WaitReasons.h"
 #include "lib/jobs/problem/JobWords.h"
 #include <algorithm>
 #include <cmath>

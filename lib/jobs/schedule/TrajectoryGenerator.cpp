@@ -1,6 +1,6 @@
-#include "lib/jobs/solve/TrajectoryGenerator.h"
-#include "lib/jobs/solve/ScheduleRepair.h"
-#include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/ScheduleRepair.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,8 +1,8 @@
-#include "lib/jobs/solve/JobScheduler.h"
-#include "lib/jobs/solve/TrajectoryGenerator.h"
-#include "lib/jobs/solve/TrajectoryList.h"
-#include "lib/jobs/solve/TrajectoryNeighborhoods.h"
-#include "lib/jobs/solve/TrajectoryProblem.h"
+#include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
+#include "lib/jobs/schedule/TrajectoryNeighborhoods.h"
+#include "lib/jobs/schedule/TrajectoryProblem.h"
 #include <algorithm>
 
 namespace accord::jobs {

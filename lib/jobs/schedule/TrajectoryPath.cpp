@@ -1,5 +1,5 @@
-#include "lib/jobs/solve/TrajectoryPath.h"
-#include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/schedule/TrajectoryPath.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

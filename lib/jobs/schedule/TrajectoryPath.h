@@ -1,7 +1,7 @@
 // The cheapest trajectory of one job at given prices, as a path through its slots.
 #pragma once
+#include "lib/jobs/schedule/TrajectoryProblem.h"
 #include "lib/jobs/solve/CompactAllocation.h"
-#include "lib/jobs/solve/TrajectoryProblem.h"
 
 namespace accord::jobs {
 
@@ -29,6 +29,6 @@ struct CheapestTrajectory {
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
                                       const std::vector<int64_t> *left = nullptr);
-constexpr size_t kMaxLabels = 1000;
+constexpr size_t kMaxLabels = 300;
 
 } // namespace accord::jobs

@@ -1,4 +1,4 @@
-#include "lib/jobs/solve/ScheduleBuilder.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
-#include "lib/jobs/solve/JobConflicts.h"
-#include "lib/jobs/solve/JobScheduler.h"
+#include "lib/jobs/schedule/JobConflicts.h"
+#include "lib/jobs/schedule/JobScheduler.h"
 #include <algorithm>
 
 namespace accord::jobs {

@@ -1,4 +1,4 @@
-#include "lib/jobs/solve/TrajectoryNeighborhoods.h"
+#include "lib/jobs/schedule/TrajectoryNeighborhoods.h"
 #include "lib/jobs/solve/AllocationSolver.h"
 #include "lib/support/SplitMix.h"
 #include <algorithm>

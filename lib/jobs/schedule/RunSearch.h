@@ -1,6 +1,6 @@
 // Servers for all runs of one device type together, with their ends in view: depth first, then by ejections.
 #pragma once
-#include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/schedule/JobPlacer.h"
 #include <optional>
 
 namespace accord::jobs {

@@ -1,6 +1,6 @@
-#include "lib/jobs/solve/JobPlacer.h"
+#include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/problem/JobAnswer.h"
-#include "lib/jobs/solve/RunSearch.h"
+#include "lib/jobs/schedule/RunSearch.h"
 #include "lib/jobs/solve/ServerPacking.h"
 #include <algorithm>
 #include <fmt/format.h>

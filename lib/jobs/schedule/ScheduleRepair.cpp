@@ -1,5 +1,5 @@
-#include "lib/jobs/solve/ScheduleRepair.h"
-#include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/schedule/ScheduleRepair.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include "lib/jobs/solve/TrajectoryProblem.h"
+#include "lib/jobs/schedule/TrajectoryProblem.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/solve/AllocationSolver.h"
 #include "lib/jobs/solve/LagrangePrices.h"
 #include "lib/jobs/solve/PricedOptions.h"
-#include "lib/jobs/solve/TrajectoryList.h"
 #include <algorithm>
 #include <map>
 

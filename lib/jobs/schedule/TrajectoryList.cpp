@@ -1,4 +1,4 @@
-#include "lib/jobs/solve/TrajectoryList.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "lib/jobs/solve/RunSearch.h"
+#include "lib/jobs/schedule/RunSearch.h"
 #include <algorithm>
 #include <map>
 #include <tuple>

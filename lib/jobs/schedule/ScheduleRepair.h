@@ -1,6 +1,6 @@
 // Schedules of jobs job by job: each takes the cheapest trajectory in what the others leave.
 #pragma once
-#include "lib/jobs/solve/TrajectoryPath.h"
+#include "lib/jobs/schedule/TrajectoryPath.h"
 
 namespace accord::jobs {
 
