@@ -14,11 +14,13 @@ from check_schema import check
 # Schema, path of the wrong value, wrong value.
 WRONG = [
     ("calibrate", "command", "estimate"),
+    ("choose", "status", "cheap"),
     ("diagnostics", "diagnostics", []),
     ("diff", "status", "infeasible"),
     ("emit", "command", "compile"),
     ("estimate", "microbatch", 0),
     ("explain", "command", "diff"),
+    ("job_schedule", "slots", 0),
     ("jobs", "policies.0.utilization", 1.5),
     ("latency", "command", "compile"),
     ("list", "entries.0.kind", "job"),

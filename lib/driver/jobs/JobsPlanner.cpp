@@ -199,6 +199,11 @@ JobAnswer JobsPlanner::answer() const {
       made.conflict.push_back(wordsOf(one, made.problem, made.requirements));
     for (const JobRepair &one : thePlan.conflict->repairs)
       made.repairs.push_back(wordsOf(one, made.problem, made.requirements));
+    std::string together;
+    for (const JobRepair &one : thePlan.conflict->together)
+      together += (together.empty() ? "together: " : "; ") + wordsOf(one, made.problem, made.requirements);
+    if (!together.empty())
+      made.repairs.push_back(std::move(together));
   }
   if (!made.schedule.jobs.empty()) {
     placeJobs(made);

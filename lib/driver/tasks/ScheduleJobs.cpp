@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/ScheduleJobs.h"
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/Documents.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
@@ -11,6 +12,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace accord {
+
+static const DocumentEntry
+    kDocument("job_schedule", "accord jobs FILE --json",
+              "When each job of a `jobs` block runs, on which servers, in which configuration: objectives with their "
+              "bounds, use of resources, why jobs wait, conflict and repairs.",
+              jobs::jobScheduleSchema);
 
 static int exitOfStatus(jobs::AllocationStatus status) {
   switch (status) {

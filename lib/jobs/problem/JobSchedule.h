@@ -166,10 +166,12 @@ struct JobRepair {
   int64_t value = 0; ///< deadline, or limit, that suffices; of a capacity: how much more in each slot; else 0: dropped
 };
 
-/// A set of constraints that exclude each other, of which none can be left out, with repairs of each, where there are.
+/// A set of constraints that exclude each other, of which none can be left out, with changes of which each repairs
+/// alone. Where no single change does, because other constraints exclude each other too, changes that repair together.
 struct JobConflict {
   std::vector<JobConstraint> constraints; ///< ascending
   std::vector<JobRepair> repairs;
+  std::vector<JobRepair> together;
 };
 
 /// Why a problem is not well formed (A1106): a number out of range, a resource or job that does not exist, dependences

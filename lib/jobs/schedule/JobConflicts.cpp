@@ -50,10 +50,13 @@ public:
     if (statusOf(problem) != AllocationStatus::Infeasible)
       return std::nullopt;
     JobConflict conflict;
-    conflict.constraints = smallest();
+    conflict.constraints = smallest(problem);
     for (const JobConstraint &one : conflict.constraints)
-      if (auto repair = cheapestRepair(one))
-        conflict.repairs.push_back(*repair);
+      if (isFeasible(relaxed(problem, one)))
+        if (auto repair = cheapestRepair(problem, one))
+          conflict.repairs.push_back(*repair);
+    if (conflict.repairs.empty())
+      conflict.together = repairTogether(conflict.constraints);
     return conflict;
   }
 
@@ -64,15 +67,32 @@ private:
     return status == AllocationStatus::Optimal || status == AllocationStatus::Feasible;
   }
 
+  /// A job that cannot run by itself is a conflict of its own, which is found without the others.
+  std::vector<JobConstraint> smallest(const JobScheduleProblem &of) const {
+    for (unsigned j = 0; j < of.jobs.size(); ++j) {
+      JobScheduleProblem alone = of;
+      alone.jobs = {of.jobs[j]};
+      alone.jobs[0].after.clear();
+      alone.limits.clear();
+      if (statusOf(alone) != AllocationStatus::Infeasible)
+        continue;
+      std::vector<JobConstraint> kept = filtered(alone);
+      for (JobConstraint &one : kept)
+        if (one.of != Of::Capacity)
+          one.index = j;
+      return kept;
+    }
+    return filtered(of);
+  }
+
   /// Halves of the constraints are relaxed together first: of many, few matter.
-  std::vector<JobConstraint> smallest() {
-    std::vector<JobConstraint> all = constraintsOf(problem), kept;
-    JobScheduleProblem now = problem;
+  std::vector<JobConstraint> filtered(JobScheduleProblem now) const {
+    std::vector<JobConstraint> all = constraintsOf(now), kept;
     filter(all, 0, all.size(), now, kept);
     return kept;
   }
   void filter(const std::vector<JobConstraint> &all, size_t begin, size_t end, JobScheduleProblem &now,
-              std::vector<JobConstraint> &kept) {
+              std::vector<JobConstraint> &kept) const {
     if (begin == end)
       return;
     JobScheduleProblem without = now;
@@ -92,42 +112,75 @@ private:
     kept.insert(kept.end(), later.begin(), later.end());
   }
 
-  std::optional<JobRepair> cheapestRepair(const JobConstraint &constraint) {
+  /// The smallest change of one constraint with which a problem has a schedule; without the constraint it has one.
+  std::optional<JobRepair> cheapestRepair(const JobScheduleProblem &of, const JobConstraint &constraint) const {
     JobRepair repair{constraint, 0};
-    if (!isFeasible(relaxed(problem, constraint)))
-      return std::nullopt;
     int64_t low = 0, high = 0; // too little, enough
     switch (constraint.of) {
     case Of::Dependence:
     case Of::MustRun:
       return repair;
     case Of::Deadline:
-      low = problem.jobs[constraint.index].deadline, high = problem.slot * problem.slots;
+      low = of.jobs[constraint.index].deadline, high = of.slot * of.slots;
       break;
     case Of::Capacity:
-      high = largestUse(problem, constraint.index);
+      high = largestUse(of, constraint.index);
       break;
     case Of::Limit:
-      low = problem.limits[constraint.index].max;
-      high = valueWithout(constraint);
+      low = of.limits[constraint.index].max;
+      high = valueWithout(of, constraint);
       break;
     }
-    while (low + 1 < high && !limits.stopped()) {
+    // Where trajectories are generated, each try is a search: the last digits are left out, on the safe side.
+    const int64_t step = canListTrajectories(of) ? 1 : std::max<int64_t>(1, (high - low) / 64);
+    while (high - low > step && !limits.stopped()) {
       repair.value = low + (high - low) / 2;
-      (isFeasible(repaired(problem, repair)) ? high : low) = repair.value;
+      (isFeasible(repaired(of, repair)) ? high : low) = repair.value;
     }
     repair.value = high;
-    return isFeasible(repaired(problem, repair)) ? std::optional(repair) : std::nullopt;
+    return isFeasible(repaired(of, repair)) ? std::optional(repair) : std::nullopt;
   }
 
   /// What the measure of a limit is in some schedule without it.
-  int64_t valueWithout(const JobConstraint &constraint) const {
-    JobScheduleProblem without = relaxed(problem, constraint);
-    without.objectives = {problem.limits[constraint.index].measure};
+  int64_t valueWithout(const JobScheduleProblem &of, const JobConstraint &constraint) const {
+    JobScheduleProblem without = relaxed(of, constraint);
+    without.objectives = {of.limits[constraint.index].measure};
     const JobSchedule found = solveJobSchedule(without, limits);
     return found.values.empty() ? kMaxAllocationNumber : found.values.front();
   }
 
+  /// Relaxes one constraint of each conflict, the first of the next conflict and so on, until there is a schedule; then
+  /// each of them as little as the others allow.
+  std::vector<JobRepair> repairTogether(std::vector<JobConstraint> conflict) const {
+    std::vector<JobConstraint> changed;
+    JobScheduleProblem now = problem;
+    for (size_t round = 0; round < kMaxTogether && !limits.stopped(); ++round) {
+      if (conflict.empty() || conflict.front().of == Of::Dependence) // whose place would be another one afterwards
+        return {};
+      changed.push_back(conflict.front());
+      now = relaxed(now, conflict.front());
+      if (statusOf(now) != AllocationStatus::Infeasible)
+        break;
+      conflict = smallest(now);
+    }
+    if (!isFeasible(now))
+      return {};
+    std::vector<JobRepair> repairs;
+    for (size_t i = 0; i < changed.size(); ++i) {
+      JobScheduleProblem others = problem; // those before as they are repaired, those after relaxed
+      for (const JobRepair &one : repairs)
+        others = repaired(others, one);
+      for (size_t k = i + 1; k < changed.size(); ++k)
+        others = relaxed(others, changed[k]);
+      auto repair = cheapestRepair(others, changed[i]);
+      if (!repair)
+        return {};
+      repairs.push_back(*repair);
+    }
+    return repairs;
+  }
+
+  static constexpr size_t kMaxTogether = 50;
   JobScheduleProblem problem;
   SearchLimits limits;
 };

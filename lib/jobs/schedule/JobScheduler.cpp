@@ -183,17 +183,25 @@ private:
 
 } // namespace
 
-JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits) {
+/// The trajectories of all jobs; nothing where they are too many.
+static std::optional<TrajectoryLists> listAll(const JobScheduleProblem &problem) {
   TrajectoryLists lists;
   size_t left = kMaxTrajectories;
   for (const ScheduledJob &job : problem.jobs) {
     auto list = listTrajectories(problem, job, left);
     if (!list)
-      return generateJobSchedule(problem, limits);
+      return std::nullopt;
     left -= list->size();
     lists.push_back(std::move(*list));
   }
-  return ListedScheduler(problem, lists, limits).run();
+  return lists;
+}
+
+bool canListTrajectories(const JobScheduleProblem &problem) { return listAll(problem).has_value(); }
+
+JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits) {
+  const auto lists = listAll(problem);
+  return lists ? ListedScheduler(problem, *lists, limits).run() : generateJobSchedule(problem, limits);
 }
 
 } // namespace accord::jobs

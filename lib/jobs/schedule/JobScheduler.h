@@ -14,4 +14,7 @@ namespace accord::jobs {
 /// best so far is returned: Feasible, or Unknown if there is none.
 JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits);
 
+/// Whether the trajectories of all jobs are few enough to be listed.
+bool canListTrajectories(const JobScheduleProblem &problem);
+
 } // namespace accord::jobs

@@ -20,10 +20,10 @@ public:
       if (job.deadline < 0 || job.arrival <= job.deadline)
         made.push_back({{}, job.arrival});
     } else {
-      for (int64_t begin = firstSlot(problem, job); begin < problem.slots && made.size() <= max; ++begin)
+      for (int64_t begin = firstSlot(problem, job); begin < problem.slots && isGoingOn(); ++begin)
         extend(begin, job.work, -1);
     }
-    if (made.size() + job.mayBeRejected > max)
+    if (isTooLong || made.size() + job.mayBeRejected > max)
       return std::nullopt;
     std::sort(made.begin(), made.end());
     if (job.mayBeRejected)
@@ -34,9 +34,11 @@ public:
 private:
   /// Adds all trajectories that go on with a run from `begin`; `before`: the configuration that ended there, or -1.
   void extend(int64_t begin, int64_t work, int64_t before) {
-    if (!canComplete(begin, work))
+    if (++steps > kStepsPerTrajectory * max) // most lead nowhere
+      isTooLong = true;
+    if (isTooLong || !canComplete(begin, work))
       return;
-    for (unsigned k = 0; k < job.configurations.size() && made.size() <= max; ++k)
+    for (unsigned k = 0; k < job.configurations.size() && isGoingOn(); ++k)
       if (k != before)
         run(begin, work, k);
   }
@@ -51,17 +53,18 @@ private:
     if (job.elasticity == Elasticity::Moldable)
       return;
     const int64_t last = complete ? complete->end : problem.slots;
-    for (int64_t end = begin + 1; end < last && made.size() <= max; ++end) {
+    for (int64_t end = begin + 1; end < last && isGoingOn(); ++end) {
       const int64_t seconds = (end - begin) * problem.slot - restart;
       if (seconds <= 0)
         continue;
       runs.push_back({begin, end, k});
       const auto left = static_cast<int64_t>(work - static_cast<__int128>(speed) * seconds);
-      for (int64_t next = end; next < problem.slots && made.size() <= max; ++next)
+      for (int64_t next = end; next < problem.slots && isGoingOn(); ++next)
         extend(next, left, next == end ? static_cast<int64_t>(k) : -1);
       runs.pop_back();
     }
   }
+  bool isGoingOn() const { return !isTooLong && made.size() <= max; }
   /// Whether the fastest configuration without a restart would be in time.
   bool canComplete(int64_t begin, int64_t work) const {
     const int64_t end = begin * problem.slot + divideUp(work, fastest);
@@ -71,7 +74,10 @@ private:
   const JobScheduleProblem &problem;
   const ScheduledJob &job;
   const size_t max;
+  static constexpr size_t kStepsPerTrajectory = 10;
   int64_t fastest = 1;
+  size_t steps = 0;
+  bool isTooLong = false;
   std::vector<JobRun> runs;
   std::vector<JobTrajectory> made;
 };

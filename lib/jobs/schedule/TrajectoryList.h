@@ -19,7 +19,8 @@ std::optional<RunEnd> completeIn(const JobScheduleProblem &problem, const Schedu
 int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job);
 
 /// All trajectories of a job that keep its deadline and the horizon, ascending by their runs, and of one that may be
-/// rejected the rejection as the last. Nothing where they are more than `max`.
+/// rejected the rejection as the last. Nothing where they are more than `max`, or
+/// ten times as many beginnings of trajectories.
 std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job,
                                                            size_t max);
 

@@ -45,7 +45,7 @@ TEST(JobScheduleOutput, Summary) {
   answer.assumptions = {"a restart takes 60 s"};
   scheduleInTurn(answer);
   const std::string text = jobScheduleText(answer, "out", plain());
-  EXPECT_NE(text.find("night on lab: 2 jobs, 24 h100, 16 a100; 48 slots of 30 min\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("night on lab: 2 jobs, 24 h100, 16 a100; 48 periods of 30 min\n"), std::string::npos) << text;
   EXPECT_NE(text.find("vit, large  vision    8 h100, data 8"), std::string::npos) << text;
   EXPECT_NE(text.find("proven optimal"), std::string::npos) << text;
   EXPECT_NE(text.find("relative gap 5 %"), std::string::npos) << text;

@@ -91,7 +91,8 @@ TEST(JobScheduleText, HasASchema) {
   const llvm::json::Value schema = schemaOf<JobAnswer>();
   const llvm::json::Object *properties = schema.getAsObject()->getObject("properties");
   ASSERT_TRUE(properties);
-  for (const char *key : {"kind", "name", "cluster", "problem", "schedule", "jobs", "placements", "reasons", "conflict"})
+  for (const char *key :
+       {"kind", "name", "cluster", "problem", "schedule", "jobs", "placements", "reasons", "conflict"})
     EXPECT_TRUE(properties->get(key)) << key;
   const llvm::json::Array *required = schema.getAsObject()->getArray("required");
   ASSERT_TRUE(required);

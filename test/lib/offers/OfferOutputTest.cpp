@@ -54,7 +54,8 @@ TEST(OfferOutput, TextSaysWhatWouldDo) {
   limits.deadline = 3600;
   const std::string text = offerText(reportOf(limits), plain());
   EXPECT_NE(text.find("infeasible"), std::string::npos) << text;
-  EXPECT_NE(text.find("training 'bert' takes 10 h or more on each offer, and the deadline is 60 min"), std::string::npos)
+  EXPECT_NE(text.find("training 'bert' takes 10 h or more on each offer, and the deadline is 60 min"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("a deadline of 10 h"), std::string::npos) << text;
 }
