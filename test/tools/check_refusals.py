@@ -20,7 +20,7 @@ WRONG = [
     ("emit", "command", "compile"),
     ("estimate", "microbatch", 0),
     ("explain", "command", "diff"),
-    ("job_schedule", "slots", 0),
+    ("job_schedule", "status", "cheap"),
     ("jobs", "policies.0.utilization", 1.5),
     ("latency", "command", "compile"),
     ("list", "entries.0.kind", "job"),
