@@ -178,12 +178,56 @@ void JobsPlanner::solve(const SearchControl &control) {
     thePlan.conflict = explainConflict(thePlan.built.problem, limits);
 }
 
+/// When a job completes if its steps take what the upper end of their 90 % interval says, in the runs of the schedule
+/// and longer in the last one; -1 where the interval is not known.
+static double lateCompletion(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does,
+                             const std::vector<double> &slowness) {
+  double left = static_cast<double>(job.work);
+  for (size_t r = 0; r < does.runs.size(); ++r) {
+    const JobRun &run = does.runs[r];
+    if (slowness[run.configuration] <= 0)
+      return -1;
+    const double speed = static_cast<double>(job.configurations[run.configuration].speed) / slowness[run.configuration];
+    const bool goesOn = run.begin == 0 && job.running == static_cast<int64_t>(run.configuration);
+    const double begin = static_cast<double>(run.begin * problem.slot),
+                 restart = goesOn ? 0 : static_cast<double>(job.restart);
+    const double seconds = static_cast<double>((run.end - run.begin) * problem.slot) - restart;
+    if (r + 1 == does.runs.size() || left <= speed * seconds)
+      return begin + restart + left / speed;
+    left -= speed * seconds;
+  }
+  return -1;
+}
+
+/// Jobs that keep their deadline, but not with steps at the upper end of their interval.
+std::vector<std::string> JobsPlanner::risks() const {
+  std::vector<std::string> all;
+  const JobScheduleProblem &problem = thePlan.built.problem;
+  for (size_t j = 0; j < thePlan.schedule.jobs.size(); ++j) {
+    const ScheduledJob &job = problem.jobs[j];
+    const ScheduledPart &part = thePlan.built.parts[j];
+    std::vector<double> slowness;
+    for (unsigned i : part.rows) {
+      const TableRow &row = thePlan.tables[part.job].rows[i];
+      slowness.push_back(row.lowRate > 0 ? row.rate / row.lowRate : 0);
+    }
+    const double late = lateCompletion(problem, job, thePlan.schedule.jobs[j], slowness);
+    if (job.deadline >= 0 && late > static_cast<double>(job.deadline))
+      all.push_back(
+          fmt::format("job '{}' may be late: with steps at the upper end of their 90 % interval it is complete "
+                      "at {:.2f} h, and its deadline is {:.2f} h",
+                      job.name, late / 3600, static_cast<double>(job.deadline) / 3600));
+  }
+  return all;
+}
+
 JobAnswer JobsPlanner::answer() const {
   const JobsRequest &request = thePlan.request;
   JobAnswer made;
   made.name = request.name, made.clusterName = request.cluster, made.cluster = thePlan.cluster;
   made.problem = thePlan.built.problem, made.schedule = thePlan.schedule;
-  made.assumptions = thePlan.assumptions;
+  made.assumptions = risks();
+  made.assumptions.insert(made.assumptions.end(), thePlan.assumptions.begin(), thePlan.assumptions.end());
   for (const JobsRequest::Limit &limit : request.limits)
     made.requirements.push_back(limit.text);
   for (const ScheduledPart &part : thePlan.built.parts) {

@@ -43,6 +43,7 @@ private:
   void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
+  std::vector<std::string> risks() const;
 
   const Options options;
   Workspace workspace;

@@ -6,6 +6,7 @@
 #include "lib/offers/solve/OfferChooser.h"
 #include "lib/offers/verify/OfferVerifier.h"
 #include "lib/support/Quantity.h"
+#include "lib/support/ThreadPool.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -46,10 +47,7 @@ public:
       assume(fmt::format("of offers with equal devices the {} cheapest are compared for each price: {} others are the "
                          "same and cost as much or more",
                          kComparedOffers, sources.pooled.size() - compared.size()));
-    for (const Named &training : trainings)
-      if (!planTraining(training, compared))
-        return end(kWrongInput);
-    return answer();
+    return planTrainings(compared) ? answer() : end(kWrongInput);
   }
 
 private:
@@ -168,35 +166,60 @@ private:
     return counts;
   }
 
-  bool planTraining(const Named &training, const std::vector<PooledOffer> &compared) {
-    Options own = options.training;
-    own.file = training.file;
-    own.elaborate.train = training.train;
-    TrainingPlans plans(own);
-    if (!plans.prepare())
-      return false;
-    OfferedWork work{nameOf(training), options.samples > 0 ? options.samples : plans.samples(), plans.batch()};
-    if (!(work.samples > 0)) {
-      diags
-          .error(Code::MissingKey, {},
-                 fmt::format("training '{}' of '{}' does not say how long it is", training.train, training.file))
-          .help("state 'samples', 'tokens' or 'steps' in its block, or --samples");
-      return false;
+  /// A training with its plans in all pools.
+  struct Planned {
+    std::unique_ptr<TrainingPlans> plans;
+    OfferedWork work;
+    std::vector<OfferPool> pools;
+    bool isRight = true;
+  };
+
+  bool planTrainings(const std::vector<PooledOffer> &compared) {
+    std::vector<Planned> planned;
+    for (const Named &training : trainings) {
+      planned.push_back(read(training));
+      if (!planned.back().isRight)
+        return false;
     }
     std::set<unsigned> used;
     for (const PooledOffer &one : compared)
       used.insert(one.pool);
-    std::vector<OfferPool> pools(sources.pools.size());
-    for (unsigned pool : used)
-      if (!planPool(plans, pool, pools[pool]))
-        return false;
+    ThreadPool(options.training.threads).each(planned.size(), [&](size_t i) {
+      for (unsigned pool : used)
+        planned[i].isRight &= planned[i].isRight && planPool(*planned[i].plans, pool, planned[i].pools[pool]);
+    });
+    return std::ranges::all_of(planned, [&](Planned &one) { return one.isRight && addTraining(one, compared); });
+  }
+
+  Planned read(const Named &training) {
+    Options own = options.training;
+    own.file = training.file;
+    own.elaborate.train = training.train;
+    Planned made{std::make_unique<TrainingPlans>(own), {}, std::vector<OfferPool>(sources.pools.size())};
+    made.isRight = made.plans->prepare();
+    if (!made.isRight)
+      return made;
+    made.work = {nameOf(training), options.samples > 0 ? options.samples : made.plans->samples(), made.plans->batch()};
+    if (made.work.samples > 0)
+      return made;
+    diags
+        .error(Code::MissingKey, {},
+               fmt::format("training '{}' of '{}' does not say how long it is", training.train, training.file))
+        .help("state 'samples', 'tokens' or 'steps' in its block, or --samples");
+    made.isRight = false;
+    return made;
+  }
+
+  bool addTraining(const Planned &planned, const std::vector<PooledOffer> &compared) {
     OptionSettings settings;
     settings.onDemand = options.onDemand, settings.spot = options.spot, settings.maxInstances = options.maxInstances;
     settings.threads = options.training.threads;
-    OfferTraining made = optionsOf(work, sources.offers, pools, compared, settings);
-    for (const std::string &text : plans.assumptions())
-      if (!llvm::is_contained(report.planAssumptions, text))
-        report.planAssumptions.push_back(text);
+    OfferTraining made = optionsOf(planned.work, sources.offers, planned.pools, compared, settings);
+    for (const OfferPool &pool : planned.pools)
+      for (const OfferPlan &plan : pool.plans)
+        maxGap = std::max(maxGap, plan.fits ? plan.gap : 0);
+    for (const std::string &text : planned.plans->assumptions())
+      assume(text);
     for (const std::string &text : assumptionsOf(sources.offers, made))
       assume(text);
     leaveOutUnfit(made);
@@ -204,7 +227,7 @@ private:
     return true;
   }
 
-  bool planPool(TrainingPlans &plans, unsigned pool, OfferPool &made) {
+  bool planPool(TrainingPlans &plans, unsigned pool, OfferPool &made) const {
     const DevicePool &on = sources.pools[pool];
     made.catalogue = on.cluster;
     made.devices = on.devicesPerServer;
@@ -229,8 +252,6 @@ private:
                             row.watts,
                             row.checkpoint,
                             row.plan});
-    for (const DeviceCountPlan &row : *rows)
-      maxGap = std::max(maxGap, row.fits ? row.gap : 0);
     return true;
   }
 

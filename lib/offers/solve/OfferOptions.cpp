@@ -110,13 +110,15 @@ private:
       run.error = errors.front().message;
       return run;
     }
-    const RunEstimate estimate = estimateRun(problem);
-    if (!isBounded(estimate)) {
+    const RunTime estimate = estimateRunTime(problem);
+    // As `isBounded` has it: steps that count are at least 1 in 10,000 of the time.
+    if (!std::isfinite(estimate.time.high) || !std::isfinite(estimate.interruptions) ||
+        problem.steps * problem.step.value < 1e-4 * estimate.time.value) {
       run.error = "failures and interruptions come so often that such a training hardly ends";
       return run;
     }
     run.time = {estimate.time.value, estimate.time.low, estimate.time.high};
-    run.stops = estimate.interruptions.value, run.interval = estimate.interval;
+    run.stops = estimate.interruptions, run.interval = estimate.interval;
     return run;
   }
 

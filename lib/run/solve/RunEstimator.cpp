@@ -265,6 +265,20 @@ RunScenario medianScenario(const RunProblem &problem) {
   return scenarioAt(problem, {}, chosenInterval(problem)).scenario;
 }
 
+static RunValue timeOf(const std::vector<LatticeScenario> &all) {
+  return valueOf(
+      all, [](const LatticeScenario &one) { return Cost{one.scenario.segments() * one.scenario.segment(), 1, 1}; });
+}
+
+RunTime estimateRunTime(const RunProblem &problem) {
+  RunTime made;
+  made.interval = chosenInterval(problem);
+  const std::vector<LatticeScenario> all = latticeScenarios(problem, made.interval);
+  made.time = timeOf(all);
+  made.interruptions = meanOf(all, [](const LatticeScenario &one) { return one.scenario.interruptions(); });
+  return made;
+}
+
 RunEstimate estimateRun(const RunProblem &problem) {
   RunEstimate made;
   made.interval = chosenInterval(problem);
@@ -272,8 +286,7 @@ RunEstimate estimateRun(const RunProblem &problem) {
   std::vector<LatticeScenario> all = latticeScenarios(problem, made.interval);
   made.goodput = goodputOf(all);
   made.interruptions = interruptionsOf(all);
-  auto base = [](const LatticeScenario &one) { return one.scenario.segments() * one.scenario.segment(); };
-  made.time = valueOf(all, [&](const LatticeScenario &one) { return Cost{base(one), 1, 1}; });
+  made.time = timeOf(all);
   made.deviceHours = scaled(made.time, static_cast<double>(problem.devices) / 3600);
   made.price = scaled(made.time, problem.pricePerSecond);
   if (problem.joulesPerStep.value > 0)

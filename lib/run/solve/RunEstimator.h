@@ -63,6 +63,13 @@ double repairWait(int64_t spares, double rate, double share, double repair);
 /// in each the failures are negative binomial, and what they cost given their number is taken as a gamma distribution
 /// of the right mean and variance (Wilson and Hilferty, PNAS 17, 1931). `problem` has no errors (`check`).
 RunEstimate estimateRun(const RunProblem &problem);
+/// Of it, the interval of checkpoints, the calendar time, and the mean of interruptions: a third of the work.
+struct RunTime {
+  double interval = 0;
+  RunValue time;
+  double interruptions = 0;
+};
+RunTime estimateRunTime(const RunProblem &problem);
 constexpr int kRunScenarios = 1021;
 
 /// The scenario in which each input is its median.
