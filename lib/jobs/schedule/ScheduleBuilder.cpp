@@ -206,8 +206,11 @@ private:
         problem.resources.push_back({fmt::format("{} of tenant '{}'", type.empty() ? "devices" : type, tenant.name),
                                      std::vector<int64_t>(problem.slots, quota)});
       }
+    const bool areWhole = std::all_of(request.tenants.begin(), request.tenants.end(),
+                                      [](const auto &tenant) { return tenant.weight == std::floor(tenant.weight); });
     for (const JobsRequest::Tenant &tenant : request.tenants)
-      problem.groups.push_back({tenant.name, std::max<int64_t>(1, roundUp(tenant.weight * kShareScale))});
+      problem.groups.push_back(
+          {tenant.name, std::max<int64_t>(1, roundUp(tenant.weight * (areWhole ? 1 : kShareScale)))});
   }
   void limitCapacity(const JobsRequest::Capacity &capacity, const std::vector<int64_t> &all) {
     JobScheduleProblem &problem = out.problem;

@@ -244,21 +244,32 @@ private:
   /// A row whose limit is below the sum of the smallest terms of the trajectories that are there.
   std::optional<size_t> impossibleRow() const {
     for (const TrajectoryRows::Limited &one : rows.limited) {
-      if (!isSum(one.limit.measure))
+      const bool isOfGroups = one.limit.measure == JobMeasure::Group;
+      if (!isOfGroups && !isSum(one.limit.measure))
         continue;
-      __int128 sum = 0;
+      std::vector<__int128> sums(isOfGroups ? problem.groups.size() : 1, 0);
       for (size_t job = 0; job < problem.jobs.size(); ++job) {
-        std::optional<int64_t> min;
-        for (const JobTrajectory &trajectory : columns[job])
-          if (const int64_t term = termOf(problem, one.limit.measure, problem.jobs[job], trajectory);
-              trajectory.completion <= lastCompletion(problem, stage, problem.jobs[job]) && (!min || term < *min))
-            min = term;
-        sum += min.value_or(0);
+        const int64_t min = smallestTerm(one.limit.measure, job);
+        if (!isOfGroups)
+          sums[0] += min;
+        else
+          for (unsigned group : problem.jobs[job].groups)
+            sums[group] += min;
       }
-      if (sum > one.limit.max)
-        return one.row;
+      for (size_t row = 0; row < sums.size(); ++row)
+        if (sums[row] > rows.capacity[one.row + row])
+          return one.row + row;
     }
     return std::nullopt;
+  }
+  int64_t smallestTerm(JobMeasure measure, size_t job) const {
+    const int64_t latest = lastCompletion(problem, stage, problem.jobs[job]);
+    std::optional<int64_t> min;
+    for (const JobTrajectory &trajectory : columns[job])
+      if (trajectory.completion <= latest && (trajectory.completion >= 0 || problem.jobs[job].mayBeRejected))
+        if (const int64_t term = termOf(problem, measure, problem.jobs[job], trajectory); !min || term < *min)
+          min = term;
+    return min.value_or(0);
   }
 
   TrajectoryPrices wholePricesOf(const std::vector<double> &relaxed) const {
@@ -422,6 +433,13 @@ private:
       return false;
     int64_t high = valueOf(problem, measure, made.jobs), low = -1; // tried; nothing found at `low`
     JobScheduleProof proof;                                        // of what is proved
+    if (const int64_t alone = valueAlone(measure); alone > 0 && alone <= high) {
+      ObjectiveStage stage = stageOf(objective, measure);
+      stage.max = alone - 1;
+      StageSearch search(problem, stage, columns, limits);
+      if (search.run() == StageSearch::Outcome::Infeasible)
+        low = stage.max, proof = std::move(search.proof), proof.bound = alone;
+    }
     while (high - low > std::max<int64_t>(1, high / 2000) && !limits.stopped()) {
       ObjectiveStage stage = stageOf(objective, measure);
       stage.max = low + (high - low) / 2;
@@ -441,6 +459,21 @@ private:
     made.values.push_back(high);
     made.proofs.push_back(std::move(proof));
     return true;
+  }
+
+  /// What a max measure is where each job is as fast as it can be by itself.
+  int64_t valueAlone(JobMeasure measure) const {
+    const ObjectiveStage stage = stageOf(0, JobMeasure::Completion);
+    const TrajectoryRows rows(problem, stage);
+    const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
+    std::vector<JobTrajectory> fastest;
+    for (size_t job = 0; job < problem.jobs.size(); ++job) {
+      auto found = cheapestTrajectory(problem, stage, rows, plain, job);
+      if (!found.trajectory)
+        return 0;
+      fastest.push_back(problem.jobs[job].mayBeRejected ? JobTrajectory{} : std::move(*found.trajectory));
+    }
+    return valueOf(problem, measure, fastest);
   }
 
   const JobScheduleProblem &problem;
