@@ -205,11 +205,11 @@ private:
     if (list->withoutHost > 0)
       assume(fmt::format("{} rows of '{}' name no instance type: their price is that of the accelerators alone",
                          list->withoutHost, path));
-    for (InstanceOffer &offer : list->offers)
-      addListed(std::move(offer));
+    for (const InstanceOffer &offer : list->offers)
+      addListed(offer);
   }
 
-  void addListed(InstanceOffer offer) {
+  void addListed(const InstanceOffer &offer) {
     const double intensity = intensityOf(offer.region);
     sources.offers.push_back(offer);
     for (const OwnGroup &group : own)

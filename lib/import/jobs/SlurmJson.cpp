@@ -9,7 +9,6 @@ namespace accord::jobs {
 namespace {
 
 namespace json = llvm::json;
-using llvm::StringRef;
 
 constexpr double kMaxNumber = 1e12;
 

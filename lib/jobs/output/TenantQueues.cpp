@@ -138,7 +138,9 @@ const std::string &QueueNames::of(const std::string &text) {
       name += llvm::toLower(c);
     else if (!name.empty() && name.back() != '-')
       name += '-';
-  auto cut = [](std::string whole, size_t size) { return llvm::StringRef(whole).take_front(size).rtrim('-').str(); };
+  auto cut = [](const std::string &whole, size_t size) {
+    return llvm::StringRef(whole).take_front(size).rtrim('-').str();
+  };
   name = cut(name, max);
   if (name.empty() || !llvm::isAlpha(name[0]) || std::ranges::count(reserved, name) > 0)
     name = cut(prefix + name, max);

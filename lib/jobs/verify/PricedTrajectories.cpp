@@ -120,7 +120,7 @@ private:
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         const Wide completion =
             Wide(begin) * slot + restartAt(begin, k) + ceilOf(job.work, job.configurations[k].speed);
-        if (completion > latest || completion > slots * slot)
+        if (completion > latest || completion > Wide(slots) * slot)
           continue;
         const int64_t at = static_cast<int64_t>(completion);
         offer(begun[size_t(begin)] + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));

@@ -108,7 +108,7 @@ private:
   const BlockReader::KeyReaders &keyReaders() {
     if (!readers.empty())
       return readers;
-    auto add = [&](const std::string &key, auto read) {
+    auto add = [&](const std::string &key, const auto &read) {
       readers[key] = [this, key, read](const Constant &value) {
         valueAt[key] = value.range;
         read(value);
@@ -119,7 +119,7 @@ private:
         into = values.quantity(value, key, unit).value_or(into);
       });
     };
-    auto number = [&](const std::string &key, double &into, Rational min, Rational max, bool open) {
+    auto number = [&](const std::string &key, double &into, const Rational &min, const Rational &max, bool open) {
       add(key, [this, key, &into, min, max, open](const Constant &value) {
         if (auto read = values.reader.number(value, key, min, max, open))
           into = read->toDouble();

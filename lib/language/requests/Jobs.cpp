@@ -404,8 +404,10 @@ private:
     for (size_t i = 0; i < entries.size(); ++i) {
       JobsRequest::Job job = entries[i].job;
       job.after = dependences.namesOf(i);
-      if (entries[i].members == 0)
+      if (entries[i].members == 0) {
         out.jobs.push_back(std::move(job));
+        continue;
+      }
       for (int64_t member = 0; member < entries[i].members; ++member) {
         job.name = fmt::format("{}[{}]", entries[i].job.name, member);
         out.jobs.push_back(job);
