@@ -79,18 +79,22 @@ private:
           job.mayBeRejected &= job.weight == 0;
     return problem;
   }
-  /// A price of the limit of 0 with which leaving out such a job costs more than anything else that it may do. It has
-  /// no part in the bound.
-  void priceRejections(const std::vector<Priced> &cheapest) {
+  /// Prices of limits of 0 with which leaving out such a job, or completing late, costs more than anything else that a
+  /// job may do. They have no part in the bound.
+  void priceLimitsOfNothing(const std::vector<Priced> &cheapest) {
     for (const TrajectoryRows::Limited &one : rows.limited) {
-      if (one.limit.measure != JobMeasure::Rejected || one.limit.max != 0)
-        continue;
-      for (size_t job : mustRun) {
-        const Priced needed = cheapest[job] / problem.jobs[job].weight + 1;
-        if (needed > last.rows[one.row])
-          last.rows[one.row] = static_cast<int64_t>(std::min<Priced>(needed, int64_t(1) << 60));
+      if (one.limit.measure == JobMeasure::Rejected && one.limit.max == 0) {
+        for (size_t job : mustRun)
+          raise(one.row, cheapest[job] / problem.jobs[job].weight + 1);
+      } else if (one.limit.measure == JobMeasure::Tail && problem.tail == 0) { // a job that is late uses 1 of 0
+        for (size_t job = 0; job < cheapest.size(); ++job)
+          raise(one.row, cheapest[job] + 1);
       }
     }
+  }
+  void raise(size_t row, Priced price) {
+    if (price > last.rows[row])
+      last.rows[row] = static_cast<int64_t>(std::min<Priced>(price, int64_t(1) << 56));
   }
 
   /// A job cannot begin before those that it is after can be complete, which the paths that were priced keep. A price
@@ -117,6 +121,7 @@ private:
   std::optional<int64_t> provedBound(const TrajectoryPrices &prices) const {
     TrajectoryRows all = rows;
     std::fill(all.begins.begin(), all.begins.end(), 0);
+    all.tailOfEach = false;
     Priced total = 0;
     for (size_t row = 0; row < all.capacity.size(); ++row)
       total -= Priced(prices.rows[row]) * all.capacity[row];
@@ -134,6 +139,7 @@ private:
   /// A job has no trajectory after the fastest of those that it is after: prices that prove it.
   Outcome proveNoPlace(size_t job) {
     last = {Prices(rows.capacity.size(), 0), 0};
+    priceLimitsOfNothing(std::vector<Priced>(problem.jobs.size(), 0));
     if (provedBound(last)) {
       std::vector<Priced> none(problem.jobs.size(), 0);
       none[job] = 1;
@@ -306,7 +312,7 @@ private:
       if (found.trajectory)
         isNew |= add(job, *found.trajectory);
     }
-    priceRejections(cheapest);
+    priceLimitsOfNothing(cheapest);
     Priced early = 0; // what jobs before others pay of it
     for (const int64_t one : last.rows)
       early -= one;

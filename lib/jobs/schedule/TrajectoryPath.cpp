@@ -138,13 +138,22 @@ void thin(Labels &labels) {
   labels.resize(joined);
 }
 
+/// The last second at which a job may be complete; where `Tail` leaves out no job, its limit is one of each job.
+int64_t lastOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, const ScheduledJob &job) {
+  int64_t last = lastCompletion(problem, stage, job);
+  for (const JobLimit &limit : stage.allLimits())
+    if (limit.measure == JobMeasure::Tail && problem.tail == 0)
+      last = std::min(last, job.arrival + std::max<int64_t>(limit.max, -job.arrival - 1));
+  return last;
+}
+
 class PathSearch {
 public:
   PathSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, const TrajectoryRows &rows,
              const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left)
       : problem(problem), job(problem.jobs[number]), prices(problem, stage, rows, prices, number),
-        first(std::max(firstSlot(problem, job), rows.begins[number])), last(lastCompletion(problem, stage, job)),
-        left(left) {}
+        first(std::max(firstSlot(problem, job), rows.begins[number])),
+        last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)), left(left) {}
 
   CheapestTrajectory run() {
     if (job.mayBeRejected) {

@@ -22,10 +22,10 @@ struct CheapestTrajectory {
 };
 
 /// Searches all trajectories of a job that begin in `TrajectoryRows::begins` or later and are complete by
-/// `lastCompletion`. Labels (work done, cost) of each slot are
-/// kept without dominated ones; beyond `kMaxLabels` of a slot, neighbours are joined to one with the work of the one
-/// and the cost of the other, so the bound still holds for all. With `left` (of the resources in each slot, resource by
-/// resource), only trajectories that use no more of it.
+/// `lastCompletion`, and with `TrajectoryRows::tailOfEach` within the limits of `Tail`. Labels (work done, cost) of
+/// each slot are kept without dominated ones; beyond `kMaxLabels` of a slot, neighbours are joined to one with the work
+/// of the one and the cost of the other, so the bound still holds for all. With `left` (of the resources in each slot,
+/// resource by resource), only trajectories that use no more of it.
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
                                       const std::vector<int64_t> *left = nullptr);

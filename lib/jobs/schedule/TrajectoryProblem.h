@@ -39,6 +39,7 @@ struct TrajectoryRows {
   /// at whose start it can be complete.
   std::vector<int64_t> begins, ends;
   std::vector<size_t> order; ///< jobs, each behind those that it is after
+  bool tailOfEach = true;    ///< paths keep the limits of a `Tail` that leaves out no job
 
 private:
   void addTimes(const JobScheduleProblem &problem);
