@@ -64,6 +64,8 @@ bool JobsPlanner::build() {
       takeProfiled(job);
     else
       trains.insert(request.jobs[job].train);
+  if (diagnostics().hasErrors())
+    return false;
   for (const std::string &train : trains)
     if (!planTraining(train))
       return false;
