@@ -21,4 +21,7 @@ inline std::filesystem::path sharedData(const char *folder) {
   return {};
 }
 
+/// Why a test that needs Pollux' data is left out.
+inline constexpr const char *kNoPollux = "no data of Pollux beside the checkout or in ACCORD_DATA";
+
 } // namespace accord::testing

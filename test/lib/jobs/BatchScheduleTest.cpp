@@ -103,7 +103,7 @@ TEST(BatchSchedule, RefusesWhatCannotBe) {
 TEST(BatchSchedule, FollowsPublishedProfiles) {
   const std::filesystem::path folder = testing::sharedData("pollux");
   if (folder.empty())
-    GTEST_SKIP() << "no profiles of Pollux beside the checkout or in ACCORD_DATA";
+    GTEST_SKIP() << accord::testing::kNoPollux;
   for (const char *application : {"bert", "cifar10", "deepspeech2", "imagenet", "yolov3"}) {
     const auto profile = readPolluxProfile((folder / "traces" / application).string(), polluxLimits(application));
     ASSERT_TRUE(profile) << profile.error().message;

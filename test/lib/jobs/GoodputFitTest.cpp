@@ -196,7 +196,7 @@ TEST(GoodputFit, RefusesWhatIsNoMeasurement) {
 TEST(GoodputFit, PredictsPublishedProfiles) {
   const std::filesystem::path folder = testing::sharedData("pollux");
   if (folder.empty())
-    GTEST_SKIP() << "no profiles of Pollux beside the checkout or in ACCORD_DATA";
+    GTEST_SKIP() << accord::testing::kNoPollux;
   constexpr double kBound = 0.12;
   for (const char *application : {"bert", "cifar10", "deepspeech2", "imagenet", "ncf", "yolov3"}) {
     const std::string path = (folder / "traces" / application / "placements.csv").string();

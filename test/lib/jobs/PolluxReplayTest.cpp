@@ -70,7 +70,7 @@ class Replay : public ::testing::TestWithParam<std::tuple<const char *, const ch
 
 TEST_P(Replay, CompletesEachJobInTheSecondThatWasPublished) {
   if (kData.empty())
-    GTEST_SKIP() << "no data of Pollux beside the checkout or in ACCORD_DATA";
+    GTEST_SKIP() << accord::testing::kNoPollux;
   const auto [policyName, workload] = GetParam();
   const Applications applications = readApplications();
   ASSERT_EQ(applications.size(), 6u);
