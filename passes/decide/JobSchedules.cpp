@@ -2,8 +2,8 @@
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/translate/JobsConversion.h"
 #include "lib/support/EmitError.h"
-#include "passes/decide/JobsConversion.h"
 #include "passes/decide/Passes.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Problems and schedules of jobs written in the jobs dialect, printed, parsed and read again.
-#include "passes/decide/JobsConversion.h"
+#include "lib/jobs/translate/JobsConversion.h"
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/support/SplitMix.h"
 #include "mlir/IR/BuiltinOps.h"

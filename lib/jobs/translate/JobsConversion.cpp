@@ -1,4 +1,4 @@
-#include "passes/decide/JobsConversion.h"
+#include "lib/jobs/translate/JobsConversion.h"
 #include <algorithm>
 #include <map>
 
