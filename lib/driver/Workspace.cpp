@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
+#include <mutex>
 
 namespace accord {
 
@@ -58,12 +59,19 @@ void Workspace::warnOfClusterLimits() {
 }
 
 bool Workspace::read() {
-  if (!loadPlugins())
-    return false;
+  { // The registry of passes is one for all threads, and a workspace may be read in each.
+    static std::mutex registering;
+    std::lock_guard<std::mutex> alone(registering);
+    if (!loadPlugins())
+      return false;
+    static std::once_flag once;
+    std::call_once(once, [] {
+      registerAllPasses();
+      mlir::registerTransformsPasses(); // canonicalize and others, for --passes
+    });
+  }
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
-  registerAllPasses();
-  mlir::registerTransformsPasses(); // canonicalize and others, for --passes
   theContext = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   theContext->printOpOnDiagnostic(false);
   theContext->loadAllAvailableDialects();
