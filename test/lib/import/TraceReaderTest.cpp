@@ -184,7 +184,7 @@ TEST(ReadTrace, NeverCrashesOnChangedBytes) {
       for (uint64_t changes = 1 + random.below(6); changes > 0 && !text.empty(); --changes) {
         const size_t at = random.below(text.size());
         const size_t length = std::min<size_t>(1 + random.below(20), text.size() - at);
-        static const std::string kSpecial = "0123456789-:.,|[]{}\"\\\n\r\t =_%+#eENaN\0\x7f\xff";
+        static const std::string kSpecial = std::string("0123456789-:.,|[]{}\"\\\n\r\t =_%+#eENaN\x7f\xff") + '\0';
         switch (random.below(5)) {
         case 0:
           text[at] = static_cast<char>(random.below(256));
