@@ -39,6 +39,8 @@ std::string wordsOf(const JobConstraint &constraint, const JobScheduleProblem &p
     return fmt::format("job '{}' is after '{}'", job.name, problem.jobs[job.after[constraint.other]].name);
   }
   case Of::MustRun:
+    if (const ScheduledJob &job = problem.jobs[constraint.index]; job.mayContinue)
+      return fmt::format("job '{}' may not be left out", job.name);
     return fmt::format("job '{}' has to run within {}", problem.jobs[constraint.index].name,
                        hoursText(problem.slot * problem.slots));
   }

@@ -22,6 +22,8 @@ constexpr MeasureRow kMeasures[] = {
     {JobMeasure::Slowdown, "finish_time_fairness", false},
     {JobMeasure::Tail, "tail_completion", false},
     {JobMeasure::Group, "tenant_fairness", false},
+    {JobMeasure::Unfinished, "goodput", true},
+    {JobMeasure::Restarts, "restarts", true},
 };
 static_assert(std::size(kMeasures) == kJobMeasures);
 

@@ -6,6 +6,7 @@
 // the caller chooses the unit of work.
 #pragma once
 #include "lib/jobs/problem/Allocation.h"
+#include <algorithm>
 #include <string>
 
 namespace accord::jobs {
@@ -49,11 +50,15 @@ struct ScheduledJob {
   std::vector<JobConfiguration> configurations;
   std::vector<unsigned> after; ///< jobs that are complete before this one begins: in an earlier slot, or at its start
   bool mayBeRejected = false;  ///< the schedule may leave it out
-  int64_t isolated = 1;        ///< seconds from arrival to completion that the job would take in its share; 1 or more
+  /// Work may be left at the end of the schedule, see `JobTrajectory::continues`. With a deadline, so much at most that
+  /// it could still keep it: work left <= max speed * (deadline - `endOf`).
+  bool mayContinue = false;
+  int64_t isolated = 1; ///< seconds from arrival to completion that the job would take in its share; 1 or more
   std::vector<unsigned> groups = {}; ///< tenants and their parents, indices into `JobScheduleProblem::groups`
 };
 
-/// What a schedule is measured by; less is better for all of them. Rejected jobs count in `Rejected` alone.
+/// What a schedule is measured by; less is better for all of them. Rejected jobs count in `Rejected`, and all of their
+/// work in `Unfinished`.
 enum class JobMeasure : uint8_t {
   Rejected,   ///< sum of the weights of jobs that are left out
   Completion, ///< sum of weight * (completion - arrival), in seconds
@@ -65,11 +70,13 @@ enum class JobMeasure : uint8_t {
   Makespan,   ///< max of completion, in seconds; 0 without jobs
   Slowdown,   ///< max of ceil(1000 * (completion - arrival) / isolated): finish-time fairness, in thousandths
   Tail,       ///< min time within which all but `tail` of the jobs complete after their arrival, in seconds
-  Group       ///< max over groups of ceil(sum of weight * (completion - arrival) of its jobs / share), in seconds
+  Group,      ///< max over groups of ceil(sum of weight * (completion - arrival) of its jobs / share), in seconds
+  Unfinished, ///< sum of weight * ceil(10^6 * work left at the end / work), in millionths; 0 of a job without work
+  Restarts    ///< sum of the numbers of runs, without those that go on in `running` from slot 0
 };
-constexpr unsigned kJobMeasures = 11;
+constexpr unsigned kJobMeasures = 13;
 /// "rejected", "mean_completion", "lateness", "cost", "energy", "carbon", "nash_welfare", "makespan",
-/// "finish_time_fairness", "tail_completion", "tenant_fairness".
+/// "finish_time_fairness", "tail_completion", "tenant_fairness", "goodput" (of `Unfinished`), "restarts".
 std::string_view nameOf(JobMeasure measure);
 std::optional<JobMeasure> jobMeasure(std::string_view name);
 /// Whether it is a sum over jobs, whose terms depend on the trajectory of one job each.
@@ -97,6 +104,11 @@ struct JobScheduleProblem {
   std::vector<int64_t> carbon; ///< micrograms for each joule, in each slot; empty: 0
   int64_t tail = 0;            ///< jobs that `Tail` leaves out
 };
+/// The second at which a job that continues after the schedule counts as complete: the end of the last slot, or its
+/// arrival where that is later.
+inline int64_t endOf(const JobScheduleProblem &problem, const ScheduledJob &job) {
+  return std::max(problem.slot * problem.slots, job.arrival);
+}
 
 /// A job in one configuration, in the slots from `begin` up to `end`, which it does not use.
 struct JobRun {
@@ -106,18 +118,23 @@ struct JobRun {
 };
 
 /// What one job does. Runs follow each other, and of two that touch, configurations differ. Empty: the job is
-/// rejected, or has no work.
+/// rejected, has no work, or continues and does nothing before.
 struct JobTrajectory {
   std::vector<JobRun> runs;
-  int64_t completion = -1; ///< seconds from the start of the schedule; -1: rejected
+  int64_t completion = -1; ///< seconds from the start of the schedule; -1: rejected; if it continues, `endOf`
+  /// Work is left at the end of the schedule. A malleable job may run up to the end or pause there, a moldable one that
+  /// has begun runs up to the end. For all measures but `Unfinished` it is complete at `completion`, and jobs that are
+  /// after it never begin.
+  bool continues = false;
   auto operator<=>(const JobTrajectory &) const = default;
 };
 
 /// Proves that no schedule has less than `bound` of an objective while the objectives before it have at most the values
 /// of the schedule, by an allocation problem of trajectories: each job takes one of its trajectories.
 ///
-/// Trajectories of a job are listed in ascending order (of their runs), without those that miss its deadline or the
-/// horizon, and of those that may be rejected the rejection is the last; none may wait. Its rows are, in this order:
+/// Trajectories of a job are listed in ascending order (of their runs), without those that miss its deadline, or the
+/// horizon unless it may continue, and of those that may be rejected the rejection is the last; none may wait. Its rows
+/// are, in this order:
 /// - each resource in each slot, resource by resource: what the runs use, and the capacity;
 /// - of each job and each of its `after`, of each slot t: 1, which the earlier job uses if it is not complete at the
 ///   start of slot t, or is rejected, and the later one if it begins in slot t or before;

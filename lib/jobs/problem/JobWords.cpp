@@ -27,6 +27,11 @@ std::pair<int64_t, int64_t> slotsOf(const JobScheduleProblem &problem, const Job
   return {std::clamp<int64_t>(run.begin, 0, problem.slots), std::clamp<int64_t>(run.end, 0, problem.slots)};
 }
 
+/// Whether a run goes on in what runs before slot 0, without a restart.
+bool goesOn(const ScheduledJob &job, const JobRun &run) {
+  return run.begin == 0 && job.running == static_cast<int64_t>(run.configuration);
+}
+
 } // namespace
 
 std::string timeText(double seconds) {
@@ -65,9 +70,19 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
 }
 
 std::string_view wordsOf(JobMeasure measure) {
-  constexpr std::string_view kWords[kJobMeasures] = {
-      "rejected jobs", "mean completion",      "lateness cost",   "cost",           "energy", "carbon", "mean slowdown",
-      "makespan",      "finish-time fairness", "tail completion", "tenant fairness"};
+  constexpr std::string_view kWords[kJobMeasures] = {"rejected jobs",
+                                                     "mean completion",
+                                                     "lateness cost",
+                                                     "cost",
+                                                     "energy",
+                                                     "carbon",
+                                                     "mean slowdown",
+                                                     "makespan",
+                                                     "finish-time fairness",
+                                                     "tail completion",
+                                                     "tenant fairness",
+                                                     "unfinished work",
+                                                     "restarts"};
   return kWords[static_cast<size_t>(measure)];
 }
 
@@ -75,7 +90,10 @@ std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, i
   const double number = static_cast<double>(value);
   switch (measure) {
   case JobMeasure::Rejected:
+  case JobMeasure::Restarts:
     return fmt::format("{}", value);
+  case JobMeasure::Unfinished:
+    return fmt::format("{:.4g} %", number / 1e4 / sumOfWeights(problem));
   case JobMeasure::Completion:
     return timeText(number / sumOfWeights(problem));
   case JobMeasure::Lateness:
@@ -130,14 +148,37 @@ std::vector<std::vector<int64_t>> usedAmounts(const JobScheduleProblem &problem,
   return used;
 }
 
+int64_t shownWorkLeft(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs) {
+  __int128 left = job.work;
+  for (const JobRun &run : runs)
+    if (run.configuration < job.configurations.size()) {
+      auto [begin, end] = slotsOf(problem, run);
+      const int64_t seconds = (end - begin) * problem.slot - (goesOn(job, run) ? 0 : job.restart);
+      left -= __int128(job.configurations[run.configuration].speed) * std::max<int64_t>(0, seconds);
+    }
+  return static_cast<int64_t>(std::max<__int128>(left, 0));
+}
+
+std::string shareDoneText(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does) {
+  const auto done = static_cast<double>(job.work - shownWorkLeft(problem, job, does.runs));
+  // Rounded down: what continues is never said to be all done.
+  return fmt::format("{:.1f} %", std::floor(1000 * done / static_cast<double>(std::max<int64_t>(1, job.work))) / 10);
+}
+
 namespace {
+
+/// Weighted millionths of the work of a job.
+__int128 unfinished(const ScheduledJob &job, int64_t left) {
+  const __int128 work = std::max<int64_t>(1, job.work);
+  return (__int128(left) * 1'000'000 + work - 1) / work * job.weight;
+}
 
 int64_t held(__int128 value) {
   constexpr __int128 kLargest = __int128(1) << 62;
   return static_cast<int64_t>(std::clamp(value, -kLargest, kLargest));
 }
 
-/// What one job that completes adds to a sum.
+/// What one job that is not rejected adds to a sum.
 __int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does,
                 JobMeasure measure) {
   const __int128 wait = __int128(does.completion) - job.arrival;
@@ -158,6 +199,10 @@ __int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, cons
     const double slowdown = static_cast<double>(wait) / static_cast<double>(std::max<int64_t>(1, job.isolated));
     return __int128(std::llround(1e6 * std::log2(slowdown))) * job.weight;
   }
+  case JobMeasure::Unfinished:
+    return does.continues ? unfinished(job, shownWorkLeft(problem, job, does.runs)) : 0;
+  case JobMeasure::Restarts:
+    return std::ranges::count_if(does.runs, [&](const JobRun &run) { return !goesOn(job, run); });
   default:
     return 0;
   }
@@ -173,7 +218,9 @@ int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedul
     const ScheduledJob &job = problem.jobs[j];
     const JobTrajectory &does = schedule.jobs[j];
     if (does.completion < 0) {
-      sum += measure == JobMeasure::Rejected ? job.weight : 0;
+      sum += measure == JobMeasure::Rejected     ? job.weight
+             : measure == JobMeasure::Unfinished ? unfinished(job, job.work)
+                                                 : 0;
       continue;
     }
     sum += termOf(problem, job, does, measure);

@@ -15,7 +15,8 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
 /// "mean completion", "cost".
 std::string_view wordsOf(JobMeasure measure);
 /// The value of a measure as people say it. Sums over completions are divided by the sum of the weights: "3.2 h" of
-/// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated.
+/// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated,
+/// "12 %" of `Unfinished` the weighted mean of what is left.
 std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, int64_t value);
 /// "cost <= 500 $".
 std::string limitText(const JobScheduleProblem &problem, const JobLimit &limit);
@@ -27,6 +28,11 @@ int64_t resourceNamed(const JobScheduleProblem &problem, std::string_view name);
 /// nothing.
 std::vector<std::vector<int64_t>> usedAmounts(const JobScheduleProblem &problem, const JobSchedule &schedule);
 
+/// The work that runs of a job leave, 0 or more; runs outside of the slots do none.
+int64_t shownWorkLeft(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs);
+/// "62.5 %": the share of its work that a job has done at the end of the schedule, rounded down.
+std::string shareDoneText(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does);
+
 /// What the runs of a job cost; prices are micro-dollars, energy joules, carbon micrograms. Slots count whole.
 struct RunCosts {
   __int128 price = 0, energy = 0, carbon = 0;
@@ -34,8 +40,8 @@ struct RunCosts {
 };
 RunCosts runCosts(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs);
 
-/// The value of a measure of a schedule, after the definitions of `JobMeasure`, at most 2^62; sums over rejected jobs
-/// count nothing but in `Rejected`. For pages: what is proved of a schedule has its own code.
+/// The value of a measure of a schedule, after the definitions of `JobMeasure`, at most 2^62; rejected jobs count
+/// nothing but in `Rejected` and `Unfinished`. For pages: what is proved of a schedule has its own code.
 int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedule, JobMeasure measure);
 
 } // namespace accord::jobs

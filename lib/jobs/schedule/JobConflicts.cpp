@@ -121,7 +121,7 @@ private:
     case Of::MustRun:
       return repair;
     case Of::Deadline:
-      low = of.jobs[constraint.index].deadline, high = of.slot * of.slots;
+      low = of.jobs[constraint.index].deadline, high = latestDeadline(of, of.jobs[constraint.index]);
       break;
     case Of::Capacity:
       high = largestUse(of, constraint.index);
@@ -139,6 +139,16 @@ private:
     }
     repair.value = high;
     return isFeasible(repaired(of, repair)) ? std::optional(repair) : std::nullopt;
+  }
+
+  /// A deadline with which nothing that a job may do misses it.
+  static int64_t latestDeadline(const JobScheduleProblem &of, const ScheduledJob &job) {
+    if (!job.mayContinue)
+      return of.slot * of.slots;
+    int64_t fastest = 1;
+    for (const JobConfiguration &one : job.configurations)
+      fastest = std::max(fastest, one.speed);
+    return std::min(kMaxSeconds, endOf(of, job) + (job.work + fastest - 1) / fastest);
   }
 
   /// What the measure of a limit is in some schedule without it.

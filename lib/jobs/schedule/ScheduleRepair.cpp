@@ -28,9 +28,12 @@ std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector
   if (one.work == 0) // it never begins
     return cheapestTrajectory(scratch, stage, rows, prices, job, &left).trajectory;
   for (unsigned before : one.after) {
-    if (schedule[before].completion < 0) // it is rejected, or not placed yet
+    const bool isRejected = schedule[before].completion < 0;
+    if (isRejected && !one.mayContinue)
       return one.mayBeRejected ? std::optional(JobTrajectory{}) : std::nullopt;
-    one.arrival = std::max(one.arrival, schedule[before].completion);
+    // At the end of the horizon it cannot begin any more, and only continue.
+    const int64_t horizon = problem.slots * problem.slot;
+    one.arrival = std::max(one.arrival, isRejected ? horizon : std::min(schedule[before].completion, horizon));
   }
   if (one.arrival > 0)
     one.running = -1;

@@ -10,7 +10,7 @@ int64_t divideUp(__int128 a, int64_t b) { return static_cast<int64_t>((a + b - 1
 class Lister {
 public:
   Lister(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max)
-      : problem(problem), job(job), max(max) {
+      : problem(problem), job(job), max(max), maxLeft(maxWorkLeft(problem, job, endOf(problem, job))) {
     for (const JobConfiguration &one : job.configurations)
       fastest = std::max(fastest, one.speed);
   }
@@ -20,6 +20,7 @@ public:
       if (job.deadline < 0 || job.arrival <= job.deadline)
         made.push_back({{}, job.arrival});
     } else {
+      leave(job.work);
       for (int64_t begin = firstSlot(problem, job); begin < problem.slots && isGoingOn(); ++begin)
         extend(begin, job.work, -1);
     }
@@ -50,23 +51,34 @@ private:
       made.push_back({runs, complete->completion});
       runs.pop_back();
     }
-    if (job.elasticity == Elasticity::Moldable)
+    const bool isMoldable = job.elasticity == Elasticity::Moldable;
+    if (isMoldable && complete)
       return;
-    const int64_t last = complete ? complete->end : problem.slots;
-    for (int64_t end = begin + 1; end < last && isGoingOn(); ++end) {
+    const int64_t last = complete ? complete->end : problem.slots + (maxLeft > 0);
+    for (int64_t end = isMoldable ? problem.slots : begin + 1; end < last && isGoingOn(); ++end) {
       const int64_t seconds = (end - begin) * problem.slot - restart;
       if (seconds <= 0)
         continue;
-      runs.push_back({begin, end, k});
       const auto left = static_cast<int64_t>(work - static_cast<__int128>(speed) * seconds);
+      if (left <= 0) // it completes, and misses its deadline
+        break;
+      runs.push_back({begin, end, k});
+      leave(left);
       for (int64_t next = end; next < problem.slots && isGoingOn(); ++next)
         extend(next, left, next == end ? static_cast<int64_t>(k) : -1);
       runs.pop_back();
     }
   }
+  /// Adds the trajectory of the runs so far that continues with so much work, if it may.
+  void leave(int64_t work) {
+    if (work <= maxLeft)
+      made.push_back({runs, endOf(problem, job), true});
+  }
   bool isGoingOn() const { return !isTooLong && made.size() <= max; }
-  /// Whether the fastest configuration without a restart would be in time.
+  /// Whether the fastest configuration without a restart would be in time, or need not be.
   bool canComplete(int64_t begin, int64_t work) const {
+    if (maxLeft > 0) // or continue
+      return true;
     const int64_t end = begin * problem.slot + divideUp(work, fastest);
     return end <= problem.slots * problem.slot && (job.deadline < 0 || end <= job.deadline);
   }
@@ -74,6 +86,7 @@ private:
   const JobScheduleProblem &problem;
   const ScheduledJob &job;
   const size_t max;
+  const int64_t maxLeft; ///< work with which it may continue
   static constexpr size_t kStepsPerTrajectory = 10;
   int64_t fastest = 1;
   size_t steps = 0;
@@ -101,8 +114,16 @@ int64_t sumOverSlots(const JobScheduleProblem &problem, const ScheduledJob &job,
 
 } // namespace
 
+bool isStart(const ScheduledJob &job, int64_t begin, unsigned configuration) {
+  return begin != 0 || job.running != static_cast<int64_t>(configuration);
+}
+
 int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration) {
-  return begin == 0 && job.running == static_cast<int64_t>(configuration) ? 0 : job.restart;
+  return isStart(job, begin, configuration) ? job.restart : 0;
+}
+
+int64_t unfinishedTerm(const ScheduledJob &job, int64_t left) {
+  return job.weight * divideUp(static_cast<__int128>(1'000'000) * std::max<int64_t>(left, 0), job.work);
 }
 
 std::optional<RunEnd> completeIn(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t begin,
@@ -112,6 +133,27 @@ std::optional<RunEnd> completeIn(const JobScheduleProblem &problem, const Schedu
   if (made.end > problem.slots || (job.deadline >= 0 && made.completion > job.deadline))
     return std::nullopt;
   return made;
+}
+
+int64_t workLeft(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs) {
+  __int128 left = job.work;
+  for (const JobRun &run : runs)
+    left -= static_cast<__int128>(job.configurations[run.configuration].speed) *
+            ((run.end - run.begin) * problem.slot - restartOf(job, run.begin, run.configuration));
+  return static_cast<int64_t>(std::max<__int128>(left, -kMaxAllocationNumber));
+}
+
+int64_t maxWorkLeft(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t last) {
+  const int64_t end = endOf(problem, job);
+  if (!job.mayContinue || job.work == 0 || end > last)
+    return -1;
+  if (job.deadline < 0)
+    return job.work;
+  int64_t fastest = 0;
+  for (const JobConfiguration &one : job.configurations)
+    fastest = std::max(fastest, one.speed);
+  const __int128 later = static_cast<__int128>(fastest) * (job.deadline - end);
+  return static_cast<int64_t>(std::clamp<__int128>(later, -1, job.work));
 }
 
 int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job) {
@@ -125,6 +167,10 @@ std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProb
 
 int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const ScheduledJob &job,
                const JobTrajectory &trajectory) {
+  if (measure == JobMeasure::Unfinished) {
+    const bool isOpen = job.work > 0 && (trajectory.continues || trajectory.completion < 0);
+    return isOpen ? unfinishedTerm(job, workLeft(problem, job, trajectory.runs)) : 0;
+  }
   if (trajectory.completion < 0)
     return measure == JobMeasure::Rejected ? job.weight : 0;
   const int64_t time = trajectory.completion - job.arrival;
@@ -150,6 +196,11 @@ int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const Sche
     return divideUp(static_cast<__int128>(1000) * time, job.isolated);
   case JobMeasure::Tail:
     return time;
+  case JobMeasure::Unfinished:
+    break;
+  case JobMeasure::Restarts:
+    return std::count_if(trajectory.runs.begin(), trajectory.runs.end(),
+                         [&](const JobRun &run) { return isStart(job, run.begin, run.configuration); });
   }
   return 0;
 }

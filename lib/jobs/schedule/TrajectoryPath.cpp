@@ -8,13 +8,14 @@
 namespace accord::jobs {
 namespace {
 
-/// Prices as a job meets them: of each slot of a configuration, of its begin, and of its completion.
+/// Prices as a job meets them: of each slot of a configuration, of its begin, of each start, and of its completion.
 class JobPrices {
 public:
   JobPrices(const JobScheduleProblem &problem, const ObjectiveStage &stage, const TrajectoryRows &rows,
             const TrajectoryPrices &prices, size_t number)
       : problem(problem), stage(stage), rows(rows), prices(prices), job(problem.jobs[number]) {
     priceSlots();
+    start = priceOf(JobMeasure::Restarts), left = priceOf(JobMeasure::Unfinished);
     begins.assign(problem.slots + 1, 0);
     ends = begins;
     for (int64_t slot = problem.slots; slot-- > 0;) {
@@ -33,6 +34,12 @@ public:
     return slots[configuration][end] - slots[configuration][begin];
   }
   Priced ofBegin(int64_t slot) const { return begins[slot]; }
+  /// Of the start of a run, but for what runs already.
+  Priced ofStart(int64_t slot, unsigned configuration) const { return isStart(job, slot, configuration) ? start : 0; }
+  /// Of so much work that is left at the end: never less of more.
+  Priced ofEnd(int64_t work) const { return ofCompletion(endOf(problem, job)) + left * unfinishedTerm(job, work); }
+  /// Of a unit of work that is left, at most.
+  long double ofWorkLeft() const { return static_cast<long double>(left) * job.weight * 1e6L / job.work; }
   /// Of completion at a second: never less at a later one, but for rounding of `Nash`.
   Priced ofCompletion(int64_t completion) const {
     const JobTrajectory only{{}, completion};
@@ -44,16 +51,18 @@ public:
     return sum;
   }
   Priced ofRejection() const {
-    Priced sum = ends[problem.slots];
-    if (stage.measure == JobMeasure::Rejected)
-      sum += Priced(prices.denominator) * job.weight;
-    for (const TrajectoryRows::Limited &one : rows.limited)
-      if (one.limit.measure == JobMeasure::Rejected)
-        sum += Priced(prices.rows[one.row]) * job.weight;
-    return sum;
+    const Priced unfinished = job.work > 0 ? left * unfinishedTerm(job, job.work) : 0;
+    return ends[problem.slots] + priceOf(JobMeasure::Rejected) * job.weight + unfinished;
   }
 
 private:
+  /// What one unit of a sum costs, as the measure and by limits.
+  Priced priceOf(JobMeasure measure) const {
+    Priced sum = stage.measure == measure ? prices.denominator : 0;
+    for (const TrajectoryRows::Limited &one : rows.limited)
+      sum += one.limit.measure == measure ? prices.rows[one.row] : 0;
+    return sum;
+  }
   static bool isOfSlots(JobMeasure measure) {
     return measure == JobMeasure::Price || measure == JobMeasure::Energy || measure == JobMeasure::Carbon;
   }
@@ -100,6 +109,7 @@ private:
   const ScheduledJob &job;
   std::vector<std::vector<Priced>> slots; ///< of each configuration: sums up to each slot
   std::vector<Priced> begins, ends;
+  Priced start = 0, left = 0; ///< of a start; of a millionth of the weighted work
 };
 
 /// Work that is done at the start of a slot, and what it cost.
@@ -153,16 +163,18 @@ public:
              const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left)
       : problem(problem), job(problem.jobs[number]), prices(problem, stage, rows, prices, number),
         first(std::max(firstSlot(problem, job), rows.begins[number])),
-        last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)), left(left) {}
+        last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)),
+        maxLeft(maxWorkLeft(problem, job, last)), left(left) {}
 
   CheapestTrajectory run() {
     if (job.mayBeRejected) {
       best = prices.ofRejection();
       found.trajectory = JobTrajectory{};
     }
-    if (job.work > 0)
+    if (job.work > 0) {
+      leave(problem.slots, {}, 0);
       search();
-    else if (job.arrival <= last && (!best || prices.ofCompletion(job.arrival) < *best)) {
+    } else if (job.arrival <= last && (!best || prices.ofCompletion(job.arrival) < *best)) {
       best = prices.ofCompletion(job.arrival);
       found.trajectory = JobTrajectory{{}, job.arrival};
     }
@@ -187,6 +199,8 @@ private:
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         Labels &here = going[k][static_cast<size_t>(slot)];
         thin(here);
+        for (const Label &label : here)
+          leave(slot, label, k);
         std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot); });
         pausing.insert(pausing.end(), here.begin(), here.end());
       }
@@ -201,6 +215,9 @@ private:
         begin(slot, label, &going);
       begin(slot, {0, prices.ofBegin(slot)}, &going);
     }
+    for (unsigned k = 0; k < job.configurations.size(); ++k)
+      for (const Label &label : going[k][slots])
+        leave(problem.slots, label, k);
   }
 
   /// In how many slots from each one a configuration fits into what is left; the cheapest work from each slot on.
@@ -210,6 +227,8 @@ private:
     unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
     for (int64_t slot = problem.slots; slot-- > 0;) {
       unit[slot] = unit[slot + 1];
+      if (maxLeft > 0)
+        unit[slot] = std::min(unit[slot], prices.ofWorkLeft());
       for (unsigned k = 0; k < count; ++k) {
         bool isFree = true;
         if (left)
@@ -250,12 +269,11 @@ private:
       return;
     const int64_t speed = job.configurations[k].speed, needed = (job.work - from.work + speed - 1) / speed;
     if (needed <= problem.slot)
-      return complete(slot * problem.slot + needed, slot + 1, from.begin, k, from,
-                      from.cost + prices.ofRun(slot, slot + 1, k));
+      return complete(slot * problem.slot + needed, from.begin, k, from, from.cost + prices.ofRun(slot, slot + 1, k));
     Label next = from;
     next.work += speed * problem.slot;
     next.cost += prices.ofRun(slot, slot + 1, k);
-    if (slot + 1 < problem.slots)
+    if (slot + 1 < problem.slots || maxLeft > 0)
       going[k][static_cast<size_t>(slot + 1)].push_back(next);
   }
 
@@ -263,47 +281,72 @@ private:
   void begin(int64_t slot, const Label &from, std::vector<std::vector<Labels>> *next) {
     for (unsigned k = 0; k < job.configurations.size(); ++k) {
       const int64_t speed = job.configurations[k].speed, restart = restartOf(job, slot, k);
+      const Priced started = from.cost + prices.ofStart(slot, k);
       const __int128 needed = static_cast<__int128>(job.work - from.work + speed - 1) / speed + restart;
       const int64_t some = restart / problem.slot + 1, room = fits[k][slot];
       if (needed <= static_cast<__int128>(next ? std::min(some, room) : room) * problem.slot) {
         const auto end = static_cast<int64_t>((needed + problem.slot - 1) / problem.slot);
-        complete(slot * problem.slot + static_cast<int64_t>(needed), slot + end, slot, k, from,
-                 from.cost + prices.ofRun(slot, slot + end, k));
+        complete(slot * problem.slot + static_cast<int64_t>(needed), slot, k, from,
+                 started + prices.ofRun(slot, slot + end, k));
         continue;
       }
-      if (!next || some > room || slot + some >= problem.slots)
+      const bool isToEnd = !next && maxLeft > 0 && room == problem.slots - slot; // the run goes on to the end
+      const int64_t length = isToEnd ? room : some;
+      if ((!next && !isToEnd) || some > room || (slot + some == problem.slots && maxLeft <= 0))
         continue;
       Label label = from;
-      label.work += speed * (some * problem.slot - restart);
-      label.cost += prices.ofRun(slot, slot + some, k);
+      label.work += speed * (length * problem.slot - restart);
+      label.cost = started + prices.ofRun(slot, slot + length, k);
       label.begin = slot, label.configuration = k;
-      (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
+      if (isToEnd)
+        leave(problem.slots, label, k);
+      else
+        (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
     }
   }
 
-  void complete(int64_t completion, int64_t end, int64_t begun, unsigned k, const Label &from, Priced cost) {
+  void complete(int64_t completion, int64_t begun, unsigned k, const Label &from, Priced cost) {
     if (completion > last)
       return;
     cost += prices.ofCompletion(completion);
     if (best && cost >= *best)
       return;
     best = cost;
-    JobTrajectory made;
-    made.runs.push_back({begun, end, k});
-    int64_t before = 0; // work of earlier runs
-    for (int64_t at = from.parent; at >= 0; at = all[at].first.parent) {
-      const auto &[label, until] = all[at];
-      made.runs.push_back({label.begin, until, label.configuration});
-      before += job.configurations[label.configuration].speed *
-                ((until - label.begin) * problem.slot - restartOf(job, label.begin, label.configuration));
-    }
-    std::reverse(made.runs.begin(), made.runs.end());
+    JobTrajectory made{earlierRuns(from), completion};
     // Labels may have been joined on the way: the runs may do less work than the label says.
-    const auto really = completeIn(problem, job, begun, k, job.work - before);
-    if (before >= job.work || !really || really->completion > last || really->end > begun + fits[k][begun])
+    const int64_t rest = workLeft(problem, job, made.runs);
+    const auto really = completeIn(problem, job, begun, k, rest);
+    if (rest <= 0 || !really || really->completion > last || really->end > begun + fits[k][begun])
       return;
-    made.runs.back().end = really->end, made.completion = really->completion;
+    made.runs.push_back({begun, really->end, k});
+    made.completion = really->completion;
     found.trajectory = joined(std::move(made));
+  }
+
+  /// Continues after the schedule with what a label leaves, whose run ends at a slot; without a run, with all of it.
+  void leave(int64_t slot, const Label &from, unsigned k) {
+    const int64_t work = job.work - from.work;
+    if (work > maxLeft)
+      return;
+    const Priced cost = from.cost + prices.ofEnd(work);
+    if (best && cost >= *best)
+      return;
+    best = cost;
+    JobTrajectory made{earlierRuns(from), endOf(problem, job), true};
+    if (from.begin >= 0)
+      made.runs.push_back({from.begin, slot, k});
+    const int64_t rest = workLeft(problem, job, made.runs);
+    if (rest > 0 && rest <= maxLeft)
+      found.trajectory = joined(std::move(made));
+  }
+
+  /// The runs before the one of a label.
+  std::vector<JobRun> earlierRuns(const Label &label) const {
+    std::vector<JobRun> runs;
+    for (int64_t at = label.parent; at >= 0; at = all[at].first.parent)
+      runs.push_back({all[at].first.begin, all[at].second, all[at].first.configuration});
+    std::reverse(runs.begin(), runs.end());
+    return runs;
   }
 
   /// Runs that touch in one configuration are one run, with less restarts and no later end.
@@ -318,23 +361,25 @@ private:
       return trajectory;
     int64_t work = job.work;
     JobTrajectory made;
+    made.completion = endOf(problem, job), made.continues = true;
     for (const JobRun &run : runs) {
       made.runs.push_back(run);
       const auto end = completeIn(problem, job, run.begin, run.configuration, work);
       if (end && end->end <= run.end) {
-        made.runs.back().end = end->end, made.completion = end->completion;
+        made.runs.back().end = end->end, made.completion = end->completion, made.continues = false;
         return made;
       }
       work -= job.configurations[run.configuration].speed *
               ((run.end - run.begin) * problem.slot - restartOf(job, run.begin, run.configuration));
     }
-    return trajectory;
+    return trajectory.continues ? made : trajectory;
   }
 
   const JobScheduleProblem &problem;
   const ScheduledJob &job;
   const JobPrices prices;
   const int64_t first, last; ///< slot, second
+  const int64_t maxLeft;     ///< work with which it may continue
   const std::vector<int64_t> *left;
   std::vector<std::vector<int64_t>> fits;
   std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
@@ -351,11 +396,12 @@ Priced costOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, co
   const JobPrices of(problem, stage, rows, prices, job);
   if (trajectory.completion < 0)
     return of.ofRejection();
-  Priced sum = of.ofCompletion(trajectory.completion);
+  Priced sum = trajectory.continues ? of.ofEnd(workLeft(problem, problem.jobs[job], trajectory.runs))
+                                    : of.ofCompletion(trajectory.completion);
   if (!trajectory.runs.empty())
     sum += of.ofBegin(trajectory.runs.front().begin);
   for (const JobRun &run : trajectory.runs)
-    sum += of.ofRun(run.begin, run.end, run.configuration);
+    sum += of.ofStart(run.begin, run.configuration) + of.ofRun(run.begin, run.end, run.configuration);
   return sum;
 }
 

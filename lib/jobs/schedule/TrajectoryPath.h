@@ -21,7 +21,7 @@ struct CheapestTrajectory {
   std::optional<JobTrajectory> trajectory; ///< one whose cost is near to it; nothing where none was met
 };
 
-/// Searches all trajectories of a job that begin in `TrajectoryRows::begins` or later and are complete by
+/// Searches all trajectories of a job that begin in `TrajectoryRows::begins` or later and are complete, or count so, by
 /// `lastCompletion`, and with `TrajectoryRows::tailOfEach` within the limits of `Tail`. Labels (work done, cost) of
 /// each slot are kept without dominated ones; beyond `kMaxLabels` of a slot, neighbours are joined to one with the work
 /// of the one and the cost of the other, so the bound still holds for all. With `left` (of the resources in each slot,

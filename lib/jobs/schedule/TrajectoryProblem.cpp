@@ -76,7 +76,7 @@ void TrajectoryRows::addTimes(const JobScheduleProblem &problem) {
 }
 
 int64_t lastCompletion(const JobScheduleProblem &problem, const ObjectiveStage &stage, const ScheduledJob &job) {
-  __int128 last = job.work == 0 ? kMaxSeconds : problem.slots * problem.slot;
+  __int128 last = job.work == 0 ? kMaxSeconds : job.mayContinue ? endOf(problem, job) : problem.slots * problem.slot;
   if (job.deadline >= 0)
     last = std::min<__int128>(last, job.deadline);
   for (const JobLimit &limit : stage.allLimits())

@@ -14,6 +14,8 @@ using Wide = __int128;
 struct Alternative {
   std::vector<JobRun> runs;
   int64_t completion = -1;
+  bool continues = false;
+  int64_t left = 0, starts = 0; ///< work after the last slot, and runs that do not go on
 };
 
 /// Explains the waits of one job after the other.
@@ -42,7 +44,8 @@ private:
     number = j;
     job = &problem.jobs[j];
     trajectory = &answer.schedule.jobs[j];
-    if (job->configurations.empty() || problem.slot <= 0 || (trajectory->runs.empty() && trajectory->completion >= 0))
+    if (job->configurations.empty() || problem.slot <= 0 ||
+        (trajectory->runs.empty() && trajectory->completion >= 0 && !trajectory->continues))
       return;
     const int64_t first = std::max<int64_t>(0, (job->arrival + problem.slot - 1) / problem.slot);
     if (first >= problem.slots)
@@ -59,6 +62,8 @@ private:
         gaps.push_back({r, {end, std::min(trajectory->runs[r].begin, problem.slots)}});
       end = trajectory->runs[r].end;
     }
+    if (trajectory->continues && end < problem.slots)
+      gaps.push_back({trajectory->runs.size(), {end, problem.slots}});
     if (gaps.empty())
       return;
     add(-1);
@@ -115,11 +120,12 @@ private:
     if (!last)
       return from;
     ready = std::min(ready, until);
-    const int64_t completion = answer.schedule.jobs[*last].completion;
+    const JobTrajectory &does = answer.schedule.jobs[*last];
     emit(from, ready, next, WaitCause::Dependence,
-         completion < 0 ? fmt::format("it comes after '{}', which is rejected", problem.jobs[*last].name)
-                        : fmt::format("it comes after '{}', which completes at {}", problem.jobs[*last].name,
-                                      timeText(static_cast<double>(completion))));
+         fmt::format("it comes after '{}', which {}", problem.jobs[*last].name,
+                     does.continues        ? "continues after the schedule"
+                     : does.completion < 0 ? "is rejected"
+                                           : "completes at " + timeText(static_cast<double>(does.completion))));
     return ready;
   }
 
@@ -238,12 +244,14 @@ private:
 
   // --- an earlier start
 
+  /// Whether a run goes on in the one before, or in what runs already.
+  bool goesOn(const JobRun *previous, const JobRun &run) const {
+    return previous ? previous->end == run.begin && previous->configuration == run.configuration
+                    : run.begin == 0 && job->arrival == 0 && job->running == static_cast<int64_t>(run.configuration);
+  }
   /// Seconds without progress at the start of a run.
   int64_t restartOf(const JobRun *previous, const JobRun &run) const {
-    const bool continues =
-        previous ? previous->end == run.begin && previous->configuration == run.configuration
-                 : run.begin == 0 && job->arrival == 0 && job->running == static_cast<int64_t>(run.configuration);
-    return continues ? 0 : std::max<int64_t>(job->restart, 0);
+    return goesOn(previous, run) ? 0 : std::max<int64_t>(job->restart, 0);
   }
 
   /// Work that is left after some runs, and for how long the last one has been without progress.
@@ -251,10 +259,13 @@ private:
     Wide left = 0;
     int64_t pending = 0;
   };
-  /// Runs until the work is done: the runs up to there, or nothing where they are not enough.
+  /// Runs until the work is done: the runs up to there. Where they are not enough and it may continue, all of them if
+  /// they do some work and leave no more than its deadline allows; else nothing.
   std::optional<Alternative> follow(Progress progress, const JobRun *previous, const std::vector<JobRun> &runs) const {
     Alternative result;
+    const Wide before = progress.left;
     for (const JobRun &run : runs) {
+      result.starts += !goesOn(previous, run);
       if (!previous || previous->end != run.begin || previous->configuration != run.configuration)
         progress.pending = restartOf(previous, run);
       const Wide speed = std::max<int64_t>(job->configurations[run.configuration].speed, 1);
@@ -272,7 +283,17 @@ private:
       progress.left -= worked * speed;
       previous = &run;
     }
-    return std::nullopt;
+    if (!job->mayContinue || progress.left >= before || !couldKeepDeadline(progress.left))
+      return std::nullopt;
+    result.completion = endOf(problem, *job), result.continues = true;
+    result.left = static_cast<int64_t>(progress.left);
+    return result;
+  }
+  bool couldKeepDeadline(Wide left) const {
+    Wide fastest = 0;
+    for (const JobConfiguration &one : job->configurations)
+      fastest = std::max<Wide>(fastest, one.speed);
+    return job->deadline < 0 || left <= fastest * (job->deadline - endOf(problem, *job));
   }
 
   Progress progressBefore(size_t next) const {
@@ -304,6 +325,11 @@ private:
     const Progress progress = progressBefore(next);
     const JobRun *previous = next > 0 ? &trajectory->runs[next - 1] : nullptr;
     const std::vector<JobRun> later(trajectory->runs.begin() + static_cast<int64_t>(next), trajectory->runs.end());
+    own = {later, trajectory->completion, trajectory->continues};
+    if (own.continues || own.completion < 0)
+      own.left = shownWorkLeft(problem, *job, trajectory->runs);
+    for (size_t r = 0; r < later.size(); ++r)
+      own.starts += !goesOn(r > 0 ? &later[r - 1] : previous, later[r]);
     EarlierStarts starts;
     for (size_t c = 0; c < job->configurations.size(); ++c)
       for (int64_t slot = free; slot < until; ++slot) {
@@ -313,7 +339,7 @@ private:
         const JobRun whole{slot, problem.slots, static_cast<unsigned>(c)};
         if (auto run = follow(progress, previous, {whole}); run && hasRoom(*run))
           consider(*run, later, starts);
-        if (job->elasticity == Elasticity::Malleable && !later.empty()) {
+        if (job->elasticity == Elasticity::Malleable && (!later.empty() || job->mayContinue)) {
           std::vector<JobRun> more{{slot, std::min(end, until), static_cast<unsigned>(c)}};
           more.insert(more.end(), later.begin(), later.end());
           if (auto run = follow(progress, previous, more))
@@ -351,10 +377,11 @@ private:
       starts.best = run, starts.differences = std::move(differences);
   }
 
-  /// How much a measure grows if the job completes at `completion` with other costs.
-  static double difference(const ScheduledJob &of, int64_t old, JobMeasure measure, int64_t completion,
-                           const RunCosts &before, const RunCosts &now) {
-    auto grows = [&](auto term) { return term(completion) - (old < 0 ? 0.0 : term(old)); };
+  /// How much a measure grows if the job does something else with other costs.
+  double difference(JobMeasure measure, const Alternative &run, const RunCosts &before, const RunCosts &now) const {
+    const ScheduledJob &of = *job;
+    const int64_t old = trajectory->completion;
+    auto grows = [&](auto term) { return term(run.completion) - (old < 0 ? 0.0 : term(old)); };
     switch (measure) {
     case JobMeasure::Rejected:
       return old < 0 ? -static_cast<double>(of.weight) : 0;
@@ -380,6 +407,10 @@ private:
     case JobMeasure::Tail:
     case JobMeasure::Group:
       return 0; // an earlier completion makes no maximum larger
+    case JobMeasure::Unfinished:
+      return 1e6 * static_cast<double>(of.weight) * double(run.left - own.left) / double(std::max<int64_t>(1, of.work));
+    case JobMeasure::Restarts:
+      return double(run.starts - own.starts);
     }
     return 0;
   }
@@ -387,8 +418,8 @@ private:
   /// How much a measure grows with an alternative.
   double growth(JobMeasure measure, const Alternative &run, const RunCosts &before, const RunCosts &now) {
     if (isSum(measure) || trajectory->completion >= 0)
-      return difference(*job, trajectory->completion, measure, run.completion, before, now);
-    changed.jobs[number] = {run.runs, run.completion};
+      return difference(measure, run, before, now);
+    changed.jobs[number] = {run.runs, run.completion, run.continues};
     const double value = shown(changed, measure);
     changed.jobs[number] = *trajectory;
     return value - shown(answer.schedule, measure);
@@ -450,7 +481,7 @@ private:
     return text.empty() ? fmt::format("configuration {}", configuration) : text;
   }
   std::string insteadOf() const {
-    return trajectory->completion >= 0
+    return trajectory->completion >= 0 && !trajectory->continues
                ? fmt::format(" instead of {}", timeText(static_cast<double>(trajectory->completion)))
                : fmt::format(", after its deadline at {}", timeText(static_cast<double>(job->deadline)));
   }
@@ -496,6 +527,7 @@ private:
   unsigned number = 0;
   const ScheduledJob *job = nullptr;
   const JobTrajectory *trajectory = nullptr;
+  Alternative own; ///< what it does after the wait
   std::vector<JobWait> waits;
 };
 

@@ -23,6 +23,8 @@ public:
         labels(labels), slots(problem.slots), slot(problem.slot) {
     for (const JobConfiguration &configuration : job.configurations)
       maxSpeed = std::max(maxSpeed, configuration.speed);
+    toLeave = largestLeft(problem, job, latest);
+    startCost = coefficient(JobMeasure::Restarts), leftCost = coefficient(JobMeasure::Unfinished);
   }
 
   Result<std::optional<Wide>> search() {
@@ -36,6 +38,7 @@ public:
         offer(completionCost(job.arrival));
       return best;
     }
+    leave({0, 0});
     priceRuns();
     if (job.elasticity == Elasticity::Moldable)
       oneRun();
@@ -69,6 +72,22 @@ private:
     return costOf({{}, completion}) + earlier[size_t(busy)];
   }
 
+  /// Stops with what a label has done, and continues after the schedule.
+  void leave(const Label &label) {
+    const int64_t left = job.work - label.done;
+    if (left <= toLeave)
+      offer(label.cost + completionCost(endOf(problem, job)) + leftCost * unfinishedOf(job, left));
+  }
+
+  /// What a unit of a sum costs.
+  Wide coefficient(JobMeasure measure) const {
+    Wide sum = prices.objective == measure ? prices.denominator : 0;
+    for (size_t i = 0; i < rows.limits.size(); ++i)
+      if (rows.limits[i].measure == measure)
+        sum += prices.prices[rows.firstLimit + i];
+    return sum;
+  }
+
   void priceDependences() {
     earlier.assign(size_t(slots) + 1, 0);
     begun.assign(size_t(slots) + 1, 0);
@@ -86,13 +105,6 @@ private:
 
   /// What each configuration costs in each slot, as sums from slot 0 on.
   void priceRuns() {
-    auto coefficient = [&](JobMeasure measure) {
-      Wide sum = prices.objective == measure ? prices.denominator : 0;
-      for (size_t i = 0; i < rows.limits.size(); ++i)
-        if (rows.limits[i].measure == measure)
-          sum += prices.prices[rows.firstLimit + i];
-      return sum;
-    };
     const Wide price = coefficient(JobMeasure::Price), energy = coefficient(JobMeasure::Energy),
                carbon = coefficient(JobMeasure::Carbon);
     for (const JobConfiguration &configuration : job.configurations) {
@@ -112,18 +124,21 @@ private:
     return cost[configuration][size_t(end)] - cost[configuration][size_t(begin)];
   }
   int64_t restartAt(int64_t begin, unsigned configuration) const {
-    return begin == 0 && job.running == static_cast<int64_t>(configuration) ? 0 : job.restart;
+    return goesOn(job, begin, configuration) ? 0 : job.restart;
   }
 
   void oneRun() {
     for (int64_t begin = ceilOf(job.arrival, slot); begin < slots; ++begin)
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
-        const Wide completion =
-            Wide(begin) * slot + restartAt(begin, k) + ceilOf(job.work, job.configurations[k].speed);
+        const int64_t from = begin * slot + restartAt(begin, k), speed = job.configurations[k].speed;
+        const Wide completion = Wide(from) + ceilOf(job.work, speed);
+        const Wide before = begun[size_t(begin)] + (goesOn(job, begin, k) ? 0 : startCost);
+        if (completion > Wide(slots) * slot && from < slots * slot)
+          leave({speed * (slots * slot - from), before + runCost(k, begin, slots)});
         if (completion > latest || completion > Wide(slots) * slot)
           continue;
         const int64_t at = static_cast<int64_t>(completion);
-        offer(begun[size_t(begin)] + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));
+        offer(before + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));
       }
   }
 
@@ -149,7 +164,7 @@ private:
       const int64_t length = std::max<int64_t>(1, ceilOf(job.restart, slot));
       for (const Label &label : idle)
         for (unsigned k = 0; t + length <= slots && k < job.configurations.size(); ++k)
-          step(label, k, t, t + length, job.restart);
+          step({label.done, label.cost + startCost}, k, t, t + length, job.restart);
     }
   }
   /// Runs in the slots from `begin` to `end`; at least all but the last are for the restart.
@@ -161,8 +176,10 @@ private:
     const int64_t from = begin * slot + restart, needed = ceilOf(left, speed), seconds = end * slot - from;
     const Wide now = label.cost + runCost(k, begin, end);
     if (needed > seconds) {
+      const Label next{label.done + speed * seconds, now};
+      leave(next);
       if (end < slots)
-        running[k][size_t(end)].push_back({label.done + speed * seconds, now});
+        running[k][size_t(end)].push_back(next);
       return;
     }
     if (from + needed <= latest)
@@ -176,7 +193,9 @@ private:
     for (const Label &label : all) {
       if (!kept.empty() && kept.back().cost <= label.cost)
         continue;
-      const int64_t soonest = t * slot + restart + ceilOf(job.work - label.done, maxSpeed);
+      int64_t soonest = t * slot + restart + ceilOf(job.work - label.done, maxSpeed);
+      if (toLeave > 0) // or it continues
+        soonest = std::min(soonest, endOf(problem, job));
       if (soonest > latest || (best && label.cost + completionCost(soonest) >= *best))
         continue;
       kept.push_back(label);
@@ -192,7 +211,8 @@ private:
   const int64_t latest;
   size_t &labels;
   const int64_t slots, slot;
-  int64_t maxSpeed = 1;
+  int64_t maxSpeed = 1, toLeave = 0;
+  Wide startCost = 0, leftCost = 0; ///< of a start; of a millionth of the work that is left, with its weight
   bool tooLong = false;
   std::optional<Wide> best;
   std::vector<Wide> earlier;                            ///< of being incomplete at the start of the first so many slots

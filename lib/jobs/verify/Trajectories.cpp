@@ -16,7 +16,7 @@ Error wrong(std::string message) { return {Code::WrongJobSchedule, std::move(mes
 int64_t ceilOf(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
 int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration) {
-  return begin == 0 && job.running == static_cast<int64_t>(configuration) ? 0 : job.restart;
+  return goesOn(job, begin, configuration) ? 0 : job.restart;
 }
 
 /// A run of a job of which `left` is to be done: what remains behind it, and when the job completes if nothing remains.
@@ -32,6 +32,14 @@ RunEffect effectOf(const JobScheduleProblem &problem, const ScheduledJob &job, c
   if (needed <= seconds)
     return {left, from + needed};
   return {speed * seconds, -1};
+}
+
+/// Work of a job that runs leave.
+int64_t leftBy(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs) {
+  int64_t left = job.work;
+  for (const JobRun &run : runs)
+    left -= effectOf(problem, job, run, left).done;
+  return left;
 }
 
 int64_t energyOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &trajectory,
@@ -51,7 +59,7 @@ int64_t energyOf(const JobScheduleProblem &problem, const ScheduledJob &job, con
 class Lister {
 public:
   Lister(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t latest, size_t max)
-      : problem(problem), job(job), latest(latest), max(max) {
+      : problem(problem), job(job), latest(latest), max(max), toLeave(largestLeft(problem, job, latest)) {
     for (const JobConfiguration &configuration : job.configurations)
       maxSpeed = std::max(maxSpeed, configuration.speed);
   }
@@ -60,8 +68,11 @@ public:
     if (job.work == 0) {
       if (job.arrival <= latest)
         add(job.arrival);
-    } else if (!job.configurations.empty() && latest >= 0)
-      extend(ceilOf(job.arrival, problem.slot), job.work);
+    } else if (latest >= 0) {
+      addOpen(job.work);
+      if (!job.configurations.empty())
+        extend(ceilOf(job.arrival, problem.slot), job.work);
+    }
     if (job.mayBeRejected && !stopped) {
       runs.clear();
       add(-1);
@@ -78,8 +89,18 @@ private:
     else
       found.push_back({runs, completion});
   }
-  /// Whether the job can be complete in time if it runs from a slot on, at best.
+  /// The trajectory of the runs so far that continues after the schedule.
+  void addOpen(int64_t left) {
+    if (left > toLeave)
+      return;
+    add(endOf(problem, job));
+    if (!stopped)
+      found.back().continues = true;
+  }
+  /// Whether the job can be complete in time if it runs from a slot on, at best, or may be incomplete.
   bool canComplete(int64_t begin, int64_t left) const {
+    if (toLeave > 0)
+      return begin < problem.slots;
     const int64_t restart = begin == 0 && job.running >= 0 ? 0 : job.restart;
     return begin < problem.slots && begin * problem.slot + restart + ceilOf(left, maxSpeed) <= latest;
   }
@@ -109,10 +130,13 @@ private:
         continue;
       }
       longer = true;
-      if (job.elasticity == Elasticity::Moldable || effect.done == 0 || !canComplete(end, left - effect.done))
+      const bool isMoldable = job.elasticity == Elasticity::Moldable;
+      if (effect.done == 0 || (isMoldable && end < problem.slots))
         continue;
       runs.push_back({begin, end, k});
-      extend(end, left - effect.done);
+      addOpen(left - effect.done);
+      if (!isMoldable && canComplete(end, left - effect.done))
+        extend(end, left - effect.done);
       runs.pop_back();
     }
     return longer;
@@ -122,12 +146,32 @@ private:
   const ScheduledJob &job;
   const int64_t latest;
   const size_t max;
+  const int64_t toLeave; ///< work with which it may continue
   int64_t maxSpeed = 1;
   size_t steps = 0;
   bool stopped = false;
   std::vector<JobRun> runs;
   std::vector<JobTrajectory> found;
 };
+
+/// A job that continues with so much work, after runs that are right.
+Result<void> checkOpen(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &trajectory,
+                       int64_t left) {
+  const int64_t end = endOf(problem, job);
+  if (left <= 0)
+    return wrong("it continues after the schedule, and is complete");
+  if (!job.mayContinue)
+    return wrong(fmt::format("it continues after the schedule with {} of its work {}, and may not", left, job.work));
+  if (trajectory.completion != end)
+    return wrong(
+        fmt::format("it continues after the schedule at {}, but completion {} is said", end, trajectory.completion));
+  if (const int64_t most = largestLeft(problem, job, end); left > most)
+    return wrong(fmt::format("{} of its work is left at {}, and at most {} can be done by its deadline {}", left, end,
+                             std::max<int64_t>(0, most), job.deadline));
+  if (job.elasticity == Elasticity::Moldable && !trajectory.runs.empty() && trajectory.runs[0].end < problem.slots)
+    return wrong(fmt::format("it is moldable, and pauses in slot {}", trajectory.runs[0].end));
+  return {};
+}
 
 Result<void> checkRun(const JobScheduleProblem &problem, const ScheduledJob &job, const std::vector<JobRun> &runs,
                       size_t i) {
@@ -150,8 +194,33 @@ Result<void> checkRun(const JobScheduleProblem &problem, const ScheduledJob &job
 
 } // namespace
 
+bool goesOn(const ScheduledJob &job, int64_t begin, unsigned configuration) {
+  return begin == 0 && job.running == static_cast<int64_t>(configuration);
+}
+
+int64_t unfinishedOf(const ScheduledJob &job, int64_t left) {
+  if (job.work == 0)
+    return 0;
+  const Wide millionths = Wide(left) * 1'000'000;
+  return job.weight * static_cast<int64_t>(millionths / job.work + (millionths % job.work > 0));
+}
+
+int64_t largestLeft(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t latest) {
+  const int64_t end = endOf(problem, job);
+  if (!job.mayContinue || latest < end || job.work == 0)
+    return 0;
+  int64_t speed = 0;
+  for (const JobConfiguration &configuration : job.configurations)
+    speed = std::max(speed, configuration.speed);
+  const Wide later = job.deadline < 0 ? Wide(job.work) : Wide(speed) * (job.deadline - end);
+  return static_cast<int64_t>(std::clamp<Wide>(later, 0, job.work));
+}
+
 int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &trajectory,
                JobMeasure measure) {
+  if (measure == JobMeasure::Unfinished)
+    return unfinishedOf(job,
+                        isRejected(trajectory) || trajectory.continues ? leftBy(problem, job, trajectory.runs) : 0);
   if (isRejected(trajectory))
     return measure == JobMeasure::Rejected ? job.weight : 0;
   const int64_t elapsed = trajectory.completion - job.arrival;
@@ -183,6 +252,14 @@ int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const
     return ceilOf(1000 * elapsed, job.isolated);
   case JobMeasure::Tail:
     return elapsed;
+  case JobMeasure::Restarts: {
+    int64_t count = 0;
+    for (const JobRun &run : trajectory.runs)
+      count += !goesOn(job, run.begin, run.configuration);
+    return count;
+  }
+  case JobMeasure::Unfinished:
+    break;
   }
   return 0;
 }
@@ -190,7 +267,7 @@ int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const
 Result<void> checkTrajectory(const JobScheduleProblem &problem, const ScheduledJob &job,
                              const JobTrajectory &trajectory) {
   if (trajectory.completion < 0) {
-    if (trajectory.completion != -1 || !trajectory.runs.empty())
+    if (trajectory.completion != -1 || !trajectory.runs.empty() || trajectory.continues)
       return wrong(fmt::format("it has {} runs and completion {}", trajectory.runs.size(), trajectory.completion));
     return job.mayBeRejected ? Result<void>() : wrong("it is left out, but may not be rejected");
   }
@@ -211,6 +288,8 @@ Result<void> checkTrajectory(const JobScheduleProblem &problem, const ScheduledJ
     if (completion >= 0 && completion <= (run.end - 1) * problem.slot)
       return wrong(fmt::format("it is complete at {}, before the last slot of run {}", completion, i));
   }
+  if (trajectory.continues)
+    return checkOpen(problem, job, trajectory, completion < 0 ? left : 0);
   if (completion < 0)
     return wrong(fmt::format("{} of its work {} is left", left, job.work));
   if (completion != trajectory.completion)
@@ -222,7 +301,7 @@ Result<void> checkTrajectory(const JobScheduleProblem &problem, const ScheduledJ
 
 int64_t latestCompletion(const JobScheduleProblem &problem, const ScheduledJob &job,
                          const std::vector<JobLimit> &limits) {
-  Wide latest = job.work == 0 ? std::max(job.arrival, problem.slot * problem.slots) : problem.slot * problem.slots;
+  Wide latest = job.work == 0 || job.mayContinue ? endOf(problem, job) : problem.slot * problem.slots;
   if (job.deadline >= 0)
     latest = std::min<Wide>(latest, job.deadline);
   for (const JobLimit &limit : limits) {

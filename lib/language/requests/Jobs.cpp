@@ -28,6 +28,8 @@ const JobUnit &unitOf(JobMeasure measure) {
   case JobMeasure::Rejected:
   case JobMeasure::Nash:
   case JobMeasure::Slowdown:
+  case JobMeasure::Unfinished:
+  case JobMeasure::Restarts:
     break;
   }
   return kNumber;

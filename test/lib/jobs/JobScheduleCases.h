@@ -13,7 +13,48 @@ namespace accord::jobs::test {
 struct TriedTrajectory {
   std::vector<int> slots; ///< the configuration in each, -1: none
   int64_t completion = -1;
+  bool continues = false;
+  int64_t left = 0, starts = 0; ///< work after the last slot; runs but for one that goes on
 };
+
+/// Whether so much work is done after the last slot in every second up to the deadline, at the highest speed.
+inline bool couldKeepDeadline(const JobScheduleProblem &problem, const ScheduledJob &job, int64_t left) {
+  int64_t fastest = 0;
+  for (const JobConfiguration &one : job.configurations)
+    fastest = std::max(fastest, one.speed);
+  for (int64_t second = std::max(problem.slots * problem.slot, job.arrival); second < job.deadline; ++second)
+    left -= fastest;
+  return job.deadline < 0 || left <= 0;
+}
+
+/// Walks through the seconds of the slots: what is left, when it completes, and how often it starts. False if it runs
+/// before its arrival, or after its completion.
+inline bool walkSlots(const JobScheduleProblem &problem, const ScheduledJob &job, TriedTrajectory &now) {
+  int64_t wait = 0;
+  int before = -1;
+  now.left = job.work, now.starts = 0, now.completion = -1;
+  for (int64_t slot = 0; slot < problem.slots; ++slot) {
+    const int k = now.slots[slot];
+    if (k >= 0 && (now.left == 0 || slot * problem.slot < job.arrival))
+      return false;
+    if (k >= 0 && k != before) {
+      const bool goesOn = slot == 0 && k == job.running;
+      now.starts += !goesOn;
+      wait = goesOn ? 0 : job.restart;
+    }
+    for (int64_t second = 0; k >= 0 && second < problem.slot && now.left > 0; ++second) {
+      if (wait > 0) {
+        --wait;
+        continue;
+      }
+      now.left = std::max<int64_t>(0, now.left - job.configurations[k].speed);
+      if (now.left == 0)
+        now.completion = slot * problem.slot + second + 1;
+    }
+    before = k;
+  }
+  return true;
+}
 
 inline void walk(const JobScheduleProblem &problem, const ScheduledJob &job, TriedTrajectory &now,
                  std::vector<TriedTrajectory> &all) {
@@ -25,32 +66,20 @@ inline void walk(const JobScheduleProblem &problem, const ScheduledJob &job, Tri
     }
     return;
   }
-  int64_t left = job.work, wait = 0, changes = 0;
-  int before = -1;
-  now.completion = -1;
-  for (int64_t slot = 0; slot < problem.slots; ++slot) {
-    const int k = now.slots[slot];
-    if (left == 0 && k >= 0)
-      return; // runs after its end
-    if (k >= 0 && slot * problem.slot < job.arrival)
-      return;
-    if (k >= 0 && k != before) {
-      ++changes;
-      wait = slot == 0 && k == job.running ? 0 : job.restart;
-    }
-    for (int64_t second = 0; k >= 0 && second < problem.slot && left > 0; ++second) {
-      if (wait > 0) {
-        --wait;
-        continue;
-      }
-      left = std::max<int64_t>(0, left - job.configurations[k].speed);
-      if (left == 0)
-        now.completion = slot * problem.slot + second + 1;
-    }
-    before = k;
+  if (!walkSlots(problem, job, now))
+    return;
+  int64_t runs = 0;
+  for (size_t slot = 0; slot < now.slots.size(); ++slot)
+    runs += now.slots[slot] >= 0 && (slot == 0 || now.slots[slot] != now.slots[slot - 1]);
+  const bool isMoldable = job.elasticity == Elasticity::Moldable;
+  if (isMoldable && (runs > 1 || (now.left > 0 && runs == 1 && now.slots.back() < 0)))
+    return; // it pauses
+  now.continues = now.left > 0;
+  if (now.continues && job.mayContinue && couldKeepDeadline(problem, job, now.left)) {
+    now.completion = std::max(problem.slots * problem.slot, job.arrival);
+    all.push_back(now);
   }
-  const bool holes = job.elasticity == Elasticity::Moldable && changes > 1;
-  if (left == 0 && !holes && (job.deadline < 0 || now.completion <= job.deadline))
+  if (!now.continues && (job.deadline < 0 || now.completion <= job.deadline))
     all.push_back(now);
 }
 
@@ -60,9 +89,9 @@ inline std::vector<TriedTrajectory> tried(const JobScheduleProblem &problem, con
   if (job.work > 0)
     walk(problem, job, now, all);
   else if (job.deadline < 0 || job.arrival <= job.deadline)
-    all.push_back({std::vector<int>(problem.slots, -1), job.arrival});
+    all.push_back({std::vector<int>(problem.slots, -1), job.arrival, false, 0, 0});
   if (job.mayBeRejected)
-    all.push_back({std::vector<int>(problem.slots, -1), -1});
+    all.push_back({std::vector<int>(problem.slots, -1), -1, false, job.work, 0});
   return all;
 }
 
@@ -74,6 +103,10 @@ inline int64_t measured(const JobScheduleProblem &problem, JobMeasure measure,
   for (size_t j = 0; j < chosen.size(); ++j) {
     const ScheduledJob &job = problem.jobs[j];
     const TriedTrajectory &one = chosen[j];
+    if (measure == JobMeasure::Unfinished && job.work > 0)
+      sum += job.weight * ((1'000'000 * one.left + job.work - 1) / job.work);
+    if (measure == JobMeasure::Restarts)
+      sum += one.starts;
     if (one.completion < 0) {
       sum += measure == JobMeasure::Rejected ? job.weight : 0;
       times.push_back(0);
@@ -203,6 +236,14 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
         one.uses.push_back({types, between(5, 30)});
       job.configurations.push_back(one);
     }
+    if (problem.slots < 5 && configurations < 3 && random.below(3) == 0) { // of more, there are too many to be tried
+      job.mayContinue = true;
+      job.work *= between(1, 3);
+      if (random.below(4) == 0)
+        job.deadline = problem.slots * problem.slot + between(0, 3 * problem.slot);
+      if (random.below(12) == 0)
+        job.arrival = problem.slots * problem.slot + between(-3, 9);
+    }
     if (job.arrival == 0 && random.below(4) == 0)
       job.running = static_cast<int64_t>(random.below(job.configurations.size()));
     if (j > 0 && random.below(4) == 0)
@@ -217,6 +258,10 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
     problem.objectives.push_back(second);
   if (random.below(4) == 0)
     problem.limits.push_back({measure(), between(0, 1000)});
+  if (random.below(8) == 0)
+    problem.limits.push_back({JobMeasure::Unfinished, between(0, 1'500'000 * jobs)});
+  if (random.below(8) == 0)
+    problem.limits.push_back({JobMeasure::Restarts, between(0, 2 * jobs)});
   return problem;
 }
 

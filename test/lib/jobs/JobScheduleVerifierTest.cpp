@@ -19,7 +19,7 @@ using Wide = __int128;
 std::optional<JobTrajectory> runsOf(const JobScheduleProblem &problem, const ScheduledJob &job,
                                     const TriedTrajectory &tried) {
   JobTrajectory made;
-  made.completion = tried.completion;
+  made.completion = tried.completion, made.continues = tried.continues;
   for (int64_t slot = 0; slot < problem.slots; ++slot) {
     const int k = tried.slots[slot];
     if (k < 0)
@@ -139,6 +139,12 @@ AllocationProof fullTree(const std::vector<size_t> &ways, size_t rows) {
     }
   }
   return proof;
+}
+
+/// The measures that are sums.
+JobMeasure drawnSum(SplitMix &random) {
+  const auto one = static_cast<JobMeasure>(random.below(9));
+  return one < JobMeasure::Makespan ? one : one == JobMeasure::Makespan ? JobMeasure::Unfinished : JobMeasure::Restarts;
 }
 
 int64_t lastOf(const JobScheduleProblem &problem) { return problem.slots * problem.slot; }
@@ -421,7 +427,7 @@ TEST(JobScheduleVerifier, PricesProveTheLargestBoundAndNoMore) {
   size_t proved = 0;
   for (int round = 0; round < 1500; ++round) {
     JobScheduleProblem problem = randomSchedule(random);
-    problem.objectives = {static_cast<JobMeasure>(random.below(7))}; // the sums
+    problem.objectives = {drawnSum(random)};
     auto schedule = drawn(problem, random);
     if (!schedule)
       continue;
@@ -473,8 +479,9 @@ TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
       problem.carbon.push_back(between(0, 9));
     problem.jobs.resize(1);
     problem.jobs[0].work *= between(1, 4);
-    for (JobMeasure measure : {JobMeasure::Completion, JobMeasure::Price, JobMeasure::Carbon, JobMeasure::Lateness,
-                               JobMeasure::Nash, JobMeasure::Tail, JobMeasure::Group})
+    for (JobMeasure measure :
+         {JobMeasure::Completion, JobMeasure::Price, JobMeasure::Carbon, JobMeasure::Lateness, JobMeasure::Nash,
+          JobMeasure::Tail, JobMeasure::Group, JobMeasure::Unfinished, JobMeasure::Restarts})
       if (random.below(3) == 0)
         problem.limits.push_back({measure, between(0, 300)});
     const ScheduleRows rows(problem, problem.limits);
@@ -483,15 +490,17 @@ TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
       prices.push_back(random.below(3) ? between(0, random.below(2) ? 20 : 400) : 0);
     const ScheduledJob &job = problem.jobs[0];
     const int64_t latest = latestCompletion(problem, job, problem.limits), denominator = between(1, 5);
-    const JobMeasure objective = static_cast<JobMeasure>(random.below(7));
+    const JobMeasure objective = drawnSum(random);
     const auto list = listTrajectories(problem, job, latest, kMaxTrajectories);
     if (!list)
       continue;
     std::optional<Wide> best;
     for (const JobTrajectory &one : *list) {
-      TriedTrajectory slots{std::vector<int>(problem.slots, -1), one.completion};
+      TriedTrajectory slots{std::vector<int>(problem.slots, -1), one.completion, one.continues};
       for (const JobRun &run : one.runs)
         std::fill(slots.slots.begin() + run.begin, slots.slots.begin() + run.end, run.configuration);
+      ASSERT_TRUE(walkSlots(problem, job, slots));
+      slots.completion = one.completion;
       const PricedRows priced{problem, prices};
       const Wide cost = denominator * Wide(priced.alone(0, slots, objective)) + priced.costOf(0, slots);
       best = best ? std::min(*best, cost) : cost;
@@ -502,7 +511,7 @@ TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
     ASSERT_TRUE(cheapest);
     EXPECT_TRUE(*cheapest == best) << round;
     labels = 0;
-    if (job.elasticity == Elasticity::Malleable && job.work > 0 && best && !job.mayBeRejected)
+    if (job.elasticity == Elasticity::Malleable && job.work > 0 && best && !job.mayBeRejected && !job.mayContinue)
       EXPECT_FALSE(cheapestTrajectory(rows, 0, {objective, prices, denominator}, latest, labels)) << round;
   }
   EXPECT_GT(listed, 100'000u);
@@ -577,6 +586,9 @@ TEST(JobScheduleVerifier, TamperedSchedulesAreRefused) {
     for (size_t j = 0; j < problem.jobs.size(); ++j) {
       for (int64_t by : {-1, 1})
         expect([&](JobSchedule &s) { s.jobs[j].completion += by; }, true); // a rejected job without work completes at 0
+      expect([&](JobSchedule &s) { s.jobs[j].continues = !s.jobs[j].continues; }, false);
+      if (problem.jobs[j].mayContinue)
+        expect([&](JobSchedule &s) { s.jobs[j] = {{}, endOf(problem, problem.jobs[j]), true}; }, true);
       for (size_t i = 0; i < schedule.jobs[j].runs.size(); ++i) {
         for (int64_t by : {-1, 1}) {
           expect([&](JobSchedule &s) { s.jobs[j].runs[i].begin += by; }, true);

@@ -17,7 +17,7 @@ static void expectVerified(const JobScheduleProblem &problem, const JobSchedule 
 
 TEST(JobScheduler, EqualsTryingEverySlotOfEveryJob) {
   SplitMix random(1);
-  size_t infeasible = 0;
+  size_t infeasible = 0, continuing = 0;
   for (int round = 0; round < 1200; ++round) {
     const JobScheduleProblem problem = randomSchedule(random);
     auto checked = checkJobScheduleProblem(problem);
@@ -34,7 +34,9 @@ TEST(JobScheduler, EqualsTryingEverySlotOfEveryJob) {
     EXPECT_EQ(found.values, *best) << round << " " << nameOf(problem.objectives[0]);
     for (size_t i = 0; i < found.proofs.size(); ++i)
       EXPECT_EQ(found.proofs[i].bound, found.values[i]) << round;
+    continuing += std::ranges::count_if(found.jobs, [](const JobTrajectory &one) { return one.continues; });
   }
+  EXPECT_GT(continuing, 100u);
   EXPECT_GT(infeasible, 50u);
   EXPECT_LT(infeasible, 600u);
 }
