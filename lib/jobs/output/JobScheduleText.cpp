@@ -30,7 +30,9 @@ void describeConfiguration(JsonFields &f, JobConfiguration &one) {
       .field("uses", one.uses, describeUse)
       .maybe("watts", one.watts)
       .about("micro-dollars for each second")
-      .maybe("price", one.price);
+      .maybe("price", one.price)
+      .about("a job stays in one family of configurations")
+      .maybe("family", one.family);
 }
 
 void describeJob(JsonFields &f, ScheduledJob &job) {

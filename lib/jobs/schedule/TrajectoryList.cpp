@@ -39,7 +39,7 @@ private:
     if (isTooLong || !canComplete(begin, work))
       return;
     for (unsigned k = 0; k < job.configurations.size() && isGoingOn(); ++k)
-      if (k != before)
+      if (k != before && isOfFamily(k))
         run(begin, work, k);
   }
   void run(int64_t begin, int64_t work, unsigned k) {
@@ -63,6 +63,10 @@ private:
         extend(next, left, next == end ? static_cast<int64_t>(k) : -1);
       runs.pop_back();
     }
+  }
+  /// Whether a configuration is of the same family as the runs before.
+  bool isOfFamily(unsigned k) const {
+    return runs.empty() || job.configurations[runs.front().configuration].family == job.configurations[k].family;
   }
   bool isGoingOn() const { return !isTooLong && made.size() <= max; }
   /// Whether the fastest configuration without a restart would be in time.

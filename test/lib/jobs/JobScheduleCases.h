@@ -26,7 +26,7 @@ inline void walk(const JobScheduleProblem &problem, const ScheduledJob &job, Tri
     return;
   }
   int64_t left = job.work, wait = 0, changes = 0;
-  int before = -1;
+  int before = -1, first = -1;
   now.completion = -1;
   for (int64_t slot = 0; slot < problem.slots; ++slot) {
     const int k = now.slots[slot];
@@ -34,6 +34,10 @@ inline void walk(const JobScheduleProblem &problem, const ScheduledJob &job, Tri
       return; // runs after its end
     if (k >= 0 && slot * problem.slot < job.arrival)
       return;
+    if (k >= 0 && first < 0)
+      first = k;
+    if (k >= 0 && job.configurations[k].family != job.configurations[first].family)
+      return; // it trains something else
     if (k >= 0 && k != before) {
       ++changes;
       wait = slot == 0 && k == job.running ? 0 : job.restart;
@@ -217,6 +221,14 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
     problem.objectives.push_back(second);
   if (random.below(4) == 0)
     problem.limits.push_back({measure(), between(0, 1000)});
+  return problem;
+}
+
+/// Configurations of each job in up to two families.
+inline JobScheduleProblem inFamilies(JobScheduleProblem problem, SplitMix &random) {
+  for (ScheduledJob &job : problem.jobs)
+    for (JobConfiguration &one : job.configurations)
+      one.family = static_cast<unsigned>(random.below(2));
   return problem;
 }
 
