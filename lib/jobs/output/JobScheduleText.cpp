@@ -143,7 +143,14 @@ void describeWords(JsonFields &f, JobWords &words) {
             .about("bytes, of the device that needs the most; 0: not known")
             .field("memory", one.memory)
             .about("seconds; 0: not known")
-            .field("step_time", one.stepTime);
+            .field("step_time", one.stepTime)
+            .maybe("choice", one.choice)
+            .about("where it is not that of the training; so is what follows")
+            .maybe("batch", one.batch)
+            .maybe("accumulation", one.accumulation)
+            .maybe("efficiency", one.efficiency)
+            .maybe("learning_rate", one.learningRate)
+            .maybe("warmup", one.warmup);
       });
 }
 
