@@ -1,6 +1,7 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
+#include "lib/jobs/problem/JobBatches.h"
 #include "lib/jobs/schedule/JobConflicts.h"
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
@@ -58,17 +59,17 @@ bool JobsPlanner::takeCluster() {
 bool JobsPlanner::build() {
   const JobsRequest &request = thePlan.request;
   thePlan.tables.resize(request.jobs.size());
-  std::set<std::string> trains;
   for (size_t job = 0; job < request.jobs.size(); ++job)
     if (request.jobs[job].train.empty())
       takeProfiled(job);
-    else
-      trains.insert(request.jobs[job].train);
   if (diagnostics().hasErrors())
     return false;
-  for (const std::string &train : trains)
-    if (!planTraining(train))
+  auto trainings = usesOfTrainings();
+  for (auto &[train, uses] : trainings)
+    if (!planTraining(train, uses))
       return false;
+  for (const auto &[train, uses] : trainings)
+    weighChoices(uses);
   auto built = buildJobSchedule(request, thePlan.cluster, thePlan.tables);
   if (!built)
     return !workspace.reportAll(built.error());
@@ -110,66 +111,155 @@ static double samplesOf(const JobsRequest::Job &job, const TrainingPlans &plans)
   return sequence && *sequence > 0 ? std::ceil(job.tokens / static_cast<double>(*sequence)) : 0;
 }
 
-/// Plans a training on each type of devices, in the numbers that some of its jobs may have.
-bool JobsPlanner::planTraining(const std::string &train) {
-  const JobsRequest &request = thePlan.request;
+/// Which jobs run each training, as their own or as a choice.
+std::map<std::string, std::vector<JobsPlanner::TrainingUse>> JobsPlanner::usesOfTrainings() const {
+  std::map<std::string, std::vector<TrainingUse>> uses;
+  for (size_t j = 0; j < thePlan.request.jobs.size(); ++j) {
+    const JobsRequest::Job &job = thePlan.request.jobs[j];
+    if (job.train.empty())
+      continue;
+    auto own = llvm::find_if(job.choices, [&](const JobsRequest::Choice &one) { return one.train == job.train; });
+    uses[job.train].push_back({j, 0, own == job.choices.end() ? nullptr : &*own, {}, 0});
+    unsigned family = 0;
+    for (const JobsRequest::Choice &one : job.choices)
+      if (one.train != job.train)
+        uses[one.train].push_back({j, ++family, &one, {}, 0});
+  }
+  return uses;
+}
+
+/// Plans a training on each type of devices, in the numbers and at the batches that some of its jobs may have.
+bool JobsPlanner::planTraining(const std::string &train, std::vector<TrainingUse> &uses) {
   Options own = options;
   own.elaborate.train = train;
   own.elaborate.target.clear();
   TrainingPlans plans(own);
-  if (!plans.prepare())
+  if (!plans.prepare() || !settleUses(train, plans, uses))
     return false;
-  std::vector<size_t> jobs;
-  for (size_t j = 0; j < request.jobs.size(); ++j)
-    if (request.jobs[j].train == train)
-      jobs.push_back(j);
-  for (size_t j : jobs) {
-    thePlan.tables[j].samples = samplesOf(request.jobs[j], plans);
-    if (thePlan.tables[j].samples > 0)
-      continue;
-    diagnostics()
-        .error(Code::WrongJobsBlock, rangeOf(diagnostics(), request.jobs[j].location),
-               fmt::format("nothing says how long job '{}' trains", request.jobs[j].name))
-        .help(fmt::format("samples = 1e6 in the job, or in 'train {}'", train));
-    return false;
-  }
-  for (unsigned type = 0; type < thePlan.cluster.types.size(); ++type) {
-    const std::string &name = thePlan.cluster.types[type];
-    std::set<int64_t> counts;
-    for (size_t j : jobs)
-      if (const JobsRequest::Job &job = request.jobs[j];
-          job.deviceTypes.empty() || llvm::is_contained(job.deviceTypes, name))
-        for (int64_t count : deviceCounts(thePlan.cluster, type, job.minDevices, job.maxDevices))
-          counts.insert(count);
-    if (counts.empty())
-      continue;
-    auto rows = plans.on({request.cluster, name, 0, 0}, {counts.begin(), counts.end()});
-    if (!rows)
+  for (unsigned type = 0; type < thePlan.cluster.types.size(); ++type)
+    if (!planType(plans, type, uses))
       return false;
-    addRows(jobs, type, *rows, static_cast<double>(plans.batch()));
-  }
   for (const std::string &text : plans.assumptions())
     assume(text);
   return true;
 }
 
-void JobsPlanner::addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans,
-                          double batch) {
-  const double rent = target.groups().groups[type].pricePerHour / 3600;
+/// Work, batches and learning-rate rule of each job with a training.
+bool JobsPlanner::settleUses(const std::string &train, const TrainingPlans &plans, std::vector<TrainingUse> &uses) {
+  optimizers[train] = plans.optimizer();
+  for (TrainingUse &use : uses) {
+    const JobsRequest::Job &job = thePlan.request.jobs[use.job];
+    use.samples = use.choice && use.choice->samples > 0 ? use.choice->samples : samplesOf(job, plans);
+    if (use.family == 0)
+      thePlan.tables[use.job].samples = use.samples;
+    if (use.samples <= 0) {
+      diagnostics()
+          .error(Code::WrongJobsBlock, rangeOf(diagnostics(), job.location),
+                 fmt::format("nothing says how long job '{}' trains", job.name))
+          .help(fmt::format("samples = 1e6 in the job, or in 'train {}'", train));
+      return false;
+    }
+    use.batches = batchesOf(job.batches, plans.batch());
+    if (use.batches.empty()) {
+      diagnostics().error(Code::WrongJobsBlock, rangeOf(diagnostics(), job.batches.location),
+                          fmt::format("no power of two times the batch of {} of '{}' is from {} to {}", plans.batch(),
+                                      train, job.batches.min, job.batches.max));
+      return false;
+    }
+    if (!job.batches.areStated())
+      continue;
+    if (auto rule = learningRateRuleOf(job.batches, plans.optimizer()); !rule) {
+      workspace.report(rule.error());
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The rows of one type, largest batches first: their rates tell which smaller ones are not looked at.
+bool JobsPlanner::planType(TrainingPlans &plans, unsigned type, const std::vector<TrainingUse> &uses) {
+  const std::string &name = thePlan.cluster.types[type];
+  std::map<int64_t, std::set<int64_t>, std::greater<>> wanted; // numbers of devices by batch
+  std::map<std::pair<int64_t, int64_t>, std::vector<const TrainingUse *>> by;
+  for (const TrainingUse &use : uses)
+    if (const JobsRequest::Job &job = thePlan.request.jobs[use.job];
+        job.deviceTypes.empty() || llvm::is_contained(job.deviceTypes, name))
+      for (int64_t count : deviceCounts(thePlan.cluster, type, job.minDevices, job.maxDevices))
+        for (int64_t batch : use.batches) {
+          wanted[batch].insert(count);
+          by[{batch, count}].push_back(&use);
+        }
+  std::map<int64_t, BatchBounds> bounds; // by devices
+  for (const auto &[batch, all] : wanted) {
+    std::vector<int64_t> counts;
+    for (int64_t count : all)
+      if (llvm::any_of(by[{batch, count}], [&](const TrainingUse *use) {
+            return bounds[count].mayWin(thePlan.request.jobs[use->job], plans.batch(), batch);
+          }))
+        counts.push_back(count);
+    if (counts.empty())
+      continue;
+    auto rows = plans.on({thePlan.request.cluster, name, 0, 0}, counts, batch);
+    if (!rows)
+      return false;
+    for (const DeviceCountPlan &row : *rows)
+      if (row.fits)
+        bounds[row.devices].add(batch, static_cast<double>(batch) / row.step);
+    for (const TrainingUse &use : uses)
+      if (llvm::is_contained(use.batches, batch))
+        addRows(use, type, *rows, batch, plans.batch());
+  }
+  return true;
+}
+
+void JobsPlanner::addRows(const TrainingUse &use, unsigned type, const std::vector<DeviceCountPlan> &plans,
+                          int64_t batch, int64_t own) {
+  const double rent = target.groups().groups[type].pricePerHour / 3600, samples = static_cast<double>(batch);
+  JobTable &table = thePlan.tables[use.job];
   for (const DeviceCountPlan &one : plans) {
     if (!one.fits) {
-      for (size_t j : jobs)
-        thePlan.tables[j].reason = fmt::format("on {} {}: {}", one.devices, thePlan.cluster.types[type], one.reason);
+      table.reason = fmt::format("on {} {}: {}", one.devices, thePlan.cluster.types[type], one.reason);
       continue;
     }
     TableRow row;
     row.type = type, row.devices = one.devices;
-    row.rate = batch / one.step, row.lowRate = one.stepHigh > 0 ? batch / one.stepHigh : 0;
+    row.rate = samples / one.step, row.lowRate = one.stepHigh > 0 ? samples / one.stepHigh : 0;
     row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
     row.step = one.step, row.memory = one.memory, row.plan = one.plan;
-    for (size_t j : jobs)
-      thePlan.tables[j].rows.push_back(row);
+    row.batch = batch, row.ownBatch = own, row.accumulation = one.accumulation;
+    row.family = use.family;
+    if (use.choice)
+      row.quality = use.choice->quality;
+    if (use.family > 0)
+      row.choice = use.choice->train;
+    table.rows.push_back(std::move(row));
   }
+}
+
+/// Rates of a choice count what its samples replace of the job's own.
+void JobsPlanner::weighChoices(const std::vector<TrainingUse> &uses) {
+  for (const TrainingUse &use : uses)
+    if (JobTable &table = thePlan.tables[use.job]; use.family > 0)
+      for (TableRow &row : table.rows)
+        if (row.family == use.family)
+          row.rate *= table.samples / use.samples, row.lowRate *= table.samples / use.samples;
+}
+
+/// What of a row is known beside the numbers of its configuration; of batches where it is not that of its training.
+ConfigurationWords JobsPlanner::configurationWords(const ScheduledPart &part, unsigned i) const {
+  const TableRow &row = thePlan.tables[part.job].rows[i];
+  const JobsRequest::Job &job = thePlan.request.jobs[part.job];
+  ConfigurationWords words{row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step};
+  words.choice = row.choice;
+  if (row.batch == row.ownBatch)
+    return words;
+  words.batch = row.batch, words.accumulation = row.accumulation;
+  words.efficiency = sampleEfficiency(part.noise, row.ownBatch, row.batch);
+  if (auto rule = learningRateRuleOf(job.batches, optimizers.at(row.choice.empty() ? job.train : row.choice))) {
+    const LearningRateScale scale = learningRateAt(*rule, part.noise, row.ownBatch, row.batch);
+    words.learningRate = scale.rate, words.warmup = scale.warmup;
+  }
+  return words;
 }
 
 void JobsPlanner::solve(const SearchControl &control) {
@@ -234,10 +324,8 @@ JobAnswer JobsPlanner::answer() const {
     made.requirements.push_back(limit.text);
   for (const ScheduledPart &part : thePlan.built.parts) {
     JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}};
-    for (unsigned i : part.rows) {
-      const TableRow &row = thePlan.tables[part.job].rows[i];
-      words.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
-    }
+    for (unsigned i : part.rows)
+      words.configurations.push_back(configurationWords(part, i));
     made.jobs.push_back(std::move(words));
   }
   if (thePlan.conflict) {

@@ -7,6 +7,7 @@
 #include "lib/search/SearchLimits.h"
 
 namespace accord {
+class TrainingPlans;
 struct DeviceCountPlan;
 
 struct JobsPlan {
@@ -39,8 +40,22 @@ public:
 
 private:
   bool takeCluster();
-  bool planTraining(const std::string &train);
-  void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch);
+  /// A job that runs a training: as its own, or as a choice.
+  struct TrainingUse {
+    size_t job = 0;
+    unsigned family = 0;                       ///< 0: its own
+    const jobs::JobsRequest::Choice *choice{}; ///< null: nothing is stated of it
+    std::vector<int64_t> batches;              ///< that it may run at
+    double samples = 0;                        ///< its work
+  };
+  std::map<std::string, std::vector<TrainingUse>> usesOfTrainings() const;
+  bool planTraining(const std::string &train, std::vector<TrainingUse> &uses);
+  bool settleUses(const std::string &train, const TrainingPlans &plans, std::vector<TrainingUse> &uses);
+  bool planType(TrainingPlans &plans, unsigned type, const std::vector<TrainingUse> &uses);
+  void addRows(const TrainingUse &use, unsigned type, const std::vector<DeviceCountPlan> &plans, int64_t batch,
+               int64_t own);
+  void weighChoices(const std::vector<TrainingUse> &uses);
+  jobs::ConfigurationWords configurationWords(const jobs::ScheduledPart &part, unsigned row) const;
   void takeProfiled(size_t job);
   void assume(const std::string &text);
   std::vector<std::string> risks() const;
@@ -49,6 +64,7 @@ private:
   Workspace workspace;
   JobTarget target;
   JobsPlan thePlan;
+  std::map<std::string, std::string> optimizers; ///< of trainings
 };
 
 } // namespace accord

@@ -29,8 +29,8 @@ struct PoolTraining {
   Workspace workspace;
   JobTarget target{workspace};
   TrainingRequest request;
-  /// What layers take on one device, by device type.
-  std::map<std::string, StepUses> steps;
+  /// What layers take on one device, by device type and batch: that says how often gradients are added up.
+  std::map<std::pair<std::string, int64_t>, StepUses> steps;
 };
 
 /// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
@@ -61,8 +61,8 @@ struct TrainingPlans::State {
   Workspace workspace; ///< without a target: the training graphs are the same on all
   JobTarget target{workspace};
   JobGraphs graphs;
-  std::map<std::string, std::unique_ptr<PoolTraining>> pools; ///< by cluster
-  std::map<FrameworkKey, StepGraphs> work;
+  std::map<std::string, std::unique_ptr<PoolTraining>> pools;  ///< by cluster
+  std::map<std::pair<FrameworkKey, int64_t>, StepGraphs> work; ///< by batch, too
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
@@ -163,7 +163,9 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
   auto made = planner.problemRequest(chosen);
   if (!made)
     return refuse("no placement is possible");
-  made->steps = &training.steps.try_emplace(target.cluster.machine.name, work[keyOf(made->framework)]).first->second;
+  const int64_t batch = training.request.job.batch;
+  made->steps = &training.steps.try_emplace({target.cluster.machine.name, batch}, work[{keyOf(made->framework), batch}])
+                     .first->second;
   if (devices < target.cluster.devicesPerNode * target.cluster.servers)
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
@@ -185,7 +187,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
 /// What is relied on at 90 %; nothing where a machine has no calibration.
 std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining &training, const ClusterTarget &target,
                                                              double step) {
-  const auto &steps = training.steps.find(target.cluster.machine.name);
+  const auto &steps = training.steps.find({target.cluster.machine.name, training.request.job.batch});
   if (!training.request.costModel.empty() || steps == training.steps.end() || !steps->second.structure)
     return std::nullopt;
   bool attends = calibrate::hostShareOf(*steps->second.structure->work) >= 1;
@@ -219,6 +221,9 @@ void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget 
   plan.watts = powerOf(placed).average;
   plan.checkpoint = checkpointBytesOf(training.request.job, parametersOf(built), built.precision, built.optimizer);
   plan.plan = degreesText(placed.problem, *placed.result.plan);
+  if (placed.problem.minStep > 0 && placed.result.metrics.step <= placed.problem.minStep)
+    plan.plan += "; waits for its data";
+  plan.accumulation = placed.result.plan->microbatches;
 }
 
 DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Cluster &whole, int64_t devices) {
@@ -283,6 +288,9 @@ bool TrainingPlans::prepare() {
 }
 
 int64_t TrainingPlans::batch() const { return state->workspace.job().batch; }
+std::string TrainingPlans::optimizer() const {
+  return dnn::stringifyOptimizerKind(state->workspace.job().optimizer.getValue()).str();
+}
 double TrainingPlans::samples() const { return state->samples; }
 std::optional<int64_t> TrainingPlans::sequence() const {
   return state->workspace.program().parameter(state->workspace.job(), "seq");
@@ -290,13 +298,14 @@ std::optional<int64_t> TrainingPlans::sequence() const {
 const std::vector<std::string> &TrainingPlans::assumptions() const { return state->assumptions; }
 
 std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &pool,
-                                                              const std::vector<int64_t> &counts) {
+                                                              const std::vector<int64_t> &counts, int64_t batch) {
   PoolTraining *training = state->trainingOn(pool.cluster);
   auto whole = training ? state->clusterOf(*training, pool) : std::nullopt;
   if (!whole)
     return std::nullopt;
   state->assume(training->workspace.job().assumptions);
   state->assume(whole->assumptions);
+  training->request.job.batch = batch > 0 ? batch : this->batch();
   std::vector<DeviceCountPlan> plans;
   for (int64_t devices : counts)
     plans.push_back(state->planOn(*training, *whole, devices));

@@ -28,6 +28,7 @@ struct DeviceCountPlan {
   double watts = 0;                           ///< of all devices and hosts, on average
   double checkpoint = 0;                      ///< bytes
   std::string plan;                           ///< its parallelism, in words
+  int64_t accumulation = 0;                   ///< micro-batches of a step
 };
 
 class TrainingPlans {
@@ -41,10 +42,14 @@ public:
   /// Samples of a step, and of the whole training (0: not stated).
   int64_t batch() const;
   double samples() const;
+  /// "adam".
+  std::string optimizer() const;
   /// Tokens of a sample, where the model says so.
   std::optional<int64_t> sequence() const;
-  /// The best plan for each number of devices, as many as `counts`. Nothing after errors, which are reported.
-  std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts);
+  /// The best plan for each number of devices, as many as `counts`, of a step of `batch` samples (0: as the training
+  /// says). Nothing after errors, which are reported.
+  std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts,
+                                                 int64_t batch = 0);
   /// What was assumed, each once.
   const std::vector<std::string> &assumptions() const;
 

@@ -97,6 +97,27 @@ void addWaits(const JobAnswer &answer, const TextStyle &style, SummaryLines &lin
     lines.add("", fmt::format("and {} shorter waits", answer.waits.size() - kMaxWaits));
 }
 
+/// Batches of runs that are not those of their trainings, each once for a job.
+void addBatches(const JobAnswer &answer, SummaryLines &lines) {
+  size_t count = 0;
+  for (size_t j = 0; j < answer.schedule.jobs.size() && j < answer.jobs.size(); ++j) {
+    std::vector<std::string> said;
+    for (const JobRun &run : answer.schedule.jobs[j].runs) {
+      if (run.configuration >= answer.jobs[j].configurations.size())
+        continue;
+      std::string text = batchText(answer.jobs[j].configurations[run.configuration]);
+      if (text.empty() || std::ranges::count(said, text))
+        continue;
+      if (++count <= kMaxWaits)
+        lines.add("batch", fmt::format("{} from {}: {}", answer.problem.jobs[j].name,
+                                       timeText(static_cast<double>(run.begin * answer.problem.slot)), text));
+      said.push_back(std::move(text));
+    }
+  }
+  if (count > kMaxWaits)
+    lines.add("", fmt::format("and {} more batches", count - kMaxWaits));
+}
+
 void addObjectives(const JobAnswer &answer, SummaryLines &lines) {
   const JobScheduleProblem &problem = answer.problem;
   for (size_t o = 0; o < problem.objectives.size() && o < answer.schedule.values.size(); ++o) {
@@ -137,6 +158,13 @@ std::string csvCell(const std::string &text) {
   return quoted + "\"";
 }
 
+/// Four cells, empty where the batch is that of the training.
+std::string batchCells(const ConfigurationWords &words) {
+  return words.batch == 0 ? ",,,"
+                          : fmt::format("{},{},{:.6g},{:.6g}", words.batch, words.accumulation, words.efficiency,
+                                        words.learningRate);
+}
+
 } // namespace
 
 std::string_view statusWord(const JobAnswer &answer) {
@@ -160,6 +188,7 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
       answer.schedule.jobs.size() == problem.jobs.size() && answer.schedule.status != AllocationStatus::Infeasible;
   if (scheduled && !problem.jobs.empty()) {
     lines.text += table(answer, style);
+    addBatches(answer, lines);
     addWaits(answer, style, lines);
   }
   if (scheduled)
@@ -185,7 +214,8 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
 }
 
 std::string jobScheduleCsv(const JobAnswer &answer) {
-  std::string text = "job,tenant,run,begin_s,end_s,configuration,devices,type,plan,servers,cost_usd,energy_J\n";
+  std::string text = "job,tenant,run,begin_s,end_s,configuration,devices,type,plan,servers,cost_usd,energy_J,"
+                     "choice,batch,accumulation,efficiency,learning_rate_factor\n";
   const JobScheduleProblem &problem = answer.problem;
   for (size_t j = 0; j < answer.schedule.jobs.size() && j < problem.jobs.size(); ++j)
     for (size_t r = 0; r < answer.schedule.jobs[j].runs.size(); ++r) {
@@ -203,11 +233,11 @@ std::string jobScheduleCsv(const JobAnswer &answer) {
                                             ? problem.jobs[j].configurations[run.configuration].name
                                             : "";
       const std::string type = known ? answer.cluster.types[words.type] : "";
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", csvCell(problem.jobs[j].name),
-                      csvCell(j < answer.jobs.size() ? answer.jobs[j].tenant : ""), r, run.begin * problem.slot,
-                      run.end * problem.slot, csvCell(configuration), words.devices, csvCell(type), csvCell(words.plan),
-                      servers, static_cast<double>(costs.price) / 1e6, static_cast<double>(costs.energy));
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csvCell(problem.jobs[j].name),
+                          csvCell(j < answer.jobs.size() ? answer.jobs[j].tenant : ""), r, run.begin * problem.slot,
+                          run.end * problem.slot, csvCell(configuration), words.devices, csvCell(type),
+                          csvCell(words.plan), servers, static_cast<double>(costs.price) / 1e6,
+                          static_cast<double>(costs.energy), csvCell(words.choice), batchCells(words));
     }
   return text;
 }

@@ -26,6 +26,7 @@ struct RunView {
   std::string configuration, type, plan;
   int64_t devices = 0, memory = 0, watts = 0;
   double stepTime = 0, pricePerHour = 0;
+  ConfigurationWords words; ///< of choice and batch
   JobPlacement servers;
 };
 struct WaitView {
@@ -104,6 +105,7 @@ RunView runView(const JobAnswer &answer, size_t j, size_t r) {
   if (j < answer.jobs.size() && run.configuration < answer.jobs[j].configurations.size()) {
     const ConfigurationWords &words = answer.jobs[j].configurations[run.configuration];
     view.plan = words.plan;
+    view.words = words;
     view.devices = words.devices;
     view.memory = words.memory;
     view.stepTime = words.stepTime;
@@ -229,6 +231,18 @@ void describeRun(JsonFields &f, RunView &run) {
       .about("of the device that needs the most")
       .maybe("memory_bytes", run.memory)
       .maybe("step_time_s", run.stepTime)
+      .about("the train block that it runs instead of the job's own")
+      .maybe("choice", run.words.choice)
+      .about("samples of a step, where the training has another batch; so are the next four")
+      .maybe("batch", run.words.batch)
+      .about("micro-batches whose gradients a step adds up")
+      .maybe("accumulation", run.words.accumulation)
+      .about("samples at the batch of the training that one at this batch replaces")
+      .maybe("efficiency", run.words.efficiency)
+      .about("that of the training is multiplied by it")
+      .maybe("learning_rate_factor", run.words.learningRate)
+      .about("that of the training is multiplied by it")
+      .maybe("warmup_factor", run.words.warmup)
       .maybe("power_W", run.watts)
       .maybe("price_per_hour", run.pricePerHour)
       .about("devices of each server, from the start of the run to its end")

@@ -30,7 +30,9 @@ void describeConfiguration(JsonFields &f, JobConfiguration &one) {
       .field("uses", one.uses, describeUse)
       .maybe("watts", one.watts)
       .about("micro-dollars for each second")
-      .maybe("price", one.price);
+      .maybe("price", one.price)
+      .about("a job stays in one family of configurations")
+      .maybe("family", one.family);
 }
 
 void describeJob(JsonFields &f, ScheduledJob &job) {
@@ -141,7 +143,14 @@ void describeWords(JsonFields &f, JobWords &words) {
             .about("bytes, of the device that needs the most; 0: not known")
             .field("memory", one.memory)
             .about("seconds; 0: not known")
-            .field("step_time", one.stepTime);
+            .field("step_time", one.stepTime)
+            .maybe("choice", one.choice)
+            .about("where it is not that of the training; so is what follows")
+            .maybe("batch", one.batch)
+            .maybe("accumulation", one.accumulation)
+            .maybe("efficiency", one.efficiency)
+            .maybe("learning_rate", one.learningRate)
+            .maybe("warmup", one.warmup);
       });
 }
 

@@ -7,11 +7,18 @@ namespace accord::jobs {
 
 /// What is known of one configuration of a job beside `JobConfiguration`.
 struct ConfigurationWords {
-  std::string plan;    ///< "data 8, ZeRO 1": the parallel plan; empty where the configuration was profiled
-  unsigned type = 0;   ///< index into `Cluster::types`
-  int64_t devices = 0; ///< 0: it uses none
-  int64_t memory = 0;  ///< bytes, of the device that needs the most; 0: not known
-  double stepTime = 0; ///< seconds; 0: not known
+  std::string plan;        ///< "data 8, ZeRO 1": the parallel plan; empty where the configuration was profiled
+  unsigned type = 0;       ///< index into `Cluster::types`
+  int64_t devices = 0;     ///< 0: it uses none
+  int64_t memory = 0;      ///< bytes, of the device that needs the most; 0: not known
+  double stepTime = 0;     ///< seconds; 0: not known
+  std::string choice = {}; ///< the training that it runs instead of the job's own; empty: that one
+  /// Samples of a step, where that is not the batch of the training; else it is 0, and so is what follows.
+  int64_t batch = 0;
+  int64_t accumulation = 0; ///< micro-batches of a step
+  double efficiency = 0;    ///< samples at the batch of the training that a sample replaces
+  double learningRate = 0;  ///< what that of the training is multiplied by
+  double warmup = 0;        ///< the same of its warm-up
 };
 
 struct JobWords {

@@ -26,11 +26,12 @@ struct JobConfiguration {
   std::vector<ResourceUse> uses; ///< of `JobScheduleProblem::resources`, ascending
   int64_t watts = 0;             ///< while it runs
   int64_t price = 0;             ///< micro-dollars for each second
+  unsigned family = 0;           ///< a job runs in configurations of one family alone: what it trains stays the same
 };
 
 enum class Elasticity : uint8_t {
   Moldable, ///< keeps the configuration in which it starts, and does not pause; rigid if it has only one
-  Malleable ///< its configuration may change, and it may pause, at the start of each slot
+  Malleable ///< its configuration may change within its family, and it may pause, at the start of each slot
 };
 
 /// Times are seconds from the start of the schedule.
@@ -117,8 +118,8 @@ struct JobRun {
   auto operator<=>(const JobRun &) const = default;
 };
 
-/// What one job does. Runs follow each other, and of two that touch, configurations differ. Empty: the job is
-/// rejected, has no work, or continues and does nothing before.
+/// What one job does. Runs follow each other, are of one family, and of two that touch, configurations differ. Empty:
+/// the job is rejected, has no work, or continues and does nothing before.
 struct JobTrajectory {
   std::vector<JobRun> runs;
   int64_t completion = -1; ///< seconds from the start of the schedule; -1: rejected; if it continues, `endOf`

@@ -65,8 +65,23 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
   const ConfigurationWords &words = answer.jobs[job].configurations[configuration];
   if (words.devices == 0 || words.type >= answer.cluster.types.size())
     return name;
-  return fmt::format("{} {}{}{}", words.devices, answer.cluster.types[words.type], words.plan.empty() ? "" : ", ",
+  return fmt::format("{} {}{}{}{}{}", words.devices, answer.cluster.types[words.type],
+                     words.choice.empty() ? "" : " as " + words.choice,
+                     words.batch == 0 ? "" : fmt::format(", batch {}", words.batch), words.plan.empty() ? "" : ", ",
                      words.plan);
+}
+
+std::string batchText(const ConfigurationWords &words) {
+  if (words.batch == 0)
+    return "";
+  std::string text = fmt::format("batch {}", words.batch);
+  if (words.accumulation > 0)
+    text += words.accumulation == 1 ? " in 1 micro-batch" : fmt::format(" in {} micro-batches", words.accumulation);
+  if (words.learningRate > 0)
+    text += fmt::format(", learning rate x {:.3g}", words.learningRate);
+  if (words.warmup > 0 && words.warmup != 1)
+    text += fmt::format(", warm-up x {:.3g}", words.warmup);
+  return text + fmt::format(", efficiency {:.3g}", words.efficiency);
 }
 
 std::string_view wordsOf(JobMeasure measure) {

@@ -10,8 +10,12 @@ std::string timeText(double seconds);
 std::string dollarText(double dollars);
 /// "8 h100", "3.5 kW", "6 of team_a".
 std::string amountText(const JobAnswer &answer, size_t resource, int64_t amount);
-/// "8 h100, data 8, ZeRO 1": a configuration; its name where its devices are not known.
+/// "8 h100, data 8, ZeRO 1", "8 h100 as small, batch 512, data 8": a configuration; its name where its devices are not
+/// known.
 std::string configurationText(const JobAnswer &answer, size_t job, size_t configuration);
+/// "batch 512 in 4 micro-batches, learning rate x 1.41, efficiency 0.81"; empty where the batch is that of the
+/// training.
+std::string batchText(const ConfigurationWords &words);
 /// "mean completion", "cost".
 std::string_view wordsOf(JobMeasure measure);
 /// The value of a measure as people say it. Sums over completions are divided by the sum of the weights: "3.2 h" of

@@ -42,6 +42,22 @@ struct JobsRequest {
     double quality = -1; ///< of what it trains, 0 to 1; -1: not stated
     SourceLocation location;
   };
+  /// `choice small { quality = 0.752, samples = 2e6 }`: a training that may be run instead of the job's own.
+  struct Choice {
+    std::string train;   ///< a `train` block; that of the job states what is known of its own
+    double samples = 0;  ///< its work, at its own batch; 0: that of the job, else of the training
+    double quality = -1; ///< of what it trains, 0 to 1; -1: not stated
+    SourceLocation location;
+  };
+  /// Batches that may be run: those in a set, or a range of powers of two times the batch of the training.
+  struct Batches {
+    std::vector<int64_t> of;     ///< ascending; empty: the range, or nothing but the batch of the training
+    int64_t min = 0, max = 0;    ///< the range; 0: there is none
+    Steps noise;                 ///< gradient noise scale in samples, by share of the work that is done
+    std::string learningRate;    ///< "linear", "sqrt", "adascale", "legw"; empty: by optimizer
+    SourceLocation location, at; ///< of `batches`; of `learning_rate`
+    bool areStated() const { return !of.empty() || max > 0; }
+  };
   struct Job {
     std::string name;  ///< of a member of an array "sweep[3]"
     std::string train; ///< the `train` block that it runs; empty: it is profiled
@@ -63,6 +79,8 @@ struct JobsRequest {
     /// Shares of its work at which its speed changes, and the factors: `phases = {0: 1, 0.5: 1.4}`; empty: none. (An
     /// evolving job: each phase becomes a job after the one before.)
     Steps phases;
+    Batches batches;
+    std::vector<Choice> choices; ///< none: its own training alone
     SourceLocation location, trainAt, deadlineAt;
   };
   struct Objective {

@@ -1,4 +1,5 @@
 #include "lib/jobs/schedule/ScheduleBuilder.h"
+#include "lib/jobs/problem/JobBatches.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -114,8 +115,14 @@ private:
     }
   }
 
-  /// Rows that a job may use, without dominated ones, by type, then devices.
-  std::vector<unsigned> usableRows(size_t j) const {
+  /// Samples at the training's own batch that a row replaces in a second.
+  static double rateAt(const TableRow &row, double noise) {
+    return noise > 0 && row.batch != row.ownBatch ? row.rate * sampleEfficiency(noise, row.ownBatch, row.batch)
+                                                  : row.rate;
+  }
+
+  /// Rows that a job may use, without those that are dominated at its gradient noise, by type, then devices.
+  std::vector<unsigned> usableRows(size_t j, double noise = 0) const {
     const JobsRequest::Job &job = request.jobs[j];
     const std::vector<TableRow> &rows = tables[j].rows;
     std::vector<unsigned> usable;
@@ -128,8 +135,10 @@ private:
         usable.push_back(i);
     }
     std::erase_if(usable, [&](unsigned i) {
-      return std::any_of(usable.begin(), usable.end(),
-                         [&](unsigned k) { return k != i && dominates(rows[k], rows[i], k < i); });
+      return std::any_of(usable.begin(), usable.end(), [&](unsigned k) {
+        const bool isChange = job.elasticity == Elasticity::Malleable;
+        return k != i && (!isChange || rows[k].family == rows[i].family) && dominates(rows[k], rows[i], noise, k < i);
+      });
     });
     std::sort(usable.begin(), usable.end(), [&](unsigned a, unsigned b) {
       return std::pair(rows[a].type, rows[a].devices) < std::pair(rows[b].type, rows[b].devices) ||
@@ -137,13 +146,17 @@ private:
     });
     return usable;
   }
-  static bool dominates(const TableRow &a, const TableRow &b, bool isFirst) {
-    if (a.type != b.type || a.rate < b.rate || a.devices > b.devices || a.watts > b.watts || a.price > b.price)
+  static bool dominates(const TableRow &a, const TableRow &b, double noise, bool isFirst) {
+    const double rateA = rateAt(a, noise), rateB = rateAt(b, noise);
+    if (a.type != b.type || rateA < rateB || a.devices > b.devices || a.watts > b.watts || a.price > b.price)
       return false;
-    const bool isEqual = a.rate == b.rate && a.devices == b.devices && a.watts == b.watts && a.price == b.price;
+    const bool isEqual = rateA == rateB && a.devices == b.devices && a.watts == b.watts && a.price == b.price;
     return !isEqual || isFirst;
   }
 
+  static double shareOf(const std::vector<JobPhase> &phases, size_t phase) {
+    return (phase + 1 < phases.size() ? phases[phase + 1].from : 1) - phases[phase].from;
+  }
   double restartOf(const JobsRequest::Job &job) const { return job.restart >= 0 ? job.restart : kDefaultRestart; }
 
   void setTime() {
@@ -151,14 +164,16 @@ private:
     bool isAssumed = false;
     for (size_t j = 0; j < request.jobs.size(); ++j) {
       const JobsRequest::Job &job = request.jobs[j];
-      double rate = 0;
-      for (unsigned i : usableRows(j))
-        rate = std::max(rate, tables[j].rows[i].rate);
       isAssumed |= job.restart < 0;
       last = std::max(last, job.arrival);
-      if (rate > 0)
-        alone +=
-            tables[j].samples / rate + restartOf(job) * static_cast<double>(std::max<size_t>(1, job.phases.size()));
+      const std::vector<JobPhase> phases = phasesOf(job);
+      for (size_t phase = 0; phase < phases.size(); ++phase) {
+        double rate = 0;
+        for (unsigned i : usableRows(j, phases[phase].noise))
+          rate = std::max(rate, rateAt(tables[j].rows[i], phases[phase].noise) * phases[phase].factor);
+        if (rate > 0)
+          alone += shareOf(phases, phase) * tables[j].samples / rate + restartOf(job);
+      }
     }
     if (isAssumed)
       out.assumptions.push_back(fmt::format("restart = {:.0f} s, where none is stated", kDefaultRestart));
@@ -242,15 +257,13 @@ private:
 
   void addJob(size_t j) {
     const JobsRequest::Job &job = request.jobs[j];
-    const Steps phases = job.phases.empty() ? Steps{{0, 1}} : job.phases;
+    const std::vector<JobPhase> phases = phasesOf(job);
     firstPart.push_back(out.problem.jobs.size());
-    for (unsigned phase = 0; phase < phases.size(); ++phase) {
-      const double share = (phase + 1 < phases.size() ? phases[phase + 1].first : 1) - phases[phase].first;
-      addPart(j, phase, phases.size(), share * tables[j].samples, phases[phase].second);
-    }
+    for (unsigned phase = 0; phase < phases.size(); ++phase)
+      addPart(j, phase, phases.size(), shareOf(phases, phase) * tables[j].samples, phases[phase]);
   }
 
-  void addPart(size_t j, unsigned phase, unsigned phases, double samples, double factor) {
+  void addPart(size_t j, unsigned phase, unsigned phases, double samples, const JobPhase &in) {
     const JobsRequest::Job &job = request.jobs[j];
     const bool isLast = phase + 1 == phases;
     ScheduledJob made;
@@ -270,8 +283,8 @@ private:
         made.groups.push_back(g);
     if (phase > 0)
       made.after.push_back(static_cast<unsigned>(out.problem.jobs.size() - 1));
-    ScheduledPart part{j, phase, phases, usableRows(j), samples};
-    setWork(made, part, j, factor);
+    ScheduledPart part{j, phase, phases, usableRows(j, in.noise), samples, in.noise};
+    setWork(made, part, j, in.factor);
     out.problem.jobs.push_back(std::move(made));
     out.parts.push_back(std::move(part));
   }
@@ -282,15 +295,16 @@ private:
       return;
     double slowest = 0;
     for (unsigned i : part.rows)
-      if (const double rate = tables[j].rows[i].rate * factor; slowest == 0 || rate < slowest)
+      if (const double rate = rateAt(tables[j].rows[i], part.noise) * factor; slowest == 0 || rate < slowest)
         slowest = rate;
     const double unit = std::max(slowest / kSpeedUnits, part.samples / 0x1p39);
     made.work = std::max<int64_t>(1, roundUp(part.samples / unit));
     for (unsigned i : part.rows) {
       const TableRow &row = tables[j].rows[i];
       JobConfiguration one;
-      one.name = fmt::format("{} {}", row.devices, cluster.types[row.type]);
-      one.speed = std::max<int64_t>(1, roundDown(row.rate * factor / unit));
+      one.name = nameOf(row);
+      one.family = row.family;
+      one.speed = std::max<int64_t>(1, roundDown(rateAt(row, part.noise) * factor / unit));
       one.watts = roundUp(row.watts);
       one.price = roundUp(row.price * kMicro);
       one.uses.push_back({row.type, row.devices});
@@ -303,6 +317,12 @@ private:
       made.configurations.push_back(std::move(one));
     }
     made.isolated = isolatedOf(made, part, j);
+  }
+
+  /// "8 h100 as small at batch 512": different for all rows of a job.
+  std::string nameOf(const TableRow &row) const {
+    return fmt::format("{} {}{}{}", row.devices, cluster.types[row.type], row.choice.empty() ? "" : " as " + row.choice,
+                       row.batch == row.ownBatch ? "" : fmt::format(" at batch {}", row.batch));
   }
 
   /// Seconds that a job would take alone on an equal part of the cluster.

@@ -40,7 +40,7 @@ private:
     if (isTooLong || !canComplete(begin, work))
       return;
     for (unsigned k = 0; k < job.configurations.size() && isGoingOn(); ++k)
-      if (k != before)
+      if (k != before && isOfFamily(k))
         run(begin, work, k);
   }
   void run(int64_t begin, int64_t work, unsigned k) {
@@ -73,6 +73,10 @@ private:
   void leave(int64_t work) {
     if (work <= maxLeft)
       made.push_back({runs, endOf(problem, job), true});
+  }
+  /// Whether a configuration is of the same family as the runs before.
+  bool isOfFamily(unsigned k) const {
+    return runs.empty() || job.configurations[runs.front().configuration].family == job.configurations[k].family;
   }
   bool isGoingOn() const { return !isTooLong && made.size() <= max; }
   /// Whether the fastest configuration without a restart would be in time, or need not be.

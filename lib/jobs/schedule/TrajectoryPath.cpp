@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <tuple>
 
 namespace accord::jobs {
@@ -184,7 +185,15 @@ public:
 
 private:
   void search() {
-    prepare();
+    std::set<unsigned> families;
+    for (const JobConfiguration &one : job.configurations)
+      families.insert(one.family);
+    for (unsigned family : families)
+      search(family);
+  }
+
+  void search(unsigned family) {
+    prepare(family);
     const auto slots = static_cast<size_t>(problem.slots);
     if (job.elasticity == Elasticity::Moldable) {
       for (int64_t slot = first; slot < problem.slots; ++slot)
@@ -220,8 +229,9 @@ private:
         leave(problem.slots, label, k);
   }
 
-  /// In how many slots from each one a configuration fits into what is left; the cheapest work from each slot on.
-  void prepare() {
+  /// In how many slots from each one a configuration of a family fits into what is left; its cheapest work from each
+  /// slot on.
+  void prepare(unsigned family) {
     const size_t count = job.configurations.size();
     fits.assign(count, std::vector<int64_t>(problem.slots + 1, 0));
     unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
@@ -230,7 +240,7 @@ private:
       if (maxLeft > 0)
         unit[slot] = std::min(unit[slot], prices.ofWorkLeft());
       for (unsigned k = 0; k < count; ++k) {
-        bool isFree = true;
+        bool isFree = job.configurations[k].family == family;
         if (left)
           for (const ResourceUse &use : job.configurations[k].uses)
             isFree &= use.amount <= (*left)[use.resource * problem.slots + slot];

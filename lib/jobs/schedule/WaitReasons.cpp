@@ -334,12 +334,13 @@ private:
     for (size_t c = 0; c < job->configurations.size(); ++c)
       for (int64_t slot = free; slot < until; ++slot) {
         const int64_t end = nextBlocked(c, slot);
-        if (end <= slot)
+        if (end <= slot || (previous && !isOneFamily(c, previous->configuration)))
           continue;
         const JobRun whole{slot, problem.slots, static_cast<unsigned>(c)};
         if (auto run = follow(progress, previous, {whole}); run && hasRoom(*run))
           consider(*run, later, starts);
-        if (job->elasticity == Elasticity::Malleable && (!later.empty() || job->mayContinue)) {
+        const bool hasLater = later.empty() ? job->mayContinue : isOneFamily(c, later.front().configuration);
+        if (job->elasticity == Elasticity::Malleable && hasLater) {
           std::vector<JobRun> more{{slot, std::min(end, until), static_cast<unsigned>(c)}};
           more.insert(more.end(), later.begin(), later.end());
           if (auto run = follow(progress, previous, more))
@@ -347,6 +348,11 @@ private:
         }
       }
     conclude(free, until, next, starts);
+  }
+
+  /// `b` is of a run, which may be of no configuration.
+  bool isOneFamily(size_t a, size_t b) const {
+    return b < job->configurations.size() && job->configurations[a].family == job->configurations[b].family;
   }
 
   struct EarlierStarts {

@@ -2,6 +2,7 @@
 #include "lib/jobs/verify/Trajectories.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord::jobs {
 namespace {
@@ -43,7 +44,7 @@ public:
     if (job.elasticity == Elasticity::Moldable)
       oneRun();
     else
-      walk();
+      walkFamilies();
     if (tooLong)
       return Error{Code::BoundNotProved,
                    fmt::format("job {} has more paths through the slots than can be looked at", number)};
@@ -142,10 +143,21 @@ private:
       }
   }
 
-  void walk() {
+  /// A malleable job stays in the family of its first run.
+  void walkFamilies() {
+    std::set<unsigned> families;
+    for (const JobConfiguration &configuration : job.configurations)
+      families.insert(configuration.family);
+    for (unsigned family : families)
+      walk(family);
+  }
+  bool isOf(unsigned family, size_t configuration) const { return job.configurations[configuration].family == family; }
+
+  void walk(unsigned family) {
+    pausing.clear();
     running.assign(job.configurations.size(), std::vector<std::vector<Label>>(size_t(slots) + 1));
     const int64_t first = ceilOf(job.arrival, slot);
-    if (job.running >= 0)
+    if (job.running >= 0 && isOf(family, size_t(job.running)))
       running[size_t(job.running)][0].push_back({0, begun[0]});
     for (int64_t t = 0; t < slots && !tooLong; ++t) {
       std::vector<Label> &idle = pausing;
@@ -164,7 +176,8 @@ private:
       const int64_t length = std::max<int64_t>(1, ceilOf(job.restart, slot));
       for (const Label &label : idle)
         for (unsigned k = 0; t + length <= slots && k < job.configurations.size(); ++k)
-          step({label.done, label.cost + startCost}, k, t, t + length, job.restart);
+          if (isOf(family, k))
+            step({label.done, label.cost + startCost}, k, t, t + length, job.restart);
     }
   }
   /// Runs in the slots from `begin` to `end`; at least all but the last are for the restart.

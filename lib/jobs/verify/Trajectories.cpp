@@ -55,6 +55,10 @@ int64_t energyOf(const JobScheduleProblem &problem, const ScheduledJob &job, con
   return static_cast<int64_t>(sum);
 }
 
+bool isOneFamily(const ScheduledJob &job, const JobRun &run, unsigned configuration) {
+  return job.configurations[run.configuration].family == job.configurations[configuration].family;
+}
+
 /// Lists depth first, so that the order is ascending.
 class Lister {
 public:
@@ -117,7 +121,7 @@ private:
   bool runFor(int64_t begin, int64_t end, unsigned before, int64_t left) {
     bool longer = false;
     for (unsigned k = 0; k < job.configurations.size() && !stopped; ++k) {
-      if (k == before)
+      if (k == before || (!runs.empty() && !isOneFamily(job, runs.front(), k)))
         continue;
       stopped |= ++steps > kMaxSteps;
       const RunEffect effect = effectOf(problem, job, {begin, end, k}, left);
@@ -187,6 +191,10 @@ Result<void> checkRun(const JobScheduleProblem &problem, const ScheduledJob &job
   if (i > 0 && run.begin < runs[i - 1].end)
     return wrong(
         fmt::format("run {} begins in slot {}, but run {} ends in slot {}", i, run.begin, i - 1, runs[i - 1].end));
+  if (!isOneFamily(job, runs[0], run.configuration))
+    return wrong(fmt::format("run {} is of family {}, but the first of family {}", i,
+                             job.configurations[run.configuration].family,
+                             job.configurations[runs[0].configuration].family));
   if (i > 0 && run.begin == runs[i - 1].end && run.configuration == runs[i - 1].configuration)
     return wrong(fmt::format("run {} goes on in the configuration of run {}: they are one run", i, i - 1));
   return {};

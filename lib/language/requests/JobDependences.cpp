@@ -59,7 +59,8 @@ bool JobDependences::fits(const std::string &name, SourceRange at) {
   __int128 jobs = 0, parts = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     const JobEntry &entry = entries[i];
-    __int128 own = entry.job.profiled.size() + entry.job.deviceTypes.size() + entry.job.phases.size();
+    __int128 own = entry.job.profiled.size() + entry.job.deviceTypes.size() + entry.job.phases.size() +
+                   entry.job.batches.noise.size() + entry.job.batches.of.size() + entry.job.choices.size();
     for (const Members &members : after[i])
       own += members.end - members.begin;
     int64_t members = std::max<int64_t>(entry.members, 1);

@@ -5,7 +5,8 @@
 namespace accord {
 namespace {
 
-using Profiled = jobs::JobsRequest::Profiled;
+using jobs::JobsRequest;
+using Profiled = JobsRequest::Profiled;
 
 const Rational kMaxSamples(int64_t(1) << 53), kMaxPriority(1'000'000);
 
@@ -46,6 +47,8 @@ public:
     settleWork();
     settleTimes();
     settleDevices();
+    settleBatches();
+    settleChoices();
   }
 
 private:
@@ -58,20 +61,25 @@ private:
       return;
     }
     job.train = reference->name;
+    checkTraining(job.train, value.range);
+  }
+
+  /// Reports a name that is no training of the file.
+  void checkTraining(const std::string &name, SourceRange at) {
     std::vector<std::string> trainings;
     const ast::Declaration *other = nullptr;
     for (const ast::Declaration &declaration : file.declarations) {
       if (declaration.kind == ast::DeclarationKind::Train)
         trainings.push_back(declaration.name.text);
-      if (declaration.name.text == job.train && (!other || declaration.kind == ast::DeclarationKind::Train))
+      if (declaration.name.text == name && (!other || declaration.kind == ast::DeclarationKind::Train))
         other = &declaration;
     }
     if (other && other->kind == ast::DeclarationKind::Train)
       return;
-    std::string meant = nearestShown(diags, job.train, trainings);
-    auto error = diags.error(other ? Code::WrongNameKind : Code::UnknownName, value.range,
-                             other ? fmt::format("'{}' is {}, not a training", job.train, ast::withArticle(other->kind))
-                                   : fmt::format("no training '{}' in this file", job.train));
+    std::string meant = nearestShown(diags, name, trainings);
+    auto error = diags.error(other ? Code::WrongNameKind : Code::UnknownName, at,
+                             other ? fmt::format("'{}' is {}, not a training", name, ast::withArticle(other->kind))
+                                   : fmt::format("no training '{}' in this file", name));
     error.suggest(meant);
     if (other)
       error.note(other->name.range, "declared here");
@@ -85,12 +93,16 @@ private:
 
   void readEntry(const ast::Entry &entry) {
     static const std::vector<std::string> keys{
-        "tenant",  "samples", "tokens",  "epochs", "arrives", "deadline", "due",     "late_price", "priority",
-        "devices", "elastic", "restart", "on",     "after",   "optional", "quality", "phases",     "configuration"};
+        "tenant", "samples",    "tokens",        "epochs",  "arrives", "deadline",
+        "due",    "late_price", "priority",      "devices", "elastic", "restart",
+        "on",     "after",      "optional",      "quality", "phases",  "configuration",
+        "noise",  "batches",    "learning_rate", "choice"};
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
     if (node && node->kind.text == "configuration")
       configuration(*node, entry);
+    else if (node && node->kind.text == "choice")
+      choice(*node, entry);
     else if (pair && (pair->key.text == "tenant" || pair->key.text == "on" || pair->key.text == "after"))
       names(*pair, entry);
     else if (pair && keyReaders().count(pair->key.text))
@@ -140,6 +152,16 @@ private:
     add("optional", [this](const Constant &value) { job.optional = values.truth(value, "optional").value_or(false); });
     add("phases",
         [this](const Constant &value) { job.phases = values.phases(value, "phases").value_or(jobs::Steps()); });
+    add("noise",
+        [this](const Constant &value) { job.batches.noise = values.noise(value, "noise").value_or(jobs::Steps()); });
+    add("batches", [this](const Constant &value) {
+      job.batches.location = values.reader.place(value.range);
+      values.batches(value, "batches", job.batches);
+    });
+    add("learning_rate", [this](const Constant &value) {
+      job.batches.at = values.reader.place(value.range);
+      job.batches.learningRate = values.reader.word(value, "learning_rate", {"linear", "sqrt", "adascale", "legw"});
+    });
     return readers;
   }
 
@@ -227,6 +249,45 @@ private:
             .note(profiledAt[i], "the earlier one");
     job.profiled.push_back(std::move(made));
     profiledAt.push_back(node.name.range);
+  }
+
+  /// choice small { quality = 0.752, samples = 2e6 }
+  void choice(const ast::Node &node, const ast::Entry &entry) {
+    JobValues inner(diags, lookup, "a choice");
+    const char *form = "choice small { quality = 0.752, samples = 2e6 }";
+    if (!inner.hasForm(node, entry, {.block = true, .example = form}))
+      return;
+    JobsRequest::Choice made;
+    made.train = node.name.text;
+    made.location = inner.reader.place(node.name.range);
+    checkTraining(made.train, node.name.range);
+    const std::vector<std::string> keys{"quality", "samples"};
+    const BlockReader::KeyReaders read{{"quality",
+                                        [&](const Constant &value) {
+                                          if (auto share = inner.reader.number(value, "quality", 0, 1))
+                                            made.quality = share->toDouble();
+                                        }},
+                                       {"samples", [&](const Constant &value) {
+                                          if (auto samples = inner.reader.number(value, "samples", 1, kMaxSamples))
+                                            made.samples = samples->toDouble();
+                                        }}};
+    for (const ast::Entry &one : node.entries) {
+      auto *pair = one.as<ast::KeyValue>();
+      auto *block = one.as<ast::Node>();
+      if (pair && read.count(pair->key.text))
+        inner.reader.read(*pair, one, read);
+      else if (pair || block)
+        inner.reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
+      else
+        diags.error(Code::UnknownEntryKind, one.range, "no requirement, objective or path belongs in a choice")
+            .help(std::string("for example: ") + form);
+    }
+    auto [earlier, isNew] = choiceAt.try_emplace(made.train, node.name.range);
+    if (isNew)
+      job.choices.push_back(std::move(made));
+    else
+      diags.error(Code::DuplicateName, node.name.range, fmt::format("there is a choice '{}' already", made.train))
+          .note(earlier->second, "the earlier one");
   }
 
   /// Samples a second: a plain number, or with its unit. 0 after an error.
@@ -320,6 +381,52 @@ private:
     }
   }
 
+  /// Batches need a training and its noise, and what says more of them needs them.
+  void settleBatches() {
+    auto wrong = [&](const char *key, const std::string &why, const char *help) {
+      diags.error(Code::WrongJobsBlock, *given(key), fmt::format("'{}' has no effect: {}", key, why)).help(help);
+    };
+    for (const char *key : {"noise", "batches", "learning_rate"})
+      if (given(key) && job.train.empty())
+        return wrong(key, fmt::format("job '{}' runs no training", job.name),
+                     "rates of configurations hold at the batch at which they were measured");
+    for (const char *key : {"noise", "learning_rate"})
+      if (given(key) && !given("batches"))
+        return wrong(key, fmt::format("job '{}' has no 'batches'", job.name), "for example: batches = 128..4096");
+    if (given("batches") && !given("noise"))
+      diags
+          .error(
+              Code::MissingKey, *given("batches"),
+              fmt::format("job '{}' does not say its gradient noise, so what a larger batch is good for is not known",
+                          job.name))
+          .help("for example: noise = 2400, or noise = {0: 800, 0.3: 2400}");
+  }
+
+  /// A job keeps its choice, and phases are jobs of their own.
+  void settleChoices() {
+    if (job.choices.empty())
+      return;
+    const SourceRange first = choiceAt.at(job.choices.front().train);
+    if (job.train.empty())
+      diags
+          .error(Code::WrongJobsBlock, first,
+                 fmt::format("job '{}' runs no training that could have another choice", job.name))
+          .help("for example: job a = gpt3 { choice small { quality = 0.75 } }");
+    for (const auto &[key, steps] : {std::pair("phases", &job.phases), std::pair("noise", &job.batches.noise)})
+      if (steps->size() > 1)
+        diags
+            .error(Code::WrongJobsBlock, first,
+                   fmt::format("job '{}' has choices and '{}' of several steps: each of them could take another choice",
+                               job.name, key))
+            .note(*given(key), "the steps");
+    for (const JobsRequest::Choice &one : job.choices)
+      if (job.minQuality >= 0 && one.quality < 0)
+        diags
+            .error(Code::MissingKey, choiceAt.at(one.train),
+                   fmt::format("choice '{}' does not say its quality, and job '{}' requires one", one.train, job.name))
+            .note(*given("quality"), "required here");
+  }
+
   const ast::File &file;
   Diagnostics &diags;
   const Lookup &lookup;
@@ -328,6 +435,7 @@ private:
   double epochs = 1;
   BlockReader::KeyReaders readers;
   std::map<std::string, SourceRange> valueAt;          ///< by key
+  std::map<std::string, SourceRange> choiceAt;         ///< by training
   std::vector<SourceRange> configurations, profiledAt; ///< of all; of `job.profiled`
 };
 

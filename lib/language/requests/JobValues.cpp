@@ -186,6 +186,48 @@ std::optional<jobs::Steps> JobValues::phases(const Constant &value, llvm::String
   return std::nullopt;
 }
 
+std::optional<jobs::Steps> JobValues::noise(const Constant &value, llvm::StringRef name) {
+  static const JobUnit kNoise{"a number of samples", {}, "2400", 1'000'000'000'000, "1e12"};
+  auto amount = [&](const Constant &one) { return quantity(one, name, kNoise, JobBound::AboveZero); };
+  if (auto *map = value.as<MapValue>())
+    return stepsOf(*map, name, nullptr, amount);
+  auto one = amount(value);
+  return one ? std::optional(jobs::Steps{{0, *one}}) : std::nullopt;
+}
+
+bool JobValues::batches(const Constant &value, llvm::StringRef name, jobs::JobsRequest::Batches &into) {
+  auto *choice = value.as<Choice>();
+  if (choice && choice->kind != Choice::Kind::Set) {
+    if (choice->kind != Choice::Kind::Range || !(choice->step == Quantity::number(1))) {
+      diags
+          .error(Code::ChoiceNotAllowed, value.range,
+                 fmt::format("'{}' is a set, or a range without a step", name.str()))
+          .help("for example: batches = 128..4096, the powers of two times the training's batch in it");
+      return false;
+    }
+    auto min = reader.integer({value.range, choice->low}, name, 1, kMaxJobBatch),
+         max = reader.integer({value.range, choice->high}, name, 1, kMaxJobBatch);
+    into.min = min.value_or(0), into.max = max.value_or(0);
+    return min && max;
+  }
+  const Constants members = membersOf(value);
+  if (members.size() > kMaxJobBatches) {
+    diags.error(
+        Code::OutOfRange, value.range,
+        fmt::format("'{}' has at most {} batches, but here are {}", name.str(), kMaxJobBatches, members.size()));
+    return false;
+  }
+  for (const Constant &member : members) {
+    auto one = reader.integer(member, name, 1, kMaxJobBatch);
+    if (!one)
+      return false;
+    into.of.push_back(*one);
+  }
+  llvm::sort(into.of);
+  into.of.erase(std::unique(into.of.begin(), into.of.end()), into.of.end());
+  return true;
+}
+
 std::optional<bool> JobValues::truth(const Constant &value, llvm::StringRef name) {
   if (auto *truth = value.as<bool>())
     return *truth;

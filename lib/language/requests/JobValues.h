@@ -17,7 +17,8 @@ namespace job_units {
 extern const JobUnit kTime, kPower, kPrice, kMoney, kEnergy, kMass, kCarbon, kFactor;
 } // namespace job_units
 
-constexpr int64_t kMaxJobDevices = 1 << 20;
+constexpr int64_t kMaxJobDevices = 1 << 20, kMaxJobBatch = int64_t(1) << 40;
+constexpr size_t kMaxJobBatches = 32;
 
 enum class JobBound : uint8_t { Any, Zero, AboveZero };
 
@@ -46,6 +47,10 @@ public:
   std::optional<jobs::Steps> steps(const Constant &value, llvm::StringRef name, const JobUnit &unit, bool integer);
   /// `{0: 1, 0.5: 1.4}`: factors above 0, at shares that ascend from 0 and are below 1.
   std::optional<jobs::Steps> phases(const Constant &value, llvm::StringRef name);
+  /// A gradient noise scale in samples, or `{0: 800, 0.3: 2400}`: at shares as those of phases.
+  std::optional<jobs::Steps> noise(const Constant &value, llvm::StringRef name);
+  /// `128..4096` or `{128, 256}`; those of a set ascend. False after an error.
+  bool batches(const Constant &value, llvm::StringRef name, jobs::JobsRequest::Batches &into);
   std::optional<bool> truth(const Constant &value, llvm::StringRef name);
   /// Names as they are written, each once, whatever else they mean in the file: one, or a set in braces. With an index
   /// only where `indexed`. Nothing after an error.

@@ -49,7 +49,8 @@ function conflicts() {
   byId("repair-list").append(...data.repairs.map(t => el("li", {}, t)));
 }
 
-const runRows = (j, r) => [["tenant", j.tenant], ["devices", runText(r)], ["plan", r.plan], ["time", `${longTime(r.begin_s)} to ${longTime(r.end_s)}`], ["servers", r.servers ? r.servers.slice(0, 8).map(s => `${s.server} (${s.devices})`).join(", ") + (r.servers.length > 8 ? ` and ${r.servers.length - 8} more` : "") : ""],
+const batchText = r => (r.batch ? `batch ${r.batch}${r.accumulation ? ` in ${r.accumulation} micro-batch${r.accumulation > 1 ? "es" : ""}` : ""}${r.learning_rate_factor ? `, learning rate x ${r.learning_rate_factor.toPrecision(3)}` : ""}${r.efficiency ? `, efficiency ${r.efficiency.toPrecision(3)}` : ""}` : "");
+const runRows = (j, r) => [["tenant", j.tenant], ["devices", runText(r)], ["training", r.choice ?? ""], ["batch", batchText(r)], ["plan", r.plan], ["time", `${longTime(r.begin_s)} to ${longTime(r.end_s)}`], ["servers", r.servers ? r.servers.slice(0, 8).map(s => `${s.server} (${s.devices})`).join(", ") + (r.servers.length > 8 ? ` and ${r.servers.length - 8} more` : "") : ""],
   ["memory", r.memory_bytes ? bytes(r.memory_bytes) + " of a device" : ""], ["step time", r.step_time_s ? seconds(r.step_time_s) : ""], ["power", r.power_W ? si(r.power_W, "W") : ""], ["price", r.price_per_hour ? `${dollars(r.price_per_hour)} an hour` : ""], ["completion", j.completion_s !== undefined ? longTime(j.completion_s) : ""], ["deadline", j.deadline_s !== undefined ? longTime(j.deadline_s) : ""]];
 
 function byJob() {
@@ -110,7 +111,7 @@ function use() {
 
 function jobTable() {
   const has = key => jobs.some(j => j[key] !== undefined && j[key] !== 0), cells = j => {
-    const plans = [...new Set(j.runs.map(r => runText(r) + (r.plan ? `, ${r.plan}` : "")))], last = j.deadline_s === undefined || j.completion_s === undefined ? null : j.deadline_s - j.completion_s;
+    const plans = [...new Set(j.runs.map(r => runText(r) + (r.choice ? ` as ${r.choice}` : "") + (r.batch ? `, ${batchText(r)}` : "") + (r.plan ? `, ${r.plan}` : "")))], last = j.deadline_s === undefined || j.completion_s === undefined ? null : j.deadline_s - j.completion_s;
     return [[j.name, "name"], ...(has("tenant") ? [[j.tenant ? [el("i", { class: "dot", style: `background:${tenantColor(j.tenant)}` }), j.tenant] : "–", "name"]] : []), ...(has("train") ? [[j.train || "profiled"]] : []),
       ...(scheduled ? [[j.rejected ? el("span", { class: "worse" }, "rejected") : plans.length > 3 ? [`${plans[0]} and ${plans.length - 1} more`] : plans.map(p => el("div", {}, p))]] : []), [longTime(j.arrival_s), "n"],
       ...(scheduled ? [[j.start_s === undefined ? "–" : longTime(j.start_s), "n"], [j.completion_s === undefined ? "–" : longTime(j.completion_s), "n"]] : []), ...(has("deadline_s") ? [[scheduled ? (last === null ? "–" : longTime(last)) : j.deadline_s === undefined ? "–" : longTime(j.deadline_s), "n"]] : []),

@@ -28,14 +28,18 @@ inline bool couldKeepDeadline(const JobScheduleProblem &problem, const Scheduled
 }
 
 /// Walks through the seconds of the slots: what is left, when it completes, and how often it starts. False if it runs
-/// before its arrival, or after its completion.
+/// before its arrival, or after its completion, or in configurations of several families.
 inline bool walkSlots(const JobScheduleProblem &problem, const ScheduledJob &job, TriedTrajectory &now) {
   int64_t wait = 0;
-  int before = -1;
+  int before = -1, first = -1;
   now.left = job.work, now.starts = 0, now.completion = -1;
   for (int64_t slot = 0; slot < problem.slots; ++slot) {
     const int k = now.slots[slot];
     if (k >= 0 && (now.left == 0 || slot * problem.slot < job.arrival))
+      return false;
+    if (k >= 0 && first < 0)
+      first = k;
+    if (k >= 0 && job.configurations[k].family != job.configurations[first].family)
       return false;
     if (k >= 0 && k != before) {
       const bool goesOn = slot == 0 && k == job.running;
@@ -262,6 +266,14 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
     problem.limits.push_back({JobMeasure::Unfinished, between(0, 1'500'000 * jobs)});
   if (random.below(8) == 0)
     problem.limits.push_back({JobMeasure::Restarts, between(0, 2 * jobs)});
+  return problem;
+}
+
+/// Configurations of each job in up to two families.
+inline JobScheduleProblem inFamilies(JobScheduleProblem problem, SplitMix &random) {
+  for (ScheduledJob &job : problem.jobs)
+    for (JobConfiguration &one : job.configurations)
+      one.family = static_cast<unsigned>(random.below(2));
   return problem;
 }
 

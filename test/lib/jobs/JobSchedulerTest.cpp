@@ -64,6 +64,57 @@ TEST(JobScheduler, GeneratedTrajectoriesKeepBoundsAndNearlyAlwaysFindTheBest) {
   EXPECT_GT(best, feasible * 95 / 100);
 }
 
+TEST(JobScheduler, JobsStayInOneFamily) {
+  SplitMix random(21);
+  size_t feasible = 0, best = 0, differ = 0;
+  for (int round = 0; round < 1500; ++round) {
+    JobScheduleProblem plain = randomSchedule(random);
+    for (ScheduledJob &job : plain.jobs) // changes are cheap
+      job.elasticity = Elasticity::Malleable, job.restart = std::min<int64_t>(job.restart, 1), job.work *= 2;
+    for (SlotResource &resource : plain.resources) // and gain something
+      for (int64_t slot = 1; slot < plain.slots; slot += 2)
+        resource.capacity[slot] /= 2;
+    const JobScheduleProblem problem = inFamilies(plain, random);
+    const auto optimum = bestByTrying(problem);
+    const JobSchedule found = solveJobSchedule(problem, {}), generated = generateJobSchedule(problem, {});
+    expectVerified(problem, found, round);
+    expectVerified(problem, generated, round);
+    if (!optimum) {
+      EXPECT_EQ(found.status, AllocationStatus::Infeasible) << round;
+      continue;
+    }
+    ++feasible;
+    ASSERT_EQ(found.status, AllocationStatus::Optimal) << round;
+    EXPECT_EQ(found.values, *optimum) << round;
+    differ += bestByTrying(plain) != optimum;
+    ASSERT_NE(generated.status, AllocationStatus::Infeasible) << round;
+    if (!generated.values.empty()) {
+      EXPECT_GE(generated.values[0], (*optimum)[0]) << round;
+      EXPECT_LE(generated.proofs[0].bound, (*optimum)[0]) << round;
+      best += generated.values[0] == (*optimum)[0];
+    }
+  }
+  EXPECT_GT(best, feasible * 95 / 100);
+  EXPECT_GT(differ, 20u); // the rule decides
+}
+
+TEST(JobScheduler, AChangeOfFamilyIsNoticed) {
+  JobScheduleProblem problem;
+  problem.slot = 10, problem.slots = 2;
+  problem.resources = {{"type", {2, 1}}};
+  ScheduledJob job;
+  job.work = 30;
+  job.configurations = {{"two", 2, {{0, 2}}}, {"one", 1, {{0, 1}}}};
+  problem.jobs = {job};
+  problem.objectives = {JobMeasure::Completion};
+  const JobSchedule found = solveJobSchedule(problem, {});
+  ASSERT_EQ(found.values, std::vector<int64_t>{20}); // 20 in the first slot, 10 in the second
+  EXPECT_TRUE(verifyJobSchedule(problem, found));
+  problem.jobs[0].configurations[1].family = 1;
+  EXPECT_FALSE(verifyJobSchedule(problem, found));
+  EXPECT_EQ(solveJobSchedule(problem, {}).status, AllocationStatus::Infeasible);
+}
+
 TEST(JobScheduler, OrderOfJobsChangesNoValue) {
   SplitMix random(9);
   for (int round = 0; round < 200; ++round) {
