@@ -154,7 +154,7 @@ int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const
                JobMeasure measure) {
   if (isRejected(trajectory))
     return measure == JobMeasure::Rejected ? job.weight : 0;
-  const int64_t elapsed = trajectory.completion - job.arrival;
+  const int64_t elapsed = trajectory.completion - job.arrival + job.waited;
   switch (measure) {
   case JobMeasure::Rejected:
     return 0;
@@ -229,7 +229,8 @@ int64_t latestCompletion(const JobScheduleProblem &problem, const ScheduledJob &
     if (limit.measure == JobMeasure::Makespan)
       latest = std::min<Wide>(latest, limit.max);
     if (limit.measure == JobMeasure::Slowdown)
-      latest = std::min<Wide>(latest, limit.max < 0 ? -1 : job.arrival + Wide(limit.max) * job.isolated / 1000);
+      latest = std::min<Wide>(
+          latest, limit.max < 0 ? -1 : Wide(job.arrival) - job.waited + Wide(limit.max) * job.isolated / 1000);
   }
   return static_cast<int64_t>(std::max<Wide>(latest, -1));
 }
