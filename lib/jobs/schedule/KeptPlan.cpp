@@ -124,6 +124,10 @@ private:
   /// Cuts runs where the work is done, or lets the last one go on until it is.
   bool complete(size_t p, std::vector<JobRun> runs) {
     const ScheduledJob &job = problem.jobs[p];
+    if (job.elasticity == Elasticity::Moldable && runs.size() > 1) {
+      refuse(fmt::format("job '{}' would change its configuration, which it may not", job.name));
+      return false;
+    }
     int64_t work = job.work;
     JobTrajectory made;
     for (size_t r = 0; r < runs.size(); ++r) {
