@@ -73,8 +73,10 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
     seconds from the start of the schedule: it runs after its arrival, is complete at its deadline, and costs
     `late_price` micro-dollars for each second after `due`. `restart` are seconds without progress at each start and
     change. `running` is the configuration in which it runs before slot 0. `isolated` is how long it takes in its share.
+    `waited` are seconds since it arrived, where that was before the schedule.
   }];
-  let arguments = (ins StrAttr:$name, StrAttr:$elasticity, Jobs_Natural:$arrival, Jobs_Natural:$work,
+  let arguments = (ins StrAttr:$name, StrAttr:$elasticity, Jobs_Natural:$arrival,
+                       OptionalAttr<Jobs_Natural>:$waited, Jobs_Natural:$work,
                        OptionalAttr<Jobs_Natural>:$deadline, OptionalAttr<Jobs_Natural>:$due,
                        OptionalAttr<Jobs_Natural>:$late_price, OptionalAttr<Jobs_Natural>:$weight,
                        OptionalAttr<Jobs_Natural>:$restart, OptionalAttr<Jobs_Count>:$isolated,
@@ -83,8 +85,8 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
   let plain = 0;
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name custom<Word>($elasticity) `arrival` $arrival `work` $work (`deadline` $deadline^)? (`due` $due^)?
-    (`late_price` $late_price^)? (`weight` $weight^)? (`restart` $restart^)? (`isolated` $isolated^)?
+    $name custom<Word>($elasticity) `arrival` $arrival (`waited` $waited^)? `work` $work (`deadline` $deadline^)?
+    (`due` $due^)? (`late_price` $late_price^)? (`weight` $weight^)? (`restart` $restart^)? (`isolated` $isolated^)?
     (`running` $running^)? (`after` $after^)? (`of` $groups^)? (`may_be_rejected` $rejectable^)?
     attr-dict-with-keyword $body
   }];

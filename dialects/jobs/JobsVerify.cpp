@@ -77,6 +77,8 @@ LogicalResult JobOp::verify() {
     return emitOpError() << "'" << getName() << "' has a price of lateness and no time at which it is due";
   if (getRunning() && getArrival() != 0)
     return emitOpError() << "'" << getName() << "' runs before slot 0, and arrives at " << getArrival();
+  if (getWaited().value_or(0) > 0 && getArrival() != 0)
+    return emitOpError() << "'" << getName() << "' waited before slot 0, and arrives at " << getArrival();
   return success();
 }
 

@@ -317,13 +317,14 @@ JobAnswer JobsPlanner::answer() const {
   const JobsRequest &request = thePlan.request;
   JobAnswer made;
   made.name = request.name, made.clusterName = request.cluster, made.cluster = thePlan.cluster;
+  made.absences = thePlan.built.absences;
   made.problem = thePlan.built.problem, made.schedule = thePlan.schedule;
   made.assumptions = risks();
   made.assumptions.insert(made.assumptions.end(), thePlan.assumptions.begin(), thePlan.assumptions.end());
   for (const JobsRequest::Limit &limit : request.limits)
     made.requirements.push_back(limit.text);
   for (const ScheduledPart &part : thePlan.built.parts) {
-    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}};
+    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}, part.samples};
     for (unsigned i : part.rows)
       words.configurations.push_back(configurationWords(part, i));
     made.jobs.push_back(std::move(words));

@@ -39,6 +39,8 @@ void describeJob(JsonFields &f, ScheduledJob &job) {
   f.field("name", job.name)
       .about("seconds from the start of the schedule, as all times")
       .field("arrival", job.arrival)
+      .about("seconds since it arrived, of a job that was there before")
+      .maybe("waited", job.waited)
       .about("-1: none")
       .field("deadline", job.deadline, kFromMinusOne)
       .about("-1: none")
@@ -214,6 +216,13 @@ void checkReferences(JsonFields &f, const JobAnswer &answer) {
   f.check("cluster",
           all_of(answer.cluster.servers, [&](const Server &one) { return one.type < answer.cluster.types.size(); }),
           "no such device type")
+      .check("absences",
+             all_of(answer.absences,
+                    [&](const ServerAbsence &one) {
+                      return one.server < answer.cluster.servers.size() && one.begin < one.end &&
+                             one.end <= answer.problem.slots;
+                    }),
+             "no such server or slot")
       .check("schedule", hasOnlyRealRuns(answer), "no such job, slot or configuration")
       .check("schedule", has(answer.schedule.values.size(), answer.problem.objectives.size()),
              "expected a value of each objective")
@@ -267,6 +276,11 @@ void describe(JsonFields &f, JobAnswer &answer) {
       .field("name", answer.name)
       .maybe("cluster_name", answer.clusterName)
       .field("cluster", answer.cluster, describeCluster)
+      .about("servers that are not there: [server, begin, end] in slots, of which end is not one")
+      .maybe("absences", answer.absences,
+             [](JsonVisitor &v, ServerAbsence &one) {
+               v.tuple("expected [server, begin, end]", one.server, one.begin, one.end);
+             })
       .field("problem", answer.problem)
       .field("schedule", answer.schedule)
       .field("jobs", answer.jobs, describeWords)

@@ -1,5 +1,6 @@
 // Servers that several jobs share, and where the devices of a job are: plain data.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,6 +38,13 @@ struct Cluster {
       total[server.type] += server.devices;
     return total;
   }
+};
+
+/// A server that is not there in the slots from `begin` up to `end`, which do not include that.
+struct ServerAbsence {
+  unsigned server = 0; ///< index into `Cluster::servers`
+  int64_t begin = 0, end = 0;
+  auto operator<=>(const ServerAbsence &) const = default;
 };
 
 /// Devices of one server that a job uses.

@@ -1,7 +1,7 @@
 // A schedule of jobs with what people need to read it: names, plans in words, servers and reasons, as plain data.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
-#include "lib/jobs/problem/JobSchedule.h"
+#include "lib/jobs/problem/RunningState.h"
 
 namespace accord::jobs {
 
@@ -25,6 +25,7 @@ struct JobWords {
   std::string tenant;                             ///< empty: none
   std::string train;                              ///< the `train` block that it runs; empty: it is profiled
   std::vector<ConfigurationWords> configurations; ///< as `ScheduledJob::configurations`
+  double samples = 0;                             ///< its work; 0: none, or not known
 };
 
 /// Why a job does not run for a while.
@@ -48,7 +49,8 @@ struct JobWait {
 struct JobAnswer {
   std::string name; ///< of the `jobs` block
   Cluster cluster;
-  std::string clusterName; ///< empty: none
+  std::string clusterName;             ///< empty: none
+  std::vector<ServerAbsence> absences; ///< of named servers; capacities are without them
   JobScheduleProblem problem;
   JobSchedule schedule;
   std::vector<JobWords> jobs; ///< as `JobScheduleProblem::jobs`
@@ -58,6 +60,7 @@ struct JobAnswer {
   std::vector<std::string> requirements; ///< as written, as `JobScheduleProblem::limits`; empty: they are put in words
   std::vector<std::string> assumptions;
   std::vector<std::string> conflict; ///< constraints that exclude each other, in words; empty: there is a schedule
+  std::optional<Replan> replan;      ///< of a plan that goes on from a moment
   std::vector<std::string> repairs;  ///< changes of which each removes the conflict, in words
 };
 

@@ -91,6 +91,8 @@ private:
 
   void job(const ScheduledJob &job) {
     number(job, "the arrival", job.arrival, 0, kMaxSeconds);
+    number(job, "the time waited", job.waited, 0, kMaxSeconds);
+    require(job.waited == 0 || job.arrival == 0, "job '{}' waited already and arrives at {}", job.name, job.arrival);
     number(job, "the deadline", job.deadline, -1, kMaxSeconds);
     number(job, "the due time", job.due, -1, kMaxSeconds);
     number(job, "the price of lateness", job.latePrice, 0, kMax);
@@ -134,16 +136,17 @@ private:
       price = std::max(price, one.price), watts = std::max(watts, one.watts);
     for (int64_t one : problem.carbon)
       carbon = std::max(carbon, one);
+    const __int128 elapsed = time + job.waited;
     auto bounded = [&](const char *what, __int128 term) {
       require(term <= kMax, "{} of job '{}' may be more than {}", what, job.name, kMax);
     };
-    bounded("the weighted time", job.weight * time);
+    bounded("the weighted time", job.weight * elapsed);
     bounded("the price of lateness", job.latePrice * time);
     bounded("the price", price * horizon);
     bounded("the energy", watts * horizon);
     bounded("the carbon", static_cast<__int128>(watts) * horizon > kMax ? kMax : watts * horizon * carbon);
     bounded("the weighted logarithm", static_cast<__int128>(job.weight) * 64'000'000);
-    bounded("the slowdown", 1000 * time / job.isolated + 1);
+    bounded("the slowdown", 1000 * elapsed / job.isolated + 1);
   }
 
   void objectives() {

@@ -37,7 +37,8 @@ enum class Elasticity : uint8_t {
 /// Times are seconds from the start of the schedule.
 struct ScheduledJob {
   std::string name;
-  int64_t arrival = 0;   ///< 0 or more
+  int64_t arrival = 0; ///< 0 or more
+  int64_t waited = 0;  ///< seconds since it arrived, of a job that was there before the schedule; its arrival is 0 then
   int64_t deadline = -1; ///< it must be complete at this time; -1: none
   int64_t due = -1;      ///< later completion costs `latePrice`; -1: none
   int64_t latePrice = 0; ///< micro-dollars for each second after `due`
@@ -56,6 +57,9 @@ struct ScheduledJob {
   bool mayContinue = false;
   int64_t isolated = 1; ///< seconds from arrival to completion that the job would take in its share; 1 or more
   std::vector<unsigned> groups = {}; ///< tenants and their parents, indices into `JobScheduleProblem::groups`
+
+  /// Elapsed times, which are written completion - arrival below, count from here: 0 or less, or the arrival.
+  int64_t since() const { return arrival - waited; }
 };
 
 /// What a schedule is measured by; less is better for all of them. Rejected jobs count in `Rejected`, and all of their

@@ -196,7 +196,7 @@ int64_t held(__int128 value) {
 /// What one job that is not rejected adds to a sum.
 __int128 termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const JobTrajectory &does,
                 JobMeasure measure) {
-  const __int128 wait = __int128(does.completion) - job.arrival;
+  const __int128 wait = __int128(does.completion) - job.since();
   switch (measure) {
   case JobMeasure::Completion:
     return wait * job.weight;
@@ -239,7 +239,7 @@ int64_t shownValue(const JobScheduleProblem &problem, const JobSchedule &schedul
       continue;
     }
     sum += termOf(problem, job, does, measure);
-    waits.push_back(does.completion - job.arrival);
+    waits.push_back(does.completion - job.since());
     const __int128 isolated = std::max<int64_t>(1, job.isolated);
     max = std::max(max, measure == JobMeasure::Makespan ? __int128(does.completion)
                                                         : (__int128(1000) * waits.back() + isolated - 1) / isolated);

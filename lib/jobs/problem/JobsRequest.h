@@ -25,12 +25,13 @@ struct JobsRequest {
     Steps steps;
     SourceLocation location;
   };
-  /// Devices that are not there for a while.
+  /// Devices that are not there for a while: so many, or all of some servers.
   struct Maintenance {
     std::string deviceType;
     int64_t devices = 0;
     double from = 0, until = 0;
     SourceLocation location;
+    std::vector<unsigned> servers = {}; ///< indices into `Cluster::servers`; empty: `devices` of any
   };
   /// `configuration h100[8] { rate = 120, power = 5 kW, price = 20 USD/h }`: as it was profiled.
   struct Profiled {

@@ -30,9 +30,9 @@ class TypePlacer {
 public:
   TypePlacer(const Cluster &cluster, const std::vector<RunRequest> &requests, std::vector<size_t> members,
              const std::vector<int64_t> &before, const std::vector<JobPlacement> &current,
-             std::vector<JobPlacement> &placements)
+             const std::vector<ServerAbsence> &absences, std::vector<JobPlacement> &placements)
       : cluster(cluster), requests(requests), members(std::move(members)), before(before), current(current),
-        placements(placements) {
+        absences(absences), placements(placements) {
     std::sort(this->members.begin(), this->members.end(),
               [&](size_t a, size_t b) { return std::pair(requests[a].begin, a) < std::pair(requests[b].begin, b); });
   }
@@ -51,9 +51,10 @@ public:
         active.push_back(members[at]);
         packing.push_back({requests[members[at]].type, requests[members[at]].devices, previous(members[at])});
       }
-      std::vector<JobPlacement> packed = packServers(cluster, packing);
+      std::vector<JobPlacement> packed = packServers(clusterFor(slot, active), packing);
       for (size_t i = 0; i < active.size(); ++i) {
-        if (packed[i].empty() || (i < old && packed[i] != placements[active[i]]))
+        if (packed[i].empty() || (i < old && packed[i] != placements[active[i]]) ||
+            (isHeld(active[i]) && packed[i] != current[requests[active[i]].job]))
           return false;
         placements[active[i]] = std::move(packed[i]);
       }
@@ -68,27 +69,90 @@ public:
     return requests[run].job < current.size() ? current[requests[run].job] : JobPlacement{};
   }
 
-  /// All runs together. Returns what is proved of those without a place.
+  /// All runs together; those that stay keep their servers, unless some run has no place then. Returns what is proved
+  /// of those without a place.
   bool search() {
-    RunSearch search(cluster, requests, members);
-    std::vector<JobPlacement> preferred;
-    for (size_t run : members) {
-      placements[run].clear();
-      preferred.push_back(before[run] < 0 && requests[run].job < current.size() ? current[requests[run].job]
-                                                                                : JobPlacement{});
+    bool through = searchAround(/*hold=*/true);
+    const std::vector<JobPlacement> held = placements;
+    const int64_t missing = unplaced();
+    if (missing > 0 && std::any_of(members.begin(), members.end(), [&](size_t run) { return isHeld(run); })) {
+      through = searchAround(/*hold=*/false);
+      if (unplaced() >= missing)
+        placements = held;
     }
-    RunSearch::Found found = search.find(preferred, before);
-    for (size_t i = 0; i < members.size(); ++i)
-      placements[members[i]] = std::move(found.placements[i]);
-    return found.through;
+    return through;
   }
 
 private:
+  /// Whether a run goes on where its job is, on servers that are there for as long as it lasts.
+  bool isHeld(size_t run) const {
+    const RunRequest &request = requests[run];
+    if (!request.stays || before[run] >= 0 || request.job >= current.size() ||
+        devicesOf(current[request.job]) != request.devices)
+      return false;
+    return std::all_of(current[request.job].begin(), current[request.job].end(), [&](const ServerShare &share) {
+      return share.server < cluster.servers.size() && cluster.servers[share.server].type == request.type &&
+             share.devices <= cluster.servers[share.server].devices &&
+             !isAbsent(share.server, request.begin, request.end);
+    });
+  }
+  bool isAbsent(unsigned server, int64_t begin, int64_t end) const {
+    return std::any_of(absences.begin(), absences.end(), [&](const ServerAbsence &one) {
+      return one.server == server && one.begin < end && one.end > begin;
+    });
+  }
+  /// The cluster without the devices of servers that are not there as long as some run that begins in a slot lasts.
+  Cluster clusterFor(int64_t slot, const std::vector<size_t> &active) const {
+    Cluster there = cluster;
+    int64_t end = slot;
+    for (size_t run : active)
+      if (requests[run].begin == slot)
+        end = std::max(end, requests[run].end);
+    for (const ServerAbsence &one : absences)
+      if (one.server < there.servers.size() && one.begin < end && one.end > slot)
+        there.servers[one.server].devices = 0;
+    return there;
+  }
+  int64_t unplaced() const {
+    return std::count_if(members.begin(), members.end(), [&](size_t run) { return placements[run].empty(); });
+  }
+
+  bool searchAround(bool hold) {
+    std::vector<RunSearch::Blocked> blocked;
+    for (const ServerAbsence &one : absences)
+      if (one.server < cluster.servers.size())
+        blocked.push_back({{one.server, cluster.servers[one.server].devices}, one.begin, one.end});
+    std::vector<size_t> searched;
+    for (size_t run : members) {
+      placements[run].clear();
+      if (!hold || !isHeld(run)) {
+        searched.push_back(run);
+        continue;
+      }
+      placements[run] = current[requests[run].job];
+      for (const ServerShare &share : placements[run])
+        blocked.push_back({share, requests[run].begin, requests[run].end});
+    }
+    if (searched.empty())
+      return false;
+    std::vector<JobPlacement> preferred;
+    for (size_t run : searched)
+      preferred.push_back(before[run] >= 0                     ? placements[before[run]]
+                          : requests[run].job < current.size() ? current[requests[run].job]
+                                                               : JobPlacement{});
+    RunSearch search(cluster, requests, searched, blocked);
+    RunSearch::Found found = search.find(preferred, before);
+    for (size_t i = 0; i < searched.size(); ++i)
+      placements[searched[i]] = std::move(found.placements[i]);
+    return found.through;
+  }
+
   const Cluster &cluster;
   const std::vector<RunRequest> &requests;
   std::vector<size_t> members; ///< by their begin
   const std::vector<int64_t> &before;
   const std::vector<JobPlacement> &current;
+  const std::vector<ServerAbsence> &absences;
   std::vector<JobPlacement> &placements;
 };
 
@@ -103,7 +167,7 @@ bool staysNear(const JobPlacement &a, const JobPlacement &b) {
 } // namespace
 
 RunPlacements placeRuns(const Cluster &cluster, const std::vector<RunRequest> &requests,
-                        const std::vector<JobPlacement> &current) {
+                        const std::vector<JobPlacement> &current, const std::vector<ServerAbsence> &absences) {
   RunPlacements result;
   result.runs.resize(requests.size());
   const std::vector<int64_t> before = runsBefore(requests);
@@ -119,7 +183,7 @@ RunPlacements placeRuns(const Cluster &cluster, const std::vector<RunRequest> &r
       result.provenUnplaced = true;
   }
   for (std::vector<size_t> &members : ofType) {
-    TypePlacer placer(cluster, requests, std::move(members), before, current, result.runs);
+    TypePlacer placer(cluster, requests, std::move(members), before, current, absences, result.runs);
     if (!placer.sweep() && placer.search())
       result.provenUnplaced = true;
   }
@@ -143,6 +207,8 @@ std::vector<RunRequest> runRequests(const JobAnswer &answer) {
   for (size_t job = 0; job < answer.schedule.jobs.size(); ++job)
     for (const JobRun &run : answer.schedule.jobs[job].runs) {
       RunRequest request{static_cast<unsigned>(job), run.begin, run.end, 0, 0};
+      request.stays = run.begin == 0 && job < answer.problem.jobs.size() &&
+                      answer.problem.jobs[job].running == static_cast<int64_t>(run.configuration);
       if (job < answer.jobs.size() && run.configuration < answer.jobs[job].configurations.size()) {
         const ConfigurationWords &words = answer.jobs[job].configurations[run.configuration];
         request.type = words.type;
@@ -155,7 +221,7 @@ std::vector<RunRequest> runRequests(const JobAnswer &answer) {
 
 RunPlacements placeJobs(JobAnswer &answer, const std::vector<JobPlacement> &current) {
   const std::vector<RunRequest> requests = runRequests(answer);
-  RunPlacements placed = placeRuns(answer.cluster, requests, current);
+  RunPlacements placed = placeRuns(answer.cluster, requests, current, answer.absences);
   answer.placements.assign(answer.schedule.jobs.size(), {});
   for (size_t i = 0; i < requests.size(); ++i)
     answer.placements[requests[i].job].push_back(placed.runs[i]);

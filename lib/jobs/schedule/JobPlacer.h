@@ -12,6 +12,7 @@ struct RunRequest {
   int64_t begin = 0, end = 0;
   unsigned type = 0; ///< index into `Cluster::types`
   unsigned devices = 0;
+  bool stays = false; ///< it goes on where the job is before slot 0, wherever that is possible for all
 };
 
 struct RunPlacements {
@@ -32,14 +33,18 @@ struct RunPlacements {
 /// together, with their ends in view, by a limited number of steps (`RunSearch`). If that finds none either, the runs
 /// with the fewest devices times slots that it left out are in `unplaced`.
 ///
-/// `current`: where each job runs before slot 0; may be shorter than the jobs, or empty.
+/// `current`: where each job runs before slot 0; may be shorter than the jobs, or empty. Runs that stay are there, and
+/// the others around them; only where some run has no place then, they may move, too. `absences`: no run is on a server
+/// in a slot in which it is not there.
 RunPlacements placeRuns(const Cluster &cluster, const std::vector<RunRequest> &requests,
-                        const std::vector<JobPlacement> &current = {});
+                        const std::vector<JobPlacement> &current = {}, const std::vector<ServerAbsence> &absences = {});
 
-/// The runs of the schedule of an answer, job by job, with the devices of `JobAnswer::jobs`.
+/// The runs of the schedule of an answer, job by job, with the devices of `JobAnswer::jobs`. Runs that go on without a
+/// restart stay.
 std::vector<RunRequest> runRequests(const JobAnswer &answer);
 
-/// Places the runs of an answer: sets `JobAnswer::placements`, and says in its assumptions which runs have no place.
+/// Places the runs of an answer around `JobAnswer::absences`: sets `JobAnswer::placements`, and says in its assumptions
+/// which runs have no place.
 RunPlacements placeJobs(JobAnswer &answer, const std::vector<JobPlacement> &current = {});
 
 } // namespace accord::jobs

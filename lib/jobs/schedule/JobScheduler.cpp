@@ -1,4 +1,5 @@
 #include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/ScheduleRepair.h"
 #include "lib/jobs/schedule/TrajectoryGenerator.h"
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/schedule/TrajectoryNeighborhoods.h"
@@ -10,8 +11,9 @@ namespace {
 
 class ListedScheduler {
 public:
-  ListedScheduler(const JobScheduleProblem &problem, const TrajectoryLists &lists, const SearchLimits &limits)
-      : problem(problem), lists(lists), limits(limits) {}
+  ListedScheduler(const JobScheduleProblem &problem, const TrajectoryLists &lists, const SearchLimits &limits,
+                  const std::vector<JobTrajectory> &known)
+      : problem(problem), lists(lists), limits(limits), known(known) {}
 
   JobSchedule run() {
     for (size_t objective = 0; objective < problem.objectives.size();) {
@@ -59,6 +61,15 @@ private:
     return objective + 1;
   }
 
+  /// Starts an objective with the known schedule, where that is better.
+  void takeKnown(size_t objective) {
+    if (known.empty())
+      return;
+    ObjectiveStage stage = stageOf(objective);
+    stage.max = kUnlimited;
+    ScheduleRepair(problem, stage).offer(made.jobs, known);
+  }
+
   /// A schedule without an objective.
   bool anySchedule() {
     ObjectiveStage stage = stageOf(0);
@@ -81,6 +92,7 @@ private:
   }
 
   bool improve(size_t objective) {
+    takeKnown(objective);
     const bool hasSchedule = !made.jobs.empty() || problem.jobs.empty();
     if (!isSum(problem.objectives[objective]))
       return minimizeMax(objective, hasSchedule);
@@ -178,6 +190,7 @@ private:
   const JobScheduleProblem &problem;
   const TrajectoryLists &lists;
   const SearchLimits &limits;
+  const std::vector<JobTrajectory> &known;
   JobSchedule made;
 };
 
@@ -199,9 +212,10 @@ static std::optional<TrajectoryLists> listAll(const JobScheduleProblem &problem)
 
 bool canListTrajectories(const JobScheduleProblem &problem) { return listAll(problem).has_value(); }
 
-JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits) {
+JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
+                             const std::vector<JobTrajectory> &known) {
   const auto lists = listAll(problem);
-  return lists ? ListedScheduler(problem, *lists, limits).run() : generateJobSchedule(problem, limits);
+  return lists ? ListedScheduler(problem, *lists, limits, known).run() : generateJobSchedule(problem, limits, known);
 }
 
 } // namespace accord::jobs

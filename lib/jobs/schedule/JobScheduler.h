@@ -12,7 +12,11 @@ namespace accord::jobs {
 /// prices prove the bound. The same problem and limits give the same schedule, and jobs in another order the same
 /// values. `limits.gap` ends the search for a sum, `limits.effort` counts the work of each allocation. Stopped, the
 /// best so far is returned: Feasible, or Unknown if there is none.
-JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits);
+///
+/// `known`: trajectories of all jobs, each of which does its work and keeps its own times; or empty. If they keep the
+/// capacities, dependences and limits of the problem, no schedule that is worse in the order of objectives is returned.
+JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
+                             const std::vector<JobTrajectory> &known = {});
 
 /// Whether the trajectories of all jobs are few enough to be listed.
 bool canListTrajectories(const JobScheduleProblem &problem);

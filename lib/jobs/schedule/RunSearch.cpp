@@ -10,9 +10,12 @@ constexpr int64_t kMaxSteps = 15'000'000, kMaxEjectionSteps = 60'000'000;
 } // namespace
 
 RunSearch::RunSearch(const Cluster &cluster, const std::vector<RunRequest> &requests,
-                     const std::vector<size_t> &members)
-    : cluster(cluster), requests(requests), members(members), placements(members.size()) {
-  std::vector<int64_t> times;
+                     const std::vector<size_t> &members, const std::vector<Blocked> &blocked)
+    : cluster(cluster), requests(requests), members(members), blocked(blocked), placements(members.size()) {
+  for (const Blocked &one : blocked) {
+    times.push_back(one.begin);
+    times.push_back(one.end);
+  }
   for (size_t run : members) {
     times.push_back(requests[run].begin);
     times.push_back(requests[run].end);
@@ -36,6 +39,13 @@ void RunSearch::clear() {
   free.clear();
   for (unsigned server : servers)
     free.emplace_back(cells, cluster.servers[server].devices);
+  for (const Blocked &one : blocked) {
+    const auto at = std::lower_bound(servers.begin(), servers.end(), one.share.server);
+    if (at != servers.end() && *at == one.share.server)
+      for (size_t cell = 0; cell < cells; ++cell)
+        if (times[cell] >= one.begin && times[cell] < one.end)
+          free[at - servers.begin()][cell] -= std::min(free[at - servers.begin()][cell], one.share.devices);
+  }
   for (JobPlacement &placement : placements)
     placement.clear();
 }
@@ -46,9 +56,10 @@ const JobPlacement &RunSearch::near(size_t member) const {
 
 /// Whether more devices are asked for in a cell than there are.
 bool RunSearch::isOverfull() const {
-  int64_t total = 0;
-  for (unsigned server : servers)
-    total += cluster.servers[server].devices;
+  std::vector<int64_t> total(cells, 0); // that are free, before any member has a place
+  for (const std::vector<unsigned> &server : free)
+    for (size_t cell = 0; cell < cells; ++cell)
+      total[cell] += server[cell];
   std::vector<int64_t> change(cells + 1, 0);
   for (size_t i = 0; i < members.size(); ++i) {
     change[span[i].first] += requests[members[i]].devices;
@@ -56,7 +67,7 @@ bool RunSearch::isOverfull() const {
   }
   int64_t used = 0;
   for (size_t cell = 0; cell < cells; ++cell)
-    if ((used += change[cell]) > total)
+    if ((used += change[cell]) > total[cell])
       return true;
   return false;
 }

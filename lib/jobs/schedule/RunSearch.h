@@ -12,8 +12,15 @@ public:
     bool through = false;                 ///< it is proved that not all have a place
   };
 
+  /// Devices of a server that nobody may use in the slots from `begin` up to `end`.
+  struct Blocked {
+    ServerShare share;
+    int64_t begin = 0, end = 0;
+  };
+
   /// `members`: requests of one device type that the cluster has, each of at least 1 device and 1 slot.
-  RunSearch(const Cluster &cluster, const std::vector<RunRequest> &requests, const std::vector<size_t> &members);
+  RunSearch(const Cluster &cluster, const std::vector<RunRequest> &requests, const std::vector<size_t> &members,
+            const std::vector<Blocked> &blocked);
 
   /// `preferred`: where the job of each member was before its first run. `before`: the request before each request of
   /// the same job, or -1.
@@ -56,6 +63,8 @@ private:
   const Cluster &cluster;
   const std::vector<RunRequest> &requests;
   const std::vector<size_t> &members;
+  const std::vector<Blocked> &blocked;
+  std::vector<int64_t> times;                      ///< at which cells begin, and the last ends
   std::vector<unsigned> servers;                   ///< of the type
   std::vector<std::pair<size_t, size_t>> span;     ///< cells of each member
   size_t cells = 0;                                ///< between all begins and ends

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord::jobs {
 namespace {
@@ -81,6 +82,16 @@ private:
     if (!typeOf(name))
       fail(at, fmt::format("cluster '{}' has no devices '{}', it has {}", request.cluster, name, typeNames()));
   }
+  void checkMaintenance(const JobsRequest::Maintenance &one) {
+    checkType(one.deviceType, one.location);
+    for (unsigned server : one.servers)
+      if (server >= cluster.servers.size())
+        fail(one.location, fmt::format("cluster '{}' has no server {}, its {} servers are numbered from 0",
+                                       request.cluster, server, cluster.servers.size()));
+      else if (const std::string &has = cluster.types[cluster.servers[server].type]; has != one.deviceType)
+        fail(one.location, fmt::format("server {} of cluster '{}' has devices '{}', not '{}'", server, request.cluster,
+                                       has, one.deviceType));
+  }
   std::string typeNames() const {
     std::string all;
     for (const std::string &name : cluster.types)
@@ -97,7 +108,7 @@ private:
       if (capacity.resource != "power" && capacity.resource != "carbon")
         checkType(capacity.resource, capacity.location);
     for (const JobsRequest::Maintenance &one : request.maintenances)
-      checkType(one.deviceType, one.location);
+      checkMaintenance(one);
     for (const JobsRequest::Job &job : request.jobs)
       for (const std::string &type : job.deviceTypes)
         checkType(type, job.location);
@@ -214,8 +225,10 @@ private:
         setCarbon(capacity.steps);
       else
         limitCapacity(capacity, all);
+    closeServers();
     for (const JobsRequest::Maintenance &one : request.maintenances)
-      maintain(one);
+      if (one.servers.empty())
+        maintain(one);
     for (const JobsRequest::Tenant &tenant : request.tenants)
       for (const auto &[type, quota] : tenant.quota) {
         quotas.push_back({tenant.name, type, problem.resources.size()});
@@ -242,6 +255,33 @@ private:
       fail(capacity.location, fmt::format("capacity of '{}' is up to {}, cluster '{}' has {}", capacity.resource,
                                           *std::max_element(resource.capacity.begin(), resource.capacity.end()),
                                           request.cluster, all[*type]));
+  }
+  /// A server is away in each slot that one of its maintenances has a part of, however many do.
+  void closeServers() {
+    JobScheduleProblem &problem = out.problem;
+    std::vector<int64_t> away(cluster.types.size() * problem.slots, 0);
+    std::set<unsigned> named;
+    for (const JobsRequest::Maintenance &one : request.maintenances)
+      named.insert(one.servers.begin(), one.servers.end());
+    for (unsigned server : named)
+      for (int64_t slot = 0; slot < problem.slots; ++slot) {
+        if (std::none_of(request.maintenances.begin(), request.maintenances.end(), [&](const auto &one) {
+              return begin(slot + 1) > one.from && begin(slot) < one.until &&
+                     std::find(one.servers.begin(), one.servers.end(), server) != one.servers.end();
+            }))
+          continue;
+        away[cluster.servers[server].type * problem.slots + slot] += cluster.servers[server].devices;
+        if (!out.absences.empty() && out.absences.back().server == server && out.absences.back().end == slot)
+          ++out.absences.back().end;
+        else
+          out.absences.push_back({server, slot, slot + 1});
+      }
+    const std::vector<int64_t> all = cluster.capacity();
+    for (unsigned type = 0; type < cluster.types.size(); ++type)
+      for (int64_t slot = 0; slot < problem.slots; ++slot) {
+        int64_t &capacity = problem.resources[type].capacity[slot];
+        capacity = std::min(capacity, all[type] - away[type * problem.slots + slot]);
+      }
   }
   void maintain(const JobsRequest::Maintenance &one) {
     SlotResource &resource = out.problem.resources[*typeOf(one.deviceType)];

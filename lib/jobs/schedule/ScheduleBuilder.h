@@ -44,6 +44,7 @@ struct BuiltSchedule {
   JobScheduleProblem problem;
   std::vector<ScheduledPart> parts;     ///< one for each job of the problem
   double weightScale = 1;               ///< weights of the problem are priorities times this
+  std::vector<ServerAbsence> absences;  ///< servers in maintenance, by server, then slot
   std::vector<std::string> assumptions; ///< in words
 };
 
@@ -52,7 +53,8 @@ struct BuiltSchedule {
 std::vector<int64_t> deviceCounts(const Cluster &cluster, unsigned type, int64_t min, int64_t max);
 
 /// Speeds are rounded down and work up, by at most 1 part in 10,000; amounts of resources and prices are rounded up.
-/// Capacities of a slot are the smallest in it. Configurations that another one of the same type equals with no more
+/// Capacities of a slot are the smallest in it, and of devices at most those of servers that are there.
+/// `maintenance … devices` takes from that. Configurations that another one of the same type equals with no more
 /// devices, watts and price are left out; of a malleable job only within what it trains. Phases of an evolving job
 /// become jobs, each after the one before; their speeds at a batch are weighted by `sampleEfficiency`. Errors, at
 /// the places of the block: A1107 for what cannot be (a time beyond the horizon, a device type that the cluster does

@@ -103,6 +103,34 @@ void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxP
   }
 }
 
+bool ScheduleRepair::fill(std::vector<JobTrajectory> &schedule, const std::vector<size_t> &missing) {
+  left.clear();
+  for (const SlotResource &resource : problem.resources)
+    left.insert(left.end(), resource.capacity.begin(), resource.capacity.end());
+  std::vector<char> isMissing(schedule.size(), 0);
+  for (size_t job : missing)
+    isMissing[job] = 1, schedule[job] = {};
+  for (size_t job = 0; job < schedule.size(); ++job)
+    use(job, schedule[job], 1);
+  const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
+  for (size_t job : rows.order) {
+    if (!isMissing[job])
+      continue;
+    auto trajectory = place(job, schedule, plain);
+    if (!trajectory)
+      return false;
+    use(job, *trajectory, 1);
+    schedule[job] = std::move(*trajectory);
+  }
+  return true;
+}
+
+void ScheduleRepair::offer(std::vector<JobTrajectory> &schedule, const std::vector<JobTrajectory> &known) const {
+  if (known.size() == problem.jobs.size() && keepsAll(known) &&
+      (schedule.empty() || valueOf(problem, stage.measure, known) < valueOf(problem, stage.measure, schedule)))
+    schedule = known;
+}
+
 bool ScheduleRepair::keepsAll(const std::vector<JobTrajectory> &schedule) const {
   std::vector<int64_t> room;
   for (const SlotResource &resource : problem.resources)

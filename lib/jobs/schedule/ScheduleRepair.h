@@ -4,6 +4,9 @@
 
 namespace accord::jobs {
 
+/// `ObjectiveStage::max` of a max measure that is not limited yet.
+constexpr int64_t kUnlimited = int64_t(1) << 60;
+
 class ScheduleRepair {
 public:
   ScheduleRepair(const JobScheduleProblem &problem, const ObjectiveStage &stage);
@@ -14,8 +17,14 @@ public:
   /// Takes one job after the other out and places it anew where that makes the measure of the stage less, until no
   /// single job does. Of a max, sums of completion stand for it.
   void improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses);
+  /// Places jobs anew in what the others of a schedule leave, in an order in which dependences allow it; false where
+  /// one has no place.
+  bool fill(std::vector<JobTrajectory> &schedule, const std::vector<size_t> &missing);
   /// Whether a schedule keeps capacities, dependences and all limits of the stage.
   bool keepsAll(const std::vector<JobTrajectory> &schedule) const;
+
+  /// Takes a schedule that is known, where it keeps all and is better in the measure of the stage, whatever that is.
+  void offer(std::vector<JobTrajectory> &schedule, const std::vector<JobTrajectory> &known) const;
 
 private:
   void use(size_t job, const JobTrajectory &trajectory, int64_t sign);

@@ -370,12 +370,13 @@ private:
 
 class Generator {
 public:
-  Generator(const JobScheduleProblem &problem, const SearchLimits &limits)
-      : problem(problem), limits(limits), columns(problem.jobs.size()) {}
+  Generator(const JobScheduleProblem &problem, const SearchLimits &limits, const std::vector<JobTrajectory> &known)
+      : problem(problem), limits(limits), known(known), columns(problem.jobs.size()) {}
 
   JobSchedule run() {
     for (size_t objective = 0; objective < problem.objectives.size(); ++objective)
-      if (!(isSum(problem.objectives[objective]) ? minimizeSum(objective) : minimizeMax(objective)))
+      if (takeKnown(objective);
+          !(isSum(problem.objectives[objective]) ? minimizeSum(objective) : minimizeMax(objective)))
         return std::move(made);
     if (problem.objectives.empty() && !ask(stageOf(0, JobMeasure::Completion)))
       return std::move(made);
@@ -396,6 +397,15 @@ private:
       stage.limits.push_back({problem.objectives[i], made.values[i]});
     stage.measure = measure;
     return stage;
+  }
+
+  /// Starts an objective with the known schedule, where that is better.
+  void takeKnown(size_t objective) {
+    if (known.empty())
+      return;
+    ObjectiveStage stage = stageOf(objective, problem.objectives[objective]);
+    stage.max = kUnlimited;
+    ScheduleRepair(problem, stage).offer(made.jobs, known);
   }
 
   /// The best schedule of a stage of a sum; false where there is none.
@@ -484,14 +494,16 @@ private:
 
   const JobScheduleProblem &problem;
   const SearchLimits &limits;
+  const std::vector<JobTrajectory> &known;
   TrajectoryLists columns;
   JobSchedule made;
 };
 
 } // namespace
 
-JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits) {
-  return Generator(problem, limits).run();
+JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
+                                const std::vector<JobTrajectory> &known) {
+  return Generator(problem, limits, known).run();
 }
 
 } // namespace accord::jobs

@@ -7,6 +7,7 @@ namespace accord::jobs {
 
 /// See `solveJobSchedule`: objectives that are sums have bounds by prices. A max is found by bisection among the
 /// generated trajectories, with the bound of the job that takes longest by itself.
-JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits);
+JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
+                                const std::vector<JobTrajectory> &known = {});
 
 } // namespace accord::jobs

@@ -177,7 +177,7 @@ int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const Sche
   }
   if (trajectory.completion < 0)
     return measure == JobMeasure::Rejected ? job.weight : 0;
-  const int64_t time = trajectory.completion - job.arrival;
+  const int64_t time = trajectory.completion - job.since();
   switch (measure) {
   case JobMeasure::Rejected:
     return 0;

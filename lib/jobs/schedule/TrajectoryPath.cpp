@@ -154,7 +154,7 @@ int64_t lastOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, c
   int64_t last = lastCompletion(problem, stage, job);
   for (const JobLimit &limit : stage.allLimits())
     if (limit.measure == JobMeasure::Tail && problem.tail == 0)
-      last = std::min(last, job.arrival + std::max<int64_t>(limit.max, -job.arrival - 1));
+      last = std::min(last, std::max<int64_t>(-1, job.since() + std::max<int64_t>(limit.max, -1)));
   return last;
 }
 

@@ -83,9 +83,8 @@ int64_t lastCompletion(const JobScheduleProblem &problem, const ObjectiveStage &
     if (limit.measure == JobMeasure::Makespan)
       last = std::min<__int128>(last, limit.max);
     else if (limit.measure == JobMeasure::Slowdown) // ceil(1000 * time / isolated) <= max
-      last = std::min(last, job.arrival + (limit.max < 0 ? -job.arrival - 1
-                                                         : static_cast<__int128>(limit.max) * job.isolated / 1000));
-  return static_cast<int64_t>(last);
+      last = std::min(last, limit.max < 0 ? -1 : job.since() + static_cast<__int128>(limit.max) * job.isolated / 1000);
+  return static_cast<int64_t>(std::max<__int128>(last, -1)); // -1 is what a rejected job has
 }
 
 TrajectoryProblem::TrajectoryProblem(const JobScheduleProblem &problem, const TrajectoryLists &lists,

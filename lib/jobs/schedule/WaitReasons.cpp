@@ -392,7 +392,7 @@ private:
     case JobMeasure::Rejected:
       return old < 0 ? -static_cast<double>(of.weight) : 0;
     case JobMeasure::Completion:
-      return grows([&](int64_t at) { return static_cast<double>(of.weight) * double(at - of.arrival); });
+      return grows([&](int64_t at) { return static_cast<double>(of.weight) * double(at - of.since()); });
     case JobMeasure::Lateness:
       return grows([&](int64_t at) {
         return of.due < 0 ? 0.0 : static_cast<double>(of.latePrice) * double(std::max<int64_t>(0, at - of.due));
@@ -405,8 +405,8 @@ private:
       return static_cast<double>(now.carbon - before.carbon);
     case JobMeasure::Nash:
       return grows([&](int64_t at) {
-        const double slowdown = double(at - of.arrival) / double(std::max<int64_t>(1, of.isolated));
-        return at <= of.arrival ? 0.0 : static_cast<double>(of.weight) * std::round(1e6 * std::log2(slowdown));
+        const double slowdown = double(at - of.since()) / double(std::max<int64_t>(1, of.isolated));
+        return at <= of.since() ? 0.0 : static_cast<double>(of.weight) * std::round(1e6 * std::log2(slowdown));
       });
     case JobMeasure::Makespan:
     case JobMeasure::Slowdown:

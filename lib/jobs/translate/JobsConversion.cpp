@@ -50,6 +50,7 @@ ScheduledJob jobFrom(JobOp op, const Numbers &resources, const Numbers &groups, 
   ScheduledJob job;
   job.name = op.getName().str();
   job.arrival = op.getArrival();
+  job.waited = op.getWaited().value_or(0);
   job.work = op.getWork();
   job.deadline = op.getDeadline() ? static_cast<int64_t>(*op.getDeadline()) : -1;
   job.due = op.getDue() ? static_cast<int64_t>(*op.getDue()) : -1;
@@ -90,15 +91,15 @@ void writeJob(OpBuilder &builder, Location at, const ScheduledJob &job, const Jo
       list.push_back(all[number].name);
     return list.empty() ? ArrayAttr() : builder.getStrArrayAttr(list);
   };
-  auto op =
-      JobOp::create(builder, at, builder.getStringAttr(job.name),
-                    builder.getStringAttr(job.elasticity == Elasticity::Malleable ? "malleable" : "moldable"),
-                    builder.getI64IntegerAttr(job.arrival), builder.getI64IntegerAttr(job.work),
-                    unless(builder, job.deadline, -1), unless(builder, job.due, -1), unless(builder, job.latePrice, 0),
-                    unless(builder, job.weight, 1), unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
-                    job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
-                    names(job.after, problem.jobs), names(job.groups, problem.groups),
-                    job.mayBeRejected ? builder.getUnitAttr() : UnitAttr());
+  auto op = JobOp::create(
+      builder, at, builder.getStringAttr(job.name),
+      builder.getStringAttr(job.elasticity == Elasticity::Malleable ? "malleable" : "moldable"),
+      builder.getI64IntegerAttr(job.arrival), unless(builder, job.waited, 0), builder.getI64IntegerAttr(job.work),
+      unless(builder, job.deadline, -1), unless(builder, job.due, -1), unless(builder, job.latePrice, 0),
+      unless(builder, job.weight, 1), unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
+      job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
+      names(job.after, problem.jobs), names(job.groups, problem.groups),
+      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr());
   OpBuilder parts = OpBuilder::atBlockEnd(&op.getBody().emplaceBlock());
   for (const JobConfiguration &configuration : job.configurations) {
     SmallVector<Attribute> uses;

@@ -47,6 +47,14 @@ Result<void> checkServers(const JobAnswer &answer) {
         changes[share.server][at.end] -= share.devices;
       }
     }
+  for (const ServerAbsence &one : answer.absences)
+    for (size_t job = 0; job < answer.placements.size(); ++job)
+      for (size_t run = 0; run < answer.placements[job].size(); ++run)
+        for (const ServerShare &share : answer.placements[job][run])
+          if (const JobRun &at = answer.schedule.jobs[job].runs[run];
+              share.server == one.server && at.begin < one.end && at.end > one.begin)
+            return refused(fmt::format("run {} of job '{}' is on server {}, which is not there in slots {} to {}", run,
+                                       answer.problem.jobs[job].name, one.server, one.begin, one.end - 1));
   for (size_t server = 0; server < changes.size(); ++server) {
     int64_t used = 0;
     for (auto [slot, change] : changes[server]) {

@@ -231,7 +231,7 @@ int64_t termOf(const JobScheduleProblem &problem, const ScheduledJob &job, const
                         isRejected(trajectory) || trajectory.continues ? leftBy(problem, job, trajectory.runs) : 0);
   if (isRejected(trajectory))
     return measure == JobMeasure::Rejected ? job.weight : 0;
-  const int64_t elapsed = trajectory.completion - job.arrival;
+  const int64_t elapsed = trajectory.completion - job.arrival + job.waited;
   switch (measure) {
   case JobMeasure::Rejected:
     return 0;
@@ -316,7 +316,8 @@ int64_t latestCompletion(const JobScheduleProblem &problem, const ScheduledJob &
     if (limit.measure == JobMeasure::Makespan)
       latest = std::min<Wide>(latest, limit.max);
     if (limit.measure == JobMeasure::Slowdown)
-      latest = std::min<Wide>(latest, limit.max < 0 ? -1 : job.arrival + Wide(limit.max) * job.isolated / 1000);
+      latest = std::min<Wide>(
+          latest, limit.max < 0 ? -1 : Wide(job.arrival) - job.waited + Wide(limit.max) * job.isolated / 1000);
   }
   return static_cast<int64_t>(std::max<Wide>(latest, -1));
 }

@@ -217,6 +217,12 @@ private:
                [&](const Constant &value) {
                  made.devices = inner.reader.integer(value, "devices", 1, kMaxJobDevices).value_or(0);
                }},
+              {"servers",
+               [&](const Constant &value) {
+                 for (const Constant &one : membersOf(value))
+                   if (auto server = inner.reader.integer(one, "servers", 0, kMaxJobDevices))
+                     made.servers.push_back(static_cast<unsigned>(*server));
+               }},
               {"from",
                [&](const Constant &value) {
                  fromAt = value.range;
@@ -226,7 +232,10 @@ private:
                  untilAt = value.range;
                  made.until = inner.quantity(value, "until", job_units::kTime).value_or(0);
                }}});
-    for (const char *key : {"devices", "from", "until"})
+    if (inner.reader.given("devices") && inner.reader.given("servers") && diags.errors() == before)
+      diags.error(Code::DuplicateKey, *inner.reader.given("servers"), "a maintenance is of 'devices' or of 'servers'")
+          .note(*inner.reader.given("devices"), "the devices");
+    for (const char *key : {inner.reader.given("servers") ? "servers" : "devices", "from", "until"})
       if (!inner.reader.given(key) && diags.errors() == before) {
         diags
             .error(Code::MissingKey, node.name.range,

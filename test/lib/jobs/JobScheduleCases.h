@@ -116,7 +116,7 @@ inline int64_t measured(const JobScheduleProblem &problem, JobMeasure measure,
       times.push_back(0);
       continue;
     }
-    const int64_t time = one.completion - job.arrival;
+    const int64_t time = one.completion - job.arrival + job.waited;
     times.push_back(time);
     for (unsigned group : job.groups)
       ofGroup[group] += job.weight * time;

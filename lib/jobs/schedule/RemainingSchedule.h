@@ -1,0 +1,39 @@
+// What is left of a block of jobs at a moment, as a problem of its own.
+#pragma once
+#include "lib/jobs/problem/RunningState.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
+
+namespace accord::jobs {
+
+struct RemainingSchedule {
+  JobsRequest request;                  ///< of what is left, with times from the moment on
+  std::vector<JobTable> tables;         ///< as `JobsRequest::jobs`, at the speeds of the state
+  BuiltSchedule built;                  ///< its parts are of `request`
+  std::vector<JobPlacement> current;    ///< where each job of the problem is; empty: it does not run
+  std::vector<int64_t> spent;           ///< of each limit: what the time before the moment counts in it
+  std::vector<std::string> assumptions; ///< in words
+};
+
+/// The problem of all that is left at `state.at`, where times are seconds from then on. Periods begin at that moment
+/// and are as long as the block says, else as those of the plan that runs; the horizon of the block is rounded up to
+/// whole ones.
+///
+/// - Jobs that are complete are not there, and no job is after them. Where tenants are treated alike
+///   (`JobMeasure::Group`), they stay as jobs without work, so that what they waited counts.
+/// - Others have the work that is left, rounded up. Elapsed times count from their arrivals in the block, and the time
+///   in their share (`ScheduledJob::isolated`) is that of their whole work. What is left of a restart in which a job is
+///   counts as work in the configuration that it starts.
+/// - A job that runs goes on in the configuration with its device type, devices and plan, if it still has that.
+/// - A job without restarts left goes on in its configuration: that is its only one, and the time at which it completes
+///   in it is its deadline. One that has some left, or does not run, starts once more at most: it is moldable.
+/// - Limits are without what completed jobs and the time before count in them, but at least 0; a tail leaves out so
+/// many
+///   jobs less that took longer than its limit.
+/// - Servers that are out of service are in maintenance.
+///
+/// `tables`: as the jobs of the block, with their whole work, at planned speeds. Errors are those of `buildJobSchedule`
+/// and A1107 where the horizon is over.
+Result<RemainingSchedule, Errors> remainingSchedule(const JobsRequest &block, const Cluster &cluster,
+                                                    const std::vector<JobTable> &tables, const RunningState &state);
+
+} // namespace accord::jobs
