@@ -1,4 +1,5 @@
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "lib/driver/jobs/JobLaunches.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
 #include "lib/jobs/schedule/JobConflicts.h"
@@ -167,6 +168,7 @@ void JobsPlanner::addRows(const std::vector<size_t> &jobs, unsigned type, const 
     row.rate = batch / one.step, row.lowRate = one.stepHigh > 0 ? batch / one.stepHigh : 0;
     row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
     row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+    row.launch = one.launch;
     for (size_t j : jobs)
       thePlan.tables[j].rows.push_back(row);
   }
@@ -254,6 +256,7 @@ JobAnswer JobsPlanner::answer() const {
   if (!made.schedule.jobs.empty()) {
     placeJobs(made);
     made.waits = waitReasons(made);
+    made.launch = launchesOf(thePlan);
   }
   return made;
 }

@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace accord {
+namespace jobs {
+struct LaunchPlan;
+}
 
 /// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
 struct DevicePool {
@@ -28,6 +31,8 @@ struct DeviceCountPlan {
   double watts = 0;                           ///< of all devices and hosts, on average
   double checkpoint = 0;                      ///< bytes
   std::string plan;                           ///< its parallelism, in words
+  /// The same for launchers.
+  std::shared_ptr<const jobs::LaunchPlan> launch;
 };
 
 class TrainingPlans {

@@ -1,7 +1,9 @@
 // From a `jobs` block and configuration tables to the problem of a schedule, in whole numbers.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
+#include "lib/jobs/problem/JobLaunch.h"
 #include "lib/jobs/problem/JobsRequest.h"
+#include <memory>
 
 namespace accord::jobs {
 
@@ -17,6 +19,8 @@ struct TableRow {
   double step = 0;     ///< seconds; 0: not known
   double memory = 0;   ///< bytes of the fullest device; 0: not known
   std::string plan;    ///< its parallelism, in words
+  /// The same for launchers; null: it was profiled.
+  std::shared_ptr<const LaunchPlan> launch = nullptr;
 };
 
 /// What is known of one job of a request.
