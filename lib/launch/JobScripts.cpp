@@ -304,6 +304,7 @@ std::string JobScripts::submission(const Run &run) const {
 
 std::string JobScripts::submitText() const {
   std::set<std::string> used;
+  std::set<std::pair<std::string, std::string>> checked;
   std::string running, unset, needed, checks, submits;
   for (const Run &run : runs) {
     submits += submission(run);
@@ -313,7 +314,8 @@ std::string JobScripts::submitText() const {
     if (isRefused(run) || run.goesOn)
       continue;
     used.insert(commands[run.job]);
-    if (run.plan && !run.plan->withoutMegatron.empty())
+    if (run.plan && !run.plan->withoutMegatron.empty() &&
+        checked.emplace(commands[run.job], run.plan->withoutMegatron).second)
       checks += fmt::format("without_megatron '{}: {}' \"${{{}[@]}}\"\n", run.name, harmless(run.plan->withoutMegatron),
                             commands[run.job]);
   }
@@ -386,9 +388,9 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
   };
   if (auto megatron = megatronArguments(plan); !megatron) {
     made.withoutMegatron = megatron.error().message;
-  } else if (!isKnown("hidden") || !isKnown("heads") || !isKnown("seq")) {
+  } else if (!isKnown("seq")) {
     made.withoutMegatron =
-        fmt::format("Megatron-LM trains transformers: '{}' says no hidden, heads and seq", plan.model);
+        fmt::format("Megatron-LM trains transformers of sequences: '{}' has no parameter seq", plan.model);
   } else {
     made.megatron = std::move(megatron->arguments);
     made.remarks = std::move(megatron->remarks);
