@@ -15,13 +15,6 @@ std::string jobName(const std::string &text) {
   return values.count(label) ? "train-" + label : label;
 }
 
-std::string exports(const LaunchLayout &shape) {
-  std::string text;
-  for (const auto &[key, value] : shape.environment)
-    text += fmt::format("export {}=\"{}\"\n", key, value);
-  return text;
-}
-
 std::string torchrun(const LaunchLayout &shape) {
   return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
                      "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
@@ -44,7 +37,7 @@ std::string torchrunText(const LaunchLayout &shape) {
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
                      "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exports(shape), torchrun(shape));
+                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exportsOf(shape), torchrun(shape));
 }
 
 std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
@@ -64,7 +57,7 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
                      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exports(shape), arguments,
+                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exportsOf(shape), arguments,
                      torchrun(shape));
 }
 
@@ -89,30 +82,19 @@ std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments 
       "exec accelerate launch --num_machines {} --num_processes {} --machine_rank \"$NODE_RANK\" \\\n"
       "  --main_process_ip \"$MASTER_ADDR\" --main_process_port \"$MASTER_PORT\" \\\n{}"
       "  \"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\" \"${{arguments[@]}}\" \"$@\"\n",
-      shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exports(shape),
+      shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exportsOf(shape),
       lines(accelerate.train, "  ", "\n"), shape.nodes, shape.nodes * shape.perNode,
       lines(accelerate.launch, "  ", " \\\n"));
 }
 
-std::string slurmText(const LaunchLayout &shape) {
-  std::string inner = fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
-                                  "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
-                                  "--master-port=\"$MASTER_PORT\" \"$@\"",
-                                  shape.nodes, shape.perNode);
-  return fmt::format("#!/usr/bin/env bash\n"
-                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
-                     "#SBATCH --gpus-per-node={}\n#SBATCH --exclusive\n"
-                     "# {}\n# sbatch slurm.sh train.py ARGUMENTS\n"
-                     "set -euo pipefail\n"
-                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}"
-                     "# One torchrun on each server; each variable is that of its server.\n"
-                     "# shellcheck disable=SC2016\n"
-                     "srun --kill-on-bad-exit=1 bash -c '{}' torchrun \"$@\"\n",
-                     shape.job, shape.nodes, shape.perNode, shape.title, kRendezvousPort, exports(shape), inner);
-}
-
 } // namespace
+
+std::string exportsOf(const LaunchLayout &shape) {
+  std::string text;
+  for (const auto &[key, value] : shape.environment)
+    text += fmt::format("export {}=\"{}\"\n", key, value);
+  return text;
+}
 
 std::string sanitized(const std::string &text) {
   std::string out;
@@ -224,7 +206,7 @@ Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, con
   case Launcher::Torchrun:
     return torchrunText(shape);
   case Launcher::Slurm:
-    return slurmText(shape);
+    return slurmText(shape, options);
   case Launcher::Kubernetes:
     return kubernetesText(shape, options);
   case Launcher::Accelerate: {

@@ -2,6 +2,8 @@
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
 #include <map>
+#include <memory>
+#include <optional>
 
 namespace accord {
 
@@ -20,6 +22,26 @@ enum class KubernetesKind : uint8_t {
   TrainJob ///< trainer.kubeflow.org/v1alpha1: of a runtime that says how torchrun is started
 };
 
+struct MegatronArguments;
+
+/// What a scheduler is told of a run of a job beside its plan. Times are seconds.
+struct BatchOptions {
+  std::string comment;              ///< which job and which run
+  std::vector<std::string> remarks; ///< comments of the script or manifest, a line each
+  std::string deviceType;           ///< as Slurm (gres) or the label of servers on Kubernetes calls it
+  std::string account, service;     ///< of Slurm; empty: none
+  std::string queue, priorityClass; ///< of Kueue; the queue is the namespace, too; empty: the job is not queued
+  int64_t begin = 0;                ///< after it is submitted
+  int64_t limit = 0;                ///< it is ended then; 0: never
+  int64_t notice = 0;               ///< so long before it is ended it gets a signal, at which it saves; 0: none
+  int64_t coresPerDevice = 0;       ///< 0: not stated
+  bool exclusive = true;            ///< nobody else is on its servers
+  bool requeue = false;             ///< it begins again where a server failed
+  bool torchrun = true;             ///< else its command is started as it is, once on each server
+  std::shared_ptr<const MegatronArguments> megatron; ///< what `@megatron` stands for in a command
+  std::string withoutMegatron;                       ///< why there are none
+};
+
 struct LaunchOptions {
   std::string script;                      ///< of the training, in the container; Kubernetes alone
   std::string image;                       ///< Kubernetes alone; empty: a line that has to be filled in
@@ -27,6 +49,7 @@ struct LaunchOptions {
   KubernetesKind kind = KubernetesKind::Job;
   std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
   std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
+  std::optional<BatchOptions> batch;         ///< of a run of a job; Slurm and JobSets alone
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
@@ -52,7 +75,10 @@ struct LaunchLayout {
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 constexpr int kRendezvousPort = 29500;
+std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options);
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
+/// A line `export NAME="VALUE"` for each variable of a layout.
+std::string exportsOf(const LaunchLayout &shape);
 
 /// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers are cut between the
 /// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head.

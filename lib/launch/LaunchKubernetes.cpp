@@ -46,27 +46,34 @@ std::string environmentOf(const LaunchLayout &shape) {
 std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, const LaunchLayout::Pool &pool,
                     int64_t first, const std::string &master, const std::string &subdomain,
                     const std::string &selector) {
-  std::string rank = "$(NODE_RANK)", command = "command: [\"torchrun\"]\nargs:\n", begin;
+  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
+  std::string rank = "$(NODE_RANK)", command = "command: [\"torchrun\"]\nargs:\n", begin, ended;
+  if (batch && batch->limit > 0)
+    ended = fmt::format("activeDeadlineSeconds: {}\n", batch->limit);
+  const std::string grace =
+      batch && batch->notice > 0 ? fmt::format("    terminationGracePeriodSeconds: {}\n", batch->notice) : "";
   if (first > 0) { // a shell adds it up; the second $ keeps Kubernetes from it
     command = "command: [\"sh\", \"-c\", \"exec torchrun --node-rank=$$((NODE_RANK + " + std::to_string(first) +
               ")) \\\"$@\\\"\", \"torchrun\"]\nargs:\n";
   } else {
     begin = fmt::format("  - \"--node-rank={}\"\n", rank);
   }
+  std::string started =
+      batch && !batch->torchrun
+          ? "command: [\"true\"] # FILL IN: the command that the job runs, with its arguments\n"
+          : fmt::format("{}  - \"--nnodes={}\"\n  - \"--nproc-per-node={}\"\n{}"
+                        "  - \"--master-addr={}\"\n  - \"--master-port={}\"\n  - {}\n",
+                        command, shape.nodes, pool.perNode, begin, master, kRendezvousPort, scriptOf(options));
   std::string container = fmt::format(
-      "image: {image}\n{command}"
-      "  - \"--nnodes={nodes}\"\n  - \"--nproc-per-node={perNode}\"\n{begin}"
-      "  - \"--master-addr={master}\"\n  - \"--master-port={port}\"\n  - {script}\n"
+      "image: {image}\n{started}"
       "env:\n  - name: NODE_RANK\n    valueFrom:\n      fieldRef:\n"
       "        fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']\n"
       "{environment}resources:\n  limits:\n    {resource}: {perNode}\n"
       "volumeMounts:\n  - name: shared-memory\n    mountPath: /dev/shm\n",
-      fmt::arg("image", imageOf(options)), fmt::arg("command", command), fmt::arg("nodes", shape.nodes),
-      fmt::arg("perNode", pool.perNode), fmt::arg("begin", begin), fmt::arg("master", master),
-      fmt::arg("port", kRendezvousPort), fmt::arg("script", scriptOf(options)),
+      fmt::arg("image", imageOf(options)), fmt::arg("started", started), fmt::arg("perNode", pool.perNode),
       fmt::arg("environment", indented(environmentOf(shape), 2)), fmt::arg("resource", quoted(options.resource)));
   return fmt::format("completionMode: Indexed\ncompletions: {0}\nparallelism: {0}\n"
-                     "backoffLimit: 0\ntemplate:\n{1}  spec:\n{2}{3}    restartPolicy: Never\n"
+                     "backoffLimit: 0\n{5}template:\n{1}  spec:\n{2}{3}{6}    restartPolicy: Never\n"
                      "    containers:\n      - name: train\n{4}"
                      "    volumes:\n      - name: shared-memory\n        emptyDir:\n"
                      "          medium: Memory\n",
@@ -77,7 +84,16 @@ std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, con
                                                      subdomain),
                      subdomain.empty() ? "" : fmt::format("    subdomain: {}\n", subdomain),
                      selector.empty() ? "" : fmt::format("    nodeSelector:\n      {}\n", selector),
-                     indented(container, 8));
+                     indented(container, 8), ended, grace);
+}
+
+/// Labels by which Kueue admits a job, with the namespace of its queue.
+std::string queueOf(const BatchOptions &batch) {
+  if (batch.queue.empty())
+    return "";
+  return fmt::format("  namespace: {0}\n  labels:\n    kueue.x-k8s.io/queue-name: {0}\n"
+                     "    kueue.x-k8s.io/priority-class: {1}\n",
+                     quoted(batch.queue), quoted(batch.priorityClass));
 }
 
 std::string jobText(const LaunchLayout &shape, const LaunchOptions &options) {
@@ -105,7 +121,9 @@ std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) 
       taken.insert(name = labelOf(name, "d-", 11) + "-" + std::to_string(taken.size()));
     if (master.empty())
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
-    if (several)
+    if (options.batch)
+      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(options.batch->deviceType));
+    else if (several)
       selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, "d-", 63)));
     replicated += fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
                               indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
@@ -116,12 +134,18 @@ std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) 
     for (const LaunchLayout::Pool &pool : shape.pools)
       labels += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel),
                             labelOf(pool.name, "d-", 63));
+  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
+  const std::string queue = batch ? queueOf(*batch) : "";
+  // Who is ended by its deadline is not started again, whatever else ends it is.
+  const std::string again = batch && batch->requeue ? "    maxRestarts: 3\n    rules:\n      - action: FailJobSet\n"
+                                                      "        onJobFailureReasons: [\"DeadlineExceeded\"]\n"
+                                                    : "    maxRestarts: 0\n";
   return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
-                     "  name: {}\nspec:\n  network:\n    enableDNSHostnames: true\n"
+                     "  name: {}\n{}spec:\n{}  network:\n    enableDNSHostnames: true\n"
                      "    subdomain: {}\n    publishNotReadyAddresses: true\n"
-                     "  failurePolicy:\n    maxRestarts: 0\n"
+                     "  failurePolicy:\n{}"
                      "  successPolicy:\n    operator: All\n  replicatedJobs:\n{}",
-                     labels, job, job, indented(replicated, 4));
+                     labels, job, queue, queue.empty() ? "" : "  suspend: true\n", job, again, indented(replicated, 4));
 }
 
 std::string trainJobText(const LaunchLayout &shape, const LaunchOptions &options) {
@@ -147,7 +171,11 @@ std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &optio
   std::string text = options.kind == KubernetesKind::JobSet     ? jobSetText(shape, options)
                      : options.kind == KubernetesKind::TrainJob ? trainJobText(shape, options)
                                                                 : jobText(shape, options);
-  return fmt::format("# {}\n# kubectl apply -f FILE\n{}", shape.title, text);
+  std::string remarks;
+  if (options.batch)
+    for (const std::string &remark : options.batch->remarks)
+      remarks += "# " + sanitized(remark) + "\n";
+  return fmt::format("# {}\n{}# kubectl apply -f FILE\n{}", shape.title, remarks, text);
 }
 
 } // namespace accord

@@ -126,6 +126,8 @@ static void addManifest(Verification &proof, const CertificateRequest &request) 
   llvm::append_range(proof.findings, found);
 }
 
+constexpr size_t kMaxShownFiles = 12;
+
 /// Holds the files of an answer against those that its certificate gives; of a file alone this one.
 static void addPrinted(Verification &proof, AnswerFiles printed, const CertificateRequest &request) {
   bool isFolder = llvm::sys::fs::is_directory(request.path);
@@ -136,10 +138,15 @@ static void addPrinted(Verification &proof, AnswerFiles printed, const Certifica
   // A plan within a larger answer has fewer files.
   bool all = isFolder && !request.withoutManifest && llvm::sys::fs::exists(request.path + "/" + kManifestFile);
   Errors found = fileViolations(printed, answerFolder(request.path), all);
-  if (found.empty() && !printed.empty())
-    proof.checked.push_back(fmt::format(
-        "what people read follows from it: {}",
-        fmt::join(llvm::map_range(printed, [](const AnswerFile &file) -> auto & { return file.name; }), ", ")));
+  if (found.empty() && !printed.empty()) {
+    const size_t shown = printed.size() > kMaxShownFiles ? kMaxShownFiles / 2 : printed.size();
+    std::string names;
+    for (size_t i = 0; i < shown; ++i)
+      names += (i > 0 ? ", " : "") + printed[i].name;
+    if (shown < printed.size())
+      names += fmt::format(" and {} more", printed.size() - shown);
+    proof.checked.push_back("what people read follows from it: " + names);
+  }
   llvm::append_range(proof.findings, found);
 }
 

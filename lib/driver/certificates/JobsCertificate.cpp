@@ -5,6 +5,7 @@
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
+#include "lib/launch/JobScripts.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -46,6 +47,8 @@ Verification verifyJobs(const JobAnswer &answer) {
   }
   proof.trusted.push_back(
       "speeds, powers and prices of the configurations, as the latency models or profiles give them");
+  if (!answer.launch.empty())
+    proof.trusted.push_back("the plans by which launch/ starts runs, but for their numbers of devices");
   if (!answer.conflict.empty())
     proof.trusted.push_back("the search, in which constraints are in conflict and what repairs them");
   return proof;
@@ -61,8 +64,11 @@ std::optional<VerifiedCertificate> verify(const CertificateRequest &request) {
   if (!answer)
     return refused(answer.error().code, answer.error().message, request.json, "verify");
   VerifiedCertificate verified{verifyJobs(*answer)};
-  if (verified.proof.holds())
+  if (verified.proof.holds()) {
     verified.printed = filesOf(*answer);
+    for (AnswerFile &file : launchFiles(*answer))
+      verified.printed.push_back(std::move(file));
+  }
   return verified;
 }
 

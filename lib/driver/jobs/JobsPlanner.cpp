@@ -1,4 +1,5 @@
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "lib/driver/jobs/JobLaunches.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
 #include "lib/jobs/problem/JobBatches.h"
@@ -226,6 +227,7 @@ void JobsPlanner::addRows(const TrainingUse &use, unsigned type, const std::vect
     row.rate = samples / one.step, row.lowRate = one.stepHigh > 0 ? samples / one.stepHigh : 0;
     row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
     row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+    row.launch = one.launch;
     row.batch = batch, row.ownBatch = own, row.accumulation = one.accumulation;
     row.family = use.family;
     if (use.choice)
@@ -343,6 +345,7 @@ JobAnswer JobsPlanner::answer() const {
   if (!made.schedule.jobs.empty()) {
     placeJobs(made);
     made.waits = waitReasons(made);
+    made.launch = launchesOf(thePlan);
   }
   return made;
 }

@@ -4,12 +4,14 @@
 #include "lib/compilation/RunPlanner.h"
 #include "lib/driver/JobGraphs.h"
 #include "lib/driver/jobs/PoolClusters.h"
+#include "lib/launch/JobScripts.h"
 #include "lib/machine/calibration/Parameters.h"
 #include "lib/machine/calibration/Profile.h"
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/placement/builder/StepVariants.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/solve/PlacementSolver.h"
+#include "lib/support/Version.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -84,6 +86,16 @@ struct TrainingPlans::State {
   double parametersOf(const BuiltPlacementProblem &built);
 };
 
+/// The name of the model in the file, and its sizes.
+static void describeModel(TrainingRequest &request, Workspace &on) {
+  if (!on.job().model)
+    return;
+  request.model = on.job().model->name.text;
+  for (const ast::Parameter &parameter : on.job().model->parameters)
+    if (auto value = on.program().parameter(on.job(), parameter.name.text))
+      request.sizes.push_back({parameter.name.text, *value});
+}
+
 /// The training on a cluster, which is read at the first call; null after errors, which are reported.
 PoolTraining *TrainingPlans::State::trainingOn(const std::string &cluster) {
   auto [at, isNew] = pools.try_emplace(cluster);
@@ -105,6 +117,7 @@ PoolTraining *TrainingPlans::State::trainingOn(const std::string &cluster) {
     request.job.target = made->target.name();
     request.at = on.job().declaration ? on.job().declaration->name.range : SourceRange{};
     request.sequence = on.program().parameter(on.job(), "seq");
+    describeModel(request, on);
     request.costModel = options.costModel;
     request.effort = options.effort;
     request.training = graphs.optionsAt("none", Degrees{});
@@ -224,6 +237,13 @@ void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget 
   if (placed.problem.minStep > 0 && placed.result.metrics.step <= placed.problem.minStep)
     plan.plan += "; waits for its data";
   plan.accumulation = placed.result.plan->microbatches;
+  const TrainingRequest &request = training.request;
+  placed.job = request.job.name, placed.model = request.model.empty() ? request.job.name : request.model;
+  placed.cluster = target.cluster.name, placed.version = kVersion;
+  placed.precision = built.precision, placed.optimizer = built.optimizer;
+  placed.sizes = request.sizes, placed.deviceMemory = std::move(built.deviceMemory);
+  const int64_t cores = target.cluster.host.cpuCores / target.cluster.devicesPerNode;
+  plan.launch = std::make_shared<const jobs::LaunchPlan>(launchPlanOf(placed, cores));
 }
 
 DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Cluster &whole, int64_t devices) {

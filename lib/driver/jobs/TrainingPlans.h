@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace accord {
+namespace jobs {
+struct LaunchPlan;
+}
 
 /// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
 struct DevicePool {
@@ -29,6 +32,8 @@ struct DeviceCountPlan {
   double checkpoint = 0;                      ///< bytes
   std::string plan;                           ///< its parallelism, in words
   int64_t accumulation = 0;                   ///< micro-batches of a step
+  /// The same for launchers.
+  std::shared_ptr<const jobs::LaunchPlan> launch;
 };
 
 class TrainingPlans {

@@ -8,6 +8,7 @@
 #include "lib/jobs/output/TenantQueues.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
+#include "lib/launch/JobScripts.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -71,7 +72,7 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits) {
     return planner.finish(kWrongInput);
   }
   AnswerFolder folder(diags, options.output);
-  if (!folder.write(jobs::filesOf(answer)).write(*queues).commit())
+  if (!folder.write(jobs::filesOf(answer)).write(launchFiles(answer)).write(*queues).commit())
     return planner.finish(kWrongInput);
   if (options.json)
     llvm::outs() << jsonText(jobs::jobScheduleJson(answer)) << "\n";

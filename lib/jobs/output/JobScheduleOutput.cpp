@@ -3,6 +3,7 @@
 #include "lib/support/documents/SummaryLines.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord::jobs {
 namespace {
@@ -208,8 +209,18 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
     lines.add("assumed", answer.assumptions[i]);
   if (shown < count)
     lines.add("assumed", fmt::format("and {} more, of the plans of the trainings: in the report", count - shown));
+  std::set<std::string> refused;
+  bool starts = false;
+  for (size_t j = 0; j < answer.launch.size(); ++j)
+    for (const JobLaunch::Configuration &one : answer.launch[j].configurations) {
+      starts |= one.plan.refusal.empty();
+      if (!one.plan.refusal.empty() && refused.insert(one.plan.refusal).second)
+        lines.add("not started", fmt::format("{}: {}", problem.jobs[j].name, one.plan.refusal));
+    }
   if (!folder.empty())
     lines.add("report", folder + "/report.html");
+  if (!folder.empty() && starts)
+    lines.add("start", fmt::format("{0}/launch/submit.sh (Slurm), {0}/launch/apply.sh (Kubernetes)", folder));
   return lines.text;
 }
 

@@ -23,7 +23,7 @@ struct ResourceView {
 };
 struct RunView {
   int64_t begin = 0, end = 0;
-  std::string configuration, type, plan;
+  std::string configuration, type, plan, notStarted, withoutMegatron;
   int64_t devices = 0, memory = 0, watts = 0;
   double stepTime = 0, pricePerHour = 0;
   ConfigurationWords words; ///< of choice and batch
@@ -114,6 +114,10 @@ RunView runView(const JobAnswer &answer, size_t j, size_t r) {
   }
   if (j < answer.placements.size() && r < answer.placements[j].size())
     view.servers = answer.placements[j][r];
+  if (j < answer.launch.size())
+    for (const JobLaunch::Configuration &one : answer.launch[j].configurations)
+      if (one.index == run.configuration)
+        view.notStarted = one.plan.refusal, view.withoutMegatron = one.plan.withoutMegatron;
   return view;
 }
 
@@ -246,9 +250,12 @@ void describeRun(JsonFields &f, RunView &run) {
       .maybe("power_W", run.watts)
       .maybe("price_per_hour", run.pricePerHour)
       .about("devices of each server, from the start of the run to its end")
-      .maybe("servers", run.servers, [](JsonFields &g, ServerShare &share) {
-        g.field("server", share.server).field("devices", share.devices);
-      });
+      .maybe("servers", run.servers,
+             [](JsonFields &g, ServerShare &share) { g.field("server", share.server).field("devices", share.devices); })
+      .about("why launch/ has nothing that starts it")
+      .maybe("not_started", run.notStarted)
+      .about("why Megatron-LM cannot run its plan")
+      .maybe("without_megatron", run.withoutMegatron);
 }
 
 void describeJob(JsonFields &f, JobView &job) {

@@ -168,6 +168,50 @@ void describeWait(JsonFields &f, JobWait &wait) {
       .field("text", wait.text);
 }
 
+void describeLaunchPlan(JsonFields &f, LaunchPlan &plan) {
+  f.maybe("title", plan.title)
+      .maybe("servers", plan.servers)
+      .maybe("per_server", plan.perServer)
+      .maybe("cores_per_device", plan.coresPerDevice)
+      .about("[name, value]")
+      .maybe("environment", plan.environment,
+             [](JsonVisitor &v, std::pair<std::string, std::string> &one) {
+               v.tuple("expected [name, value]", one.first, one.second);
+             })
+      .maybe("megatron", plan.megatron)
+      .maybe("remarks", plan.remarks)
+      .maybe("without_megatron", plan.withoutMegatron)
+      .maybe("refusal", plan.refusal);
+}
+
+void describeLaunch(JsonFields &f, JobLaunch &launch) {
+  f.field("job", launch.job)
+      .maybe("samples", launch.samples)
+      .maybe("account", launch.account)
+      .maybe("qos", launch.service)
+      .maybe("queue", launch.queue)
+      .maybe("priority_class", launch.priorityClass)
+      .maybe("configurations", launch.configurations, [](JsonFields &g, JobLaunch::Configuration &one) {
+        g.field("index", one.index).field("plan", one.plan, describeLaunchPlan);
+      });
+}
+
+/// Each plan has as many devices as its configuration.
+bool hasOnlyRealPlans(const JobAnswer &answer) {
+  if (!answer.launch.empty() && answer.launch.size() != answer.jobs.size())
+    return false;
+  for (size_t job = 0; job < answer.launch.size(); ++job)
+    for (const JobLaunch::Configuration &one : answer.launch[job].configurations) {
+      if (one.index >= answer.jobs[job].configurations.size())
+        return false;
+      const int64_t devices = answer.jobs[job].configurations[one.index].devices, each = one.plan.perServer;
+      if (one.plan.refusal.empty() &&
+          (each < 1 || devices < 1 || devices % each != 0 || devices / each != one.plan.servers))
+        return false;
+    }
+  return true;
+}
+
 bool hasOnlyRealRuns(const JobAnswer &answer) {
   const std::vector<JobTrajectory> &all = answer.schedule.jobs;
   if (!all.empty() && all.size() != answer.problem.jobs.size())
@@ -231,7 +275,8 @@ void checkReferences(JsonFields &f, const JobAnswer &answer) {
       .check("reasons", all_of(answer.waits, [&](const JobWait &one) { return one.job < answer.problem.jobs.size(); }),
              "no such job")
       .check("requirements", has(answer.requirements.size(), answer.problem.limits.size()),
-             "expected the words of each limit");
+             "expected the words of each limit")
+      .check("launch", hasOnlyRealPlans(answer), "no such job or configuration, or another number of devices");
 }
 
 } // namespace
@@ -295,7 +340,8 @@ void describe(JsonFields &f, JobAnswer &answer) {
       .maybe("requirements", answer.requirements)
       .maybe("assumptions", answer.assumptions)
       .maybe("conflict", answer.conflict)
-      .maybe("repairs", answer.repairs);
+      .maybe("repairs", answer.repairs)
+      .maybe("launch", answer.launch, describeLaunch);
   checkReferences(f, answer);
 }
 

@@ -36,13 +36,11 @@ std::string flavorText(const std::string &name, const TenantQueueOptions &option
 /// Classes by rank, in steps of 100: any numbers are in their order then.
 std::string priorityTexts(const JobsRequest &request) {
   std::string text;
-  int value = 100;
-  for (double priority : prioritiesOf(request)) {
+  const std::vector<double> priorities = prioritiesOf(request);
+  for (size_t rank = 0; rank < priorities.size(); ++rank)
     text += fmt::format("---\napiVersion: kueue.x-k8s.io/v1beta2\nkind: WorkloadPriorityClass\nmetadata:\n"
-                        "  name: \"accord-priority-{0}\"\nvalue: {0}\ndescription: \"priority = {1}\"\n",
-                        value, priority);
-    value += 100;
-  }
+                        "  name: \"{}\"\nvalue: {}\ndescription: \"priority = {}\"\n",
+                        priorityClass(rank), 100 * (rank + 1), priorities[rank]);
   return text;
 }
 
@@ -71,6 +69,15 @@ std::string queueText(const std::string &name, const JobsRequest::Tenant &tenant
 
 } // namespace
 
+SystemNames kueueNames(const std::vector<std::string> &types) {
+  SystemNames names{
+      QueueNames("d-", kMaxName, {}),
+      QueueNames("t-", kMaxName, {"default", "kube-system", "kube-public", "kube-node-lease", "kueue-system"})};
+  for (const std::string &type : types)
+    names.types.of(type);
+  return names;
+}
+
 Result<std::string> kueueText(const JobsRequest &request, const Cluster &cluster, const TenantQueueOptions &options) {
   ACCORD_TRY(shares, tenantShares(request, cluster));
   if (cluster.types.size() > kMaxFlavors)
@@ -78,8 +85,7 @@ Result<std::string> kueueText(const JobsRequest &request, const Cluster &cluster
                  fmt::format("a queue of Kueue has at most {} device types, but the cluster has {}", kMaxFlavors,
                              cluster.types.size()),
                  request.location};
-  QueueNames typeNames("d-", kMaxName, {}),
-      tenantNames("t-", kMaxName, {"default", "kube-system", "kube-public", "kube-node-lease", "kueue-system"});
+  auto [typeNames, tenantNames] = kueueNames(cluster.types);
   std::vector<std::string> flavors;
   std::string body;
   for (const std::string &type : cluster.types) {

@@ -55,24 +55,34 @@ std::string configuration(const Cluster &cluster, QueueNames &typeNames) {
 
 std::string serviceTexts(const JobsRequest &request, std::string &names) {
   std::string text;
-  int value = 100;
-  for (double priority : prioritiesOf(request)) {
-    const std::string name = fmt::format("accord-priority-{}", value);
-    text += fmt::format("# priority = {}\nadd qos {}\nsacctmgr -i modify qos where name={} set priority={}\n", priority,
-                        name, name, value);
+  const std::vector<double> priorities = prioritiesOf(request);
+  for (size_t rank = 0; rank < priorities.size(); ++rank) {
+    const std::string name = priorityClass(rank);
+    text += fmt::format("# priority = {}\nadd qos {}\nsacctmgr -i modify qos where name={} set priority={}\n",
+                        priorities[rank], name, name, 100 * (rank + 1));
     names += (names.empty() ? "" : ",") + name;
-    value += 100;
   }
   return text;
 }
 
 } // namespace
 
+SystemNames slurmNames(const std::vector<std::string> &types) {
+  SystemNames names{QueueNames("d-", kMaxName, {}), QueueNames("t-", kMaxName, {"root", "none", "parent"})};
+  for (const std::string &type : types)
+    names.types.of(type);
+  return names;
+}
+
+std::string accountText(const std::string &tenant, const TenantQueueOptions &options) {
+  return tenant == options.cohort ? tenant + " tenant" : tenant;
+}
+
 Result<std::string> slurmAccountsText(const JobsRequest &request, const Cluster &cluster,
                                       const TenantQueueOptions &options) {
   ACCORD_TRY(shares, tenantShares(request, cluster)); // checks the request
   (void)shares;
-  QueueNames typeNames("d-", kMaxName, {}), tenantNames("t-", kMaxName, {"root", "none", "parent"});
+  auto [typeNames, tenantNames] = slurmNames(cluster.types);
   const std::string &parent = tenantNames.of(options.cohort);
   const std::string head = configuration(cluster, typeNames);
   std::string services, accounts, names;
@@ -80,8 +90,7 @@ Result<std::string> slurmAccountsText(const JobsRequest &request, const Cluster 
   const std::vector<int64_t> fair = fairShares(request);
   for (size_t i = 0; i < request.tenants.size(); ++i) {
     const JobsRequest::Tenant &tenant = request.tenants[i];
-    // A tenant that is called like the parent is another account.
-    const std::string &name = tenantNames.of(tenant.name == options.cohort ? tenant.name + " tenant" : tenant.name);
+    const std::string &name = tenantNames.of(accountText(tenant.name, options));
     accounts += fmt::format("add account {0} \"cluster=$CLUSTER\" parent={1}\n"
                             "sacctmgr -i modify account where name={0} \"cluster=$CLUSTER\" set fairshare={2} "
                             "GrpTRES={3}\n",

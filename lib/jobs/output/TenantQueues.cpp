@@ -182,4 +182,27 @@ std::vector<double> prioritiesOf(const JobsRequest &request) {
   return priorities;
 }
 
+std::string priorityClass(size_t rank) { return fmt::format("accord-priority-{}", 100 * (rank + 1)); }
+
+std::vector<TenantNames> tenantNames(const JobsRequest &request, const TenantQueueOptions &options) {
+  SystemNames slurm = slurmNames({}), kueue = kueueNames({});
+  slurm.tenants.of(options.cohort);
+  for (const JobsRequest::Tenant &tenant : request.tenants) {
+    slurm.tenants.of(accountText(tenant.name, options));
+    kueue.tenants.of(tenant.name);
+  }
+  const std::vector<double> priorities = prioritiesOf(request);
+  std::vector<TenantNames> all;
+  for (const JobsRequest::Job &job : request.jobs) {
+    TenantNames &names = all.emplace_back();
+    if (std::ranges::find(request.tenants, job.tenant, &JobsRequest::Tenant::name) == request.tenants.end())
+      continue;
+    names.account = slurm.tenants.of(accountText(job.tenant, options));
+    names.queue = kueue.tenants.of(job.tenant);
+    names.service = names.priorityClass =
+        priorityClass(static_cast<size_t>(std::ranges::find(priorities, job.priority) - priorities.begin()));
+  }
+  return all;
+}
+
 } // namespace accord::jobs

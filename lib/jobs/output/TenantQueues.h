@@ -71,5 +71,26 @@ private:
 
 /// The priorities of the jobs of a request, ascending, each once.
 std::vector<double> prioritiesOf(const JobsRequest &request);
+/// "accord-priority-200": what both systems call the class of the jobs with the priority of this rank, from 0.
+std::string priorityClass(size_t rank);
+
+/// What a system calls device types and tenants.
+struct SystemNames {
+  QueueNames types, tenants;
+};
+/// Device types as Slurm's `gres/gpu:TYPE`, tenants as its accounts.
+SystemNames slurmNames(const std::vector<std::string> &types);
+/// The text whose name is the account of a tenant: one that is called like the parent account is another account.
+std::string accountText(const std::string &tenant, const TenantQueueOptions &options);
+/// Device types as flavors and labels of servers, tenants as queues and namespaces.
+SystemNames kueueNames(const std::vector<std::string> &types);
+
+/// What starts a job in the name of its tenant.
+struct TenantNames {
+  std::string account, service;     ///< of Slurm: `--account`, `--qos`
+  std::string queue, priorityClass; ///< of Kueue
+};
+/// Of each job of a request, as the texts above call them; empty where a job has no tenant.
+std::vector<TenantNames> tenantNames(const JobsRequest &request, const TenantQueueOptions &options = {});
 
 } // namespace accord::jobs

@@ -1,6 +1,7 @@
 // A schedule of jobs with what people need to read it: names, plans in words, servers and reasons, as plain data.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
+#include "lib/jobs/problem/JobLaunch.h"
 #include "lib/jobs/problem/RunningState.h"
 
 namespace accord::jobs {
@@ -62,6 +63,7 @@ struct JobAnswer {
   std::vector<std::string> conflict; ///< constraints that exclude each other, in words; empty: there is a schedule
   std::optional<Replan> replan;      ///< of a plan that goes on from a moment
   std::vector<std::string> repairs;  ///< changes of which each removes the conflict, in words
+  std::vector<JobLaunch> launch;     ///< as `JobScheduleProblem::jobs`; empty: nothing is known of how jobs start
 };
 
 /// The name of the resource of `JobScheduleProblem::resources` that is the watts of all devices together. A resource

@@ -1,7 +1,9 @@
 // From a `jobs` block and configuration tables to the problem of a schedule, in whole numbers.
 #pragma once
 #include "lib/jobs/problem/Cluster.h"
+#include "lib/jobs/problem/JobLaunch.h"
 #include "lib/jobs/problem/JobsRequest.h"
+#include <memory>
 
 namespace accord::jobs {
 
@@ -22,6 +24,8 @@ struct TableRow {
   int64_t batch = 0;        ///< samples of a step; 0: not known
   int64_t ownBatch = 0;     ///< that of its training, whose samples `rate` counts where the job states its noise
   int64_t accumulation = 0; ///< micro-batches of a step; 0: not known
+  /// Its plan for launchers; null: it was profiled.
+  std::shared_ptr<const LaunchPlan> launch = nullptr;
 };
 
 /// What is known of one job of a request.

@@ -1,0 +1,103 @@
+// Batch scripts of Slurm: of one placement, and of a run of a job.
+#include "lib/launch/Launch.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// "1-02:30:00": days, hours, minutes and seconds, as Slurm takes a time limit.
+std::string timeLimit(int64_t seconds) {
+  const int64_t days = seconds / 86400;
+  return fmt::format("{}{:02}:{:02}:{:02}", days > 0 ? fmt::format("{}-", days) : "", seconds / 3600 % 24,
+                     seconds / 60 % 60, seconds % 60);
+}
+
+/// What is asked of Slurm for a run of a job beyond servers and devices.
+std::string requestOf(const BatchOptions &batch) {
+  std::string text;
+  auto add = [&](bool is, const std::string &option) {
+    if (is)
+      text += "#SBATCH " + option + "\n";
+  };
+  std::string comment = sanitized(batch.comment);
+  std::erase(comment, '\'');
+  add(!comment.empty(), fmt::format("--comment=\"{}\"", comment));
+  add(!batch.account.empty(), "--account=" + batch.account);
+  add(!batch.service.empty(), "--qos=" + batch.service);
+  add(batch.coresPerDevice > 0, fmt::format("--cpus-per-gpu={}", batch.coresPerDevice));
+  add(batch.begin > 0, fmt::format("--begin=now+{}", batch.begin));
+  add(batch.limit > 0, "--time=" + timeLimit(batch.limit));
+  add(batch.notice > 0, fmt::format("--signal=USR1@{}", batch.notice));
+  add(batch.requeue, "--requeue");
+  add(batch.requeue, "--open-mode=append");
+  return text;
+}
+
+/// Jobs that share a server meet at ports of their own.
+constexpr const char *kPortOfJob = "$((20000 + SLURM_JOB_ID % 10000))";
+
+/// Lines that make `command` of the arguments of the script, with those of Megatron-LM where they ask for them.
+std::string commandOf(const BatchOptions &batch) {
+  std::string megatron;
+  if (batch.megatron) {
+    for (const std::string &argument : batch.megatron->arguments)
+      megatron += "      " + argument + "\n";
+    megatron = fmt::format("    export CUDA_DEVICE_MAX_CONNECTIONS=1\n    command+=(\n{}    )\n", megatron);
+  } else {
+    std::string reason = sanitized(batch.withoutMegatron);
+    std::erase(reason, '\'');
+    megatron = fmt::format("    echo '@megatron: {}' >&2\n    exit 2\n", reason);
+  }
+  return fmt::format("command=()\nfor word in \"$@\"; do\n  case \"$word\" in\n  @megatron)\n{}    ;;\n"
+                     "  *) command+=(\"$word\") ;;\n  esac\ndone\n",
+                     megatron);
+}
+
+std::string usageOf(const BatchOptions &batch) {
+  if (!batch.torchrun)
+    return "# sbatch FILE COMMAND ARGUMENTS: the command is started once on each server.\n"
+           "# FILL IN the command here where it is always the same: set -- COMMAND ARGUMENTS\n"
+           ": \"${1:?the command that the job runs}\"\n";
+  return "# sbatch FILE train.py ARGUMENTS: torchrun starts the program; @megatron among the arguments stands for "
+         "those\n"
+         "# by which Megatron-LM follows the plan. Other programs follow the variables ACCORD_....\n"
+         ": \"${1:?the program that trains, and its arguments}\"\n";
+}
+
+} // namespace
+
+std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
+  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
+  const bool isPlain = batch && !batch->torchrun;
+  std::string inner = isPlain ? "exec \"$@\""
+                              : fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
+                                            "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
+                                            "--master-port=\"$MASTER_PORT\" \"$@\"",
+                                            shape.nodes, shape.perNode);
+  std::string remarks;
+  if (batch) {
+    for (const std::string &remark : batch->remarks)
+      remarks += "# " + sanitized(remark) + "\n";
+    if (batch->notice > 0) // who does not handle the signal ignores it, torchrun among them
+      inner = "trap \"\" USR1; " + inner;
+  }
+  return fmt::format("#!/usr/bin/env bash\n"
+                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+                     "#SBATCH --gpus-per-node={}{}\n{}{}"
+                     "# {}\n{}"
+                     "set -euo pipefail\n{}"
+                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
+                     "# One {} on each server; each variable is that of its server.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
+                     shape.job, shape.nodes, batch && !batch->deviceType.empty() ? batch->deviceType + ":" : "",
+                     shape.perNode, !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
+                     batch ? requestOf(*batch) : "", shape.title,
+                     batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n", batch ? usageOf(*batch) : "",
+                     batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
+                     batch && !isPlain ? commandOf(*batch) : "", isPlain ? "command" : "torchrun", inner,
+                     isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
+}
+
+} // namespace accord
