@@ -1,10 +1,12 @@
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "dialects/accel/AccelDialect.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
 #include "lib/jobs/schedule/JobConflicts.h"
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/WaitReasons.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -147,14 +149,36 @@ bool JobsPlanner::planTraining(const std::string &train) {
     if (!rows)
       return false;
     addRows(jobs, type, *rows, static_cast<double>(plans.batch()));
+    for (const PowerLevel &level : levelsOf(type)) {
+      auto slower = plans.on({request.cluster, name, 0, 0, level}, {counts.begin(), counts.end()});
+      if (!slower)
+        return false;
+      addRows(jobs, type, *slower, static_cast<double>(plans.batch()), level.name);
+    }
   }
   for (const std::string &text : plans.assumptions())
     assume(text);
   return true;
 }
 
+/// The power levels of a device type; none where nothing is gained by less power: no capacity of it, and neither energy
+/// nor carbon is asked for.
+std::vector<PowerLevel> JobsPlanner::levelsOf(unsigned type) {
+  const JobsRequest &request = thePlan.request;
+  auto ofEnergy = [](const auto &one) {
+    return one.measure == JobMeasure::Energy || one.measure == JobMeasure::Carbon;
+  };
+  if (!llvm::any_of(request.capacities, [](const auto &one) { return one.resource == kPowerResource; }) &&
+      !llvm::any_of(request.objectives, ofEnergy) && !llvm::any_of(request.limits, ofEnergy))
+    return {};
+  for (accel::AcceleratorOp accelerator : workspace.program().machines())
+    if (accelerator.getSymName() == thePlan.cluster.types[type])
+      return powerLevelsOf(accelerator);
+  return {};
+}
+
 void JobsPlanner::addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans,
-                          double batch) {
+                          double batch, const std::string &level) {
   const double rent = target.groups().groups[type].pricePerHour / 3600;
   for (const DeviceCountPlan &one : plans) {
     if (!one.fits) {
@@ -166,7 +190,7 @@ void JobsPlanner::addRows(const std::vector<size_t> &jobs, unsigned type, const 
     row.type = type, row.devices = one.devices;
     row.rate = batch / one.step, row.lowRate = one.stepHigh > 0 ? batch / one.stepHigh : 0;
     row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
-    row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+    row.step = one.step, row.memory = one.memory, row.plan = one.plan, row.level = level;
     for (size_t j : jobs)
       thePlan.tables[j].rows.push_back(row);
   }
@@ -236,7 +260,8 @@ JobAnswer JobsPlanner::answer() const {
     JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}};
     for (unsigned i : part.rows) {
       const TableRow &row = thePlan.tables[part.job].rows[i];
-      words.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
+      words.configurations.push_back(
+          {row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step, row.level});
     }
     made.jobs.push_back(std::move(words));
   }

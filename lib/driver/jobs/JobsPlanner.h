@@ -40,7 +40,9 @@ public:
 private:
   bool takeCluster();
   bool planTraining(const std::string &train);
-  void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch);
+  void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch,
+               const std::string &level = {});
+  std::vector<PowerLevel> levelsOf(unsigned type);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
   std::vector<std::string> risks() const;

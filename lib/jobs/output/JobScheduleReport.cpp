@@ -23,7 +23,7 @@ struct ResourceView {
 };
 struct RunView {
   int64_t begin = 0, end = 0;
-  std::string configuration, type, plan;
+  std::string configuration, type, plan, level;
   int64_t devices = 0, memory = 0, watts = 0;
   double stepTime = 0, pricePerHour = 0;
   JobPlacement servers;
@@ -107,6 +107,7 @@ RunView runView(const JobAnswer &answer, size_t j, size_t r) {
     view.devices = words.devices;
     view.memory = words.memory;
     view.stepTime = words.stepTime;
+    view.level = words.level;
     if (words.devices > 0 && words.type < answer.cluster.types.size())
       view.type = answer.cluster.types[words.type];
   }
@@ -230,6 +231,8 @@ void describeRun(JsonFields &f, RunView &run) {
       .maybe("memory_bytes", run.memory)
       .maybe("step_time_s", run.stepTime)
       .maybe("power_W", run.watts)
+      .about("of the devices' power; absent: the full one")
+      .maybe("power_level", run.level)
       .maybe("price_per_hour", run.pricePerHour)
       .about("devices of each server, from the start of the run to its end")
       .maybe("servers", run.servers, [](JsonFields &g, ServerShare &share) {

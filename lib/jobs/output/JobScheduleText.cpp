@@ -141,7 +141,9 @@ void describeWords(JsonFields &f, JobWords &words) {
             .about("bytes, of the device that needs the most; 0: not known")
             .field("memory", one.memory)
             .about("seconds; 0: not known")
-            .field("step_time", one.stepTime);
+            .field("step_time", one.stepTime)
+            .about("of the devices' power; absent: the full one")
+            .maybe("power_level", one.level);
       });
 }
 

@@ -7,11 +7,12 @@ namespace accord::jobs {
 
 /// What is known of one configuration of a job beside `JobConfiguration`.
 struct ConfigurationWords {
-  std::string plan;    ///< "data 8, ZeRO 1": the parallel plan; empty where the configuration was profiled
-  unsigned type = 0;   ///< index into `Cluster::types`
-  int64_t devices = 0; ///< 0: it uses none
-  int64_t memory = 0;  ///< bytes, of the device that needs the most; 0: not known
-  double stepTime = 0; ///< seconds; 0: not known
+  std::string plan;       ///< "data 8, ZeRO 1": the parallel plan; empty where the configuration was profiled
+  unsigned type = 0;      ///< index into `Cluster::types`
+  int64_t devices = 0;    ///< 0: it uses none
+  int64_t memory = 0;     ///< bytes, of the device that needs the most; 0: not known
+  double stepTime = 0;    ///< seconds; 0: not known
+  std::string level = {}; ///< of the devices' power; empty: the full one
 };
 
 struct JobWords {

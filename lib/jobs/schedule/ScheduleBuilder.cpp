@@ -288,7 +288,8 @@ private:
     for (unsigned i : part.rows) {
       const TableRow &row = tables[j].rows[i];
       JobConfiguration one;
-      one.name = fmt::format("{} {}", row.devices, cluster.types[row.type]);
+      one.name =
+          fmt::format("{} {}{}", row.devices, cluster.types[row.type], row.level.empty() ? "" : " at " + row.level);
       one.speed = std::max<int64_t>(1, roundDown(row.rate * factor / unit));
       one.watts = roundUp(row.watts);
       one.price = roundUp(row.price * kMicro);

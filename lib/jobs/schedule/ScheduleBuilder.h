@@ -5,18 +5,19 @@
 
 namespace accord::jobs {
 
-/// One way to run a job: on a number of devices of one type, in its best parallel plan.
+/// One way to run a job: on a number of devices of one type at a power level, in its best parallel plan.
 struct TableRow {
-  unsigned type = 0;   ///< index into `Cluster::types`
-  int64_t devices = 1; ///< at least 1
-  double rate = 0;     ///< samples a second
-  double lowRate = 0;  ///< the lower end of its 90 % interval; 0: not known
-  double watts = 0;    ///< of all its devices, on average
-  double price = 0;    ///< dollars a second
-  double quality = -1; ///< of what it trains, 0 to 1; -1: not known
-  double step = 0;     ///< seconds; 0: not known
-  double memory = 0;   ///< bytes of the fullest device; 0: not known
-  std::string plan;    ///< its parallelism, in words
+  unsigned type = 0;      ///< index into `Cluster::types`
+  int64_t devices = 1;    ///< at least 1
+  double rate = 0;        ///< samples a second
+  double lowRate = 0;     ///< the lower end of its 90 % interval; 0: not known
+  double watts = 0;       ///< of all its devices, on average
+  double price = 0;       ///< dollars a second
+  double quality = -1;    ///< of what it trains, 0 to 1; -1: not known
+  double step = 0;        ///< seconds; 0: not known
+  double memory = 0;      ///< bytes of the fullest device; 0: not known
+  std::string plan;       ///< its parallelism, in words
+  std::string level = {}; ///< of the devices' power; empty: the full one
 };
 
 /// What is known of one job of a request.
