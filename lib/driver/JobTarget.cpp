@@ -5,16 +5,94 @@
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 
 bool JobTarget::prepare() {
+  if (!usePowerLevel(workspace.options.powerClock))
+    return false;
+  return workspace.options.elaborate.mines ? prepareSpace() : read();
+}
+
+/// All kinds of devices of the target.
+std::vector<accel::AcceleratorOp> JobTarget::accelerators() {
+  std::vector<accel::AcceleratorOp> all;
+  if (workspace.program().cluster())
+    all = workspace.program().machines();
+  if (all.empty())
+    all.push_back(workspace.accelerator());
+  return all;
+}
+
+/// Lets each device that has it be at the level of the command line; one with a cap at a clock, 0: the lowest one.
+bool JobTarget::usePowerLevel(double clock) {
+  const std::string &name = workspace.options.powerLevel;
+  if (name.empty())
+    return true;
+  if (workspace.options.elaborate.mines) {
+    diags.error(Code::NotSupported, {}, "--power-level: not supported yet: mining at a power level");
+    return false;
+  }
+  bool isKnown = false;
+  std::vector<std::string> known;
+  for (accel::AcceleratorOp accelerator : accelerators())
+    for (PowerLevel &level : powerLevelsOf(accelerator)) {
+      known.push_back(level.name);
+      if (level.name != name)
+        continue;
+      isKnown = true;
+      if (level.cap.value > 0) {
+        auto machine = machineOf(accelerator);
+        auto lowest = machine ? lowestClockUnder(level, *machine) : Result<double>(1.0);
+        if (!lowest) {
+          workspace.report(lowest.error());
+          return false;
+        }
+        const PowerLevel at = levelAt(std::max(clock, *lowest));
+        level.clock = at.clock, level.power = at.power;
+      }
+      accord::usePowerLevel(accelerator, level);
+    }
+  if (isKnown)
+    return true;
+  auto error = diags.error(Code::UnknownName, {},
+                           fmt::format("--power-level: '{}' has no power level '{}'", this->name(), name));
+  error.suggest(nearest(name, known))
+      .help(known.empty() ? "in the accelerator: power { level eco { clock = 0.75 } }"
+                          : fmt::format("it has {}", fmt::join(known, ", ")));
+  return false;
+}
+
+std::optional<PowerLevel> JobTarget::cappedLevel() {
+  if (workspace.options.powerLevel.empty())
+    return std::nullopt;
+  for (accel::AcceleratorOp accelerator : accelerators())
+    for (PowerLevel &level : powerLevelsOf(accelerator))
+      if (level.name == workspace.options.powerLevel && level.cap.value > 0) {
+        mlir::Attribute used = accelerator->removeAttr(kPowerLevelAttribute);
+        auto full = machineOf(accelerator);
+        if (used)
+          accelerator->setAttr(kPowerLevelAttribute, used);
+        if (auto lowest = full ? lowestClockUnder(level, *full) : Result<double>(1.0); lowest)
+          level.clock = *lowest;
+        return level;
+      }
+  return std::nullopt;
+}
+
+bool JobTarget::useClock(double clock) {
+  for (accel::AcceleratorOp accelerator : accelerators())
+    accelerator->removeAttr(kPowerLevelAttribute);
+  return usePowerLevel(clock) && read();
+}
+
+bool JobTarget::read() {
   accel::AcceleratorOp target = workspace.accelerator();
   const ElaborateOptions &options = workspace.options.elaborate;
-  if (options.mines)
-    return prepareSpace();
   auto machine = machineOf(target);
   if (!machine) {
     if (!diags.hasErrors())

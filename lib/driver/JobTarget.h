@@ -3,6 +3,7 @@
 #include "lib/compilation/Target.h"
 #include "lib/driver/Workspace.h"
 #include "lib/exploration/clusters/ClusterSpace.h"
+#include "lib/machine/energy/PowerLevel.h"
 #include "lib/machine/model/Machine.h"
 #include "lib/placement/problem/Objective.h"
 
@@ -25,6 +26,10 @@ public:
   const std::optional<Cluster> &cluster() const { return theCluster; }
   /// The cluster for a placement: equal devices, a group each.
   const ClusterTarget &groups() const { return theGroups; }
+  /// The level with a cap that devices are used at, with the lowest clock that it needs; nothing where there is none.
+  std::optional<PowerLevel> cappedLevel();
+  /// The machine or the groups with another clock of such a level. False after errors.
+  bool useClock(double clock);
   /// What of a step that the cluster's devices share is assumed, in words; each once.
   void assume(const std::string &text);
 
@@ -49,6 +54,9 @@ public:
 private:
   mlir::ScopedDiagnosticHandler errorsOf(accel::AcceleratorOp accelerator);
   std::optional<Machine> machineOf(accel::AcceleratorOp accelerator);
+  std::vector<accel::AcceleratorOp> accelerators();
+  bool usePowerLevel(double clock);
+  bool read();
   bool prepareSpace();
   bool prepareCluster();
   bool prepareGroups();

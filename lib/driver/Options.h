@@ -18,6 +18,8 @@ struct Options {
   unsigned threads = 1;
   unsigned effort = kQuickEffort;
   bool json = false;
+  std::string powerLevel; ///< of devices that have one of this name; empty: the full one
+  double powerClock = 0;  ///< of a level with a cap; 0: at which any step keeps the cap (see clockUnderCap)
 };
 
 /// How long a search may go on, as written.

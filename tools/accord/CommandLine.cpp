@@ -154,6 +154,8 @@ void addProgramOptions(Command &command, Options &options) {
   command.option("--target", options.elaborate.target,
                  "Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or "
                  "FILE.accel[:NAME]");
+  command.option("--power-level", options.powerLevel,
+                 "Level of the devices that have one of this name: power { level NAME { ... } } in their description");
   addTrainingOptions(command, options);
   addCostModel(command, options);
   addCompilerOptions(command, options);

@@ -1,4 +1,5 @@
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "dialects/accel/AccelDialect.h"
 #include "lib/driver/jobs/JobLaunches.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
@@ -7,6 +8,7 @@
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/WaitReasons.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
@@ -206,15 +208,40 @@ bool JobsPlanner::planType(TrainingPlans &plans, unsigned type, const std::vecto
     for (const DeviceCountPlan &row : *rows)
       if (row.fits)
         bounds[row.devices].add(batch, static_cast<double>(batch) / row.step);
-    for (const TrainingUse &use : uses)
-      if (llvm::is_contained(use.batches, batch))
-        addRows(use, type, *rows, batch, plans.batch());
+    auto add = [&](const std::vector<DeviceCountPlan> &made, const std::string &level) {
+      for (const TrainingUse &use : uses)
+        if (llvm::is_contained(use.batches, batch))
+          addRows(use, type, made, batch, plans.batch(), level);
+    };
+    add(*rows, "");
+    for (const PowerLevel &level : levelsOf(type)) {
+      auto slower = plans.on({thePlan.request.cluster, name, 0, 0, level}, counts, batch);
+      if (!slower)
+        return false;
+      add(*slower, level.name);
+    }
   }
   return true;
 }
 
+/// The power levels of a device type; none where nothing is gained by less power: no capacity of it, and neither energy
+/// nor carbon is asked for.
+std::vector<PowerLevel> JobsPlanner::levelsOf(unsigned type) {
+  const JobsRequest &request = thePlan.request;
+  auto ofEnergy = [](const auto &one) {
+    return one.measure == JobMeasure::Energy || one.measure == JobMeasure::Carbon;
+  };
+  if (!llvm::any_of(request.capacities, [](const auto &one) { return one.resource == kPowerResource; }) &&
+      !llvm::any_of(request.objectives, ofEnergy) && !llvm::any_of(request.limits, ofEnergy))
+    return {};
+  for (accel::AcceleratorOp accelerator : workspace.program().machines())
+    if (accelerator.getSymName() == thePlan.cluster.types[type])
+      return powerLevelsOf(accelerator);
+  return {};
+}
+
 void JobsPlanner::addRows(const TrainingUse &use, unsigned type, const std::vector<DeviceCountPlan> &plans,
-                          int64_t batch, int64_t own) {
+                          int64_t batch, int64_t own, const std::string &level) {
   const double rent = target.groups().groups[type].pricePerHour / 3600, samples = static_cast<double>(batch);
   JobTable &table = thePlan.tables[use.job];
   for (const DeviceCountPlan &one : plans) {
@@ -226,7 +253,7 @@ void JobsPlanner::addRows(const TrainingUse &use, unsigned type, const std::vect
     row.type = type, row.devices = one.devices;
     row.rate = samples / one.step, row.lowRate = one.stepHigh > 0 ? samples / one.stepHigh : 0;
     row.watts = one.watts, row.price = rent * static_cast<double>(one.devices);
-    row.step = one.step, row.memory = one.memory, row.plan = one.plan;
+    row.step = one.step, row.memory = one.memory, row.plan = one.plan, row.level = level;
     row.launch = one.launch;
     row.batch = batch, row.ownBatch = own, row.accumulation = one.accumulation;
     row.family = use.family;
@@ -252,7 +279,7 @@ ConfigurationWords JobsPlanner::configurationWords(const ScheduledPart &part, un
   const TableRow &row = thePlan.tables[part.job].rows[i];
   const JobsRequest::Job &job = thePlan.request.jobs[part.job];
   ConfigurationWords words{row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step};
-  words.choice = row.choice;
+  words.choice = row.choice, words.level = row.level;
   if (row.batch == row.ownBatch)
     return words;
   words.batch = row.batch, words.accumulation = row.accumulation;

@@ -53,9 +53,10 @@ private:
   bool settleUses(const std::string &train, const TrainingPlans &plans, std::vector<TrainingUse> &uses);
   bool planType(TrainingPlans &plans, unsigned type, const std::vector<TrainingUse> &uses);
   void addRows(const TrainingUse &use, unsigned type, const std::vector<DeviceCountPlan> &plans, int64_t batch,
-               int64_t own);
+               int64_t own, const std::string &level);
   void weighChoices(const std::vector<TrainingUse> &uses);
   jobs::ConfigurationWords configurationWords(const jobs::ScheduledPart &part, unsigned row) const;
+  std::vector<PowerLevel> levelsOf(unsigned type);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
   std::vector<std::string> risks() const;

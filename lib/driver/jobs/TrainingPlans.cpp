@@ -3,6 +3,7 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/compilation/RunPlanner.h"
 #include "lib/driver/JobGraphs.h"
+#include "lib/driver/PowerCap.h"
 #include "lib/driver/jobs/PoolClusters.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/machine/calibration/Parameters.h"
@@ -31,8 +32,19 @@ struct PoolTraining {
   Workspace workspace;
   JobTarget target{workspace};
   TrainingRequest request;
-  /// What layers take on one device, by device type and batch: that says how often gradients are added up.
+  /// What layers take on one device, by `stepsKeyOf` and batch: that says how often gradients are added up.
   std::map<std::pair<std::string, int64_t>, StepUses> steps;
+};
+
+/// The device type, and its clock where that is not the full one.
+std::string stepsKeyOf(const Machine &machine, const PowerLevel &level) {
+  return level.clock == 1 ? machine.name : fmt::format("{} {:a} {:a}", machine.name, level.clock, level.power);
+}
+
+/// What was found for a number of devices without a power level.
+struct FullPlan {
+  DeviceCountPlan plan;
+  std::vector<ParallelConfig> configs; ///< that it uses
 };
 
 /// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
@@ -69,6 +81,13 @@ struct TrainingPlans::State {
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
   std::vector<std::string> latest; ///< what was assumed for the last problem
+  /// By pool, devices and batch.
+  std::map<std::tuple<std::string, std::string, int64_t, int64_t, int64_t, int64_t>, FullPlan> found;
+  // Of the last plan, and for the next one:
+  std::vector<ParallelConfig> configs;
+  double watts = -1;         ///< of one device
+  PowerLevel level;          ///< that devices are at
+  bool isRestricted = false; ///< to `configs`
 
   void assume(const std::vector<std::string> &texts) {
     for (const std::string &text : texts)
@@ -78,6 +97,10 @@ struct TrainingPlans::State {
   PoolTraining *trainingOn(const std::string &cluster);
   std::optional<Cluster> clusterOf(PoolTraining &training, const DevicePool &pool);
   DeviceCountPlan planOn(PoolTraining &training, const Cluster &whole, int64_t devices);
+  DeviceCountPlan planAtLevel(PoolTraining &training, const Cluster &whole, int64_t devices, const FullPlan &full,
+                              const PowerLevel &level);
+  DeviceCountPlan planUnderCap(PoolTraining &training, const Cluster &whole, int64_t devices, const FullPlan &full,
+                               PowerLevel level);
   std::optional<BuiltPlacementProblem> problemOn(PoolTraining &training, const ClusterTarget &target, int64_t devices,
                                                  std::string &reason);
   void describe(PoolTraining &training, const ClusterTarget &target, BuiltPlacementProblem built,
@@ -177,8 +200,15 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
   if (!made)
     return refuse("no placement is possible");
   const int64_t batch = training.request.job.batch;
-  made->steps = &training.steps.try_emplace({target.cluster.machine.name, batch}, work[{keyOf(made->framework), batch}])
-                     .first->second;
+  StepGraphs &shared = work[{keyOf(made->framework), batch}];
+  const Machine &machine = target.cluster.machine;
+  made->steps = &training.steps.try_emplace({stepsKeyOf(machine, level), batch}, shared).first->second;
+  if (isRestricted) {
+    made->space.restrictTo(configs);
+    if (auto full = training.steps.find({machine.name, batch}); full != training.steps.end())
+      if (!made->steps->structure)
+        made->steps->structure = full->second.structure;
+  }
   if (devices < target.cluster.devicesPerNode * target.cluster.servers)
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
@@ -200,7 +230,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
 /// What is relied on at 90 %; nothing where a machine has no calibration.
 std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining &training, const ClusterTarget &target,
                                                              double step) {
-  const auto &steps = training.steps.find({target.cluster.machine.name, training.request.job.batch});
+  const auto &steps = training.steps.find({stepsKeyOf(target.cluster.machine, level), training.request.job.batch});
   if (!training.request.costModel.empty() || steps == training.steps.end() || !steps->second.structure)
     return std::nullopt;
   bool attends = calibrate::hostShareOf(*steps->second.structure->work) >= 1;
@@ -232,6 +262,10 @@ void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget 
   plan.gap = placed.result.gap();
   plan.memory = static_cast<double>(figures.groups[figures.maxMemoryGroup].peak());
   plan.watts = powerOf(placed).average;
+  watts = deviceWatts(placed);
+  configs.clear();
+  for (size_t g = 0; g < placed.result.plan->groups(); ++g)
+    configs.push_back(placed.problem.parallelConfigs[placed.result.plan->stages[g].parallelConfig]);
   plan.checkpoint = checkpointBytesOf(training.request.job, parametersOf(built), built.precision, built.optimizer);
   plan.plan = degreesText(placed.problem, *placed.result.plan);
   if (placed.problem.minStep > 0 && placed.result.metrics.step <= placed.problem.minStep)
@@ -291,6 +325,40 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
   return plan;
 }
 
+/// The plan with the degrees of `full`, with devices at a level.
+DeviceCountPlan TrainingPlans::State::planAtLevel(PoolTraining &training, const Cluster &whole, int64_t devices,
+                                                  const FullPlan &full, const PowerLevel &at) {
+  Cluster slower = whole;
+  slower.machine = atLevel(std::move(slower.machine), at);
+  level = at, configs = full.configs, isRestricted = !configs.empty();
+  DeviceCountPlan plan = planOn(training, slower, devices);
+  if (at.cap.value > 0 && at.clock != 1) // each number of devices has a clock of its own
+    training.steps.erase(stepsKeyOf(slower.machine, at));
+  level = {}, isRestricted = false;
+  return plan;
+}
+
+DeviceCountPlan TrainingPlans::State::planUnderCap(PoolTraining &training, const Cluster &whole, int64_t devices,
+                                                   const FullPlan &full, PowerLevel capped) {
+  DeviceCountPlan best;
+  auto wattsAt = [&](const PowerLevel &at) {
+    capped.clock = at.clock, capped.power = at.power;
+    watts = -1;
+    DeviceCountPlan plan = planAtLevel(training, whole, devices, full, capped);
+    if (plan.fits && (!best.fits || watts <= capped.cap.value))
+      best = std::move(plan);
+    return watts;
+  };
+  auto lowest = lowestClockUnder(capped, whole.machine);
+  if (!lowest) {
+    best.devices = devices, best.reason = lowest.error().message;
+    return best;
+  }
+  wattsAt(levelAt(*lowest));
+  highestClockUnder(capped.cap, *lowest, wattsAt);
+  return best;
+}
+
 TrainingPlans::TrainingPlans(const Options &options) : state(std::make_unique<State>(options)) {}
 TrainingPlans::~TrainingPlans() = default;
 
@@ -327,8 +395,21 @@ std::optional<std::vector<DeviceCountPlan>> TrainingPlans::on(const DevicePool &
   state->assume(whole->assumptions);
   training->request.job.batch = batch > 0 ? batch : this->batch();
   std::vector<DeviceCountPlan> plans;
-  for (int64_t devices : counts)
-    plans.push_back(state->planOn(*training, *whole, devices));
+  for (int64_t devices : counts) {
+    FullPlan &full = state->found[{pool.cluster, pool.deviceType, pool.devicesPerServer, pool.servers, devices,
+                                   training->request.job.batch}];
+    if (pool.level.name.empty()) {
+      state->configs.clear();
+      full.plan = state->planOn(*training, *whole, devices);
+      full.configs = state->configs;
+      plans.push_back(full.plan);
+    } else if (!full.plan.fits && !full.plan.reason.empty()) {
+      plans.push_back(full.plan); // memory is the same at each level
+    } else {
+      plans.push_back(pool.level.cap.value > 0 ? state->planUnderCap(*training, *whole, devices, full, pool.level)
+                                               : state->planAtLevel(*training, *whole, devices, full, pool.level));
+    }
+  }
   state->assume(state->latest); // of the largest number: smaller ones say the same of less
   return plans;
 }

@@ -1,6 +1,7 @@
 // Plans of one training on different numbers of devices of different types: rows of configuration tables.
 #pragma once
 #include "lib/driver/Options.h"
+#include "lib/machine/energy/PowerLevel.h"
 #include "lib/support/Result.h"
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@ struct DevicePool {
   std::string deviceType;       ///< its group; empty: it has one
   int64_t devicesPerServer = 0; ///< 0: as the cluster says
   int64_t servers = 0;          ///< 0: as the cluster says
+  PowerLevel level = {};        ///< of its devices; without a name: as they are described
 };
 
 /// The best plan of a training on a number of devices of a pool.
@@ -52,7 +54,10 @@ public:
   /// Tokens of a sample, where the model says so.
   std::optional<int64_t> sequence() const;
   /// The best plan for each number of devices, as many as `counts`, of a step of `batch` samples (0: as the training
-  /// says). Nothing after errors, which are reported.
+  /// says). Nothing after errors, which are reported. At a power level, numbers that were planned without one have the
+  /// best plan of the same degrees, micro-batch and stage of ZeRO: memory is the same, and nothing else is priced. A
+  /// level with a cap has the highest clock at which the average power of a device over the step keeps it
+  /// (`highestClockUnder`), another one for each number.
   std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts,
                                                  int64_t batch = 0);
   /// What was assumed, each once.

@@ -2,6 +2,7 @@
 #include "lib/compilation/Planning.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/PlacementFile.h"
+#include "lib/driver/PowerCap.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
@@ -43,6 +44,16 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   return !diags.hasErrors() && answer.commit();
 }
 
+/// What a device of the session's best plan draws; negative without one.
+double plannedWatts(Session &session) {
+  if (session.cluster()) {
+    auto placed = session.placement();
+    return placed ? deviceWatts(*placed) : -1;
+  }
+  auto plan = session.plan();
+  return plan ? deviceWatts(*plan) : -1;
+}
+
 /// `--until`: the module after a phase, which `accord-opt` continues from.
 int printModule(Session &session, const std::string &until) {
   std::optional<PipelinePhase> phase = phaseNamed(until);
@@ -70,6 +81,7 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
     endUnanswered("compile", monitor.reason(), options.json);
   if (!plan)
     return session.finish(kWrongInput, "compile");
+  warnAboveCap(session, deviceWatts(*plan));
   // Plan and worth whole, of the bound what is proved at once; all of it is for `accord verify`.
   PlacementProof brief;
   if (statusOf(*plan) != SearchStatus::Infeasible) // which is the proof
@@ -102,6 +114,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
   auto monitor = SolverMonitor::ofCommand("compile", "planning", limits, options.json);
   if (!monitor)
     return kWrongInput;
+  options.powerClock = clockUnderCap(options, plannedWatts);
   Session session(options);
   if (!session.prepare())
     return session.finish(kWrongInput, "compile");
@@ -118,6 +131,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
       session.diagnostics().error(Code::InternalError, {}, "the plan does not verify: " + finding.message);
     return session.finish(kInternal, "compile");
   }
+  warnAboveCap(session, deviceWatts(*plan));
   plan->whatIf = whatIfTable(*plan, session.request());
   plan->sequence = session.sequence().value_or(0);
   if (!emitAll(session, *plan, options))

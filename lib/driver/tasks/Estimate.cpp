@@ -1,4 +1,5 @@
 #include "lib/driver/tasks/Estimate.h"
+#include "lib/driver/PowerCap.h"
 #include "lib/driver/Session.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/planning/analysis/Liveness.h"
@@ -10,12 +11,9 @@
 
 namespace accord {
 
-int estimateStep(Options options) {
-  options.elaborate.clusters = true;
-  Session session(options);
-  if (!session.prepare())
-    return session.finish(kWrongInput, "estimate");
-  // The smallest micro-batch that is in the search space: an estimate chooses nothing.
+/// The step with the smallest micro-batch that is in the search space: an estimate chooses nothing. Nothing after
+/// errors.
+static std::optional<Plan> estimatedPlan(Session &session) {
   const TrainingJob &job = session.job();
   int64_t microbatch = session.smallestMicrobatch();
   int64_t batch = session.batchOfDevice();
@@ -24,14 +22,25 @@ int estimateStep(Options options) {
                                 fmt::format("no micro-batch size in the search space divides the {} samples "
                                             "of a device",
                                             batch));
-    return session.finish(kWrongInput, "estimate");
+    return std::nullopt;
   }
   auto work = session.graphs().workAt(microbatch, batch / microbatch);
-  if (!work)
+  return work ? session.planFor(std::move(*work)) : std::nullopt;
+}
+
+int estimateStep(Options options) {
+  options.elaborate.clusters = true;
+  options.powerClock = clockUnderCap(options, [](Session &session) {
+    auto plan = estimatedPlan(session);
+    return plan ? deviceWatts(*plan) : -1;
+  });
+  Session session(options);
+  if (!session.prepare())
     return session.finish(kWrongInput, "estimate");
-  auto plan = session.planFor(std::move(*work));
+  auto plan = estimatedPlan(session);
   if (!plan)
     return session.finish(kWrongInput, "estimate");
+  const TrainingJob &job = session.job();
   EstimateTotals totals = sumEstimate(plan->graph, plan->costs);
   totals.memoryBytes = plan->memory.peak;
   llvm::append_range(plan->costs.assumptions, job.assumptions);

@@ -23,7 +23,7 @@ struct ResourceView {
 };
 struct RunView {
   int64_t begin = 0, end = 0;
-  std::string configuration, type, plan, notStarted, withoutMegatron;
+  std::string configuration, type, plan, level, notStarted, withoutMegatron;
   int64_t devices = 0, memory = 0, watts = 0;
   double stepTime = 0, pricePerHour = 0;
   ConfigurationWords words; ///< of choice and batch
@@ -109,6 +109,7 @@ RunView runView(const JobAnswer &answer, size_t j, size_t r) {
     view.devices = words.devices;
     view.memory = words.memory;
     view.stepTime = words.stepTime;
+    view.level = words.level;
     if (words.devices > 0 && words.type < answer.cluster.types.size())
       view.type = answer.cluster.types[words.type];
   }
@@ -248,6 +249,8 @@ void describeRun(JsonFields &f, RunView &run) {
       .about("that of the training is multiplied by it")
       .maybe("warmup_factor", run.words.warmup)
       .maybe("power_W", run.watts)
+      .about("of the devices' power; absent: the full one")
+      .maybe("power_level", run.level)
       .maybe("price_per_hour", run.pricePerHour)
       .about("devices of each server, from the start of the run to its end")
       .maybe("servers", run.servers,

@@ -146,6 +146,8 @@ void describeWords(JsonFields &f, JobWords &words) {
             .field("memory", one.memory)
             .about("seconds; 0: not known")
             .field("step_time", one.stepTime)
+            .about("of the devices' power; absent: the full one")
+            .maybe("power_level", one.level)
             .maybe("choice", one.choice)
             .about("where it is not that of the training; so is what follows")
             .maybe("batch", one.batch)

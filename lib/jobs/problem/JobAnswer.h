@@ -13,6 +13,7 @@ struct ConfigurationWords {
   int64_t devices = 0;     ///< 0: it uses none
   int64_t memory = 0;      ///< bytes, of the device that needs the most; 0: not known
   double stepTime = 0;     ///< seconds; 0: not known
+  std::string level = {};  ///< of the devices' power; empty: the full one
   std::string choice = {}; ///< the training that it runs instead of the job's own; empty: that one
   /// Samples of a step, where that is not the batch of the training; else it is 0, and so is what follows.
   int64_t batch = 0;

@@ -361,7 +361,8 @@ private:
 
   /// "8 h100 as small at batch 512": different for all rows of a job.
   std::string nameOf(const TableRow &row) const {
-    return fmt::format("{} {}{}{}", row.devices, cluster.types[row.type], row.choice.empty() ? "" : " as " + row.choice,
+    return fmt::format("{} {}{}{}{}", row.devices, cluster.types[row.type], row.level.empty() ? "" : " at " + row.level,
+                       row.choice.empty() ? "" : " as " + row.choice,
                        row.batch == row.ownBatch ? "" : fmt::format(" at batch {}", row.batch));
   }
 

@@ -7,7 +7,7 @@
 
 namespace accord::jobs {
 
-/// One way to run a job: on a number of devices of one type, at a batch, in its best parallel plan.
+/// One way to run a job: on a number of devices of one type at a power level, at a batch, in its best parallel plan.
 struct TableRow {
   unsigned type = 0;        ///< index into `Cluster::types`
   int64_t devices = 1;      ///< at least 1
@@ -19,6 +19,7 @@ struct TableRow {
   double step = 0;          ///< seconds; 0: not known
   double memory = 0;        ///< bytes of the fullest device; 0: not known
   std::string plan;         ///< its parallelism, in words
+  std::string level = {};   ///< of the devices' power; empty: the full one
   std::string choice = {};  ///< the training that it runs instead of the job's own; empty: that one
   unsigned family = 0;      ///< of what it trains: a job keeps it
   int64_t batch = 0;        ///< samples of a step; 0: not known

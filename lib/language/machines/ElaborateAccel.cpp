@@ -2,6 +2,7 @@
 #include "lib/language/machines/Calibration.h"
 #include "lib/language/machines/MachineElaborator.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include "lib/support/EmitError.h"
 
 using namespace mlir;
@@ -160,12 +161,55 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
   }
 }
 
+/// level eco { clock = 0.75 }, in power { … }
+void MachineElaborator::powerLevel(const ast::Node &node) {
+  if (node.name.empty() || !node.hasBlock) {
+    diags
+        .error(Code::SyntaxError, node.kind.range,
+               node.name.empty() ? "this power level has no name" : "this power level states nothing")
+        .help("for example: level eco { clock = 0.75 }");
+    return;
+  }
+  size_t before = diags.errors();
+  SchemaReader keys = reader("level");
+  keysOf(node, keys);
+  llvm::StringRef name = node.name.text;
+  DictionaryAttr stated = keys.dictionary();
+  for (auto &[place, known] : levels)
+    if (known.getAs<StringAttr>("name") == name)
+      diags.error(Code::DuplicateName, node.name.range, fmt::format("power level '{}' is already there", name.str()))
+          .note(place, "the earlier one");
+  for (NamedAttribute value : stated)
+    if (!llvm::isa<accel::QuantityAttr>(value.getValue()))
+      diags.error(Code::ChoiceNotAllowed, node.name.range,
+                  fmt::format("'{}' of power level '{}' is one number", value.getName().str(), name.str()));
+  const bool hasClock = stated.contains("clock"), hasCap = stated.contains("cap");
+  if (diags.errors() == before && !hasClock && !hasCap)
+    diags.error(Code::MissingKey, node.name.range, fmt::format("power level '{}' needs 'clock' or 'cap'", name.str()))
+        .help("clock = 0.75 is a share of the full clock; cap = 300 W lowers it as far as a step needs");
+  if (hasCap && (hasClock || stated.contains("power")))
+    diags
+        .error(Code::ConflictingRates, node.name.range,
+               fmt::format("power level '{}' has a cap, from which its {} follows", name.str(),
+                           hasClock ? "clock" : "power"))
+        .help("state the cap alone");
+  if (diags.errors() > before)
+    return;
+  llvm::SmallVector<NamedAttribute> all(stated.getValue());
+  all.push_back(builder.getNamedAttr("name", builder.getStringAttr(name)));
+  levels.push_back({node.name.range, builder.getDictionaryAttr(all)});
+}
+
 /// power { … }, area { … }, area model = "…", host { … }
 void MachineElaborator::plainBlock(const ast::Node &node, const ast::Entry &entry) {
   SchemaReader keys = reader(node.kind.text);
   for (const ast::Entry &inner : node.entries)
     if (auto *pair = inner.as<ast::KeyValue>())
       keys.read(*pair, inner);
+    else if (auto *nested = inner.as<ast::Node>(); nested && nested->kind.text == "level" && node.kind.text == "power")
+      powerLevel(*nested);
+    else if (node.kind.text == "power")
+      unknownEntry(nested ? nested->kind : node.kind, {"level"}, "power");
     else
       unknownEntry(inner.as<ast::Node>() ? inner.as<ast::Node>()->kind : node.kind, {}, "this block");
   if (node.kind.text == "area" && node.name.text == "model" && node.value)
@@ -315,6 +359,13 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       unknownEntry(node->kind, known, "an accelerator");
   }
   keys.finish(declaration.name.range);
+  llvm::SmallVector<Attribute> all;
+  for (auto &[place, level] : levels) {
+    all.push_back(level);
+    keys.set(placeOfLevel(level.getAs<StringAttr>("name")), {}, place);
+  }
+  if (!all.empty())
+    op->setAttr(kPowerLevelsAttribute, builder.getArrayAttr(all));
   op.setEntriesAttr(keys.dictionary());
   op->setLoc(keys.location(declaration.name.range));
   return finish(op, errorsBefore);

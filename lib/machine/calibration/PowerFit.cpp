@@ -4,18 +4,18 @@
 #include "lib/machine/energy/Table.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <set>
 
 namespace accord::calibrate {
 namespace {
 
-constexpr size_t kCount = 6;
+constexpr size_t kCount = 5;
 struct Prior {
   double mean, deviation, min;
 };
-/// busy, vector, tensor, memory, clock, host in kW.
-constexpr Prior kPriors[kCount] = {{0.60, 0.15, 0}, {0.25, 0.15, 0}, {0.50, 0.30, 0},
-                                   {0.20, 0.10, 0}, {3, 0.5, 1},     {1.4, 0.2, 0}};
+/// busy, vector, tensor, memory, host in kW.
+constexpr Prior kPriors[kCount] = {{0.60, 0.15, 0}, {0.25, 0.15, 0}, {0.50, 0.30, 0}, {0.20, 0.10, 0}, {1.4, 0.2, 0}};
 constexpr double kErrorScale = 0.1;
 
 PowerFit fitOf(const double *x) {
@@ -24,8 +24,7 @@ PowerFit fitOf(const double *x) {
   fit.law.vector = x[1];
   fit.law.tensor = x[2];
   fit.law.memory = x[3];
-  fit.law.clock = x[4];
-  fit.host = Watts(x[5] * 1000);
+  fit.host = Watts(x[4] * 1000);
   return fit;
 }
 

@@ -33,8 +33,8 @@ Watts powerOf(const PowerRow &row, const PowerFit &fit);
 
 /// The most likely parameters: errors are of the logarithm, 10 % each, robust (Huber, at 10 %); the start is the mean
 /// of the prior. Rows of idle boards and of whole runs are not fitted. Priors (mean, standard deviation): busy 0.60
-/// (0.15), vector 0.25 (0.15), tensor 0.50 (0.30), memory 0.20 (0.10), clock 3 (0.5), host 1400 W (200 W). Fans (600
-/// W), the supply (0.96) and link keep their means.
+/// (0.15), vector 0.25 (0.15), tensor 0.50 (0.30), memory 0.20 (0.10), host 1400 W (200 W). Fans (600 W), the supply
+/// (0.96) and link keep their means, and the law of voltage is that of CapFit.h.
 PowerFit fitPower(const std::vector<PowerRow> &rows);
 
 /// computed / measured - 1.

@@ -1,3 +1,4 @@
+#include "lib/machine/calibration/CapFit.h"
 #include "lib/machine/calibration/PowerFit.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -77,24 +78,27 @@ std::string powerPage(const std::vector<PowerRow> &rows) {
       "written with the powers in sight.\n\n"
       "| parameter | prior | fitted |\n|---|--:|--:|\n"
       "| busy | 0.60 | {:.3f} |\n| vector units | 0.25 | {:.3f} |\n| tensor units | 0.50 | {:.3f} |\n"
-      "| memory | 0.20 | {:.3f} |\n| links | 0.05 | not fitted |\n| exponent of the clock | 3 | {:.2f} |\n"
+      "| memory | 0.20 | {:.3f} |\n| links | 0.05 | not fitted |\n"
       "| host of 8 boards, W | 1400 | {:.0f} |\n| fans of 8 boards, W | 600 | not fitted |\n"
       "| efficiency of the supply | 0.96 | not fitted |\n",
-      interval.low, interval.high, fit.law.busy, fit.law.vector, fit.law.tensor, fit.law.memory, fit.law.clock,
-      fit.host.value);
+      interval.low, interval.high, fit.law.busy, fit.law.vector, fit.law.tensor, fit.law.memory, fit.host.value);
   double time = 0, worst = 0;
-  int capped = 0;
+  int kept = 0, capped = 0;
   for (const PowerRow &row : rows)
     if (row.slowdown > 0) {
+      ++capped;
+      if (row.measured.value > 1.02 * row.rating.limit.value)
+        continue;
       double error = std::abs(boardPower(row.rating, row.shares, fit.law).slowdown / row.slowdown - 1) * 100;
       time += error;
       worst = std::max(worst, error);
-      ++capped;
+      ++kept;
     }
-  out +=
-      fmt::format("\nTime under a cap, over the time without: {} rows, mean error {:.1f} %, worst {:.1f} %. Times are "
-                  "not fitted.\n",
-                  capped, time / std::max(1, capped), worst);
+  out += fmt::format(
+      "\nTime under a cap, over the time without: {} rows, mean error {:.1f} %, worst {:.1f} %. Left out are "
+      "the {} rows\nthat draw more than 1.02 of their cap: the board does not go so low.\n",
+      kept, time / std::max(1, kept), worst, capped - kept);
+  out += capSection(shippedCapRows()) + "\n## Rows\n";
   out += "\n| row | limit W | busy | measured W | unseen W | error % |\n|---|--:|--:|--:|--:|--:|\n";
   for (const PowerScore &score : scores) {
     const PowerRow &row = *score.row;

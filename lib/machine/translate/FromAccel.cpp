@@ -6,6 +6,7 @@
 #include "lib/machine/energy/AreaModel.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/translate/MachineProperties.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -472,7 +473,7 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
     return failure();
   }
   fillEnergies(machine, head.node); // of the arithmetic: memories have theirs
-  return machine;
+  return atUsedLevel(accelerator, std::move(machine));
 }
 
 SourceLocation sourceOf(mlir::Location location) {

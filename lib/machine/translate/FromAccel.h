@@ -26,6 +26,7 @@ constexpr const char *kFittedAttribute = "fitted", *kFittedFromAttribute = "fitt
 /// (-1).
 /// - The area is the stated one, else that of the `area` block. Where `technology` is stated,
 /// energies that are not come from lib/catalog/energy.csv (see Energy.h).
+/// - It is at the power level that the accelerator is used at (PowerLevels.h).
 /// - The cost model is the accelerator's, else the one that all its cores with one agree on.
 ///
 /// Errors at the place of the key: a value left open for mining or an expression, something in
