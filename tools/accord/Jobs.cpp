@@ -30,8 +30,9 @@ static const CommandEntry kEntry(
       command.option("--profiles", options->profiles,
                      "How fast the jobs of a simulation are: a folder with a folder for each application "
                      "(Pollux), or throughputs by device type (.json, Gavel)");
-      command.option("--servers", options->servers,
-                     "16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types");
+      command.option(
+          "--servers", options->servers,
+          "16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types (of Sia's profiles: of their files)");
       std::vector<std::string> policies = jobPolicies();
       policies.push_back("all");
       command
@@ -40,6 +41,10 @@ static const CommandEntry kEntry(
                   "and Accord's)")
           .oneOf(policies)
           .commaSeparated();
+      command
+          .option("--speeds", options->speeds,
+                  "'measured' (default), or 'fitted': policies estimate speeds from the steps that a job ran so far")
+          .oneOf({"measured", "fitted"});
       command.option("--round", options->round, "Seconds between two decisions (default: 60, of Gavel 360)");
       command.option("--restart", options->restart,
                      "Seconds without progress each time that a job starts or its devices "

@@ -6,6 +6,7 @@
 #include "lib/import/jobs/GavelTrace.h"
 #include "lib/import/jobs/PolluxProfiles.h"
 #include "lib/import/jobs/ReadTrace.h"
+#include "lib/import/jobs/SiaProfiles.h"
 #include "lib/import/jobs/TraceJobs.h"
 #include "lib/jobs/output/SimulationOutput.h"
 #include "lib/jobs/simulate/AllocationPolicy.h"
@@ -28,6 +29,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 
@@ -45,17 +47,20 @@ struct ReplayPolicy {
   bool seesChanges = true; ///< it can run where servers come and go
 };
 
+constexpr double kRestart = 30; ///< seconds, of Pollux' simulator
+
 /// A trace with the policies that its jobs allow.
 struct Replay {
-  double round = 60, restart = 30; ///< seconds
-  bool endsEarly = false;          ///< see `SimulationOptions`
+  double round = 60, restart = kRestart; ///< seconds
+  bool endsEarly = false;                ///< see `SimulationOptions`
   std::vector<ReplayPolicy> policies;
   std::vector<std::string> applications;                ///< of each job
   std::vector<std::optional<double>> deadlineFactors;   ///< of each job: multiple of its time alone
   std::function<std::vector<SimulatedJob>()> askedJobs; ///< on the devices that they ask for
 };
 
-constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work";
+constexpr const char *kKnowsNothing = "nothing", *kKnowsSpeed = "speeds", *kKnowsWork = "speeds, work",
+                     *kFitsSpeed = "fitted speeds", *kFitsSpeedKnowsWork = "fitted speeds, work";
 
 /// "16x4" or "v100=8x1,k80=24x1", into servers; a message where it is neither.
 Result<Cluster> readServers(const std::string &text) {
@@ -150,7 +155,16 @@ private:
     if (!file)
       return std::nullopt;
     llvm::StringRef text = sources.text(*file);
-    if (traceFormat(text, options.trace))
+    // Traces of Gavel have tabs between columns, workloads of Pollux a first line with names.
+    const bool isRecorded = static_cast<bool>(traceFormat(text, options.trace));
+    const bool isGavel = text.take_until([](char c) { return c == '\n'; }).contains('\t');
+    if (options.speeds == "fitted" && (isRecorded || isGavel)) {
+      diags.error(
+          Code::BadCommandLine, {},
+          fmt::format("--speeds: nothing can be fitted to the jobs of '{}', whose speeds are steady", options.trace));
+      return std::nullopt;
+    }
+    if (isRecorded)
       return recorded();
     if (options.profiles.empty()) {
       diags
@@ -159,8 +173,7 @@ private:
           .help("of Pollux' and Sia's workloads a folder, of Gavel's traces a .json; logs of jobs need none");
       return std::nullopt;
     }
-    // Traces of Gavel have tabs between columns, workloads of Pollux a first line with names.
-    if (text.take_until([](char c) { return c == '\n'; }).contains('\t'))
+    if (isGavel)
       return gavel(text);
     return pollux(text);
   }
@@ -169,82 +182,173 @@ private:
     auto workload = taken(readPolluxWorkload(text, options.trace));
     if (!workload)
       return std::nullopt;
-    if (report.cluster.types.size() > 1) {
-      diags.error(Code::BadCommandLine, {},
-                  "--servers: profiles of applications are of one device type, and there are " +
-                      std::to_string(report.cluster.types.size()));
-      return std::nullopt;
-    }
     auto applications = profilesOf(*workload);
-    if (!applications)
+    if (!applications || !haveCurves(*workload, *applications))
       return std::nullopt;
-    for (const PolluxJob &job : *workload) {
-      const TrainingProfile &profile = applications->at(job.application)->profile();
+    Replay replay;
+    auto jobs = [all = *workload, applications = *applications](std::optional<KnownSpeeds> chooses) {
+      std::vector<SimulatedJob> made;
+      for (const PolluxJob &job : all) {
+        const auto &[types, restart] = applications.at(job.application);
+        made.push_back(chooses ? adaptiveJob(job.name, job.arrival, types, restart, *chooses)
+                               : profiledJob(job.name, job.arrival, job.devices, types, job.batch, restart));
+      }
+      return made;
+    };
+    const bool areFitted = options.speeds == "fitted";
+    auto asked = [jobs] { return jobs(std::nullopt); };
+    auto elastic = [jobs, areFitted] { return jobs(areFitted ? KnownSpeeds::Fitted : KnownSpeeds::Measured); };
+    for (const PolluxJob &job : *workload)
+      replay.applications.push_back(job.application);
+    replay.deadlineFactors.resize(workload->size());
+    replay.askedJobs = asked;
+    double restarts = 0;
+    for (const SimulatedJob &job : asked())
+      restarts += job.restartSeconds;
+    if (!workload->empty())
+      replay.restart = restarts / static_cast<double>(workload->size()); // the mean, where applications differ
+    addProfiledPolicies(replay, asked, elastic);
+    return replay;
+  }
+
+  /// Policies that need measured speeds are left out where speeds are fitted.
+  void addProfiledPolicies(Replay &replay, const std::function<std::vector<SimulatedJob>()> &asked,
+                           const std::function<std::vector<SimulatedJob>()> &elastic) {
+    const bool areFitted = options.speeds == "fitted", isOneType = report.cluster.types.size() == 1;
+    const unsigned serverDevices = report.cluster.servers.front().devices;
+    if (isOneType)
+      replay.policies.push_back({"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }});
+    if (isOneType && !areFitted)
+      replay.policies.push_back({"optimus", kKnowsWork, false, asked, [serverDevices] {
+                                   return std::make_unique<Optimus>(profiledForecast(serverDevices));
+                                 }});
+    replay.policies.push_back(
+        {"exact_las", areFitted ? kFitsSpeed : kKnowsSpeed, false, elastic, exact(KnownWork::Done)});
+    replay.policies.push_back(
+        {"exact", areFitted ? kFitsSpeedKnowsWork : kKnowsWork, false, elastic, exact(KnownWork::Left)});
+    addOrderedPolicies(replay, asked);
+    addGoodputPolicies(replay, elastic, false);
+    if (areFitted) {
+      for (ReplayPolicy &policy : replay.policies)
+        if (policy.knows == kKnowsSpeed)
+          policy.knows = kFitsSpeed;
+      llvm::erase_if(replay.policies, [](const ReplayPolicy &policy) { return policy.knows == kKnowsWork; });
+      return;
+    }
+    const double round = options.round.value_or(replay.round);
+    if (isOneType)
+      replay.policies.push_back({"shockwave_objective", kKnowsWork, true, asked,
+                                 [round] {
+                                   ShockwaveOptions shockwave;
+                                   shockwave.round = round;
+                                   return std::make_unique<ShockwavePolicy>(shockwave);
+                                 },
+                                 false});
+  }
+
+  /// An application on the types of the cluster, and the seconds of its restarts.
+  struct KnownApplication {
+    ApplicationTypes types;
+    double restart = 0;
+  };
+  using Applications = std::map<std::string, KnownApplication>;
+
+  /// Refuses a job whose batch no curve is known of.
+  bool haveCurves(const std::vector<PolluxJob> &workload, const Applications &applications) {
+    for (const PolluxJob &job : workload) {
+      const ApplicationTypes &types = applications.at(job.application).types;
+      const TrainingProfile &profile =
+          (*llvm::find_if(types, [](const auto &application) { return application != nullptr; }))->profile();
       if (profile.hasCurves(job.batch))
         continue;
       diags.error(Code::WrongJobsFile, sources.at(*sources.find(options.trace), {job.line, 1}),
                   fmt::format("job '{}' has a batch of {}, and '{}' was profiled from {} to {}", job.name, job.batch,
                               job.application, profile.initialBatch, profile.maxBatch));
-      return std::nullopt;
+      return false;
     }
-    Replay replay;
-    const double restart = restartOf(replay.restart);
-    auto jobs = [all = *workload, applications = *applications, restart](bool adaptive) {
-      std::vector<SimulatedJob> made;
-      for (const PolluxJob &job : all)
-        made.push_back(adaptive ? adaptiveJob(job.name, job.arrival, applications.at(job.application), restart)
-                                : profiledJob(job.name, job.arrival, job.devices, applications.at(job.application),
-                                              job.batch, restart));
-      return made;
-    };
-    auto asked = [jobs] { return jobs(false); };
-    auto elastic = [jobs] { return jobs(true); };
-    const unsigned serverDevices = report.cluster.servers.front().devices;
-    replay.policies = {{"tiresias", kKnowsNothing, true, asked, [] { return std::make_unique<Tiresias>(); }},
-                       {"optimus", kKnowsWork, false, asked,
-                        [serverDevices] { return std::make_unique<Optimus>(profiledForecast(serverDevices)); }},
-                       {"exact_las", kKnowsSpeed, false, elastic, exact(KnownWork::Done)},
-                       {"exact", kKnowsWork, false, elastic, exact(KnownWork::Left)}};
-    for (const PolluxJob &job : *workload)
-      replay.applications.push_back(job.application);
-    replay.deadlineFactors.resize(workload->size());
-    replay.askedJobs = asked;
-    addOrderedPolicies(replay, asked);
-    addGoodputPolicies(replay, elastic, false);
-    const double round = options.round.value_or(replay.round);
-    replay.policies.push_back({"shockwave_objective", kKnowsWork, true, asked,
-                               [round] {
-                                 ShockwaveOptions shockwave;
-                                 shockwave.round = round;
-                                 return std::make_unique<ShockwavePolicy>(shockwave);
-                               },
-                               false});
-    return replay;
+    return true;
   }
 
-  using Applications = std::map<std::string, std::shared_ptr<const ProfiledApplication>>;
+  /// Whether the profiles are those of Sia: of several types, or of one that the folder has files of.
+  bool areTyped() const {
+    if (report.cluster.types.size() > 1)
+      return true;
+    std::error_code problem;
+    for (std::filesystem::directory_iterator entry(options.profiles, problem), end; !problem && entry != end;
+         entry.increment(problem))
+      if (std::filesystem::exists(entry->path() / ("placements-" + report.cluster.types.front() + ".csv"), problem))
+        return true;
+    return false;
+  }
+
   std::optional<Applications> profilesOf(const std::vector<PolluxJob> &workload) {
+    std::map<std::string, std::vector<std::optional<TrainingProfile>>> profiles; // on each type
+    std::map<std::string, unsigned> lines;
+    for (const PolluxJob &job : workload)
+      lines.try_emplace(job.application, job.line);
+    const bool typed = areTyped();
+    std::optional<SiaProfiles> sia;
+    if (typed && !lines.empty() && !(sia = readTyped()))
+      return std::nullopt;
     Applications applications;
-    for (const PolluxJob &job : workload) {
-      if (applications.count(job.application))
-        continue;
+    for (const auto &[name, line] : lines) {
       llvm::SmallString<128> folder(options.profiles);
-      llvm::sys::path::append(folder, job.application);
+      llvm::sys::path::append(folder, name);
+      const SourceRange at = sources.at(*sources.find(options.trace), {line, 1});
+      KnownApplication known;
+      known.restart = restartOf(typed ? siaRestartSeconds(name) : kRestart);
       if (!llvm::sys::fs::is_directory(folder)) {
-        SourceRange at = sources.at(*sources.find(options.trace), {job.line, 1});
         diags.error(Code::WrongJobsFile, at,
-                    fmt::format("application '{}' has no folder in '{}'", job.application, options.profiles));
+                    fmt::format("application '{}' has no folder in '{}'", name, options.profiles));
         return std::nullopt;
       }
-      auto profile = taken(readPolluxProfile(folder.str().str(), polluxLimits(job.application)));
-      if (!profile)
+      if (!(typed ? addTyped(*sia, name, known) : addProfile(folder.str().str(), name, known)))
         return std::nullopt;
-      auto application = taken(ProfiledApplication::make(std::move(*profile)));
-      if (!application)
+      if (llvm::all_of(known.types, [](const auto &application) { return application == nullptr; })) {
+        diags.error(Code::WrongJobsFile, at,
+                    fmt::format("application '{}' has no times on a type of '{}'", name, options.servers));
         return std::nullopt;
-      applications[job.application] = *application;
+      }
+      applications[name] = std::move(known);
     }
     return applications;
+  }
+
+  bool addProfile(const std::string &folder, const std::string &name, KnownApplication &to) {
+    auto profile = taken(readPolluxProfile(folder, polluxLimits(name)));
+    auto application = profile ? taken(ProfiledApplication::make(std::move(*profile))) : std::nullopt;
+    if (application)
+      to.types = {*application};
+    return application.has_value();
+  }
+
+  std::optional<SiaProfiles> readTyped() {
+    auto read = readSiaProfiles(options.profiles, report.cluster.types);
+    if (read)
+      return std::move(*read);
+    Error error = read.takeError();
+    if (llvm::sys::fs::is_directory(error.location.file))
+      error.location = {};
+    add(error);
+    return std::nullopt;
+  }
+
+  /// The application on each type of the cluster, as slow as Sia's simulator has it.
+  bool addTyped(const SiaProfiles &profiles, const std::string &name, KnownApplication &to) {
+    for (const std::string &note : profiles.assumptions)
+      if (note.starts_with(fmt::format("'{}'", name)))
+        fmt::print(stderr, "accord: {}\n", note);
+    for (const std::string &type : report.cluster.types) {
+      to.types.push_back(nullptr);
+      const auto found = profiles.profiles.find({name, type});
+      if (found == profiles.profiles.end())
+        continue;
+      auto application = taken(ProfiledApplication::make(scaledProfile(found->second, siaSlowdown(name))));
+      if (!application)
+        return false;
+      to.types.back() = *application;
+    }
+    return true;
   }
 
   std::optional<Replay> gavel(llvm::StringRef text) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace accord::jobs {
 namespace {
@@ -103,12 +104,13 @@ std::optional<double> ratioOf(const SiaProfiles &read, const std::string &type, 
   return std::exp(sum / static_cast<double>(applications));
 }
 
-TrainingProfile scaled(TrainingProfile profile, double ratio) {
-  for (PlacementTime &row : profile.placements)
-    row.time = {row.time.step * ratio, row.time.sync * ratio};
-  for (ScalabilityTime &row : profile.scalability)
-    row.time = {row.time.step * ratio, row.time.sync * ratio};
-  return profile;
+/// What a table says of an application; `otherwise` for those that it does not have.
+double valueOf(std::span<const std::pair<std::string_view, double>> table, std::string_view application,
+               double otherwise) {
+  for (const auto &[name, value] : table)
+    if (name == application)
+      return value;
+  return otherwise;
 }
 
 /// Imputes what is missing from what was read.
@@ -124,7 +126,7 @@ void impute(SiaProfiles &read) {
         const auto ratio = found == measured.profiles.end() ? std::nullopt : ratioOf(measured, type, reference);
         if (!ratio)
           continue;
-        read.profiles[{application, type}] = scaled(found->second, *ratio);
+        read.profiles[{application, type}] = scaledProfile(found->second, *ratio);
         read.assumptions.push_back(fmt::format("'{}' was not profiled on '{}': its times are {:.3f} of those on '{}'",
                                                application, type, *ratio, reference));
         done = true;
@@ -181,13 +183,24 @@ Result<SiaProfiles> readSiaProfiles(const std::string &folder, const std::vector
   return read;
 }
 
+TrainingProfile scaledProfile(TrainingProfile profile, double ratio) {
+  for (PlacementTime &row : profile.placements)
+    row.time = {row.time.step * ratio, row.time.sync * ratio};
+  for (ScalabilityTime &row : profile.scalability)
+    row.time = {row.time.step * ratio, row.time.sync * ratio};
+  return profile;
+}
+
 double siaRestartSeconds(std::string_view application) {
   constexpr std::pair<std::string_view, double> kSeconds[] = {{"bert", 120},     {"cifar10", 50}, {"deepspeech2", 25},
                                                               {"imagenet", 250}, {"ncf", 15},     {"yolov3", 80}};
-  for (const auto &[name, seconds] : kSeconds)
-    if (name == application)
-      return seconds;
-  return 30;
+  return valueOf(kSeconds, application, 30);
+}
+
+double siaSlowdown(std::string_view application) {
+  constexpr std::pair<std::string_view, double> kFactors[] = {{"bert", 1.2},     {"cifar10", 1.8}, {"deepspeech2", 1.2},
+                                                              {"imagenet", 1.2}, {"ncf", 1.5},     {"yolov3", 1.2}};
+  return valueOf(kFactors, application, 1);
 }
 
 } // namespace accord::jobs

@@ -33,5 +33,10 @@ Result<SiaProfiles> readSiaProfiles(const std::string &folder, const std::vector
 
 /// Seconds of a restart of an application in Sia's simulator: 15 to 250, and 30 for others.
 double siaRestartSeconds(std::string_view application);
+/// How many times as long steps take in Sia's simulator as in its profiles, by which it was calibrated to runs on a
+/// cluster: 1.2 to 1.8, and 1 for others.
+double siaSlowdown(std::string_view application);
+/// A profile whose steps take `ratio` times as long.
+TrainingProfile scaledProfile(TrainingProfile profile, double ratio);
 
 } // namespace accord::jobs

@@ -21,7 +21,7 @@ double secondsLeft(const JobView &job, const Cluster &cluster, const Option &opt
   const double rate = job.progress->rate(cluster, option.type, option.devices);
   if (rate <= 0)
     return std::numeric_limits<double>::infinity();
-  const double work = options.knows == KnownWork::Left
+  const double work = options.knows == KnownWork::Left && job.progress->knowsSpeed()
                           ? job.progress->workLeft()
                           : std::max(job.progress->workDone(), options.minExpected * bestRate);
   const bool stays = !job.placement.empty() && devicesOf(job.placement) == option.devices &&

@@ -1,6 +1,8 @@
 #include "lib/jobs/simulate/ProfiledProgress.h"
+#include "lib/jobs/simulate/FittedSpeeds.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 namespace accord::jobs {
@@ -68,6 +70,10 @@ double roundHalfEven(double value) {
   if (fraction != 0.5)
     return fraction < 0.5 ? below : below + 1;
   return std::fmod(below, 2) == 0 ? below : below + 1;
+}
+
+const TrainingProfile &firstOf(const ApplicationTypes &types) {
+  return (*std::ranges::find_if(types, [](const auto &application) { return application != nullptr; }))->profile();
 }
 
 } // namespace
@@ -167,27 +173,99 @@ std::optional<BatchSplit> ProfiledApplication::bestSplit(std::vector<unsigned> p
   return best.try_emplace({std::move(placement), epoch}, chosen).first->second;
 }
 
-std::optional<BatchSplit> ProfiledProgress::splitOn(const std::vector<unsigned> &placement) const {
-  const TrainingProfile &profile = app->profile();
-  if (target)
-    return splitBatch(profile, *target, total(placement), *target > profile.initialBatch);
-  return app->bestSplit(placement, std::min(epochsDone, profile.epochs - 1));
+std::optional<BatchLimits> ProfiledApplication::batchLimits(std::vector<unsigned> placement) const {
+  placement = smallestRotation(placement);
+  {
+    const std::lock_guard lock(bestMutex);
+    if (auto found = limits.find(placement); found != limits.end())
+      return found->second;
+  }
+  std::set<int64_t> batches{data.maxLocalBatch};
+  for (const PlacementTime &row : data.placements)
+    batches.insert(row.localBatch);
+  for (const ScalabilityTime &row : data.scalability)
+    batches.insert(row.localBatch);
+  std::optional<BatchLimits> found;
+  for (int64_t batch : batches) {
+    if (batch < data.minLocalBatch || batch > data.maxLocalBatch || !stepTime(placement, batch))
+      continue;
+    if (!found)
+      found = BatchLimits{data.maxBatch, batch, batch, /*accumulate=*/true};
+    found->maxAtomicBatch = batch;
+  }
+  const std::lock_guard lock(bestMutex);
+  return limits.try_emplace(std::move(placement), found).first->second;
 }
 
-void ProfiledProgress::place(const Cluster &, const JobPlacement &placement) {
+double ProfiledApplication::aloneSpeed() const {
+  double speed = 0;
+  for (const PlacementTime &row : data.placements)
+    if (row.placement == std::vector<unsigned>{1})
+      speed = static_cast<double>(row.localBatch) / row.time.step;
+  return speed;
+}
+
+ProfiledProgress::ProfiledProgress(ApplicationTypes onTypes, std::optional<int64_t> batch)
+    : types(std::move(onTypes)), target(batch) {
+  while (currentType + 1 < types.size() && !types[currentType])
+    ++currentType;
+  app = types[currentType];
+}
+
+ProfiledProgress::ProfiledProgress(ApplicationTypes onTypes, std::shared_ptr<FittedSpeeds> speeds)
+    : ProfiledProgress(std::move(onTypes), std::optional<int64_t>()) {
+  fitted = std::move(speeds);
+}
+
+const ProfiledApplication *ProfiledProgress::on(unsigned type) const {
+  return types.size() == 1 ? types.front().get() : type < types.size() ? types[type].get() : nullptr;
+}
+
+size_t ProfiledProgress::currentEpoch() const { return std::min(epochsDone, app->profile().epochs - 1); }
+
+std::optional<BatchSplit> ProfiledProgress::splitOn(const ProfiledApplication &there,
+                                                    const std::vector<unsigned> &placement) const {
+  const TrainingProfile &profile = there.profile();
+  if (target)
+    return splitBatch(profile, *target, total(placement), *target > profile.initialBatch);
+  return there.bestSplit(placement, currentEpoch());
+}
+
+std::optional<BatchSplit> ProfiledProgress::estimatedSplit() const {
+  const std::optional<BatchSplit> split = fitted->split(currentType, current);
+  if (split && app->progressRate(current, *split, currentEpoch()) > 0)
+    return split;
+  return app->bestSplit(current, currentEpoch());
+}
+
+void ProfiledProgress::place(const Cluster &cluster, const JobPlacement &placement) {
+  const unsigned type = cluster.servers[placement.front().server].type;
   current.clear();
-  for (const ServerShare &share : placement)
-    current.push_back(share.devices);
+  if (on(type)) {
+    currentType = type;
+    app = types[types.size() == 1 ? 0 : type];
+    for (const ServerShare &share : placement)
+      current.push_back(share.devices);
+  }
   configure();
   updateRate();
 }
 
 void ProfiledProgress::configure() {
-  const std::optional<BatchSplit> split = splitOn(current);
+  const std::optional<BatchSplit> split = current.empty() ? std::nullopt
+                                          : fitted        ? estimatedSplit()
+                                                          : splitOn(*app, current);
   batchSplit = split.value_or(BatchSplit{});
   batch = int64_t(total(current)) * batchSplit.atomic * (batchSplit.accumulation + 1);
   time = split ? app->stepTime(current, batchSplit.atomic) : std::nullopt;
 }
+
+void ProfiledProgress::observe() {
+  fitted->observe(currentType, {static_cast<unsigned>(current.size()), total(current)}, batchSplit.atomic, *time,
+                  app->profile().noise(batch, epochsDone));
+}
+
+bool ProfiledProgress::knowsSpeed() const { return !fitted || fitted->isKnown(); }
 
 void ProfiledProgress::updateRate() {
   const TrainingProfile &profile = app->profile();
@@ -218,19 +296,29 @@ double ProfiledProgress::rate(const Cluster &cluster, unsigned type, unsigned de
   const unsigned serverDevices = cluster.largestServer(type);
   if (serverDevices == 0 || devices == 0)
     return 0;
-  const size_t epoch = std::min(epochsDone, app->profile().epochs - 1);
+  const ProfiledApplication *there = on(type);
+  if (!there)
+    return 0;
+  if (fitted)
+    return fitted->rate(type, filledServers(devices, serverDevices));
   if (!target)
-    return app->bestRate(devices, serverDevices, epoch);
+    return there->bestRate(devices, serverDevices, currentEpoch());
   const std::vector<unsigned> placement = filledServers(devices, serverDevices);
-  return app->progressRate(placement, *splitOn(placement), epoch);
+  return there->progressRate(placement, *splitOn(*there, placement), currentEpoch());
 }
 
 std::optional<double> ProfiledProgress::run(double seconds) {
   double passed = 0;
   while (passed < seconds && currentRate > 0) {
     const double left = seconds - passed;
+    if (fitted)
+      observe();
     if (progressDone + currentRate * left < nextProgress) {
       progressDone += currentRate * left;
+      if (fitted) {
+        configure();
+        updateRate();
+      }
       return std::nullopt;
     }
     passed += std::min(left, roundHalfEven((nextProgress - progressDone) / currentRate));
@@ -252,27 +340,34 @@ double ProfiledProgress::remainingIterations() const {
   return profile.iterationsAfter(targetBatch(), last) - profile.iterationsAfter(targetBatch(), epochsDone);
 }
 
-SimulatedJob adaptiveJob(const std::string &name, double arrival,
-                         const std::shared_ptr<const ProfiledApplication> &application, double restartSeconds) {
-  SimulatedJob job = profiledJob(name, arrival, 1, application, application->profile().maxBatch, restartSeconds);
-  job.progress = [application] { return std::make_unique<ProfiledProgress>(application, std::nullopt); };
+SimulatedJob adaptiveJob(const std::string &name, double arrival, const ApplicationTypes &types, double restartSeconds,
+                         KnownSpeeds speeds) {
+  SimulatedJob job = profiledJob(name, arrival, 1, types, firstOf(types).maxBatch, restartSeconds);
+  if (speeds == KnownSpeeds::Fitted)
+    job.progress = [types] { return std::make_unique<ProfiledProgress>(types, std::make_shared<FittedSpeeds>(types)); };
+  else
+    job.progress = [types] { return std::make_unique<ProfiledProgress>(types, std::nullopt); };
   return job;
 }
 
-SimulatedJob profiledJob(const std::string &name, double arrival, unsigned devices,
-                         const std::shared_ptr<const ProfiledApplication> &application, int64_t targetBatch,
-                         double restartSeconds) {
-  const TrainingProfile &profile = application->profile();
-  int64_t maxDevices = targetBatch / profile.minLocalBatch;
-  if (profile.maxDevices > 0)
-    maxDevices = std::min<int64_t>(maxDevices, profile.maxDevices);
+SimulatedJob profiledJob(const std::string &name, double arrival, unsigned devices, const ApplicationTypes &types,
+                         int64_t targetBatch, double restartSeconds) {
+  int64_t maxDevices = 1;
+  for (const auto &application : types) {
+    if (!application)
+      continue;
+    const TrainingProfile &profile = application->profile();
+    const int64_t byBatch = targetBatch / profile.minLocalBatch;
+    maxDevices =
+        std::max(maxDevices, profile.maxDevices > 0 ? std::min<int64_t>(byBatch, profile.maxDevices) : byBatch);
+  }
   SimulatedJob job;
   job.name = name;
   job.arrival = arrival;
   job.devices = devices;
-  job.maxDevices = static_cast<unsigned>(std::max<int64_t>(1, maxDevices));
+  job.maxDevices = static_cast<unsigned>(maxDevices);
   job.restartSeconds = restartSeconds;
-  job.progress = [application, targetBatch] { return std::make_unique<ProfiledProgress>(application, targetBatch); };
+  job.progress = [types, targetBatch] { return std::make_unique<ProfiledProgress>(types, targetBatch); };
   return job;
 }
 

@@ -29,6 +29,8 @@ public:
   virtual double workLeft() const = 0;
   /// Work in a second on `devices` devices of a type, on as few servers as hold them; 0 where it cannot run so.
   virtual double rate(const Cluster &cluster, unsigned type, unsigned devices) const = 0;
+  /// Whether `rate` is in work a second; otherwise only the ratios of rates mean something: nothing was seen of it yet.
+  virtual bool knowsSpeed() const { return true; }
   /// The same state again: a checkpoint. Nothing: the job loses no work in a failure.
   virtual std::unique_ptr<JobProgress> copy() const { return nullptr; }
 };

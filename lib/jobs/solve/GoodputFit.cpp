@@ -95,6 +95,8 @@ public:
   }
 
   std::vector<Vector> starts() const;
+  /// The times of a model, within the bounds, as far as they may move.
+  Vector startAt(const GoodputModel &model) const;
   Evaluation evaluate(const Vector &at, double smoothing) const;
   /// The local minimum that a start leads to.
   Vector minimize(Vector at) const;
@@ -150,6 +152,21 @@ std::vector<Vector> Problem::starts() const {
       all.push_back(start);
     }
   return all;
+}
+
+Vector Problem::startAt(const GoodputModel &model) const {
+  Vector start = starts().front();
+  const std::array<double, Gamma> seconds{model.compute.constant,        model.compute.slope,
+                                          model.betweenServers.constant, model.betweenServers.slope,
+                                          model.withinServer.constant,   model.withinServer.slope};
+  // A link of which nothing was seen before has the start of its rows.
+  constexpr double kSeen = 1e-6;
+  for (size_t i = 0; i < Gamma; ++i)
+    if (!isFixed[i] && seconds[i] > kSeen)
+      start[i] = std::clamp(std::log(seconds[i]), lower[i], upper[i]);
+  if (!isFixed[Gamma])
+    start[Gamma] = std::clamp(model.gamma, 1.01, 9.9);
+  return start;
 }
 
 void Problem::addPriors(const Vector &at, Evaluation &to) const {
@@ -300,12 +317,12 @@ GoodputModel modelOf(const Vector &at, const FrozenTerms &frozen) {
 
 } // namespace
 
-Result<GoodputFit> fitGoodput(const std::vector<MeasuredStep> &rows) {
+Result<GoodputFit> fitGoodput(const std::vector<MeasuredStep> &rows, const GoodputModel *near) {
   if (auto checked = check(rows); !checked)
     return checked.takeError();
   const Problem problem(rows);
   std::optional<std::pair<Evaluation, Vector>> best;
-  for (const Vector &start : problem.starts()) {
+  for (const Vector &start : near ? std::vector{problem.startAt(*near)} : problem.starts()) {
     const Vector at = problem.minimize(start);
     const Evaluation found = problem.evaluate(at, 0);
     if (std::isfinite(found.loss) && (!best || found.loss < best->first.loss))

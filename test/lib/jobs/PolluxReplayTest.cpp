@@ -46,7 +46,7 @@ std::vector<SimulatedJob> readJobs(const std::string &workload, const Applicatio
   if (listed)
     for (const PolluxJob &job : *listed)
       jobs.push_back(
-          profiledJob(job.name, job.arrival, job.devices, applications.at(job.application), job.batch, kRestart));
+          profiledJob(job.name, job.arrival, job.devices, {applications.at(job.application)}, job.batch, kRestart));
   return jobs;
 }
 
