@@ -202,20 +202,20 @@ private:
 class CostMixture {
 public:
   void add(const RunScenario &scenario, const Cost &cost) { parts.emplace_back(scenario, cost); }
-  /// By how much the probability of at most `x` exceeds a share: within 1e-12, and with the sign that the distributions
-  /// have, to the last digit.
-  double excess(double x, double share) const {
+  /// Probability of at most `x`.
+  double cdf(double x) const {
+    double sum = 0;
+    for (const CostDistribution &one : parts)
+      sum += one.cdf(x);
+    return sum / static_cast<double>(parts.size());
+  }
+  /// The same within 1e-12.
+  double nearCdf(double x) const {
     static const NormalTable normal;
     double sum = 0;
     for (const CostDistribution &one : parts)
       sum += one.nearCdf(x, normal);
-    double found = sum / static_cast<double>(parts.size()) - share;
-    if (std::abs(found) > 1e-11)
-      return found;
-    sum = 0;
-    for (const CostDistribution &one : parts)
-      sum += one.cdf(x);
-    return sum / static_cast<double>(parts.size()) - share;
+    return sum / static_cast<double>(parts.size());
   }
 
 private:
@@ -241,21 +241,32 @@ double failureCdf(const RunScenario &s, double x) {
   return std::min(1.0, sum);
 }
 
-/// Points around the minimum x where a function is not negative: it is above `low` and at most `high`.
+/// More than what tells two ways to compute one probability apart.
+constexpr double kUnsure = 1e-11;
+
+/// Points around the minimum x with cdf(x) >= share: it is above `low` and at most `high`.
 struct Bracket {
-  double low, high;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };
 
 /// Narrows an interval to a share of about 5e-10 of its place, by inverse quadratic interpolation where that is safe
-/// and else by bisection (Chandrupatla, Advances in Engineering Software 28, 1997).
-Bracket bracketOf(const std::function<double(double)> &excess, double low, double high) {
+/// and else by bisection (Chandrupatla, Advances in Engineering Software 28, 1997). The bracket is of points where
+/// `nearCdf`, which is off by less than `kUnsure`, leaves no doubt.
+Bracket bracketOf(const std::function<double(double)> &nearCdf, double share, double low, double high) {
   constexpr double kNear = 2.5e-10;
   constexpr int kMaxCalls = 60;
+  Bracket known;
+  auto excess = [&](double x) {
+    double found = nearCdf(x) - share;
+    if (found < -kUnsure)
+      known.low = std::max(known.low, x);
+    if (found > kUnsure)
+      known.high = std::min(known.high, x);
+    return found;
+  };
   double x1 = high, f1 = excess(high), x2 = low, f2 = excess(low);
-  if (f2 >= 0)
-    return {-std::numeric_limits<double>::infinity(), low};
-  if (!(f1 >= 0))
-    return {high, std::numeric_limits<double>::infinity()};
+  if (!(f2 < 0 && f1 >= 0))
+    return known;
   double step = 0.5;
   for (int i = 0; i < kMaxCalls; ++i) {
     double x = x1 + step * (x2 - x1), f = excess(x), x3 = x1, f3 = f1;
@@ -272,19 +283,25 @@ Bracket bracketOf(const std::function<double(double)> &excess, double low, doubl
       step = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2);
     step = std::clamp(step, least, 1 - least);
   }
-  return f1 >= 0 ? Bracket{x2, x1} : Bracket{x1, x2};
+  return known;
 }
 
-/// The minimum x in [low, high] where the probability exceeds a share by 0 or more, to a relative 1e-9, by bisection;
-/// infinite where `high` is. `excess` never falls, so that the answers of bisection outside of a bracket are known.
-double quantile(const std::function<double(double)> &excess, double low, double high) {
+/// The minimum x in [low, high] with cdf(x) >= share, to a relative 1e-9, by bisection; infinite where `high` is. `cdf`
+/// never falls, so that the answers of bisection outside of a bracket are known.
+double quantile(const std::function<double(double)> &cdf, double share, double low, double high,
+                const std::function<double(double)> &nearCdf) {
   if (!std::isfinite(high))
     return high;
-  const Bracket known = bracketOf(excess, low, high);
+  const Bracket known = bracketOf(nearCdf, share, low, high);
+  auto isAbove = [&](double x) {
+    if (x <= known.low || x >= known.high)
+      return x >= known.high;
+    double found = nearCdf(x) - share;
+    return std::abs(found) > kUnsure ? found > 0 : cdf(x) >= share;
+  };
   for (int i = 0; i < 200 && high - low > 1e-9 * std::abs(high); ++i) {
     double middle = low + (high - low) / 2;
-    bool isAbove = middle >= known.high || (middle > known.low && excess(middle) >= 0);
-    (isAbove ? high : low) = middle;
+    (isAbove(middle) ? high : low) = middle;
   }
   return high;
 }
@@ -342,8 +359,10 @@ RunValue valueOf(const std::vector<LatticeScenario> &all, const std::function<Co
     low = std::min(low, of.base);
     high = std::max(high, of.base + (s.failures() + 10 * std::sqrt(s.failureVariance()) + 10) * 6 * (stop + work));
   }
-  made.low = quantile([&](double x) { return parts.excess(x, 0.05); }, low, high);
-  made.high = quantile([&](double x) { return parts.excess(x, 0.95); }, made.low, high);
+  auto cdf = [&](double x) { return parts.cdf(x); };
+  auto nearCdf = [&](double x) { return parts.nearCdf(x); };
+  made.low = quantile(cdf, 0.05, low, high, nearCdf);
+  made.high = quantile(cdf, 0.95, made.low, high, nearCdf);
   return withMean(made);
 }
 
@@ -356,16 +375,14 @@ RunValue goodputOf(const std::vector<LatticeScenario> &all) {
   RunValue made;
   made.value = meanOf(all, [](const LatticeScenario &one) { return one.scenario.steps / one.scenario.time(); });
   // Less than g of the time counts where it all takes more than steps / g.
-  auto excessOver = [&](double share) {
-    return [&, share](double g) {
-      double sum = 0;
-      for (size_t i = 0; i < all.size(); ++i)
-        sum += 1 - times[i].cdf(all[i].scenario.steps / g * (1 - 1e-12));
-      return sum / static_cast<double>(all.size()) - share;
-    };
+  auto cdf = [&](double g) {
+    double sum = 0;
+    for (size_t i = 0; i < all.size(); ++i)
+      sum += 1 - times[i].cdf(all[i].scenario.steps / g * (1 - 1e-12));
+    return sum / static_cast<double>(all.size());
   };
-  made.low = quantile(excessOver(0.05), 0, 1);
-  made.high = quantile(excessOver(0.95), made.low, 1);
+  made.low = quantile(cdf, 0.05, 0, 1, cdf);
+  made.high = quantile(cdf, 0.95, made.low, 1, cdf);
   return withMean(made);
 }
 
