@@ -33,6 +33,7 @@ Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProb
   PricedStep priced{std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;
+  brief.bounds = false;
   auto schedule = scheduleStep(graph, group.machine, priced.costs, brief);
   if (!schedule)
     return schedule.takeError();

@@ -26,7 +26,7 @@ struct PricedStep {
   Costs costs;
   Schedule schedule;
 };
-/// On a device of the group, scheduled without search. `prices`: as `EstimateOptions::prices`.
+/// On a device of the group, scheduled without search and without bounds. `prices`: as `EstimateOptions::prices`.
 Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
                                      const Cluster &group, const StepVariant &step, PriceCache *prices = nullptr);
 

@@ -100,7 +100,8 @@ class StepScheduler {
 public:
   StepScheduler(const WorkGraph &graph, const Machine &machine, Costs &costs, const ScheduleOptions &options)
       : graph_(graph), machine_(machine), costs_(costs), options_(options), deps_(Dependences::of(graph)),
-        variants_(graph, machine, costs), workloads_(workloadsOf(graph, machine, variants_)),
+        variants_(graph, machine, costs),
+        workloads_(options.bounds ? workloadsOf(graph, machine, variants_) : std::vector<Workloads>()),
         loads_(graph.regions.size()), surely_(graph.regions.size()), chosen_(graph.operations.size()) {
     if (options.ordered)
       options.ordered->regions.assign(graph.regions.size(), {});
@@ -114,23 +115,23 @@ public:
                                  graph_.model, machine_.name),
                      machine_.location,
                      {}}};
-    // Whatever forms are chosen, no chain is shorter than with the shortest.
-    std::vector<Picoseconds> min = durations(false);
-    CriticalPath path = CriticalPath::of(graph_, deps_, min);
-    TimeWindows windows = TimeWindows::of(graph_, deps_, min, path);
     schedule_.regions.resize(graph_.regions.size());
     Proven micro = region(kMicrobatchRegion), update = region(kUpdateRegion);
-    raise(micro, kMicrobatchRegion, path, windows);
-    raise(update, kUpdateRegion, path, windows);
+    if (options_.bounds)
+      raise(micro, update);
     assignInstances();
     choose();
-    path = CriticalPath::of(graph_, deps_, durationsOf(graph_, costs_));
-    for (RegionId r = 0; r < graph_.regions.size(); ++r)
-      schedule_.regions[r].criticalPath = path.length[r];
+    if (options_.bounds) {
+      CriticalPath path = CriticalPath::of(graph_, deps_, durationsOf(graph_, costs_));
+      for (RegionId r = 0; r < graph_.regions.size(); ++r)
+        schedule_.regions[r].criticalPath = path.length[r];
+    }
     wait(kMicrobatchRegion, machine_.host.microbatch);
     wait(kUpdateRegion, machine_.host.step);
     schedule_.step = {graph_.microbatches * schedule_.regions[kMicrobatchRegion].length.value +
                       schedule_.regions[kUpdateRegion].length.value};
+    if (!options_.bounds)
+      return std::move(schedule_);
     auto withHost = [&](int64_t micro, int64_t update) {
       return Picoseconds{graph_.microbatches * (micro + Picoseconds::ceil(machine_.host.microbatch).value) + update +
                          Picoseconds::ceil(machine_.host.step).value};
@@ -224,7 +225,7 @@ private:
           load[i] += graph_.regions[body].count * loads_[body][i];
       }
     SchedulingProblem problem = problemOf(r);
-    if (!repeats && region.operations.size() <= kMaxJoint)
+    if (options_.bounds && !repeats && region.operations.size() <= kMaxJoint)
       addJointResources(problem, machine_.cores.size());
     SolveOptions options = options_;
     if (repeats && !options_.searches)
@@ -341,6 +342,15 @@ private:
         }
       }
     }
+  }
+
+  void raise(Proven &micro, Proven &update) {
+    // Whatever forms are chosen, no chain is shorter than with the shortest.
+    std::vector<Picoseconds> min = durations(false);
+    CriticalPath path = CriticalPath::of(graph_, deps_, min);
+    TimeWindows windows = TimeWindows::of(graph_, deps_, min, path);
+    raise(micro, kMicrobatchRegion, path, windows);
+    raise(update, kUpdateRegion, path, windows);
   }
 
   /// The best of what the scheduler proved and, of one iteration of a top region, whatever the

@@ -192,7 +192,8 @@ public:
     }
     if (options.effort > 0)
       in.tightenPrecedences(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
-    raise(simpleBound(in), "bounds");
+    if (options.bounds)
+      raise(simpleBound(in), "bounds");
     start();
     if (!finished() && options.searches)
       lists(listWork);
@@ -308,7 +309,8 @@ private:
 
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
-    if (in.size() > (options.effort < kMinSolverEffort ? 300 : kMaxForWindows) || options.effort == 0)
+    if (in.size() > (options.effort < kMinSolverEffort ? 300 : kMaxForWindows) || options.effort == 0 ||
+        !options.bounds)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
     size_t busy = std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; });

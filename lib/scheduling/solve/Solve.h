@@ -7,6 +7,7 @@ namespace accord {
 
 struct SolveOptions : SearchLimits {
   bool searches = true; ///< false: bounds alone are looked for, by arithmetic and windows
+  bool bounds = true;   ///< false: a schedule alone is looked for; no bound then ends the search early
 };
 
 /// Needs a problem that `check` passes. Deterministic unless stopped. Schedules satisfy
