@@ -126,7 +126,7 @@ private:
     for (size_t row = 0; row < all.capacity.size(); ++row)
       total -= Priced(prices.rows[row]) * all.capacity[row];
     for (size_t job = 0; job < given.jobs.size(); ++job) {
-      const auto found = cheapestTrajectory(given, stage, all, prices, job);
+      const auto found = cheapestTrajectory(given, stage, all, prices, job, &rows.capacity);
       if (!found.bound)
         return std::nullopt;
       total += *found.bound;
@@ -178,7 +178,7 @@ private:
     for (size_t job = 0; job < problem.jobs.size(); ++job) {
       if (problem.jobs[job].mayBeRejected)
         add(job, {});
-      auto found = cheapestTrajectory(problem, stage, rows, plainPrices(), job);
+      auto found = cheapestTrajectory(problem, stage, rows, plainPrices(), job, &rows.capacity);
       if (!found.bound)
         return job;
       if (found.trajectory)
@@ -303,7 +303,7 @@ private:
             (trajectory.completion >= 0 || problem.jobs[job].mayBeRejected))
           if (const Priced cost = costOf(problem, stage, rows, last, job, trajectory); !min || cost < *min)
             min = cost;
-      auto found = cheapestTrajectory(problem, stage, rows, last, job);
+      auto found = cheapestTrajectory(problem, stage, rows, last, job, &rows.capacity);
       if (!found.bound)
         return Outcome::Infeasible;
       sum += *found.bound;
@@ -484,7 +484,7 @@ private:
     const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
     std::vector<JobTrajectory> fastest;
     for (size_t job = 0; job < problem.jobs.size(); ++job) {
-      auto found = cheapestTrajectory(problem, stage, rows, plain, job);
+      auto found = cheapestTrajectory(problem, stage, rows, plain, job, &rows.capacity);
       if (!found.trajectory)
         return 0;
       fastest.push_back(problem.jobs[job].mayBeRejected ? JobTrajectory{} : std::move(*found.trajectory));

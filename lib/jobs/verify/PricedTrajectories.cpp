@@ -41,6 +41,7 @@ public:
     }
     leave({0, 0});
     priceRuns();
+    fitRuns();
     if (job.elasticity == Elasticity::Moldable)
       oneRun();
     else
@@ -124,6 +125,19 @@ private:
   Wide runCost(unsigned configuration, int64_t begin, int64_t end) const {
     return cost[configuration][size_t(end)] - cost[configuration][size_t(begin)];
   }
+  /// From each slot on, up to where a configuration stays within the capacities.
+  void fitRuns() {
+    for (const JobConfiguration &configuration : job.configurations) {
+      std::vector<int64_t> &until = fitsUntil.emplace_back(size_t(slots), 0);
+      for (int64_t t = slots; t-- > 0;) {
+        const bool fits =
+            std::all_of(configuration.uses.begin(), configuration.uses.end(), [&](const ResourceUse &use) {
+              return use.amount <= problem.resources[use.resource].capacity[size_t(t)];
+            });
+        until[size_t(t)] = !fits ? t : t + 1 < slots ? std::max(t + 1, until[size_t(t) + 1]) : slots;
+      }
+    }
+  }
   int64_t restartAt(int64_t begin, unsigned configuration) const {
     return goesOn(job, begin, configuration) ? 0 : job.restart;
   }
@@ -134,12 +148,13 @@ private:
         const int64_t from = begin * slot + restartAt(begin, k), speed = job.configurations[k].speed;
         const Wide completion = Wide(from) + ceilOf(job.work, speed);
         const Wide before = begun[size_t(begin)] + (goesOn(job, begin, k) ? 0 : startCost);
-        if (completion > Wide(slots) * slot && from < slots * slot)
+        if (completion > Wide(slots) * slot && from < slots * slot && fitsUntil[k][size_t(begin)] >= slots)
           leave({speed * (slots * slot - from), before + runCost(k, begin, slots)});
         if (completion > latest || completion > Wide(slots) * slot)
           continue;
         const int64_t at = static_cast<int64_t>(completion);
-        offer(before + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));
+        if (fitsUntil[k][size_t(begin)] >= ceilOf(at, slot))
+          offer(before + runCost(k, begin, ceilOf(at, slot)) + completionCost(at));
       }
   }
 
@@ -185,6 +200,8 @@ private:
     if (tooLong |= labels == 0; tooLong)
       return;
     --labels;
+    if (fitsUntil[k][size_t(begin)] < end)
+      return;
     const int64_t speed = job.configurations[k].speed, left = job.work - label.done;
     const int64_t from = begin * slot + restart, needed = ceilOf(left, speed), seconds = end * slot - from;
     const Wide now = label.cost + runCost(k, begin, end);
@@ -231,6 +248,7 @@ private:
   std::vector<Wide> earlier;                            ///< of being incomplete at the start of the first so many slots
   std::vector<Wide> begun;                              ///< of the first run in each slot
   std::vector<std::vector<Wide>> cost;                  ///< of each configuration, in the first so many slots
+  std::vector<std::vector<int64_t>> fitsUntil;          ///< of each configuration and slot
   std::vector<std::vector<std::vector<Label>>> running; ///< of each configuration, at the start of each slot
   std::vector<Label> pausing;                           ///< of those that start a run anew, now or later
 };

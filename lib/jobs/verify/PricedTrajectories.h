@@ -11,8 +11,9 @@ struct RowPrices {
   int64_t denominator = 1;
 };
 
-/// The least cost of trajectories of the job that complete at `latest` or before, or of its rejection; nothing if it
-/// has none, an error (A0906) if the search is too long. `labels` is what is left of it for all jobs together.
+/// The min cost of trajectories of the job that complete at `latest` or before and use no more than the capacity of any
+/// slot, or of its rejection; nothing if it has none, an error (A0906) if the search is too long. `labels` is what is
+/// left of it for all jobs together.
 ///
 /// Malleable jobs: a path through the slots whose labels are the work done and the cost. Of two labels in the same slot
 /// and configuration, the one with less work and more cost is dropped: costs of slots are 0 or more and costs of

@@ -369,6 +369,15 @@ struct PricedRows {
              alone(job, one, limit.measure) <= limit.max;
     });
   }
+  /// Whether the job alone stays within the capacities.
+  bool fits(size_t job, const TriedTrajectory &one) const {
+    for (int64_t slot = 0; slot < problem.slots; ++slot)
+      if (one.slots[slot] >= 0)
+        for (const ResourceUse &use : problem.jobs[job].configurations[one.slots[slot]].uses)
+          if (use.amount > problem.resources[use.resource].capacity[slot])
+            return false;
+    return true;
+  }
   Wide costOf(size_t job, const TriedTrajectory &one) const {
     Wide cost = 0;
     size_t row = 0;
@@ -441,7 +450,7 @@ TEST(JobScheduleVerifier, PricesProveTheLargestBoundAndNoMore) {
     for (size_t j = 0; j < problem.jobs.size(); ++j) {
       std::optional<Wide> best;
       for (const TriedTrajectory &one : all[j].slots)
-        if (rows.isListed(j, one)) {
+        if (rows.isListed(j, one) && rows.fits(j, one)) {
           const Wide cost = proof.denominator * Wide(rows.alone(j, one, problem.objectives[0])) + rows.costOf(j, one);
           best = best ? std::min(*best, cost) : cost;
         }
@@ -504,6 +513,8 @@ TEST(JobScheduleVerifier, ThePathCostsAsMuchAsTheCheapestOfTheList) {
       ASSERT_TRUE(walkSlots(problem, job, slots));
       slots.completion = one.completion;
       const PricedRows priced{problem, prices};
+      if (!priced.fits(0, slots))
+        continue;
       const Wide cost = denominator * Wide(priced.alone(0, slots, objective)) + priced.costOf(0, slots);
       best = best ? std::min(*best, cost) : cost;
     }
