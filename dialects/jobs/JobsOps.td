@@ -74,6 +74,7 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
     `late_price` micro-dollars for each second after `due`. `restart` are seconds without progress at each start and
     change. `running` is the configuration in which it runs before slot 0. `isolated` is how long it takes in its share.
     `waited` are seconds since it arrived, where that was before the schedule.
+    A job that `may_continue` may leave work at the end of the last slot.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$elasticity, Jobs_Natural:$arrival,
                        OptionalAttr<Jobs_Natural>:$waited, Jobs_Natural:$work,
@@ -81,13 +82,14 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
                        OptionalAttr<Jobs_Natural>:$late_price, OptionalAttr<Jobs_Natural>:$weight,
                        OptionalAttr<Jobs_Natural>:$restart, OptionalAttr<Jobs_Count>:$isolated,
                        OptionalAttr<StrAttr>:$running, OptionalAttr<StrArrayAttr>:$after,
-                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable);
+                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable, UnitAttr:$continuable);
   let plain = 0;
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $name custom<Word>($elasticity) `arrival` $arrival (`waited` $waited^)? `work` $work (`deadline` $deadline^)?
     (`due` $due^)? (`late_price` $late_price^)? (`weight` $weight^)? (`restart` $restart^)? (`isolated` $isolated^)?
     (`running` $running^)? (`after` $after^)? (`of` $groups^)? (`may_be_rejected` $rejectable^)?
+    (`may_continue` $continuable^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -109,8 +111,8 @@ def Jobs_ConfigurationOp : Jobs_Op<"configuration", [HasParent<"JobOp">]> {
 def Jobs_ScheduleOp : Jobs_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "when each job of a problem runs, or that there is no schedule";
   let description = [{
-    `optimal`: all objectives are at their bounds; `feasible`, `infeasible` or `unknown`. Every job of a schedule either
-    completes or is rejected.
+    `optimal`: all objectives are at their bounds; `feasible`, `infeasible` or `unknown`. Every job of a schedule
+    completes, continues after the last slot, or is rejected.
   }];
   let arguments = (ins FlatSymbolRefAttr:$problem, StrAttr:$status);
   let plain = 0;
@@ -145,6 +147,12 @@ def Jobs_CompleteOp : Jobs_SchedulePart<"complete"> {
   let summary = "when a job completes, in seconds";
   let arguments = (ins StrAttr:$job, Jobs_Natural:$time);
   let assemblyFormat = "$job `at` $time attr-dict";
+}
+
+def Jobs_ContinueOp : Jobs_SchedulePart<"continue"> {
+  let summary = "a job of which work is left at the end of the last slot";
+  let arguments = (ins StrAttr:$job);
+  let assemblyFormat = "$job attr-dict";
 }
 
 def Jobs_RejectOp : Jobs_SchedulePart<"reject"> {

@@ -16,7 +16,8 @@ static constexpr int64_t kLargestSlots = 4096, kLargestNumber = int64_t(1) << 40
 
 static bool isMeasure(StringRef name) {
   return llvm::is_contained({"rejected", "mean_completion", "lateness", "cost", "energy", "carbon", "nash_welfare",
-                             "makespan", "finish_time_fairness", "tail_completion", "tenant_fairness"},
+                             "makespan", "finish_time_fairness", "tail_completion", "tenant_fairness", "goodput",
+                             "restarts"},
                             name);
 }
 
@@ -243,7 +244,9 @@ public:
       else if (auto complete = dyn_cast<CompleteOp>(part))
         held = addEnd(complete, complete.getJob(), complete.getTime());
       else if (auto reject = dyn_cast<RejectOp>(part))
-        held = addEnd(reject, reject.getJob(), -1);
+        held = addEnd(reject, reject.getJob(), kRejected);
+      else if (auto open = dyn_cast<ContinueOp>(part))
+        held = addEnd(open, open.getJob(), kContinues);
       else if (!isa<ValueOp>(part))
         return part.emitOpError() << "is no part of a schedule";
       if (failed(held))
@@ -260,6 +263,8 @@ public:
   }
 
 private:
+  static constexpr int64_t kRejected = -1, kContinues = -2;
+
   LogicalResult addRun(RunOp run) {
     auto job = names.jobs.find(run.getJob());
     if (job == names.jobs.end())
@@ -283,7 +288,7 @@ private:
     if (!names.jobs.contains(name))
       return op->emitError() << "'" << name << "' is no job of the problem";
     if (!ends.try_emplace(name, time).second)
-      return op->emitError() << "'" << name << "' is complete or rejected twice";
+      return op->emitError() << "'" << name << "' is complete, rejected or continues twice";
     return success();
   }
 
@@ -297,18 +302,20 @@ private:
   LogicalResult checkJob(JobOp job) {
     auto end = ends.find(job.getName());
     if (end == ends.end())
-      return schedule.emitError() << "'" << job.getName() << "' is neither complete nor rejected"
+      return schedule.emitError() << "'" << job.getName() << "' neither completes, nor continues, nor is rejected"
                                   << note(job.getLoc(), "the job is here");
     auto own = runs.find(job.getName());
     const bool hasRuns = own != runs.end();
     const int64_t time = end->second;
-    if (time < 0) {
+    if (time == kRejected) {
       if (hasRuns || !job.getRejectable())
         return schedule.emitError() << "'" << job.getName() << "' is rejected, and "
                                     << (hasRuns ? "yet runs" : "may not be");
       return success();
     }
-    if (hasRuns != (job.getWork() > 0))
+    if (time == kContinues && failed(checkOpen(job)))
+      return failure();
+    if (time >= 0 && hasRuns != (job.getWork() > 0))
       return schedule.emitError() << "'" << job.getName() << "' is complete after work of " << job.getWork() << " in "
                                   << (hasRuns ? own->second.size() : 0) << " runs";
     if (job.getDeadline() && time > static_cast<int64_t>(*job.getDeadline()))
@@ -323,7 +330,7 @@ private:
                                << job.getArrival() << " s";
     if (job.getElasticity() == "moldable" && own->second.size() > 1)
       return own->second[1].emitError() << "'" << job.getName() << "' is moldable, and has a second run";
-    if (Wide(time) > until || Wide(time) <= until - slot)
+    if (time >= 0 && (Wide(time) > until || Wide(time) <= until - slot))
       return schedule.emitError() << "'" << job.getName() << "' completes at " << time
                                   << " s, which is not in its last slot, from " << int64_t(until - slot) << " s to "
                                   << int64_t(until) << " s";
@@ -332,6 +339,21 @@ private:
           earlier != ends.end() && (earlier->second < 0 || Wide(earlier->second) > begin))
         return first.emitError() << "'" << job.getName() << "' begins at " << int64_t(begin) << " s, before '"
                                  << name.getValue() << "' is complete";
+    return success();
+  }
+
+  /// A job that continues may do so, has work, and a moldable one runs up to the end if it has begun.
+  LogicalResult checkOpen(JobOp job) {
+    if (!job.getContinuable() || job.getWork() == 0)
+      return schedule.emitError() << "'" << job.getName() << "' continues after the last slot, and "
+                                  << (job.getContinuable() ? "has no work" : "may not");
+    if (job.getDeadline() && Wide(*job.getDeadline()) <= Wide(problem.getSlot()) * problem.getSlots())
+      return schedule.emitError() << "'" << job.getName() << "' continues after its deadline at " << *job.getDeadline()
+                                  << " s";
+    auto own = runs.find(job.getName());
+    if (own != runs.end() && job.getElasticity() == "moldable" && own->second.back().getEnd() < problem.getSlots())
+      return own->second.back().emitError()
+             << "'" << job.getName() << "' is moldable, and stops in slot " << own->second.back().getEnd();
     return success();
   }
 
@@ -437,7 +459,7 @@ private:
   ProblemOp problem;
   ProblemNames &names;
   llvm::MapVector<StringRef, SmallVector<RunOp>> runs; ///< of each job
-  llvm::MapVector<StringRef, int64_t> ends;            ///< of each job, in seconds; -1: rejected
+  llvm::MapVector<StringRef, int64_t> ends;            ///< of each job, in seconds, or `kRejected`, `kContinues`
 };
 
 } // namespace

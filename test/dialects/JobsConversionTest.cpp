@@ -43,6 +43,7 @@ JobAnswer drawn(SplitMix &random) {
     job.restart = int64_t(random.below(2));
     job.isolated = 1 + int64_t(random.below(9));
     job.mayBeRejected = j == 4;
+    job.mayContinue = j == 3;
     job.running = j == 0 ? 1 : -1;
     job.configurations = {{"wide", 9, {{0, 16}, {2, 300}}, 5, 7}, {"a100", 4, {{1, 4}}, 0, 0}};
     if (j > 0 && random.below(2))
@@ -53,9 +54,11 @@ JobAnswer drawn(SplitMix &random) {
     const unsigned configuration = random.below(2);
     const int64_t begin = int64_t(j) * 10, end = begin + 1 + int64_t(random.below(8));
     answer.schedule.jobs.push_back(
-        j == 4 ? JobTrajectory{}
-               : JobTrajectory{{{begin, end, configuration}}, end * problem.slot - int64_t(random.below(60))});
+        j == 4   ? JobTrajectory{}
+        : j == 3 ? JobTrajectory{{{30, 64, configuration}}, 64 * problem.slot, true}
+                 : JobTrajectory{{{begin, end, configuration}}, end * problem.slot - int64_t(random.below(60))});
   }
+  problem.jobs[3].deadline = -1, problem.jobs[4].after.clear();
   problem.jobs[5].after.clear(); // the job before it is rejected
   answer.schedule.values = {int64_t(random.below(100)), -5};
   answer.schedule.proofs.resize(2);
@@ -107,7 +110,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   jobs.servers 1 of "h100" devices 8
   jobs.group "g" share 3
   jobs.limit "energy" at_most 4
-  jobs.job "a" malleable arrival 0 work 12 deadline 99 due 50 late_price 6 weight 2 restart 3 isolated 8 running "two" of ["g"] may_be_rejected {
+  jobs.job "a" malleable arrival 0 work 12 deadline 99 due 50 late_price 6 weight 2 restart 3 isolated 8 running "two" of ["g"] may_be_rejected may_continue {
     jobs.configuration "one" speed 1
     jobs.configuration "two" speed 5 watts 10 price 20 uses "h100" 2, "power" 4
   }
@@ -131,7 +134,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   EXPECT_EQ(job.restart, 3);
   EXPECT_EQ(job.isolated, 8);
   EXPECT_EQ(job.running, 1);
-  EXPECT_TRUE(job.mayBeRejected);
+  EXPECT_TRUE(job.mayBeRejected && job.mayContinue);
   EXPECT_EQ(job.configurations[1].uses, (std::vector<ResourceUse>{{0, 4}, {1, 2}})) << "resources ascending";
   EXPECT_EQ(job.configurations[1].price, 20);
   EXPECT_EQ(job.configurations[1].watts, 10);

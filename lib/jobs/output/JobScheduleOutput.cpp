@@ -62,9 +62,11 @@ std::string table(const JobAnswer &answer, const TextStyle &style) {
       row.push_back(j < answer.jobs.size() ? answer.jobs[j].tenant : "");
     row.push_back(does.completion < 0 ? "rejected" : devicesText(answer, j));
     row.push_back(does.runs.empty() ? "-" : timeText(static_cast<double>(does.runs.front().begin * problem.slot)));
-    row.push_back(does.completion < 0 ? "-" : timeText(static_cast<double>(does.completion)));
+    row.push_back(does.continues        ? shareDoneText(problem, job, does) + " done"
+                  : does.completion < 0 ? "-"
+                                        : timeText(static_cast<double>(does.completion)));
     if (deadlines)
-      row.push_back(job.deadline < 0 || does.completion < 0
+      row.push_back(job.deadline < 0 || does.completion < 0 || does.continues
                         ? "-"
                         : timeText(static_cast<double>(job.deadline - does.completion)));
     row.push_back(does.runs.empty() ? "-" : dollarText(static_cast<double>(costs.price) / 1e6));

@@ -6,9 +6,9 @@
 
 namespace accord::jobs {
 
-/// A row for each job (start, completion, slack to its deadline, cost, energy, how long it waits), why the longest
-/// waits are, each objective with its bound and gap, each requirement, the conflict and its repairs, assumptions.
-/// `folder`: where the page is; empty: nowhere.
+/// A row for each job (start, completion, or how much is done if it continues, slack to its deadline, cost, energy, how
+/// long it waits), why the longest waits are, each objective with its bound and gap, each requirement, the conflict and
+/// its repairs, assumptions. `folder`: where the page is; empty: nowhere.
 std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, const TextStyle &style);
 
 /// job,tenant,run,begin_s,end_s,configuration,devices,type,plan,servers,cost_usd,energy_J: a row for each run; servers

@@ -36,7 +36,8 @@ struct WaitView {
 struct JobView {
   std::string name, tenant, train, elasticity;
   int64_t arrival = 0, deadline = -1, due = -1, weight = 1, start = -1, completion = -1;
-  bool rejected = false;
+  bool rejected = false, continues = false;
+  double shareDone = 1; ///< if it continues
   double cost = 0, energy = 0, carbon = 0;
   std::vector<std::string> after;
   std::vector<RunView> runs;
@@ -141,7 +142,11 @@ JobView jobView(const JobAnswer &answer, size_t j) {
   if (j >= answer.schedule.jobs.size())
     return view;
   const JobTrajectory &does = answer.schedule.jobs[j];
-  view.completion = does.completion;
+  view.continues = does.continues;
+  view.completion = does.continues ? -1 : does.completion;
+  if (does.continues && job.work > 0)
+    view.shareDone =
+        1 - static_cast<double>(shownWorkLeft(answer.problem, job, does.runs)) / static_cast<double>(job.work);
   view.rejected = does.completion < 0;
   if (!does.runs.empty())
     view.start = does.runs.front().begin * answer.problem.slot;
@@ -276,6 +281,9 @@ void describeJob(JsonFields &f, JobView &job) {
       .maybe("rejected", job.rejected)
       .maybeIf(job.start >= 0, "start_s", job.start)
       .maybeIf(job.completion >= 0, "completion_s", job.completion)
+      .about("whether work is left at the end of the schedule, and how much of it is done then")
+      .maybe("continues", job.continues)
+      .maybeIf(job.continues, "share_done", job.shareDone)
       .about("dollars")
       .field("cost", job.cost)
       .field("energy_J", job.energy)
@@ -302,7 +310,8 @@ void describeResource(JsonFields &f, ResourceView &resource) {
 void describeObjective(JsonFields &f, MeasureView &one) {
   f.field("name", one.name)
       .field("words", one.words)
-      .about("in the unit of the problem: seconds, micro-dollars, joules, micrograms, or thousandths")
+      .about("in the unit of the problem: seconds, micro-dollars, joules, micrograms, thousandths, or of goodput "
+             "millionths that are left")
       .maybeIf(!one.text.empty(), "value", one.value, kAnyInteger)
       .maybe("text", one.text)
       .about("no schedule is below, while the objectives before have their values")

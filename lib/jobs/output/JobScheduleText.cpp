@@ -57,6 +57,8 @@ void describeJob(JsonFields &f, ScheduledJob &job) {
       .field("configurations", job.configurations, describeConfiguration)
       .maybe("after", job.after)
       .maybe("may_be_rejected", job.mayBeRejected)
+      .about("work may be left at the end of the schedule")
+      .maybe("may_continue", job.mayContinue)
       .field("isolated", job.isolated)
       .maybe("groups", job.groups);
 }
@@ -67,8 +69,10 @@ void describeTrajectory(JsonFields &f, JobTrajectory &trajectory) {
              [](JsonVisitor &v, JobRun &run) {
                v.tuple("expected [begin, end, configuration]", run.begin, run.end, run.configuration);
              })
-      .about("-1: rejected")
-      .field("completion", trajectory.completion, kFromMinusOne);
+      .about("-1: rejected; if it continues, the end of the schedule, or its arrival if that is later")
+      .field("completion", trajectory.completion, kFromMinusOne)
+      .about("work is left at the end of the schedule")
+      .maybe("continues", trajectory.continues);
 }
 
 /// Sets of prices, of which most are 0.

@@ -71,8 +71,10 @@ private:
   void jobs() {
     for (size_t j = 0; j < answer.schedule.jobs.size() && j < problem.jobs.size(); ++j) {
       const int64_t tid = static_cast<int64_t>(j) + 1;
-      name("thread", kJobs, tid, jobName(j));
-      for (const JobRun &run : answer.schedule.jobs[j].runs)
+      const JobTrajectory &does = answer.schedule.jobs[j];
+      const std::string done = does.continues ? shareDoneText(problem, problem.jobs[j], does) : "";
+      name("thread", kJobs, tid, done.empty() ? jobName(j) : fmt::format("{} (continues, {} done)", jobName(j), done));
+      for (const JobRun &run : does.runs)
         slice(kJobs, tid, configurationText(answer, j, run.configuration), "run", run.begin * problem.slot,
               run.end * problem.slot, argsOf(j, run));
     }

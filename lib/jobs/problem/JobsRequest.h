@@ -77,6 +77,7 @@ struct JobsRequest {
     std::vector<std::string> deviceTypes; ///< on which it may run; empty: all
     std::vector<std::string> after;       ///< names of jobs
     bool optional = false;
+    bool continues = false; ///< work may be left at the end of the horizon
     /// Shares of its work at which its speed changes, and the factors: `phases = {0: 1, 0.5: 1.4}`; empty: none. (An
     /// evolving job: each phase becomes a job after the one before.)
     Steps phases;
@@ -88,7 +89,8 @@ struct JobsRequest {
     JobMeasure measure = JobMeasure::Completion;
     SourceLocation location;
   };
-  /// `require cost <= 500 USD`: in base units (seconds, dollars, joules, grams), of a fairness a plain number.
+  /// `require cost <= 500 USD`: in base units (seconds, dollars, joules, grams), of a fairness a plain number. Of
+  /// `require goodput >= 0.9` the share of work that may be left.
   struct Limit {
     JobMeasure measure = JobMeasure::Price;
     double max = 0;

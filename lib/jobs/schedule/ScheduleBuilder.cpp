@@ -318,6 +318,7 @@ private:
     made.elasticity = job.elasticity;
     made.restart = roundUp(restartOf(job));
     made.mayBeRejected = job.optional;
+    made.mayContinue = job.continues;
     for (unsigned g = 0; g < request.tenants.size(); ++g)
       if (request.tenants[g].name == job.tenant)
         made.groups.push_back(g);
@@ -404,6 +405,13 @@ private:
       objectives.push_back(JobMeasure::Completion);
       out.assumptions.push_back("minimize mean_completion: no objective is stated");
     }
+    const bool someMayContinue =
+        std::any_of(request.jobs.begin(), request.jobs.end(), [](const auto &job) { return job.continues; });
+    if (someMayContinue &&
+        std::find(objectives.begin(), objectives.end(), JobMeasure::Unfinished) == objectives.end()) {
+      objectives.insert(objectives.begin(), JobMeasure::Unfinished);
+      out.assumptions.push_back("as much work as possible is done (goodput), before all other objectives");
+    }
     const bool someMayBeRejected =
         std::any_of(request.jobs.begin(), request.jobs.end(), [](const JobsRequest::Job &job) { return job.optional; });
     if (someMayBeRejected &&
@@ -431,6 +439,8 @@ private:
       return roundDown(limit.max * kMicro);
     case JobMeasure::Slowdown:
       return roundDown(limit.max * kShareScale);
+    case JobMeasure::Unfinished: // a share has as many digits as millionths
+      return roundDown(std::round(limit.max * kMicro) * weights);
     default:
       return roundDown(limit.max);
     }

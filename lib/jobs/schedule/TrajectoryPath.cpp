@@ -39,6 +39,8 @@ public:
   Priced ofStart(int64_t slot, unsigned configuration) const { return isStart(job, slot, configuration) ? start : 0; }
   /// Of so much work that is left at the end: never less of more.
   Priced ofEnd(int64_t work) const { return ofCompletion(endOf(problem, job)) + left * unfinishedTerm(job, work); }
+  /// Of a millionth of the work of the job.
+  Priced ofUnit() const { return left * job.weight; }
   /// Of a unit of work that is left, at most.
   long double ofWorkLeft() const { return static_cast<long double>(left) * job.weight * 1e6L / job.work; }
   /// Of completion at a second: never less at a later one, but for rounding of `Nash`.
@@ -122,6 +124,8 @@ struct Label {
   unsigned configuration = 0;
 };
 using Labels = std::vector<Label>;
+
+constexpr long double kRounding = 1e-15L; ///< of prices with work, relative
 
 /// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
 void thin(Labels &labels) {
@@ -207,12 +211,14 @@ private:
     for (int64_t slot = first; slot < problem.slots; ++slot) {
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         Labels &here = going[k][static_cast<size_t>(slot)];
+        thinOpen(here, slot);
         thin(here);
         for (const Label &label : here)
           leave(slot, label, k);
         std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot); });
         pausing.insert(pausing.end(), here.begin(), here.end());
       }
+      thinOpen(pausing, slot);
       thin(pausing);
       std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot); });
       for (Label &label : pausing)
@@ -229,12 +235,35 @@ private:
         leave(problem.slots, label, k);
   }
 
+  /// Leaves out labels that cannot complete any more, where one of them that may continue costs less with what both
+  /// leave, whatever follows: then all that counts is cost + price * work left, of which one unit is lost by rounding.
+  void thinOpen(Labels &labels, int64_t slot) const {
+    if (maxLeft <= 0)
+      return;
+    const __int128 reach = static_cast<__int128>(fastest) * (problem.slots - slot) * problem.slot;
+    auto isOpen = [&](const Label &label) { return label.work + reach < job.work; };
+    auto priced = [&](const Label &label) {
+      return static_cast<long double>(label.cost) +
+             prices.ofWorkLeft() * static_cast<long double>(job.work - label.work);
+    };
+    long double cheapest = std::numeric_limits<long double>::infinity();
+    for (const Label &label : labels)
+      if (isOpen(label) && job.work - label.work <= maxLeft)
+        cheapest = std::min(cheapest, priced(label));
+    cheapest += static_cast<long double>(prices.ofUnit()) + std::abs(cheapest) * kRounding;
+    std::erase_if(labels, [&](const Label &label) {
+      return isOpen(label) && priced(label) > cheapest + std::abs(priced(label)) * kRounding;
+    });
+  }
+
   /// In how many slots from each one a configuration of a family fits into what is left; its cheapest work from each
   /// slot on.
   void prepare(unsigned family) {
     const size_t count = job.configurations.size();
     fits.assign(count, std::vector<int64_t>(problem.slots + 1, 0));
     unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
+    for (const JobConfiguration &one : job.configurations)
+      fastest = std::max(fastest, one.speed);
     for (int64_t slot = problem.slots; slot-- > 0;) {
       unit[slot] = unit[slot + 1];
       if (maxLeft > 0)
@@ -391,6 +420,7 @@ private:
   const int64_t first, last; ///< slot, second
   const int64_t maxLeft;     ///< work with which it may continue
   const std::vector<int64_t> *left;
+  int64_t fastest = 1;
   std::vector<std::vector<int64_t>> fits;
   std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
   std::vector<std::vector<Labels>> going;     ///< of each configuration and slot: runs that may go on

@@ -60,6 +60,7 @@ ScheduledJob jobFrom(JobOp op, const Numbers &resources, const Numbers &groups, 
   job.isolated = op.getIsolated().value_or(1);
   job.elasticity = op.getElasticity() == "malleable" ? Elasticity::Malleable : Elasticity::Moldable;
   job.mayBeRejected = op.getRejectable();
+  job.mayContinue = op.getContinuable();
   for (auto configuration : op.getBody().getOps<ConfigurationOp>()) {
     if (op.getRunning() == configuration.getName())
       job.running = static_cast<int64_t>(job.configurations.size());
@@ -99,7 +100,7 @@ void writeJob(OpBuilder &builder, Location at, const ScheduledJob &job, const Jo
       unless(builder, job.weight, 1), unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
       job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
       names(job.after, problem.jobs), names(job.groups, problem.groups),
-      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr());
+      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr(), job.mayContinue ? builder.getUnitAttr() : UnitAttr());
   OpBuilder parts = OpBuilder::atBlockEnd(&op.getBody().emplaceBlock());
   for (const JobConfiguration &configuration : job.configurations) {
     SmallVector<Attribute> uses;
@@ -158,7 +159,8 @@ JobSchedule scheduleFrom(ScheduleOp op, ProblemOp problem) {
                     : op.getStatus() == "feasible"   ? AllocationStatus::Feasible
                     : op.getStatus() == "infeasible" ? AllocationStatus::Infeasible
                                                      : AllocationStatus::Unknown;
-  if (op.getBody().getOps<CompleteOp>().empty() && op.getBody().getOps<RejectOp>().empty())
+  if (op.getBody().getOps<CompleteOp>().empty() && op.getBody().getOps<RejectOp>().empty() &&
+      op.getBody().getOps<ContinueOp>().empty())
     return schedule;
   std::vector<Numbers> configurations;
   for (auto job : problem.getBody().getOps<JobOp>()) {
@@ -175,6 +177,13 @@ JobSchedule scheduleFrom(ScheduleOp op, ProblemOp problem) {
   }
   for (auto complete : op.getBody().getOps<CompleteOp>())
     schedule.jobs[numberOf(jobs, complete.getJob())].completion = complete.getTime();
+  std::vector<int64_t> ends;
+  for (auto job : problem.getBody().getOps<JobOp>())
+    ends.push_back(std::max<int64_t>(problem.getSlot() * problem.getSlots(), job.getArrival()));
+  for (auto open : op.getBody().getOps<ContinueOp>()) {
+    const unsigned job = numberOf(jobs, open.getJob());
+    schedule.jobs[job].completion = ends[job], schedule.jobs[job].continues = true;
+  }
   for (auto value : op.getBody().getOps<ValueOp>()) {
     schedule.values.push_back(value.getValue());
     if (value.getBound())
@@ -265,6 +274,8 @@ ScheduleOp writeSchedule(OpBuilder &builder, Location at, llvm::StringRef name, 
     }
     if (does.completion < 0)
       RejectOp::create(parts, at, job.name);
+    else if (does.continues)
+      ContinueOp::create(parts, at, job.name);
     else
       CompleteOp::create(parts, at, job.name, does.completion);
   }

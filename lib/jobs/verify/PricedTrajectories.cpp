@@ -1,6 +1,7 @@
 #include "lib/jobs/verify/PricedTrajectories.h"
 #include "lib/jobs/verify/Trajectories.h"
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -215,8 +216,35 @@ private:
     if (from + needed <= latest)
       offer(now + completionCost(from + needed));
   }
+  /// Drops labels that can only continue, if another one of these does so at less cost whatever both do from here on.
+  /// What is left costs the same for each unit of work then, but for a millionth of the job that is rounded up.
+  void dropOpen(std::vector<Label> &all, int64_t t) const {
+    if (toLeave == 0)
+      return;
+    constexpr long double kSafe = 1e-15L; // relative error of sums
+    const long double millionth = static_cast<long double>(leftCost) * job.weight;
+    std::vector<long double> ends;
+    long double least = INFINITY;
+    for (const Label &label : all) {
+      const int64_t left = job.work - label.done;
+      ends.push_back(static_cast<long double>(label.cost) + millionth * 1e6L * left / job.work);
+      if (isOpen(label, t) && left <= toLeave)
+        least = std::min(least, ends.back());
+    }
+    const long double limit = least + millionth + kSafe * std::abs(least);
+    size_t kept = 0;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (!isOpen(all[i], t) || ends[i] - kSafe * std::abs(ends[i]) <= limit)
+        all[kept++] = all[i];
+    all.resize(kept);
+  }
+  /// Whether the job cannot be complete after the last slot, though it is as fast as it can be from a slot on.
+  bool isOpen(const Label &label, int64_t t) const {
+    return Wide(maxSpeed) * (slots - t) * slot < Wide(job.work) - label.done;
+  }
   /// Drops labels that another one dominates, and those that cannot be complete in time or cheaper than the best.
   void keepBest(std::vector<Label> &all, int64_t t, int64_t restart) const {
+    dropOpen(all, t);
     std::sort(all.begin(), all.end(),
               [](const Label &a, const Label &b) { return a.done != b.done ? a.done > b.done : a.cost < b.cost; });
     std::vector<Label> kept;

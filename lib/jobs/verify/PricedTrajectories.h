@@ -18,7 +18,8 @@ struct RowPrices {
 /// Malleable jobs: a path through the slots whose labels are the work done and the cost. Of two labels in the same slot
 /// and configuration, the one with less work and more cost is dropped: costs of slots are 0 or more and costs of
 /// completion ascend, so that what follows the one can follow the other, and ends no later (resource constrained
-/// shortest paths; Irnich and Desaulniers, Column Generation, chapter 2, 2005).
+/// shortest paths; Irnich and Desaulniers, Column Generation, chapter 2, 2005). Of labels with which the job can only
+/// continue, those are dropped that cost more with the price of what is left.
 Result<std::optional<__int128>> cheapestTrajectory(const ScheduleRows &rows, size_t job, const RowPrices &prices,
                                                    int64_t latest, size_t &labels);
 

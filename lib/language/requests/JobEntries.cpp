@@ -92,11 +92,11 @@ private:
   }
 
   void readEntry(const ast::Entry &entry) {
-    static const std::vector<std::string> keys{
-        "tenant", "samples",    "tokens",        "epochs",  "arrives", "deadline",
-        "due",    "late_price", "priority",      "devices", "elastic", "restart",
-        "on",     "after",      "optional",      "quality", "phases",  "configuration",
-        "noise",  "batches",    "learning_rate", "choice"};
+    static const std::vector<std::string> keys{"tenant",        "samples",       "tokens",     "epochs",   "arrives",
+                                               "deadline",      "due",           "late_price", "priority", "devices",
+                                               "elastic",       "restart",       "on",         "after",    "optional",
+                                               "quality",       "phases",        "noise",      "batches",  "choice",
+                                               "learning_rate", "configuration", "continues"};
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
     if (node && node->kind.text == "configuration")
@@ -149,6 +149,8 @@ private:
     number("quality", job.minQuality, 0, 1, false);
     add("devices", [this](const Constant &value) { devices(value); });
     add("elastic", [this](const Constant &value) { elastic(value); });
+    add("continues",
+        [this](const Constant &value) { job.continues = values.truth(value, "continues").value_or(false); });
     add("optional", [this](const Constant &value) { job.optional = values.truth(value, "optional").value_or(false); });
     add("phases",
         [this](const Constant &value) { job.phases = values.phases(value, "phases").value_or(jobs::Steps()); });
@@ -335,6 +337,9 @@ private:
             .note(valueAt["arrives"], "it arrives here")
             .help("both count from the start of the schedule");
     }
+    if (job.continues && given("phases"))
+      diags.error(Code::NotSupported, valueAt["continues"], "not supported yet: a job with 'phases' that continues")
+          .note(*given("phases"), "its phases");
     if (given("late_price") && !given("due"))
       diags
           .error(Code::WrongJobsBlock, *given("late_price"),

@@ -307,9 +307,13 @@ private:
     auto found = measure(name->name, rule.expr->range);
     if (!found)
       return;
-    if (maximize && *found != JobMeasure::Nash) {
+    if (maximize && *found != JobMeasure::Nash && *found != JobMeasure::Unfinished) {
       diags.error(Code::UnknownChoice, entry.range, fmt::format("'{}' is minimized, not maximized", name->name))
-          .help(fmt::format("minimize {}; nash_welfare alone is maximized", name->name));
+          .help(fmt::format("minimize {}; nash_welfare and goodput alone are maximized", name->name));
+      return;
+    }
+    if (!maximize && *found == JobMeasure::Unfinished) {
+      diags.error(Code::UnknownChoice, entry.range, "'goodput' is maximized, not minimized").help("maximize goodput");
       return;
     }
     auto [earlier, isNew] = objectives.try_emplace(*found, entry.range);
@@ -359,11 +363,14 @@ private:
     if (!found)
       return;
     const JobUnit &unit = unitOf(*found);
-    if (sign != "<=") {
+    const bool isGoodput = *found == JobMeasure::Unfinished;
+    const char *needed = isGoodput ? ">=" : "<=";
+    if (sign != needed) {
       diags
           .error(Code::NotAConstraint, condition.range,
-                 fmt::format("'{}' is required to be at most a value, with '<='", word->text))
-          .help(fmt::format("for example: require {} <= {}", word->text, unit.example));
+                 fmt::format("'{}' is required to be at {} a value, with '{}'", word->text,
+                             isGoodput ? "least" : "most", needed))
+          .help(fmt::format("for example: require {} {} {}", word->text, needed, isGoodput ? "0.9" : unit.example));
       return;
     }
     if (auto [first, isNew] = required.try_emplace(*found, rule.expr->range); !isNew) {
@@ -371,8 +378,12 @@ private:
           .note(first->second, "the first time");
       return;
     }
-    auto max = values.quantity(*right, word->text, unit, *found == JobMeasure::Nash ? JobBound::Any : JobBound::Zero,
-                               fmt::format("require {} <=", word->text));
+    std::optional<double> max;
+    if (!isGoodput)
+      max = values.quantity(*right, word->text, unit, *found == JobMeasure::Nash ? JobBound::Any : JobBound::Zero,
+                            fmt::format("require {} <=", word->text));
+    else if (auto share = values.reader.number(*right, word->text, 0, 1))
+      max = 1 - share->toDouble(); // that may be left
     std::string text = rule.label.empty() ? diags.sources().text(rule.expr->range).str() : rule.label.text;
     if (max)
       out.limits.push_back({*found, *max, text, values.reader.place(rule.expr->range)});

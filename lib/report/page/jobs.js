@@ -8,6 +8,7 @@ const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, ...(Array.isArray(t) ? t : [t]))));
 const dollars = v => (Math.abs(v) >= 1000 ? Math.round(v).toString() : trim(v, 4)) + " $", watthours = v => si(v / 3600, "Wh"), grams = v => si(v, "g");
 const runText = r => (r.devices ? `${r.devices} ${r.type}` : r.configuration);
+const goesOn = j => `${trim(Math.floor(1000 * j.share_done) / 10, 4)} % done`;
 const lastEnd = Math.max(data.slot_s, ...jobs.map(j => Math.max(0, ...j.runs.map(r => r.end_s), ...(j.pending || []).map(w => (j.rejected ? 0 : w.until_s)))));
 // Deadlines soon after the last run are shown; later ones are in the table.
 const until = scheduled ? Math.min(horizon, Math.max(lastEnd, ...jobs.flatMap(j => [j.deadline_s, j.due_s]).filter(t => t <= lastEnd * 1.25))) : horizon;
@@ -27,11 +28,11 @@ function header() {
   const devices = data.types.map(t => `${data.servers.filter(s => s.type === t).reduce((n, s) => n + s.devices, 0)} ${t}`);
   byId("subtitle").textContent = [counted(jobs.length, "job"), ...(data.servers.length ? [`${devices.join(", ")} on ${counted(data.servers.length, "server")}`] : []), `${data.slots} periods of ${longTime(data.slot_s)}`, ...(data.objectives.length ? [`minimum ${data.objectives.map(o => o.words).join(", then ")}`] : [])].join("  ·  ");
   if (!scheduled || !jobs.length) return;
-  const done = jobs.filter(j => j.completion_s !== undefined), out = jobs.length - done.length, names = data.objectives.slice(0, 2).map(o => o.name);
+  const done = jobs.filter(j => j.completion_s !== undefined), on = jobs.filter(j => j.continues).length, out = jobs.length - done.length - on, names = data.objectives.slice(0, 2).map(o => o.name);
   const late = done.filter(j => j.due_s !== undefined && j.completion_s > j.due_s).length, waits = done.map(j => (j.pending || []).reduce((s, w) => s + w.until_s - w.from_s, 0));
   const tiles = data.objectives.slice(0, 2).filter(o => o.text).map(o => tile(capital(o.words), ...split(o.text), o.gap === undefined ? "not proved" : o.gap > 0 ? `no schedule is below ${o.bound_text}` : o === data.objectives[0] ? "no schedule is better" : "none is better with the first as it is"));
   const add = (name, label, value, note) => { if (tiles.length < 5 && !names.includes(name)) tiles.push(tile(label, ...split(value), note)); };
-  add("", "Complete", `${done.length} of ${jobs.length}`, [out ? `${out} rejected` : "", late ? `${late} after their due time` : ""].filter(t => t).join(", ") || "all jobs");
+  add("", "Complete", `${done.length} of ${jobs.length}`, [out ? `${out} rejected` : "", on ? `${on} continue${on === 1 ? "s" : ""}` : "", late ? `${late} after their due time` : ""].filter(t => t).join(", ") || "all jobs");
   add("makespan", "Makespan", longTime(Math.max(0, ...done.map(j => j.completion_s))), "the last completion");
   if (jobs.some(j => j.cost > 0)) add("cost", "Cost", dollars(jobs.reduce((s, j) => s + j.cost, 0)), "periods are paid for whole");
   if (jobs.some(j => j.energy_J > 0)) add("energy", "Energy", watthours(jobs.reduce((s, j) => s + j.energy_J, 0)), jobs.some(j => j.carbon_g) ? `${grams(jobs.reduce((s, j) => s + (j.carbon_g || 0), 0))} CO2e` : "of all runs");
@@ -51,7 +52,7 @@ function conflicts() {
 
 const batchText = r => (r.batch ? `batch ${r.batch}${r.accumulation ? ` in ${r.accumulation} micro-batch${r.accumulation > 1 ? "es" : ""}` : ""}${r.learning_rate_factor ? `, learning rate x ${r.learning_rate_factor.toPrecision(3)}` : ""}${r.efficiency ? `, efficiency ${r.efficiency.toPrecision(3)}` : ""}` : "");
 const runRows = (j, r) => [["tenant", j.tenant], ["devices", runText(r)], ["training", r.choice ?? ""], ["batch", batchText(r)], ["plan", r.plan], ["time", `${longTime(r.begin_s)} to ${longTime(r.end_s)}`], ["servers", r.servers ? r.servers.slice(0, 8).map(s => `${s.server} (${s.devices})`).join(", ") + (r.servers.length > 8 ? ` and ${r.servers.length - 8} more` : "") : ""],
-  ["memory", r.memory_bytes ? bytes(r.memory_bytes) + " of a device" : ""], ["step time", r.step_time_s ? seconds(r.step_time_s) : ""], ["power", r.power_W ? si(r.power_W, "W") : ""], ["price", r.price_per_hour ? `${dollars(r.price_per_hour)} an hour` : ""], ["completion", j.completion_s !== undefined ? longTime(j.completion_s) : ""], ["deadline", j.deadline_s !== undefined ? longTime(j.deadline_s) : ""]];
+  ["memory", r.memory_bytes ? bytes(r.memory_bytes) + " of a device" : ""], ["step time", r.step_time_s ? seconds(r.step_time_s) : ""], ["power", r.power_W ? si(r.power_W, "W") + (r.power_level ? ` at ${r.power_level}` : "") : ""], ["price", r.price_per_hour ? `${dollars(r.price_per_hour)} an hour` : ""], ["completion", j.continues ? goesOn(j) : j.completion_s !== undefined ? longTime(j.completion_s) : ""], ["deadline", j.deadline_s !== undefined ? longTime(j.deadline_s) : ""]];
 
 function byJob() {
   if (!scheduled || !jobs.length) return;
@@ -114,7 +115,7 @@ function jobTable() {
     const plans = [...new Set(j.runs.map(r => runText(r) + (r.choice ? ` as ${r.choice}` : "") + (r.batch ? `, ${batchText(r)}` : "") + (r.plan ? `, ${r.plan}` : "")))], last = j.deadline_s === undefined || j.completion_s === undefined ? null : j.deadline_s - j.completion_s;
     return [[j.name, "name"], ...(has("tenant") ? [[j.tenant ? [el("i", { class: "dot", style: `background:${tenantColor(j.tenant)}` }), j.tenant] : "–", "name"]] : []), ...(has("train") ? [[j.train || "profiled"]] : []),
       ...(scheduled ? [[j.rejected ? el("span", { class: "worse" }, "rejected") : plans.length > 3 ? [`${plans[0]} and ${plans.length - 1} more`] : plans.map(p => el("div", {}, p))]] : []), [longTime(j.arrival_s), "n"],
-      ...(scheduled ? [[j.start_s === undefined ? "–" : longTime(j.start_s), "n"], [j.completion_s === undefined ? "–" : longTime(j.completion_s), "n"]] : []), ...(has("deadline_s") ? [[scheduled ? (last === null ? "–" : longTime(last)) : j.deadline_s === undefined ? "–" : longTime(j.deadline_s), "n"]] : []),
+      ...(scheduled ? [[j.start_s === undefined ? "–" : longTime(j.start_s), "n"], [j.continues ? goesOn(j) : j.completion_s === undefined ? "–" : longTime(j.completion_s), "n"]] : []), ...(has("deadline_s") ? [[scheduled ? (last === null ? "–" : longTime(last)) : j.deadline_s === undefined ? "–" : longTime(j.deadline_s), "n"]] : []),
       ...(scheduled ? [...(has("cost") ? [[j.rejected ? "–" : dollars(j.cost), "n"]] : []), ...(has("energy_J") ? [[j.rejected ? "–" : watthours(j.energy_J), "n"]] : []), ...(has("carbon_g") ? [[j.rejected ? "–" : grams(j.carbon_g || 0), "n"]] : []), [(j.pending || []).slice(0, 6).map(w => el("div", {}, el("span", { class: "quiet" }, `${longTime(w.from_s)} to ${longTime(w.until_s)}: `), w.reason)), "why"]] : [])];
   };
   if (!jobs.length) { byId("jobs-table").append(el("caption", {}, "there are no jobs")); return; }

@@ -194,3 +194,58 @@ jobs.schedule of @p feasible {
   jobs.run "b" in "4" from 0 to 1 on 0:3
   jobs.complete "b" at 1
 }
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize ["goodput", "restarts"] {
+  jobs.job "a" malleable arrival 0 work 1000 {
+    jobs.configuration "8" speed 1
+  }
+}
+// expected-error @+1 {{'a' continues after the last slot, and may not}}
+jobs.schedule of @p feasible {
+  jobs.run "a" in "8" from 0 to 4
+  jobs.continue "a"
+}
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" moldable arrival 0 work 1000 may_continue {
+    jobs.configuration "8" speed 1
+  }
+}
+jobs.schedule of @p feasible {
+  // expected-error @+1 {{'a' is moldable, and stops in slot 3}}
+  jobs.run "a" in "8" from 0 to 3
+  jobs.continue "a"
+}
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" malleable arrival 0 work 1000 deadline 240 may_continue {
+    jobs.configuration "8" speed 1
+  }
+}
+// expected-error @+1 {{'a' continues after its deadline at 240 s}}
+jobs.schedule of @p feasible {
+  jobs.continue "a"
+}
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" malleable arrival 0 work 1000 may_continue {
+    jobs.configuration "8" speed 1
+  }
+  jobs.job "b" malleable arrival 0 work 1 after ["a"] {
+    jobs.configuration "8" speed 1
+  }
+}
+jobs.schedule of @p feasible {
+  jobs.continue "a"
+  // expected-error @+1 {{'b' begins at 180 s, before 'a' is complete}}
+  jobs.run "b" in "8" from 3 to 4
+  jobs.complete "b" at 181
+}

@@ -29,6 +29,10 @@ jobs.problem @night slots 8 of 900 s minimize ["mean_completion", "cost"] tail 1
   jobs.job "extra" moldable arrival 0 work 5 may_be_rejected {
     jobs.configuration "16 h100" speed 10 uses "h100" 16
   }
+  // CHECK: jobs.job "weeks" moldable arrival 0 work 10000000 may_continue {
+  jobs.job "weeks" moldable arrival 0 work 10000000 may_continue {
+    jobs.configuration "1 h100" speed 10 uses "h100" 1
+  }
 }
 // CHECK: jobs.schedule of @night feasible {
 jobs.schedule of @night feasible {
@@ -44,6 +48,9 @@ jobs.schedule of @night feasible {
   jobs.complete "probe" at 1890
   // CHECK: jobs.reject "extra"
   jobs.reject "extra"
+  jobs.run "weeks" in "1 h100" from 4 to 8 on 1:1
+  // CHECK: jobs.continue "weeks"
+  jobs.continue "weeks"
 }
 // CHECK: jobs.problem @nothing slots 1 of 60 s minimize [] {
 jobs.problem @nothing slots 1 of 60 s minimize [] {

@@ -158,6 +158,46 @@ TEST(JobScheduleOutput, ValuesOfMeasures) {
   answer.schedule.jobs[1] = {};
   EXPECT_EQ(value(JobMeasure::Rejected), 3);
   EXPECT_EQ(value(JobMeasure::Completion), 61);
+  EXPECT_EQ(value(JobMeasure::Unfinished), 3'000'000);
+  EXPECT_EQ(value(JobMeasure::Restarts), 1);
+  answer.problem.jobs[0].running = 0, answer.problem.jobs[0].work = 3 * 100 * 1800;
+  answer.problem.jobs[0].mayContinue = true;
+  answer.schedule.jobs = {{{{0, 1, 0}, {2, 3, 0}}, 48 * 1800, true}, {}};
+  EXPECT_EQ(value(JobMeasure::Restarts), 1) << "the first run goes on";
+  EXPECT_EQ(value(JobMeasure::Unfinished), 3'000'000 + 344'445) << "3540 s of 5400 s are done";
+  EXPECT_EQ(value(JobMeasure::Makespan), 48 * 1800);
+}
+
+TEST(JobScheduleOutput, SaysHowMuchOfWhatContinuesIsDone) {
+  JobAnswer answer = emptyAnswer();
+  answer.problem.objectives = {JobMeasure::Unfinished, JobMeasure::Restarts};
+  addJob(answer, "weeks", 1, 0, 96 * 100 * 1800, {{0, 1}});
+  addJob(answer, "later", 1, 0, 100, {{0, 1}});
+  addJob(answer, "probe", 1, 0, 100, {{0, 1}});
+  for (ScheduledJob &job : answer.problem.jobs)
+    job.restart = 0, job.mayContinue = true;
+  answer.problem.jobs[1].after = {0};
+  answer.schedule.status = AllocationStatus::Optimal;
+  answer.schedule.jobs = {{{{0, 48, 0}}, 48 * 1800, true}, {{}, 48 * 1800, true}, {{{0, 1, 0}}, 1}};
+  answer.schedule.values = {1'500'000, 2};
+  answer.schedule.proofs = {{1'500'000, {}, {}, 1}, {2, {}, {}, 1}};
+  answer.placements.resize(3);
+  answer.waits = waitReasons(answer);
+  const std::string text = jobScheduleText(answer, "", plain());
+  EXPECT_NE(text.find("  50.0 % done  "), std::string::npos) << text;
+  EXPECT_NE(text.find("  0.0 % done  "), std::string::npos) << text;
+  EXPECT_NE(text.find("minimum       unfinished work 50 %, proven optimal"), std::string::npos) << text;
+  EXPECT_NE(text.find("then          restarts 2, proven optimal"), std::string::npos) << text;
+  EXPECT_NE(text.find("it comes after 'weeks', which continues after the schedule"), std::string::npos) << text;
+  const llvm::json::Value document = jobScheduleJson(answer);
+  const llvm::json::Array &jobs = *document.getAsObject()->getArray("jobs");
+  const llvm::json::Object &weeks = *jobs[0].getAsObject(), &probe = *jobs[2].getAsObject();
+  EXPECT_EQ(weeks.getBoolean("continues"), true);
+  EXPECT_EQ(weeks.getNumber("share_done"), 0.5);
+  EXPECT_EQ(weeks.get("completion_s"), nullptr);
+  EXPECT_EQ(probe.get("share_done"), nullptr);
+  EXPECT_EQ(probe.getInteger("completion_s"), 1);
+  EXPECT_NE(jsonText(jobScheduleTrace(answer)).find("weeks (continues, 50.0 % done)"), std::string::npos);
 }
 
 } // namespace

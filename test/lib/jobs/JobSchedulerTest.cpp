@@ -166,6 +166,31 @@ static JobScheduleProblem night(size_t jobs, int64_t slots, Elasticity elasticit
   return problem;
 }
 
+/// Half of the trainings need longer than the horizon: as much as possible is done, then with few restarts.
+TEST(JobScheduler, TrainingsThatContinueFillTheWeek) {
+  for (const Elasticity elasticity : {Elasticity::Malleable, Elasticity::Moldable}) {
+    JobScheduleProblem problem = night(10, 42, elasticity);
+    for (size_t j = 0; j < problem.jobs.size(); j += 2) {
+      problem.jobs[j].work *= 40, problem.jobs[j].deadline = -1;
+      problem.jobs[j].mayContinue = true;
+    }
+    problem.objectives = {JobMeasure::Unfinished, JobMeasure::Restarts};
+    ASSERT_TRUE(checkJobScheduleProblem(problem));
+    SearchLimits limits;
+    limits.effort = kQuickEffort;
+    const JobSchedule found = solveJobSchedule(problem, limits);
+    expectVerified(problem, found, 0);
+    ASSERT_EQ(found.values.size(), 2u);
+    EXPECT_GT(found.values[0], 0);
+    EXPECT_GE(found.proofs[0].bound, found.values[0] * 95 / 100) << found.values[0];
+    EXPECT_GE(found.values[1], 10) << "each job starts, as none runs before";
+    size_t continuing = 0;
+    for (const JobTrajectory &one : found.jobs)
+      continuing += one.continues;
+    EXPECT_EQ(continuing, 5u);
+  }
+}
+
 TEST(JobScheduler, NightsAreNearTheirBounds) {
   for (const JobScheduleProblem &problem : {night(8, 24, Elasticity::Malleable), night(12, 56, Elasticity::Malleable),
                                             night(20, 56, Elasticity::Moldable)}) {

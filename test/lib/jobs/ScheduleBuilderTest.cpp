@@ -153,6 +153,21 @@ TEST(ScheduleBuilder, OptionalJobsAreLeftOutLast) {
             (std::vector<JobMeasure>{JobMeasure::Rejected, JobMeasure::Price}));
 }
 
+TEST(ScheduleBuilder, AsMuchAsPossibleIsDoneOfWhatContinues) {
+  JobsRequest request = oneJob();
+  request.jobs[0].continues = true, request.jobs[0].priority = 3;
+  request.objectives.push_back({JobMeasure::Price, {}});
+  request.limits = {{JobMeasure::Unfinished, 1 - 0.9, "goodput >= 0.9", {}}, {JobMeasure::Restarts, 5, "", {}}};
+  const BuiltSchedule made = built(request, kOneTable);
+  EXPECT_TRUE(made.problem.jobs[0].mayContinue);
+  EXPECT_EQ(made.problem.objectives, (std::vector<JobMeasure>{JobMeasure::Unfinished, JobMeasure::Price}));
+  EXPECT_EQ(made.problem.limits[0].max, 300'000);
+  EXPECT_EQ(made.problem.limits[1].max, 5);
+  request.objectives.push_back({JobMeasure::Unfinished, {}}); // where it is stated, it has its place
+  EXPECT_EQ(built(request, kOneTable).problem.objectives,
+            (std::vector<JobMeasure>{JobMeasure::Price, JobMeasure::Unfinished}));
+}
+
 TEST(ScheduleBuilder, WithoutTimesAllJobsFitOneAfterTheOther) {
   JobsRequest request = oneJob();
   request.slot = request.horizon = 0;

@@ -143,6 +143,43 @@ TEST(WaitReasons, PausesAndLeftOut) {
   EXPECT_EQ(answer.waits[2].until, 48 * kSlot);
 }
 
+TEST(WaitReasons, WhatContinuesWaitsUpToTheEnd) {
+  JobAnswer answer = emptyAnswer();
+  answer.problem.resources[2].capacity.assign(48, 100'000);
+  addJob(answer, "a", 1, 0, 1000 * kSlot, {{0, 24}});
+  addJob(answer, "b", 1, 0, int64_t(1) << 30, {{0, 8}});
+  addJob(answer, "c", 1, 0, int64_t(1) << 30, {{0, 24}});
+  for (size_t j : {1, 2}) {
+    answer.problem.jobs[j].elasticity = Elasticity::Malleable;
+    answer.problem.jobs[j].mayContinue = true;
+  }
+  answer.problem.objectives = {JobMeasure::Unfinished};
+  answer.schedule.jobs = {{{{40, 41, 0}}, 40 * kSlot + 1000}, {{{0, 40, 0}}, 48 * kSlot, true}, {{}, 48 * kSlot, true}};
+  answer.waits = waitReasons(answer);
+  std::vector<JobWait> ofB, ofC;
+  for (const JobWait &wait : answer.waits)
+    (wait.job == 1 ? ofB : ofC).push_back(wait);
+  std::erase_if(ofC, [](const JobWait &wait) { return wait.job == 0; });
+  ASSERT_EQ(ofB.size(), 2u);
+  EXPECT_EQ(ofB[0].from, 40 * kSlot);
+  EXPECT_EQ(ofB[0].text, "8 h100 are needed, and none of 24 is free: 'a' has 24");
+  EXPECT_EQ(ofB[1].from, 41 * kSlot);
+  EXPECT_EQ(ofB[1].until, 48 * kSlot);
+  EXPECT_EQ(ofB[1].text, "8 h100, data 8 would have room at 20.5 h, which would improve the unfinished work");
+  ASSERT_EQ(ofC.size(), 2u);
+  EXPECT_EQ(ofC[0].until, 41 * kSlot);
+  EXPECT_EQ(ofC[1].until, 48 * kSlot);
+
+  answer.problem.objectives = {JobMeasure::Price};
+  answer.waits = waitReasons(answer);
+  EXPECT_EQ(answer.waits.back().cause, WaitCause::Objective);
+  EXPECT_EQ(answer.waits.back().text, "a start at 20.5 h on 24 h100, data 24 would make the cost worse: 38.88 $ "
+                                      "instead of 0 $");
+  answer.problem.objectives = {JobMeasure::Restarts};
+  answer.waits = waitReasons(answer);
+  EXPECT_EQ(answer.waits.back().text, "a start at 20.5 h on 24 h100, data 24 would make the restarts worse");
+}
+
 TEST(WaitReasons, CoverTheTimeBetweenArrivalAndStart) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     JobAnswer answer = manyJobs(60, seed);

@@ -96,7 +96,7 @@ TEST(JobsBlocks, KeysOfAJob) {
   EXPECT_EQ(plain.minDevices, 1);
   EXPECT_EQ(plain.maxDevices, 0);
   EXPECT_EQ(plain.elasticity, Elasticity::Malleable);
-  EXPECT_FALSE(plain.rigid || plain.optional);
+  EXPECT_FALSE(plain.rigid || plain.optional || plain.continues);
   EXPECT_TRUE(plain.deviceTypes.empty() && plain.after.empty() && plain.phases.empty() && plain.profiled.empty());
 
   JobsRequest::Job all = oneJob("samples = 2e6, arrives = 1 h, deadline = 8 h, due = 6 h, late_price = 36 USD/h, "
@@ -119,6 +119,7 @@ TEST(JobsBlocks, KeysOfAJob) {
   EXPECT_EQ(all.minQuality, 0.75);
   EXPECT_EQ(all.phases, (Steps{{0, 1}, {0.5, 1.4}}));
 
+  EXPECT_TRUE(oneJob("continues = true").continues);
   EXPECT_EQ(oneJob("tokens = 300 G").tokens, 300e9);
   EXPECT_EQ(oneJob("epochs = 3, samples = 1e6").samples, 3e6);
   EXPECT_EQ(oneJob("tokens = 1 G, epochs = 2.5").tokens, 2.5e9);
@@ -162,15 +163,18 @@ TEST(JobsBlocks, ObjectivesAndLimits) {
   std::vector<JobMeasure> expected;
   for (unsigned i = jobs::kJobMeasures; i-- > 0;) { // in the order of the file, not of the table
     expected.push_back(static_cast<JobMeasure>(i));
-    all +=
-        fmt::format("{} {}\n", expected.back() == JobMeasure::Nash ? "maximize" : "minimize", nameOf(expected.back()));
+    all += fmt::format("{} {}\n",
+                       expected.back() == JobMeasure::Nash || expected.back() == JobMeasure::Unfinished ? "maximize"
+                                                                                                        : "minimize",
+                       nameOf(expected.back()));
   }
   JobsBlock read = jobsBlock(all + R"(require makespan <= 12 h
   require budget: cost <= 500 USD
   require 2 h >= mean_completion
   require tail_completion <= 3 h, require tenant_fairness <= 90 min
   require lateness <= 0 USD, require energy <= 1 kWh, require carbon <= 2 kg
-  require rejected <= 3, require finish_time_fairness <= 1.5, require nash_welfare <= -2)");
+  require rejected <= 3, require finish_time_fairness <= 1.5, require nash_welfare <= -2
+  require 0.75 <= goodput, require restarts <= 5)");
   ASSERT_TRUE(read.request) << read.diags.text();
   std::vector<JobMeasure> found;
   for (const JobsRequest::Objective &objective : read.request->objectives)
@@ -190,10 +194,12 @@ TEST(JobsBlocks, ObjectivesAndLimits) {
                                                   {JobMeasure::Carbon, 2000},
                                                   {JobMeasure::Rejected, 3},
                                                   {JobMeasure::Slowdown, 1.5},
-                                                  {JobMeasure::Nash, -2}}));
+                                                  {JobMeasure::Nash, -2},
+                                                  {JobMeasure::Unfinished, 0.25}, // may be left
+                                                  {JobMeasure::Restarts, 5}}));
   EXPECT_EQ(read.request->limits[0].text, "makespan <= 12 h");
   EXPECT_EQ(read.request->limits[1].text, "budget");
-  EXPECT_EQ(read.request->limits[1].location.line, 17u);
+  EXPECT_EQ(read.request->limits[1].location.line, 19u);
   EXPECT_EQ(jobsBlock("minimize nash_welfare").request->objectives.at(0).measure, JobMeasure::Nash);
 }
 
