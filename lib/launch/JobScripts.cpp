@@ -38,7 +38,7 @@ constexpr const char *kWithoutMegatron = R"bash(without_megatron() { # REASON WO
 constexpr const char *kSubmit = R"bash(start=$(date -d "${ACCORD_START:-now}" +%s)
 declare -A ids=()
 submitted=()
-trap 'if ((${#submitted[@]})); then scancel "${submitted[@]}"; fi' ERR
+trap '(($? == 0 || ${#submitted[@]} == 0)) || scancel "${submitted[@]}"' EXIT
 submit() { # JOB/RUN SECONDS SERVERS DEPENDENCES WORD...
   local name=$1 options=() after='' hosts='' one id
   options+=(--begin="$(date -d "@$((start + $2))" +%FT%T)")
@@ -333,7 +333,7 @@ std::string JobScripts::submitText() const {
              "# for example {}=(train.py --data \"/my data\"). With servers=(host0 host1 ...), the host names in the\n"
              "# order of jobs.json, runs are on the servers of the plan; else Slurm chooses servers of the type.\n"
              "# Prints JOB/RUN and its number in Slurm. Where a submission fails, those before it are cancelled.\n"
-             "{}set -Eeuo pipefail\n"
+             "{}set -euo pipefail\n"
              "folder=$(cd \"$(dirname \"${{BASH_SOURCE[0]}}\")\" && pwd)\n"
              "servers=()\n{}"
              "# shellcheck source=/dev/null\n"
