@@ -124,7 +124,7 @@ struct Label {
 };
 using Labels = std::vector<Label>;
 
-constexpr long double kRounding = 1e-15L; ///< of prices with work, relative
+constexpr long double kRounding = 1e-13L; ///< of prices with work, relative
 
 /// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
 void thin(Labels &labels) {
