@@ -44,6 +44,8 @@ JobAnswer drawn(SplitMix &random) {
     job.isolated = 1 + int64_t(random.below(9));
     job.mayBeRejected = j == 4;
     job.mayContinue = j == 3;
+    if (j == 3)
+      job.elasticity = Elasticity::Malleable, job.deadline = -1;
     job.running = j == 0 ? 1 : -1;
     job.configurations = {{"wide", 9, {{0, 16}, {2, 300}}, 5, 7}, {"a100", 4, {{1, 4}}, 0, 0}};
     if (j > 0 && random.below(2))
@@ -55,11 +57,10 @@ JobAnswer drawn(SplitMix &random) {
     const int64_t begin = int64_t(j) * 10, end = begin + 1 + int64_t(random.below(8));
     answer.schedule.jobs.push_back(
         j == 4   ? JobTrajectory{}
-        : j == 3 ? JobTrajectory{{{30, 64, configuration}}, 64 * problem.slot, true}
+        : j == 3 ? JobTrajectory{{{begin, end, configuration}}, 64 * problem.slot, true}
                  : JobTrajectory{{{begin, end, configuration}}, end * problem.slot - int64_t(random.below(60))});
   }
-  problem.jobs[3].deadline = -1, problem.jobs[4].after.clear();
-  problem.jobs[5].after.clear(); // the job before it is rejected
+  problem.jobs[4].after.clear(), problem.jobs[5].after.clear(); // the jobs before them continue, or are rejected
   answer.schedule.values = {int64_t(random.below(100)), -5};
   answer.schedule.proofs.resize(2);
   answer.schedule.proofs[1].bound = -7;

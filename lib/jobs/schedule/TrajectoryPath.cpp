@@ -125,7 +125,7 @@ struct Label {
 };
 using Labels = std::vector<Label>;
 
-constexpr long double kRounding = 1e-15L; ///< of prices with work, relative
+constexpr long double kRounding = 1e-13L; ///< of prices with work, relative
 
 /// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
 void thin(Labels &labels) {
@@ -206,6 +206,8 @@ private:
     }
     for (int64_t slot = first; slot < problem.slots; ++slot) // single runs first: they bound all others
       begin(slot, {0, prices.ofBegin(slot)}, nullptr);
+    if (maxLeft > 0)
+      offerAhead();
     going.assign(job.configurations.size(), std::vector<Labels>(slots + 1));
     Labels pausing;
     for (int64_t slot = first; slot < problem.slots; ++slot) {
@@ -215,12 +217,12 @@ private:
         thin(here);
         for (const Label &label : here)
           leave(slot, label, k);
-        std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot); });
+        std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot, ahead.going[k][slot]); });
         pausing.insert(pausing.end(), here.begin(), here.end());
       }
       thinOpen(pausing, slot);
       thin(pausing);
-      std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot); });
+      std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot, ahead.pausing[slot]); });
       for (Label &label : pausing)
         remember(label, slot);
       for (unsigned k = 0; k < job.configurations.size(); ++k)
@@ -240,19 +242,17 @@ private:
   void thinOpen(Labels &labels, int64_t slot) const {
     if (maxLeft <= 0)
       return;
-    const __int128 reach = static_cast<__int128>(fastest) * (problem.slots - slot) * problem.slot;
-    auto isOpen = [&](const Label &label) { return label.work + reach < job.work; };
     auto priced = [&](const Label &label) {
       return static_cast<long double>(label.cost) +
              prices.ofWorkLeft() * static_cast<long double>(job.work - label.work);
     };
     long double cheapest = std::numeric_limits<long double>::infinity();
     for (const Label &label : labels)
-      if (isOpen(label) && job.work - label.work <= maxLeft)
+      if (isOpen(label, slot) && job.work - label.work <= maxLeft)
         cheapest = std::min(cheapest, priced(label));
     cheapest += static_cast<long double>(prices.ofUnit()) + std::abs(cheapest) * kRounding;
     std::erase_if(labels, [&](const Label &label) {
-      return isOpen(label) && priced(label) > cheapest + std::abs(priced(label)) * kRounding;
+      return isOpen(label, slot) && priced(label) > cheapest + std::abs(priced(label)) * kRounding;
     });
   }
 
@@ -266,8 +266,6 @@ private:
       fastest = std::max(fastest, one.speed);
     for (int64_t slot = problem.slots; slot-- > 0;) {
       unit[slot] = unit[slot + 1];
-      if (maxLeft > 0)
-        unit[slot] = std::min(unit[slot], prices.ofWorkLeft());
       for (unsigned k = 0; k < count; ++k) {
         bool isFree = job.configurations[k].family == family;
         if (left)
@@ -279,9 +277,96 @@ private:
                                                 (static_cast<long double>(job.configurations[k].speed) * problem.slot));
       }
     }
+    lookAhead();
   }
 
-  /// Whether nothing that goes on from a label costs less than what was found.
+  /// What a job that may continue can cost from each slot on, less the price of the work that it does: at least, and
+  /// just that if it does not complete.
+  void lookAhead() {
+    const size_t count = job.configurations.size();
+    const std::vector<long double> none(problem.slots + 1, 0);
+    ahead = {std::vector<std::vector<long double>>(count, none), none, none, std::vector<unsigned>(problem.slots + 1)};
+    const long double price = prices.ofWorkLeft();
+    for (int64_t slot = problem.slots; slot-- > 0 && maxLeft > 0;) {
+      ahead.starting[slot] = std::numeric_limits<long double>::infinity();
+      for (unsigned k = 0; k < count; ++k) {
+        const int64_t restart = restartOf(job, slot, k), some = restart / problem.slot + 1;
+        if (some > fits[k][slot])
+          continue;
+        const int64_t work = job.configurations[k].speed * (some * problem.slot - restart);
+        const long double cost =
+            static_cast<long double>(prices.ofStart(slot, k) + prices.ofRun(slot, slot + some, k)) - price * work +
+            ahead.going[k][slot + some];
+        if (cost < ahead.starting[slot])
+          ahead.starting[slot] = cost, ahead.first[slot] = k;
+      }
+      ahead.pausing[slot] = std::min(ahead.starting[slot], ahead.pausing[slot + 1]);
+      for (unsigned k = 0; k < count; ++k) {
+        ahead.going[k][slot] = ahead.pausing[slot];
+        if (fits[k][slot] > 0)
+          ahead.going[k][slot] = std::min(ahead.pausing[slot], ahead.going[k][slot + 1] + oneSlot(slot, k));
+      }
+    }
+  }
+  long double oneSlot(int64_t slot, unsigned k) const {
+    return static_cast<long double>(prices.ofRun(slot, slot + 1, k)) -
+           prices.ofWorkLeft() * static_cast<long double>(job.configurations[k].speed) * problem.slot;
+  }
+
+  /// The trajectory that costs just what `lookAhead` says, up to the slot in which it completes.
+  void offerAhead() {
+    int64_t slot = -1;
+    for (int64_t begin = first; begin < problem.slots; ++begin)
+      if (slot < 0 || static_cast<long double>(prices.ofBegin(begin)) + ahead.starting[begin] <
+                          static_cast<long double>(prices.ofBegin(slot)) + ahead.starting[slot])
+        slot = begin;
+    if (slot < 0 || std::isinf(ahead.starting[slot]))
+      return;
+    std::vector<JobRun> runs;
+    while (slot < problem.slots) {
+      const unsigned k = ahead.first[slot];
+      JobRun run{slot, slot + restartOf(job, slot, k) / problem.slot + 1, k};
+      while (run.end < problem.slots && ahead.going[k][run.end] < ahead.pausing[run.end])
+        ++run.end;
+      runs.push_back(run);
+      slot = run.end;
+      while (slot < problem.slots && (ahead.pausing[slot] >= 0 || ahead.starting[slot] > ahead.pausing[slot]))
+        ++slot;
+    }
+    offer(joined({std::move(runs), endOf(problem, job), true}));
+  }
+
+  /// Takes a trajectory whose runs fit, with the completion that they have.
+  void offer(JobTrajectory made) {
+    const int64_t rest = workLeft(problem, job, made.runs);
+    if (made.continues ? rest <= 0 || rest > maxLeft : made.completion > last)
+      return;
+    Priced cost = made.continues ? prices.ofEnd(rest) : prices.ofCompletion(made.completion);
+    cost += prices.ofBegin(made.runs.front().begin);
+    for (const JobRun &run : made.runs)
+      cost += prices.ofStart(run.begin, run.configuration) + prices.ofRun(run.begin, run.end, run.configuration);
+    if (best && cost >= *best)
+      return;
+    best = cost;
+    found.trajectory = std::move(made);
+  }
+
+  /// Whether the job cannot complete any more from a slot on.
+  bool isOpen(const Label &label, int64_t slot) const {
+    return label.work + static_cast<__int128>(fastest) * (problem.slots - slot) * problem.slot < job.work;
+  }
+
+  /// Whether nothing that goes on from a label costs less than what was found; `rest`: of `ahead`.
+  bool isHopeless(const Label &label, int64_t slot, long double rest) const {
+    if (maxLeft > 0) {
+      const long double work = prices.ofWorkLeft() * static_cast<long double>(job.work - label.work);
+      const auto cost = static_cast<long double>(
+          label.cost + prices.ofCompletion(isOpen(label, slot) ? endOf(problem, job) : slot * problem.slot + 1));
+      const long double error = (std::abs(cost) + work + std::abs(rest)) * kRounding * 100;
+      return best && cost + work + rest - error >= static_cast<long double>(*best);
+    }
+    return isHopeless(label, slot);
+  }
   bool isHopeless(const Label &label, int64_t slot) const {
     if (slot * problem.slot >= last)
       return true;
@@ -422,6 +507,14 @@ private:
   const std::vector<int64_t> *left;
   int64_t fastest = 1;
   std::vector<std::vector<int64_t>> fits;
+  /// See `lookAhead`: of a run in each configuration that may go on, of a pause, and of a start in just that slot with
+  /// its configuration; by slot.
+  struct Ahead {
+    std::vector<std::vector<long double>> going;
+    std::vector<long double> pausing, starting;
+    std::vector<unsigned> first;
+  };
+  Ahead ahead;
   std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
   std::vector<std::vector<Labels>> going;     ///< of each configuration and slot: runs that may go on
   std::vector<std::pair<Label, int64_t>> all; ///< runs that ended, with the slot in which they did

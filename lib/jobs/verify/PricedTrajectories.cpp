@@ -221,17 +221,17 @@ private:
   void dropOpen(std::vector<Label> &all, int64_t t) const {
     if (toLeave == 0)
       return;
-    constexpr long double kSafe = 1e-15L; // relative error of sums
+    constexpr long double kSafe = 1e-13L; // relative error of sums
     const long double millionth = static_cast<long double>(leftCost) * job.weight;
     std::vector<long double> ends;
-    long double least = INFINITY;
+    long double cheapest = INFINITY;
     for (const Label &label : all) {
       const int64_t left = job.work - label.done;
       ends.push_back(static_cast<long double>(label.cost) + millionth * 1e6L * left / job.work);
       if (isOpen(label, t) && left <= toLeave)
-        least = std::min(least, ends.back());
+        cheapest = std::min(cheapest, ends.back());
     }
-    const long double limit = least + millionth + kSafe * std::abs(least);
+    const long double limit = cheapest + millionth + kSafe * std::abs(cheapest);
     size_t kept = 0;
     for (size_t i = 0; i < all.size(); ++i)
       if (!isOpen(all[i], t) || ends[i] - kSafe * std::abs(ends[i]) <= limit)

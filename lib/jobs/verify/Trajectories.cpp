@@ -169,9 +169,9 @@ Result<void> checkOpen(const JobScheduleProblem &problem, const ScheduledJob &jo
   if (trajectory.completion != end)
     return wrong(
         fmt::format("it continues after the schedule at {}, but completion {} is said", end, trajectory.completion));
-  if (const int64_t most = largestLeft(problem, job, end); left > most)
+  if (const int64_t max = largestLeft(problem, job, end); left > max)
     return wrong(fmt::format("{} of its work is left at {}, and at most {} can be done by its deadline {}", left, end,
-                             std::max<int64_t>(0, most), job.deadline));
+                             std::max<int64_t>(0, max), job.deadline));
   if (job.elasticity == Elasticity::Moldable && !trajectory.runs.empty() && trajectory.runs[0].end < problem.slots)
     return wrong(fmt::format("it is moldable, and pauses in slot {}", trajectory.runs[0].end));
   return {};

@@ -199,6 +199,32 @@ inline std::optional<std::vector<int64_t>> bestByTrying(const JobScheduleProblem
   return best;
 }
 
+/// A job with more work that may continue after the end, some with a deadline or an arrival behind it.
+inline void letContinue(ScheduledJob &job, int64_t end, SplitMix &random) {
+  job.mayContinue = true;
+  job.work *= 1 + static_cast<int64_t>(random.below(3));
+  if (random.below(4) == 0)
+    job.deadline = end + static_cast<int64_t>(random.below(60));
+  if (random.below(12) == 0)
+    job.arrival = end - 3 + static_cast<int64_t>(random.below(13));
+}
+
+/// One or two objectives, and up to three limits.
+inline void drawMeasures(JobScheduleProblem &problem, SplitMix &random) {
+  auto between = [&](int64_t min, int64_t max) { return min + static_cast<int64_t>(random.below(max - min + 1)); };
+  const auto jobs = static_cast<int64_t>(problem.jobs.size());
+  const auto measure = [&] { return static_cast<JobMeasure>(random.below(kJobMeasures)); };
+  problem.objectives.push_back(measure());
+  if (const JobMeasure second = measure(); second != problem.objectives[0] && random.below(2))
+    problem.objectives.push_back(second);
+  if (random.below(4) == 0)
+    problem.limits.push_back({measure(), between(0, 1000)});
+  if (random.below(8) == 0)
+    problem.limits.push_back({JobMeasure::Unfinished, between(0, 1'500'000 * jobs)});
+  if (random.below(8) == 0)
+    problem.limits.push_back({JobMeasure::Restarts, between(0, 2 * jobs)});
+}
+
 /// 2 to 4 jobs in 3 to 5 slots, with everything that a problem may have.
 inline JobScheduleProblem randomSchedule(SplitMix &random) {
   auto between = [&](int64_t min, int64_t max) { return min + static_cast<int64_t>(random.below(max - min + 1)); };
@@ -240,14 +266,8 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
         one.uses.push_back({types, between(5, 30)});
       job.configurations.push_back(one);
     }
-    if (problem.slots < 5 && configurations < 3 && random.below(3) == 0) { // of more, there are too many to be tried
-      job.mayContinue = true;
-      job.work *= between(1, 3);
-      if (random.below(4) == 0)
-        job.deadline = problem.slots * problem.slot + between(0, 3 * problem.slot);
-      if (random.below(12) == 0)
-        job.arrival = problem.slots * problem.slot + between(-3, 9);
-    }
+    if (problem.slots < 5 && configurations < 3 && random.below(3) == 0) // of more, there are too many to be tried
+      letContinue(job, problem.slots * problem.slot, random);
     if (job.arrival == 0 && random.below(4) == 0)
       job.running = static_cast<int64_t>(random.below(job.configurations.size()));
     if (j > 0 && random.below(4) == 0)
@@ -256,16 +276,7 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
       job.groups.push_back(static_cast<unsigned>(random.below(2)));
     problem.jobs.push_back(job);
   }
-  const auto measure = [&] { return static_cast<JobMeasure>(random.below(kJobMeasures)); };
-  problem.objectives.push_back(measure());
-  if (const JobMeasure second = measure(); second != problem.objectives[0] && random.below(2))
-    problem.objectives.push_back(second);
-  if (random.below(4) == 0)
-    problem.limits.push_back({measure(), between(0, 1000)});
-  if (random.below(8) == 0)
-    problem.limits.push_back({JobMeasure::Unfinished, between(0, 1'500'000 * jobs)});
-  if (random.below(8) == 0)
-    problem.limits.push_back({JobMeasure::Restarts, between(0, 2 * jobs)});
+  drawMeasures(problem, random);
   return problem;
 }
 

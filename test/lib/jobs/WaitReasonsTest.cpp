@@ -173,7 +173,7 @@ TEST(WaitReasons, WhatContinuesWaitsUpToTheEnd) {
   answer.problem.objectives = {JobMeasure::Price};
   answer.waits = waitReasons(answer);
   EXPECT_EQ(answer.waits.back().cause, WaitCause::Objective);
-  EXPECT_EQ(answer.waits.back().text, "a start at 20.5 h on 24 h100, data 24 would make the cost worse: 38.88 $ "
+  EXPECT_EQ(answer.waits.back().text, "a start at 23.5 h on 24 h100, data 24 would make the cost worse: 38.88 $ "
                                       "instead of 0 $");
   answer.problem.objectives = {JobMeasure::Restarts};
   answer.waits = waitReasons(answer);
