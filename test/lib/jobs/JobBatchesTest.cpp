@@ -188,7 +188,7 @@ TEST(JobBatches, NoBatchThatWinsIsLeftOut) {
 TEST(JobBatches, TheBatchGrowsWithTheNoise) {
   JobsRequest request = requestOf(1);
   request.jobs[0].batches = inRange(64, 512);
-  request.jobs[0].batches.noise = {{0, 50}, {0.2, 600}, {0.5, 20'000}};
+  request.jobs[0].batches.noise = {{0, 5}, {0.2, 100}, {0.5, 20'000}};
   const std::vector<JobTable> tables{{400'000, rowsOfBatches(), ""}};
   const auto built = buildJobSchedule(request, {{"gpu"}, {{0, 4}}}, tables);
   ASSERT_TRUE(built);
