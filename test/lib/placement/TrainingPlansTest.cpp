@@ -166,25 +166,27 @@ TEST(TrainingPlans, RowsOfAPoolOfTheCatalogue) {
   EXPECT_FALSE(plans.assumptions().empty());
 }
 
-/// A table of several batches has what a training of each batch has, whatever was planned before it.
+/// A table of several batches has what a training of each batch has, whatever was planned before it; a recommender's
+/// gradients have as many rows as a batch looks up.
 TEST(TrainingPlans, ABatchIsThatOfTheTrainingThatHasIt) {
   DevicePool pool;
   pool.cluster = "dgx_superpod_h100", pool.servers = 1;
-  TrainingPlans several(optionsOf(training("gpt2", "gpt2_small", 32), "several"));
-  ASSERT_TRUE(several.prepare());
-  EXPECT_EQ(several.optimizer(), "adam");
-  for (int64_t batch : {64, 32, 1, 0}) {
-    SCOPED_TRACE(batch);
-    TrainingPlans one(optionsOf(training("gpt2", "gpt2_small", batch > 0 ? batch : 32), "one"));
-    ASSERT_TRUE(one.prepare());
-    const auto expected = one.on(pool, {1, 4}), found = several.on(pool, {1, 4}, batch);
-    ASSERT_TRUE(expected && found);
-    for (size_t i = 0; i < 2; ++i) {
-      const DeviceCountPlan &a = (*expected)[i], &b = (*found)[i];
+  for (const auto &[file, model] : {std::pair("gpt2", "gpt2_small"), std::pair("dlrm", "dlrm_kaggle")}) {
+    TrainingPlans several(optionsOf(training(file, model, 32), "several"));
+    ASSERT_TRUE(several.prepare());
+    EXPECT_EQ(several.optimizer(), "adam");
+    for (int64_t batch : {64, 32, 1, 0}) {
+      SCOPED_TRACE(fmt::format("{} {}", model, batch));
+      TrainingPlans one(optionsOf(training(file, model, batch > 0 ? batch : 32), "one"));
+      ASSERT_TRUE(one.prepare());
+      const auto expected = one.on(pool, {2}), found = several.on(pool, {2}, batch);
+      ASSERT_TRUE(expected && found);
+      const DeviceCountPlan &a = expected->front(), &b = found->front();
       EXPECT_EQ(a.fits, b.fits);
       EXPECT_EQ(a.step, b.step);
       EXPECT_EQ(a.stepHigh, b.stepHigh);
       EXPECT_EQ(a.memory, b.memory);
+      EXPECT_EQ(a.watts, b.watts);
       EXPECT_EQ(a.plan, b.plan);
       EXPECT_EQ(a.accumulation, b.accumulation);
     }
@@ -195,7 +197,9 @@ TEST(TrainingPlans, ABatchIsThatOfTheTrainingThatHasIt) {
 TEST(TrainingPlans, AStepWaitsForItsData) {
   const auto planOn = [&](int64_t batch, const std::string &loader) {
     const std::string data = loader.empty() ? "" : "data { loader = " + loader + " }";
-    TrainingPlans plans(optionsOf(training("resnet", "resnet18", 64, data), "data"));
+    TrainingPlans plans(optionsOf(
+        training("resnet", "resnet18", 64, data + " search { microbatch = 16, tensor_parallel = 1, recompute = none }"),
+        "data"));
     DevicePool pool;
     pool.cluster = "dgx_superpod_h100", pool.servers = 1;
     auto found = plans.prepare() ? plans.on(pool, {4}, batch) : std::nullopt;
