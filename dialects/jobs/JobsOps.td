@@ -98,12 +98,16 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
 
 def Jobs_ConfigurationOp : Jobs_Op<"configuration", [HasParent<"JobOp">]> {
   let summary = "how a job can run: its speed, what it uses, and what that costs";
-  let description = "`speed` is work in a second, `price` micro-dollars a second; `uses \"h100\" 8, \"power\" 5600`.";
+  let description = [{
+    `speed` is work in a second, `price` micro-dollars a second; `uses "h100" 8, "power" 5600`. A job runs in
+    configurations of one `family` alone.
+  }];
   let arguments = (ins StrAttr:$name, Jobs_Count:$speed, OptionalAttr<Jobs_Natural>:$watts,
-                       OptionalAttr<Jobs_Natural>:$price, OptionalAttr<ArrayAttr>:$uses);
+                       OptionalAttr<Jobs_Natural>:$price, OptionalAttr<Jobs_Count>:$family,
+                       OptionalAttr<ArrayAttr>:$uses);
   let plain = 0;
   let assemblyFormat = [{
-    $name `speed` $speed (`watts` $watts^)? (`price` $price^)? (`uses` custom<Uses>($uses)^)? attr-dict
+    $name `speed` $speed (`watts` $watts^)? (`price` $price^)? (`family` $family^)? (`uses` custom<Uses>($uses)^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -11,8 +11,8 @@ using namespace accord::jobs;
 
 using Wide = __int128;
 
-/// Slots are at most so many, numbers at most so large; as in the problems that are solved.
-static constexpr int64_t kLargestSlots = 4096, kLargestNumber = int64_t(1) << 40;
+/// Slots are at most so many, numbers and families at most so large; as in the problems that are solved.
+static constexpr int64_t kLargestSlots = 4096, kLargestNumber = int64_t(1) << 40, kLargestFamily = 10'000;
 
 static bool isMeasure(StringRef name) {
   return llvm::is_contained({"rejected", "mean_completion", "lateness", "cost", "energy", "carbon", "nash_welfare",
@@ -103,6 +103,9 @@ LogicalResult JobOp::verifyRegions() {
 }
 
 LogicalResult ConfigurationOp::verify() {
+  if (getFamily().value_or(0) > kLargestFamily)
+    return emitOpError() << "'" << getName() << "' is of a family from 0 to " << kLargestFamily << ", found "
+                         << *getFamily();
   const ArrayAttr uses = getUses().value_or(ArrayAttr::get(getContext(), {}));
   for (Attribute entry : uses) {
     auto use = dyn_cast<ArrayAttr>(entry);
@@ -330,6 +333,9 @@ private:
                                << job.getArrival() << " s";
     if (job.getElasticity() == "moldable" && own->second.size() > 1)
       return own->second[1].emitError() << "'" << job.getName() << "' is moldable, and has a second run";
+    for (RunOp run : own->second)
+      if (configurationOf(run).getFamily().value_or(0) != configurationOf(first).getFamily().value_or(0))
+        return run.emitError() << "'" << job.getName() << "' runs in a configuration of another family than at first";
     if (time >= 0 && (Wide(time) > until || Wide(time) <= until - slot))
       return schedule.emitError() << "'" << job.getName() << "' completes at " << time
                                   << " s, which is not in its last slot, from " << int64_t(until - slot) << " s to "

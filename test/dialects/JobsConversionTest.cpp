@@ -47,7 +47,7 @@ JobAnswer drawn(SplitMix &random) {
     if (j == 3)
       job.elasticity = Elasticity::Malleable, job.deadline = -1;
     job.running = j == 0 ? 1 : -1;
-    job.configurations = {{"wide", 9, {{0, 16}, {2, 300}}, 5, 7}, {"a100", 4, {{1, 4}}, 0, 0}};
+    job.configurations = {{"wide", 9, {{0, 16}, {2, 300}}, 5, 7}, {"a100", 4, {{1, 4}}, 0, 0, 3}};
     if (j > 0 && random.below(2))
       job.after = {j - 1};
     if (random.below(2))
@@ -113,7 +113,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   jobs.limit "energy" at_most 4
   jobs.job "a" malleable arrival 0 work 12 deadline 99 due 50 late_price 6 weight 2 restart 3 isolated 8 running "two" of ["g"] may_be_rejected may_continue {
     jobs.configuration "one" speed 1
-    jobs.configuration "two" speed 5 watts 10 price 20 uses "h100" 2, "power" 4
+    jobs.configuration "two" speed 5 watts 10 price 20 family 4 uses "h100" 2, "power" 4
   }
 }
 )",
@@ -139,6 +139,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   EXPECT_EQ(job.configurations[1].uses, (std::vector<ResourceUse>{{0, 4}, {1, 2}})) << "resources ascending";
   EXPECT_EQ(job.configurations[1].price, 20);
   EXPECT_EQ(job.configurations[1].watts, 10);
+  EXPECT_EQ(job.configurations[1].family, 4u);
 }
 
 } // namespace

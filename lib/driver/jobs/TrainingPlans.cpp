@@ -32,7 +32,7 @@ struct PoolTraining {
   Workspace workspace;
   JobTarget target{workspace};
   TrainingRequest request;
-  /// What layers take on one device, by `stepsKeyOf` and batch: that says how often gradients are added up.
+  /// What layers take on one device, by `stepsKeyOf` and `State::cacheOf` the batch.
   std::map<std::pair<std::string, int64_t>, StepUses> steps;
 };
 
@@ -76,7 +76,8 @@ struct TrainingPlans::State {
   JobTarget target{workspace};
   JobGraphs graphs;
   std::map<std::string, std::unique_ptr<PoolTraining>> pools;  ///< by cluster
-  std::map<std::pair<FrameworkKey, int64_t>, StepGraphs> work; ///< by batch, too
+  std::map<std::pair<FrameworkKey, int64_t>, StepGraphs> work; ///< by `cacheOf` the batch, too
+  std::optional<bool> hasRows;                                 ///< some gradient has; nothing: not looked at yet
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
@@ -107,6 +108,7 @@ struct TrainingPlans::State {
                 PlacementResult result, DeviceCountPlan &plan);
   std::optional<StepEstimate> intervalOf(const PoolTraining &training, const ClusterTarget &target, double step);
   double parametersOf(const BuiltPlacementProblem &built);
+  int64_t cacheOf(int64_t batch);
 };
 
 /// The name of the model in the file, and its sizes.
@@ -199,7 +201,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
   auto made = planner.problemRequest(chosen);
   if (!made)
     return refuse("no placement is possible");
-  const int64_t batch = training.request.job.batch;
+  const int64_t batch = cacheOf(training.request.job.batch);
   StepGraphs &shared = work[{keyOf(made->framework), batch}];
   const Machine &machine = target.cluster.machine;
   made->steps = &training.steps.try_emplace({stepsKeyOf(machine, level), batch}, shared).first->second;
@@ -230,11 +232,28 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
 /// What is relied on at 90 %; nothing where a machine has no calibration.
 std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining &training, const ClusterTarget &target,
                                                              double step) {
-  const auto &steps = training.steps.find({stepsKeyOf(target.cluster.machine, level), training.request.job.batch});
+  const auto &steps =
+      training.steps.find({stepsKeyOf(target.cluster.machine, level), cacheOf(training.request.job.batch)});
   if (!training.request.costModel.empty() || steps == training.steps.end() || !steps->second.structure)
     return std::nullopt;
   bool attends = calibrate::hostShareOf(*steps->second.structure->work) >= 1;
   return calibrate::stepEstimateOf({&target.cluster.machine}, attends, step, 0);
+}
+
+/// The same for batches of which steps are kept together: those above 1, unless a gradient has as many rows as a batch
+/// looks up.
+int64_t TrainingPlans::State::cacheOf(int64_t batch) {
+  if (!hasRows) {
+    hasRows = true;
+    if (dnn::TrainingGraphOp graph = graphs.cache().get(graphs.optionsAt("none", Degrees{})).graph) {
+      hasRows = false;
+      graph.walk([&](mlir::Operation *op) {
+        for (mlir::Type type : op->getResultTypes())
+          hasRows = *hasRows || dnn::rowsOf(type);
+      });
+    }
+  }
+  return *hasRows ? batch : batch > 1 ? 0 : 1;
 }
 
 /// Without what a framework pads the vocabulary with.

@@ -1,4 +1,4 @@
-// At which batches a job may run, what a sample is worth there, and how the learning rate follows.
+// At which batches a job may run, how efficient samples are there, and how the learning rate follows.
 //
 // A gradient has a noise scale N, in samples: the trace of the covariance of one sample's gradient over the square of
 // the gradient's norm. To the same progress, samples at a batch B are to those at a batch B0 as N + B to N + B0

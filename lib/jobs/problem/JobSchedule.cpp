@@ -118,6 +118,7 @@ private:
     number(job, "a speed", one.speed, 1, kMax);
     number(job, "the watts of a configuration", one.watts, 0, kMax);
     number(job, "the price of a configuration", one.price, 0, kMax);
+    number(job, "the family of a configuration", one.family, 0, kMaxFamily);
     for (size_t i = 0; i < one.uses.size(); ++i) {
       require(one.uses[i].resource < problem.resources.size() &&
                   (i == 0 || one.uses[i].resource > one.uses[i - 1].resource),

@@ -13,6 +13,8 @@ namespace accord::jobs {
 
 /// Slots are at most so many, and times at most so many seconds.
 constexpr int64_t kMaxSlots = 4096, kMaxSeconds = int64_t(1) << 32;
+/// Numbers of families are at most so large.
+constexpr int64_t kMaxFamily = 10'000;
 
 /// Something of which there is only so much: devices of a type, watts, devices of a tenant.
 struct SlotResource {

@@ -38,6 +38,7 @@ JobConfiguration configurationFrom(ConfigurationOp op, const Numbers &resources)
   configuration.speed = op.getSpeed();
   configuration.watts = op.getWatts().value_or(0);
   configuration.price = op.getPrice().value_or(0);
+  configuration.family = static_cast<unsigned>(op.getFamily().value_or(0));
   if (auto uses = op.getUses())
     for (auto use : uses->getAsRange<ArrayAttr>())
       configuration.uses.push_back(
@@ -109,7 +110,7 @@ void writeJob(OpBuilder &builder, Location at, const ScheduledJob &job, const Jo
           {builder.getStringAttr(problem.resources[use.resource].name), builder.getI64IntegerAttr(use.amount)}));
     ConfigurationOp::create(parts, at, builder.getStringAttr(configuration.name),
                             builder.getI64IntegerAttr(configuration.speed), unless(builder, configuration.watts, 0),
-                            unless(builder, configuration.price, 0),
+                            unless(builder, configuration.price, 0), unless(builder, configuration.family, 0),
                             uses.empty() ? ArrayAttr() : builder.getArrayAttr(uses));
   }
 }

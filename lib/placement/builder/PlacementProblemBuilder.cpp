@@ -162,7 +162,7 @@ private:
       }
       StepUses *steps = keptSteps();
       const Cluster &group = request_.groups[deviceType];
-      if (const std::vector<LayerUse> *kept = steps ? steps->find(group, step) : nullptr) {
+      if (const std::vector<LayerUse> *kept = steps ? steps->find(request_, group, step) : nullptr) {
         all.push_back(*kept);
         continue;
       }
@@ -194,7 +194,7 @@ private:
       if (together())
         shareParameters(graph, all.back());
       if (steps)
-        steps->keep(group, step, all.back());
+        steps->keep(request_, group, step, all.back());
     }
     return all;
   }

@@ -66,9 +66,14 @@ Result<const ReplicaCommunication *> CommunicationCache::find(const Cluster &gro
   return at->second.get();
 }
 
+/// Whether a device adds up the gradients of several micro-batches in a step.
+static bool accumulates(const PlacementProblemRequest &request, const StepVariant &step) {
+  return request.batch / step.microbatch / std::max<int64_t>(1, step.data) > 1;
+}
+
 Result<std::shared_ptr<const WorkGraph>> StepGraphs::of(const PlacementProblemRequest &request,
                                                         const StepVariant &step) {
-  std::shared_ptr<const WorkGraph> &known = known_[step];
+  std::shared_ptr<const WorkGraph> &known = known_[{step, accumulates(request, step)}];
   if (!known) {
     ACCORD_TRY(made, instantiated(request, step));
     known = std::make_shared<const WorkGraph>(std::move(made));
@@ -79,25 +84,28 @@ Result<std::shared_ptr<const WorkGraph>> StepGraphs::of(const PlacementProblemRe
 StepUses::StepUses(StepGraphs &graphs)
     : prices(std::make_shared<PriceCache>(PriceCache::Detail::Numbers)), graphs(graphs) {}
 
-StepUses::Key StepUses::keyOf(const Cluster &group, const StepVariant &step) {
+StepUses::Key StepUses::keyOf(const PlacementProblemRequest &request, const Cluster &group, const StepVariant &step) {
+  const bool several = accumulates(request, step);
   // Degrees are at most `kMaxDevices` each, whose product with a third one is within 128 bits.
   __int128 sharers = static_cast<__int128>(step.sharding.tensor) * step.sharding.context * step.data;
   if (sharers == 1)
-    return {step, {0, 0}};
+    return {step, several, {0, 0}};
   if (sharers > group.devicesPerNode)
-    return {step, {group.devicesPerNode, group.servers}};
+    return {step, several, {group.devicesPerNode, group.servers}};
   // Over one switch a message takes the same however many others are connected.
   bool isSwitch = group.fabric.levels.front().topology == Topology::Switch;
-  return {step, {isSwitch ? 1 : group.devicesPerNode, 1}};
+  return {step, several, {isSwitch ? 1 : group.devicesPerNode, 1}};
 }
 
-const std::vector<LayerUse> *StepUses::find(const Cluster &group, const StepVariant &step) const {
-  auto found = known_.find(keyOf(group, step));
+const std::vector<LayerUse> *StepUses::find(const PlacementProblemRequest &request, const Cluster &group,
+                                            const StepVariant &step) const {
+  auto found = known_.find(keyOf(request, group, step));
   return found == known_.end() ? nullptr : &found->second;
 }
 
-void StepUses::keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses) {
-  known_.insert_or_assign(keyOf(group, step), std::move(uses));
+void StepUses::keep(const PlacementProblemRequest &request, const Cluster &group, const StepVariant &step,
+                    std::vector<LayerUse> uses) {
+  known_.insert_or_assign(keyOf(request, group, step), std::move(uses));
 }
 
 std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines) {

@@ -47,19 +47,19 @@ private:
   std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
 };
 
-/// Work graphs by step, which are the same on all devices that a job may run on with one framework. Not for several
-/// threads.
+/// Work graphs by step, and whether it adds up gradients of several micro-batches, which are the same on all devices
+/// that a job may run on with one framework. Not for several threads.
 class StepGraphs {
 public:
   Result<std::shared_ptr<const WorkGraph>> of(const PlacementProblemRequest &request, const StepVariant &step);
 
 private:
-  std::map<StepVariant, std::shared_ptr<const WorkGraph>> known_;
+  std::map<std::pair<StepVariant, bool>, std::shared_ptr<const WorkGraph>> known_;
 };
 
-/// What layers take by step, kept between problems of one job whose devices differ in nothing but their number: each
-/// step is instantiated and priced once. What is assumed for a price is told by the first problem. Not for several
-/// threads.
+/// What layers take by step, kept between problems of one job whose devices differ in nothing but their number, and
+/// whose batches do only where no gradient has rows of its own: these are as many as a batch looks up. Each step is
+/// instantiated and priced once. What is assumed for a price is told by the first problem. Not for several threads.
 class StepUses {
 public:
   struct Structure {
@@ -72,14 +72,16 @@ public:
 
   explicit StepUses(StepGraphs &graphs);
   /// By class of the layering; null where they are not known on a device of this group.
-  const std::vector<LayerUse> *find(const Cluster &group, const StepVariant &step) const;
-  void keep(const Cluster &group, const StepVariant &step, std::vector<LayerUse> uses);
+  const std::vector<LayerUse> *find(const PlacementProblemRequest &request, const Cluster &group,
+                                    const StepVariant &step) const;
+  void keep(const PlacementProblemRequest &request, const Cluster &group, const StepVariant &step,
+            std::vector<LayerUse> uses);
 
 private:
-  /// The step, and what of the group it depends on: nothing where one device runs it alone, or devices on a switch; the
-  /// devices of a server where they share it, else those of all servers.
-  using Key = std::pair<StepVariant, std::pair<int64_t, int64_t>>;
-  static Key keyOf(const Cluster &group, const StepVariant &step);
+  /// The step, whether it has several micro-batches, and what of the group it depends on: nothing where one device runs
+  /// it alone, or devices on a switch; the devices of a server where they share it, else those of all servers.
+  using Key = std::tuple<StepVariant, bool, std::pair<int64_t, int64_t>>;
+  static Key keyOf(const PlacementProblemRequest &request, const Cluster &group, const StepVariant &step);
   std::map<Key, std::vector<LayerUse>> known_;
 };
 

@@ -249,3 +249,27 @@ jobs.schedule of @p feasible {
   jobs.run "b" in "8" from 3 to 4
   jobs.complete "b" at 181
 }
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" malleable arrival 0 work 90 {
+    jobs.configuration "large" speed 1
+    jobs.configuration "small" speed 1 family 1
+  }
+}
+jobs.schedule of @p feasible {
+  jobs.run "a" in "large" from 0 to 1
+  // expected-error @+1 {{'a' runs in a configuration of another family than at first}}
+  jobs.run "a" in "small" from 1 to 2
+  jobs.complete "a" at 90
+}
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" malleable arrival 0 work 90 {
+    // expected-error @+1 {{'large' is of a family from 0 to 10000, found 10001}}
+    jobs.configuration "large" speed 1 family 10001
+  }
+}

@@ -48,7 +48,7 @@ JobsRequest requestOf(size_t jobs) {
   return request;
 }
 
-/// Where each phase of each job runs, one after the other: the least sum of the jobs' completions, by trying each row
+/// Where each phase of each job runs, one after the other: the smallest sum of the jobs' completions, by trying each row
 /// and begin; -1: there is none.
 double tryAll(const JobsRequest &request, const std::vector<JobTable> &tables, const std::vector<Steps> &noises,
               size_t job, size_t phase, int64_t from, std::vector<int64_t> &left) {
@@ -60,9 +60,9 @@ double tryAll(const JobsRequest &request, const std::vector<JobTable> &tables, c
   double best = -1;
   for (const TableRow &row : tables[job].rows)
     for (auto begin = from; begin < int64_t(left.size()); ++begin) {
-      // Twice the samples at half the worth: steps of B samples to the same loss are as 1 + n / B.
-      const double worth = (1 + n / 64) * 64 / ((1 + n / double(row.batch)) * double(row.batch));
-      const double completion = double(begin) * request.slot + request.jobs[job].restart + samples / (row.rate * worth);
+      // Steps of B samples to the same loss are as 1 + n / B, so samples as (1 + n / B) * B.
+      const double gain = (1 + n / 64) * 64 / ((1 + n / double(row.batch)) * double(row.batch));
+      const double completion = double(begin) * request.slot + request.jobs[job].restart + samples / (row.rate * gain);
       const auto end = int64_t(std::ceil(completion / request.slot));
       if (end > int64_t(left.size()))
         continue;
@@ -83,7 +83,7 @@ double tryAll(const JobsRequest &request, const std::vector<JobTable> &tables, c
 
 } // namespace
 
-TEST(JobBatches, ASampleIsWorthWhatThePapersSay) {
+TEST(JobBatches, EfficiencyIsThatOfThePapers) {
   EXPECT_EQ(sampleEfficiency(1000, 250, 250), 1);
   EXPECT_DOUBLE_EQ(sampleEfficiency(1000, 250, 1500), 0.5); // (1000 + 250) / (1000 + 1500)
   EXPECT_DOUBLE_EQ(sampleEfficiency(900, 100, 4900), 1000.0 / 5800);
@@ -134,7 +134,7 @@ TEST(JobBatches, LearningRatesFollowTheRuleOfTheOptimizer) {
   EXPECT_EQ(ruleOf("legw", "adamw"),
             "learning-rate rule 'legw' was not derived for optimizer 'adamw', but for 'momentum', 'lars'");
   EXPECT_EQ(ruleOf("", "rowwise"), "no learning-rate rule is known for optimizer 'rowwise'");
-  // 8 times the batch at a noise of 7 times the batch: a sample is worth 8 / 15, the gain is 64 / 15.
+  // 8 times the batch at a noise of 7 times the batch: a sample is gain 8 / 15, the gain is 64 / 15.
   EXPECT_DOUBLE_EQ(learningRateAt(LearningRateRule::AdaScale, 700, 100, 800).rate, 64.0 / 15);
   EXPECT_DOUBLE_EQ(learningRateAt(LearningRateRule::AdaScaleRoot, 700, 100, 800).rate, std::sqrt(64.0 / 15));
   EXPECT_DOUBLE_EQ(learningRateAt(LearningRateRule::Linear, 700, 100, 800).rate, 8);
@@ -188,7 +188,7 @@ TEST(JobBatches, NoBatchThatWinsIsLeftOut) {
 TEST(JobBatches, TheBatchGrowsWithTheNoise) {
   JobsRequest request = requestOf(1);
   request.jobs[0].batches = inRange(64, 512);
-  request.jobs[0].batches.noise = {{0, 50}, {0.2, 600}, {0.5, 20'000}};
+  request.jobs[0].batches.noise = {{0, 5}, {0.2, 100}, {0.5, 20'000}};
   const std::vector<JobTable> tables{{400'000, rowsOfBatches(), ""}};
   const auto built = buildJobSchedule(request, {{"gpu"}, {{0, 4}}}, tables);
   ASSERT_TRUE(built);

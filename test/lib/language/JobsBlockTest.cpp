@@ -132,6 +132,35 @@ TEST(JobsBlocks, KeysOfAJob) {
   EXPECT_EQ(oneJob("deadline = 1 h, arrives = 60 min").deadline, 3600); // at once: no contradiction
 }
 
+TEST(JobsBlocks, BatchesAndChoices) {
+  JobsRequest::Job plain = oneJob("");
+  EXPECT_FALSE(plain.batches.areStated());
+  EXPECT_TRUE(plain.batches.noise.empty() && plain.choices.empty());
+  JobsRequest::Job range = oneJob("noise = 2400, batches = 128..4096");
+  EXPECT_TRUE(range.batches.areStated());
+  EXPECT_EQ(range.batches.noise, (Steps{{0, 2400}}));
+  EXPECT_EQ(range.batches.min, 128);
+  EXPECT_EQ(range.batches.max, 4096);
+  EXPECT_EQ(range.batches.learningRate, "");
+  EXPECT_EQ(range.batches.location.column, 37u);
+  JobsRequest::Job set = oneJob("noise = {0: 800, 0.3: 2400}, batches = {512, 128, 256}, learning_rate = sqrt");
+  EXPECT_EQ(set.batches.noise, (Steps{{0, 800}, {0.3, 2400}}));
+  EXPECT_EQ(set.batches.of, (std::vector<int64_t>{128, 256, 512}));
+  EXPECT_EQ(set.batches.max, 0);
+  EXPECT_EQ(set.batches.learningRate, "sqrt");
+  EXPECT_EQ(set.batches.at.column, 85u);
+  EXPECT_EQ(oneJob("noise = 8, batches = 512").batches.of, std::vector<int64_t>{512});
+  JobsRequest::Job choices =
+      oneJob("quality = 0.75, choice t { quality = 0.76 }, choice train_one { quality = 0.752, samples = 2e6 }");
+  ASSERT_EQ(choices.choices.size(), 2u);
+  EXPECT_EQ(choices.choices[0].train, "t");
+  EXPECT_EQ(choices.choices[0].quality, 0.76);
+  EXPECT_EQ(choices.choices[0].samples, 0);
+  EXPECT_EQ(choices.choices[1].train, "train_one");
+  EXPECT_EQ(choices.choices[1].samples, 2e6);
+  EXPECT_EQ(choices.choices[1].location.column, 65u);
+}
+
 TEST(JobsBlocks, ProfiledConfigurations) {
   JobsBlock read = jobsBlock(R"(job a { samples = 1e6, elastic = rigid
   configuration h100[4] { rate = 120, power = 2 kW, price = 36 USD/h, quality = 0.8 }

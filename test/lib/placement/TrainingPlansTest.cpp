@@ -166,6 +166,56 @@ TEST(TrainingPlans, RowsOfAPoolOfTheCatalogue) {
   EXPECT_FALSE(plans.assumptions().empty());
 }
 
+/// A table of several batches has what a training of each batch has, whatever was planned before it; a recommender's
+/// gradients have as many rows as a batch looks up.
+TEST(TrainingPlans, ABatchIsThatOfTheTrainingThatHasIt) {
+  DevicePool pool;
+  pool.cluster = "dgx_superpod_h100", pool.servers = 1;
+  for (const auto &[file, model] : {std::pair("gpt2", "gpt2_small"), std::pair("dlrm", "dlrm_kaggle")}) {
+    TrainingPlans several(optionsOf(training(file, model, 32), "several"));
+    ASSERT_TRUE(several.prepare());
+    EXPECT_EQ(several.optimizer(), "adam");
+    for (int64_t batch : {64, 32, 1, 0}) {
+      SCOPED_TRACE(fmt::format("{} {}", model, batch));
+      TrainingPlans one(optionsOf(training(file, model, batch > 0 ? batch : 32), "one"));
+      ASSERT_TRUE(one.prepare());
+      const auto expected = one.on(pool, {2}), found = several.on(pool, {2}, batch);
+      ASSERT_TRUE(expected && found);
+      const DeviceCountPlan &a = expected->front(), &b = found->front();
+      EXPECT_EQ(a.fits, b.fits);
+      EXPECT_EQ(a.step, b.step);
+      EXPECT_EQ(a.stepHigh, b.stepHigh);
+      EXPECT_EQ(a.memory, b.memory);
+      EXPECT_EQ(a.watts, b.watts);
+      EXPECT_EQ(a.plan, b.plan);
+      EXPECT_EQ(a.accumulation, b.accumulation);
+    }
+  }
+}
+
+/// 150,528 numbers of two bytes for an image, and four for its label: 64 of them are 19.27 MB.
+TEST(TrainingPlans, AStepWaitsForItsData) {
+  const auto planOn = [&](int64_t batch, const std::string &loader) {
+    const std::string data = loader.empty() ? "" : "data { loader = " + loader + " }";
+    TrainingPlans plans(optionsOf(
+        training("resnet", "resnet18", 64, data + " search { microbatch = 16, tensor_parallel = 1, recompute = none }"),
+        "data"));
+    DevicePool pool;
+    pool.cluster = "dgx_superpod_h100", pool.servers = 1;
+    auto found = plans.prepare() ? plans.on(pool, {4}, batch) : std::nullopt;
+    return found ? found->front() : DeviceCountPlan();
+  };
+  const DeviceCountPlan none = planOn(64, ""), fast = planOn(64, "10 GB/s"), slow = planOn(64, "100 MB/s");
+  ASSERT_TRUE(none.fits && fast.fits && slow.fits);
+  EXPECT_EQ(none.step, fast.step);
+  const double bytes = 64 * (3 * 224 * 224 * 2 + 4);
+  EXPECT_GT(bytes / 100e6, none.step);
+  EXPECT_NEAR(slow.step, bytes / 100e6, 1e-9);
+  EXPECT_THAT(slow.plan, HasSubstr("waits for its data"));
+  EXPECT_THAT(fast.plan, testing::Not(HasSubstr("waits")));
+  EXPECT_NEAR(planOn(256, "100 MB/s").step, 4 * bytes / 100e6, 1e-9); // of the step's own batch
+}
+
 TEST(TrainingPlans, TooLittleMemoryIsSaidInWords) {
   Options options = optionsOf(training("llama2", "llama2", 8), "llama");
   TrainingPlans plans(options);
