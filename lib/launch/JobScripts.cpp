@@ -69,15 +69,28 @@ if grep -l 'FILL IN' "$folder"/*/*.yaml >&2; then
   exit 2
 fi
 apply() { # JOB/RUN SECONDS NAMESPACE BEFORE FINISHED, the last ones as NAMESPACE:NAME
-  local now one
+  local now one state
   now=$(date +%s)
   if ((start + $2 > now)); then sleep $((start + $2 - now)); fi
   for one in $5; do
-    kubectl wait --namespace "${one%%:*}" --for=condition=Completed --timeout=-1s "jobset/${one#*:}"
+    state=''
+    until [ -n "$state" ]; do
+      state=$(kubectl get --namespace "${one%%:*}" "jobset/${one#*:}" -o 'jsonpath={.status.terminalState}')
+      [ -n "$state" ] || sleep 10
+    done
+    [ "$state" = Completed ] || {
+      echo "$1: not applied: ${one#*:} failed" >&2
+      return 1
+    }
   done
   if [ -n "$4" ]; then kubectl delete --namespace "$3" --ignore-not-found --wait "jobset/$4"; fi
   kubectl apply -f "$folder/$1.yaml"
 }
+)bash";
+
+constexpr const char *kWait = R"bash(status=0
+for one in $(jobs -p); do wait "$one" || status=1; done
+exit "$status"
 )bash";
 
 /// For text within single or double quotes.
@@ -194,12 +207,12 @@ void JobScripts::addServers(Run &run, const ConfigurationWords &words) const {
     else if (words.devices % each != 0)
       run.profiled.refusal = fmt::format("{} devices do not fill servers of {}", words.devices, each);
     else
-      run.profiled.servers = words.devices / each, run.profiled.perServer = each;
+      run.profiled.servers = words.devices / each, run.profiled.devicesPerServer = each;
   }
   const LaunchPlan &plan = planOf(run);
-  run.exclusive = plan.perServer >= largest;
+  run.exclusive = plan.devicesPerServer >= largest;
   if (static_cast<int64_t>(placement.size()) != plan.servers ||
-      !std::ranges::all_of(placement, [&](const ServerShare &one) { return one.devices == plan.perServer; }))
+      !std::ranges::all_of(placement, [&](const ServerShare &one) { return one.devices == plan.devicesPerServer; }))
     return;
   for (const ServerShare &share : placement)
     run.servers.push_back(share.server);
@@ -210,9 +223,9 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   const JobLaunch &launch = answer.launch[run.job];
   LaunchLayout shape;
   const unsigned configuration = answer.schedule.jobs[run.job].runs[run.index].configuration;
-  shape.pools.push_back(
-      {answer.cluster.types[answer.jobs[run.job].configurations[configuration].type], plan.servers, plan.perServer});
-  shape.nodes = plan.servers, shape.perNode = plan.perServer;
+  shape.pools.push_back({answer.cluster.types[answer.jobs[run.job].configurations[configuration].type], plan.servers,
+                         plan.devicesPerServer});
+  shape.nodes = plan.servers, shape.perNode = plan.devicesPerServer;
   shape.job = run.label, shape.title = sanitized(plan.title);
   shape.environment = plan.environment;
   shape.environment.push_back({"ACCORD_JOB", harmless(launch.job)});
@@ -326,7 +339,7 @@ std::string JobScripts::submitText() const {
   if (used.empty()) // nothing needs them
     return head(fmt::format("Submits the runs of '{}' to Slurm", harmless(answer.name))) + "declare -A ids=()\n" +
            submits;
-  return head(fmt::format("Submits the runs of '{}' to Slurm: ./submit.sh COMMANDS", harmless(answer.name))) +
+  return head(fmt::format("Submits the runs of '{}' to Slurm: bash submit.sh COMMANDS", harmless(answer.name))) +
          fmt::format(
              "# COMMANDS is a file for bash that says what is run, as an array of words for each of\n"
              "#   {}\n"
@@ -363,9 +376,9 @@ std::string JobScripts::applyText() const {
   std::string applies;
   for (const Run &run : runs)
     applies += application(run);
-  return head(fmt::format("Creates the JobSets of '{}' on Kubernetes, each at its time: ./apply.sh",
+  return head(fmt::format("Creates the JobSets of '{}' on Kubernetes, each at its time: bash apply.sh",
                           harmless(answer.name))) +
-         kApply + applies + "wait\n";
+         kApply + applies + kWait;
 }
 
 } // namespace
@@ -378,7 +391,7 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
     return made;
   }
   made.title = shape->title;
-  made.servers = shape->nodes, made.perServer = shape->perNode;
+  made.servers = shape->nodes, made.devicesPerServer = shape->perNode;
   made.coresPerDevice = coresPerDevice;
   made.environment = std::move(shape->environment);
   made.environment.push_back({"ACCORD_PRECISION", harmless(plan.precision)});

@@ -42,6 +42,26 @@ std::string environmentOf(const LaunchLayout &shape) {
   return text;
 }
 
+/// Comments with the arguments of Megatron-LM, as elements of `args`; what the plan does not say is asked for behind.
+std::string megatronOf(const BatchOptions &batch) {
+  if (!batch.megatron)
+    return batch.withoutMegatron.empty() ? "" : fmt::format("  # {}\n", sanitized(batch.withoutMegatron));
+  std::string text = "  # Megatron-LM follows the plan with these, and CUDA_DEVICE_MAX_CONNECTIONS=1:\n";
+  for (const std::string &argument : batch.megatron->arguments) {
+    const size_t blank = argument.find(' ');
+    std::string option = argument.substr(0, blank), value, asked;
+    if (blank != std::string::npos)
+      value = argument.substr(blank + 1);
+    if (const size_t question = value.find(":?"); question != std::string::npos) {
+      asked = " # " + sanitized(value.substr(question + 2, value.rfind('}') - question - 2));
+      value.clear();
+    }
+    std::erase(value, '\'');
+    text += fmt::format("  # - {}{}\n", quoted(option + (blank == std::string::npos ? "" : "=" + value)), asked);
+  }
+  return text;
+}
+
 /// The specification of an indexed Job: a pod for each server of the pool, the first of which has the rank `first`.
 std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, const LaunchLayout::Pool &pool,
                     int64_t first, const std::string &master, const std::string &subdomain,
@@ -63,7 +83,8 @@ std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, con
           ? "command: [\"true\"] # FILL IN: the command that the job runs, with its arguments\n"
           : fmt::format("{}  - \"--nnodes={}\"\n  - \"--nproc-per-node={}\"\n{}"
                         "  - \"--master-addr={}\"\n  - \"--master-port={}\"\n  - {}\n",
-                        command, shape.nodes, pool.perNode, begin, master, kRendezvousPort, scriptOf(options));
+                        command, shape.nodes, pool.perNode, begin, master, kRendezvousPort, scriptOf(options)) +
+                (batch ? megatronOf(*batch) : "");
   std::string container = fmt::format(
       "image: {image}\n{started}"
       "env:\n  - name: NODE_RANK\n    valueFrom:\n      fieldRef:\n"

@@ -47,7 +47,7 @@ Verification verifyJobs(const JobAnswer &answer) {
   }
   proof.trusted.push_back(
       "speeds, powers and prices of the configurations, as the latency models or profiles give them");
-  if (!answer.launch.empty())
+  if (llvm::any_of(answer.launch, [](const JobLaunch &one) { return !one.configurations.empty(); }))
     proof.trusted.push_back("the plans by which launch/ starts runs, but for their numbers of devices");
   if (!answer.conflict.empty())
     proof.trusted.push_back("the search, in which constraints are in conflict and what repairs them");

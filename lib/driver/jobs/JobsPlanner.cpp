@@ -1,8 +1,8 @@
 #include "lib/driver/jobs/JobsPlanner.h"
 #include "dialects/accel/AccelDialect.h"
-#include "lib/driver/jobs/JobLaunches.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/jobs/output/ConflictWords.h"
+#include "lib/jobs/output/TenantQueues.h"
 #include "lib/jobs/problem/JobBatches.h"
 #include "lib/jobs/schedule/JobConflicts.h"
 #include "lib/jobs/schedule/JobPlacer.h"
@@ -338,6 +338,35 @@ std::vector<std::string> JobsPlanner::risks() const {
           fmt::format("job '{}' may be late: with steps at the upper end of their 90 % interval it is complete "
                       "at {:.2f} h, and its deadline is {:.2f} h",
                       job.name, late / 3600, static_cast<double>(job.deadline) / 3600));
+  }
+  return all;
+}
+
+/// What starts each job of the schedule: the names of its tenant in Slurm and Kueue, and the plans of those
+/// configurations that its runs use.
+static std::vector<JobLaunch> launchesOf(const JobsPlan &plan) {
+  const std::vector<TenantNames> names = tenantNames(plan.request);
+  std::vector<JobLaunch> all;
+  double samples = 0;
+  for (size_t j = 0; j < plan.built.parts.size(); ++j) {
+    const ScheduledPart &part = plan.built.parts[j];
+    samples = part.phase == 0 ? part.samples : samples + part.samples;
+    const TenantNames &tenant = names[part.job];
+    JobLaunch launch{plan.request.jobs[part.job].name,
+                     samples,
+                     tenant.account,
+                     tenant.service,
+                     tenant.queue,
+                     tenant.priorityClass,
+                     {}};
+    std::set<unsigned> used;
+    if (j < plan.schedule.jobs.size())
+      for (const JobRun &run : plan.schedule.jobs[j].runs)
+        used.insert(run.configuration);
+    for (unsigned configuration : used)
+      if (const auto &one = plan.tables[part.job].rows[part.rows[configuration]].launch)
+        launch.configurations.push_back({configuration, *one});
+    all.push_back(std::move(launch));
   }
   return all;
 }

@@ -211,14 +211,14 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
     lines.add("assumed", answer.assumptions[i]);
   if (shown < count)
     lines.add("assumed", fmt::format("and {} more, of the plans of the trainings: in the report", count - shown));
-  std::set<std::string> refused;
   bool starts = false;
-  for (size_t j = 0; j < answer.launch.size(); ++j)
-    for (const JobLaunch::Configuration &one : answer.launch[j].configurations) {
-      starts |= one.plan.refusal.empty();
+  std::set<std::string> refused;
+  for (size_t j = 0; j < answer.launch.size() && j < answer.schedule.jobs.size(); ++j) {
+    starts |= !answer.schedule.jobs[j].runs.empty();
+    for (const JobLaunch::Configuration &one : answer.launch[j].configurations)
       if (!one.plan.refusal.empty() && refused.insert(one.plan.refusal).second)
         lines.add("not started", fmt::format("{}: {}", problem.jobs[j].name, one.plan.refusal));
-    }
+  }
   if (!folder.empty())
     lines.add("report", folder + "/report.html");
   if (!folder.empty() && starts)

@@ -177,7 +177,7 @@ void describeWait(JsonFields &f, JobWait &wait) {
 void describeLaunchPlan(JsonFields &f, LaunchPlan &plan) {
   f.maybe("title", plan.title)
       .maybe("servers", plan.servers)
-      .maybe("per_server", plan.perServer)
+      .maybe("devices_per_server", plan.devicesPerServer)
       .maybe("cores_per_device", plan.coresPerDevice)
       .about("[name, value]")
       .maybe("environment", plan.environment,
@@ -210,7 +210,7 @@ bool hasOnlyRealPlans(const JobAnswer &answer) {
     for (const JobLaunch::Configuration &one : answer.launch[job].configurations) {
       if (one.index >= answer.jobs[job].configurations.size())
         return false;
-      const int64_t devices = answer.jobs[job].configurations[one.index].devices, each = one.plan.perServer;
+      const int64_t devices = answer.jobs[job].configurations[one.index].devices, each = one.plan.devicesPerServer;
       if (one.plan.refusal.empty() &&
           (each < 1 || devices < 1 || devices % each != 0 || devices / each != one.plan.servers))
         return false;

@@ -11,7 +11,7 @@ namespace accord::jobs {
 /// The plan of a training on the devices of one configuration.
 struct LaunchPlan {
   std::string title;                                            ///< "gpt2_medium on lab: data 8, …", on one line
-  int64_t servers = 0, perServer = 0;                           ///< devices are `servers` * `perServer`
+  int64_t servers = 0, devicesPerServer = 0;                    ///< devices are `servers` * `devicesPerServer`
   int64_t coresPerDevice = 0;                                   ///< of the processor of a server; 0: not known
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees, batches, precision: ACCORD_…
   std::vector<std::string> megatron; ///< arguments of Megatron-LM with their values; empty: `withoutMegatron` says why

@@ -32,7 +32,7 @@ void addLaunch(JobAnswer &answer, bool hasTenants = true) {
       const int64_t each = std::min<int64_t>(configurations[c].devices, configurations[c].type == 0 ? 8 : 4);
       LaunchPlan plan;
       plan.title = "gpt on lab: " + configurations[c].plan;
-      plan.servers = configurations[c].devices / each, plan.perServer = each;
+      plan.servers = configurations[c].devices / each, plan.devicesPerServer = each;
       plan.environment = {{"ACCORD_DATA_PARALLEL", std::to_string(configurations[c].devices)}};
       plan.megatron = {"--tensor-model-parallel-size 1", "--micro-batch-size 4"};
       launch.configurations.push_back({c, std::move(plan)});

@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -96,3 +97,31 @@ with open(os.path.join(tools, "ids"), "w", encoding="utf-8") as file:
 done = subprocess.run(["bash", os.path.abspath(os.path.join(launch, "submit.sh")), "commands"], cwd=tools, text=True, capture_output=True,
                       env={"PATH": os.path.abspath(tools) + ":/usr/bin:/bin"}, check=False)
 assert done.returncode != 0 and done.stderr.strip() == "cancelled 1 2", done.stderr
+
+# On Kubernetes a stand-in for kubectl is asked for the same, once nothing is left to fill in: in the past, so that nobody waits.
+with open(os.path.join(tools, "kubectl"), "w", encoding="utf-8") as file:
+    file.write('#!/bin/sh\necho "$*" >>asked\n[ "$1" != get ] || case $4 in *vit-*) echo Failed ;; *) echo Completed ;; esac\n')
+os.chmod(os.path.join(tools, "kubectl"), 0o755)
+apply = os.path.join(launch, "apply.sh")
+environment = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "ACCORD_START": "2020-01-01 18:00"}
+done = subprocess.run(["bash", os.path.abspath(apply)], cwd=tools, text=True, capture_output=True, env=environment, check=False)
+assert done.returncode == 2 and not os.path.exists(os.path.join(tools, "asked")), done.stderr
+copy = os.path.join(tools, "copy")
+shutil.rmtree(copy, ignore_errors=True)
+shutil.copytree(launch, copy)
+for name in ids:
+    with open(os.path.join(copy, name + ".yaml"), "r+", encoding="utf-8") as file:
+        filled = file.read().replace("# FILL IN", "#")
+        file.seek(0)
+        file.write(filled)
+        file.truncate()
+done = subprocess.run(["bash", os.path.join(os.path.abspath(copy), "apply.sh")], cwd=tools, text=True, capture_output=True, env=environment, check=False)
+with open(os.path.join(tools, "asked"), encoding="utf-8") as file:
+    asked = file.read()
+for job in jobs["jobs"]:
+    failed = any(other == "vit" for other in job.get("after", []))
+    for index, run in enumerate(job.get("runs", [])):
+        assert (f"/{label(job['name'])}/{index}.yaml" in asked) != failed, job["name"]
+        if index:
+            assert f"delete --namespace {job['tenant']} --ignore-not-found --wait jobset/{label(job['name'])}-{index - 1}" in asked
+assert done.returncode == 1 and "compare/0: not applied: vit-0 failed" in done.stderr, done.stderr
