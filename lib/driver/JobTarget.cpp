@@ -56,6 +56,10 @@ bool JobTarget::usePowerLevel(double clock) {
         level.clock = at.clock, level.power = at.power;
       }
       accord::usePowerLevel(accelerator, level);
+      workspace.job().assumptions.push_back(fmt::format(
+          "power level '{}' of '{}': arithmetic at {:.3g} of its rates, and {:.3g} of the power above idle; "
+          "device memory, links and launches as before",
+          name, accelerator.getSymName().str(), level.clock, level.power));
     }
   if (isKnown)
     return true;

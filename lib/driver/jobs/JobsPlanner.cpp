@@ -150,6 +150,7 @@ bool JobsPlanner::planTraining(const std::string &train) {
       return false;
     addRows(jobs, type, *rows, static_cast<double>(plans.batch()));
     for (const PowerLevel &level : levelsOf(type)) {
+      assume("at a power level, arithmetic is slower, and device memory, links and launches are as before");
       auto slower = plans.on({request.cluster, name, 0, 0, level}, {counts.begin(), counts.end()});
       if (!slower)
         return false;

@@ -60,8 +60,8 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
   const ConfigurationWords &words = answer.jobs[job].configurations[configuration];
   if (words.devices == 0 || words.type >= answer.cluster.types.size())
     return name;
-  return fmt::format("{} {}{}{}", words.devices, answer.cluster.types[words.type], words.plan.empty() ? "" : ", ",
-                     words.plan);
+  return fmt::format("{} {}{}{}{}", words.devices, answer.cluster.types[words.type],
+                     words.level.empty() ? "" : " at " + words.level, words.plan.empty() ? "" : ", ", words.plan);
 }
 
 std::string_view wordsOf(JobMeasure measure) {
