@@ -71,29 +71,6 @@ bool JobTarget::usePowerLevel(double clock) {
   return false;
 }
 
-std::optional<PowerLevel> JobTarget::cappedLevel() {
-  if (workspace.options.powerLevel.empty())
-    return std::nullopt;
-  for (accel::AcceleratorOp accelerator : accelerators())
-    for (PowerLevel &level : powerLevelsOf(accelerator))
-      if (level.name == workspace.options.powerLevel && level.cap.value > 0) {
-        mlir::Attribute used = accelerator->removeAttr(kPowerLevelAttribute);
-        auto full = machineOf(accelerator);
-        if (used)
-          accelerator->setAttr(kPowerLevelAttribute, used);
-        if (auto lowest = full ? lowestClockUnder(level, *full) : Result<double>(1.0); lowest)
-          level.clock = *lowest;
-        return level;
-      }
-  return std::nullopt;
-}
-
-bool JobTarget::useClock(double clock) {
-  for (accel::AcceleratorOp accelerator : accelerators())
-    accelerator->removeAttr(kPowerLevelAttribute);
-  return usePowerLevel(clock) && read();
-}
-
 bool JobTarget::read() {
   accel::AcceleratorOp target = workspace.accelerator();
   const ElaborateOptions &options = workspace.options.elaborate;

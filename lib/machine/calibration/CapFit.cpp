@@ -49,15 +49,15 @@ double slowdownOf(const CapRow &row, const VoltageLaw &law) {
 
 VoltageLaw fitVoltage(const std::vector<CapRow> &rows) {
   VoltageLaw best;
-  double least = INFINITY;
+  double min = INFINITY;
   for (int slope = 0; slope <= 12; ++slope)
     for (int floor = 0; floor < 20; ++floor) {
       VoltageLaw law{slope / 4.0, floor / 20.0};
       double sum = 0;
       for (const CapRow &row : rows)
         sum += std::abs(std::log(slowdownOf(row, law) / row.slowdown));
-      if (sum < least * (1 - 1e-9))
-        least = sum, best = law;
+      if (sum < min * (1 - 1e-9))
+        min = sum, best = law;
     }
   return best;
 }
