@@ -3,6 +3,7 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/language/machines/ElaborateAccel.h"
+#include "lib/machine/cost/OperationsModel.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/PowerLevels.h"
@@ -45,8 +46,14 @@ bool JobTarget::usePowerLevel(double clock) {
       if (level.name != name)
         continue;
       isKnown = true;
+      auto machine = machineOf(accelerator);
+      if (machine && machine->costModel.starts_with(kOperationsModel)) {
+        diags.error(Code::NotSupported, rangeOf(diags, level.origin.location),
+                    fmt::format("not supported yet: power levels of '{}', whose operations were measured at one clock",
+                                machine->name));
+        return false;
+      }
       if (level.cap.value > 0) {
-        auto machine = machineOf(accelerator);
         auto lowest = machine ? lowestClockUnder(level, *machine) : Result<double>(1.0);
         if (!lowest) {
           workspace.report(lowest.error());

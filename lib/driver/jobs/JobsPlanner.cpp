@@ -6,6 +6,7 @@
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/WaitReasons.h"
+#include "lib/machine/cost/OperationsModel.h"
 #include "lib/machine/translate/PowerLevels.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -172,6 +173,11 @@ std::vector<PowerLevel> JobsPlanner::levelsOf(unsigned type) {
   if (!llvm::any_of(request.capacities, [](const auto &one) { return one.resource == kPowerResource; }) &&
       !llvm::any_of(request.objectives, ofEnergy) && !llvm::any_of(request.limits, ofEnergy))
     return {};
+  if (target.groups().groups[type].machine.costModel.starts_with(kOperationsModel)) {
+    assume(
+        fmt::format("'{}' is at full power: its operations were measured at one clock", thePlan.cluster.types[type]));
+    return {};
+  }
   for (accel::AcceleratorOp accelerator : workspace.program().machines())
     if (accelerator.getSymName() == thePlan.cluster.types[type])
       return powerLevelsOf(accelerator);
