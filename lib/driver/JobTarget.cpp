@@ -3,6 +3,7 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/exploration/space/DesignSpace.h"
 #include "lib/language/machines/ElaborateAccel.h"
+#include "lib/machine/cost/OperationsModel.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/PowerLevels.h"
@@ -45,8 +46,14 @@ bool JobTarget::usePowerLevel(double clock) {
       if (level.name != name)
         continue;
       isKnown = true;
+      auto machine = machineOf(accelerator);
+      if (machine && machine->costModel.starts_with(kOperationsModel)) {
+        diags.error(Code::NotSupported, rangeOf(diags, level.origin.location),
+                    fmt::format("not supported yet: power levels of '{}', whose operations were measured at one clock",
+                                machine->name));
+        return false;
+      }
       if (level.cap.value > 0) {
-        auto machine = machineOf(accelerator);
         auto lowest = machine ? lowestClockUnder(level, *machine) : Result<double>(1.0);
         if (!lowest) {
           workspace.report(lowest.error());
@@ -56,6 +63,10 @@ bool JobTarget::usePowerLevel(double clock) {
         level.clock = at.clock, level.power = at.power;
       }
       accord::usePowerLevel(accelerator, level);
+      workspace.job().assumptions.push_back(fmt::format(
+          "power level '{}' of '{}': arithmetic at {:.3g} of its rates, and {:.3g} of the power above idle; "
+          "device memory, links and launches as before",
+          name, accelerator.getSymName().str(), level.clock, level.power));
     }
   if (isKnown)
     return true;
@@ -65,29 +76,6 @@ bool JobTarget::usePowerLevel(double clock) {
       .help(known.empty() ? "in the accelerator: power { level eco { clock = 0.75 } }"
                           : fmt::format("it has {}", fmt::join(known, ", ")));
   return false;
-}
-
-std::optional<PowerLevel> JobTarget::cappedLevel() {
-  if (workspace.options.powerLevel.empty())
-    return std::nullopt;
-  for (accel::AcceleratorOp accelerator : accelerators())
-    for (PowerLevel &level : powerLevelsOf(accelerator))
-      if (level.name == workspace.options.powerLevel && level.cap.value > 0) {
-        mlir::Attribute used = accelerator->removeAttr(kPowerLevelAttribute);
-        auto full = machineOf(accelerator);
-        if (used)
-          accelerator->setAttr(kPowerLevelAttribute, used);
-        if (auto lowest = full ? lowestClockUnder(level, *full) : Result<double>(1.0); lowest)
-          level.clock = *lowest;
-        return level;
-      }
-  return std::nullopt;
-}
-
-bool JobTarget::useClock(double clock) {
-  for (accel::AcceleratorOp accelerator : accelerators())
-    accelerator->removeAttr(kPowerLevelAttribute);
-  return usePowerLevel(clock) && read();
 }
 
 bool JobTarget::read() {

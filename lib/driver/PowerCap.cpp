@@ -1,11 +1,37 @@
 #include "lib/driver/PowerCap.h"
+#include "dialects/accel/AccelDialect.h"
 #include "lib/driver/Session.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/energy/StepPower.h"
+#include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include <fmt/format.h>
 
 namespace accord {
+
+std::optional<PowerLevel> JobTarget::cappedLevel() {
+  if (workspace.options.powerLevel.empty())
+    return std::nullopt;
+  for (accel::AcceleratorOp accelerator : accelerators())
+    for (PowerLevel &level : powerLevelsOf(accelerator))
+      if (level.name == workspace.options.powerLevel && level.cap.value > 0) {
+        mlir::Attribute used = accelerator->removeAttr(kPowerLevelAttribute);
+        auto full = machineOf(accelerator);
+        if (used)
+          accelerator->setAttr(kPowerLevelAttribute, used);
+        if (auto lowest = full ? lowestClockUnder(level, *full) : Result<double>(1.0); lowest)
+          level.clock = *lowest;
+        return level;
+      }
+  return std::nullopt;
+}
+
+bool JobTarget::useClock(double clock) {
+  for (accel::AcceleratorOp accelerator : accelerators())
+    accelerator->removeAttr(kPowerLevelAttribute);
+  return usePowerLevel(clock) && read();
+}
 
 double deviceWatts(const Plan &plan) {
   const Seconds step = plan.schedule.step.seconds();

@@ -8,6 +8,7 @@
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/WaitReasons.h"
+#include "lib/machine/cost/OperationsModel.h"
 #include "lib/machine/translate/PowerLevels.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -215,6 +216,7 @@ bool JobsPlanner::planType(TrainingPlans &plans, unsigned type, const std::vecto
     };
     add(*rows, "");
     for (const PowerLevel &level : levelsOf(type)) {
+      assume("at a power level, arithmetic is slower, and device memory, links and launches are as before");
       auto slower = plans.on({thePlan.request.cluster, name, 0, 0, level}, counts, batch);
       if (!slower)
         return false;
@@ -234,6 +236,11 @@ std::vector<PowerLevel> JobsPlanner::levelsOf(unsigned type) {
   if (!llvm::any_of(request.capacities, [](const auto &one) { return one.resource == kPowerResource; }) &&
       !llvm::any_of(request.objectives, ofEnergy) && !llvm::any_of(request.limits, ofEnergy))
     return {};
+  if (target.groups().groups[type].machine.costModel.starts_with(kOperationsModel)) {
+    assume(
+        fmt::format("'{}' is at full power: its operations were measured at one clock", thePlan.cluster.types[type]));
+    return {};
+  }
   for (accel::AcceleratorOp accelerator : workspace.program().machines())
     if (accelerator.getSymName() == thePlan.cluster.types[type])
       return powerLevelsOf(accelerator);

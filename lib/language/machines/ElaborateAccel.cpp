@@ -197,7 +197,17 @@ void MachineElaborator::powerLevel(const ast::Node &node) {
     return;
   llvm::SmallVector<NamedAttribute> all(stated.getValue());
   all.push_back(builder.getNamedAttr("name", builder.getStringAttr(name)));
+  all.push_back(builder.getNamedAttr("place", mlir::LocationAttr(at(node.name.range))));
   levels.push_back({node.name.range, builder.getDictionaryAttr(all)});
+}
+
+void MachineElaborator::setLevels(mlir::Operation *op) {
+  llvm::SmallVector<Attribute> all;
+  for (auto &[place, level] : levels)
+    all.push_back(level);
+  if (!all.empty())
+    op->setAttr(kPowerLevelsAttribute, builder.getArrayAttr(all));
+  levels.clear();
 }
 
 /// power { … }, area { … }, area model = "…", host { … }
@@ -359,13 +369,7 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       unknownEntry(node->kind, known, "an accelerator");
   }
   keys.finish(declaration.name.range);
-  llvm::SmallVector<Attribute> all;
-  for (auto &[place, level] : levels) {
-    all.push_back(level);
-    keys.set(placeOfLevel(level.getAs<StringAttr>("name")), {}, place);
-  }
-  if (!all.empty())
-    op->setAttr(kPowerLevelsAttribute, builder.getArrayAttr(all));
+  setLevels(op);
   op.setEntriesAttr(keys.dictionary());
   op->setLoc(keys.location(declaration.name.range));
   return finish(op, errorsBefore);

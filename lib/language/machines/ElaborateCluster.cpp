@@ -42,9 +42,17 @@ void MachineElaborator::device(const ast::Node &node) {
                fmt::format("no accelerator '{}' is declared or imported", node.type.text))
         .help(fmt::format("import the file that declares it"));
   for (const ast::Entry &entry : node.entries)
-    unknownEntry(entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key : node.kind, {}, "a device");
-  accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text), count(node),
-                          FlatSymbolRefAttr::get(&context, node.type.text), builder.getDictionaryAttr({}));
+    if (auto *nested = entry.as<ast::Node>(); nested && nested->kind.text == "level")
+      powerLevel(*nested);
+    else
+      unknownEntry(nested                      ? nested->kind
+                   : entry.as<ast::KeyValue>() ? entry.as<ast::KeyValue>()->key
+                                               : node.kind,
+                   {"level"}, "a device");
+  auto device =
+      accel::DeviceOp::create(builder, at(node.name.range), builder.getStringAttr(node.name.text), count(node),
+                              FlatSymbolRefAttr::get(&context, node.type.text), builder.getDictionaryAttr({}));
+  setLevels(device);
 }
 
 void MachineElaborator::network(const ast::Node &node) {

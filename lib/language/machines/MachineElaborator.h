@@ -47,6 +47,7 @@ private:
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
   void plainBlock(const ast::Node &node, const ast::Entry &entry);
   void powerLevel(const ast::Node &node);
+  void setLevels(mlir::Operation *op);
   void keysOf(const ast::Node &node, SchemaReader &keys);
   void sparse(const ast::Node &node, SchemaReader &into);
   void calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into);
@@ -70,7 +71,7 @@ private:
   Lookup lookup;
   std::map<std::string, Constant> parameters;
   std::map<std::string, SourceRange> names;
-  std::vector<std::pair<SourceRange, mlir::DictionaryAttr>> levels; ///< of power, with the places of their names
+  std::vector<std::pair<SourceRange, mlir::DictionaryAttr>> levels; ///< of power, with their places, until `setLevels`
   mlir::Operation *self = nullptr;
   llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;
 };

@@ -7,6 +7,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/translate/FromAccel.h"
 #include "lib/machine/translate/FromCluster.h"
+#include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -331,6 +332,7 @@ accel::AcceleratorOp Program::Data::clusterDevice(const ast::Declaration &cluste
     return nullptr;
   }
   targetMachines = *device;
+  addLevelsOfDevices(op, targetMachines);
   EfficiencyOptions how = efficiency();
   if (auto framework = op.getEntriesAttr().getAs<mlir::FlatSymbolRefAttr>("framework");
       framework && how.framework.empty())

@@ -91,7 +91,7 @@ std::optional<operations::Operation> measurableOperation(const Operation &operat
 std::string registerOperationsModel(const operations::Fit &fit, const operations::Device &device,
                                     const std::string &source) {
   uint64_t hash = llvm::xxh3_64bits(operations::write(fit) + source);
-  std::string name = fmt::format("operations of {} {:08x}", device.name, static_cast<uint32_t>(hash));
+  std::string name = fmt::format("{}{} {:08x}", kOperationsModel, device.name, static_cast<uint32_t>(hash));
   // The same numbers may be registered by several machines: the first stays.
   registerCostModel(name, [=] { return std::make_unique<OperationsModel>(fit, device, source); });
   return name;

@@ -5,6 +5,9 @@
 
 namespace accord {
 
+/// Names of these models begin with it. Their times are those of one clock, whatever the machine's is.
+constexpr std::string_view kOperationsModel = "operations of ";
+
 /// Registers a cost model by a fit of single operations (`operations::predict`) to `device`, and gives its name, which
 /// follows from the device and the numbers of the fit. It prices in fp32 products, softmax and layer norm forward, and
 /// what is element-wise: the latter by its bytes. Anything else is priced as `makePeakModel` does, and an assumption

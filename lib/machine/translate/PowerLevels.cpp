@@ -1,6 +1,5 @@
 #include "lib/machine/translate/PowerLevels.h"
 #include "dialects/accel/AccelDialect.h"
-#include "dialects/accel/KeyLocations.h"
 #include "lib/machine/energy/BoardPower.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Builders.h"
@@ -9,7 +8,23 @@ using namespace mlir;
 
 namespace accord {
 
-std::string placeOfLevel(StringRef level) { return "level " + level.str(); }
+void addLevelsOfDevices(accel::ClusterOp cluster, ArrayRef<accel::AcceleratorOp> accelerators) {
+  cluster.walk([&](accel::DeviceOp device) {
+    auto own = device->getAttrOfType<ArrayAttr>(kPowerLevelsAttribute);
+    for (accel::AcceleratorOp accelerator : accelerators) {
+      if (!own || accelerator.getSymName() != device.getAccelerator())
+        continue;
+      SmallVector<Attribute> all;
+      auto named = [&](Attribute level) { return cast<DictionaryAttr>(level).get("name"); };
+      if (auto before = accelerator->getAttrOfType<ArrayAttr>(kPowerLevelsAttribute))
+        for (Attribute level : before)
+          if (llvm::none_of(own, [&](Attribute other) { return named(other) == named(level); }))
+            all.push_back(level);
+      llvm::append_range(all, own);
+      accelerator->setAttr(kPowerLevelsAttribute, ArrayAttr::get(cluster.getContext(), all));
+    }
+  });
+}
 
 std::vector<PowerLevel> powerLevelsOf(accel::AcceleratorOp accelerator) {
   std::vector<PowerLevel> levels;
@@ -35,7 +50,8 @@ std::vector<PowerLevel> powerLevelsOf(accel::AcceleratorOp accelerator) {
     level.power = dynamicPowerAt(level.clock);
     read("power", level.power);
     read("cap", level.cap.value);
-    level.origin.location = sourceOf(accel::locationOf(accelerator, placeOfLevel(name)));
+    if (auto place = written.getAs<LocationAttr>("place"))
+      level.origin.location = sourceOf(place);
     levels.push_back(std::move(level));
   }
   return levels;
@@ -59,7 +75,9 @@ Machine atUsedLevel(accel::AcceleratorOp accelerator, Machine machine) {
     return machine;
   PowerLevel level;
   level.name = name.str(), level.clock = clock.getValueAsDouble(), level.power = power.getValueAsDouble();
-  level.origin.location = sourceOf(accel::locationOf(accelerator, placeOfLevel(name)));
+  for (const PowerLevel &known : powerLevelsOf(accelerator))
+    if (known.name == level.name)
+      level.origin = known.origin;
   return atLevel(std::move(machine), level);
 }
 

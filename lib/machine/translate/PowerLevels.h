@@ -7,13 +7,15 @@
 namespace accord {
 namespace accel {
 class AcceleratorOp;
-}
+class ClusterOp;
+} // namespace accel
 
-/// Attributes of an accelerator: its levels, as an array of dictionaries with `name` and the keys of a level; the level
-/// that it is used at, as a dictionary with `name`, `clock` and `power`.
+/// Attributes: the levels of an accelerator, or of a device of a cluster, as an array of dictionaries with `name`,
+/// `place` (a location) and the keys of a level; the level that an accelerator is used at, as a dictionary with `name`,
+/// `clock` and `power`.
 constexpr const char *kPowerLevelsAttribute = "power_levels", *kPowerLevelAttribute = "power_level";
-/// The name by which a level's place is known (`accel::locationOf`).
-std::string placeOfLevel(llvm::StringRef level);
+/// Gives the accelerators of a cluster the levels that its devices state, in the place of own ones of the same name.
+void addLevelsOfDevices(accel::ClusterOp cluster, llvm::ArrayRef<accel::AcceleratorOp> accelerators);
 
 /// In the order in which they are written. Power that is not stated follows from the clock (`dynamicPowerAt`); a level
 /// with a cap has a clock and a power of 1 until its clock is found.

@@ -1,4 +1,5 @@
 #include "lib/machine/calibration/PowerFit.h"
+#include "lib/machine/calibration/CapFit.h"
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -95,6 +96,67 @@ TEST(PowerFit, PageIsWrittenFromTheRows) {
 TEST(PowerFit, NamesWhatATableLacks) {
   auto rows = readPowerRows("id, level\n", "rows.csv");
   ASSERT_FALSE(rows);
+}
+
+TEST(VoltageLaw, FollowsTheClockDownToAFloor) {
+  VoltageLaw law{2, 0.75};
+  EXPECT_EQ(voltageAt(1, law), 1);
+  EXPECT_NEAR(voltageAt(0.9, law), 0.8, 1e-12);
+  EXPECT_EQ(voltageAt(0.875, law), 0.75);
+  EXPECT_EQ(voltageAt(0.1, law), 0.75);
+  EXPECT_NEAR(dynamicPowerAt(0.9, law), 0.576, 1e-12); // 0.9 * 0.8^2
+  EXPECT_NEAR(dynamicPowerAt(0.4, law), 0.225, 1e-12); // 0.4 * 0.75^2
+}
+
+TEST(VoltageLaw, PowerGrowsWithTheClockAndTheClockIsFoundAgain) {
+  double before = 0;
+  for (int i = 1; i <= 100; ++i) {
+    double clock = i / 100.0, power = dynamicPowerAt(clock);
+    EXPECT_GT(power, before);
+    EXPECT_LE(power, clock + 1e-12); // never less of power than of speed is saved
+    EXPECT_NEAR(clockAt(power), clock, 1e-12);
+    before = power;
+  }
+  EXPECT_EQ(clockAt(1), 1);
+  EXPECT_EQ(clockAt(7), 1);
+  EXPECT_EQ(clockAt(0), 0);
+  EXPECT_EQ(clockAt(-1), 0);
+}
+
+TEST(CapFit, IsWhatIsShipped) {
+  VoltageLaw fitted = fitVoltage(shippedCapRows()), shipped;
+  EXPECT_EQ(fitted.slope, shipped.slope);
+  EXPECT_EQ(fitted.floor, shipped.floor);
+}
+
+TEST(CapFit, FindsTheLawThatMadeTheRows) {
+  std::vector<CapRow> rows = shippedCapRows();
+  for (CapRow &row : rows)
+    row.slowdown = slowdownOf(row, {1.25, 0.7});
+  VoltageLaw fitted = fitVoltage(rows);
+  EXPECT_EQ(fitted.slope, 1.25);
+  EXPECT_EQ(fitted.floor, 0.7);
+}
+
+/// Zeus' published times of trainings on four boards under caps, each board unseen by the fit.
+TEST(CapFit, MeetsPublishedTimesOfUnseenBoards) {
+  double unseen = 0, cubic = 0;
+  int rows = 0;
+  for (const CapScore &score : scoreCaps(shippedCapRows())) {
+    EXPECT_LT(score.unseen, 0.07) << score.board;
+    unseen += score.unseen * score.rows, cubic += score.cubic * score.rows, rows += score.rows;
+  }
+  EXPECT_EQ(rows, 116);
+  EXPECT_LT(unseen / rows, 0.06);
+  EXPECT_LT(unseen, cubic / 1.7); // than with a power that goes with the cube of the clock
+}
+
+TEST(CapFit, NamesWhatATableLacks) {
+  EXPECT_FALSE(readCapRows("board, workload\n", "rows.csv"));
+  EXPECT_FALSE(readCapRows("board, workload, idle, tdp, limit, uncapped, power, slowdown\n", "rows.csv"));
+  EXPECT_FALSE(readCapRows("board, workload, idle, tdp, limit, uncapped, power, slowdown\n"
+                           "b, w, 50 W, 250 W, 100 W, 50 W, 40 W, 1.5\n",
+                           "rows.csv"));
 }
 
 } // namespace
