@@ -37,6 +37,8 @@ static const CommandEntry kEntry(
       command.flag("--sure", options->sure, "The upper end of the interval of time keeps the deadline");
       command.option("--sky", options->sky,
                      "A .yaml file to write: a task of SkyPilot; of several trainings one file for each");
+      command.option("-o,--output", options->output,
+                     "Folder for choose.json, choose.txt and what `accord verify` needs");
       addCostModel(command, options->training);
       addCompilerOptions(command, options->training);
       addEffort(command, options->training.effort);

@@ -19,7 +19,8 @@ namespace {
 std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
                                              scheduleCertificate(),    partitionCertificate(), jobsCertificate(),
-                                             placementCertificate(),   latencyCertificate(),   planCertificate()};
+                                             offersCertificate(),      placementCertificate(), latencyCertificate(),
+                                             planCertificate()};
   return all;
 }
 

@@ -63,6 +63,7 @@ CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();
 CertificateKind partitionCertificate();
 CertificateKind jobsCertificate();
+CertificateKind offersCertificate();
 CertificateKind latencyCertificate();
 CertificateKind placementCertificate();
 CertificateKind planCertificate();

@@ -1,8 +1,10 @@
 #include "lib/driver/tasks/Choose.h"
+#include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/tasks/OfferSources.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/offers/output/OfferCertificate.h"
 #include "lib/offers/solve/OfferChooser.h"
 #include "lib/offers/verify/OfferVerifier.h"
 #include "lib/support/Quantity.h"
@@ -23,7 +25,6 @@ using namespace offers;
 
 /// Offers of one pool that are compared for each price; more would only cost more.
 constexpr size_t kComparedOffers = 3;
-constexpr size_t kRunnersUp = 5;
 
 class OfferTask {
 public:
@@ -274,7 +275,9 @@ private:
     SearchLimits search;
     search.effort = options.training.effort;
     report.choice = chooseOffers(report.problem, search);
-    const Verification verified = verifyOffers(report.problem, report.choice);
+    for (unsigned t = 0; t < report.choice.choice.size(); ++t)
+      report.runnersUp.push_back(runnersUp(report.problem, report.choice, t, kRunnersUp));
+    const Verification verified = proofOf(report);
     if (!verified.holds()) {
       for (const Error &error : verified.findings)
         diags.error(Code::InternalError, {}, "the choice does not hold: " + error.message);
@@ -285,12 +288,9 @@ private:
     if (maxGap > 0)
       assume(fmt::format("plans are the best that were found; their step times are within {:.2g} % of the bound",
                          100 * maxGap));
-    for (unsigned t = 0; t < report.choice.choice.size(); ++t) {
-      std::vector<RunnerUpReport> &others = report.runnersUp.emplace_back();
-      for (const RunnerUp &one : runnersUp(report.problem, report.choice, t, kRunnersUp))
-        others.push_back({report.problem.trainings[t].options[one.option], one.loss});
-    }
     if (!options.sky.empty() && !writeTasks())
+      return end(kWrongInput);
+    if (!options.output.empty() && !AnswerFolder(diags, options.output).write(filesOf(report)).commit())
       return end(kWrongInput);
     if (options.training.json)
       llvm::outs() << jsonText(offerJson(report)) << "\n";
@@ -340,6 +340,16 @@ const DocumentEntry kDocument("choose", "accord choose --json",
                               offerSchema);
 
 } // namespace
+
+Verification proofOf(const OfferReport &report) {
+  Verification proof = verifyOffers(report.problem, report.choice);
+  if (!proof.holds())
+    return proof;
+  Verification others = verifyRunnersUp(report.problem, report.choice, report.runnersUp);
+  llvm::append_range(proof.findings, others.findings);
+  llvm::append_range(proof.checked, others.checked);
+  return proof;
+}
 
 int choose(const ChooseOptions &options) { return OfferTask(options).run(); }
 

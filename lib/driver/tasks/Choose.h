@@ -1,6 +1,7 @@
 // accord choose, after its command line is read: which offers of clouds, or of an inventory, train something.
 #pragma once
 #include "lib/driver/Options.h"
+#include "lib/support/Verification.h"
 
 namespace accord {
 
@@ -16,9 +17,17 @@ struct ChooseOptions {
   int64_t maxInstances = 16;
   bool spot = true, onDemand = true;
   bool sure = false;
-  std::string sky;  ///< a .yaml file to write, or ""
-  Options training; ///< settings of all trainings
+  std::string sky;    ///< a .yaml file to write, or ""
+  std::string output; ///< folder of the answer to write, or ""
+  Options training;   ///< settings of all trainings
 };
+
+namespace offers {
+struct OfferReport;
+}
+
+/// What is proved of an answer: its options, the choice, the front, and the runners-up.
+Verification proofOf(const offers::OfferReport &report);
 
 /// Exit status: 0, 1 the input is wrong, 2 no choice keeps the limits, which is proved, 4 the search ended before.
 int choose(const ChooseOptions &options);

@@ -67,8 +67,11 @@ std::optional<BatchChoice> sampleBatch(const GoodputModel &model, DeviceCount on
 /// The best of all splits with a batch from the initial one to the maximum, and accumulation at least once for a single
 /// device above the initial batch. For a given accumulation, goodput is a concave gain over a convex time, so it rises
 /// and then falls over the atomic batch, and a binary search finds its maximum (to the precision of doubles). The
-/// smaller accumulation of equals. Nothing if no split is allowed. Never below `sampleBatch`, except by rounding or
-/// where that exceeds the maximum batch as it rounds up.
+/// smaller accumulation of equals. While devices are best full, goodput rises and then falls over the accumulation,
+/// too; beyond, more steps only take more time for a batch, and are tried while they could still be better because a
+/// batch is a whole number of samples: at most 4,096 of them, which matters only where a step without samples takes
+/// hardly any time. The work is logarithmic in the largest batch. Nothing if no split is allowed. Never below
+/// `sampleBatch`, except by rounding or where that exceeds the maximum batch as it rounds up.
 std::optional<BatchChoice> chooseBatch(const GoodputModel &model, DeviceCount on, const BatchLimits &limits);
 
 } // namespace accord::jobs

@@ -6,9 +6,9 @@
 namespace accord::jobs {
 namespace {
 
-constexpr int64_t kMaxBatch = int64_t(1) << 40, kMaxSteps = 1'000'000;
+constexpr int64_t kMaxBatch = int64_t(1) << 40;
 
-/// Whether `chooseBatch` can go through all numbers of steps.
+/// Whether `chooseBatch` has a split to choose from.
 Result<void> checkLimits(DeviceCount on, const BatchLimits &limits) {
   if (on.servers < 1 || on.devices < on.servers)
     return Error{Code::WrongJobsFile,
@@ -23,10 +23,9 @@ Result<void> checkLimits(DeviceCount on, const BatchLimits &limits) {
                     limits.maxBatch, limits.minAtomicBatch, limits.maxAtomicBatch, kMaxBatch)};
   // The product is below 2^72.
   const auto together = static_cast<__int128>(on.devices) * limits.minAtomicBatch;
-  if (together > limits.maxBatch || (limits.accumulate && limits.maxBatch / together > kMaxSteps))
-    return Error{Code::WrongJobsFile,
-                 fmt::format("a batch of at most {} cannot be {} devices with at least {} samples in 1 to {} steps",
-                             limits.maxBatch, on.devices, limits.minAtomicBatch, kMaxSteps)};
+  if (together > limits.maxBatch)
+    return Error{Code::WrongJobsFile, fmt::format("a batch of at most {} cannot be {} devices with at least {} samples",
+                                                  limits.maxBatch, on.devices, limits.minAtomicBatch)};
   return {};
 }
 

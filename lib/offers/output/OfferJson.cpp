@@ -88,8 +88,8 @@ std::vector<TrainingView> viewsOf(const OfferReport &report) {
     view.name = training.name;
     view.chosen = viewOf(training.options[report.choice.choice[t]], 0);
     if (t < report.runnersUp.size())
-      for (const RunnerUpReport &other : report.runnersUp[t])
-        view.others.push_back(viewOf(other.option, other.loss));
+      for (const RunnerUp &other : report.runnersUp[t])
+        view.others.push_back(viewOf(training.options[other.option], other.loss));
   }
   return views;
 }
@@ -190,6 +190,8 @@ void describeReport(JsonFields &f, OfferReport &report) {
       .field("assumptions", report.assumptions)
       .about("of the plans of the trainings")
       .field("plan_assumptions", report.planAssumptions)
+      .about("of certificate/choose.json, from which this follows; in an answer's folder")
+      .maybe("certificate_sha256", report.certificate)
       .about("what was proved again")
       .field("checked", report.checked)
       .about("what follows from the search alone, because proving it again takes too long")

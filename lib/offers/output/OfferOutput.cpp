@@ -136,10 +136,9 @@ std::string numbered(int64_t count, const char *one, const char *several) {
 }
 
 /// What is added to the objective; to the price where options are equally fast.
-std::string lossText(OfferObjective objective, const RunnerUpReport &other, const OfferOption &chosen) {
-  double loss = other.loss;
+std::string lossText(OfferObjective objective, double loss, const OfferOption &other, const OfferOption &chosen) {
   if (objective == OfferObjective::Time && loss == 0)
-    objective = OfferObjective::Price, loss = other.option.price.value - chosen.price.value;
+    objective = OfferObjective::Price, loss = other.price.value - chosen.price.value;
   return fmt::format("{}{}", loss < 0 ? "-" : "+", valueText(objective, std::abs(loss)));
 }
 
@@ -151,8 +150,10 @@ void addTraining(const OfferReport &report, unsigned t, SummaryLines &lines, con
   table.row(chosen, "1.", "");
   unsigned rank = 2;
   if (t < report.runnersUp.size())
-    for (const RunnerUpReport &other : report.runnersUp[t])
-      table.row(other.option, fmt::format("{}.", rank++), lossText(report.problem.objective, other, chosen));
+    for (const RunnerUp &one : report.runnersUp[t]) {
+      const OfferOption &other = training.options[one.option];
+      table.row(other, fmt::format("{}.", rank++), lossText(report.problem.objective, one.loss, other, chosen));
+    }
   lines.text += table.text(style);
   lines.add("instances", fmt::format("{} x {}", chosen.instances, offerName(report.problem.offers[chosen.offer])));
   lines.add("takes",

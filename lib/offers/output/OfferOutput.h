@@ -6,12 +6,6 @@
 
 namespace accord::offers {
 
-/// An option that was not chosen, and what is added to the objective with it.
-struct RunnerUpReport {
-  OfferOption option;
-  double loss = 0; ///< dollars, joules, grams, or seconds
-};
-
 /// Rows of the price lists that nothing can be said of: equal accelerators, or equal reasons.
 struct LeftOutReport {
   std::string training;    ///< empty: all
@@ -24,13 +18,14 @@ struct LeftOutReport {
 struct OfferReport {
   OfferProblem problem;
   OfferChoice choice;
-  std::vector<std::vector<RunnerUpReport>> runnersUp; ///< of each training, the best first
+  std::vector<std::vector<RunnerUp>> runnersUp; ///< of each training, the best first
   std::vector<LeftOutReport> leftOut;
   int64_t offers = 0;                       ///< in the lists and the inventory
   int64_t compared = 0;                     ///< of them in options; the rest is dominated by them, or left out
   std::vector<std::string> assumptions;     ///< of offers, times and prices
   std::vector<std::string> planAssumptions; ///< of the plans, which are many
   std::vector<std::string> checked;         ///< what was proved again
+  std::string certificate;                  ///< SHA-256 of what it follows from; empty: no files are written
   std::vector<std::string> searchAlone; ///< what follows from the search alone, because proving it again takes too long
 };
 

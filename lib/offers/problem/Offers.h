@@ -98,6 +98,14 @@ struct OfferRepair {
   std::string text; ///< "a deadline of 52.1 h instead of 48 h"
 };
 
+/// Another option for one training of a choice, all others as they are.
+struct RunnerUp {
+  unsigned option = 0;
+  double loss = 0; ///< what is added to the objective: dollars, joules, grams, or seconds of the largest time
+};
+/// So many are named.
+constexpr size_t kRunnersUp = 5;
+
 enum class OfferStatus : uint8_t { Optimal, Feasible, Infeasible, Unknown };
 
 struct OfferChoice {

@@ -15,11 +15,6 @@ double timeAgainst(const OfferLimits &limits, const OfferOption &option);
 /// same way, else the smallest of two, or of all three. `limits.effort` says how large a search may be.
 OfferChoice chooseOffers(const OfferProblem &problem, const SearchLimits &limits);
 
-/// Another option for one training of a choice, all others as they are.
-struct RunnerUp {
-  unsigned option = 0;
-  double loss = 0; ///< what is added to the objective: dollars, joules, grams, or seconds of the largest time
-};
 /// The best options on other offers, or with the other price of the offer, within the limits: at most `count` of
 /// them, the best first. Of the same offer and price one stays.
 std::vector<RunnerUp> runnersUp(const OfferProblem &problem, const OfferChoice &choice, unsigned training,

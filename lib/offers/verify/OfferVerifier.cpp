@@ -360,10 +360,114 @@ private:
   Verification result;
 };
 
+/// Options of one training beside the rest of a choice.
+class RunnerUpVerifier {
+public:
+  RunnerUpVerifier(const OfferProblem &problem, const OfferChoice &choice, size_t training)
+      : problem(problem), training(problem.trainings[training]),
+        chosen(this->training.options[choice.choice[training]]) {
+    for (size_t t = 0; t < choice.choice.size(); ++t)
+      if (const OfferOption &option = problem.trainings[t].options[choice.choice[t]]; t != training)
+        rest.push_back(&option);
+  }
+
+  /// What is wrong; empty: nothing.
+  std::string check(const std::vector<RunnerUp> &named) const {
+    if (named.size() > kRunnersUp)
+      return fmt::format("{} are named", named.size());
+    std::map<std::pair<unsigned, bool>, double> lossOf;
+    double before = -kInfinity;
+    for (const RunnerUp &one : named) {
+      if (one.option >= training.options.size())
+        return fmt::format("option {} of {}", one.option, training.options.size());
+      const OfferOption &option = training.options[one.option];
+      if (isChosens(option) || !lossOf.try_emplace({option.offer, option.spot}, one.loss).second)
+        return fmt::format("option {} is on an offer that is named before", one.option);
+      if (!keepsLimits(option))
+        return fmt::format("option {} does not keep the limits", one.option);
+      if (std::abs(one.loss - lossWith(option)) > slack(option))
+        return fmt::format("option {} loses {}, and not {}", one.option, lossWith(option), one.loss);
+      if (one.loss < before)
+        return fmt::format("option {} loses less than the one before it", one.option);
+      before = one.loss;
+    }
+    const double last = named.size() < kRunnersUp ? kInfinity : before;
+    for (size_t o = 0; o < training.options.size(); ++o) {
+      const OfferOption &option = training.options[o];
+      if (isChosens(option) || !keepsLimits(option))
+        continue;
+      auto found = lossOf.find({option.offer, option.spot});
+      if (lossWith(option) < (found == lossOf.end() ? last : found->second) - slack(option))
+        return fmt::format("option {} loses less", o);
+    }
+    return "";
+  }
+
+private:
+  bool isChosens(const OfferOption &option) const { return option.offer == chosen.offer && option.spot == chosen.spot; }
+  double sumOf(const OfferOption &option, double (*value)(const OfferOption &)) const {
+    double sum = value(option);
+    for (const OfferOption *one : rest)
+      sum += value(*one);
+    return sum;
+  }
+  double largestTime(const OfferOption &option) const {
+    double time = option.time.value;
+    for (const OfferOption *one : rest)
+      time = std::max(time, one->time.value);
+    return time;
+  }
+  bool keepsLimits(const OfferOption &option) const {
+    const OfferLimits &limits = problem.limits;
+    // The chooser adds in another order.
+    auto keeps = [](double limit, double value) { return !(limit > 0) || value <= limit * (1 + 1e-12); };
+    int64_t used = option.instances;
+    for (const OfferOption *one : rest)
+      used += one->offer == option.offer ? one->instances : 0;
+    const int64_t available = problem.offers[option.offer].available;
+    return keeps(limits.deadline, limits.sure ? option.time.high : option.time.value) &&
+           keeps(limits.budget, sumOf(option, [](const OfferOption &one) { return one.price.value; })) &&
+           keeps(limits.watts, sumOf(option, [](const OfferOption &one) { return one.watts; })) &&
+           (available <= 0 || used <= available);
+  }
+  double lossWith(const OfferOption &option) const {
+    return problem.objective == OfferObjective::Time
+               ? largestTime(option) - largestTime(chosen)
+               : objectiveOf(problem.objective, option) - objectiveOf(problem.objective, chosen);
+  }
+  double slack(const OfferOption &option) const {
+    return kShare * std::max(objectiveOf(problem.objective, option), objectiveOf(problem.objective, chosen));
+  }
+
+  const OfferProblem &problem;
+  const OfferTraining &training;
+  const OfferOption &chosen;
+  std::vector<const OfferOption *> rest;
+};
+
 } // namespace
 
 Verification verifyOffers(const OfferProblem &problem, const OfferChoice &choice, size_t maxStates) {
   return OfferVerifier(problem, choice, maxStates).run();
+}
+
+Verification verifyRunnersUp(const OfferProblem &problem, const OfferChoice &choice,
+                             const std::vector<std::vector<RunnerUp>> &others) {
+  Verification result;
+  auto refuse = [&](std::string message) { result.findings.push_back({Code::WrongJobSchedule, std::move(message)}); };
+  if (others.size() != choice.choice.size()) {
+    refuse(fmt::format("runners-up of {} trainings, and {} have an option", others.size(), choice.choice.size()));
+    return result;
+  }
+  size_t count = 0;
+  for (size_t t = 0; t < others.size(); ++t) {
+    count += others[t].size();
+    if (std::string wrong = RunnerUpVerifier(problem, choice, t).check(others[t]); !wrong.empty())
+      refuse(fmt::format("runners-up of training '{}': {}", problem.trainings[t].name, wrong));
+  }
+  if (result.holds() && count > 0)
+    result.checked.push_back(fmt::format("{} runners-up lose what they say, and no other loses less", count));
+  return result;
 }
 
 } // namespace accord::offers

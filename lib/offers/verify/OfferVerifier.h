@@ -13,4 +13,10 @@ namespace accord::offers {
 /// Findings are A1106 for lack of a code of their own.
 Verification verifyOffers(const OfferProblem &problem, const OfferChoice &choice, size_t maxStates = size_t(1) << 16);
 
+/// Of a choice that holds: that the runners-up of each training keep the limits, lose what they say, are in order, and
+/// that no other option on another offer, or with the other price of the offer, loses less than the last of them, or
+/// exists where fewer than `kRunnersUp` are named.
+Verification verifyRunnersUp(const OfferProblem &problem, const OfferChoice &choice,
+                             const std::vector<std::vector<RunnerUp>> &others);
+
 } // namespace accord::offers

@@ -82,6 +82,53 @@ TEST(Goodput, ChoosesTheBestSplitOfAll) {
   }
 }
 
+/// Goes through all splits.
+double bestOfAll(const GoodputModel &model, DeviceCount on, const BatchLimits &limits) {
+  double best = 0;
+  for (int64_t s = 0; int64_t(on.devices) * (s + 1) * limits.minAtomicBatch <= limits.maxBatch; ++s)
+    for (int64_t b = limits.minAtomicBatch; b <= limits.maxAtomicBatch; ++b) {
+      const int64_t batch = batchOf(on, {b, s});
+      if (batch > limits.maxBatch)
+        break;
+      if (batch >= model.initialBatch && !(on.devices == 1 && s == 0 && batch > model.initialBatch))
+        best = std::max(best, goodput(model, on, {b, s}));
+    }
+  return best;
+}
+
+TEST(Goodput, ChoosesAmongManyStepsLikeALoopOverAll) {
+  SplitMix random(12);
+  auto real = [&](double low, double high) { return low + (high - low) * random.unit(); };
+  for (int round = 0; round < 40; ++round) {
+    const double constant = round % 3 == 0 ? 0 : round % 3 == 1 ? real(1e-6, 1e-4) : real(.001, .2);
+    GoodputModel model{{constant, real(.0001, .02)},   {real(.01, 50), real(0, .05)},
+                       {real(.01, 50), real(0, .02)},  real(1, 10),
+                       {real(1e-4, 2), real(0, 4000)}, int64_t(1 + random.below(2000))};
+    const auto devices = unsigned(1 + random.below(4));
+    const DeviceCount on{unsigned(1 + random.below(devices)), devices};
+    BatchLimits limits{int64_t(model.initialBatch + random.below(8000)), int64_t(1 + random.below(3)), 0, true};
+    limits.maxAtomicBatch = limits.minAtomicBatch + int64_t(random.below(20));
+    const double best = bestOfAll(model, on, limits);
+    const auto chosen = chooseBatch(model, on, limits);
+    ASSERT_EQ(chosen.has_value(), best > 0);
+    if (chosen)
+      EXPECT_NEAR(chosen->goodput, best, 1e-9 * best) << round;
+  }
+}
+
+TEST(Goodput, ChoosesOfABillionSteps) {
+  GoodputModel model{{1e-3, 1e-4}, {30, .05}, {20, .02}, 1.5, {1e-3, 1e9}, 64};
+  const BatchLimits limits{int64_t(1) << 40, 1, 16, true};
+  for (unsigned devices : {1U, 7U, 64U}) {
+    const auto chosen = chooseBatch(model, {1, devices}, limits);
+    ASSERT_TRUE(chosen);
+    EXPECT_GT(chosen->split.accumulation, 100);
+    for (int64_t steps = 1; int64_t(devices) * steps * 16 <= limits.maxBatch; steps += 1 + steps / 64)
+      for (int64_t atomic : {1, 2, 15, 16})
+        EXPECT_LE(goodput(model, {1, devices}, {atomic, steps}), chosen->goodput * (1 + 1e-9)) << steps;
+  }
+}
+
 TEST(Goodput, SamplesTheBatchesThatThePublishedImplementationChooses) {
   struct Case {
     GoodputModel model;

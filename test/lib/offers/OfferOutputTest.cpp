@@ -25,11 +25,8 @@ OfferReport reportOf(const OfferLimits &limits) {
   report.offers = 2, report.compared = 2;
   report.leftOut = {{"", "L40S", "neither the catalogue nor an inventory describes it", 3, {"vms.csv", 7, 1}}};
   report.assumptions = {"a spot instance is replaced at once"};
-  if (!report.choice.choice.empty()) {
-    std::vector<RunnerUpReport> &others = report.runnersUp.emplace_back();
-    for (const RunnerUp &one : runnersUp(report.problem, report.choice, 0, 5))
-      others.push_back({training.options[one.option], one.loss});
-  }
+  if (!report.choice.choice.empty())
+    report.runnersUp.push_back(runnersUp(report.problem, report.choice, 0, kRunnersUp));
   return report;
 }
 
