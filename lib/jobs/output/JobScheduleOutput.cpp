@@ -1,4 +1,5 @@
 #include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/ReplanOutput.h"
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/support/documents/SummaryLines.h"
 #include <algorithm>
@@ -158,10 +159,15 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
                   problem.slots, timeText(static_cast<double>(problem.slot)));
   const bool scheduled =
       answer.schedule.jobs.size() == problem.jobs.size() && answer.schedule.status != AllocationStatus::Infeasible;
+  if (answer.replan)
+    lines.add("from", timeText(static_cast<double>(answer.replan->state.at)) +
+                          " of the block on: other times count from there, those of changes from its begin");
   if (scheduled && !problem.jobs.empty()) {
     lines.text += table(answer, style);
     addWaits(answer, style, lines);
   }
+  if (scheduled)
+    addReplan(answer, style, lines);
   if (scheduled)
     addObjectives(answer, lines);
   else

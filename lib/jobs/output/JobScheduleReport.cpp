@@ -1,5 +1,6 @@
 #include "lib/jobs/output/JobScheduleReport.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/ReplanOutput.h"
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/report/ReportPage.h"
 #include "lib/support/documents/Fields.h"
@@ -65,6 +66,7 @@ struct ScheduleView {
   std::vector<JobView> jobs;
   std::vector<MeasureView> objectives, requirements;
   std::vector<std::string> conflict, repairs, assumptions;
+  std::optional<ReplanView> replan;
 };
 
 // --- what the document says of an answer
@@ -213,6 +215,7 @@ ScheduleView viewOf(const JobAnswer &answer) {
   view.conflict = answer.conflict;
   view.repairs = answer.repairs;
   view.assumptions = answer.assumptions;
+  view.replan = replanView(answer);
   return view;
 }
 
@@ -316,6 +319,8 @@ void describeSchedule(JsonFields &f, ScheduleView &view) {
       .maybe("carbon", view.carbon,
              [](JsonFields &g, CarbonView &step) { g.field("from_s", step.from).field("g_per_kWh", step.grams); })
       .field("jobs", view.jobs, describeJob)
+      .about("of a plan that goes on from a moment: what it changes")
+      .maybe("replan", view.replan)
       .maybe("assumptions", view.assumptions);
 }
 

@@ -65,7 +65,7 @@ private:
     std::erase_if(left.maintenances, [&](const auto &one) { return one.until <= at; });
     for (JobsRequest::Maintenance &one : left.maintenances)
       one.from = std::max(0.0, one.from - at), one.until -= at;
-    for (const ServerOutage &one : state.outages)
+    for (const ServerAway &one : state.outages)
       if (one.server < cluster.servers.size() && one.until > state.at)
         left.maintenances.push_back({cluster.types[cluster.servers[one.server].type],
                                      0,
