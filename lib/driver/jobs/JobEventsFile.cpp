@@ -10,7 +10,7 @@ using namespace jobs;
 using Of = JobEvent::Of;
 
 constexpr llvm::StringLiteral kRoot = "job_events";
-constexpr IntegerRange kTimes{0, kMaxSeconds};
+constexpr IntegerRange kTimes{0, kMaxSeconds}, kIntervals{1, kMaxSeconds};
 
 struct EventsDocument {
   std::vector<JobEvent> events;
@@ -60,7 +60,7 @@ void describeEvent(JsonFields &f, JobEvent &event) {
       .about("that are done; instead of a share")
       .maybeIf(event.samples >= 0, "samples", event.samples)
       .about("seconds of progress between two checkpoints, to the last of which a job is set back; instead of a share")
-      .maybeIf(event.checkpoint > 0, "checkpoint_s", event.checkpoint, kTimes)
+      .maybeIf(event.checkpoint > 0, "checkpoint_s", event.checkpoint, kIntervals)
       .about("above 0, times the planned speed")
       .maybeIf(event.of == Of::Speed, "factor", event.factor)
       .about("number within the cluster, from 0")

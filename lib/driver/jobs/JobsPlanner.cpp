@@ -305,7 +305,7 @@ JobAnswer JobsPlanner::answer() const {
     made.waits = waitReasons(made);
   }
   if (theRunning) {
-    made.replan = Replan{theRunning->state, {}, {}, theKept.why};
+    made.replan = Replan{theRunning->state, {}, {}, theKept.why, theLeft.spent, theLeft.completedWeight};
     if (!made.schedule.jobs.empty())
       made.replan->changes = changesOf(theBlock, theLeft, made, theRunning->plan, theRunning->planned,
                                        theRunning->state, theRunning->events);

@@ -58,6 +58,7 @@ static Result<std::vector<jobs::JobEvent>> applyEvents(const std::string &file, 
   auto text = llvm::MemoryBuffer::getFile(file);
   if (!text)
     return Error{Code::CannotRead, fmt::format("cannot read '{}': {}", file, text.getError().message())};
+  planner.diagnostics().sources().add(file, (*text)->getBuffer().str());
   ACCORD_TRY(events, readJobEventsFile((*text)->getBuffer(), file));
   for (size_t i = 0; i < events.size(); ++i)
     if (auto applied = jobs::applyEvent(state, events[i], planner.plan().cluster); !applied)
@@ -67,13 +68,19 @@ static Result<std::vector<jobs::JobEvent>> applyEvents(const std::string &file, 
 
 /// Reads the plan that runs, and what happened. False after errors.
 static bool readRunning(const GoOnOptions &options, JobsPlanner &planner) {
-  auto fail = [&](const Error &error) { return planner.report(error), false; };
+  auto fail = [&](const Error &error) {
+    planner.diagnostics().error(error.code, {}, error.message).suggest(error.suggestion);
+    return false;
+  };
   auto plan = provedJobs(llvm::StringRef(options.after).rtrim('/').str());
   if (!plan) {
     for (const Error &error : plan.error())
       planner.report(error);
     return false;
   }
+  const std::string certificate = llvm::StringRef(options.after).rtrim('/').str() + "/" + jobs::kJobsCertificate;
+  if (auto text = llvm::MemoryBuffer::getFile(certificate))
+    planner.diagnostics().sources().add(certificate, (*text)->getBuffer().str());
   const auto at = readSeconds(options.at);
   if (!at || *at != std::floor(*at))
     return fail({Code::BadCommandLine,

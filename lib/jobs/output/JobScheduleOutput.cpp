@@ -120,12 +120,12 @@ void addLimits(const JobAnswer &answer, SummaryLines &lines) {
   for (size_t l = 0; l < answer.problem.limits.size(); ++l) {
     const JobLimit &limit = answer.problem.limits[l];
     const std::string text = l < answer.requirements.size() ? answer.requirements[l] : limitText(answer.problem, limit);
-    lines.add("requirement",
-              answer.schedule.jobs.empty()
-                  ? text
-                  : fmt::format("{}: {}", text,
-                                measureText(answer.problem, limit.measure,
-                                            shownValue(answer.problem, answer.schedule, limit.measure))));
+    lines.add(
+        "requirement",
+        answer.schedule.jobs.empty()
+            ? text
+            : fmt::format("{}: {}", text,
+                          wholeMeasureText(answer, l, shownValue(answer.problem, answer.schedule, limit.measure))));
   }
 }
 

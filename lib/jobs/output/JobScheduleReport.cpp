@@ -178,11 +178,14 @@ std::vector<MeasureView> requirementsOf(const JobAnswer &answer) {
     MeasureView view;
     view.name = nameOf(limit.measure);
     view.words = l < answer.requirements.size() ? answer.requirements[l] : limitText(answer.problem, limit);
+    const bool goesOn = answer.replan && l < answer.replan->spent.size();
     view.max = limit.max;
     if (!answer.schedule.jobs.empty()) {
       view.value = shownValue(answer.problem, answer.schedule, limit.measure);
-      view.text = measureText(answer.problem, limit.measure, view.value);
+      view.text = wholeMeasureText(answer, l, view.value);
     }
+    if (goesOn)
+      view.max += answer.replan->spent[l], view.value += answer.replan->spent[l];
     all.push_back(std::move(view));
   }
   return all;

@@ -208,6 +208,7 @@ bool hasRealState(const JobAnswer &answer) {
     return true;
   const size_t servers = answer.cluster.servers.size(), kept = answer.replan->keptValues.size();
   return (kept == 0 || kept == answer.problem.objectives.size()) &&
+         answer.replan->spent.size() <= answer.problem.limits.size() &&
          all_of(answer.replan->state.outages, [&](const ServerAway &one) { return one.server < servers; }) &&
          all_of(answer.replan->state.jobs, [&](const JobState &job) {
            return all_of(job.servers, [&](const ServerShare &share) { return share.server < servers; });

@@ -105,7 +105,11 @@ void describe(JsonFields &f, Replan &replan) {
       .field("changes", replan.changes, describeChange)
       .about("of the objectives, with the plan before as it was")
       .maybe("kept", replan.keptValues, kAnyInteger)
-      .maybe("why_not_kept", replan.whyNotKept);
+      .maybe("why_not_kept", replan.whyNotKept)
+      .about("of each limit: what the time before counts in it")
+      .maybe("spent", replan.spent, kAnyInteger)
+      .about("of jobs that are complete")
+      .maybe("completed_weight", replan.completedWeight);
 }
 
 std::optional<ReplanView> replanView(const JobAnswer &answer) {

@@ -17,6 +17,8 @@ std::string_view wordsOf(JobMeasure measure);
 /// The value of a measure as people say it. Sums over completions are divided by the sum of the weights: "3.2 h" of
 /// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated.
 std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, int64_t value);
+/// The same of a limit of an answer, with what the time before the schedule counts in it.
+std::string wholeMeasureText(const JobAnswer &answer, size_t limit, int64_t value);
 /// "cost <= 500 $".
 std::string limitText(const JobScheduleProblem &problem, const JobLimit &limit);
 /// (value - bound) / value of an objective with a bound; 0 where both are 0 or less.

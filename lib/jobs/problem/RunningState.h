@@ -97,6 +97,9 @@ struct Replan {
   /// The values of the objectives if the plan before is kept; empty: it cannot be kept, because of `whyNotKept`.
   std::vector<int64_t> keptValues;
   std::string whyNotKept;
+  /// What the time before counts in each limit of the problem, and the weights of jobs that are complete and not in it.
+  std::vector<int64_t> spent;
+  int64_t completedWeight = 0;
 };
 
 } // namespace accord::jobs

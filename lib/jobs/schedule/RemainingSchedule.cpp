@@ -46,6 +46,11 @@ public:
     for (size_t i = 0; i < out.built.problem.limits.size(); ++i)
       setLimit(i);
     setTail();
+    if (!asksForTenants)
+      for (size_t p = 0; p < full.parts.size(); ++p)
+        if (completionOf(full.parts[p].job) >= 0)
+          out.completedWeight += static_cast<int64_t>(static_cast<double>(full.problem.jobs[p].weight) *
+                                                      out.built.weightScale / full.weightScale);
     if (auto checked = checkJobScheduleProblem(out.built.problem); !checked)
       return Errors{{checked.error().code, checked.error().message, block.location}};
     return std::move(out);

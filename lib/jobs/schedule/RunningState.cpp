@@ -318,7 +318,7 @@ std::string wordsOf(const JobEvent &event) {
 bool concerns(const JobEvent &event, const JobState &before) {
   if (event.of != JobEvent::Of::ServerOut && event.of != JobEvent::Of::ServerBack)
     return event.job == before.name;
-  return event.of == JobEvent::Of::ServerOut &&
+  return event.of == JobEvent::Of::ServerOut && before.running &&
          std::any_of(before.servers.begin(), before.servers.end(),
                      [&](const ServerShare &share) { return share.server == event.server; });
 }
