@@ -7,12 +7,15 @@
 namespace accord {
 
 /// Of a `jobs` block.
-static void addBlockOptions(Command &command, Options &block, PlanSearchLimits &limits) {
+static void addBlockOptions(Command &command, Options &block, PlanSearchLimits &limits, GoOnOptions &goOn) {
   command.option("file", block.file, "A .dnn file with a `jobs` block, to be scheduled on its cluster");
   command.option("--jobs", block.elaborate.jobs, "Which `jobs` block, where a file has several");
   command.option("--target", block.elaborate.target, "The cluster (overrides the file), as of accord compile");
   command.option("-o,--output", block.output,
                  "Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out)");
+  command.option("--after", goOn.after, "Folder of the plan that runs: what is left of it is planned again");
+  command.option("--at", goOn.at, "With --after: now, on the clock of the block, 3h for example");
+  command.option("--events", goOn.events, "With --after: a .json file with what did not go as planned");
   addCostModel(command, block);
   addEffort(command, block.effort);
   addLimits(command, limits, "the best schedule so far is written");
@@ -24,7 +27,8 @@ static const CommandEntry kEntry(
       auto options = Command::values<JobsOptions>();
       auto block = Command::values<Options>();
       auto limits = Command::values<PlanSearchLimits>();
-      addBlockOptions(command, *block, *limits);
+      auto goOn = Command::values<GoOnOptions>();
+      addBlockOptions(command, *block, *limits, *goOn);
       command.option("--simulate", options->trace,
                      "A workload of Pollux (.csv), a trace of Gavel, or a log of jobs: which jobs arrive when");
       command.option("--profiles", options->profiles,
@@ -75,19 +79,27 @@ static const CommandEntry kEntry(
       command.option("--deadline", options->deadline,
                      "Deadline of each job, as a multiple of its time alone (default: what the trace says)");
       addJson(command, options->json);
-      command.example("accord jobs examples/13-night/night.dnn -o out/\n"
-                      "         accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
-                      "         accord jobs --simulate max_min_fairness.trace --profiles "
-                      "physical_cluster_throughputs.json --servers v100=8x1,p100=16x1,k80=24x1\n"
-                      "Policies differ in what they know of the jobs; the table says it of each. "
-                      "'exact' allocates the devices of each round by an exact search whose bound is "
-                      "proved, and packs them on servers with the fewest moves.");
-      command.action([options, block, limits] {
+      command.example(
+          "accord jobs examples/13-night/night.dnn -o out/\n"
+          "         accord jobs examples/13-night/night.dnn --after out/ --at 3h --events events.json -o out2/\n"
+          "         accord jobs --simulate workload-1.csv --profiles traces --servers 16x4\n"
+          "         accord jobs --simulate max_min_fairness.trace --profiles "
+          "physical_cluster_throughputs.json --servers v100=8x1,p100=16x1,k80=24x1\n"
+          "Policies differ in what they know of the jobs; the table says it of each. "
+          "'exact' allocates the devices of each round by an exact search whose bound is "
+          "proved, and packs them on servers with the fewest moves.");
+      command.action([options, block, limits, goOn] {
         if (block->file.empty() == options->trace.empty())
           return refuse(Code::BadCommandLine, "expected either a .dnn file with a 'jobs' block, or --simulate TRACE",
                         options->json, "jobs");
+        if (goOn->after.empty() ? !goOn->at.empty() || !goOn->events.empty() : goOn->at.empty())
+          return refuse(Code::BadCommandLine, "a plan goes on with --after FOLDER and --at TIME", options->json,
+                        "jobs");
+        if (!goOn->after.empty() && block->file.empty())
+          return refuse(Code::BadCommandLine, "--after goes on with a 'jobs' block, not with a simulation",
+                        options->json, "jobs");
         block->json = options->json;
-        return block->file.empty() ? simulateJobs(*options) : scheduleJobs(*block, *limits);
+        return block->file.empty() ? simulateJobs(*options) : scheduleJobs(*block, *limits, *goOn);
       });
     });
 

@@ -1,11 +1,16 @@
 // Schedules of jobs that share a cluster.
+#include "lib/driver/certificates/JobsCertificate.h"
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
+#include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -24,6 +29,8 @@ Verification verifyJobs(const JobAnswer &answer) {
     proof.findings.push_back(verified.error());
   if (auto placed = checkPlacements(answer, /*partial=*/true); !placed)
     proof.findings.push_back(placed.error());
+  if (auto goesOn = checkReplan(answer); !goesOn)
+    proof.findings.push_back(goesOn.error());
   if (!proof.holds())
     return proof;
   const JobSchedule &schedule = answer.schedule;
@@ -49,6 +56,12 @@ Verification verifyJobs(const JobAnswer &answer) {
       "speeds, powers and prices of the configurations, as the latency models or profiles give them");
   if (llvm::any_of(answer.launch, [](const JobLaunch &one) { return !one.configurations.empty(); }))
     proof.trusted.push_back("the plans by which launch/ starts runs, but for their numbers of devices");
+  if (answer.replan) {
+    proof.checked.push_back("jobs go on as they run, completed ones are done, servers out of service have no run");
+    if (!answer.replan->keptValues.empty() && !schedule.values.empty())
+      proof.checked.push_back("no objective is worse than with the plan before, in their order");
+    proof.trusted.push_back("the state from which the plan goes on, as the plan before and events say");
+  }
   if (!answer.conflict.empty())
     proof.trusted.push_back("the search, in which constraints are in conflict and what repairs them");
   return proof;
@@ -73,6 +86,28 @@ std::optional<VerifiedCertificate> verify(const CertificateRequest &request) {
 }
 
 } // namespace
+
+Result<JobAnswer, Errors> provedJobs(const std::string &folder) {
+  const std::string file = folder + "/" + kJobsCertificate;
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return Errors{{Code::CannotRead, fmt::format("cannot read '{}': {}", file, text.getError().message())}};
+  auto answer = jobsFromCertificate((*text)->getBuffer(), file);
+  if (!answer)
+    return Errors{answer.error()};
+  Errors found = verifyJobs(*answer).findings;
+  if (found.empty())
+    found = fileViolations(filesOf(*answer), folder, /*all=*/false);
+  if (found.empty() && llvm::sys::fs::exists(folder + "/" + kManifestFile)) {
+    auto manifest = readManifest(folder);
+    found = manifest ? manifestViolations(*manifest, folder) : Errors{manifest.error()};
+  }
+  for (Error &one : found)
+    one.message = fmt::format("'{}' does not verify: {}", folder, one.message);
+  if (!found.empty())
+    return found;
+  return std::move(*answer);
+}
 
 CertificateKind jobsCertificate() {
   return {"schedule", [](const std::string &path) { return hasResultFile(path, "jobs.json"); }, verify};

@@ -7,6 +7,7 @@
 #include "lib/jobs/schedule/JobConflicts.h"
 #include "lib/jobs/schedule/JobPlacer.h"
 #include "lib/jobs/schedule/JobScheduler.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/schedule/WaitReasons.h"
 #include "lib/machine/cost/OperationsModel.h"
 #include "lib/machine/translate/PowerLevels.h"
@@ -74,6 +75,10 @@ bool JobsPlanner::build() {
       return false;
   for (const auto &[train, uses] : trainings)
     weighChoices(uses);
+  if (theRunning) {
+    theBlock = thePlan.request, theTables = thePlan.tables;
+    return buildRemaining();
+  }
   auto built = buildJobSchedule(request, thePlan.cluster, thePlan.tables);
   if (!built)
     return !workspace.reportAll(built.error());
@@ -82,6 +87,47 @@ bool JobsPlanner::build() {
   for (const std::string &text : thePlan.built.assumptions)
     assume(text);
   return true;
+}
+
+/// The problem of what is left of the block.
+bool JobsPlanner::buildRemaining() {
+  auto sameServers = [&] {
+    const jobs::Cluster &a = theRunning->plan.cluster, &b = thePlan.cluster;
+    return a.types == b.types && llvm::equal(a.servers, b.servers, [](const Server &x, const Server &y) {
+             return x.type == y.type && x.devices == y.devices;
+           });
+  };
+  if (!sameServers()) {
+    for (JobState &job : theRunning->state.jobs)
+      job.servers.clear();
+    assume("the cluster has other servers than the plan that runs: jobs may go on elsewhere");
+  }
+  auto left = remainingSchedule(theBlock, thePlan.cluster, theTables, theRunning->state);
+  if (!left)
+    return !workspace.reportAll(left.error());
+  theLeft = std::move(*left);
+  for (const auto *texts : {&theLeft.assumptions, &theLeft.built.assumptions})
+    for (const std::string &text : *texts)
+      assume(text);
+  thePlan.request = theLeft.request, thePlan.tables = theLeft.tables, thePlan.built = theLeft.built;
+  theKept = keepPlan(theLeft, theRunning->plan, theRunning->state);
+  return true;
+}
+
+/// Jobs of the block that go on, but not on their servers.
+std::vector<std::string> JobsPlanner::movedJobs() const {
+  JobAnswer placed = answer();
+  std::vector<std::string> moved;
+  for (const RunRequest &run : runRequests(placed))
+    if (run.stays && !theLeft.current[run.job].empty()) {
+      auto ordered = [](JobPlacement placement) {
+        llvm::sort(placement, [](const ServerShare &a, const ServerShare &b) { return a.server < b.server; });
+        return placement;
+      };
+      if (ordered(placed.placements[run.job].front()) != ordered(theLeft.current[run.job]))
+        moved.push_back(thePlan.request.jobs[thePlan.built.parts[run.job].job].name);
+    }
+  return moved;
 }
 
 /// The rows of a job that was profiled.
@@ -301,7 +347,19 @@ ConfigurationWords JobsPlanner::configurationWords(const ScheduledPart &part, un
 void JobsPlanner::solve(const SearchControl &control) {
   SearchLimits limits{control};
   limits.effort = options.effort;
-  thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits);
+  thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits, theKept.known);
+  // A job whose servers cannot be its own any more starts again, which the plan has to pay for.
+  constexpr unsigned kRounds = 4;
+  for (unsigned round = 0; theRunning && round < kRounds && !thePlan.schedule.jobs.empty(); ++round) {
+    const std::vector<std::string> moved = movedJobs();
+    for (JobState &job : theRunning->state.jobs)
+      if (llvm::is_contained(moved, job.name))
+        job.running = false, job.restarting = 0,
+        assume(fmt::format("job '{}' starts again: its servers are not there or not free for it", job.name));
+    if (moved.empty() || !buildRemaining())
+      break;
+    thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits, theKept.known);
+  }
   if (thePlan.schedule.status == AllocationStatus::Infeasible)
     thePlan.conflict = explainConflict(thePlan.built.problem, limits);
 }
@@ -394,23 +452,48 @@ JobAnswer JobsPlanner::answer() const {
       words.configurations.push_back(configurationWords(part, i));
     made.jobs.push_back(std::move(words));
   }
-  if (thePlan.conflict) {
-    for (const JobConstraint &one : thePlan.conflict->constraints)
-      made.conflict.push_back(wordsOf(one, made.problem, made.requirements));
-    for (const JobRepair &one : thePlan.conflict->repairs)
-      made.repairs.push_back(wordsOf(one, made.problem, made.requirements));
-    std::string together;
-    for (const JobRepair &one : thePlan.conflict->together)
-      together += (together.empty() ? "together: " : "; ") + wordsOf(one, made.problem, made.requirements);
-    if (!together.empty())
-      made.repairs.push_back(std::move(together));
-  }
+  addConflict(made);
   if (!made.schedule.jobs.empty()) {
-    placeJobs(made);
+    placeJobs(made, theLeft.current);
     made.waits = waitReasons(made);
     made.launch = launchesOf(thePlan);
   }
+  if (theRunning) {
+    made.replan = Replan{theRunning->state, {}, {}, theKept.why, theLeft.spent, theLeft.completedWeight};
+    if (!made.schedule.jobs.empty())
+      made.replan->changes = changesOf(theBlock, theLeft, made, theRunning->plan, theRunning->planned,
+                                       theRunning->state, theRunning->events);
+    if (theKept.why.empty())
+      for (JobMeasure measure : made.problem.objectives)
+        made.replan->keptValues.push_back(valueOf(made.problem, measure, theKept.jobs));
+  }
   return made;
+}
+
+/// A conflict in words, in which deadlines and requirements are as the block states them.
+void JobsPlanner::addConflict(JobAnswer &made) const {
+  if (!thePlan.conflict)
+    return;
+  JobScheduleProblem stated = made.problem;
+  const int64_t at = theRunning ? theRunning->state.at : 0;
+  for (ScheduledJob &job : stated.jobs)
+    job.deadline += job.deadline >= 0 ? at : 0;
+  auto whole = [&](JobRepair repair) {
+    if (repair.constraint.of == JobConstraint::Of::Deadline)
+      repair.value += at;
+    if (repair.constraint.of == JobConstraint::Of::Limit && repair.constraint.index < theLeft.spent.size())
+      repair.value += theLeft.spent[repair.constraint.index];
+    return wordsOf(repair, stated, made.requirements);
+  };
+  for (const JobConstraint &one : thePlan.conflict->constraints)
+    made.conflict.push_back(wordsOf(one, stated, made.requirements));
+  for (const JobRepair &one : thePlan.conflict->repairs)
+    made.repairs.push_back(whole(one));
+  std::string together;
+  for (const JobRepair &one : thePlan.conflict->together)
+    together += (together.empty() ? "together: " : "; ") + whole(one);
+  if (!together.empty())
+    made.repairs.push_back(std::move(together));
 }
 
 } // namespace accord

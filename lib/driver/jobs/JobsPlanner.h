@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/driver/JobTarget.h"
 #include "lib/jobs/problem/JobAnswer.h"
-#include "lib/jobs/schedule/ScheduleBuilder.h"
+#include "lib/jobs/schedule/KeptPlan.h"
 #include "lib/search/SearchLimits.h"
 
 namespace accord {
@@ -20,6 +20,13 @@ struct JobsPlan {
   std::vector<std::string> assumptions;      ///< in words, each once
 };
 
+/// A plan that runs, which is planned again from a moment.
+struct RunningPlan {
+  jobs::JobAnswer plan;
+  jobs::RunningState planned, state; ///< as planned, and after the events
+  std::vector<jobs::JobEvent> events;
+};
+
 class JobsPlanner {
 public:
   /// Of the options, file, cluster (--target), block and effort are looked at.
@@ -27,6 +34,8 @@ public:
 
   /// Reads the file, finds block and cluster. False after errors, which are reported.
   bool prepare();
+  /// The problem is what is left of a plan that runs, where `build` comes later.
+  void goOn(RunningPlan running) { theRunning = std::move(running); }
   /// Builds tables and problem. False after errors.
   bool build();
   void solve(const SearchControl &control);
@@ -60,12 +69,20 @@ private:
   void takeProfiled(size_t job);
   void assume(const std::string &text);
   std::vector<std::string> risks() const;
+  bool buildRemaining();
+  std::vector<std::string> movedJobs() const;
+  void addConflict(jobs::JobAnswer &made) const;
 
   const Options options;
   Workspace workspace;
   JobTarget target;
   JobsPlan thePlan;
   std::map<std::string, std::string> optimizers; ///< of trainings
+  std::optional<RunningPlan> theRunning;
+  jobs::JobsRequest theBlock; ///< whole, where a plan goes on
+  std::vector<jobs::JobTable> theTables;
+  jobs::RemainingSchedule theLeft; ///< of it
+  jobs::KeptPlan theKept;
 };
 
 } // namespace accord

@@ -109,6 +109,8 @@ Result<void> addOutages(llvm::StringRef option, const std::vector<std::string> &
 
 } // namespace
 
+std::optional<double> readSeconds(const std::string &text) { return readNumber(text, kTime); }
+
 Result<void> readJobEvents(const JobsOptions &options, const Cluster &cluster, SimulationOptions &simulation) {
   SimulationEvents &events = simulation.events;
   for (auto [option, text, min, target] : {std::tuple("mtbf", &options.mtbf, 60, &events.meanTimeBetweenFailures),

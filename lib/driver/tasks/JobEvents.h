@@ -11,6 +11,10 @@ namespace accord {
 Result<void> readJobEvents(const JobsOptions &options, const jobs::Cluster &cluster,
                            jobs::SimulationOptions &simulation);
 
+/// Seconds of a time as written: "90 s", "2 h", "30d"; a plain number counts as seconds. Nothing where it is no time of
+/// at least 0.
+std::optional<double> readSeconds(const std::string &text);
+
 /// The tenants of `--tenants a=2,b=1`: names with weights. Error A0801.
 Result<std::vector<jobs::FairTenant>> readTenants(const std::string &text);
 

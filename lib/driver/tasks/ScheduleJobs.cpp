@@ -2,15 +2,23 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/SolverMonitor.h"
+#include "lib/driver/certificates/JobsCertificate.h"
+#include "lib/driver/jobs/JobEventsFile.h"
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "lib/driver/tasks/JobEvents.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/output/TenantQueues.h"
+#include "lib/jobs/schedule/RunningState.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
+#include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/support/documents/JsonText.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <fmt/format.h>
 
 namespace accord {
 
@@ -45,12 +53,61 @@ static Result<AnswerFiles> queuesOf(const JobsPlan &plan) {
   return files;
 }
 
-int scheduleJobs(const Options &options, const PlanSearchLimits &limits) {
+/// The events of a file, each of which has changed `state`.
+static Result<std::vector<jobs::JobEvent>> applyEvents(const std::string &file, JobsPlanner &planner,
+                                                       jobs::RunningState &state) {
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return Error{Code::CannotRead, fmt::format("cannot read '{}': {}", file, text.getError().message())};
+  planner.diagnostics().sources().add(file, (*text)->getBuffer().str());
+  ACCORD_TRY(events, readJobEventsFile((*text)->getBuffer(), file));
+  for (size_t i = 0; i < events.size(); ++i)
+    if (auto applied = jobs::applyEvent(state, events[i], planner.plan().cluster); !applied)
+      return placedAtEvent(applied.error(), (*text)->getBuffer(), file, i);
+  return events;
+}
+
+/// Reads the plan that runs, and what happened. False after errors.
+static bool readRunning(const GoOnOptions &options, JobsPlanner &planner) {
+  auto fail = [&](const Error &error) {
+    planner.diagnostics().error(error.code, {}, error.message).suggest(error.suggestion);
+    return false;
+  };
+  auto plan = provedJobs(llvm::StringRef(options.after).rtrim('/').str());
+  if (!plan) {
+    for (const Error &error : plan.error())
+      planner.report(error);
+    return false;
+  }
+  const std::string certificate = llvm::StringRef(options.after).rtrim('/').str() + "/" + jobs::kJobsCertificate;
+  if (auto text = llvm::MemoryBuffer::getFile(certificate))
+    planner.diagnostics().sources().add(certificate, (*text)->getBuffer().str());
+  const auto at = readSeconds(options.at);
+  if (!at || *at != std::floor(*at))
+    return fail({Code::BadCommandLine,
+                 fmt::format("--at: expected a time of whole seconds, as in 3h or 90 min, found '{}'", options.at)});
+  RunningPlan running;
+  running.plan = std::move(*plan);
+  auto state = jobs::stateAt(running.plan, static_cast<int64_t>(*at));
+  if (!state)
+    return fail(state.error());
+  running.planned = running.state = std::move(*state);
+  if (!options.events.empty()) {
+    auto events = applyEvents(options.events, planner, running.state);
+    if (!events)
+      return fail(events.error());
+    running.events = std::move(*events);
+  }
+  planner.goOn(std::move(running));
+  return true;
+}
+
+int scheduleJobs(const Options &options, const PlanSearchLimits &limits, const GoOnOptions &goOn) {
   auto monitor = SolverMonitor::ofCommand("jobs", "scheduling", limits, options.json, /*picoseconds=*/false);
   if (!monitor)
     return kWrongInput;
   JobsPlanner planner(options);
-  if (!planner.prepare() || !planner.build())
+  if (!planner.prepare() || (!goOn.after.empty() && !readRunning(goOn, planner)) || !planner.build())
     return planner.finish(kWrongInput);
   SearchControl control{monitor->gap(), monitor->stop(),
                         [&](const SolveProgress &progress) { monitor->reportProgress(progress); }};
@@ -64,6 +121,8 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits) {
     diags.error(Code::InternalError, {}, "the schedule does not verify: " + proved.error().message);
   if (auto placed = jobs::checkPlacements(answer, /*partial=*/true); !placed)
     diags.error(Code::InternalError, {}, "the servers of jobs do not verify: " + placed.error().message);
+  if (auto goesOn = jobs::checkReplan(answer); !goesOn)
+    diags.error(Code::InternalError, {}, "the plan does not go on: " + goesOn.error().message);
   if (diags.hasErrors())
     return planner.finish(kInternal);
   auto queues = queuesOf(planner.plan());

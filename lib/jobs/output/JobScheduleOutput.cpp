@@ -1,4 +1,5 @@
 #include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/ReplanOutput.h"
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/support/documents/SummaryLines.h"
 #include <algorithm>
@@ -143,12 +144,12 @@ void addLimits(const JobAnswer &answer, SummaryLines &lines) {
   for (size_t l = 0; l < answer.problem.limits.size(); ++l) {
     const JobLimit &limit = answer.problem.limits[l];
     const std::string text = l < answer.requirements.size() ? answer.requirements[l] : limitText(answer.problem, limit);
-    lines.add("requirement",
-              answer.schedule.jobs.empty()
-                  ? text
-                  : fmt::format("{}: {}", text,
-                                measureText(answer.problem, limit.measure,
-                                            shownValue(answer.problem, answer.schedule, limit.measure))));
+    lines.add(
+        "requirement",
+        answer.schedule.jobs.empty()
+            ? text
+            : fmt::format("{}: {}", text,
+                          wholeMeasureText(answer, l, shownValue(answer.problem, answer.schedule, limit.measure))));
   }
 }
 
@@ -189,11 +190,16 @@ std::string jobScheduleText(const JobAnswer &answer, const std::string &folder, 
                   problem.slots, timeText(static_cast<double>(problem.slot)));
   const bool scheduled =
       answer.schedule.jobs.size() == problem.jobs.size() && answer.schedule.status != AllocationStatus::Infeasible;
+  if (answer.replan)
+    lines.add("from", timeText(static_cast<double>(answer.replan->state.at)) +
+                          " of the block on: other times count from there, those of changes from its begin");
   if (scheduled && !problem.jobs.empty()) {
     lines.text += table(answer, style);
     addBatches(answer, lines);
     addWaits(answer, style, lines);
   }
+  if (scheduled)
+    addReplan(answer, style, lines);
   if (scheduled)
     addObjectives(answer, lines);
   else

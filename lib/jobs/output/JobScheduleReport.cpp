@@ -1,5 +1,6 @@
 #include "lib/jobs/output/JobScheduleReport.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
+#include "lib/jobs/output/ReplanOutput.h"
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/report/ReportPage.h"
 #include "lib/support/documents/Fields.h"
@@ -67,6 +68,7 @@ struct ScheduleView {
   std::vector<JobView> jobs;
   std::vector<MeasureView> objectives, requirements;
   std::vector<std::string> conflict, repairs, assumptions;
+  std::optional<ReplanView> replan;
 };
 
 // --- what the document says of an answer
@@ -188,11 +190,14 @@ std::vector<MeasureView> requirementsOf(const JobAnswer &answer) {
     MeasureView view;
     view.name = nameOf(limit.measure);
     view.words = l < answer.requirements.size() ? answer.requirements[l] : limitText(answer.problem, limit);
+    const bool goesOn = answer.replan && l < answer.replan->spent.size();
     view.max = limit.max;
     if (!answer.schedule.jobs.empty()) {
       view.value = shownValue(answer.problem, answer.schedule, limit.measure);
-      view.text = measureText(answer.problem, limit.measure, view.value);
+      view.text = wholeMeasureText(answer, l, view.value);
     }
+    if (goesOn)
+      view.max += answer.replan->spent[l], view.value += answer.replan->spent[l];
     all.push_back(std::move(view));
   }
   return all;
@@ -225,6 +230,7 @@ ScheduleView viewOf(const JobAnswer &answer) {
   view.conflict = answer.conflict;
   view.repairs = answer.repairs;
   view.assumptions = answer.assumptions;
+  view.replan = replanView(answer);
   return view;
 }
 
@@ -349,6 +355,8 @@ void describeSchedule(JsonFields &f, ScheduleView &view) {
       .maybe("carbon", view.carbon,
              [](JsonFields &g, CarbonView &step) { g.field("from_s", step.from).field("g_per_kWh", step.grams); })
       .field("jobs", view.jobs, describeJob)
+      .about("of a plan that goes on from a moment: what it changes")
+      .maybe("replan", view.replan)
       .maybe("assumptions", view.assumptions);
 }
 

@@ -1,6 +1,7 @@
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
 #include "lib/jobs/output/JobScheduleReport.h"
+#include "lib/jobs/output/ReplanOutput.h"
 #include "lib/support/documents/JsonParse.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>
@@ -141,6 +142,8 @@ void describeCluster(JsonFields &f, Cluster &cluster) {
 
 void describeWords(JsonFields &f, JobWords &words) {
   f.maybe("tenant", words.tenant)
+      .about("its work")
+      .maybe("samples", words.samples)
       .maybe("train", words.train)
       .field("configurations", words.configurations, [](JsonFields &g, ConfigurationWords &one) {
         g.maybe("plan", one.plan)
@@ -259,6 +262,18 @@ bool hasOnlyRealServers(const JobAnswer &answer) {
   return true;
 }
 
+bool hasRealState(const JobAnswer &answer) {
+  if (!answer.replan)
+    return true;
+  const size_t servers = answer.cluster.servers.size(), kept = answer.replan->keptValues.size();
+  return (kept == 0 || kept == answer.problem.objectives.size()) &&
+         answer.replan->spent.size() <= answer.problem.limits.size() &&
+         all_of(answer.replan->state.outages, [&](const ServerAway &one) { return one.server < servers; }) &&
+         all_of(answer.replan->state.jobs, [&](const JobState &job) {
+           return all_of(job.servers, [&](const ServerShare &share) { return share.server < servers; });
+         });
+}
+
 void checkReferences(JsonFields &f, const JobAnswer &answer) {
   if (!f.reads())
     return;
@@ -276,6 +291,7 @@ void checkReferences(JsonFields &f, const JobAnswer &answer) {
       .check("schedule", hasOnlyRealRuns(answer), "no such job, slot or configuration")
       .check("schedule", has(answer.schedule.values.size(), answer.problem.objectives.size()),
              "expected a value of each objective")
+      .check("replan", hasRealState(answer), "no such server or objective")
       .check("jobs", hasWordsOfAll(answer), "no such job, configuration or device type")
       .check("placements", hasOnlyRealServers(answer), "no such job, run or server")
       .check("reasons", all_of(answer.waits, [&](const JobWait &one) { return one.job < answer.problem.jobs.size(); }),
@@ -345,6 +361,8 @@ void describe(JsonFields &f, JobAnswer &answer) {
       .field("reasons", answer.waits, describeWait)
       .maybe("requirements", answer.requirements)
       .maybe("assumptions", answer.assumptions)
+      .about("the state from which it goes on, and what it changes")
+      .maybe("replan", answer.replan)
       .maybe("conflict", answer.conflict)
       .maybe("repairs", answer.repairs)
       .maybe("launch", answer.launch, describeLaunch);

@@ -131,6 +131,17 @@ std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, i
   return fmt::format("{}", value);
 }
 
+std::string wholeMeasureText(const JobAnswer &answer, size_t limit, int64_t value) {
+  const JobMeasure measure = answer.problem.limits[limit].measure;
+  if (!answer.replan || limit >= answer.replan->spent.size())
+    return measureText(answer.problem, measure, value);
+  JobScheduleProblem whole; // its weights are all that a mean needs
+  whole.jobs = answer.problem.jobs;
+  whole.jobs.emplace_back();
+  whole.jobs.back().weight = answer.replan->completedWeight;
+  return measureText(whole, measure, value + answer.replan->spent[limit]);
+}
+
 std::string limitText(const JobScheduleProblem &problem, const JobLimit &limit) {
   return fmt::format("{} <= {}", wordsOf(limit.measure), measureText(problem, limit.measure, limit.max));
 }

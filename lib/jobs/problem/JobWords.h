@@ -22,6 +22,8 @@ std::string_view wordsOf(JobMeasure measure);
 /// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated,
 /// "12 %" of `Unfinished` the weighted mean of what is left.
 std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, int64_t value);
+/// The same of a limit of an answer, with what the time before the schedule counts in it.
+std::string wholeMeasureText(const JobAnswer &answer, size_t limit, int64_t value);
 /// "cost <= 500 $".
 std::string limitText(const JobScheduleProblem &problem, const JobLimit &limit);
 /// (value - bound) / value of an objective with a bound; 0 where both are 0 or less.

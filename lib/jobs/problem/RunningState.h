@@ -29,7 +29,7 @@ struct JobState {
   int64_t restarts = -1;  ///< how often it may start again; -1: not limited
 };
 
-struct ServerOutage {
+struct ServerAway {
   unsigned server = 0; ///< index into `Cluster::servers`
   int64_t from = 0, until = kForGood;
 };
@@ -38,7 +38,7 @@ struct RunningState {
   int64_t at = 0;             ///< the moment
   int64_t slot = 0;           ///< seconds of a period of the plan that runs; 0: none
   std::vector<JobState> jobs; ///< each name once
-  std::vector<ServerOutage> outages;
+  std::vector<ServerAway> outages;
   /// What was spent before, in the units of `JobMeasure`.
   int64_t price = 0, energy = 0, carbon = 0;
 
@@ -97,6 +97,9 @@ struct Replan {
   /// The values of the objectives if the plan before is kept; empty: it cannot be kept, because of `whyNotKept`.
   std::vector<int64_t> keptValues;
   std::string whyNotKept;
+  /// What the time before counts in each limit of the problem, and the weights of jobs that are complete and not in it.
+  std::vector<int64_t> spent;
+  int64_t completedWeight = 0;
 };
 
 } // namespace accord::jobs

@@ -277,9 +277,12 @@ private:
     }
     const ScheduledJob &job = answer.problem.jobs[parts.front()];
     const JobRun &run = first.runs.front();
-    change.to = configurationText(answer, parts.front(), run.configuration);
+    change.to = job.configurations[run.configuration].name;
     const bool goesOn = job.running == static_cast<int64_t>(run.configuration) && run.begin == 0;
-    if (goesOn && isWhereItWas(parts.front()))
+    const bool isThere = isWhereItWas(parts.front());
+    if (goesOn && !isThere)
+      change.to += " on other servers";
+    if (goesOn && isThere)
       change.kind = Kind::GoesOn;
     else if (run.begin == 0)
       change.kind = ran ? Kind::Moves : Kind::Starts;

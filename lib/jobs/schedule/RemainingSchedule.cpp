@@ -46,6 +46,11 @@ public:
     for (size_t i = 0; i < out.built.problem.limits.size(); ++i)
       setLimit(i);
     setTail();
+    if (!asksForTenants)
+      for (size_t p = 0; p < full.parts.size(); ++p)
+        if (completionOf(full.parts[p].job) >= 0)
+          out.completedWeight += static_cast<int64_t>(static_cast<double>(full.problem.jobs[p].weight) *
+                                                      out.built.weightScale / full.weightScale);
     if (auto checked = checkJobScheduleProblem(out.built.problem); !checked)
       return Errors{{checked.error().code, checked.error().message, block.location}};
     return std::move(out);
@@ -65,7 +70,7 @@ private:
     std::erase_if(left.maintenances, [&](const auto &one) { return one.until <= at; });
     for (JobsRequest::Maintenance &one : left.maintenances)
       one.from = std::max(0.0, one.from - at), one.until -= at;
-    for (const ServerOutage &one : state.outages)
+    for (const ServerAway &one : state.outages)
       if (one.server < cluster.servers.size() && one.until > state.at)
         left.maintenances.push_back({cluster.types[cluster.servers[one.server].type],
                                      0,

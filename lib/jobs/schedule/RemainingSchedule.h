@@ -11,6 +11,7 @@ struct RemainingSchedule {
   BuiltSchedule built;                  ///< its parts are of `request`
   std::vector<JobPlacement> current;    ///< where each job of the problem is; empty: it does not run
   std::vector<int64_t> spent;           ///< of each limit: what the time before the moment counts in it
+  int64_t completedWeight = 0;          ///< of jobs that are complete and not there, in weights of the problem
   std::vector<std::string> assumptions; ///< in words
 };
 

@@ -235,11 +235,11 @@ private:
       return wrong(fmt::format("there is no server {}, the {} servers are numbered from 0", event.server,
                                cluster.servers.size()));
     if (event.of == JobEvent::Of::ServerBack) {
-      if (std::erase_if(state.outages, [&](const ServerOutage &one) { return one.server == event.server; }) == 0)
+      if (std::erase_if(state.outages, [&](const ServerAway &one) { return one.server == event.server; }) == 0)
         return wrong(fmt::format("server {} is in service at {}", event.server, hours(state.at)));
       return {};
     }
-    ServerOutage outage{event.server, event.from < 0 ? state.at : event.from, event.until < 0 ? kForGood : event.until};
+    ServerAway outage{event.server, event.from < 0 ? state.at : event.from, event.until < 0 ? kForGood : event.until};
     if (outage.until <= outage.from || outage.from > kMaxSeconds)
       return wrong(fmt::format("server {} is out of service from {} until {}", event.server, hours(outage.from),
                                hours(outage.until)));
@@ -280,7 +280,7 @@ Result<RunningState> stateAt(const JobAnswer &plan, int64_t at) {
     state = plan.replan->state;
   state.at = at, state.slot = problem.slot;
   PlanWalk(plan, at, state).run();
-  std::erase_if(state.outages, [&](const ServerOutage &one) { return one.until <= at; });
+  std::erase_if(state.outages, [&](const ServerAway &one) { return one.until <= at; });
   return state;
 }
 
@@ -318,7 +318,7 @@ std::string wordsOf(const JobEvent &event) {
 bool concerns(const JobEvent &event, const JobState &before) {
   if (event.of != JobEvent::Of::ServerOut && event.of != JobEvent::Of::ServerBack)
     return event.job == before.name;
-  return event.of == JobEvent::Of::ServerOut &&
+  return event.of == JobEvent::Of::ServerOut && before.running &&
          std::any_of(before.servers.begin(), before.servers.end(),
                      [&](const ServerShare &share) { return share.server == event.server; });
 }

@@ -22,7 +22,7 @@ Result<void> applyEvent(RunningState &state, const JobEvent &event, const Cluste
 
 /// "runs at 0.8 times the planned speed", "server 3 is out of service".
 std::string wordsOf(const JobEvent &event);
-/// Whether an event is of a job: by its name, or of a server on which it was before the events.
+/// Whether an event is of a job: by its name, or of a server on which it ran before the events.
 bool concerns(const JobEvent &event, const JobState &before);
 
 } // namespace accord::jobs

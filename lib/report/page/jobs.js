@@ -50,6 +50,20 @@ function conflicts() {
   byId("repair-list").append(...data.repairs.map(t => el("li", {}, t)));
 }
 
+/// Of a plan that goes on from a moment: what each job does against the plan before.
+function changes() {
+  const plan = data.replan;
+  if (!plan) return;
+  byId("subtitle").textContent += `  ·  from ${longTime(plan.at_s)} of the block on, from where times count`;
+  byId("changes").hidden = !plan.changes.length;
+  const later = c => c.completion_s === undefined || c.planned_completion_s === undefined ? "–" : c.completion_s === c.planned_completion_s ? "as planned" : `${longTime(Math.abs(c.completion_s - c.planned_completion_s))} ${c.completion_s > c.planned_completion_s ? "later" : "earlier"}`;
+  const devices = c => ["moves", "stops"].includes(c.kind) ? `${c.from || "–"} → ${c.to || "–"}` : c.to || c.from || "–";
+  byId("changes-table").append(head([["job"], ["change"], ["devices"], ["completes at", "n"], ["against plan", "n"], ["restarts", "n"], ["why"]]),
+    el("tbody", {}, ...plan.changes.map(c => line([[c.job, "name"], [c.kind.replace("_", " ")], [devices(c)], [c.completion_s === undefined ? "–" : longTime(c.completion_s), "n"], [later(c), "n"], [c.restart_device_hours ? `${trim(c.restart_device_hours, 3)} device-hours` : "–", "n"], [c.why || "–", "why"]]))));
+  const kept = (plan.kept || []).map((k, i) => `${data.objectives[i].words} ${k.text}, now ${data.objectives[i].text}`);
+  byId("changes-hint").textContent = ["completions are on the clock of the block", plan.restart_device_hours ? `restarts cost ${trim(plan.restart_device_hours, 3)} device-hours` : "", plan.why_not_kept ? `the plan before cannot be kept: ${plan.why_not_kept}` : kept.length ? `with the plan before: ${kept.join("; ")}` : ""].filter(t => t).join("; ");
+}
+
 const batchText = r => (r.batch ? `batch ${r.batch}${r.accumulation ? ` in ${r.accumulation} micro-batch${r.accumulation > 1 ? "es" : ""}` : ""}${r.learning_rate_factor ? `, learning rate x ${r.learning_rate_factor.toPrecision(3)}` : ""}${r.efficiency ? `, efficiency ${r.efficiency.toPrecision(3)}` : ""}` : "");
 const runRows = (j, r) => [["tenant", j.tenant], ["devices", runText(r)], ["training", r.choice ?? ""], ["batch", batchText(r)], ["plan", r.plan], ["time", `${longTime(r.begin_s)} to ${longTime(r.end_s)}`], ["servers", r.servers ? r.servers.slice(0, 8).map(s => `${s.server} (${s.devices})`).join(", ") + (r.servers.length > 8 ? ` and ${r.servers.length - 8} more` : "") : ""],
   ["memory", r.memory_bytes ? bytes(r.memory_bytes) + " of a device" : ""], ["step time", r.step_time_s ? seconds(r.step_time_s) : ""], ["power", r.power_W ? si(r.power_W, "W") + (r.power_level ? ` at ${r.power_level}` : "") : ""], ["price", r.price_per_hour ? `${dollars(r.price_per_hour)} an hour` : ""], ["completion", j.continues ? goesOn(j) : j.completion_s !== undefined ? longTime(j.completion_s) : ""], ["deadline", j.deadline_s !== undefined ? longTime(j.deadline_s) : ""]];
@@ -142,6 +156,7 @@ function rest() {
 
 header();
 conflicts();
+changes();
 byJob();
 byServer();
 use();

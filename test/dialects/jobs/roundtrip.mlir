@@ -15,8 +15,8 @@ jobs.problem @night slots 8 of 900 s minimize ["mean_completion", "cost"] tail 1
   jobs.group "vision" share 2
   // CHECK-NEXT: jobs.limit "cost" at_most 90000000
   jobs.limit "cost" at_most 90000000
-  // CHECK-NEXT: jobs.job "vit" malleable arrival 0 work 100000 deadline 7200 due 3600 late_price 5 weight 3 restart 60 isolated 900 running "8 h100" of ["vision"] {
-  jobs.job "vit" malleable arrival 0 work 100000 deadline 7200 due 3600 late_price 5 weight 3 restart 60 isolated 900 running "8 h100" of ["vision"] {
+  // CHECK-NEXT: jobs.job "vit" malleable arrival 0 waited 300 work 100000 deadline 7200 due 3600 late_price 5 weight 3 restart 60 isolated 900 running "8 h100" of ["vision"] {
+  jobs.job "vit" malleable arrival 0 waited 300 work 100000 deadline 7200 due 3600 late_price 5 weight 3 restart 60 isolated 900 running "8 h100" of ["vision"] {
     // CHECK-NEXT: jobs.configuration "8 h100" speed 100 watts 5600 price 7200 uses "h100" 8, "power" 5600
     jobs.configuration "8 h100" speed 100 watts 5600 price 7200 uses "h100" 8, "power" 5600
     // CHECK-NEXT: jobs.configuration "8 h100 as small" speed 120 family 1 uses "h100" 8

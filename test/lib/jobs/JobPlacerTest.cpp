@@ -190,4 +190,54 @@ TEST(PlacementCheck, SaysWhatDoesNotHold) {
             "job 'job1' moves in slot 3 within a run");
 }
 
+TEST(JobPlacer, NoRunIsOnAServerThatIsAwayAndRunsThatGoOnStay) {
+  // Three servers of 4; the first is away in slots 2 and 3, and job 0 goes on upon the second.
+  const Cluster cluster = uniform(3, 4);
+  std::vector<RunRequest> requests{{0, 0, 5, 0, 2, true}, {1, 0, 2, 0, 4}, {2, 1, 4, 0, 4}, {3, 2, 5, 0, 2}};
+  const RunPlacements placed = placeRuns(cluster, requests, {{{1, 2}}}, {{0, 2, 4}});
+  EXPECT_TRUE(placed.unplaced.empty());
+  EXPECT_EQ(placed.runs[0], (JobPlacement{{1, 2}}));
+  EXPECT_EQ(placed.runs[1], (JobPlacement{{0, 4}}));
+  EXPECT_EQ(placed.runs[2], (JobPlacement{{2, 4}}));
+  EXPECT_EQ(placed.runs[3], (JobPlacement{{1, 2}}));
+  // Where nobody else has a place then, it moves.
+  requests[3].devices = 4, requests[3].end = 4;
+  requests[2] = {2, 2, 4, 0, 2};
+  EXPECT_TRUE(placeRuns(cluster, requests, {{{1, 2}}}, {{0, 2, 4}}).unplaced.empty());
+}
+
+TEST(JobPlacer, RandomAbsencesAreKept) {
+  SplitMix random(23);
+  size_t found = 0, missing = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Cluster cluster = uniform(3, 4);
+    std::vector<RunRequest> requests;
+    for (unsigned job = 0; job < 6; ++job) {
+      const auto begin = static_cast<int64_t>(random.below(4));
+      requests.push_back({job, begin, begin + 1 + static_cast<int64_t>(random.below(3)), 0,
+                          static_cast<unsigned>(1 + random.below(4))});
+    }
+    std::vector<ServerAbsence> absences;
+    for (unsigned server = 0; server < 2; ++server) {
+      const auto begin = static_cast<int64_t>(random.below(5));
+      absences.push_back({server, begin, begin + 1 + static_cast<int64_t>(random.below(2))});
+    }
+    JobAnswer answer = answerOf(cluster, requests);
+    answer.absences = absences;
+    const RunPlacements placed = placeJobs(answer);
+    expectHolds(answer, true);
+    // An absence is a run of a whole server that is there already.
+    std::vector<RunRequest> all;
+    std::vector<unsigned> chosen;
+    for (const ServerAbsence &one : absences)
+      all.push_back({0, one.begin, one.end, 0, 4}), chosen.push_back(one.server);
+    all.insert(all.end(), requests.begin(), requests.end());
+    const bool hasAPlace = hasPlace(cluster, all, chosen);
+    EXPECT_EQ(placed.unplaced.empty(), hasAPlace) << round;
+    (hasAPlace ? found : missing) += 1;
+  }
+  EXPECT_GT(found, 30u);
+  EXPECT_GT(missing, 30u);
+}
+
 } // namespace

@@ -14,6 +14,20 @@ using namespace accord::jobs::test;
 
 namespace {
 
+/// A state and changes with numbers in all places.
+Replan goesOn(size_t objectives) {
+  Replan made;
+  JobState job;
+  job.name = "a", job.samples = 1e6 / 3, job.done = 0.1, job.running = true, job.deviceType = "h100", job.devices = 4;
+  job.plan = "data 4", job.servers = {{1, 4}}, job.begun = 5, job.restarting = 7, job.rate = 1.0 / 7, job.pace = 0.8;
+  job.restarts = 2;
+  made.state.at = 10'800, made.state.slot = 900, made.state.jobs = {job, {}};
+  made.state.outages = {{0, 5, 10}}, made.state.price = 4, made.state.energy = 5, made.state.carbon = 6;
+  made.changes = {{JobChange::Kind::Stops, "a", "4 h100", "8 h100", 5, -1, 0.25, "it failed"}};
+  made.keptValues.assign(objectives, -3), made.whyNotKept = "…", made.completedWeight = 3;
+  return made;
+}
+
 /// A solved random problem, with words.
 JobAnswer randomAnswer(SplitMix &random, bool generated) {
   JobAnswer answer;
@@ -31,6 +45,8 @@ JobAnswer randomAnswer(SplitMix &random, bool generated) {
   if (random.below(2))
     for (const JobTrajectory &trajectory : answer.schedule.jobs)
       answer.placements.push_back(std::vector<JobPlacement>(trajectory.runs.size(), {{1, 2}, {0, 3}}));
+  else
+    answer.replan = goesOn(answer.problem.objectives.size());
   answer.waits = {{0, 5, 9, WaitCause::Limit, "waits: …"}};
   answer.assumptions = {"one", "two"};
   if (random.below(2))
@@ -64,6 +80,13 @@ TEST(JobScheduleText, ReadsWhatItWrites) {
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(jobsCertificate(*read), text);
     EXPECT_EQ(read->schedule.status, answer.schedule.status);
+    ASSERT_EQ(read->replan.has_value(), answer.replan.has_value());
+    if (read->replan) {
+      EXPECT_EQ(read->replan->state.jobs[0].samples, 1e6 / 3);
+      EXPECT_EQ(read->replan->state.jobs[0].servers, (JobPlacement{{1, 4}}));
+      EXPECT_EQ(read->replan->changes[0].kind, JobChange::Kind::Stops);
+      EXPECT_EQ(read->replan->keptValues, answer.replan->keptValues);
+    }
     EXPECT_EQ(read->schedule.jobs, answer.schedule.jobs);
     EXPECT_EQ(read->schedule.values, answer.schedule.values);
     ASSERT_EQ(read->schedule.proofs.size(), answer.schedule.proofs.size());

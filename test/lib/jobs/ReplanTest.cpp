@@ -1,5 +1,7 @@
 // Plans of running clusters: without events nothing is lost, with them the rest is solved as trying everything solves
 // it.
+#include "lib/jobs/schedule/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
 #include "test/lib/jobs/ReplanCases.h"
@@ -109,6 +111,16 @@ TEST(Replan, AfterEventsItIsAsGoodAsTryingEverything) {
     const JobSchedule found = solveJobSchedule(left.built.problem, {}, known.known);
     auto verified = verifyJobSchedule(left.built.problem, found);
     EXPECT_TRUE(verified) << round << ": " << verified.error().message;
+    const JobSchedule generated = generateJobSchedule(left.built.problem, {}, known.known);
+    verified = verifyJobSchedule(left.built.problem, generated);
+    EXPECT_TRUE(verified) << round << ": " << verified.error().message;
+    if (!known.known.empty()) {
+      std::vector<int64_t> values;
+      for (JobMeasure measure : left.built.problem.objectives)
+        values.push_back(valueOf(left.built.problem, measure, known.known));
+      EXPECT_LE(generated.values, values) << round;
+      EXPECT_LE(found.values, generated.values) << round;
+    }
     EXPECT_EQ(found.status, best ? AllocationStatus::Optimal : AllocationStatus::Infeasible) << round;
     if (best)
       EXPECT_EQ(found.values, *best) << round;
@@ -284,7 +296,7 @@ TEST(Replan, GoesOnFromAPlanThatGoesOn) {
     const KeptPlan kept = keepPlan(left, *plan, state);
     JobAnswer second = answerOf(left.request, block.cluster, left.tables, left.built,
                                 solveJobSchedule(left.built.problem, {}, kept.known), left.current);
-    second.replan = Replan{state, {}, {}, ""};
+    second.replan = Replan{state, {}, {}, "", {}, 0};
     if (second.schedule.jobs.empty())
       continue;
     for (int64_t at : {slot, 2 * slot, 3 * slot}) {

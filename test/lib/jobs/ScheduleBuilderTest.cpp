@@ -217,3 +217,19 @@ TEST(ScheduleBuilder, CarbonOfALargeTrainingIsANumber) {
   EXPECT_LT(grams, limit);
   EXPECT_NEAR(static_cast<double>(made.problem.carbon.front()) * 3.6, 400, 4);
 }
+
+TEST(ScheduleBuilder, NamedServersAreAwayOnceHoweverOftenTheyAreMaintained) {
+  JobsRequest request = oneJob();
+  request.capacities.push_back({"a100", {{0, 9}}, {}}); // of 12
+  request.maintenances = {
+      {"a100", 0, 600, 1300, {}, {3}}, {"a100", 0, 1200, 1800, {}, {3, 4}}, {"a100", 1, 0, 600, {}}};
+  const BuiltSchedule made = built(request, kOneTable);
+  const std::vector<int64_t> &capacity = made.problem.resources[1].capacity;
+  EXPECT_EQ(std::vector<int64_t>(capacity.begin(), capacity.begin() + 4), (std::vector<int64_t>{8, 8, 4, 9}))
+      << "9 less 1; 2 of 3 servers; 1 of 3 servers; what is stated";
+  EXPECT_EQ(made.absences, (std::vector<ServerAbsence>{{3, 1, 3}, {4, 2, 3}}));
+  request.maintenances = {{"a100", 0, 0, 600, {}, {5}}};
+  EXPECT_EQ(firstError(request, kOneTable), "cluster 'lab' has no server 5, its 5 servers are numbered from 0");
+  request.maintenances = {{"a100", 0, 0, 600, {}, {1}}};
+  EXPECT_EQ(firstError(request, kOneTable), "server 1 of cluster 'lab' has devices 'h100', not 'a100'");
+}

@@ -41,6 +41,7 @@ TEST(JobsBlocks, KeysOfTheBlock) {
   carbon_intensity = {0 h: 360 g/kWh, 90 min: 3.6 kg/MWh}
   maintenance h100 { devices = 8, from = 2 h, until = 4 h }
   maintenance h100 { devices = 1, from = 0 s, until = 1 day }
+  maintenance h100 { servers = {2, 3}, from = 1 h, until = 2 h }
 })");
   ASSERT_TRUE(read.request) << read.diags.text();
   const JobsRequest &r = *read.request;
@@ -68,12 +69,14 @@ TEST(JobsBlocks, KeysOfTheBlock) {
   EXPECT_EQ(r.capacities[2].steps, (Steps{{0, 30000}, {6 * 3600, 12000}}));
   EXPECT_EQ(r.capacities[3].resource, "carbon");
   EXPECT_EQ(r.capacities[3].steps, (Steps{{0, 360 / 3.6e6}, {5400, 1e-6}})); // grams for each joule
-  ASSERT_EQ(r.maintenances.size(), 2u);
+  ASSERT_EQ(r.maintenances.size(), 3u);
   EXPECT_EQ(r.maintenances[0].deviceType, "h100");
   EXPECT_EQ(r.maintenances[0].devices, 8);
   EXPECT_EQ(r.maintenances[0].from, 7200);
   EXPECT_EQ(r.maintenances[0].until, 14400);
   EXPECT_EQ(r.maintenances[1].until, 86400);
+  EXPECT_EQ(r.maintenances[2].servers, (std::vector<unsigned>{2, 3}));
+  EXPECT_EQ(r.maintenances[2].devices, 0);
   EXPECT_TRUE(r.jobs.empty());
   EXPECT_TRUE(r.objectives.empty());
   EXPECT_TRUE(r.limits.empty());
