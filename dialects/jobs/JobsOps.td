@@ -73,21 +73,23 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
     seconds from the start of the schedule: it runs after its arrival, is complete at its deadline, and costs
     `late_price` micro-dollars for each second after `due`. `restart` are seconds without progress at each start and
     change. `running` is the configuration in which it runs before slot 0. `isolated` is how long it takes in its share.
-    A job that `may_continue` may leave work at the end of the last slot.
+    A job that `may_continue` may leave work at the end of the last slot. Of its runs, at most `max_restarts` do not go
+    on in `running` from slot 0.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$elasticity, Jobs_Natural:$arrival, Jobs_Natural:$work,
                        OptionalAttr<Jobs_Natural>:$deadline, OptionalAttr<Jobs_Natural>:$due,
                        OptionalAttr<Jobs_Natural>:$late_price, OptionalAttr<Jobs_Natural>:$weight,
                        OptionalAttr<Jobs_Natural>:$restart, OptionalAttr<Jobs_Count>:$isolated,
                        OptionalAttr<StrAttr>:$running, OptionalAttr<StrArrayAttr>:$after,
-                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable, UnitAttr:$continuable);
+                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable, UnitAttr:$continuable,
+                       OptionalAttr<Jobs_Natural>:$max_restarts);
   let plain = 0;
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $name custom<Word>($elasticity) `arrival` $arrival `work` $work (`deadline` $deadline^)? (`due` $due^)?
     (`late_price` $late_price^)? (`weight` $weight^)? (`restart` $restart^)? (`isolated` $isolated^)?
     (`running` $running^)? (`after` $after^)? (`of` $groups^)? (`may_be_rejected` $rejectable^)?
-    (`may_continue` $continuable^)?
+    (`may_continue` $continuable^)? (`max_restarts` $max_restarts^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

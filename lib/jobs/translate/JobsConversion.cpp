@@ -60,6 +60,7 @@ ScheduledJob jobFrom(JobOp op, const Numbers &resources, const Numbers &groups, 
   job.elasticity = op.getElasticity() == "malleable" ? Elasticity::Malleable : Elasticity::Moldable;
   job.mayBeRejected = op.getRejectable();
   job.mayContinue = op.getContinuable();
+  job.maxRestarts = op.getMaxRestarts() ? static_cast<int64_t>(*op.getMaxRestarts()) : -1;
   for (auto configuration : op.getBody().getOps<ConfigurationOp>()) {
     if (op.getRunning() == configuration.getName())
       job.running = static_cast<int64_t>(job.configurations.size());
@@ -91,15 +92,16 @@ void writeJob(OpBuilder &builder, Location at, const ScheduledJob &job, const Jo
       list.push_back(all[number].name);
     return list.empty() ? ArrayAttr() : builder.getStrArrayAttr(list);
   };
-  auto op = JobOp::create(
-      builder, at, builder.getStringAttr(job.name),
-      builder.getStringAttr(job.elasticity == Elasticity::Malleable ? "malleable" : "moldable"),
-      builder.getI64IntegerAttr(job.arrival), builder.getI64IntegerAttr(job.work), unless(builder, job.deadline, -1),
-      unless(builder, job.due, -1), unless(builder, job.latePrice, 0), unless(builder, job.weight, 1),
-      unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
-      job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
-      names(job.after, problem.jobs), names(job.groups, problem.groups),
-      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr(), job.mayContinue ? builder.getUnitAttr() : UnitAttr());
+  auto op =
+      JobOp::create(builder, at, builder.getStringAttr(job.name),
+                    builder.getStringAttr(job.elasticity == Elasticity::Malleable ? "malleable" : "moldable"),
+                    builder.getI64IntegerAttr(job.arrival), builder.getI64IntegerAttr(job.work),
+                    unless(builder, job.deadline, -1), unless(builder, job.due, -1), unless(builder, job.latePrice, 0),
+                    unless(builder, job.weight, 1), unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
+                    job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
+                    names(job.after, problem.jobs), names(job.groups, problem.groups),
+                    job.mayBeRejected ? builder.getUnitAttr() : UnitAttr(),
+                    job.mayContinue ? builder.getUnitAttr() : UnitAttr(), unless(builder, job.maxRestarts, -1));
   OpBuilder parts = OpBuilder::atBlockEnd(&op.getBody().emplaceBlock());
   for (const JobConfiguration &configuration : job.configurations) {
     SmallVector<Attribute> uses;
