@@ -73,8 +73,8 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
     seconds from the start of the schedule: it runs after its arrival, is complete at its deadline, and costs
     `late_price` micro-dollars for each second after `due`. `restart` are seconds without progress at each start and
     change. `running` is the configuration in which it runs before slot 0. `isolated` is how long it takes in its share.
-    `waited` are seconds since it arrived, where that was before the schedule.
-    A job that `may_continue` may leave work at the end of the last slot.
+    `waited` are seconds since it arrived, where that was before the schedule. A job that `may_continue` may leave work at
+    the end of the last slot. Of its runs, at most `max_restarts` do not go on in `running` from slot 0.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$elasticity, Jobs_Natural:$arrival,
                        OptionalAttr<Jobs_Natural>:$waited, Jobs_Natural:$work,
@@ -82,14 +82,15 @@ def Jobs_JobOp : Jobs_ProblemPart<"job", [NoTerminator, SingleBlock, NoRegionArg
                        OptionalAttr<Jobs_Natural>:$late_price, OptionalAttr<Jobs_Natural>:$weight,
                        OptionalAttr<Jobs_Natural>:$restart, OptionalAttr<Jobs_Count>:$isolated,
                        OptionalAttr<StrAttr>:$running, OptionalAttr<StrArrayAttr>:$after,
-                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable, UnitAttr:$continuable);
+                       OptionalAttr<StrArrayAttr>:$groups, UnitAttr:$rejectable, UnitAttr:$continuable,
+                       OptionalAttr<Jobs_Natural>:$max_restarts);
   let plain = 0;
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $name custom<Word>($elasticity) `arrival` $arrival (`waited` $waited^)? `work` $work (`deadline` $deadline^)?
     (`due` $due^)? (`late_price` $late_price^)? (`weight` $weight^)? (`restart` $restart^)? (`isolated` $isolated^)?
     (`running` $running^)? (`after` $after^)? (`of` $groups^)? (`may_be_rejected` $rejectable^)?
-    (`may_continue` $continuable^)?
+    (`may_continue` $continuable^)? (`max_restarts` $max_restarts^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

@@ -340,6 +340,10 @@ private:
       return schedule.emitError() << "'" << job.getName() << "' completes at " << time
                                   << " s, which is not in its last slot, from " << int64_t(until - slot) << " s to "
                                   << int64_t(until) << " s";
+    const bool goesOn = first.getBegin() == 0 && job.getRunning() == first.getConfiguration();
+    if (const uint64_t starts = own->second.size() - goesOn; job.getMaxRestarts() && starts > *job.getMaxRestarts())
+      return first.emitError() << "'" << job.getName() << "' has " << starts << " restarts, and may have "
+                               << *job.getMaxRestarts();
     for (auto name : job.getAfter().value_or(ArrayAttr::get(job.getContext(), {})).getAsRange<StringAttr>())
       if (auto earlier = ends.find(name.getValue());
           earlier != ends.end() && (earlier->second < 0 || Wide(earlier->second) > begin))

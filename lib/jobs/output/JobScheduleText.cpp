@@ -60,6 +60,8 @@ void describeJob(JsonFields &f, ScheduledJob &job) {
       .maybe("may_be_rejected", job.mayBeRejected)
       .about("work may be left at the end of the schedule")
       .maybe("may_continue", job.mayContinue)
+      .about("runs that do not go on are at most so many; absent: any number")
+      .maybeIf(job.maxRestarts >= 0, "max_restarts", job.maxRestarts)
       .field("isolated", job.isolated)
       .maybe("groups", job.groups);
 }

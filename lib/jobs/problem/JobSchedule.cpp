@@ -99,6 +99,7 @@ private:
     number(job, "the weight", job.weight, 0, kMax);
     number(job, "the work", job.work, 0, kMax);
     number(job, "the restart", job.restart, 0, kMaxSeconds);
+    number(job, "the max number of restarts", job.maxRestarts, -1, kMaxSlots);
     number(job, "the isolated time", job.isolated, 1, kMax);
     number(job, "the running configuration", job.running, -1, static_cast<int64_t>(job.configurations.size()) - 1);
     require(job.running < 0 || job.arrival == 0, "job '{}' runs already and arrives at {}", job.name, job.arrival);

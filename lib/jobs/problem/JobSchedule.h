@@ -57,7 +57,8 @@ struct ScheduledJob {
   /// Work may be left at the end of the schedule, see `JobTrajectory::continues`. With a deadline, so much at most that
   /// it could still keep it: work left <= max speed * (deadline - `endOf`).
   bool mayContinue = false;
-  int64_t isolated = 1; ///< seconds from arrival to completion that the job would take in its share; 1 or more
+  int64_t maxRestarts = -1; ///< what its trajectory counts in `Restarts` is at most this; -1: any number
+  int64_t isolated = 1;     ///< seconds from arrival to completion that the job would take in its share; 1 or more
   std::vector<unsigned> groups = {}; ///< tenants and their parents, indices into `JobScheduleProblem::groups`
 
   /// Elapsed times, which are written completion - arrival below, count from here: 0 or less, or the arrival.

@@ -77,7 +77,8 @@ struct JobsRequest {
     std::vector<std::string> deviceTypes; ///< on which it may run; empty: all
     std::vector<std::string> after;       ///< names of jobs
     bool optional = false;
-    bool continues = false; ///< work may be left at the end of the horizon
+    bool continues = false;   ///< work may be left at the end of the horizon
+    int64_t maxRestarts = -1; ///< starts of its runs, of each phase; -1: not stated
     /// Shares of its work at which its speed changes, and the factors: `phases = {0: 1, 0.5: 1.4}`; empty: none. (An
     /// evolving job: each phase becomes a job after the one before.)
     Steps phases;

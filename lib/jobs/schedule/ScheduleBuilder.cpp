@@ -319,6 +319,7 @@ private:
     made.restart = roundUp(restartOf(job));
     made.mayBeRejected = job.optional;
     made.mayContinue = job.continues;
+    made.maxRestarts = job.maxRestarts;
     for (unsigned g = 0; g < request.tenants.size(); ++g)
       if (request.tenants[g].name == job.tenant)
         made.groups.push_back(g);

@@ -44,6 +44,8 @@ private:
         run(begin, work, k);
   }
   void run(int64_t begin, int64_t work, unsigned k) {
+    if (job.maxRestarts >= 0 && startsOf(job, runs) + isStart(job, begin, k) > job.maxRestarts)
+      return;
     const int64_t speed = job.configurations[k].speed, restart = restartOf(job, begin, k);
     const auto complete = completeIn(problem, job, begin, k, work);
     if (complete) {
@@ -120,6 +122,11 @@ int64_t sumOverSlots(const JobScheduleProblem &problem, const ScheduledJob &job,
 
 bool isStart(const ScheduledJob &job, int64_t begin, unsigned configuration) {
   return begin != 0 || job.running != static_cast<int64_t>(configuration);
+}
+
+int64_t startsOf(const ScheduledJob &job, const std::vector<JobRun> &runs) {
+  return std::count_if(runs.begin(), runs.end(),
+                       [&](const JobRun &run) { return isStart(job, run.begin, run.configuration); });
 }
 
 int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration) {
@@ -203,8 +210,7 @@ int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const Sche
   case JobMeasure::Unfinished:
     break;
   case JobMeasure::Restarts:
-    return std::count_if(trajectory.runs.begin(), trajectory.runs.end(),
-                         [&](const JobRun &run) { return isStart(job, run.begin, run.configuration); });
+    return startsOf(job, trajectory.runs);
   }
   return 0;
 }

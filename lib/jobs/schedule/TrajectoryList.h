@@ -6,6 +6,7 @@ namespace accord::jobs {
 
 /// Whether a run starts anew: it does not go on in what runs already.
 bool isStart(const ScheduledJob &job, int64_t begin, unsigned configuration);
+int64_t startsOf(const ScheduledJob &job, const std::vector<JobRun> &runs);
 /// Seconds of the run's first slots without progress: those of a restart, but for what runs already.
 int64_t restartOf(const ScheduledJob &job, int64_t begin, unsigned configuration);
 

@@ -122,35 +122,44 @@ struct Label {
   int64_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
   int64_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
   unsigned configuration = 0;
+  int64_t starts = 0; ///< of a job with `maxRestarts`; else 0
 };
 using Labels = std::vector<Label>;
 
 constexpr long double kRounding = 1e-13L; ///< of prices with work, relative
 
-/// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
-void thin(Labels &labels) {
-  std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
-    if (a.work != b.work)
-      return a.work > b.work;
-    return a.cost != b.cost
-               ? a.cost < b.cost
-               : std::tie(a.begin, a.configuration, a.parent) < std::tie(b.begin, b.configuration, b.parent);
-  });
-  size_t kept = 0;
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (kept == 0 || labels[i].cost < labels[kept - 1].cost)
-      labels[kept++] = labels[i];
-  labels.resize(kept);
-  if (kept <= kMaxLabels)
+/// Of labels with as many starts, joins neighbours where too many remain: the cheapest, with the work of the first.
+void joinNeighbours(Labels &labels, size_t begin) {
+  const size_t count = labels.size() - begin, group = (count + kMaxLabels - 1) / kMaxLabels;
+  if (count <= kMaxLabels)
     return;
-  const size_t group = (kept + kMaxLabels - 1) / kMaxLabels;
-  size_t joined = 0;
-  for (size_t i = 0; i < kept; i += group) {
+  size_t joined = begin;
+  for (size_t i = begin; i < labels.size(); i += group) {
     const int64_t work = labels[i].work;
-    labels[joined] = labels[std::min(i + group, kept) - 1]; // the cheapest, with the work of the first
+    labels[joined] = labels[std::min(i + group, labels.size()) - 1];
     labels[joined++].work = work;
   }
   labels.resize(joined);
+}
+
+/// Leaves out labels with no more work at no less cost and as many starts; joins neighbours where too many remain.
+void thin(Labels &labels) {
+  std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
+    return std::tie(a.starts, b.work, a.cost, a.begin, a.configuration, a.parent) <
+           std::tie(b.starts, a.work, b.cost, b.begin, b.configuration, b.parent);
+  });
+  Labels kept;
+  size_t begin = 0; // of labels with as many starts
+  for (const Label &label : labels) {
+    if (!kept.empty() && kept.back().starts != label.starts) {
+      joinNeighbours(kept, begin);
+      begin = kept.size();
+    }
+    if (begin == kept.size() || label.cost < kept.back().cost)
+      kept.push_back(label);
+  }
+  joinNeighbours(kept, begin);
+  labels = std::move(kept);
 }
 
 /// The last second at which a job may be complete; where `Tail` leaves out no job, its limit is one of each job.
@@ -246,13 +255,18 @@ private:
       return static_cast<long double>(label.cost) +
              prices.ofWorkLeft() * static_cast<long double>(job.work - label.work);
     };
-    long double cheapest = std::numeric_limits<long double>::infinity();
+    const size_t counts = static_cast<size_t>(std::max<int64_t>(0, job.maxRestarts)) + 1;
+    std::vector<long double> cheapest(counts,
+                                      std::numeric_limits<long double>::infinity()); // by starts, at most so many
     for (const Label &label : labels)
       if (isOpen(label, slot) && job.work - label.work <= maxLeft)
-        cheapest = std::min(cheapest, priced(label));
-    cheapest += static_cast<long double>(prices.ofUnit()) + std::abs(cheapest) * kRounding;
+        cheapest[label.starts] = std::min(cheapest[label.starts], priced(label));
+    for (size_t starts = 1; starts < counts; ++starts)
+      cheapest[starts] = std::min(cheapest[starts], cheapest[starts - 1]);
     std::erase_if(labels, [&](const Label &label) {
-      return isOpen(label, slot) && priced(label) > cheapest + std::abs(priced(label)) * kRounding;
+      const long double cost = priced(label), min = cheapest[label.starts];
+      const long double error = (std::abs(cost) + std::abs(min)) * kRounding;
+      return isOpen(label, slot) && cost > min + static_cast<long double>(prices.ofUnit()) + error;
     });
   }
 
@@ -341,6 +355,8 @@ private:
     const int64_t rest = workLeft(problem, job, made.runs);
     if (made.continues ? rest <= 0 || rest > maxLeft : made.completion > last)
       return;
+    if (job.maxRestarts >= 0 && startsOf(job, made.runs) > job.maxRestarts)
+      return;
     Priced cost = made.continues ? prices.ofEnd(rest) : prices.ofCompletion(made.completion);
     cost += prices.ofBegin(made.runs.front().begin);
     for (const JobRun &run : made.runs)
@@ -405,6 +421,9 @@ private:
   void begin(int64_t slot, const Label &from, std::vector<std::vector<Labels>> *next) {
     for (unsigned k = 0; k < job.configurations.size(); ++k) {
       const int64_t speed = job.configurations[k].speed, restart = restartOf(job, slot, k);
+      const int64_t starts = from.starts + (job.maxRestarts >= 0 && isStart(job, slot, k));
+      if (starts > std::max<int64_t>(0, job.maxRestarts))
+        continue;
       const Priced started = from.cost + prices.ofStart(slot, k);
       const __int128 needed = static_cast<__int128>(job.work - from.work + speed - 1) / speed + restart;
       const int64_t some = restart / problem.slot + 1, room = fits[k][slot];
@@ -421,7 +440,7 @@ private:
       Label label = from;
       label.work += speed * (length * problem.slot - restart);
       label.cost = started + prices.ofRun(slot, slot + length, k);
-      label.begin = slot, label.configuration = k;
+      label.begin = slot, label.configuration = k, label.starts = starts;
       if (isToEnd)
         leave(problem.slots, label, k);
       else

@@ -328,6 +328,9 @@ private:
     own = {later, trajectory->completion, trajectory->continues};
     if (own.continues || own.completion < 0)
       own.left = shownWorkLeft(problem, *job, trajectory->runs);
+    startsBefore = 0;
+    for (size_t r = 0; r < next; ++r)
+      startsBefore += !goesOn(r > 0 ? &trajectory->runs[r - 1] : nullptr, trajectory->runs[r]);
     for (size_t r = 0; r < later.size(); ++r)
       own.starts += !goesOn(r > 0 ? &later[r - 1] : previous, later[r]);
     EarlierStarts starts;
@@ -369,6 +372,8 @@ private:
         starts.late = run;
       return;
     }
+    if (job->maxRestarts >= 0 && startsBefore + run.starts > job->maxRestarts)
+      return;
     const RunCosts before = costs(*job, later), now = costs(*job, run.runs);
     for (size_t l = 0; l < problem.limits.size(); ++l)
       if (totals[l] + growth(problem.limits[l].measure, run, before, now) >
@@ -534,6 +539,7 @@ private:
   const ScheduledJob *job = nullptr;
   const JobTrajectory *trajectory = nullptr;
   Alternative own; ///< what it does after the wait
+  int64_t startsBefore = 0;
   std::vector<JobWait> waits;
 };
 

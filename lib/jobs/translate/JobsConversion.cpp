@@ -62,6 +62,7 @@ ScheduledJob jobFrom(JobOp op, const Numbers &resources, const Numbers &groups, 
   job.elasticity = op.getElasticity() == "malleable" ? Elasticity::Malleable : Elasticity::Moldable;
   job.mayBeRejected = op.getRejectable();
   job.mayContinue = op.getContinuable();
+  job.maxRestarts = op.getMaxRestarts() ? static_cast<int64_t>(*op.getMaxRestarts()) : -1;
   for (auto configuration : op.getBody().getOps<ConfigurationOp>()) {
     if (op.getRunning() == configuration.getName())
       job.running = static_cast<int64_t>(job.configurations.size());
@@ -101,7 +102,8 @@ void writeJob(OpBuilder &builder, Location at, const ScheduledJob &job, const Jo
       unless(builder, job.weight, 1), unless(builder, job.restart, 0), unless(builder, job.isolated, 1),
       job.running < 0 ? StringAttr() : builder.getStringAttr(job.configurations[job.running].name),
       names(job.after, problem.jobs), names(job.groups, problem.groups),
-      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr(), job.mayContinue ? builder.getUnitAttr() : UnitAttr());
+      job.mayBeRejected ? builder.getUnitAttr() : UnitAttr(), job.mayContinue ? builder.getUnitAttr() : UnitAttr(),
+      unless(builder, job.maxRestarts, -1));
   OpBuilder parts = OpBuilder::atBlockEnd(&op.getBody().emplaceBlock());
   for (const JobConfiguration &configuration : job.configurations) {
     SmallVector<Attribute> uses;

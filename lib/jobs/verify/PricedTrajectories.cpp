@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
+#include <tuple>
 
 namespace accord::jobs {
 namespace {
@@ -16,6 +17,7 @@ int64_t ceilOf(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 struct Label {
   int64_t done = 0;
   Wide cost = 0;
+  int64_t starts = 0; ///< of a job with a max number of restarts
 };
 
 class PathSearch {
@@ -148,6 +150,8 @@ private:
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         const int64_t from = begin * slot + restartAt(begin, k), speed = job.configurations[k].speed;
         const Wide completion = Wide(from) + ceilOf(job.work, speed);
+        if (job.maxRestarts == 0 && !goesOn(job, begin, k))
+          continue;
         const Wide before = begun[size_t(begin)] + (goesOn(job, begin, k) ? 0 : startCost);
         if (completion > Wide(slots) * slot && from < slots * slot && fitsUntil[k][size_t(begin)] >= slots)
           leave({speed * (slots * slot - from), before + runCost(k, begin, slots)});
@@ -190,10 +194,14 @@ private:
         idle.push_back({0, begun[size_t(t)]});
       keepBest(idle, t, job.restart);
       const int64_t length = std::max<int64_t>(1, ceilOf(job.restart, slot));
-      for (const Label &label : idle)
+      for (const Label &label : idle) {
+        if (job.maxRestarts >= 0 && label.starts >= job.maxRestarts)
+          continue; // none is left
         for (unsigned k = 0; t + length <= slots && k < job.configurations.size(); ++k)
           if (isOf(family, k))
-            step({label.done, label.cost + startCost}, k, t, t + length, job.restart);
+            step({label.done, label.cost + startCost, label.starts + (job.maxRestarts >= 0)}, k, t, t + length,
+                 job.restart);
+      }
     }
   }
   /// Runs in the slots from `begin` to `end`; at least all but the last are for the restart.
@@ -207,7 +215,7 @@ private:
     const int64_t from = begin * slot + restart, needed = ceilOf(left, speed), seconds = end * slot - from;
     const Wide now = label.cost + runCost(k, begin, end);
     if (needed > seconds) {
-      const Label next{label.done + speed * seconds, now};
+      const Label next{label.done + speed * seconds, now, label.starts};
       leave(next);
       if (end < slots)
         running[k][size_t(end)].push_back(next);
@@ -224,18 +232,20 @@ private:
     constexpr long double kSafe = 1e-13L; // relative error of sums
     const long double millionth = static_cast<long double>(leftCost) * job.weight;
     std::vector<long double> ends;
-    long double cheapest = INFINITY;
+    std::vector<long double> cheapest(size_t(std::max<int64_t>(0, job.maxRestarts)) + 1, INFINITY); // by starts
     for (const Label &label : all) {
       const int64_t left = job.work - label.done;
       ends.push_back(static_cast<long double>(label.cost) + millionth * 1e6L * left / job.work);
       if (isOpen(label, t) && left <= toLeave)
-        cheapest = std::min(cheapest, ends.back());
+        for (size_t starts = size_t(label.starts); starts < cheapest.size(); ++starts)
+          cheapest[starts] = std::min(cheapest[starts], ends.back());
     }
-    const long double limit = cheapest + millionth + kSafe * std::abs(cheapest);
     size_t kept = 0;
-    for (size_t i = 0; i < all.size(); ++i)
-      if (!isOpen(all[i], t) || ends[i] - kSafe * std::abs(ends[i]) <= limit)
+    for (size_t i = 0; i < all.size(); ++i) {
+      const long double min = cheapest[size_t(all[i].starts)];
+      if (!isOpen(all[i], t) || ends[i] - kSafe * std::abs(ends[i]) <= min + millionth + kSafe * std::abs(min))
         all[kept++] = all[i];
+    }
     all.resize(kept);
   }
   /// Whether the job cannot be complete after the last slot, though it is as fast as it can be from a slot on.
@@ -245,11 +255,12 @@ private:
   /// Drops labels that another one dominates, and those that cannot be complete in time or cheaper than the best.
   void keepBest(std::vector<Label> &all, int64_t t, int64_t restart) const {
     dropOpen(all, t);
-    std::sort(all.begin(), all.end(),
-              [](const Label &a, const Label &b) { return a.done != b.done ? a.done > b.done : a.cost < b.cost; });
+    std::sort(all.begin(), all.end(), [](const Label &a, const Label &b) {
+      return std::tie(a.starts, b.done, a.cost) < std::tie(b.starts, a.done, b.cost);
+    });
     std::vector<Label> kept;
     for (const Label &label : all) {
-      if (!kept.empty() && kept.back().cost <= label.cost)
+      if (!kept.empty() && kept.back().starts == label.starts && kept.back().cost <= label.cost)
         continue;
       int64_t soonest = t * slot + restart + ceilOf(job.work - label.done, maxSpeed);
       if (toLeave > 0) // or it continues

@@ -117,11 +117,18 @@ private:
           break;
     }
   }
+  /// Whether another run keeps the number of restarts.
+  bool mayStart(int64_t begin, unsigned configuration) const {
+    int64_t count = !goesOn(job, begin, configuration);
+    for (const JobRun &run : runs)
+      count += !goesOn(job, run.begin, run.configuration);
+    return job.maxRestarts < 0 || count <= job.maxRestarts;
+  }
   /// Whether any longer run is to be looked at.
   bool runFor(int64_t begin, int64_t end, unsigned before, int64_t left) {
     bool longer = false;
     for (unsigned k = 0; k < job.configurations.size() && !stopped; ++k) {
-      if (k == before || (!runs.empty() && !isOneFamily(job, runs.front(), k)))
+      if (k == before || !mayStart(begin, k) || (!runs.empty() && !isOneFamily(job, runs.front(), k)))
         continue;
       stopped |= ++steps > kMaxSteps;
       const RunEffect effect = effectOf(problem, job, {begin, end, k}, left);
@@ -281,6 +288,9 @@ Result<void> checkTrajectory(const JobScheduleProblem &problem, const ScheduledJ
   }
   if (job.elasticity == Elasticity::Moldable && trajectory.runs.size() > 1)
     return wrong(fmt::format("it is moldable, but has {} runs", trajectory.runs.size()));
+  if (const int64_t starts = termOf(problem, job, trajectory, JobMeasure::Restarts);
+      job.maxRestarts >= 0 && starts > job.maxRestarts)
+    return wrong(fmt::format("it has {} restarts, and may have {}", starts, job.maxRestarts));
   int64_t left = job.work, completion = job.work == 0 ? job.arrival : -1;
   for (size_t i = 0; i < trajectory.runs.size(); ++i) {
     if (auto checked = checkRun(problem, job, trajectory.runs, i); !checked)

@@ -92,11 +92,11 @@ private:
   }
 
   void readEntry(const ast::Entry &entry) {
-    static const std::vector<std::string> keys{"tenant",        "samples",       "tokens",     "epochs",   "arrives",
-                                               "deadline",      "due",           "late_price", "priority", "devices",
-                                               "elastic",       "restart",       "on",         "after",    "optional",
-                                               "quality",       "phases",        "noise",      "batches",  "choice",
-                                               "learning_rate", "configuration", "continues"};
+    static const std::vector<std::string> keys{
+        "tenant",  "samples",    "tokens",        "epochs",        "arrives",   "deadline",
+        "due",     "late_price", "priority",      "devices",       "elastic",   "restart",
+        "on",      "after",      "optional",      "quality",       "phases",    "noise",
+        "batches", "choice",     "learning_rate", "configuration", "continues", "max_restarts"};
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
     if (node && node->kind.text == "configuration")
@@ -151,6 +151,9 @@ private:
     add("elastic", [this](const Constant &value) { elastic(value); });
     add("continues",
         [this](const Constant &value) { job.continues = values.truth(value, "continues").value_or(false); });
+    add("max_restarts", [this](const Constant &value) {
+      job.maxRestarts = values.reader.integer(value, "max_restarts", 0, jobs::kMaxSlots).value_or(-1);
+    });
     add("optional", [this](const Constant &value) { job.optional = values.truth(value, "optional").value_or(false); });
     add("phases",
         [this](const Constant &value) { job.phases = values.phases(value, "phases").value_or(jobs::Steps()); });

@@ -273,3 +273,16 @@ jobs.problem @p slots 4 of 60 s minimize [] {
     jobs.configuration "large" speed 1 family 10001
   }
 }
+
+// -----
+
+jobs.problem @p slots 4 of 60 s minimize [] {
+  jobs.job "a" malleable arrival 0 work 60 running "8" max_restarts 0 {
+    jobs.configuration "8" speed 1
+  }
+}
+jobs.schedule of @p feasible {
+  // expected-error @+1 {{'a' has 1 restarts, and may have 0}}
+  jobs.run "a" in "8" from 1 to 2
+  jobs.complete "a" at 120
+}

@@ -31,8 +31,8 @@ jobs.problem @night slots 8 of 900 s minimize ["mean_completion", "cost"] tail 1
   jobs.job "extra" moldable arrival 0 work 5 may_be_rejected {
     jobs.configuration "16 h100" speed 10 uses "h100" 16
   }
-  // CHECK: jobs.job "weeks" moldable arrival 0 work 10000000 may_continue {
-  jobs.job "weeks" moldable arrival 0 work 10000000 may_continue {
+  // CHECK: jobs.job "weeks" moldable arrival 0 work 10000000 may_continue max_restarts 2 {
+  jobs.job "weeks" moldable arrival 0 work 10000000 may_continue max_restarts 2 {
     jobs.configuration "1 h100" speed 10 uses "h100" 1
   }
 }

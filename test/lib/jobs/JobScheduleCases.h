@@ -72,6 +72,8 @@ inline void walk(const JobScheduleProblem &problem, const ScheduledJob &job, Tri
   }
   if (!walkSlots(problem, job, now))
     return;
+  if (job.maxRestarts >= 0 && now.starts > job.maxRestarts)
+    return;
   int64_t runs = 0;
   for (size_t slot = 0; slot < now.slots.size(); ++slot)
     runs += now.slots[slot] >= 0 && (slot == 0 || now.slots[slot] != now.slots[slot - 1]);
@@ -268,6 +270,8 @@ inline JobScheduleProblem randomSchedule(SplitMix &random) {
     }
     if (problem.slots < 5 && configurations < 3 && random.below(3) == 0) // of more, there are too many to be tried
       letContinue(job, problem.slots * problem.slot, random);
+    if (random.below(5) == 0)
+      job.maxRestarts = between(0, 2);
     if (job.arrival == 0 && random.below(4) == 0)
       job.running = static_cast<int64_t>(random.below(job.configurations.size()));
     if (j > 0 && random.below(4) == 0)

@@ -300,6 +300,8 @@ TEST(JobScheduleVerifier, WhatContinuesLeavesNoMoreThanItMay) {
   refused([](JobScheduleProblem &, JobSchedule &s) { s.values[1] = 0; }, "'restarts' is 1, but 0 is said");
   refused([](JobScheduleProblem &p, JobSchedule &) { p.limits = {{JobMeasure::Restarts, 0}}; },
           "'restarts' is 1, above its limit 0");
+  refused([](JobScheduleProblem &p, JobSchedule &) { p.jobs[0].maxRestarts = 0; },
+          "job 'a': it has 1 restarts, and may have 0");
   refused([](JobScheduleProblem &p, JobSchedule &) { p.limits = {{JobMeasure::Makespan, 39}}; },
           "'makespan' is 40, above its limit 39");
   problem.jobs[0].deadline = 115;

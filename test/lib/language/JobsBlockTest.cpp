@@ -123,6 +123,7 @@ TEST(JobsBlocks, KeysOfAJob) {
   EXPECT_EQ(all.phases, (Steps{{0, 1}, {0.5, 1.4}}));
 
   EXPECT_TRUE(oneJob("continues = true").continues);
+  EXPECT_EQ(oneJob("max_restarts = 3").maxRestarts, 3);
   EXPECT_EQ(oneJob("tokens = 300 G").tokens, 300e9);
   EXPECT_EQ(oneJob("epochs = 3, samples = 1e6").samples, 3e6);
   EXPECT_EQ(oneJob("tokens = 1 G, epochs = 2.5").tokens, 2.5e9);
