@@ -141,13 +141,14 @@ def started(name, *words, **variables):
 
 
 first = next(job for job in jobs["jobs"] if job["name"] == "lm")["runs"][0]
-done = started("lm/0", "gpt.py", "@megatron", "--data", "/my data", **sizes)
+done = started("lm/0", "gpt.py", "@megatron", "--save", "/runs/@job", "--data", "/my data", **sizes)
 words = done.stdout.rstrip("\n").split("\t")
 assert words[:5] == ["--nnodes=1", f"--nproc-per-node={first['devices']}", "--node-rank=0", "--master-addr=new1", "--master-port=20123"], words
-assert words[5] == "gpt.py" and words[-3:] == ["--data", "/my data", "lm"], words
+assert words[5] == "gpt.py" and words[-5:] == ["--save", "/runs/lm", "--data", "/my data", "lm"], words
 assert words[words.index("--hidden-size") + 1] == "1024" and "--exit-duration-in-mins" in words, words
 done = started("lm/0", "gpt.py", "@megatron")
 assert done.returncode != 0 and "HIDDEN_SIZE: hidden size of gpt2_medium" in done.stderr, done.stderr
 done = started("vit/0", "vit.py", "@megatron")
 assert done.returncode == 2 and done.stdout == "" and "vit_b_16 has no parameter seq" in done.stderr, done.stderr
 assert started("vit/0").returncode != 0
+assert started("tune-1/0", "bert.py", "--save=@job").stdout.endswith("--save=tune-1\ttune-1\n")
