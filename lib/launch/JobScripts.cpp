@@ -131,6 +131,7 @@ public:
     }
     for (size_t job = 0; job < answer.problem.jobs.size(); ++job) {
       labels.push_back(names.of(answer.problem.jobs[job].name));
+      families.push_back(names.of(answer.launch[job].job));
       commands.push_back(commandOf(job));
     }
     for (size_t job = 0; job < labels.size(); ++job)
@@ -147,7 +148,7 @@ private:
   /// The variable of the command that a job runs: of its training, or its own.
   std::string commandOf(size_t job) {
     const std::string &train = answer.jobs[job].train;
-    return variableOf(train.empty() ? "job_" + names.of(answer.launch[job].job) : "train_" + trains.of(train));
+    return variableOf(train.empty() ? "job_" + families[job] : "train_" + trains.of(train));
   }
 
   void addRuns(size_t job);
@@ -164,7 +165,8 @@ private:
   SystemNames slurm = slurmNames({}), kueue = kueueNames({});
   QueueNames names{"j-", kMaxJobName, {}}, trains{"t-", 40, {}};
   std::vector<std::string> slurmTypes, kueueTypes, labels, commands;
-  std::vector<Run> runs; ///< by their begin
+  std::vector<std::string> families; ///< of jobs, the labels of those in the block: phases have the same
+  std::vector<Run> runs;             ///< by their begin
 };
 
 /// Runs of one job.
@@ -228,7 +230,7 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   shape.nodes = plan.servers, shape.perNode = plan.devicesPerServer;
   shape.job = run.label, shape.title = sanitized(plan.title);
   shape.environment = plan.environment;
-  shape.environment.push_back({"ACCORD_JOB", harmless(launch.job)});
+  shape.environment.push_back({"ACCORD_JOB", families[run.job]});
   shape.environment.push_back({"ACCORD_RUN", std::to_string(run.index)});
   shape.environment.push_back({"ACCORD_RUNS", std::to_string(run.count)});
   if (launch.samples > 0 && launch.samples < 0x1p62)

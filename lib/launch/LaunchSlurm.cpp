@@ -49,7 +49,7 @@ std::string commandOf(const BatchOptions &batch) {
     megatron = fmt::format("    echo '@megatron: {}' >&2\n    exit 2\n", reason);
   }
   return fmt::format("command=()\nfor word in \"$@\"; do\n  case \"$word\" in\n  @megatron)\n{}    ;;\n"
-                     "  *) command+=(\"$word\") ;;\n  esac\ndone\n",
+                     "  *) command+=(\"${{word//@job/$ACCORD_JOB}}\") ;;\n  esac\ndone\n",
                      megatron);
 }
 
@@ -60,7 +60,8 @@ std::string usageOf(const BatchOptions &batch) {
            ": \"${1:?the command that the job runs}\"\n";
   return "# sbatch FILE train.py ARGUMENTS: torchrun starts the program; @megatron among the arguments stands for "
          "those\n"
-         "# by which Megatron-LM follows the plan. Other programs follow the variables ACCORD_....\n"
+         "# by which Megatron-LM follows the plan, and @job for the name of the job. Other programs follow "
+         "ACCORD_....\n"
          ": \"${1:?the program that trains, and its arguments}\"\n";
 }
 

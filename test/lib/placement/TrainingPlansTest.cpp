@@ -1,6 +1,7 @@
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/jobs/PoolClusters.h"
+#include "lib/launch/JobScripts.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -101,6 +102,36 @@ TEST(TrainingPlans, SamePriceAsCompileOfOnePlan) {
   for (const Case &one : {Case{"gpt2", "gpt2_small", 16, "a100_80g", 8}, Case{"gpt2", "gpt2_small", 16, "h100", 16},
                           Case{"bert", "bert_large", 16, "v100_32g", 4}, Case{"vit", "vit_b_16", 16, "a100_80g", 2}})
     expectSame(one, fmt::format(fmt::runtime(fixed), one.count > 2 ? "{1, 2}" : "1", one.count / 2), true);
+}
+
+// What launchers are told is what they are told of the plan that `accord compile` finds.
+TEST(TrainingPlans, LaunchedAsCompileOfOnePlan) {
+  const std::string fixed = "search { microbatch = 1 tensor_parallel = 2 data_parallel = 2 pipeline_parallel = 1\n"
+                            "sequence_parallel = 1 recompute = none zero = 1 schedule = one_f_one_b }";
+  Options options = optionsOf(training("bert", "bert_large", 16, fixed), "launched");
+  DevicePool pool;
+  pool.cluster = written("launched_pool.accel", clusterText("a100_80g", 8, 4)) + ":c";
+  TrainingPlans plans(options);
+  ASSERT_TRUE(plans.prepare());
+  auto found = plans.on(pool, {4});
+  ASSERT_TRUE(found && found->back().fits && found->back().launch);
+  const jobs::LaunchPlan &given = *found->back().launch;
+  options.elaborate.target = written("launched.accel", clusterText("a100_80g", 4, 1)) + ":c";
+  options.elaborate.clusters = options.elaborate.placement = true;
+  Session session(options);
+  ASSERT_TRUE(session.prepare());
+  auto plan = session.placement();
+  ASSERT_TRUE(plan && plan->result.plan);
+  const jobs::LaunchPlan expected = launchPlanOf(*plan, given.coresPerDevice);
+  EXPECT_EQ(given.refusal, "");
+  EXPECT_EQ(given.servers, 1);
+  EXPECT_EQ(given.devicesPerServer, 4);
+  EXPECT_EQ(given.environment, expected.environment);
+  EXPECT_EQ(given.megatron, expected.megatron);
+  EXPECT_EQ(given.withoutMegatron, "");
+  EXPECT_THAT(given.megatron, testing::Contains("--tensor-model-parallel-size 2"));
+  EXPECT_THAT(given.environment, testing::Contains(testing::Pair("ACCORD_GLOBAL_BATCH", "16")));
+  EXPECT_THAT(given.title, HasSubstr("bert_large on c"));
 }
 
 // Without a calibration, times of exchanges are those of the networks alone.

@@ -125,3 +125,30 @@ for job in jobs["jobs"]:
         if index:
             assert f"delete --namespace {job['tenant']} --ignore-not-found --wait jobset/{label(job['name'])}-{index - 1}" in asked
 assert done.returncode == 1 and "compare/0: not applied: vit-0 failed" in done.stderr, done.stderr
+
+# A script starts torchrun on its server with the plan's arguments in the place of @megatron, and words as they were.
+for tool, text in {"torchrun": 'for one in "$@"; do printf "%s\\t" "$one"; done; echo "$ACCORD_JOB"', "srun": 'shift; exec "$@"',
+                   "scontrol": "echo new1"}.items():
+    with open(os.path.join(tools, tool), "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(os.path.join(tools, tool), 0o755)
+sizes = {"HIDDEN_SIZE": "1024", "ATTENTION_HEADS": "16"}
+slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "new1"}
+
+
+def started(name, *words, **variables):
+    return subprocess.run(["bash", os.path.join(launch, name + ".sbatch"), *words], text=True, capture_output=True, env={**slurm, **variables}, check=False)
+
+
+first = next(job for job in jobs["jobs"] if job["name"] == "lm")["runs"][0]
+done = started("lm/0", "gpt.py", "@megatron", "--save", "/runs/@job", "--data", "/my data", **sizes)
+words = done.stdout.rstrip("\n").split("\t")
+assert words[:5] == ["--nnodes=1", f"--nproc-per-node={first['devices']}", "--node-rank=0", "--master-addr=new1", "--master-port=20123"], words
+assert words[5] == "gpt.py" and words[-5:] == ["--save", "/runs/lm", "--data", "/my data", "lm"], words
+assert words[words.index("--hidden-size") + 1] == "1024" and "--exit-duration-in-mins" in words, words
+done = started("lm/0", "gpt.py", "@megatron")
+assert done.returncode != 0 and "HIDDEN_SIZE: hidden size of gpt2_medium" in done.stderr, done.stderr
+done = started("vit/0", "vit.py", "@megatron")
+assert done.returncode == 2 and done.stdout == "" and "vit_b_16 has no parameter seq" in done.stderr, done.stderr
+assert started("vit/0").returncode != 0
+assert started("tune-1/0", "bert.py", "--save=@job").stdout.endswith("--save=tune-1\ttune-1\n")
