@@ -53,7 +53,9 @@ std::string oneOf(const std::vector<std::string> &ways) { return fmt::format("{}
 } // namespace
 
 struct TrainingPlans::State {
-  explicit State(const Options &given) : options(given), workspace(options), graphs(workspace, target) {
+  State(const Options &given, std::shared_ptr<FabricCaches> networks)
+      : options(given), workspace(options), graphs(workspace, target),
+        networks(networks ? std::move(networks) : std::make_shared<FabricCaches>()) {
     options.elaborate.clusters = options.elaborate.placement = true;
   }
 
@@ -61,6 +63,7 @@ struct TrainingPlans::State {
   Workspace workspace; ///< without a target: the training graphs are the same on all
   JobTarget target{workspace};
   JobGraphs graphs;
+  std::shared_ptr<FabricCaches> networks;
   std::map<std::string, std::unique_ptr<PoolTraining>> pools; ///< by cluster
   std::map<FrameworkKey, StepGraphs> work;
   double samples = 0;
@@ -164,6 +167,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
   if (!made)
     return refuse("no placement is possible");
   made->steps = &training.steps.try_emplace(target.cluster.machine.name, work[keyOf(made->framework)]).first->second;
+  made->networks = &networks->of(target.cluster.fabric);
   if (devices < target.cluster.devicesPerNode * target.cluster.servers)
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
@@ -266,7 +270,8 @@ DeviceCountPlan TrainingPlans::State::planOn(PoolTraining &training, const Clust
   return plan;
 }
 
-TrainingPlans::TrainingPlans(const Options &options) : state(std::make_unique<State>(options)) {}
+TrainingPlans::TrainingPlans(const Options &options, std::shared_ptr<FabricCaches> networks)
+    : state(std::make_unique<State>(options, std::move(networks))) {}
 TrainingPlans::~TrainingPlans() = default;
 
 bool TrainingPlans::prepare() {

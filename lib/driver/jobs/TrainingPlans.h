@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace accord {
+class FabricCaches;
 
 /// Equal servers with devices of one type, whose networks are those of a cluster of the catalogue or of a file.
 struct DevicePool {
@@ -32,8 +33,8 @@ struct DeviceCountPlan {
 
 class TrainingPlans {
 public:
-  /// A `train` block (or a model) of a file, which `options` name.
-  explicit TrainingPlans(const Options &options);
+  /// A `train` block (or a model) of a file, which `options` name. `networks`: shared with those of other trainings.
+  explicit TrainingPlans(const Options &options, std::shared_ptr<FabricCaches> networks = {});
   ~TrainingPlans();
 
   /// Reads the file. False after errors, which are reported.
