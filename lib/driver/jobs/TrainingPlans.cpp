@@ -67,7 +67,9 @@ std::string oneOf(const std::vector<std::string> &ways) { return fmt::format("{}
 } // namespace
 
 struct TrainingPlans::State {
-  explicit State(const Options &given) : options(given), workspace(options), graphs(workspace, target) {
+  State(const Options &given, std::shared_ptr<FabricCaches> networks)
+      : options(given), workspace(options), graphs(workspace, target),
+        networks(networks ? std::move(networks) : std::make_shared<FabricCaches>()) {
     options.elaborate.clusters = options.elaborate.placement = true;
   }
 
@@ -75,6 +77,7 @@ struct TrainingPlans::State {
   Workspace workspace; ///< without a target: the training graphs are the same on all
   JobTarget target{workspace};
   JobGraphs graphs;
+  std::shared_ptr<FabricCaches> networks;
   std::map<std::string, std::unique_ptr<PoolTraining>> pools;  ///< by cluster
   std::map<std::pair<FrameworkKey, int64_t>, StepGraphs> work; ///< by `cacheOf` the batch, too
   std::optional<bool> hasRows;                                 ///< some gradient has; nothing: not looked at yet
@@ -211,6 +214,7 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
       if (!made->steps->structure)
         made->steps->structure = full->second.structure;
   }
+  made->networks = &networks->of(target.cluster.fabric);
   if (devices < target.cluster.devicesPerNode * target.cluster.servers)
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
@@ -352,7 +356,7 @@ DeviceCountPlan TrainingPlans::State::planAtLevel(PoolTraining &training, const 
   level = at, configs = full.configs, isRestricted = !configs.empty();
   DeviceCountPlan plan = planOn(training, slower, devices);
   if (at.cap.value > 0 && at.clock != 1) // each number of devices has a clock of its own
-    training.steps.erase(stepsKeyOf(slower.machine, at));
+    training.steps.erase({stepsKeyOf(slower.machine, at), cacheOf(training.request.job.batch)});
   level = {}, isRestricted = false;
   return plan;
 }
@@ -378,7 +382,8 @@ DeviceCountPlan TrainingPlans::State::planUnderCap(PoolTraining &training, const
   return best;
 }
 
-TrainingPlans::TrainingPlans(const Options &options) : state(std::make_unique<State>(options)) {}
+TrainingPlans::TrainingPlans(const Options &options, std::shared_ptr<FabricCaches> networks)
+    : state(std::make_unique<State>(options, std::move(networks))) {}
 TrainingPlans::~TrainingPlans() = default;
 
 bool TrainingPlans::prepare() {

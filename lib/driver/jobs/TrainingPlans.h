@@ -9,6 +9,7 @@
 #include <vector>
 
 namespace accord {
+class FabricCaches;
 namespace jobs {
 struct LaunchPlan;
 }
@@ -40,8 +41,8 @@ struct DeviceCountPlan {
 
 class TrainingPlans {
 public:
-  /// A `train` block (or a model) of a file, which `options` name.
-  explicit TrainingPlans(const Options &options);
+  /// A `train` block (or a model) of a file, which `options` name. `networks`: shared with those of other trainings.
+  explicit TrainingPlans(const Options &options, std::shared_ptr<FabricCaches> networks = {});
   ~TrainingPlans();
 
   /// Reads the file. False after errors, which are reported.

@@ -7,6 +7,7 @@
 #include "lib/offers/output/OfferCertificate.h"
 #include "lib/offers/solve/OfferChooser.h"
 #include "lib/offers/verify/OfferVerifier.h"
+#include "lib/placement/builder/StepVariants.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/ThreadPool.h"
 #include "lib/support/documents/JsonText.h"
@@ -196,7 +197,7 @@ private:
     Options own = options.training;
     own.file = training.file;
     own.elaborate.train = training.train;
-    Planned made{std::make_unique<TrainingPlans>(own), {}, std::vector<OfferPool>(sources.pools.size())};
+    Planned made{std::make_unique<TrainingPlans>(own, networks), {}, std::vector<OfferPool>(sources.pools.size())};
     made.isRight = made.plans->prepare();
     if (!made.isRight)
       return made;
@@ -330,6 +331,7 @@ private:
   std::vector<Named> trainings;
   OfferSources sources;
   OfferReport report;
+  std::shared_ptr<FabricCaches> networks = std::make_shared<FabricCaches>();
   double maxGap = 0;
   std::set<std::string> written;
 };

@@ -36,7 +36,9 @@ std::vector<AlphaBetaModel> scaled(std::vector<AlphaBetaModel> lines, double par
 class PlacementProblemBuilder {
 public:
   explicit PlacementProblemBuilder(const PlacementProblemRequest &request, const PlacementProblemCache *known = nullptr)
-      : request_(request), known_(known), networks_(known && known->networks ? *known->networks : ownNetworks_) {}
+      : request_(request), known_(known), networks_(known && known->networks ? *known->networks
+                                                    : request.networks       ? *request.networks
+                                                                             : ownNetworks_) {}
 
   Result<BuiltPlacementProblem, Errors> run() {
     for (const Cluster &group : request_.groups)

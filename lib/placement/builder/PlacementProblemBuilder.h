@@ -12,6 +12,7 @@
 #include <functional>
 
 namespace accord {
+class CommunicationCache;
 class StepUses;
 
 inline constexpr const char *kGathered = "+gathered";
@@ -114,6 +115,8 @@ struct PlacementProblemRequest {
   /// Of one device type: what is known of its steps, and gets what was not. Null: all is found again.
   StepUses *steps = nullptr;
   std::optional<Framework> framework; ///< nothing: one copy of each tensor, in the type of the graph
+  /// Of the fabric of its one group: traffic that other problems asked for, too. Null: it is found again.
+  CommunicationCache *networks = nullptr;
 };
 
 struct BuiltPlacementProblem {

@@ -71,6 +71,24 @@ static bool accumulates(const PlacementProblemRequest &request, const StepVarian
   return request.batch / step.microbatch / std::max<int64_t>(1, step.data) > 1;
 }
 
+/// Whether every message takes as long on both.
+static bool isAlike(const Network &a, const Network &b) {
+  auto numbers = [](const Network &one) {
+    return std::tie(one.topology, one.endpoints, one.shape, one.bandwidth, one.latency, one.efficiency,
+                    one.oversubscription, one.leaf, one.inSwitchReduction, one.energy, one.bandwidthByPeers,
+                    one.algorithm);
+  };
+  return numbers(a) == numbers(b);
+}
+
+CommunicationCache &FabricCaches::of(const Fabric &fabric) {
+  std::scoped_lock lock(mutex_);
+  for (auto &[known, cache] : known_)
+    if (std::ranges::equal(known.levels, fabric.levels, isAlike))
+      return *cache;
+  return *known_.emplace_back(fabric, std::make_unique<CommunicationCache>()).second;
+}
+
 Result<std::shared_ptr<const WorkGraph>> StepGraphs::of(const PlacementProblemRequest &request,
                                                         const StepVariant &step) {
   std::shared_ptr<const WorkGraph> &known = known_[{step, accumulates(request, step)}];

@@ -47,6 +47,17 @@ private:
   std::map<std::array<int64_t, 5>, std::unique_ptr<const ReplicaCommunication>> known_;
 };
 
+/// One cache for each fabric, of problems of several jobs on equal ones: names and places in files make no difference.
+/// Safe to share between threads; references stay valid.
+class FabricCaches {
+public:
+  CommunicationCache &of(const Fabric &fabric);
+
+private:
+  std::mutex mutex_;
+  std::vector<std::pair<Fabric, std::unique_ptr<CommunicationCache>>> known_;
+};
+
 /// Work graphs by step, and whether it adds up gradients of several micro-batches, which are the same on all devices
 /// that a job may run on with one framework. Not for several threads.
 class StepGraphs {
