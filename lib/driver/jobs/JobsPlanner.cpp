@@ -111,7 +111,10 @@ bool JobsPlanner::buildRemaining() {
 
 /// Jobs of the block that go on, but not on their servers.
 std::vector<std::string> JobsPlanner::movedJobs() const {
-  JobAnswer placed = answer();
+  JobAnswer placed;
+  placed.cluster = thePlan.cluster, placed.absences = thePlan.built.absences, placed.jobs = words();
+  placed.problem = thePlan.built.problem, placed.schedule = thePlan.schedule;
+  placeJobs(placed, theLeft.current);
   std::vector<std::string> moved;
   for (const RunRequest &run : runRequests(placed))
     if (run.stays && !theLeft.current[run.job].empty()) {
@@ -281,6 +284,20 @@ std::vector<std::string> JobsPlanner::risks() const {
   return all;
 }
 
+/// What is known of the configurations of each job of the problem.
+std::vector<JobWords> JobsPlanner::words() const {
+  std::vector<JobWords> all;
+  for (const ScheduledPart &part : thePlan.built.parts) {
+    JobWords one{thePlan.request.jobs[part.job].tenant, thePlan.request.jobs[part.job].train, {}, part.samples};
+    for (unsigned i : part.rows) {
+      const TableRow &row = thePlan.tables[part.job].rows[i];
+      one.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 JobAnswer JobsPlanner::answer() const {
   const JobsRequest &request = thePlan.request;
   JobAnswer made;
@@ -291,14 +308,7 @@ JobAnswer JobsPlanner::answer() const {
   made.assumptions.insert(made.assumptions.end(), thePlan.assumptions.begin(), thePlan.assumptions.end());
   for (const JobsRequest::Limit &limit : request.limits)
     made.requirements.push_back(limit.text);
-  for (const ScheduledPart &part : thePlan.built.parts) {
-    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}, part.samples};
-    for (unsigned i : part.rows) {
-      const TableRow &row = thePlan.tables[part.job].rows[i];
-      words.configurations.push_back({row.plan, row.type, row.devices, static_cast<int64_t>(row.memory), row.step});
-    }
-    made.jobs.push_back(std::move(words));
-  }
+  made.jobs = words();
   addConflict(made);
   if (!made.schedule.jobs.empty()) {
     placeJobs(made, theLeft.current);
