@@ -112,7 +112,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   jobs.servers 1 of "h100" devices 8
   jobs.group "g" share 3
   jobs.limit "energy" at_most 4
-  jobs.job "a" malleable arrival 0 work 12 deadline 99 due 50 late_price 6 weight 2 restart 3 isolated 8 running "two" of ["g"] may_be_rejected may_continue max_restarts 4 {
+  jobs.job "a" malleable arrival 0 waited 7 work 12 deadline 99 due 50 late_price 6 weight 2 restart 3 isolated 8 running "two" of ["g"] may_be_rejected may_continue max_restarts 4 {
     jobs.configuration "one" speed 1
     jobs.configuration "two" speed 5 watts 10 price 20 family 4 uses "h100" 2, "power" 4
   }
@@ -135,6 +135,7 @@ jobs.problem @p slots 4 of 60 s minimize ["cost"] tail 2 carbon 7, 9 from 2 {
   EXPECT_EQ(job.weight, 2);
   EXPECT_EQ(job.restart, 3);
   EXPECT_EQ(job.isolated, 8);
+  EXPECT_EQ(job.waited, 7);
   EXPECT_EQ(job.running, 1);
   EXPECT_TRUE(job.mayBeRejected && job.mayContinue);
   EXPECT_EQ(job.maxRestarts, 4);

@@ -1,7 +1,5 @@
 // Schedules of jobs that share a cluster.
-#include "lib/driver/certificates/JobsCertificate.h"
 #include "lib/driver/AnswerFolder.h"
-#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/jobs/output/JobScheduleText.h"
@@ -9,8 +7,6 @@
 #include "lib/jobs/verify/PlacementCheck.h"
 #include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -86,28 +82,6 @@ std::optional<VerifiedCertificate> verify(const CertificateRequest &request) {
 }
 
 } // namespace
-
-Result<JobAnswer, Errors> provedJobs(const std::string &folder) {
-  const std::string file = folder + "/" + kJobsCertificate;
-  auto text = llvm::MemoryBuffer::getFile(file);
-  if (!text)
-    return Errors{{Code::CannotRead, fmt::format("cannot read '{}': {}", file, text.getError().message())}};
-  auto answer = jobsFromCertificate((*text)->getBuffer(), file);
-  if (!answer)
-    return Errors{answer.error()};
-  Errors found = verifyJobs(*answer).findings;
-  if (found.empty())
-    found = fileViolations(filesOf(*answer), folder, /*all=*/false);
-  if (found.empty() && llvm::sys::fs::exists(folder + "/" + kManifestFile)) {
-    auto manifest = readManifest(folder);
-    found = manifest ? manifestViolations(*manifest, folder) : Errors{manifest.error()};
-  }
-  for (Error &one : found)
-    one.message = fmt::format("'{}' does not verify: {}", folder, one.message);
-  if (!found.empty())
-    return found;
-  return std::move(*answer);
-}
 
 CertificateKind jobsCertificate() {
   return {"schedule", [](const std::string &path) { return hasResultFile(path, "jobs.json"); }, verify};

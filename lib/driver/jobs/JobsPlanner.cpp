@@ -116,7 +116,10 @@ bool JobsPlanner::buildRemaining() {
 
 /// Jobs of the block that go on, but not on their servers.
 std::vector<std::string> JobsPlanner::movedJobs() const {
-  JobAnswer placed = answer();
+  JobAnswer placed;
+  placed.cluster = thePlan.cluster, placed.absences = thePlan.built.absences, placed.jobs = words();
+  placed.problem = thePlan.built.problem, placed.schedule = thePlan.schedule;
+  placeJobs(placed, theLeft.current);
   std::vector<std::string> moved;
   for (const RunRequest &run : runRequests(placed))
     if (run.stays && !theLeft.current[run.job].empty()) {
@@ -407,6 +410,18 @@ std::vector<std::string> JobsPlanner::risks() const {
   return all;
 }
 
+/// What is known of the configurations of each job of the problem.
+std::vector<JobWords> JobsPlanner::words() const {
+  std::vector<JobWords> all;
+  for (const ScheduledPart &part : thePlan.built.parts) {
+    JobWords one{thePlan.request.jobs[part.job].tenant, thePlan.request.jobs[part.job].train, {}, part.samples};
+    for (unsigned i : part.rows)
+      one.configurations.push_back(configurationWords(part, i));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 /// What starts each job of the schedule: the names of its tenant in Slurm and Kueue, and the plans of those
 /// configurations that its runs use.
 static std::vector<JobLaunch> launchesOf(const JobsPlan &plan) {
@@ -446,12 +461,7 @@ JobAnswer JobsPlanner::answer() const {
   made.assumptions.insert(made.assumptions.end(), thePlan.assumptions.begin(), thePlan.assumptions.end());
   for (const JobsRequest::Limit &limit : request.limits)
     made.requirements.push_back(limit.text);
-  for (const ScheduledPart &part : thePlan.built.parts) {
-    JobWords words{request.jobs[part.job].tenant, request.jobs[part.job].train, {}, part.samples};
-    for (unsigned i : part.rows)
-      words.configurations.push_back(configurationWords(part, i));
-    made.jobs.push_back(std::move(words));
-  }
+  made.jobs = words();
   addConflict(made);
   if (!made.schedule.jobs.empty()) {
     placeJobs(made, theLeft.current);

@@ -71,6 +71,7 @@ private:
   std::vector<std::string> risks() const;
   bool buildRemaining();
   std::vector<std::string> movedJobs() const;
+  std::vector<jobs::JobWords> words() const;
   void addConflict(jobs::JobAnswer &made) const;
 
   const Options options;

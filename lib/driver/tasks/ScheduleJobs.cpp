@@ -2,17 +2,13 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/SolverMonitor.h"
-#include "lib/driver/certificates/JobsCertificate.h"
-#include "lib/driver/jobs/JobEventsFile.h"
 #include "lib/driver/jobs/JobsPlanner.h"
+#include "lib/driver/jobs/RunningPlanFiles.h"
 #include "lib/driver/tasks/JobEvents.h"
 #include "lib/jobs/output/JobScheduleOutput.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/output/TenantQueues.h"
 #include "lib/jobs/schedule/RunningState.h"
-#include "lib/jobs/verify/JobScheduleVerifier.h"
-#include "lib/jobs/verify/PlacementCheck.h"
-#include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -117,12 +113,8 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits, const G
   monitor->found();
   const jobs::JobAnswer answer = planner.answer();
   Diagnostics &diags = planner.diagnostics();
-  if (auto proved = jobs::verifyJobSchedule(answer.problem, answer.schedule); !proved)
-    diags.error(Code::InternalError, {}, "the schedule does not verify: " + proved.error().message);
-  if (auto placed = jobs::checkPlacements(answer, /*partial=*/true); !placed)
-    diags.error(Code::InternalError, {}, "the servers of jobs do not verify: " + placed.error().message);
-  if (auto goesOn = jobs::checkReplan(answer); !goesOn)
-    diags.error(Code::InternalError, {}, "the plan does not go on: " + goesOn.error().message);
+  for (const Error &finding : findingsOf(answer))
+    diags.error(Code::InternalError, {}, "the answer does not verify: " + finding.message);
   if (diags.hasErrors())
     return planner.finish(kInternal);
   auto queues = queuesOf(planner.plan());

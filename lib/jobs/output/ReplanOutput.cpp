@@ -10,7 +10,7 @@ using Kind = JobChange::Kind;
 constexpr IntegerRange kFromMinusOne{-1};
 constexpr size_t kMaxRows = 60; ///< of a terminal; jobs.json has all
 constexpr std::initializer_list<llvm::StringRef> kKinds = {"complete", "goes_on", "moves",    "stops",
-                                                           "starts",   "waits",   "left_out", "cancelled"};
+                                                           "starts",   "pending", "rejected", "cancelled"};
 
 std::string kindText(Kind kind) {
   std::string text = std::data(kKinds)[static_cast<size_t>(kind)].str();
@@ -104,8 +104,8 @@ void describe(JsonFields &f, Replan &replan) {
       .field("carbon", replan.state.carbon)
       .field("changes", replan.changes, describeChange)
       .about("of the objectives, with the plan before as it was")
-      .maybe("kept", replan.keptValues, kAnyInteger)
-      .maybe("why_not_kept", replan.whyNotKept)
+      .maybe("previous_values", replan.keptValues, kAnyInteger)
+      .maybe("why_not_previous", replan.whyNotKept)
       .about("of each limit: what the time before counts in it")
       .maybe("spent", replan.spent, kAnyInteger)
       .about("of jobs that are complete")
@@ -132,7 +132,7 @@ std::optional<ReplanView> replanView(const JobAnswer &answer) {
 }
 
 void describe(JsonFields &f, ReplanView &view) {
-  const Words kinds{{"complete", "goes_on", "moves", "stops", "starts", "waits", "left_out", "cancelled"}};
+  const Words kinds{{"complete", "goes_on", "moves", "stops", "starts", "pending", "rejected", "cancelled"}};
   f.about("when it begins, on the clock of the block: all other times of the document count from there")
       .field("at_s", view.at)
       .about("of each job against the plan before; completions are on the clock of the block")
@@ -149,11 +149,11 @@ void describe(JsonFields &f, ReplanView &view) {
                    .maybe("why", one.why);
              })
       .about("the objectives, if the plan before were kept")
-      .maybe("kept", view.kept,
+      .maybe("previous", view.kept,
              [](JsonFields &g, KeptView &one) {
                g.field("name", one.name).field("value", one.value, kAnyInteger).field("text", one.text);
              })
-      .maybe("why_not_kept", view.whyNotKept)
+      .maybe("why_not_previous", view.whyNotKept)
       .about("of all restarts that are paid")
       .field("restart_device_hours", view.restartHours);
 }

@@ -60,8 +60,8 @@ function changes() {
   const devices = c => ["moves", "stops"].includes(c.kind) ? `${c.from || "–"} → ${c.to || "–"}` : c.to || c.from || "–";
   byId("changes-table").append(head([["job"], ["change"], ["devices"], ["completes at", "n"], ["against plan", "n"], ["restarts", "n"], ["why"]]),
     el("tbody", {}, ...plan.changes.map(c => line([[c.job, "name"], [c.kind.replace("_", " ")], [devices(c)], [c.completion_s === undefined ? "–" : longTime(c.completion_s), "n"], [later(c), "n"], [c.restart_device_hours ? `${trim(c.restart_device_hours, 3)} device-hours` : "–", "n"], [c.why || "–", "why"]]))));
-  const kept = (plan.kept || []).map((k, i) => `${data.objectives[i].words} ${k.text}, now ${data.objectives[i].text}`);
-  byId("changes-hint").textContent = ["completions are on the clock of the block", plan.restart_device_hours ? `restarts cost ${trim(plan.restart_device_hours, 3)} device-hours` : "", plan.why_not_kept ? `the plan before cannot be kept: ${plan.why_not_kept}` : kept.length ? `with the plan before: ${kept.join("; ")}` : ""].filter(t => t).join("; ");
+  const kept = (plan.previous || []).map((k, i) => `${data.objectives[i].words} ${k.text}, now ${data.objectives[i].text}`);
+  byId("changes-hint").textContent = ["completions are on the clock of the block", plan.restart_device_hours ? `restarts cost ${trim(plan.restart_device_hours, 3)} device-hours` : "", plan.why_not_previous ? `the plan before cannot be kept: ${plan.why_not_previous}` : kept.length ? `with the plan before: ${kept.join("; ")}` : ""].filter(t => t).join("; ");
 }
 
 const batchText = r => (r.batch ? `batch ${r.batch}${r.accumulation ? ` in ${r.accumulation} micro-batch${r.accumulation > 1 ? "es" : ""}` : ""}${r.learning_rate_factor ? `, learning rate x ${r.learning_rate_factor.toPrecision(3)}` : ""}${r.efficiency ? `, efficiency ${r.efficiency.toPrecision(3)}` : ""}` : "");

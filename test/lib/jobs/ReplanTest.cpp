@@ -73,6 +73,35 @@ TEST(Replan, TheRestOfABestPlanOfMalleableJobsIsBest) {
   }
 }
 
+TEST(Replan, AStoppedSearchKeepsThePlan) {
+  SplitMix random(61);
+  const std::atomic<bool> stop = true;
+  SearchLimits limits;
+  limits.stop = &stop;
+  int plans = 0;
+  for (int round = 0; round < 120; ++round) {
+    const Block block = randomBlock(random, false, false);
+    const auto plan = planned(block);
+    if (!plan)
+      continue;
+    ++plans;
+    const RunningState state = stateOf(*plan, plan->problem.slot);
+    const RemainingSchedule left = leftOf(block, state);
+    const KeptPlan kept = keepPlan(left, *plan, state);
+    for (const JobSchedule &found : {solveJobSchedule(left.built.problem, limits, kept.known),
+                                     generateJobSchedule(left.built.problem, limits, kept.known)}) {
+      auto verified = verifyJobSchedule(left.built.problem, found);
+      EXPECT_TRUE(verified) << round << ": " << verified.error().message;
+      std::vector<int64_t> values;
+      for (JobMeasure measure : left.built.problem.objectives)
+        values.push_back(valueOf(left.built.problem, measure, kept.known));
+      if (!left.built.problem.jobs.empty())
+        EXPECT_LE(found.values, values) << round;
+    }
+  }
+  EXPECT_GT(plans, 60);
+}
+
 /// An event that may happen to a state.
 JobEvent randomEvent(SplitMix &random, const RunningState &state) {
   JobEvent event;

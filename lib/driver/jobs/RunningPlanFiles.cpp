@@ -1,7 +1,16 @@
-#include "lib/driver/jobs/JobEventsFile.h"
+#include "lib/driver/jobs/RunningPlanFiles.h"
+#include "lib/driver/AnswerFolder.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/Documents.h"
+#include "lib/jobs/output/JobScheduleText.h"
+#include "lib/jobs/verify/JobScheduleVerifier.h"
+#include "lib/jobs/verify/PlacementCheck.h"
+#include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonParse.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <fmt/format.h>
 
 namespace accord {
 namespace {
@@ -82,6 +91,37 @@ const DocumentEntry kDocument("job_events", "accord jobs --after OUT --at TIME -
                               [] { return schemaOf<EventsDocument>(describeDocument); });
 
 } // namespace
+
+Errors findingsOf(const JobAnswer &answer) {
+  Errors found;
+  for (Result<void> holds : {verifyJobSchedule(answer.problem, answer.schedule),
+                             checkPlacements(answer, /*partial=*/true), checkReplan(answer)})
+    if (!holds)
+      found.push_back(holds.takeError());
+  return found;
+}
+
+Result<JobAnswer, Errors> provedJobs(const std::string &folder) {
+  const std::string file = folder + "/" + kJobsCertificate;
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text)
+    return Errors{{Code::CannotRead, fmt::format("cannot read '{}': {}", file, text.getError().message())}};
+  auto answer = jobsFromCertificate((*text)->getBuffer(), file);
+  if (!answer)
+    return Errors{answer.error()};
+  Errors found = findingsOf(*answer);
+  if (found.empty())
+    found = fileViolations(filesOf(*answer), folder, /*all=*/false);
+  if (found.empty() && llvm::sys::fs::exists(folder + "/" + kManifestFile)) {
+    auto manifest = readManifest(folder);
+    found = manifest ? manifestViolations(*manifest, folder) : Errors{manifest.error()};
+  }
+  for (Error &one : found)
+    one.message = fmt::format("'{}' does not verify: {}", folder, one.message);
+  if (!found.empty())
+    return found;
+  return std::move(*answer);
+}
 
 Result<std::vector<JobEvent>> readJobEventsFile(llvm::StringRef text, const std::string &file) {
   auto document = readJsonDocument<EventsDocument>(
