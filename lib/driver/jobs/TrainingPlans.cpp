@@ -80,7 +80,9 @@ struct TrainingPlans::State {
   std::shared_ptr<FabricCaches> networks;
   std::map<std::string, std::unique_ptr<PoolTraining>> pools;  ///< by cluster
   std::map<std::pair<FrameworkKey, int64_t>, StepGraphs> work; ///< by `cacheOf` the batch, too
-  std::optional<bool> hasRows;                                 ///< some gradient has; nothing: not looked at yet
+  int64_t failedBatch = 0;     ///< that was refused with the steps kept together; 0: none was
+  int64_t generation = 0;      ///< of the steps that are kept together
+  std::optional<bool> hasRows; ///< some gradient has; nothing: not looked at yet
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
   std::vector<std::string> assumptions;
@@ -219,6 +221,8 @@ std::optional<BuiltPlacementProblem> TrainingPlans::State::problemOn(PoolTrainin
     made->limits.devices = made->limits.devices > 0 ? std::min(made->limits.devices, devices) : devices;
   auto built = buildPlacementProblem(*made);
   if (!built)
+    failedBatch = training.request.job.batch;
+  if (!built)
     return refuse(built.error().empty() ? "no placement is possible" : built.error().front().message);
   const auto &ranges = built->problem.groups;
   if (int64_t layers = built->problem.layers.size(); !ranges.empty() && ranges.front().min > layers)
@@ -245,7 +249,7 @@ std::optional<StepEstimate> TrainingPlans::State::intervalOf(const PoolTraining 
 }
 
 /// The same for batches of which steps are kept together: those above 1, unless a gradient has as many rows as a batch
-/// looks up.
+/// looks up. Steps of a batch that was refused are kept for itself: their numbers may be too large.
 int64_t TrainingPlans::State::cacheOf(int64_t batch) {
   if (!hasRows) {
     hasRows = true;
@@ -257,7 +261,9 @@ int64_t TrainingPlans::State::cacheOf(int64_t batch) {
       });
     }
   }
-  return *hasRows ? batch : batch > 1 ? 0 : 1;
+  if (failedBatch > 0 && failedBatch != batch)
+    ++generation, failedBatch = 0;
+  return *hasRows ? batch : batch > 1 ? -generation : 1;
 }
 
 /// Without what a framework pads the vocabulary with.

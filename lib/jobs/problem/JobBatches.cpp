@@ -74,6 +74,8 @@ std::vector<JobPhase> phasesOf(const JobsRequest::Job &job) {
 }
 
 bool BatchBounds::mayWin(const JobsRequest::Job &job, int64_t own, int64_t batch) const {
+  if (!job.batches.areStated())
+    return true;
   double bound = std::numeric_limits<double>::infinity();
   for (const auto &[multiple, rate] : rates)
     if (multiple % batch == 0)

@@ -37,12 +37,14 @@ std::vector<JobPhase> phasesOf(const JobsRequest::Job &job);
 
 /// Which batches of a training on some devices are not looked at: those that win in no phase, because they would need a
 /// rate that a multiple of theirs does not have. A multiple accumulates the same micro-batches, so its rate is no
-/// lower, but for the reading of gradients that are added to, which `kMargin` covers.
+/// lower, but for the reading of gradients that are added to, which `kMargin` covers. What a slower batch would save of
+/// power is not looked at.
 class BatchBounds {
 public:
   static constexpr double kMargin = 1.05;
   void add(int64_t batch, double rate) { rates[batch] = rate; }
-  /// Whether a batch may have the highest goodput in a phase of a job. True if no multiple of it was added.
+  /// Whether a batch may have the highest goodput in a phase of a job. True if no multiple of it was added, or the job
+  /// states no batches.
   bool mayWin(const JobsRequest::Job &job, int64_t own, int64_t batch) const;
 
 private:

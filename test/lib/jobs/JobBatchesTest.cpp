@@ -161,6 +161,7 @@ TEST(JobBatches, NoBatchThatWinsIsLeftOut) {
   size_t skipped = 0;
   for (int round = 0; round < 2000; ++round) {
     JobsRequest::Job job;
+    job.batches.min = 64, job.batches.max = 4096;
     double share = 0;
     for (size_t phase = 0; phase <= random.below(3); ++phase, share += 0.2)
       job.batches.noise.push_back({share, std::exp(4 + 8 * random.unit())});

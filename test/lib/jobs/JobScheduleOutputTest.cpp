@@ -54,6 +54,36 @@ TEST(JobScheduleOutput, Summary) {
   EXPECT_NE(text.find("report        out/report.html"), std::string::npos) << text;
 }
 
+TEST(JobScheduleOutput, BatchesAndChoicesAreSaidWhereTheyAreOthers) {
+  JobAnswer answer = emptyAnswer();
+  addJob(answer, "bert", 1, 0, 3000 * 1800, {{0, 16}});
+  addJob(answer, "vit", 0, 0, 800 * 1800, {{0, 8}});
+  ConfigurationWords &words = answer.jobs[1].configurations[0];
+  words.choice = "small", words.batch = 512, words.accumulation = 4, words.efficiency = 0.8125;
+  words.learningRate = 1.41421, words.warmup = 1;
+  scheduleInTurn(answer);
+  const std::string text = jobScheduleText(answer, "out", plain());
+  EXPECT_NE(text.find("vit   vision    8 h100 as small, batch 512, data 8"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("batch         vit from 0 s: batch 512 in 4 micro-batches, learning rate x 1.41, efficiency 0.812\n"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(countOf(text, "batch 512 in"), 1u);
+  const std::string csv = jobScheduleCsv(answer);
+  EXPECT_NE(csv.find(",small,512,4,0.8125,1.41421\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",,,,,\n"), std::string::npos) << csv;
+  const llvm::json::Value document = jobScheduleJson(answer);
+  const llvm::json::Array &jobs = *document.getAsObject()->getArray("jobs");
+  const auto runOf = [&](size_t job) { return (*jobs[job].getAsObject()->getArray("runs"))[0].getAsObject(); };
+  EXPECT_EQ(runOf(1)->getInteger("batch"), 512);
+  EXPECT_EQ(runOf(1)->getInteger("accumulation"), 4);
+  EXPECT_EQ(runOf(1)->getNumber("efficiency"), 0.8125);
+  EXPECT_EQ(runOf(1)->getString("choice"), "small");
+  EXPECT_FALSE(runOf(0)->getInteger("batch"));
+  words.accumulation = 1, words.warmup = 2, words.learningRate = 0;
+  EXPECT_EQ(batchText(words), "batch 512 in 1 micro-batch, warm-up x 2, efficiency 0.812");
+}
+
 TEST(JobScheduleOutput, NothingAndInfeasible) {
   const std::string nothing = jobScheduleText(JobAnswer(), "", plain());
   EXPECT_NE(nothing.find("0 jobs"), std::string::npos) << nothing;

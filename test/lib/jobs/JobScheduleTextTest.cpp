@@ -1,5 +1,6 @@
 // Certificates of schedules of jobs: what is written is read again, and nothing else.
 #include "lib/jobs/output/JobScheduleText.h"
+#include "lib/jobs/problem/JobWords.h"
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/TrajectoryGenerator.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
@@ -35,11 +36,15 @@ JobAnswer randomAnswer(SplitMix &random, bool generated) {
   answer.cluster.types = {"h100"};
   answer.cluster.servers = {{0, 8}, {0, 4}};
   answer.clusterName = random.below(2) ? "lab" : "";
-  answer.problem = randomSchedule(random);
+  answer.problem = inFamilies(randomSchedule(random), random);
   answer.schedule = generated ? generateJobSchedule(answer.problem, {}) : solveJobSchedule(answer.problem, {});
   for (const ScheduledJob &job : answer.problem.jobs) {
     JobWords words{"tenant", random.below(2) ? "gpt" : "", {}};
     words.configurations.assign(job.configurations.size(), {"data 8", 0, 4, 1 << 30, 0.1 + random.unit()});
+    if (random.below(2))
+      for (ConfigurationWords &one : words.configurations)
+        one.choice = "small", one.batch = 512, one.accumulation = 4, one.efficiency = random.unit(),
+        one.learningRate = 1 + random.unit(), one.warmup = 2;
     answer.jobs.push_back(words);
   }
   if (random.below(2))
@@ -89,6 +94,8 @@ TEST(JobScheduleText, ReadsWhatItWrites) {
     }
     EXPECT_EQ(read->schedule.jobs, answer.schedule.jobs);
     EXPECT_EQ(read->schedule.values, answer.schedule.values);
+    EXPECT_EQ(read->problem.jobs[0].configurations[0].family, answer.problem.jobs[0].configurations[0].family);
+    EXPECT_EQ(batchText(read->jobs[0].configurations[0]), batchText(answer.jobs[0].configurations[0]));
     ASSERT_EQ(read->schedule.proofs.size(), answer.schedule.proofs.size());
     for (size_t i = 0; i < answer.schedule.proofs.size(); ++i) {
       const JobScheduleProof &now = read->schedule.proofs[i], &then = answer.schedule.proofs[i];

@@ -206,14 +206,16 @@ TEST(TrainingPlans, ABatchIsThatOfTheTrainingThatHasIt) {
     TrainingPlans several(optionsOf(training(file, model, 32), "several"));
     ASSERT_TRUE(several.prepare());
     EXPECT_EQ(several.optimizer(), "adam");
-    for (int64_t batch : {64, 32, 1, 0}) {
+    for (int64_t batch : {int64_t(1) << 40, int64_t(64), int64_t(32), int64_t(1), int64_t(0)}) {
       SCOPED_TRACE(fmt::format("{} {}", model, batch));
       TrainingPlans one(optionsOf(training(file, model, batch > 0 ? batch : 32), "one"));
       ASSERT_TRUE(one.prepare());
       const auto expected = one.on(pool, {2}), found = several.on(pool, {2}, batch);
       ASSERT_TRUE(expected && found);
       const DeviceCountPlan &a = expected->front(), &b = found->front();
+      EXPECT_EQ(a.fits, batch < 100);
       EXPECT_EQ(a.fits, b.fits);
+      EXPECT_EQ(a.reason, b.reason);
       EXPECT_EQ(a.step, b.step);
       EXPECT_EQ(a.stepHigh, b.stepHigh);
       EXPECT_EQ(a.memory, b.memory);
