@@ -120,8 +120,10 @@ public:
     double stop = s.outage + s.wait, failures = s.failures();
     mean = cost.outage * stop + cost.work * s.redone();
     double variance = cost.outage * cost.outage * stop * stop + cost.work * cost.work * s.lostVariance();
-    if (mean <= 0)
+    if (mean <= 0) {
+      none = 1;
       return;
+    }
     if (failures > kManyFailures) {
       add(1, failures * mean, failures * variance + mean * mean * s.failureVariance());
       return;
@@ -141,8 +143,6 @@ public:
     double over = x - base;
     if (over < 0)
       return 0;
-    if (mean <= 0)
-      return 1;
     double sum = none;
     for (const Part &part : parts) {
       double below = part.cdf(over);
@@ -153,12 +153,16 @@ public:
     }
     return std::min(1.0, sum);
   }
-  /// The same within 1e-12, several times as fast.
-  double nearCdf(double x, const NormalTable &normal) const {
+  /// What of it is at one point, without any failure.
+  std::pair<double, double> jump() const { return {base, none}; }
+  /// The rest within 1e-12, several times as fast.
+  double nearCdfBesideJump(double x, const NormalTable &normal) const {
     double over = x - base;
-    if (over < 0 || mean <= 0 || near.empty())
-      return cdf(x);
-    double sum = none, root = std::cbrt(over);
+    if (over < 0)
+      return 0;
+    if (near.empty())
+      return cdf(x) - none;
+    double sum = 0, root = std::cbrt(over);
     for (const NearPart &part : near) {
       double z = part.slope * root - part.offset;
       if (z < -8) // and of more failures less
@@ -198,28 +202,102 @@ private:
   std::vector<NearPart> near; ///< as many, or none
 };
 
+/// The minimum x in [low, high] of which a condition holds that holds of all above, to a relative 1e-9.
+double bisected(const std::function<bool(double)> &isAbove, double low, double high) {
+  for (int i = 0; i < 200 && high - low > 1e-9 * std::abs(high); ++i) {
+    double middle = low + (high - low) / 2;
+    (isAbove(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
 /// Scenarios of equal weight.
 class CostMixture {
 public:
-  void add(const RunScenario &scenario, const Cost &cost) { parts.emplace_back(scenario, cost); }
-  /// Probability of at most `x`.
+  explicit CostMixture(std::vector<CostDistribution> all) : parts(std::move(all)) {
+    for (const CostDistribution &one : parts)
+      jumps.push_back(one.jump());
+    std::sort(jumps.begin(), jumps.end());
+    for (size_t i = 1; i < jumps.size(); ++i)
+      jumps[i].second += jumps[i - 1].second;
+  }
+  /// The minimum x in [low, high] with a probability of at least `share`, as bisection finds it; infinite where `high`
+  /// is. Its answers outside of a bracket are known, and inside the exact distribution is asked only where the near one
+  /// leaves a doubt.
+  double quantile(double share, double low, double high) const {
+    if (!std::isfinite(high))
+      return high;
+    const Bracket known = bracketOf(share, low, high);
+    return bisected(
+        [&](double x) {
+          if (x <= known.low || x >= known.high)
+            return x >= known.high;
+          double found = smooth(x) + jumped(x) - share;
+          return std::abs(found) > kUnsure ? found > 0 : cdf(x) >= share;
+        },
+        low, high);
+  }
+
+private:
+  /// More than what tells two ways to compute one probability apart.
+  static constexpr double kUnsure = 1e-11;
+  /// The least x with a probability of at least the share is above `low` and at most `high`.
+  struct Bracket {
+    double low, high;
+  };
+
   double cdf(double x) const {
     double sum = 0;
     for (const CostDistribution &one : parts)
       sum += one.cdf(x);
     return sum / static_cast<double>(parts.size());
   }
-  /// The same within 1e-12.
-  double nearCdf(double x) const {
+  double smooth(double x) const {
     static const NormalTable normal;
     double sum = 0;
     for (const CostDistribution &one : parts)
-      sum += one.nearCdf(x, normal);
+      sum += one.nearCdfBesideJump(x, normal);
     return sum / static_cast<double>(parts.size());
   }
+  /// Probability of no failure and at most `x`: O(log(scenarios)).
+  double jumped(double x) const {
+    auto above = std::upper_bound(jumps.begin(), jumps.end(), x,
+                                  [](double value, const auto &jump) { return value < jump.first; });
+    return above == jumps.begin() ? 0 : std::prev(above)->second / static_cast<double>(jumps.size());
+  }
 
-private:
+  /// Narrows an interval to a share of about 5e-10 of its place. Jumps are cheap, and the rest is nearly a line where
+  /// the interval is small: where both cross the share is asked next, a little beyond it, so that the other end moves
+  /// than the last time. Where it does not, the next point is farther beyond.
+  Bracket bracketOf(double share, double low, double high) const {
+    constexpr double kNear = 2.5e-10;
+    double atLow = smooth(low), atHigh = smooth(high);
+    if (atLow + jumped(low) - share >= -kUnsure || atHigh + jumped(high) - share <= kUnsure)
+      return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    bool isHighLast = false;
+    double last = high, beyond = 0.25;
+    for (int round = 0; round < 80 && high - low > 2 * kNear * std::abs(high); ++round) {
+      const double slope = (atHigh - atLow) / (high - low);
+      const double cross =
+          bisected([&](double x) { return atLow + slope * (x - low) + jumped(x) >= share; }, low, high);
+      const double beside = std::max(kNear * std::abs(cross), beyond * std::abs(cross - last));
+      double x = isHighLast ? cross - beside : cross + beside;
+      if (!(x > low && x < high))
+        x = low + (high - low) / 2;
+      const double value = smooth(x), excess = value + jumped(x) - share;
+      if (std::abs(excess) <= kUnsure) // of no use as an end
+        break;
+      const bool isHigh = excess > 0;
+      (isHigh ? high : low) = x;
+      (isHigh ? atHigh : atLow) = value;
+      beyond = isHigh == isHighLast ? 8 * beyond : 0.25;
+      isHighLast = isHigh, last = cross;
+    }
+    return {low, high};
+  }
+
   std::vector<CostDistribution> parts;
+  std::vector<std::pair<double, double>> jumps; ///< ascending, with the sum of their probabilities
 };
 
 /// Probability of at most `x` failures in one scenario, those in outages among them: of a negative binomial
@@ -239,71 +317,6 @@ double failureCdf(const RunScenario &s, double x) {
     sum += chance;
   }
   return std::min(1.0, sum);
-}
-
-/// More than what tells two ways to compute one probability apart.
-constexpr double kUnsure = 1e-11;
-
-/// Points around the minimum x with cdf(x) >= share: it is above `low` and at most `high`.
-struct Bracket {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
-};
-
-/// Narrows an interval to a share of about 5e-10 of its place, by inverse quadratic interpolation where that is safe
-/// and else by bisection (Chandrupatla, Advances in Engineering Software 28, 1997). The bracket is of points where
-/// `nearCdf`, which is off by less than `kUnsure`, leaves no doubt.
-Bracket bracketOf(const std::function<double(double)> &nearCdf, double share, double low, double high) {
-  constexpr double kNear = 2.5e-10;
-  constexpr int kMaxCalls = 60;
-  Bracket known;
-  auto excess = [&](double x) {
-    double found = nearCdf(x) - share;
-    if (found < -kUnsure)
-      known.low = std::max(known.low, x);
-    if (found > kUnsure)
-      known.high = std::min(known.high, x);
-    return found;
-  };
-  double x1 = high, f1 = excess(high), x2 = low, f2 = excess(low);
-  if (!(f2 < 0 && f1 >= 0))
-    return known;
-  double step = 0.5;
-  for (int i = 0; i < kMaxCalls; ++i) {
-    double x = x1 + step * (x2 - x1), f = excess(x), x3 = x1, f3 = f1;
-    if ((f >= 0) != (f1 >= 0))
-      x3 = x2, f3 = f2, x2 = x1, f2 = f1;
-    x1 = x, f1 = f;
-    double best = std::abs(f2) < std::abs(f1) ? x2 : x1;
-    double least = kNear * std::abs(best) / std::abs(x2 - x1);
-    if (!(least < 0.5))
-      break;
-    double xi = (x1 - x2) / (x3 - x2), phi = (f1 - f2) / (f3 - f2);
-    step = 0.5;
-    if (phi * phi < xi && (1 - phi) * (1 - phi) < 1 - xi)
-      step = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2);
-    step = std::clamp(step, least, 1 - least);
-  }
-  return known;
-}
-
-/// The minimum x in [low, high] with cdf(x) >= share, to a relative 1e-9, by bisection; infinite where `high` is. `cdf`
-/// never falls, so that the answers of bisection outside of a bracket are known.
-double quantile(const std::function<double(double)> &cdf, double share, double low, double high,
-                const std::function<double(double)> &nearCdf) {
-  if (!std::isfinite(high))
-    return high;
-  const Bracket known = bracketOf(nearCdf, share, low, high);
-  auto isAbove = [&](double x) {
-    if (x <= known.low || x >= known.high)
-      return x >= known.high;
-    double found = nearCdf(x) - share;
-    return std::abs(found) > kUnsure ? found > 0 : cdf(x) >= share;
-  };
-  for (int i = 0; i < 200 && high - low > 1e-9 * std::abs(high); ++i) {
-    double middle = low + (high - low) / 2;
-    (isAbove(middle) ? high : low) = middle;
-  }
-  return high;
 }
 
 /// The points of the lattice rule, as standard normal numbers.
@@ -347,22 +360,21 @@ RunValue withMean(RunValue value) {
 
 /// Mean and 90 % interval of a cost over all scenarios.
 RunValue valueOf(const std::vector<LatticeScenario> &all, const std::function<Cost(const LatticeScenario &)> &cost) {
-  CostMixture parts;
+  std::vector<CostDistribution> parts;
   RunValue made;
   double low = std::numeric_limits<double>::max(), high = 0;
   for (const LatticeScenario &one : all) {
     Cost of = cost(one);
-    parts.add(one.scenario, of);
+    parts.emplace_back(one.scenario, of);
     const RunScenario &s = one.scenario;
     double stop = of.outage * (s.outage + s.wait), work = of.work * s.redone();
     made.value += (of.base + s.failures() * (stop + work)) / static_cast<double>(all.size());
     low = std::min(low, of.base);
     high = std::max(high, of.base + (s.failures() + 10 * std::sqrt(s.failureVariance()) + 10) * 6 * (stop + work));
   }
-  auto cdf = [&](double x) { return parts.cdf(x); };
-  auto nearCdf = [&](double x) { return parts.nearCdf(x); };
-  made.low = quantile(cdf, 0.05, low, high, nearCdf);
-  made.high = quantile(cdf, 0.95, made.low, high, nearCdf);
+  const CostMixture mixture(std::move(parts));
+  made.low = mixture.quantile(0.05, low, high);
+  made.high = mixture.quantile(0.95, made.low, high);
   return withMean(made);
 }
 
@@ -381,8 +393,8 @@ RunValue goodputOf(const std::vector<LatticeScenario> &all) {
       sum += 1 - times[i].cdf(all[i].scenario.steps / g * (1 - 1e-12));
     return sum / static_cast<double>(all.size());
   };
-  made.low = quantile(cdf, 0.05, 0, 1, cdf);
-  made.high = quantile(cdf, 0.95, made.low, 1, cdf);
+  made.low = bisected([&](double g) { return cdf(g) >= 0.05; }, 0, 1);
+  made.high = bisected([&](double g) { return cdf(g) >= 0.95; }, made.low, 1);
   return withMean(made);
 }
 
