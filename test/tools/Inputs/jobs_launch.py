@@ -143,7 +143,8 @@ def started(name, *words, **variables):
 first = next(job for job in jobs["jobs"] if job["name"] == "lm")["runs"][0]
 done = started("lm/0", "gpt.py", "@megatron", "--save", "/runs/@job", "--data", "/my data", **sizes)
 words = done.stdout.rstrip("\n").split("\t")
-assert words[:5] == ["--nnodes=1", f"--nproc-per-node={first['devices']}", "--node-rank=0", "--master-addr=new1", "--master-port=20123"], words
+nodes = len(first["servers"])
+assert words[:5] == [f"--nnodes={nodes}", f"--nproc-per-node={first['devices'] // nodes}", "--node-rank=0", "--master-addr=new1", "--master-port=20123"], words
 assert words[5] == "gpt.py" and words[-5:] == ["--save", "/runs/lm", "--data", "/my data", "lm"], words
 assert words[words.index("--hidden-size") + 1] == "1024" and "--exit-duration-in-mins" in words, words
 done = started("lm/0", "gpt.py", "@megatron")
