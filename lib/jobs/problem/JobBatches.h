@@ -2,7 +2,7 @@
 //
 // A gradient has a noise scale N, in samples: the trace of the covariance of one sample's gradient over the square of
 // the gradient's norm. To the same progress, samples at a batch B are to those at a batch B0 as N + B to N + B0
-// (McCandlish et al., arXiv 1812.06162, equations 2.7 and 2.11; Qiao et al., OSDI 2021, section 3.1, whose variance is
+// (McCandlish et al., arXiv 1812.06162, sections 2.2 and 2.3; Qiao et al., OSDI 2021, section 3.1, whose variance is
 // N / B0 and whose square is 1). B may be below B0: then fewer samples suffice.
 #pragma once
 #include "lib/jobs/problem/JobsRequest.h"

@@ -48,8 +48,8 @@ JobsRequest requestOf(size_t jobs) {
   return request;
 }
 
-/// Where each phase of each job runs, one after the other: the smallest sum of the jobs' completions, by trying each row
-/// and begin; -1: there is none.
+/// Where each phase of each job runs, one after the other: the smallest sum of the jobs' completions, by trying each
+/// row and begin; -1: there is none.
 double tryAll(const JobsRequest &request, const std::vector<JobTable> &tables, const std::vector<Steps> &noises,
               size_t job, size_t phase, int64_t from, std::vector<int64_t> &left) {
   if (job == request.jobs.size())
@@ -92,7 +92,7 @@ TEST(JobBatches, EfficiencyIsThatOfThePapers) {
   for (int round = 0; round < 500; ++round) {
     const double noise = 1 + 1e5 * random.unit();
     const auto own = int64_t(1 + random.below(1000)), batch = int64_t(own + random.below(100'000));
-    // McCandlish et al., equation 2.7: a step at B gains 1 / (1 + N / B) of what one with the whole gradient does.
+    // McCandlish et al., section 2.2: a step at B gains 1 / (1 + N / B) of what one with the whole gradient does.
     const auto samples = [&](int64_t b) { return double(b) * (1 + noise / double(b)); };
     EXPECT_NEAR(sampleEfficiency(noise, own, batch), samples(own) / samples(batch), 1e-12);
     GoodputModel pollux;
