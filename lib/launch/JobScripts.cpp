@@ -118,6 +118,7 @@ struct Run {
   bool goesOn = false;               ///< runs before the schedule begins
   std::vector<std::string> finished; ///< last runs of jobs that it comes after
   std::string before;                ///< the run of its job before it; empty: it is the first
+  std::string command;               ///< the variable of what it runs
 };
 
 class JobScripts {
@@ -132,7 +133,6 @@ public:
     for (size_t job = 0; job < answer.problem.jobs.size(); ++job) {
       labels.push_back(names.of(answer.problem.jobs[job].name));
       families.push_back(names.of(answer.launch[job].job));
-      commands.push_back(commandOf(job));
     }
     for (size_t job = 0; job < labels.size(); ++job)
       addRuns(job);
@@ -145,9 +145,10 @@ private:
   const LaunchPlan &planOf(const Run &run) const { return run.plan ? *run.plan : run.profiled; }
   bool isRefused(const Run &run) const { return !planOf(run).refusal.empty(); }
 
-  /// The variable of the command that a job runs: of its training, or its own.
-  std::string commandOf(size_t job) {
-    const std::string &train = answer.jobs[job].train;
+  /// The variable of the command of a run: of the training that it is, or of its job.
+  std::string commandOf(size_t job, unsigned configuration) {
+    const std::string &choice = answer.jobs[job].configurations[configuration].choice;
+    const std::string &train = choice.empty() ? answer.jobs[job].train : choice;
     return variableOf(train.empty() ? "job_" + families[job] : "train_" + trains.of(train));
   }
 
@@ -164,7 +165,7 @@ private:
   const JobAnswer &answer;
   SystemNames slurm = slurmNames({}), kueue = kueueNames({});
   QueueNames names{"j-", kMaxJobName, {}}, trains{"t-", 40, {}};
-  std::vector<std::string> slurmTypes, kueueTypes, labels, commands;
+  std::vector<std::string> slurmTypes, kueueTypes, labels;
   std::vector<std::string> families; ///< of jobs, the labels of those in the block: phases have the same
   std::vector<Run> runs;             ///< by their begin
 };
@@ -183,6 +184,7 @@ void JobScripts::addRuns(size_t job) {
     for (const JobLaunch::Configuration &one : answer.launch[job].configurations)
       if (one.index == all[index].configuration)
         run.plan = &one.plan;
+    run.command = commandOf(job, all[index].configuration);
     addServers(run, answer.jobs[job].configurations[all[index].configuration]);
     if (index > 0)
       run.before = runs.back().name;
@@ -233,6 +235,13 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   shape.environment.push_back({"ACCORD_JOB", families[run.job]});
   shape.environment.push_back({"ACCORD_RUN", std::to_string(run.index)});
   shape.environment.push_back({"ACCORD_RUNS", std::to_string(run.count)});
+  const ConfigurationWords &words = answer.jobs[run.job].configurations[configuration];
+  if (!words.level.empty())
+    shape.environment.push_back({"ACCORD_POWER_LEVEL", harmless(words.level)});
+  if (words.learningRate > 0)
+    shape.environment.push_back({"ACCORD_LEARNING_RATE_FACTOR", fmt::format("{:.6g}", words.learningRate)});
+  if (words.warmup > 0)
+    shape.environment.push_back({"ACCORD_WARMUP_FACTOR", fmt::format("{:.6g}", words.warmup)});
   if (launch.samples > 0 && launch.samples < 0x1p62)
     shape.environment.push_back({"ACCORD_SAMPLES", std::to_string(std::llround(std::ceil(launch.samples)))});
   return shape;
@@ -250,6 +259,10 @@ BatchOptions JobScripts::batchOf(const Run &run) const {
                                         run.servers.size() > 1 ? "s" : "", fmt::join(run.servers, ", ")));
   batch.remarks.push_back(fmt::format("from {} s on, ended after {} s: others are planned on its devices from then on",
                                       run.begin, run.limit));
+  const unsigned configuration = answer.schedule.jobs[run.job].runs[run.index].configuration;
+  if (const std::string &level = answer.jobs[run.job].configurations[configuration].level; !level.empty())
+    batch.remarks.push_back(
+        fmt::format("planned at power level '{}': whoever may set clocks of devices has to", level));
   if (run.index > 0)
     batch.remarks.push_back("continues from what the run before it saved, which may have had other degrees");
   batch.remarks.insert(batch.remarks.end(), plan.remarks.begin(), plan.remarks.end());
@@ -314,7 +327,7 @@ std::string JobScripts::submission(const Run &run) const {
   for (const std::string &one : run.finished)
     after += (after.empty() ? "afterok:" : " afterok:") + one;
   return fmt::format("submit {} {} '{}' '{}' \"${{{}[@]}}\"\n", run.name, run.begin, fmt::join(run.servers, " "), after,
-                     commands[run.job]);
+                     run.command);
 }
 
 std::string JobScripts::submitText() const {
@@ -328,11 +341,11 @@ std::string JobScripts::submitText() const {
                              variableOf(labels[run.job]));
     if (isRefused(run) || run.goesOn)
       continue;
-    used.insert(commands[run.job]);
+    used.insert(run.command);
     if (run.plan && !run.plan->withoutMegatron.empty() &&
-        checked.emplace(commands[run.job], run.plan->withoutMegatron).second)
+        checked.emplace(run.command, run.plan->withoutMegatron).second)
       checks += fmt::format("without_megatron '{}: {}' \"${{{}[@]}}\"\n", run.name, harmless(run.plan->withoutMegatron),
-                            commands[run.job]);
+                            run.command);
   }
   for (const std::string &command : used) {
     unset += fmt::format("{}=()\n", command);

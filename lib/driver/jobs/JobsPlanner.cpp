@@ -327,7 +327,7 @@ void JobsPlanner::weighChoices(const std::vector<TrainingUse> &uses) {
     if (JobTable &table = thePlan.tables[use.job]; use.family > 0)
       for (TableRow &row : table.rows)
         if (row.family == use.family)
-          row.rate *= table.samples / use.samples, row.lowRate *= table.samples / use.samples;
+          row.samples = use.samples / table.samples, row.rate /= row.samples, row.lowRate /= row.samples;
 }
 
 /// What of a row is known beside the numbers of its configuration; of batches where it is not that of its training.
@@ -422,15 +422,41 @@ std::vector<JobWords> JobsPlanner::words() const {
   return all;
 }
 
+/// Samples that a part of a job trains on in its runs, which may have other batches and another training than its work
+/// is counted in. What is left at the end of the schedule counts as in the last run.
+static double trainedSamples(const JobsPlan &plan, size_t p) {
+  const ScheduledPart &part = plan.built.parts[p];
+  const JobScheduleProblem &problem = plan.built.problem;
+  const ScheduledJob &job = problem.jobs[p];
+  if (p >= plan.schedule.jobs.size() || plan.schedule.jobs[p].runs.empty() || job.work <= 0)
+    return part.samples;
+  double left = 1, sum = 0;
+  const std::vector<JobRun> &runs = plan.schedule.jobs[p].runs;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    const JobRun &run = runs[r];
+    const TableRow &row = plan.tables[part.job].rows[part.rows[run.configuration]];
+    const int64_t seconds = (run.end - run.begin) * problem.slot - restartOf(job, run.begin, run.configuration);
+    const double done = static_cast<double>(std::max<int64_t>(0, seconds)) *
+                        static_cast<double>(job.configurations[run.configuration].speed) /
+                        static_cast<double>(job.work);
+    const double share = r + 1 == runs.size() ? left : std::min(left, done);
+    const bool isOther = part.noise > 0 && row.batch != row.ownBatch;
+    sum += share * part.samples * row.samples / (isOther ? sampleEfficiency(part.noise, row.ownBatch, row.batch) : 1);
+    left -= share;
+  }
+  return sum;
+}
+
 /// What starts each job of the schedule: the names of its tenant in Slurm and Kueue, and the plans of those
-/// configurations that its runs use.
-static std::vector<JobLaunch> launchesOf(const JobsPlan &plan) {
+/// configurations that its runs use. `state`: of a plan that goes on, else null.
+static std::vector<JobLaunch> launchesOf(const JobsPlan &plan, const RunningState *state) {
   const std::vector<TenantNames> names = tenantNames(plan.request);
   std::vector<JobLaunch> all;
   double samples = 0;
   for (size_t j = 0; j < plan.built.parts.size(); ++j) {
     const ScheduledPart &part = plan.built.parts[j];
-    samples = part.phase == 0 ? part.samples : samples + part.samples;
+    const JobState *before = state && part.phase == 0 ? state->find(plan.request.jobs[part.job].name) : nullptr;
+    samples = trainedSamples(plan, j) + (before ? before->done : part.phase == 0 ? 0 : samples);
     const TenantNames &tenant = names[part.job];
     JobLaunch launch{plan.request.jobs[part.job].name,
                      samples,
@@ -466,7 +492,7 @@ JobAnswer JobsPlanner::answer() const {
   if (!made.schedule.jobs.empty()) {
     placeJobs(made, theLeft.current);
     made.waits = waitReasons(made);
-    made.launch = launchesOf(thePlan);
+    made.launch = launchesOf(thePlan, theRunning ? &theRunning->state : nullptr);
   }
   if (theRunning) {
     made.replan = Replan{theRunning->state, {}, {}, theKept.why, theLeft.spent, theLeft.completedWeight};

@@ -22,6 +22,7 @@ struct TableRow {
   std::string level = {};   ///< of the devices' power; empty: the full one
   std::string choice = {};  ///< the training that it runs instead of the job's own; empty: that one
   unsigned family = 0;      ///< of what it trains: a job keeps it
+  double samples = 1;       ///< of what it trains, for each of the job's own; not 1 of a choice alone
   int64_t batch = 0;        ///< samples of a step; 0: not known
   int64_t ownBatch = 0;     ///< that of its training, whose samples `rate` counts where the job states its noise
   int64_t accumulation = 0; ///< micro-batches of a step; 0: not known
