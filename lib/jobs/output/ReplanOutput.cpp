@@ -36,6 +36,8 @@ void describeState(JsonFields &f, JobState &job) {
       .maybe("type", job.deviceType)
       .maybe("devices", job.devices)
       .maybe("plan", job.plan)
+      .maybe("configuration", job.configuration)
+      .maybe("choice", job.choice)
       .maybeIf(!job.servers.empty(), "servers", job.servers, describePlacement)
       .about("when its run began to make progress")
       .maybe("begun", job.begun)
@@ -45,6 +47,8 @@ void describeState(JsonFields &f, JobState &job) {
       .maybe("rate", job.rate)
       .about("its speed, of that in tables of configurations")
       .field("pace", job.pace)
+      .about("of its runs so far")
+      .maybe("starts", job.starts)
       .about("how often it may start again; -1: not limited")
       .field("restarts", job.restarts, kFromMinusOne);
 }
@@ -102,6 +106,8 @@ void describe(JsonFields &f, Replan &replan) {
       .field("price", replan.state.price)
       .field("energy", replan.state.energy)
       .field("carbon", replan.state.carbon)
+      .about("of runs, before")
+      .maybe("starts", replan.state.starts)
       .field("changes", replan.changes, describeChange)
       .about("of the objectives, with the plan before as it was")
       .maybe("previous_values", replan.keptValues, kAnyInteger)

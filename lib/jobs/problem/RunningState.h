@@ -20,12 +20,15 @@ struct JobState {
   bool running = false;
   std::string deviceType;
   int64_t devices = 0;
-  std::string plan;       ///< its parallelism, in words
+  std::string plan;          ///< its parallelism, in words
+  std::string configuration; ///< its name in the plan
+  std::string choice;        ///< the training that it runs; empty: the job's own
   JobPlacement servers;   ///< where; empty: not known
   int64_t begun = 0;      ///< when its run began to make progress
   int64_t restarting = 0; ///< seconds until then, of a job that runs; 0: it makes progress
   double rate = 0;        ///< samples a second
   double pace = 1;        ///< its speed is what tables of configurations say, times this
+  int64_t starts = 0;     ///< of its runs so far
   int64_t restarts = -1;  ///< how often it may start again; -1: not limited
 };
 
@@ -40,7 +43,7 @@ struct RunningState {
   std::vector<JobState> jobs; ///< each name once
   std::vector<ServerAway> outages;
   /// What was spent before, in the units of `JobMeasure`.
-  int64_t price = 0, energy = 0, carbon = 0;
+  int64_t price = 0, energy = 0, carbon = 0, starts = 0;
 
   const JobState *find(const std::string &name) const {
     for (const JobState &job : jobs)

@@ -78,7 +78,22 @@ private:
     for (const JobRun &run : did.runs)
       if (!take(p, old, run, runs))
         return false;
-    return !runs.empty() && complete(p, runs);
+    return !runs.empty() && (did.continues ? keepOpen(p, runs) : complete(p, runs));
+  }
+
+  /// Keeps runs after which the plan leaves work, where some is left.
+  bool keepOpen(size_t p, const std::vector<JobRun> &runs) {
+    const ScheduledJob &job = problem.jobs[p];
+    JobTrajectory made{runs, endOf(problem, job), true};
+    for (JobRun &run : made.runs)
+      run.end = std::min(run.end, problem.slots);
+    const int64_t rest = workLeft(problem, job, made.runs);
+    const bool isMoved = job.elasticity == Elasticity::Moldable && (runs.size() > 1 || runs.back().end < problem.slots);
+    if (rest <= 0 || isMoved || rest > maxWorkLeft(problem, job, endOf(problem, job)) ||
+        runs.back().begin >= problem.slots)
+      return complete(p, runs);
+    kept.jobs[p] = std::move(made);
+    return true;
   }
 
   /// Adds a run of the plan from the moment on.
@@ -91,7 +106,8 @@ private:
     if (now.end <= now.begin)
       return true;
     const ConfigurationWords &was = plan.jobs[old].configurations[run.configuration];
-    const std::optional<unsigned> k = configurationOf(p, was);
+    const std::optional<unsigned> k =
+        configurationOf(p, was, plan.problem.jobs[old].configurations[run.configuration].name);
     if (!k) {
       refuse(fmt::format("job '{}' has no configuration '{}' any more", problem.jobs[p].name,
                          configurationText(plan, old, run.configuration)));
@@ -105,7 +121,7 @@ private:
     return true;
   }
 
-  std::optional<unsigned> configurationOf(size_t p, const ConfigurationWords &was) const {
+  std::optional<unsigned> configurationOf(size_t p, const ConfigurationWords &was, const std::string &name) const {
     const ScheduledPart &part = left.built.parts[p];
     std::optional<unsigned> found;
     for (unsigned k = 0; k < part.rows.size(); ++k) {
@@ -113,9 +129,9 @@ private:
       if (row.devices != was.devices || was.type >= plan.cluster.types.size() ||
           left.built.problem.resources[row.type].name != plan.cluster.types[was.type])
         continue;
-      if (row.plan == was.plan)
+      if (problem.jobs[p].configurations[k].name == name)
         return k;
-      if (!found)
+      if (!found && row.choice == was.choice)
         found = k;
     }
     return found;
@@ -247,7 +263,7 @@ private:
       return before->completion;
     const std::vector<size_t> parts = partsOf(plan, name);
     const int64_t origin = plan.replan ? plan.replan->state.at : 0;
-    if (parts.empty() || plan.schedule.jobs[parts.back()].completion < 0)
+    if (parts.empty() || plan.schedule.jobs[parts.back()].completion < 0 || plan.schedule.jobs[parts.back()].continues)
       return -1;
     return origin + plan.schedule.jobs[parts.back()].completion;
   }
@@ -269,7 +285,7 @@ private:
       change.kind = Kind::LeftOut;
       return;
     }
-    change.after = state.at + last.completion;
+    change.after = last.continues ? -1 : state.at + last.completion;
     change.restartHours = restartHours(parts, now);
     if (first.runs.empty()) {
       change.kind = Kind::GoesOn;

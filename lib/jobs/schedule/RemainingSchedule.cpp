@@ -103,9 +103,12 @@ private:
     JobTable table = tables[j];
     const double done = completionOf(j) >= 0 ? table.samples : now ? std::min(now->done, table.samples) : 0;
     if (done > 0) {
-      leavePhases(job, done / table.samples);
+      for (Steps *steps : {&job.phases, &job.batches.noise})
+        *steps = stepsBehind(*steps, done / table.samples);
       table.samples = (table.samples - done) * kExact;
     }
+    if (now && now->done > 0) // what it trains stays the same
+      std::erase_if(table.rows, [&](const TableRow &row) { return row.choice != now->choice; });
     if (now)
       for (TableRow &row : table.rows)
         row.rate *= now->pace, row.lowRate *= now->pace, row.step /= now->pace;
@@ -120,17 +123,15 @@ private:
     out.tables.push_back(std::move(table));
   }
 
-  /// The phases behind a share of the work, as shares of what is left.
-  static void leavePhases(JobsRequest::Job &job, double done) {
-    if (job.phases.empty())
-      return;
+  /// Steps behind a share of the work, as shares of what is left.
+  static Steps stepsBehind(const Steps &steps, double done) {
     Steps left;
-    for (const auto &[share, factor] : job.phases)
+    for (const auto &[share, factor] : steps)
       if (share <= done)
         left.assign(1, {0, factor});
       else if (done < 1)
         left.emplace_back((share - done) / (1 - done), factor);
-    job.phases = std::move(left);
+    return left;
   }
 
   void forgetCompleted() {
@@ -166,21 +167,19 @@ private:
       return;
     if (part.phase == 0 && now->running)
       goOn(p, *now);
-    if (now->restarts >= 0)
-      limitRestarts(p, *now);
+    limitRestarts(p, *now);
   }
 
   void goOn(size_t p, const JobState &now) {
     const ScheduledPart &part = out.built.parts[p];
     ScheduledJob &made = out.built.problem.jobs[p];
     out.current[p] = now.servers;
-    bool isSame = false;
     for (size_t k = 0; k < part.rows.size(); ++k) {
       const TableRow &row = out.tables[part.job].rows[part.rows[k]];
       if (cluster.types[row.type] != now.deviceType || row.devices != now.devices)
         continue;
-      if (made.running < 0 || (!isSame && row.plan == now.plan))
-        made.running = static_cast<int64_t>(k), isSame = row.plan == now.plan;
+      if (made.running < 0 || made.configurations[k].name == now.configuration)
+        made.running = static_cast<int64_t>(k);
     }
     if (made.running < 0) {
       out.assumptions.push_back(fmt::format("job '{}' starts again: it has no configuration of {} {} any more",
@@ -191,21 +190,19 @@ private:
     made.work = static_cast<int64_t>(std::min<__int128>(made.work + rest, kMaxAllocationNumber));
   }
 
+  /// How often it may start from now on: what the block allows, less what it did, or what an event says. A job that
+  /// does not run and has nothing left may start once all the same.
   void limitRestarts(size_t p, const JobState &now) {
-    ScheduledPart &part = out.built.parts[p];
     ScheduledJob &made = out.built.problem.jobs[p];
-    made.elasticity = Elasticity::Moldable;
-    if (now.restarts > 0 || made.running < 0)
-      return;
-    const auto k = static_cast<size_t>(made.running);
-    made.configurations = {made.configurations[k]};
-    part.rows = {part.rows[k]};
-    made.running = 0;
-    const int64_t speed = made.configurations[0].speed, completion = (made.work + speed - 1) / speed;
-    made.deadline = made.deadline < 0 ? completion : std::min(made.deadline, completion);
-    out.assumptions.push_back(fmt::format("job '{}' has no restart left: it goes on in {} until it completes after {}",
-                                          made.name, made.configurations[0].name,
-                                          timeText(static_cast<double>(completion))));
+    if (made.maxRestarts >= 0 && out.built.parts[p].phases == 1) // of several, each has its own
+      made.maxRestarts = std::max<int64_t>(0, made.maxRestarts - now.starts);
+    if (now.restarts >= 0)
+      made.maxRestarts = std::min(made.maxRestarts < 0 ? kMaxSlots : made.maxRestarts, now.restarts);
+    if (made.maxRestarts == 0 && made.running < 0)
+      made.maxRestarts = 1;
+    if (made.maxRestarts == 0)
+      out.assumptions.push_back(fmt::format("job '{}' has no restart left: it goes on in {}", made.name,
+                                            made.configurations[made.running].name));
   }
 
   /// What all jobs that are complete count in a measure, and others by the moment.
@@ -218,6 +215,8 @@ private:
       return state.carbon;
     if (measure == JobMeasure::Makespan)
       return state.at;
+    if (measure == JobMeasure::Restarts)
+      return state.starts;
     __int128 sum = 0;
     for (size_t p = 0; p < full.parts.size(); ++p) {
       const ScheduledJob &job = full.problem.jobs[p];

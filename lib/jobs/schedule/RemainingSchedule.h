@@ -25,8 +25,8 @@ struct RemainingSchedule {
 ///   in their share (`ScheduledJob::isolated`) is that of their whole work. What is left of a restart in which a job is
 ///   counts as work in the configuration that it starts.
 /// - A job that runs goes on in the configuration with its device type, devices and plan, if it still has that.
-/// - A job without restarts left goes on in its configuration: that is its only one, and the time at which it completes
-///   in it is its deadline. One that has some left, or does not run, starts once more at most: it is moldable.
+/// - What a job trains stays the same. It may start as often as the block allows, less what it did, or as often as an
+///   event says; one that does not run may start once in any case.
 /// - Limits are without what completed jobs and the time before count in them, but at least 0; a tail leaves out so
 /// many
 ///   jobs less that took longer than its limit.

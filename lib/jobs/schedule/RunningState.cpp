@@ -81,6 +81,7 @@ private:
       done += static_cast<__int128>(of.configurations[run.configuration].speed) *
               std::max<int64_t>(0, until - begin - restart);
       spend(of.configurations[run.configuration], begin, until);
+      now.starts += !goesOn, state.starts += !goesOn;
       setRun(now, part, r, work);
       now.running = end >= moment && !isComplete(does);
       now.begun = goesOn && before.running ? before.begun : origin + begin + restart;
@@ -98,7 +99,8 @@ private:
     const unsigned k = plan.schedule.jobs[part].runs[r].configuration;
     const ConfigurationWords &words = plan.jobs[part].configurations[k];
     now.deviceType = words.type < plan.cluster.types.size() ? plan.cluster.types[words.type] : "";
-    now.devices = words.devices, now.plan = words.plan;
+    now.devices = words.devices, now.plan = words.plan, now.choice = words.choice;
+    now.configuration = plan.problem.jobs[part].configurations[k].name;
     now.rate = plan.jobs[part].samples / static_cast<double>(work) *
                static_cast<double>(problem.jobs[part].configurations[k].speed);
     now.servers.clear();
