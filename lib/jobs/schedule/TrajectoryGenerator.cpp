@@ -50,6 +50,13 @@ public:
         greedy(last);
     }
     solveColumns();
+    if (best && isSum(stage.measure) && !isGoodEnough()) {
+      auto schedule = *best;
+      repair.vary(schedule, hasBound ? TrajectoryPrices{proof.prices, proof.denominator} : plainPrices(),
+                  ScheduleRepair::roundsOf(problem, limits),
+                  hasBound ? proof.bound : std::numeric_limits<int64_t>::min(), limits);
+      offer(std::move(schedule));
+    }
     if (hasBound)
       proof.bound = std::min(proof.bound, provedBound({proof.prices, proof.denominator}).value_or(proof.bound));
     return hasBound ? Outcome::Bounded : Outcome::Open;
@@ -437,6 +444,10 @@ private:
     const JobMeasure measure = problem.objectives[objective];
     if (made.jobs.empty() && !ask(stageOf(objective, JobMeasure::Completion)))
       return false;
+    ObjectiveStage all = stageOf(objective, measure);
+    all.max = valueOf(problem, measure, made.jobs);
+    ScheduleRepair(problem, all)
+        .vary(made.jobs, {{}, 1}, ScheduleRepair::roundsOf(problem, limits), valueAlone(measure), limits);
     int64_t high = valueOf(problem, measure, made.jobs), low = -1; // tried; nothing found at `low`
     JobScheduleProof proof;                                        // of what is proved
     if (const int64_t alone = valueAlone(measure); alone > 0 && alone <= high) {

@@ -1,8 +1,8 @@
 #include "lib/jobs/schedule/TrajectoryPath.h"
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 namespace accord::jobs {
@@ -102,18 +102,24 @@ private:
   std::vector<Priced> begins, ends;
 };
 
+constexpr size_t kNarrow = 6;      ///< labels of a slot and configuration of a narrow search
+constexpr int64_t kMaxParts = 512; ///< of the work of a job
+constexpr int64_t kMaxSteps = 200'000, kMaxQuickSteps = 30'000; ///< of the bound of what is left
+constexpr int64_t kMoments = 8; ///< of a slot, of which the bound knows the price of completion
+constexpr Priced kNever = Priced(1) << 120;
+
 /// Work that is done at the start of a slot, and what it cost.
 struct Label {
   int64_t work = 0;    ///< at most
   Priced cost = 0;     ///< at least
-  int64_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
-  int64_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
+  int32_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
+  int32_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
   unsigned configuration = 0;
 };
 using Labels = std::vector<Label>;
 
-/// Leaves out labels with no more work at no less cost; joins neighbours where too many remain.
-void thin(Labels &labels) {
+/// Leaves out labels with no more work at no less cost.
+void leaveOutDominated(Labels &labels) {
   std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
     if (a.work != b.work)
       return a.work > b.work;
@@ -126,6 +132,11 @@ void thin(Labels &labels) {
     if (kept == 0 || labels[i].cost < labels[kept - 1].cost)
       labels[kept++] = labels[i];
   labels.resize(kept);
+}
+
+/// Joins neighbours where too many labels remain.
+void joinNeighbours(Labels &labels) {
+  const size_t kept = labels.size();
   if (kept <= kMaxLabels)
     return;
   const size_t group = (kept + kMaxLabels - 1) / kMaxLabels;
@@ -150,10 +161,11 @@ int64_t lastOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, c
 class PathSearch {
 public:
   PathSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, const TrajectoryRows &rows,
-             const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left)
+             const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left, bool isQuick)
       : problem(problem), job(problem.jobs[number]), prices(problem, stage, rows, prices, number),
         first(std::max(firstSlot(problem, job), rows.begins[number])),
-        last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)), left(left) {}
+        last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)), left(left),
+        isQuick(isQuick) {}
 
   CheapestTrajectory run() {
     if (job.mayBeRejected) {
@@ -173,7 +185,6 @@ public:
 private:
   void search() {
     prepare();
-    const auto slots = static_cast<size_t>(problem.slots);
     if (job.elasticity == Elasticity::Moldable) {
       for (int64_t slot = first; slot < problem.slots; ++slot)
         begin(slot, {0, prices.ofBegin(slot)}, nullptr);
@@ -181,58 +192,114 @@ private:
     }
     for (int64_t slot = first; slot < problem.slots; ++slot) // single runs first: they bound all others
       begin(slot, {0, prices.ofBegin(slot)}, nullptr);
-    going.assign(job.configurations.size(), std::vector<Labels>(slots + 1));
+    boundRest();
+    walk(true);
+    if (!isQuick)
+      walk(false);
+  }
+
+  /// All paths, or of each slot only the few labels that may be the cheapest, whose best bounds the others.
+  void walk(bool isNarrow) {
+    all.clear();
+    going.assign(job.configurations.size(), std::vector<Labels>(static_cast<size_t>(problem.slots) + 1));
     Labels pausing;
     for (int64_t slot = first; slot < problem.slots; ++slot) {
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         Labels &here = going[k][static_cast<size_t>(slot)];
-        thin(here);
-        std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot); });
+        thin(here, slot, isNarrow);
         pausing.insert(pausing.end(), here.begin(), here.end());
       }
-      thin(pausing);
-      std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot); });
+      thin(pausing, slot, isNarrow);
       for (Label &label : pausing)
         remember(label, slot);
-      for (unsigned k = 0; k < job.configurations.size(); ++k)
-        for (const Label &label : going[k][static_cast<size_t>(slot)])
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        Labels &here = going[k][static_cast<size_t>(slot)];
+        for (const Label &label : here)
           goOn(slot, k, label);
+        Labels().swap(here);
+      }
       for (const Label &label : pausing)
         begin(slot, label, &going);
       begin(slot, {0, prices.ofBegin(slot)}, &going);
     }
   }
 
-  /// In how many slots from each one a configuration fits into what is left; the cheapest work from each slot on.
+  void thin(Labels &labels, int64_t slot, bool isNarrow) const {
+    std::erase_if(labels, [&](const Label &label) { return isHopeless(label, slot); });
+    leaveOutDominated(labels);
+    if (!isNarrow)
+      return joinNeighbours(labels);
+    if (labels.size() <= kNarrow)
+      return;
+    std::vector<std::pair<Priced, size_t>> ranked;
+    for (size_t i = 0; i < labels.size(); ++i)
+      ranked.emplace_back(labels[i].cost + restFrom(labels[i].work, slot), i);
+    std::nth_element(ranked.begin(), ranked.begin() + kNarrow, ranked.end());
+    Labels few;
+    for (size_t i = 0; i < kNarrow; ++i)
+      few.push_back(labels[ranked[i].second]);
+    labels = std::move(few);
+  }
+
+  /// In how many slots from each one a configuration fits into what is left.
   void prepare() {
     const size_t count = job.configurations.size();
     fits.assign(count, std::vector<int64_t>(problem.slots + 1, 0));
-    unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
     for (int64_t slot = problem.slots; slot-- > 0;) {
-      unit[slot] = unit[slot + 1];
       for (unsigned k = 0; k < count; ++k) {
         bool isFree = true;
         if (left)
           for (const ResourceUse &use : job.configurations[k].uses)
             isFree &= use.amount <= (*left)[use.resource * problem.slots + slot];
         fits[k][slot] = isFree ? fits[k][slot + 1] + 1 : 0;
-        if (isFree)
-          unit[slot] = std::min(unit[slot], static_cast<long double>(prices.ofRun(slot, slot + 1, k)) /
-                                                (static_cast<long double>(job.configurations[k].speed) * problem.slot));
       }
     }
   }
 
+  /// What is left to do costs at least so much from each slot on, completion included: a path through parts of the work
+  /// that are rounded down, without restarts.
+  void boundRest() {
+    const int64_t size = problem.slots * std::max<int64_t>(1, static_cast<int64_t>(job.configurations.size()));
+    parts =
+        std::clamp<int64_t>((isQuick ? kMaxQuickSteps : kMaxSteps) / size, 1, std::min<int64_t>(kMaxParts, job.work));
+    part = (job.work + parts - 1) / parts;
+    const auto row = static_cast<size_t>(parts) + 1;
+    rest.assign(row * (static_cast<size_t>(problem.slots) + 1), kNever);
+    for (int64_t slot = problem.slots; slot-- > first;) {
+      Priced *here = &rest[row * static_cast<size_t>(slot)];
+      const Priced *next = here + row;
+      std::copy(next, next + row, here);
+      std::array<Priced, kMoments> completion;
+      for (int64_t i = 0; i < kMoments; ++i)
+        completion[i] = prices.ofCompletion(slot * problem.slot + 1 + i * problem.slot / kMoments);
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        if (fits[k][slot] == 0)
+          continue;
+        const int64_t speed = job.configurations[k].speed;
+        const int64_t most = speed > job.work / problem.slot ? job.work : speed * problem.slot; // of one slot
+        const Priced cost = prices.ofRun(slot, slot + 1, k);
+        for (int64_t i = 0; i <= parts; ++i) {
+          const int64_t work = std::max<int64_t>(1, i * part);
+          if (work > most) {
+            const int64_t after = (work - most) / part;
+            if (next[after] < kNever)
+              here[i] = std::min(here[i], cost + next[after]);
+          } else if (const int64_t second = (work + speed - 1) / speed; slot * problem.slot + second <= last) {
+            here[i] = std::min(here[i], cost + completion[(second - 1) * kMoments / problem.slot]);
+          }
+        }
+      }
+    }
+  }
+  Priced restFrom(int64_t done, int64_t slot) const {
+    return rest[(static_cast<size_t>(parts) + 1) * static_cast<size_t>(slot) +
+                static_cast<size_t>((job.work - done) / part)];
+  }
+
   /// Whether nothing that goes on from a label costs less than what was found.
   bool isHopeless(const Label &label, int64_t slot) const {
-    if (slot * problem.slot >= last)
-      return true;
-    const long double rest = static_cast<long double>(job.work - label.work) * unit[slot];
-    if (std::isinf(unit[slot]))
-      return true;
-    return best &&
-           label.cost + static_cast<Priced>(rest * (1 - 1e-12L)) + prices.ofCompletion(slot * problem.slot + 1) >=
-               *best;
+    const Priced min = restFrom(label.work, slot);
+    return min == kNever || (best && label.cost + min >= *best);
   }
 
   /// A label of which a run may begin later gets a number.
@@ -240,7 +307,7 @@ private:
     if (label.begin < 0)
       return;
     all.push_back({label, slot});
-    label.parent = static_cast<int64_t>(all.size()) - 1;
+    label.parent = static_cast<int32_t>(all.size()) - 1;
     label.begin = -1;
   }
 
@@ -255,7 +322,7 @@ private:
     Label next = from;
     next.work += speed * problem.slot;
     next.cost += prices.ofRun(slot, slot + 1, k);
-    if (slot + 1 < problem.slots)
+    if (slot + 1 < problem.slots && !isHopeless(next, slot + 1))
       going[k][static_cast<size_t>(slot + 1)].push_back(next);
   }
 
@@ -276,8 +343,9 @@ private:
       Label label = from;
       label.work += speed * (some * problem.slot - restart);
       label.cost += prices.ofRun(slot, slot + some, k);
-      label.begin = slot, label.configuration = k;
-      (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
+      label.begin = static_cast<int32_t>(slot), label.configuration = k;
+      if (!isHopeless(label, slot + some))
+        (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
     }
   }
 
@@ -336,8 +404,10 @@ private:
   const JobPrices prices;
   const int64_t first, last; ///< slot, second
   const std::vector<int64_t> *left;
+  const bool isQuick;
   std::vector<std::vector<int64_t>> fits;
-  std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
+  std::vector<Priced> rest;                   ///< of each slot and number of parts of the work
+  int64_t parts = 1, part = 1;                ///< of the work: how many, and how large each is
   std::vector<std::vector<Labels>> going;     ///< of each configuration and slot: runs that may go on
   std::vector<std::pair<Label, int64_t>> all; ///< runs that ended, with the slot in which they did
   std::optional<Priced> best;
@@ -361,8 +431,8 @@ Priced costOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, co
 
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
-                                      const std::vector<int64_t> *left) {
-  return PathSearch(problem, stage, rows, prices, job, left).run();
+                                      const std::vector<int64_t> *left, bool isQuick) {
+  return PathSearch(problem, stage, rows, prices, job, left, isQuick).run();
 }
 
 } // namespace accord::jobs
