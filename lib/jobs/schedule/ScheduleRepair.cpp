@@ -128,7 +128,15 @@ ScheduleRepair::Value ScheduleRepair::valueOfAll(const std::vector<JobTrajectory
 /// Two to five jobs, in half of the cases such that run while the first is in the system.
 std::vector<size_t> ScheduleRepair::draw(const std::vector<JobTrajectory> &schedule) {
   const size_t count = schedule.size(), wanted = std::min<size_t>(count, 2 + random.below(4));
-  const size_t first = order[random.below(count)];
+  std::vector<size_t> critical; // jobs of which a max is, or all
+  const int64_t value = isSum(measure) || random.below(2) != 0 ? -1 : valueOf(problem, measure, schedule);
+  for (size_t job : order)
+    if (value > 0 && measure != JobMeasure::Group &&
+        termOf(problem, measure, problem.jobs[job], schedule[job]) == value)
+      critical.push_back(job);
+  if (critical.empty())
+    critical = order;
+  const size_t first = critical[random.below(critical.size())];
   std::vector<size_t> others;
   const bool isNear = random.below(2) != 0;
   for (size_t job : order) {
