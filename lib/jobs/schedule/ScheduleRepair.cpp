@@ -1,17 +1,44 @@
 #include "lib/jobs/schedule/ScheduleRepair.h"
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace accord::jobs {
 
-ScheduleRepair::ScheduleRepair(const JobScheduleProblem &problem, const ObjectiveStage &stage)
-    : problem(problem), stage(stage), scratch(problem), rows(problem, stage), later(problem.jobs.size()) {
+constexpr uint64_t kWork = 200'000;  ///< of rounds at effort 0: slots and configurations of all jobs
+constexpr unsigned kMaxDoubled = 12; ///< effort beyond adds no rounds
+constexpr size_t kIdle = 8;          ///< rounds without a better schedule that end it, for each pair of jobs
+
+/// A max is a limit like others: jobs that keep it are placed by their completion.
+static ObjectiveStage asSum(const ObjectiveStage &stage) {
+  return isSum(stage.measure) ? stage : ObjectiveStage{stage.allLimits(), JobMeasure::Completion, 0};
+}
+
+ScheduleRepair::ScheduleRepair(const JobScheduleProblem &problem, const ObjectiveStage &given)
+    : problem(problem), measure(given.measure), stage(asSum(given)), scratch(problem), rows(problem, stage),
+      later(problem.jobs.size()) {
   for (unsigned job = 0; job < problem.jobs.size(); ++job)
     for (unsigned before : problem.jobs[job].after)
       later[before].push_back(job);
-  for (const SlotResource &resource : problem.resources)
-    left.insert(left.end(), resource.capacity.begin(), resource.capacity.end());
+  takeAll({});
+  order.resize(problem.jobs.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  const auto key = [&](size_t job) {
+    const ScheduledJob &of = problem.jobs[job];
+    return std::tuple(of.arrival, of.work, of.weight, of.deadline, of.due, of.isolated, of.configurations.size(), job);
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+}
+
+/// What is left of all capacities beside a schedule.
+void ScheduleRepair::takeAll(const std::vector<JobTrajectory> &schedule) {
+  left.assign(rows.capacity.begin(),
+              rows.capacity.begin() + static_cast<std::ptrdiff_t>(problem.resources.size() * problem.slots));
+  for (size_t job = 0; job < schedule.size(); ++job)
+    use(job, schedule[job], 1);
 }
 
 void ScheduleRepair::use(size_t job, const JobTrajectory &trajectory, int64_t sign) {
@@ -24,9 +51,10 @@ void ScheduleRepair::use(size_t job, const JobTrajectory &trajectory, int64_t si
 std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector<JobTrajectory> &schedule,
                                                    const TrajectoryPrices &prices) {
   ScheduledJob &one = scratch.jobs[job];
-  one = problem.jobs[job];
+  one.arrival = problem.jobs[job].arrival, one.deadline = problem.jobs[job].deadline;
+  one.running = problem.jobs[job].running, one.mayBeRejected = problem.jobs[job].mayBeRejected;
   if (one.work == 0) // it never begins
-    return cheapestTrajectory(scratch, stage, rows, prices, job, &left).trajectory;
+    return cheapestTrajectory(scratch, stage, rows, prices, job, &left, true).trajectory;
   for (unsigned before : one.after) {
     const bool isRejected = schedule[before].completion < 0;
     if (isRejected && !one.mayContinue)
@@ -45,15 +73,13 @@ std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector
     }
   // A job that is left out costs nothing of most measures: it is only where it has no place.
   const bool mayBeRejected = std::exchange(one.mayBeRejected, false);
-  auto placed = cheapestTrajectory(scratch, stage, rows, prices, job, &left).trajectory;
+  auto placed = cheapestTrajectory(scratch, stage, rows, prices, job, &left, true).trajectory;
   return placed || !mayBeRejected ? placed : std::optional(JobTrajectory{});
 }
 
 std::optional<std::vector<JobTrajectory>> ScheduleRepair::build(const std::vector<double> &keys,
                                                                 const TrajectoryPrices &prices) {
-  left.clear();
-  for (const SlotResource &resource : problem.resources)
-    left.insert(left.end(), resource.capacity.begin(), resource.capacity.end());
+  takeAll({});
   std::vector<JobTrajectory> schedule(problem.jobs.size());
   std::vector<char> placed(problem.jobs.size(), 0);
   for (size_t step = 0; step < problem.jobs.size(); ++step) {
@@ -75,12 +101,7 @@ std::optional<std::vector<JobTrajectory>> ScheduleRepair::build(const std::vecto
 }
 
 void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses) {
-  left.clear();
-  for (const SlotResource &resource : problem.resources)
-    left.insert(left.end(), resource.capacity.begin(), resource.capacity.end());
-  for (size_t job = 0; job < schedule.size(); ++job)
-    use(job, schedule[job], 1);
-  const JobMeasure measure = isSum(stage.measure) ? stage.measure : JobMeasure::Completion;
+  takeAll(schedule);
   const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
   bool isBetter = true;
   for (unsigned pass = 0; isBetter && pass < maxPasses; ++pass) {
@@ -90,8 +111,8 @@ void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxP
       use(job, before, -1);
       auto trajectory = place(job, schedule, plain);
       if (trajectory && *trajectory != before &&
-          termOf(problem, measure, problem.jobs[job], *trajectory) <
-              termOf(problem, measure, problem.jobs[job], before)) {
+          termOf(problem, stage.measure, problem.jobs[job], *trajectory) <
+              termOf(problem, stage.measure, problem.jobs[job], before)) {
         schedule[job] = std::move(*trajectory);
         if (keepsAll(schedule))
           isBetter = true;
@@ -103,20 +124,72 @@ void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxP
   }
 }
 
-bool ScheduleRepair::fill(std::vector<JobTrajectory> &schedule, const std::vector<size_t> &missing) {
-  left.clear();
-  for (const SlotResource &resource : problem.resources)
-    left.insert(left.end(), resource.capacity.begin(), resource.capacity.end());
-  std::vector<char> isMissing(schedule.size(), 0);
-  for (size_t job : missing)
-    isMissing[job] = 1, schedule[job] = {};
-  for (size_t job = 0; job < schedule.size(); ++job)
-    use(job, schedule[job], 1);
-  const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
-  for (size_t job : rows.order) {
-    if (!isMissing[job])
-      continue;
-    auto trajectory = place(job, schedule, plain);
+ScheduleRepair::Value ScheduleRepair::valueOfAll(const std::vector<JobTrajectory> &schedule) const {
+  return {valueOf(problem, measure, schedule), valueOf(problem, JobMeasure::Completion, schedule)};
+}
+
+/// Two to five jobs, in half of the cases such that run while the first is in the system.
+std::vector<size_t> ScheduleRepair::draw(const std::vector<JobTrajectory> &schedule) {
+  const size_t count = schedule.size(), wanted = std::min<size_t>(count, 2 + random.below(4));
+  std::vector<size_t> critical; // jobs of which a max is, or all
+  const int64_t value = isSum(measure) || random.below(2) != 0 ? -1 : valueOf(problem, measure, schedule);
+  for (size_t job : order)
+    if (value > 0 && measure != JobMeasure::Group &&
+        termOf(problem, measure, problem.jobs[job], schedule[job]) == value)
+      critical.push_back(job);
+  if (critical.empty())
+    critical = order;
+  const size_t first = critical[random.below(critical.size())];
+  std::vector<size_t> others;
+  const bool isNear = random.below(2) != 0;
+  for (size_t job : order) {
+    const auto &runs = schedule[job].runs;
+    if (job != first && (!isNear || runs.empty() || schedule[first].completion < 0 ||
+                         (runs.front().begin * problem.slot < schedule[first].completion &&
+                          runs.back().end * problem.slot > problem.jobs[first].arrival)))
+      others.push_back(job);
+  }
+  std::vector<size_t> drawn{first};
+  while (drawn.size() < wanted && !others.empty()) {
+    std::swap(others[random.below(others.size())], others.back());
+    drawn.push_back(others.back());
+    others.pop_back();
+  }
+  return drawn;
+}
+
+/// Prices of resources by chance between none and twice what they are; those of limits so too, or such that a limit
+/// costs about as much as the measure.
+TrajectoryPrices ScheduleRepair::vary(const TrajectoryPrices &prices, const std::vector<JobTrajectory> &schedule) {
+  TrajectoryPrices made{Prices(rows.capacity.size(), 0), std::max<int64_t>(1, prices.denominator)};
+  const double share = random.below(3) == 0 ? 0 : 2 * random.unit();
+  const size_t limits = rows.limited.empty() ? rows.capacity.size() : rows.limited.front().row;
+  const auto priceOf = [](double price) { return static_cast<int64_t>(std::clamp(price, 0.0, 0x1p50)); };
+  for (size_t row = 0; row < limits && !prices.rows.empty(); ++row)
+    made.rows[row] = priceOf(share * static_cast<double>(prices.rows[row]));
+  const double value = static_cast<double>(made.denominator) *
+                       std::max(1.0, std::abs(static_cast<double>(valueOf(problem, stage.measure, schedule))));
+  for (size_t row = limits; row < rows.capacity.size(); ++row) {
+    const double known = prices.rows.empty() ? 0 : static_cast<double>(prices.rows[row]);
+    const double even = value / std::max<double>(1, std::abs(static_cast<double>(rows.capacity[row])));
+    const double factor = std::exp2(6 * random.unit() - 3);
+    made.rows[row] = priceOf(random.below(3) == 0 ? 0 : factor * (random.below(2) != 0 ? known : even));
+  }
+  return made;
+}
+
+/// Places jobs anew, of which none is placed. False where one has no place.
+bool ScheduleRepair::replace(std::vector<size_t> jobs, std::vector<JobTrajectory> &schedule,
+                             const TrajectoryPrices &prices) {
+  while (!jobs.empty()) {
+    const auto next = std::find_if(jobs.begin(), jobs.end(), [&](size_t job) {
+      const auto &after = problem.jobs[job].after;
+      return std::none_of(after.begin(), after.end(),
+                          [&](size_t before) { return std::find(jobs.begin(), jobs.end(), before) != jobs.end(); });
+    });
+    const size_t job = *next;
+    jobs.erase(next);
+    auto trajectory = place(job, schedule, prices);
     if (!trajectory)
       return false;
     use(job, *trajectory, 1);
@@ -125,10 +198,54 @@ bool ScheduleRepair::fill(std::vector<JobTrajectory> &schedule, const std::vecto
   return true;
 }
 
+bool ScheduleRepair::fill(std::vector<JobTrajectory> &schedule, const std::vector<size_t> &missing) {
+  for (size_t job : missing)
+    schedule[job] = {};
+  takeAll(schedule);
+  std::vector<size_t> ordered;
+  for (size_t job : rows.order)
+    if (std::find(missing.begin(), missing.end(), job) != missing.end())
+      ordered.push_back(job);
+  return replace(std::move(ordered), schedule, {Prices(rows.capacity.size(), 0), 1});
+}
+
 void ScheduleRepair::offer(std::vector<JobTrajectory> &schedule, const std::vector<JobTrajectory> &known) const {
   if (known.size() == problem.jobs.size() && keepsAll(known) &&
       (schedule.empty() || valueOf(problem, stage.measure, known) < valueOf(problem, stage.measure, schedule)))
     schedule = known;
+}
+
+unsigned ScheduleRepair::roundsOf(const JobScheduleProblem &problem, const SearchLimits &limits) {
+  uint64_t size = 1;
+  for (const ScheduledJob &job : problem.jobs)
+    size += static_cast<uint64_t>(problem.slots) * job.configurations.size();
+  return static_cast<unsigned>((kWork << std::min(limits.effort, kMaxDoubled)) / size);
+}
+
+void ScheduleRepair::vary(std::vector<JobTrajectory> &schedule, const TrajectoryPrices &prices, unsigned rounds,
+                          int64_t bound, const SearchLimits &limits) {
+  if (schedule.empty())
+    return;
+  Value best = valueOfAll(schedule);
+  const size_t maxIdle = kIdle * schedule.size() * schedule.size();
+  size_t idle = 0;
+  for (unsigned round = 0; round < rounds && ++idle <= maxIdle && best[0] > bound && !limits.stopped(); ++round) {
+    std::vector<JobTrajectory> other = schedule;
+    const std::vector<size_t> jobs = draw(schedule);
+    takeAll(schedule);
+    for (size_t job : jobs) {
+      use(job, schedule[job], -1);
+      other[job] = {};
+    }
+    if (!replace(jobs, other, vary(prices, schedule)))
+      continue;
+    const Value value = valueOfAll(other);
+    if (value > best || !keepsAll(other))
+      continue;
+    if (value < best)
+      idle = 0;
+    schedule = std::move(other), best = value;
+  }
 }
 
 bool ScheduleRepair::keepsAll(const std::vector<JobTrajectory> &schedule) const {

@@ -1,6 +1,9 @@
 // Schedules of jobs job by job: each takes the cheapest trajectory in what the others leave.
 #pragma once
 #include "lib/jobs/schedule/TrajectoryPath.h"
+#include "lib/search/SearchLimits.h"
+#include "lib/support/SplitMix.h"
+#include <array>
 
 namespace accord::jobs {
 
@@ -25,19 +28,35 @@ public:
 
   /// Takes a schedule that is known, where it keeps all and is better in the measure of the stage, whatever that is.
   void offer(std::vector<JobTrajectory> &schedule, const std::vector<JobTrajectory> &known) const;
+  /// Takes a few jobs out at a time, and places them in another order at other prices; keeps what is not worse (ruin
+  /// and recreate; Schrimpf et al., Journal of Computational Physics 159, 2000). Of a max, the value itself becomes
+  /// less. `prices` are those of the rows that are known, of a sum or of `Completion`. Ends at a value of `bound`.
+  void vary(std::vector<JobTrajectory> &schedule, const TrajectoryPrices &prices, unsigned rounds, int64_t bound,
+            const SearchLimits &limits);
+  /// How many rounds of `vary` are about as much work for each problem.
+  static unsigned roundsOf(const JobScheduleProblem &problem, const SearchLimits &limits);
 
 private:
+  using Value = std::array<int64_t, 2>;
+  Value valueOfAll(const std::vector<JobTrajectory> &schedule) const;
+  std::vector<size_t> draw(const std::vector<JobTrajectory> &schedule);
+  TrajectoryPrices vary(const TrajectoryPrices &prices, const std::vector<JobTrajectory> &schedule);
+  bool replace(std::vector<size_t> jobs, std::vector<JobTrajectory> &schedule, const TrajectoryPrices &prices);
+  void takeAll(const std::vector<JobTrajectory> &schedule);
   void use(size_t job, const JobTrajectory &trajectory, int64_t sign);
   /// The cheapest trajectory of a job between its predecessors and successors in a schedule, in what is left.
   std::optional<JobTrajectory> place(size_t job, const std::vector<JobTrajectory> &schedule,
                                      const TrajectoryPrices &prices);
 
   const JobScheduleProblem &problem;
-  const ObjectiveStage &stage;
+  const JobMeasure measure;   ///< that becomes less
+  const ObjectiveStage stage; ///< of a sum
   JobScheduleProblem scratch; ///< with the times of one job as its dependences leave them
   const TrajectoryRows rows;
   std::vector<std::vector<unsigned>> later; ///< jobs that come after each one
   std::vector<int64_t> left;                ///< of the resources in each slot
+  std::vector<size_t> order;                ///< of jobs, by what they are, so that their numbers do not matter
+  SplitMix random{1};
 };
 
 } // namespace accord::jobs

@@ -11,6 +11,7 @@ namespace {
 constexpr unsigned kRoundsPerEffort = 20; ///< of prices, each of which adds a trajectory to each job
 constexpr double kConverged = 1e-4;       ///< of the bound: what a better price may still gain
 constexpr double kInertia = 0.7;          ///< share of the best prices so far in those that are tried next
+constexpr unsigned kFewer = 4;            ///< parts of the rounds of varying a schedule at each step of a bisection
 constexpr unsigned kPasses = 20;          ///< of placing each job anew
 constexpr double kMaxPrice = 0x1p39;
 constexpr int64_t kFitDenominator = int64_t(1) << 30;
@@ -50,6 +51,13 @@ public:
         greedy(last);
     }
     solveColumns();
+    if (best && isSum(stage.measure) && !isGoodEnough()) {
+      auto schedule = *best;
+      repair.vary(schedule, hasBound ? TrajectoryPrices{proof.prices, proof.denominator} : plainPrices(),
+                  ScheduleRepair::roundsOf(problem, limits),
+                  hasBound ? proof.bound : std::numeric_limits<int64_t>::min(), limits);
+      offer(std::move(schedule));
+    }
     if (hasBound)
       proof.bound = std::min(proof.bound, provedBound({proof.prices, proof.denominator}).value_or(proof.bound));
     return hasBound ? Outcome::Bounded : Outcome::Open;
@@ -447,34 +455,56 @@ private:
     const JobMeasure measure = problem.objectives[objective];
     if (made.jobs.empty() && !ask(stageOf(objective, JobMeasure::Completion)))
       return false;
+    const int64_t alone = valueAlone(measure);
+    vary(objective, alone, 1);
     int64_t high = valueOf(problem, measure, made.jobs), low = -1; // tried; nothing found at `low`
     JobScheduleProof proof;                                        // of what is proved
-    if (const int64_t alone = valueAlone(measure); alone > 0 && alone <= high) {
+    if (alone > 0 && alone <= high) {
       ObjectiveStage stage = stageOf(objective, measure);
       stage.max = alone - 1;
       StageSearch search(problem, stage, columns, limits);
       if (search.run() == StageSearch::Outcome::Infeasible)
         low = stage.max, proof = std::move(search.proof), proof.bound = alone;
     }
-    while (high - low > std::max<int64_t>(1, high / 2000) && !limits.stopped()) {
+    int64_t fitting = high; // shares of trajectories keep it, whether or not a schedule does
+    const auto ask = [&](int64_t max) {
       ObjectiveStage stage = stageOf(objective, measure);
-      stage.max = low + (high - low) / 2;
+      stage.max = max;
       StageSearch search(problem, stage, columns, limits);
-      const StageSearch::Outcome outcome = search.run();
-      if (outcome == StageSearch::Outcome::Infeasible) {
-        low = stage.max;
-        if (stage.max + 1 > proof.bound)
-          proof = std::move(search.proof), proof.bound = stage.max + 1;
-      } else if (search.schedule()) {
-        made.jobs = *search.schedule();
+      const bool isProved = search.run() == StageSearch::Outcome::Infeasible;
+      if (!isProved)
+        fitting = std::min(fitting, max);
+      else if (max + 1 > proof.bound)
+        proof = std::move(search.proof), proof.bound = max + 1;
+      if (!isProved && search.schedule())
+        made.jobs = *search.schedule(), high = std::min(high, valueOf(problem, measure, made.jobs));
+      return isProved;
+    };
+    const auto isFar = [&](int64_t from, int64_t to) {
+      return to - from > std::max<int64_t>(1, high / 2000) && !limits.stopped();
+    };
+    while (isFar(low, high)) {
+      const int64_t middle = low + (high - low) / 2;
+      if (!ask(middle) && high > middle) {
+        vary(objective, middle, kFewer);
         high = valueOf(problem, measure, made.jobs);
-      } else {
-        low = stage.max;
       }
+      if (high > middle)
+        low = middle;
     }
+    while (isFar(proof.bound, fitting))
+      ask(proof.bound + (fitting - proof.bound) / 2);
     made.values.push_back(high);
     made.proofs.push_back(std::move(proof));
     return true;
+  }
+
+  /// Schedules near the best one with less of a max, down to a bound.
+  void vary(size_t objective, int64_t bound, unsigned part) {
+    ObjectiveStage stage = stageOf(objective, problem.objectives[objective]);
+    stage.max = valueOf(problem, stage.measure, made.jobs);
+    ScheduleRepair(problem, stage)
+        .vary(made.jobs, {{}, 1}, ScheduleRepair::roundsOf(problem, limits) / part, bound, limits);
   }
 
   /// What a max measure is where each job is as fast as it can be by itself.

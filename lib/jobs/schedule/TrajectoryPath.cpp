@@ -1,6 +1,7 @@
 #include "lib/jobs/schedule/TrajectoryPath.h"
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -115,12 +116,18 @@ private:
   Priced start = 0, left = 0; ///< of a start; of a millionth of the weighted work
 };
 
+constexpr size_t kNarrow = 6;      ///< labels of a slot and configuration of a narrow search
+constexpr int64_t kMaxParts = 512; ///< of the work of a job
+constexpr int64_t kMaxSteps = 200'000, kMaxQuickSteps = 30'000; ///< of the bound of what is left
+constexpr int64_t kMoments = 8; ///< of a slot, of which the bound knows the price of completion
+constexpr Priced kNever = Priced(1) << 120;
+
 /// Work that is done at the start of a slot, and what it cost.
 struct Label {
   int64_t work = 0;    ///< at most
   Priced cost = 0;     ///< at least
-  int64_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
-  int64_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
+  int32_t parent = -1; ///< in `PathSearch::all`; -1: the job begins here
+  int32_t begin = -1;  ///< of the run that ends here or goes on; -1: it pauses
   unsigned configuration = 0;
   int64_t starts = 0; ///< of a job with `maxRestarts`; else 0
 };
@@ -128,38 +135,42 @@ using Labels = std::vector<Label>;
 
 constexpr long double kRounding = 1e-13L; ///< of prices with work, relative
 
-/// Of labels with as many starts, joins neighbours where too many remain: the cheapest, with the work of the first.
-void joinNeighbours(Labels &labels, size_t begin) {
-  const size_t count = labels.size() - begin, group = (count + kMaxLabels - 1) / kMaxLabels;
+/// Of the labels from `begin` to `end`, joins neighbours where they are too many: the cheapest, with the work of the
+/// first. Returns their new end.
+size_t joinNeighbours(Labels &labels, size_t begin, size_t end) {
+  const size_t count = end - begin, group = (count + kMaxLabels - 1) / kMaxLabels;
   if (count <= kMaxLabels)
-    return;
+    return end;
   size_t joined = begin;
-  for (size_t i = begin; i < labels.size(); i += group) {
+  for (size_t i = begin; i < end; i += group) {
     const int64_t work = labels[i].work;
-    labels[joined] = labels[std::min(i + group, labels.size()) - 1];
+    labels[joined] = labels[std::min(i + group, end) - 1];
     labels[joined++].work = work;
   }
-  labels.resize(joined);
+  return joined;
 }
 
 /// Leaves out labels with no more work at no less cost and as many starts; joins neighbours where too many remain.
-void thin(Labels &labels) {
+void thin(Labels &labels, bool isJoined) {
   std::sort(labels.begin(), labels.end(), [](const Label &a, const Label &b) {
     return std::tie(a.starts, b.work, a.cost, a.begin, a.configuration, a.parent) <
            std::tie(b.starts, a.work, b.cost, b.begin, b.configuration, b.parent);
   });
-  Labels kept;
-  size_t begin = 0; // of labels with as many starts
-  for (const Label &label : labels) {
-    if (!kept.empty() && kept.back().starts != label.starts) {
-      joinNeighbours(kept, begin);
-      begin = kept.size();
-    }
-    if (begin == kept.size() || label.cost < kept.back().cost)
-      kept.push_back(label);
+  size_t kept = 0, begin = 0; // of labels with as many starts
+  auto join = [&] {
+    if (isJoined)
+      kept = begin = joinNeighbours(labels, begin, kept);
+    begin = kept;
+  };
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const Label label = labels[i];
+    if (kept > begin && labels[kept - 1].starts != label.starts)
+      join();
+    if (kept == begin || label.cost < labels[kept - 1].cost)
+      labels[kept++] = label;
   }
-  joinNeighbours(kept, begin);
-  labels = std::move(kept);
+  join();
+  labels.resize(kept);
 }
 
 /// The last second at which a job may be complete; where `Tail` leaves out no job, its limit is one of each job.
@@ -174,11 +185,11 @@ int64_t lastOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, c
 class PathSearch {
 public:
   PathSearch(const JobScheduleProblem &problem, const ObjectiveStage &stage, const TrajectoryRows &rows,
-             const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left)
+             const TrajectoryPrices &prices, size_t number, const std::vector<int64_t> *left, bool isQuick)
       : problem(problem), job(problem.jobs[number]), prices(problem, stage, rows, prices, number),
         first(std::max(firstSlot(problem, job), rows.begins[number])),
         last(rows.tailOfEach ? lastOf(problem, stage, job) : lastCompletion(problem, stage, job)),
-        maxLeft(maxWorkLeft(problem, job, last)), left(left) {}
+        maxLeft(maxWorkLeft(problem, job, last)), left(left), isQuick(isQuick) {}
 
   CheapestTrajectory run() {
     if (job.mayBeRejected) {
@@ -207,7 +218,6 @@ private:
 
   void search(unsigned family) {
     prepare(family);
-    const auto slots = static_cast<size_t>(problem.slots);
     if (job.elasticity == Elasticity::Moldable) {
       for (int64_t slot = first; slot < problem.slots; ++slot)
         begin(slot, {0, prices.ofBegin(slot)}, nullptr);
@@ -215,28 +225,35 @@ private:
     }
     for (int64_t slot = first; slot < problem.slots; ++slot) // single runs first: they bound all others
       begin(slot, {0, prices.ofBegin(slot)}, nullptr);
-    if (maxLeft > 0)
-      offerAhead();
+    boundRest();
+    walk(true);
+    if (!isQuick)
+      walk(false);
+  }
+
+  /// All paths, or of each slot only the few labels that may be the cheapest, whose best bounds the others.
+  void walk(bool isNarrow) {
+    const auto slots = static_cast<size_t>(problem.slots);
+    all.clear();
     going.assign(job.configurations.size(), std::vector<Labels>(slots + 1));
     Labels pausing;
     for (int64_t slot = first; slot < problem.slots; ++slot) {
       for (unsigned k = 0; k < job.configurations.size(); ++k) {
         Labels &here = going[k][static_cast<size_t>(slot)];
-        thinOpen(here, slot);
-        thin(here);
+        choose(here, slot, isNarrow);
         for (const Label &label : here)
           leave(slot, label, k);
-        std::erase_if(here, [&](const Label &label) { return isHopeless(label, slot, ahead.going[k][slot]); });
         pausing.insert(pausing.end(), here.begin(), here.end());
       }
-      thinOpen(pausing, slot);
-      thin(pausing);
-      std::erase_if(pausing, [&](const Label &label) { return isHopeless(label, slot, ahead.pausing[slot]); });
+      choose(pausing, slot, isNarrow);
       for (Label &label : pausing)
         remember(label, slot);
-      for (unsigned k = 0; k < job.configurations.size(); ++k)
-        for (const Label &label : going[k][static_cast<size_t>(slot)])
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        Labels &here = going[k][static_cast<size_t>(slot)];
+        for (const Label &label : here)
           goOn(slot, k, label);
+        Labels().swap(here);
+      }
       for (const Label &label : pausing)
         begin(slot, label, &going);
       begin(slot, {0, prices.ofBegin(slot)}, &going);
@@ -244,6 +261,23 @@ private:
     for (unsigned k = 0; k < job.configurations.size(); ++k)
       for (const Label &label : going[k][slots])
         leave(problem.slots, label, k);
+  }
+
+  /// Leaves out labels that are not the way to anything cheaper, in a narrow search all but a few.
+  void choose(Labels &labels, int64_t slot, bool isNarrow) const {
+    std::erase_if(labels, [&](const Label &label) { return isHopeless(label, slot); });
+    thinOpen(labels, slot);
+    thin(labels, !isNarrow);
+    if (!isNarrow || labels.size() <= kNarrow)
+      return;
+    std::vector<std::pair<Priced, size_t>> ranked;
+    for (size_t i = 0; i < labels.size(); ++i)
+      ranked.emplace_back(labels[i].cost + restFrom(labels[i].work, slot), i);
+    std::nth_element(ranked.begin(), ranked.begin() + kNarrow, ranked.end());
+    Labels few;
+    for (size_t i = 0; i < kNarrow; ++i)
+      few.push_back(labels[ranked[i].second]);
+    labels = std::move(few);
   }
 
   /// Leaves out labels that cannot complete any more, where one of them that may continue costs less with what both
@@ -270,101 +304,63 @@ private:
     });
   }
 
-  /// In how many slots from each one a configuration of a family fits into what is left; its cheapest work from each
-  /// slot on.
+  /// In how many slots from each one a configuration of a family fits into what is left.
   void prepare(unsigned family) {
     const size_t count = job.configurations.size();
     fits.assign(count, std::vector<int64_t>(problem.slots + 1, 0));
-    unit.assign(problem.slots + 1, std::numeric_limits<long double>::infinity());
     for (const JobConfiguration &one : job.configurations)
       fastest = std::max(fastest, one.speed);
-    for (int64_t slot = problem.slots; slot-- > 0;) {
-      unit[slot] = unit[slot + 1];
+    for (int64_t slot = problem.slots; slot-- > 0;)
       for (unsigned k = 0; k < count; ++k) {
         bool isFree = job.configurations[k].family == family;
         if (left)
           for (const ResourceUse &use : job.configurations[k].uses)
             isFree &= use.amount <= (*left)[use.resource * problem.slots + slot];
         fits[k][slot] = isFree ? fits[k][slot + 1] + 1 : 0;
-        if (isFree)
-          unit[slot] = std::min(unit[slot], static_cast<long double>(prices.ofRun(slot, slot + 1, k)) /
-                                                (static_cast<long double>(job.configurations[k].speed) * problem.slot));
       }
-    }
-    lookAhead();
   }
 
-  /// What a job that may continue can cost from each slot on, less the price of the work that it does: at least, and
-  /// just that if it does not complete.
-  void lookAhead() {
-    const size_t count = job.configurations.size();
-    const std::vector<long double> none(problem.slots + 1, 0);
-    ahead = {std::vector<std::vector<long double>>(count, none), none, none, std::vector<unsigned>(problem.slots + 1)};
-    const long double price = prices.ofWorkLeft();
-    for (int64_t slot = problem.slots; slot-- > 0 && maxLeft > 0;) {
-      ahead.starting[slot] = std::numeric_limits<long double>::infinity();
-      for (unsigned k = 0; k < count; ++k) {
-        const int64_t restart = restartOf(job, slot, k), some = restart / problem.slot + 1;
-        if (some > fits[k][slot])
+  /// What is left to do costs at least so much from each slot on, completion included, or what a job that may continue
+  /// leaves: a path through parts of the work that are rounded down, without restarts.
+  void boundRest() {
+    const int64_t size = problem.slots * std::max<int64_t>(1, static_cast<int64_t>(job.configurations.size()));
+    parts =
+        std::clamp<int64_t>((isQuick ? kMaxQuickSteps : kMaxSteps) / size, 1, std::min<int64_t>(kMaxParts, job.work));
+    part = (job.work + parts - 1) / parts;
+    const auto row = static_cast<size_t>(parts) + 1;
+    rest.assign(row * (static_cast<size_t>(problem.slots) + 1), kNever);
+    for (int64_t i = 0; i <= parts && std::max<int64_t>(1, i * part) <= maxLeft; ++i)
+      rest[row * static_cast<size_t>(problem.slots) + static_cast<size_t>(i)] =
+          prices.ofEnd(std::max<int64_t>(1, i * part));
+    for (int64_t slot = problem.slots; slot-- > first;) {
+      Priced *here = &rest[row * static_cast<size_t>(slot)];
+      const Priced *next = here + row;
+      std::copy(next, next + row, here);
+      std::array<Priced, kMoments> completion;
+      for (int64_t i = 0; i < kMoments; ++i)
+        completion[i] = prices.ofCompletion(slot * problem.slot + 1 + i * problem.slot / kMoments);
+      for (unsigned k = 0; k < job.configurations.size(); ++k) {
+        if (fits[k][slot] == 0)
           continue;
-        const int64_t work = job.configurations[k].speed * (some * problem.slot - restart);
-        const long double cost =
-            static_cast<long double>(prices.ofStart(slot, k) + prices.ofRun(slot, slot + some, k)) - price * work +
-            ahead.going[k][slot + some];
-        if (cost < ahead.starting[slot])
-          ahead.starting[slot] = cost, ahead.first[slot] = k;
-      }
-      ahead.pausing[slot] = std::min(ahead.starting[slot], ahead.pausing[slot + 1]);
-      for (unsigned k = 0; k < count; ++k) {
-        ahead.going[k][slot] = ahead.pausing[slot];
-        if (fits[k][slot] > 0)
-          ahead.going[k][slot] = std::min(ahead.pausing[slot], ahead.going[k][slot + 1] + oneSlot(slot, k));
+        const int64_t speed = job.configurations[k].speed;
+        const int64_t most = speed > job.work / problem.slot ? job.work : speed * problem.slot; // of one slot
+        const Priced cost = prices.ofRun(slot, slot + 1, k);
+        for (int64_t i = 0; i <= parts; ++i) {
+          const int64_t work = std::max<int64_t>(1, i * part);
+          if (work > most) {
+            const int64_t after = (work - most) / part;
+            if (next[after] < kNever)
+              here[i] = std::min(here[i], cost + next[after]);
+          } else if (const int64_t second = (work + speed - 1) / speed; slot * problem.slot + second <= last) {
+            here[i] = std::min(here[i], cost + completion[(second - 1) * kMoments / problem.slot]);
+          }
+        }
       }
     }
   }
-  long double oneSlot(int64_t slot, unsigned k) const {
-    return static_cast<long double>(prices.ofRun(slot, slot + 1, k)) -
-           prices.ofWorkLeft() * static_cast<long double>(job.configurations[k].speed) * problem.slot;
-  }
-
-  /// The trajectory that costs just what `lookAhead` says, up to the slot in which it completes.
-  void offerAhead() {
-    int64_t slot = -1;
-    for (int64_t begin = first; begin < problem.slots; ++begin)
-      if (slot < 0 || static_cast<long double>(prices.ofBegin(begin)) + ahead.starting[begin] <
-                          static_cast<long double>(prices.ofBegin(slot)) + ahead.starting[slot])
-        slot = begin;
-    if (slot < 0 || std::isinf(ahead.starting[slot]))
-      return;
-    std::vector<JobRun> runs;
-    while (slot < problem.slots) {
-      const unsigned k = ahead.first[slot];
-      JobRun run{slot, slot + restartOf(job, slot, k) / problem.slot + 1, k};
-      while (run.end < problem.slots && ahead.going[k][run.end] < ahead.pausing[run.end])
-        ++run.end;
-      runs.push_back(run);
-      slot = run.end;
-      while (slot < problem.slots && (ahead.pausing[slot] >= 0 || ahead.starting[slot] > ahead.pausing[slot]))
-        ++slot;
-    }
-    offer(joined({std::move(runs), endOf(problem, job), true}));
-  }
-
-  /// Takes a trajectory whose runs fit, with the completion that they have.
-  void offer(JobTrajectory made) {
-    const int64_t rest = workLeft(problem, job, made.runs);
-    if (made.continues ? rest <= 0 || rest > maxLeft : made.completion > last)
-      return;
-    if (job.maxRestarts >= 0 && startsOf(job, made.runs) > job.maxRestarts)
-      return;
-    Priced cost = made.continues ? prices.ofEnd(rest) : prices.ofCompletion(made.completion);
-    cost += prices.ofBegin(made.runs.front().begin);
-    for (const JobRun &run : made.runs)
-      cost += prices.ofStart(run.begin, run.configuration) + prices.ofRun(run.begin, run.end, run.configuration);
-    if (best && cost >= *best)
-      return;
-    best = cost;
-    found.trajectory = std::move(made);
+  Priced restFrom(int64_t done, int64_t slot) const {
+    return rest[(static_cast<size_t>(parts) + 1) * static_cast<size_t>(slot) +
+                static_cast<size_t>((job.work - done) / part)];
   }
 
   /// Whether the job cannot complete any more from a slot on.
@@ -372,26 +368,10 @@ private:
     return label.work + static_cast<__int128>(fastest) * (problem.slots - slot) * problem.slot < job.work;
   }
 
-  /// Whether nothing that goes on from a label costs less than what was found; `rest`: of `ahead`.
-  bool isHopeless(const Label &label, int64_t slot, long double rest) const {
-    if (maxLeft > 0) {
-      const long double work = prices.ofWorkLeft() * static_cast<long double>(job.work - label.work);
-      const auto cost = static_cast<long double>(
-          label.cost + prices.ofCompletion(isOpen(label, slot) ? endOf(problem, job) : slot * problem.slot + 1));
-      const long double error = (std::abs(cost) + work + std::abs(rest)) * kRounding * 100;
-      return best && cost + work + rest - error >= static_cast<long double>(*best);
-    }
-    return isHopeless(label, slot);
-  }
+  /// Whether nothing that goes on from a label costs less than what was found.
   bool isHopeless(const Label &label, int64_t slot) const {
-    if (slot * problem.slot >= last)
-      return true;
-    const long double rest = static_cast<long double>(job.work - label.work) * unit[slot];
-    if (std::isinf(unit[slot]))
-      return true;
-    return best &&
-           label.cost + static_cast<Priced>(rest * (1 - 1e-12L)) + prices.ofCompletion(slot * problem.slot + 1) >=
-               *best;
+    const Priced min = restFrom(label.work, slot);
+    return min == kNever || (best && label.cost + min >= *best);
   }
 
   /// A label of which a run may begin later gets a number.
@@ -399,7 +379,7 @@ private:
     if (label.begin < 0)
       return;
     all.push_back({label, slot});
-    label.parent = static_cast<int64_t>(all.size()) - 1;
+    label.parent = static_cast<int32_t>(all.size()) - 1;
     label.begin = -1;
   }
 
@@ -413,7 +393,7 @@ private:
     Label next = from;
     next.work += speed * problem.slot;
     next.cost += prices.ofRun(slot, slot + 1, k);
-    if (slot + 1 < problem.slots || maxLeft > 0)
+    if (!isHopeless(next, slot + 1))
       going[k][static_cast<size_t>(slot + 1)].push_back(next);
   }
 
@@ -440,10 +420,10 @@ private:
       Label label = from;
       label.work += speed * (length * problem.slot - restart);
       label.cost = started + prices.ofRun(slot, slot + length, k);
-      label.begin = slot, label.configuration = k, label.starts = starts;
+      label.begin = static_cast<int32_t>(slot), label.configuration = k, label.starts = starts;
       if (isToEnd)
         leave(problem.slots, label, k);
-      else
+      else if (!isHopeless(label, slot + some))
         (*next)[k][static_cast<size_t>(slot + some)].push_back(label);
     }
   }
@@ -524,17 +504,11 @@ private:
   const int64_t first, last; ///< slot, second
   const int64_t maxLeft;     ///< work with which it may continue
   const std::vector<int64_t> *left;
+  const bool isQuick;
   int64_t fastest = 1;
   std::vector<std::vector<int64_t>> fits;
-  /// See `lookAhead`: of a run in each configuration that may go on, of a pause, and of a start in just that slot with
-  /// its configuration; by slot.
-  struct Ahead {
-    std::vector<std::vector<long double>> going;
-    std::vector<long double> pausing, starting;
-    std::vector<unsigned> first;
-  };
-  Ahead ahead;
-  std::vector<long double> unit;              ///< of a unit of work, from each slot on, at least
+  std::vector<Priced> rest;                   ///< of each slot and number of parts of the work
+  int64_t parts = 1, part = 1;                ///< of the work: how many, and how large each is
   std::vector<std::vector<Labels>> going;     ///< of each configuration and slot: runs that may go on
   std::vector<std::pair<Label, int64_t>> all; ///< runs that ended, with the slot in which they did
   std::optional<Priced> best;
@@ -559,8 +533,8 @@ Priced costOf(const JobScheduleProblem &problem, const ObjectiveStage &stage, co
 
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
-                                      const std::vector<int64_t> *left) {
-  return PathSearch(problem, stage, rows, prices, job, left).run();
+                                      const std::vector<int64_t> *left, bool isQuick) {
+  return PathSearch(problem, stage, rows, prices, job, left, isQuick).run();
 }
 
 } // namespace accord::jobs

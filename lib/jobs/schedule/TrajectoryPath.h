@@ -25,10 +25,11 @@ struct CheapestTrajectory {
 /// `lastCompletion`, and with `TrajectoryRows::tailOfEach` within the limits of `Tail`. Labels (work done, cost) of
 /// each slot are kept without dominated ones; beyond `kMaxLabels` of a slot, neighbours are joined to one with the work
 /// of the one and the cost of the other, so the bound still holds for all. With `left` (of the resources in each slot,
-/// resource by resource, which may be the capacities), only trajectories that use no more of it.
+/// resource by resource, which may be the capacities), only trajectories that use no more of it. Quick: only the few
+/// labels of each slot that may be the cheapest are followed, and the bound is no bound.
 CheapestTrajectory cheapestTrajectory(const JobScheduleProblem &problem, const ObjectiveStage &stage,
                                       const TrajectoryRows &rows, const TrajectoryPrices &prices, size_t job,
-                                      const std::vector<int64_t> *left = nullptr);
+                                      const std::vector<int64_t> *left = nullptr, bool isQuick = false);
 constexpr size_t kMaxLabels = 300;
 
 } // namespace accord::jobs

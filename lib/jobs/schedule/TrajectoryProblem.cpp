@@ -221,6 +221,8 @@ public:
     return made;
   }
   bool isEmpty() const { return rows.empty(); }
+  /// The number of a kept row among all.
+  size_t original(size_t row) const { return rows[row]; }
   /// Prices of all rows from those of the kept ones.
   template <class Number> std::vector<Number> expanded(const std::vector<Number> &prices) const {
     std::vector<Number> all(problem.capacity.size(), 0);
@@ -367,29 +369,47 @@ static AllocationProblem loosened(AllocationProblem problem, std::vector<double>
   return problem;
 }
 
+/// The relaxation over all options that fit into rows below `firstLimit`. Those that exceed the limit of a sum by
+/// themselves stay: paths that are priced know nothing of it, so that its price has to keep them away.
+static std::optional<Relaxation> relaxAll(AllocationProblem problem, const KeptRows &kept, size_t firstLimit,
+                                          RelaxedObjective objective) {
+  const std::vector<int64_t> given = problem.capacity;
+  for (const AllocationJob &job : problem.jobs)
+    for (const Configuration &one : job.configurations)
+      for (const ResourceUse &use : one.uses)
+        if (kept.original(use.resource) >= firstLimit)
+          problem.capacity[use.resource] = std::max(problem.capacity[use.resource], use.amount);
+  const CompactAllocation compacted = compact(problem);
+  const auto open = fittingOptions(compacted);
+  if (!open)
+    return std::nullopt;
+  std::vector<int64_t> left = compacted.capacity;
+  for (size_t row = 0; row < left.size(); ++row)
+    if (given[row] < problem.capacity[row])
+      left[row] = given[row];
+  return relax(compacted, left, *open, objective);
+}
+
 std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
   const KeptRows kept(made);
+  const size_t firstLimit = rows.limited.empty() ? made.capacity.size() : rows.limited.front().row;
   if (!isMissing) {
     std::vector<double> scale;
-    const CompactAllocation compacted = compact(loosened(kept.reduced(), scale));
-    if (const auto open = fittingOptions(compacted)) {
-      Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
-      for (size_t row = 0; row < relaxed.prices.size(); ++row)
-        relaxed.prices[row] *= scale[row];
-      return kept.expanded(relaxed.prices);
+    if (auto relaxed = relaxAll(loosened(kept.reduced(), scale), kept, firstLimit, RelaxedObjective::Value)) {
+      for (size_t row = 0; row < relaxed->prices.size(); ++row)
+        relaxed->prices[row] *= scale[row];
+      return kept.expanded(relaxed->prices);
     }
   }
-  const CompactAllocation compacted = compact(kept.reduced());
-  const auto open = fittingOptions(compacted);
-  if (!open) { // nothing of a job fits
+  auto relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Value);
+  if (!relaxed) { // nothing of a job fits
     isMissing = true;
     return std::vector<double>(made.capacity.size(), 0);
   }
-  Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
-  isMissing &= relaxed.overflow > kMissing;
+  isMissing &= relaxed->overflow > kMissing;
   if (isMissing)
-    relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Fit);
-  return kept.expanded(relaxed.prices);
+    relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Fit);
+  return kept.expanded(relaxed->prices);
 }
 
 std::vector<JobTrajectory> TrajectoryProblem::trajectories(const std::vector<int64_t> &choice) const {
