@@ -16,7 +16,7 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
 std::string_view wordsOf(JobMeasure measure);
 /// The value of a measure as people say it. Sums over completions are divided by the sum of the weights: "3.2 h" of
 /// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated,
-/// "12 %" of `Unfinished` the weighted mean of what is left.
+/// "12 % left" of `Unfinished` the weighted mean of what is left.
 std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, int64_t value);
 /// "cost <= 500 $".
 std::string limitText(const JobScheduleProblem &problem, const JobLimit &limit);
