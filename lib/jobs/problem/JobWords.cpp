@@ -109,7 +109,7 @@ std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, i
   case JobMeasure::Restarts:
     return fmt::format("{}", value);
   case JobMeasure::Unfinished:
-    return fmt::format("{:.4g} %", number / 1e4 / sumOfWeights(problem));
+    return fmt::format("{:.4g} % left", number / 1e4 / sumOfWeights(problem));
   case JobMeasure::Completion:
     return timeText(number / sumOfWeights(problem));
   case JobMeasure::Lateness:

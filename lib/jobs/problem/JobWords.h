@@ -20,7 +20,7 @@ std::string batchText(const ConfigurationWords &words);
 std::string_view wordsOf(JobMeasure measure);
 /// The value of a measure as people say it. Sums over completions are divided by the sum of the weights: "3.2 h" of
 /// `Completion` is a weighted mean, "1.4 times" of `Nash` a geometric mean of (completion - arrival) / isolated,
-/// "12 %" of `Unfinished` the weighted mean of what is left.
+/// "12 % left" of `Unfinished` the weighted mean of what is left.
 std::string measureText(const JobScheduleProblem &problem, JobMeasure measure, int64_t value);
 /// The same of a limit of an answer, with what the time before the schedule counts in it.
 std::string wholeMeasureText(const JobAnswer &answer, size_t limit, int64_t value);

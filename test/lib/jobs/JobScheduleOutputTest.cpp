@@ -216,7 +216,7 @@ TEST(JobScheduleOutput, SaysHowMuchOfWhatContinuesIsDone) {
   const std::string text = jobScheduleText(answer, "", plain());
   EXPECT_NE(text.find("  50.0 % done  "), std::string::npos) << text;
   EXPECT_NE(text.find("  0.0 % done  "), std::string::npos) << text;
-  EXPECT_NE(text.find("minimum       unfinished work 50 %, proven optimal"), std::string::npos) << text;
+  EXPECT_NE(text.find("minimum       unfinished work 50 % left, proven optimal"), std::string::npos) << text;
   EXPECT_NE(text.find("then          restarts 2, proven optimal"), std::string::npos) << text;
   EXPECT_NE(text.find("it comes after 'weeks', which continues after the schedule"), std::string::npos) << text;
   const llvm::json::Value document = jobScheduleJson(answer);
