@@ -332,7 +332,7 @@ TEST(TrainingPlans, CapsAreKeptAndAlmostReached) {
   auto none = plans.on(pool, {8});
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->front().fits);
-  EXPECT_THAT(none->front().reason, HasSubstr("not above the 60 W"));
+  EXPECT_THAT(none->front().reason, HasSubstr("60 W are idle"));
 }
 
 TEST(PoolClusters, PartsOfATorus) {
