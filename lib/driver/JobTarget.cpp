@@ -34,18 +34,17 @@ bool JobTarget::usePowerLevel(double clock) {
   const std::string &name = workspace.options.powerLevel;
   if (name.empty())
     return true;
-  if (workspace.options.elaborate.mines) {
-    diags.error(Code::NotSupported, {}, "--power-level: not supported yet: mining at a power level");
-    return false;
-  }
   bool isKnown = false;
   std::vector<std::string> known;
   for (accel::AcceleratorOp accelerator : accelerators())
     for (PowerLevel &level : powerLevelsOf(accelerator)) {
-      known.push_back(level.name);
+      if (!llvm::is_contained(known, level.name))
+        known.push_back(level.name);
       if (level.name != name)
         continue;
       isKnown = true;
+      if (accelerator->hasAttr(kPowerLevelAttribute)) // devices of several servers
+        continue;
       auto machine = machineOf(accelerator);
       if (machine && machine->costModel.starts_with(kOperationsModel)) {
         diags.error(Code::NotSupported, rangeOf(diags, level.origin.location),

@@ -44,8 +44,27 @@ std::string stepsKeyOf(const Machine &machine, const PowerLevel &level) {
 /// What was found for a number of devices without a power level.
 struct FullPlan {
   DeviceCountPlan plan;
-  std::vector<ParallelConfig> configs; ///< that it uses
+  std::vector<ParallelConfig> configs; ///< among which a plan at a level is looked for: `fewConfigs`
 };
+
+/// Other parallel configurations than those of the best plan that are looked at again at a power level.
+constexpr size_t kRivals = 4;
+
+/// Those of a plan, and of the others the few with the lowest bounds: at a lower clock, one of them may be the best.
+std::vector<ParallelConfig> fewConfigs(const PlacementProblem &problem, const Placement &plan) {
+  std::vector<ParallelConfig> configs;
+  for (size_t g = 0; g < plan.groups(); ++g)
+    configs.push_back(problem.parallelConfigs[plan.stages[g].parallelConfig]);
+  std::vector<double> bounds = lowerBoundByConfig(problem);
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < bounds.size(); ++i)
+    if (!std::isinf(bounds[i]))
+      order.push_back({bounds[i], i});
+  std::sort(order.begin(), order.end());
+  for (size_t i = 0; i < std::min(order.size(), kRivals); ++i)
+    configs.push_back(problem.parallelConfigs[order[i].second]);
+  return configs;
+}
 
 /// A table is of use where each plan is within 2 % of the best one; models of time are off by more.
 constexpr double kTableGap = 0.02;
@@ -292,9 +311,7 @@ void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget 
   plan.memory = static_cast<double>(figures.groups[figures.maxMemoryGroup].peak());
   plan.watts = powerOf(placed).average;
   watts = deviceWatts(placed);
-  configs.clear();
-  for (size_t g = 0; g < placed.result.plan->groups(); ++g)
-    configs.push_back(placed.problem.parallelConfigs[placed.result.plan->stages[g].parallelConfig]);
+  configs = fewConfigs(placed.problem, *placed.result.plan);
   plan.checkpoint = checkpointBytesOf(training.request.job, parametersOf(built), built.precision, built.optimizer);
   plan.plan = degreesText(placed.problem, *placed.result.plan);
   if (placed.problem.minStep > 0 && placed.result.metrics.step <= placed.problem.minStep)

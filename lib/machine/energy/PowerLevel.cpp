@@ -4,6 +4,9 @@
 
 namespace accord {
 
+/// Of what a board draws above idle at its design power: no cap leaves less.
+constexpr double kMinDynamicPower = 0.01;
+
 PowerLevel levelAt(double clock) {
   PowerLevel level;
   level.clock = clock, level.power = dynamicPowerAt(clock);
@@ -13,12 +16,15 @@ PowerLevel levelAt(double clock) {
 Result<double> lowestClockUnder(const PowerLevel &level, const Machine &machine) {
   if (!(machine.tdp > machine.idle))
     return 1.0;
-  if (!(level.cap > machine.idle))
-    return Error{Code::OutOfRange,
-                 fmt::format("the cap of power level '{}' is {:g} W, not above the {:g} W that '{}' draws idle",
-                             level.name, level.cap.value, machine.idle.value, machine.name),
-                 level.origin.location};
-  return clockAt((level.cap.value - machine.idle.value) / (machine.tdp.value - machine.idle.value));
+  const double dynamic = (level.cap.value - machine.idle.value) / (machine.tdp.value - machine.idle.value);
+  if (!(dynamic >= kMinDynamicPower))
+    return Error{
+        Code::OutOfRange,
+        fmt::format("the cap of power level '{}' is {:g} W: of the {:g} W that '{}' may draw, {:g} W are idle, and "
+                    "at least 1 % of the rest is needed",
+                    level.name, level.cap.value, machine.tdp.value, machine.name, machine.idle.value),
+        level.origin.location};
+  return clockAt(dynamic);
 }
 
 Machine atLevel(Machine machine, const PowerLevel &level) {

@@ -18,7 +18,8 @@ struct PowerLevel {
 /// The level of a clock, where power is not stated: `dynamicPowerAt`.
 PowerLevel levelAt(double clock);
 /// The lowest clock that a cap needs: at which the board keeps it while it draws all that it ever does, its design
-/// power. 1 where the machine states no design power. Error A0302: the cap is not above idle power.
+/// power. 1 where the machine states no design power. Error A0302: the cap leaves less than 1 % of what the
+/// board may draw above idle.
 Result<double> lowestClockUnder(const PowerLevel &level, const Machine &machine);
 /// The highest clock between `low` and 1 at which the average power of a step is at most `cap`, to within 1/512, by
 /// bisection; `low` where even that draws more. `wattsAt`: of one device at a level, which grows with the clock;

@@ -102,6 +102,20 @@ TEST(ScheduleBuilder, DominatedConfigurationsAreLeftOut) {
   EXPECT_EQ(made.problem.jobs[0].configurations[0].price, 4000);
 }
 
+TEST(ScheduleBuilder, LevelsAreConfigurationsUnlessTheyOnlyCost) {
+  std::vector<JobTable> tables = kOneTable;
+  TableRow eco = tables[0].rows[0], idle = eco;
+  eco.level = "eco", eco.rate *= 0.9, eco.watts *= 0.6;
+  idle.level = "slow", idle.rate *= 0.8, idle.watts *= 0.7; // slower than eco, with more power
+  tables[0].rows.push_back(eco), tables[0].rows.push_back(idle);
+  const std::vector<JobConfiguration> made = built(oneJob(), tables).problem.jobs[0].configurations;
+  ASSERT_EQ(made.size(), 4u);
+  EXPECT_EQ(made[1].name, "8 h100");
+  EXPECT_EQ(made[2].name, "8 h100 at eco");
+  EXPECT_LT(made[2].watts, made[1].watts);
+  EXPECT_EQ(made[2].uses, made[1].uses); // devices are the same, power has no capacity
+}
+
 TEST(ScheduleBuilder, CapacityOfASlotIsTheSmallestInIt) {
   JobsRequest request = oneJob();
   request.capacities.push_back({"h100", {{0, 16}, {900, 8}, {3000, 12}}, {}});

@@ -335,6 +335,89 @@ TEST(PoolClusters, SharesOfAServer) {
   EXPECT_FALSE(resizedCluster(cluster, INT64_MAX, INT64_MAX));
 }
 
+PowerLevel levelOf(double clock) {
+  PowerLevel level = levelAt(clock);
+  level.name = "eco";
+  return level;
+}
+
+TEST(TrainingPlans, LevelsAreSlowerWithLessPower) {
+  TrainingPlans plans(optionsOf(training("gpt2", "gpt2_small", 64), "levels"));
+  ASSERT_TRUE(plans.prepare());
+  DevicePool pool;
+  pool.cluster = written("levels.accel", clusterText("a100_80g", 8, 2)) + ":c";
+  auto full = plans.on(pool, {1, 8, 16});
+  ASSERT_TRUE(full);
+  for (double clock : {1.0, 0.9, 0.75, 0.5}) {
+    pool.level = levelOf(clock);
+    auto slower = plans.on(pool, {1, 8, 16});
+    ASSERT_TRUE(slower);
+    for (size_t i = 0; i < full->size(); ++i) {
+      const DeviceCountPlan &a = (*full)[i], &b = (*slower)[i];
+      SCOPED_TRACE(fmt::format("{} devices, clock {}", a.devices, clock));
+      ASSERT_TRUE(a.fits && b.fits);
+      EXPECT_GE(b.step, a.step * (1 - 0.02)); // as near as the searches of tables go
+      EXPECT_LE(b.step, a.step / clock * (1 + 0.02));
+      EXPECT_LE(b.watts, a.watts * (1 + 0.02));
+      EXPECT_LE(b.stepLow, b.step);
+    }
+  }
+}
+
+/// What a level makes of an accelerator, stated by hand as an accelerator of its own.
+TEST(TrainingPlans, ALevelIsAMachineThatStatesItsRates) {
+  std::string slow = "accelerator a100_80g {\nefficiency from \"catalog/a100_80g.calibration\"\nframework = megatron\n"
+                     "clock = 1057.5 MHz\nmemory hbm : dram { capacity = 80 GiB bandwidth = 2039 GB/s }\n"
+                     "core tc : tensor { peak = {bf16: 234 TFLOP/s, fp16: 234 TFLOP/s, tf32: 117 TFLOP/s} }\n"
+                     "core sm : vector { peak = {fp32: 14.625 TFLOP/s, fp16: 58.5 TFLOP/s, bf16: 29.25 TFLOP/s} }\n"
+                     "power { idle = 60 W tdp = 230 W }\n}\n";
+  std::string lab = clusterText("a100_80g", 8, 1);
+  TrainingPlans plans(optionsOf(training("gpt2", "gpt2_small", 64), "stated"));
+  ASSERT_TRUE(plans.prepare());
+  DevicePool pool, stated;
+  pool.cluster = written("stated.accel", lab) + ":c";
+  pool.level.name = "eco", pool.level.clock = 0.75, pool.level.power = 0.5;
+  stated.cluster = written("stated_slow.accel", slow + lab.substr(lab.find("cluster"))) + ":c";
+  auto level = plans.on(pool, {1, 8}), machine = plans.on(stated, {1, 8});
+  ASSERT_TRUE(level && machine);
+  for (size_t i = 0; i < level->size(); ++i) {
+    EXPECT_NEAR((*level)[i].step / (*machine)[i].step, 1, 1e-9);
+    EXPECT_NEAR((*level)[i].watts / (*machine)[i].watts, 1, 1e-6);
+    EXPECT_EQ((*level)[i].plan, (*machine)[i].plan);
+  }
+}
+
+TEST(TrainingPlans, CapsAreKeptAndAlmostReached) {
+  TrainingPlans plans(optionsOf(training("gpt2", "gpt2_medium", 64), "caps"));
+  ASSERT_TRUE(plans.prepare());
+  DevicePool pool;
+  pool.cluster = written("caps.accel", clusterText("a100_80g", 8, 1)) + ":c";
+  auto full = plans.on(pool, {1, 8});
+  ASSERT_TRUE(full);
+  double before = INFINITY;
+  for (double cap : {1000.0, 300.0, 250.0, 150.0}) {
+    pool.level.name = "capped", pool.level.cap = Watts(cap);
+    auto capped = plans.on(pool, {1, 8});
+    ASSERT_TRUE(capped);
+    for (size_t i = 0; i < full->size(); ++i) {
+      const DeviceCountPlan &a = (*full)[i], &b = (*capped)[i];
+      SCOPED_TRACE(fmt::format("{} devices, {} W", a.devices, cap));
+      ASSERT_TRUE(b.fits);
+      double each = b.watts / static_cast<double>(b.devices);
+      EXPECT_LE(each, cap * (1 + 1e-9));
+      EXPECT_GE(each, std::min(0.97 * cap, 0.97 * a.watts / static_cast<double>(a.devices)));
+      EXPECT_GE(b.step, a.step * (1 - 1e-9));
+    }
+    EXPECT_LE(1 / capped->back().step, before);
+    before = 1 / capped->back().step;
+  }
+  pool.level.cap = Watts(60); // what it draws idle
+  auto none = plans.on(pool, {8});
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->front().fits);
+  EXPECT_THAT(none->front().reason, HasSubstr("60 W are idle"));
+}
+
 TEST(PoolClusters, PartsOfATorus) {
   Cluster cluster;
   cluster.name = "pod", cluster.devicesPerNode = 256;
