@@ -52,6 +52,7 @@ private:
   void addRows(const std::vector<size_t> &jobs, unsigned type, const std::vector<DeviceCountPlan> &plans, double batch);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
+  void note(const std::string &text);
   std::vector<std::string> risks() const;
   bool buildRemaining();
   std::vector<std::string> movedJobs() const;
@@ -63,7 +64,8 @@ private:
   JobTarget target;
   JobsPlan thePlan;
   std::optional<RunningPlan> theRunning;
-  jobs::JobsRequest theBlock; ///< whole, where a plan goes on
+  std::vector<std::string> theNotes; ///< of a plan that goes on, in words, each once
+  jobs::JobsRequest theBlock;        ///< whole, where a plan goes on
   std::vector<jobs::JobTable> theTables;
   jobs::RemainingSchedule theLeft; ///< of it
   jobs::KeptPlan theKept;
