@@ -14,7 +14,7 @@
 namespace accord::jobs {
 
 /// Values and amounts are at most this, so that sums over a million jobs are exact in 128 bits with prices.
-constexpr int64_t kMaxAllocationNumber = int64_t(1) << 40;
+constexpr int64_t kMaxAllocationNumber = int64_t(1) << 46;
 
 struct ResourceUse {
   unsigned resource = 0; ///< index into `AllocationProblem::capacity`

@@ -26,6 +26,8 @@ constexpr MeasureRow kMeasures[] = {
 static_assert(std::size(kMeasures) == kJobMeasures);
 
 constexpr int64_t kMax = kMaxAllocationNumber;
+/// With prices of all rows up to 2^62, sums over jobs fit 127 bits.
+constexpr size_t kMaxJobs = size_t(1) << 18;
 
 class Check {
 public:
@@ -56,6 +58,7 @@ private:
     if (wrong.empty())
       require(problem.slot <= kMaxSeconds / problem.slots, "{} slots of {} seconds are longer than {} seconds",
               problem.slots, problem.slot, kMaxSeconds);
+    require(problem.jobs.size() <= kMaxJobs, "jobs are {}, at most {} are allowed", problem.jobs.size(), kMaxJobs);
     require(within(problem.tail, 0, static_cast<int64_t>(problem.jobs.size())), "the tail is {} of {} jobs",
             problem.tail, problem.jobs.size());
   }

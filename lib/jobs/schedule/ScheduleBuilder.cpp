@@ -15,8 +15,9 @@ constexpr double kShareScale = 1000;    ///< of weights that are no whole number
 constexpr double kMicro = 1e6;
 constexpr double kNiceSlots[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800};
 
-int64_t roundUp(double value) { return static_cast<int64_t>(std::ceil(std::clamp(value, 0.0, 0x1p40))); }
-int64_t roundDown(double value) { return static_cast<int64_t>(std::floor(std::clamp(value, 0.0, 0x1p40))); }
+constexpr double kMaxNumber = static_cast<double>(kMaxAllocationNumber);
+int64_t roundUp(double value) { return static_cast<int64_t>(std::ceil(std::clamp(value, 0.0, kMaxNumber))); }
+int64_t roundDown(double value) { return static_cast<int64_t>(std::floor(std::clamp(value, 0.0, kMaxNumber))); }
 
 /// The smallest amount that steps have between two times.
 double minOf(const Steps &steps, double from, double until) {

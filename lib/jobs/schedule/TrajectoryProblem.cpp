@@ -311,7 +311,7 @@ void boundByPrices(const AllocationProblem &problem, AllocationSolution &solutio
   for (double price : relaxed.prices)
     max = std::max(max, price);
   int64_t denominator = int64_t(1) << 40;
-  while (denominator > 1 && max * static_cast<double>(denominator) > 0x1p55)
+  while (denominator > 1 && max * static_cast<double>(denominator) > 0x1p52)
     denominator /= 2;
   PricedOptions priced =
       priceOptions(compacted, PartialAllocation(compacted), wholePrices(relaxed.prices, denominator), denominator);

@@ -65,7 +65,7 @@ int64_t priceDenominator(const CompactAllocation &problem) {
   for (const AllocationOption &option : problem.options)
     max = std::max(max, option.value);
   int bits = 40;
-  while (bits > 16 && (max >> (56 - bits)) > 0)
+  while (bits > 16 && (max >> (50 - bits)) > 0)
     --bits;
   return int64_t(1) << bits;
 }
@@ -74,7 +74,7 @@ Prices wholePrices(const std::vector<double> &prices, int64_t denominator) {
   Prices whole(prices.size(), 0);
   for (size_t r = 0; r < prices.size(); ++r)
     if (double numerator = prices[r] * static_cast<double>(denominator); numerator > 0)
-      whole[r] = numerator < 0x1p59 ? static_cast<int64_t>(std::llround(numerator)) : int64_t(1) << 59;
+      whole[r] = numerator < 0x1p53 ? static_cast<int64_t>(std::llround(numerator)) : int64_t(1) << 53;
   return whole;
 }
 

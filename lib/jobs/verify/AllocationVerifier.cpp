@@ -10,8 +10,8 @@ namespace {
 
 using Wide = __int128;
 
-/// Of prices and denominators: times amounts of at most 2^40 and summed over 2^26 uses, they fit 127 bits.
-constexpr int64_t kMaxPrice = int64_t(1) << 60;
+/// Of prices and denominators: times amounts of at most 2^46 and summed over 2^26 uses, they fit 127 bits.
+constexpr int64_t kMaxPrice = int64_t(1) << 54;
 /// Sets of prices whose best values of all jobs are kept at a time.
 constexpr size_t kKeptPrices = 64;
 

@@ -202,3 +202,19 @@ TEST(ScheduleBuilder, NamedServersAreAwayOnceHoweverOftenTheyAreMaintained) {
   request.maintenances = {{"a100", 0, 0, 600, {}, {1}}};
   EXPECT_EQ(firstError(request, kOneTable), "server 1 of cluster 'lab' has devices 'h100', not 'a100'");
 }
+
+/// 500 kW for a week at 400 g of each kWh are 34 t of CO2.
+TEST(ScheduleBuilder, CarbonOfALargeTrainingIsANumber) {
+  JobsRequest request = oneJob();
+  request.slot = 6 * 3600, request.horizon = 7 * 86400;
+  request.capacities.push_back({"carbon", {{0, 400 / 3.6e6}}, {}});
+  request.objectives.push_back({JobMeasure::Carbon, {}});
+  TableRow large = row(0, 8, 1);
+  large.watts = 500e3;
+  const BuiltSchedule made = built(request, {{500'000, {large}, ""}});
+  ASSERT_EQ(made.problem.jobs.size(), 1u);
+  const double grams = 500e3 * 7 * 86400 * 400 / 3.6e6, limit = 1e-6 * static_cast<double>(kMaxAllocationNumber);
+  EXPECT_GT(grams, 30e6);
+  EXPECT_LT(grams, limit);
+  EXPECT_NEAR(static_cast<double>(made.problem.carbon.front()) * 3.6, 400, 4);
+}
