@@ -31,6 +31,11 @@ void JobsPlanner::assume(const std::string &text) {
     thePlan.assumptions.push_back(text);
 }
 
+void JobsPlanner::note(const std::string &text) {
+  if (!llvm::is_contained(theNotes, text))
+    theNotes.push_back(text);
+}
+
 bool JobsPlanner::prepare() {
   if (!workspace.read())
     return false;
@@ -100,7 +105,7 @@ bool JobsPlanner::buildRemaining() {
   if (!sameServers()) {
     for (JobState &job : theRunning->state.jobs)
       job.servers.clear();
-    assume("the cluster has other servers than the plan that runs: jobs may go on elsewhere");
+    note("the cluster has other servers than the plan that runs: jobs may go on elsewhere");
   }
   auto left = remainingSchedule(theBlock, thePlan.cluster, theTables, theRunning->state);
   if (!left)
@@ -108,7 +113,7 @@ bool JobsPlanner::buildRemaining() {
   theLeft = std::move(*left);
   for (const auto *texts : {&theLeft.assumptions, &theLeft.built.assumptions})
     for (const std::string &text : *texts)
-      assume(text);
+      note(text);
   thePlan.request = theLeft.request, thePlan.tables = theLeft.tables, thePlan.built = theLeft.built;
   theKept = keepPlan(theLeft, theRunning->plan, theRunning->state);
   return true;
@@ -358,7 +363,7 @@ void JobsPlanner::solve(const SearchControl &control) {
     for (JobState &job : theRunning->state.jobs)
       if (llvm::is_contained(moved, job.name))
         job.running = false, job.restarting = 0,
-        assume(fmt::format("job '{}' starts again: its servers are not there or not free for it", job.name));
+        note(fmt::format("job '{}' starts again: its servers are not there or not free for it", job.name));
     if (moved.empty() || !buildRemaining())
       break;
     thePlan.schedule = solveJobSchedule(thePlan.built.problem, limits, theKept.known);
@@ -484,7 +489,8 @@ JobAnswer JobsPlanner::answer() const {
   made.absences = thePlan.built.absences;
   made.problem = thePlan.built.problem, made.schedule = thePlan.schedule;
   made.assumptions = risks();
-  made.assumptions.insert(made.assumptions.end(), thePlan.assumptions.begin(), thePlan.assumptions.end());
+  for (const auto *texts : {&theNotes, &thePlan.assumptions})
+    made.assumptions.insert(made.assumptions.end(), texts->begin(), texts->end());
   for (const JobsRequest::Limit &limit : request.limits)
     made.requirements.push_back(limit.text);
   made.jobs = words();

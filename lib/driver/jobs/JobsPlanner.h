@@ -68,6 +68,7 @@ private:
   std::vector<PowerLevel> levelsOf(unsigned type);
   void takeProfiled(size_t job);
   void assume(const std::string &text);
+  void note(const std::string &text);
   std::vector<std::string> risks() const;
   bool buildRemaining();
   std::vector<std::string> movedJobs() const;
@@ -80,7 +81,8 @@ private:
   JobsPlan thePlan;
   std::map<std::string, std::string> optimizers; ///< of trainings
   std::optional<RunningPlan> theRunning;
-  jobs::JobsRequest theBlock; ///< whole, where a plan goes on
+  std::vector<std::string> theNotes; ///< of a plan that goes on, in words, each once
+  jobs::JobsRequest theBlock;        ///< whole, where a plan goes on
   std::vector<jobs::JobTable> theTables;
   jobs::RemainingSchedule theLeft; ///< of it
   jobs::KeptPlan theKept;

@@ -296,7 +296,7 @@ private:
     change.to = job.configurations[run.configuration].name;
     const bool goesOn = job.running == static_cast<int64_t>(run.configuration) && run.begin == 0;
     const bool isThere = isWhereItWas(parts.front());
-    if (goesOn && !isThere)
+    if (ran && run.begin == 0 && change.from == change.to && !(goesOn && isThere))
       change.to += " on other servers";
     if (goesOn && isThere)
       change.kind = Kind::GoesOn;
