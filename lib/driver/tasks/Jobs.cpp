@@ -232,7 +232,10 @@ private:
       for (ReplayPolicy &policy : replay.policies)
         if (policy.knows == kKnowsSpeed)
           policy.knows = kFitsSpeed;
-      llvm::erase_if(replay.policies, [](const ReplayPolicy &policy) { return policy.knows == kKnowsWork; });
+      // `las` goes to the type on which a job is complete first.
+      llvm::erase_if(replay.policies, [isOneType](const ReplayPolicy &policy) {
+        return policy.knows == kKnowsWork || (policy.name == "las" && !isOneType);
+      });
       return;
     }
     const double round = options.round.value_or(replay.round);
@@ -327,7 +330,7 @@ private:
     if (read)
       return std::move(*read);
     Error error = read.takeError();
-    if (llvm::sys::fs::is_directory(error.location.file))
+    if (!llvm::sys::fs::is_regular_file(error.location.file))
       error.location = {};
     add(error);
     return std::nullopt;

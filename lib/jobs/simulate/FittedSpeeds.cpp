@@ -45,7 +45,8 @@ std::optional<BatchChoice> FittedSpeeds::compute(size_t type, const std::vector<
   if (source->steps.empty()) {
     source = std::ranges::find_if(seen, [](const Seen &one) { return !one.steps.empty(); });
     if (source == seen.end()) {
-      const int64_t batch = std::max(initial, limits->minAtomicBatch * int64_t(on.devices));
+      const int64_t min = std::max(initial, limits->minAtomicBatch * int64_t(on.devices));
+      const int64_t batch = types[type]->profile().maxDevices == 1 ? std::max(min, limits->maxBatch) : min;
       TrainingProfile held = types[type]->profile();
       held.maxLocalBatch = limits->maxAtomicBatch;
       return BatchChoice{splitBatch(held, batch, on.devices, batch > initial), static_cast<double>(on.devices)};

@@ -79,6 +79,11 @@ TEST_F(SiaProfilesTest, SaysWhatIsMissing) {
   EXPECT_EQ(broken.error().location.column, 3u);
   EXPECT_EQ(siaRestartSeconds("imagenet"), 250);
   EXPECT_EQ(siaRestartSeconds("other"), 30);
+  EXPECT_EQ(siaSlowdown("cifar10"), 1.8);
+  EXPECT_EQ(siaSlowdown("other"), 1);
+  const TrainingProfile &profile = one->profiles.at({"bert", "aws"}), longer = scaledProfile(profile, 1.5);
+  for (size_t i = 0; i < profile.placements.size(); ++i)
+    EXPECT_EQ(longer.placements[i].time.step, 1.5 * profile.placements[i].time.step);
 }
 
 } // namespace
