@@ -1,5 +1,6 @@
-#include "lib/offers/output/OfferOutput.h"
+#include "lib/offers/output/OfferCertificate.h"
 #include "lib/offers/solve/OfferChooser.h"
+#include "lib/offers/verify/OfferVerifier.h"
 #include "test/lib/offers/OfferProblems.h"
 #include <gtest/gtest.h>
 
@@ -85,6 +86,68 @@ TEST(OfferOutput, DocumentHasWhatItsSchemaRequires) {
     for (const llvm::json::Value &key : *schema.getAsObject()->getArray("required"))
       EXPECT_TRUE(made.get(*key.getAsString())) << key.getAsString()->str();
   }
+}
+
+TEST(OfferOutput, CertificateIsReadBackAndGivesTheSameFiles) {
+  for (double deadline : {100'000.0, 3600.0}) {
+    OfferLimits limits;
+    limits.deadline = deadline;
+    const OfferReport report = reportOf(limits);
+    const std::string text = offerCertificate(report);
+    auto read = offersFromCertificate(text, "choose.json");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(offerCertificate(*read), text);
+    const AnswerFiles written = filesOf(report), again = filesOf(*read);
+    ASSERT_EQ(written.size(), again.size());
+    for (size_t i = 0; i < written.size(); ++i) {
+      EXPECT_EQ(written[i].name, again[i].name);
+      EXPECT_EQ(written[i].text, again[i].text);
+    }
+    EXPECT_NE(written.front().text.find(sha256Of(text)), std::string::npos);
+  }
+}
+
+TEST(OfferOutput, CertificateOfWhatIsNotThereIsRefused) {
+  OfferLimits limits;
+  limits.deadline = 100'000;
+  auto refused = [&](auto change) {
+    OfferReport report = reportOf(limits);
+    change(report);
+    auto read = offersFromCertificate(offerCertificate(report), "choose.json");
+    EXPECT_FALSE(read);
+    return read ? "" : read.error().message;
+  };
+  using Report = OfferReport;
+  EXPECT_NE(refused([](Report &r) { r.problem.trainings[0].options[0].offer = 2; }).find("no such offer"),
+            std::string::npos);
+  EXPECT_NE(refused([](Report &r) { r.choice.choice[0] = 3; }).find("expected an option of each training"),
+            std::string::npos);
+  refused([](Report &r) { r.choice.front[0].choice = {7}; });
+  refused([](Report &r) { r.runnersUp[0][0].option = 3; });
+  refused([](Report &r) { r.runnersUp.clear(); });
+  EXPECT_FALSE(offersFromCertificate("{}", "choose.json"));
+  EXPECT_FALSE(offersFromCertificate("", "choose.json"));
+}
+
+TEST(OfferOutput, RunnersUpAreProvedAgain) {
+  OfferLimits limits;
+  limits.deadline = 100'000;
+  const OfferReport report = reportOf(limits);
+  using Others = std::vector<std::vector<RunnerUp>>;
+  auto holds = [&](auto change) {
+    Others others = report.runnersUp;
+    change(others);
+    return verifyRunnersUp(report.problem, report.choice, others).holds();
+  };
+  ASSERT_EQ(report.runnersUp[0].size(), 2U);
+  EXPECT_TRUE(holds([](Others &) {}));
+  EXPECT_FALSE(holds([](Others &others) { others[0][0].loss *= 0.9; }));
+  EXPECT_FALSE(holds([](Others &others) { others[0].pop_back(); }));
+  EXPECT_FALSE(holds([](Others &others) { std::swap(others[0][0], others[0][1]); }));
+  EXPECT_FALSE(holds([](Others &others) { others[0][1] = others[0][0]; }));
+  EXPECT_FALSE(holds([&](Others &others) { others[0][0].option = report.choice.choice[0]; }));
+  EXPECT_FALSE(holds([](Others &others) { others[0][0].option = 9; }));
+  EXPECT_FALSE(holds([](Others &others) { others.clear(); }));
 }
 
 } // namespace
