@@ -5,25 +5,51 @@
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 namespace accord::jobs {
 namespace {
 
 std::string hours(double seconds) { return timeText(seconds); }
 
-/// The jobs of a plan's problem that are of a job of the block.
-std::vector<size_t> partsOf(const JobAnswer &plan, const std::string &name) {
-  std::vector<size_t> parts;
-  for (size_t p = 0; p < plan.problem.jobs.size(); ++p)
-    if (blockJobOf(plan.problem.jobs[p].name) == name)
-      parts.push_back(p);
-  return parts;
-}
+/// The jobs of a plan's problem that are of each job of the block.
+class PartsOfJobs {
+public:
+  explicit PartsOfJobs(const JobAnswer &plan) {
+    for (size_t p = 0; p < plan.problem.jobs.size(); ++p)
+      parts[blockJobOf(plan.problem.jobs[p].name)].push_back(p);
+  }
+  const std::vector<size_t> &of(const std::string &name) const {
+    static const std::vector<size_t> kNone;
+    const auto found = parts.find(name);
+    return found == parts.end() ? kNone : found->second;
+  }
+
+private:
+  std::map<std::string, std::vector<size_t>> parts;
+};
+
+/// States of jobs by their names.
+class StatesOfJobs {
+public:
+  explicit StatesOfJobs(const RunningState &state) {
+    for (const JobState &job : state.jobs)
+      states.emplace(job.name, &job);
+  }
+  const JobState *find(const std::string &name) const {
+    const auto found = states.find(name);
+    return found == states.end() ? nullptr : found->second;
+  }
+
+private:
+  std::map<std::string, const JobState *> states;
+};
 
 class Keeper {
 public:
   Keeper(const RemainingSchedule &left, const JobAnswer &plan, const RunningState &state)
-      : left(left), problem(left.built.problem), plan(plan),
+      : left(left), problem(left.built.problem), plan(plan), planParts(plan),
         moment(state.at - (plan.replan ? plan.replan->state.at : 0)) {
     stage.limits = problem.limits;
   }
@@ -64,7 +90,7 @@ private:
   bool keep(size_t p) {
     const ScheduledJob &job = problem.jobs[p];
     const ScheduledPart &part = left.built.parts[p];
-    const std::vector<size_t> parts = partsOf(plan, left.request.jobs[part.job].name);
+    const std::vector<size_t> &parts = planParts.of(left.request.jobs[part.job].name);
     const size_t behind = part.phases - part.phase; // phases from it to the last
     if (job.work == 0)
       return false; // placed without a run
@@ -223,6 +249,7 @@ private:
   const RemainingSchedule &left;
   const JobScheduleProblem &problem;
   const JobAnswer &plan;
+  const PartsOfJobs planParts;
   const int64_t moment; ///< seconds from the start of the plan
   ObjectiveStage stage;
   std::vector<size_t> missing;
@@ -233,7 +260,8 @@ class Comparison {
 public:
   Comparison(const RemainingSchedule &left, const JobAnswer &answer, const JobAnswer &plan, const RunningState &planned,
              const RunningState &state, const std::vector<JobEvent> &events)
-      : left(left), answer(answer), plan(plan), planned(planned), state(state), events(events) {}
+      : left(left), answer(answer), plan(plan), answerParts(answer), planParts(plan), planned(planned), state(state),
+        at(state.at), events(events) {}
 
   JobChange of(const std::string &name) const {
     JobChange change;
@@ -243,7 +271,7 @@ public:
     change.why = whyOf(name, before);
     if (now && now->devices > 0)
       change.from = fmt::format("{} {}", now->devices, now->deviceType);
-    const std::vector<size_t> parts = partsOf(answer, name);
+    const std::vector<size_t> &parts = answerParts.of(name);
     if (now && now->completion >= 0) {
       change.kind = JobChange::Kind::Complete, change.after = now->completion;
       return change;
@@ -261,7 +289,7 @@ private:
   int64_t plannedCompletion(const std::string &name, const JobState *before) const {
     if (before && before->completion >= 0)
       return before->completion;
-    const std::vector<size_t> parts = partsOf(plan, name);
+    const std::vector<size_t> &parts = planParts.of(name);
     const int64_t origin = plan.replan ? plan.replan->state.at : 0;
     if (parts.empty() || plan.schedule.jobs[parts.back()].completion < 0 || plan.schedule.jobs[parts.back()].continues)
       return -1;
@@ -285,7 +313,7 @@ private:
       change.kind = Kind::LeftOut;
       return;
     }
-    change.after = last.continues ? -1 : state.at + last.completion;
+    change.after = last.continues ? -1 : at + last.completion;
     change.restartHours = restartHours(parts, now);
     if (first.runs.empty()) {
       change.kind = Kind::GoesOn;
@@ -333,7 +361,9 @@ private:
 
   const RemainingSchedule &left;
   const JobAnswer &answer, &plan;
-  const RunningState &planned, &state;
+  const PartsOfJobs answerParts, planParts;
+  const StatesOfJobs planned, state;
+  const int64_t at;
   const std::vector<JobEvent> &events;
 };
 
@@ -348,10 +378,13 @@ std::vector<JobChange> changesOf(const JobsRequest &block, const RemainingSchedu
                                  const std::vector<JobEvent> &events) {
   const Comparison comparison(left, answer, plan, planned, state, events);
   std::vector<JobChange> changes;
-  for (const JobsRequest::Job &job : block.jobs)
+  std::set<std::string> names;
+  for (const JobsRequest::Job &job : block.jobs) {
     changes.push_back(comparison.of(job.name));
+    names.insert(job.name);
+  }
   for (const JobState &job : planned.jobs)
-    if (std::none_of(block.jobs.begin(), block.jobs.end(), [&](const auto &one) { return one.name == job.name; }))
+    if (!names.contains(job.name))
       changes.push_back(comparison.of(job.name));
   return changes;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace accord::jobs {
@@ -26,11 +27,16 @@ class Remainder {
 public:
   Remainder(const JobsRequest &block, const Cluster &cluster, const std::vector<JobTable> &tables,
             const RunningState &state)
-      : block(block), cluster(cluster), tables(tables), state(state), at(static_cast<double>(state.at)) {}
+      : block(block), cluster(cluster), tables(tables), state(state), at(static_cast<double>(state.at)) {
+    for (const JobState &job : state.jobs)
+      states.emplace(job.name, &job);
+  }
 
   Result<RemainingSchedule, Errors> run() {
     ACCORD_TRY(whole, buildJobSchedule(block, cluster, tables));
     full = std::move(whole);
+    for (size_t p = 0; p < full.parts.size(); ++p)
+      lastPart.resize(full.parts[p].job), lastPart.push_back(p);
     if (block.horizon > 0 && block.horizon <= at)
       return Errors{{Code::WrongJobsBlock,
                      fmt::format("the horizon of {} is over at {}", timeText(block.horizon), timeText(at)),
@@ -86,9 +92,13 @@ private:
   /// The end of the block's last period.
   double roundedHorizon() const { return static_cast<double>(full.problem.slot * full.problem.slots); }
 
+  const JobState *find(size_t j) const {
+    const auto found = states.find(block.jobs[j].name);
+    return found == states.end() ? nullptr : found->second;
+  }
   /// When a job is complete, -1: it is not. A block may ask for less work than was done.
   int64_t completionOf(size_t j) const {
-    const JobState *now = state.find(block.jobs[j].name);
+    const JobState *now = find(j);
     if (!now)
       return -1;
     const bool isDone = tables[j].samples > 0 && now->done >= tables[j].samples;
@@ -96,7 +106,7 @@ private:
   }
 
   void addJob(size_t j) {
-    const JobState *now = state.find(block.jobs[j].name);
+    const JobState *now = find(j);
     if (completionOf(j) >= 0 && !asksForTenants)
       return;
     JobsRequest::Job job = block.jobs[j];
@@ -145,11 +155,7 @@ private:
   /// The part of the whole block's problem that a part is the rest of: its last parts are the same.
   const ScheduledJob &wholePart(const ScheduledPart &part) const {
     const size_t j = ofBlock[part.job];
-    size_t last = 0;
-    for (size_t i = 0; i < full.parts.size(); ++i)
-      if (full.parts[i].job == j)
-        last = i;
-    return full.problem.jobs[last - (part.phases - 1 - part.phase)];
+    return full.problem.jobs[lastPart[j] - (part.phases - 1 - part.phase)];
   }
 
   void setPart(size_t p) {
@@ -162,7 +168,7 @@ private:
     if (made.arrival == 0)
       made.waited = std::clamp<int64_t>((end >= 0 ? end : state.at) - whole.arrival, 0, kMaxSeconds);
     out.current.emplace_back();
-    const JobState *now = state.find(block.jobs[j].name);
+    const JobState *now = find(j);
     if (!now || end >= 0)
       return;
     if (part.phase == 0 && now->running)
@@ -274,7 +280,9 @@ private:
   const double at;
   BuiltSchedule full; ///< of the whole block
   RemainingSchedule out;
-  std::vector<size_t> ofBlock; ///< of each job that is left
+  std::map<std::string, const JobState *> states;
+  std::vector<size_t> lastPart; ///< of each job of the block
+  std::vector<size_t> ofBlock;  ///< of each job that is left
   bool asksForTenants = false;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace accord::jobs {
 namespace {
@@ -21,7 +22,10 @@ class PlanWalk {
 public:
   PlanWalk(const JobAnswer &plan, int64_t at, RunningState &state)
       : plan(plan), problem(plan.problem), state(state), origin(plan.replan ? plan.replan->state.at : 0),
-        moment(at - origin) {}
+        moment(at - origin) {
+    for (size_t i = 0; i < state.jobs.size(); ++i)
+      numbers.emplace(state.jobs[i].name, i);
+  }
 
   void run() {
     for (size_t first = 0; first < problem.jobs.size();) {
@@ -36,12 +40,10 @@ public:
 
 private:
   JobState &stateOf(const std::string &name) {
-    for (JobState &one : state.jobs)
-      if (one.name == name)
-        return one;
-    state.jobs.emplace_back();
-    state.jobs.back().name = name;
-    return state.jobs.back();
+    const auto [found, isNew] = numbers.emplace(name, state.jobs.size());
+    if (isNew)
+      state.jobs.emplace_back().name = name;
+    return state.jobs[found->second];
   }
 
   /// A job with its phases, which are from `first` up to `end`.
@@ -68,7 +70,9 @@ private:
     const ScheduledJob &of = problem.jobs[part];
     const JobTrajectory &does = plan.schedule.jobs[part];
     // A restart that was not over counts as work, see `remainingSchedule`.
-    const int64_t extra = isFirst && of.running >= 0 ? before.restarting * of.configurations[of.running].speed : 0;
+    const __int128 rest =
+        isFirst && of.running >= 0 ? static_cast<__int128>(before.restarting) * of.configurations[of.running].speed : 0;
+    const auto extra = static_cast<int64_t>(std::min<__int128>(rest, of.work));
     const int64_t work = std::max<int64_t>(1, of.work - extra);
     __int128 done = 0;
     for (size_t r = 0; r < does.runs.size(); ++r) {
@@ -122,7 +126,8 @@ private:
   const JobAnswer &plan;
   const JobScheduleProblem &problem;
   RunningState &state;
-  const int64_t origin, moment; ///< on the clock of the block; from there
+  const int64_t origin, moment;          ///< on the clock of the block; from there
+  std::map<std::string, size_t> numbers; ///< of jobs of the state
 };
 
 class EventChange {
