@@ -160,8 +160,8 @@ struct JobTrajectory {
 /// Where trajectories are more than `kMaxTrajectories`, they are not listed: `prices` of the rows bound all of them
 /// that use no more of a resource than its capacity in any slot. M and s are 0 then, and a row of a limit has the limit
 /// itself. Of a sum, no schedule has less than the sum over jobs of the smallest term + prices * uses of a trajectory,
-/// less prices * capacities, rounded up. Of a max, the sum over jobs of the smallest prices * uses is more than prices *
-/// capacities, so nothing keeps the limit of bound - 1.
+/// less prices * capacities, rounded up. Of a max, the sum over jobs of the smallest prices * uses is more than
+/// prices * capacities, so nothing keeps the limit of bound - 1.
 struct JobScheduleProof {
   int64_t bound = 0;
   AllocationProof allocation;  ///< where trajectories are listed; its bound is the one that `bound` needs

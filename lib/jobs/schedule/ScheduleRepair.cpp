@@ -33,7 +33,6 @@ ScheduleRepair::ScheduleRepair(const JobScheduleProblem &problem, const Objectiv
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
 }
 
-/// What is left of all capacities beside a schedule.
 void ScheduleRepair::takeAll(const std::vector<JobTrajectory> &schedule) {
   left.assign(rows.capacity.begin(),
               rows.capacity.begin() + static_cast<std::ptrdiff_t>(problem.resources.size() * problem.slots));
@@ -49,12 +48,12 @@ void ScheduleRepair::use(size_t job, const JobTrajectory &trajectory, int64_t si
 }
 
 std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector<JobTrajectory> &schedule,
-                                                   const TrajectoryPrices &prices) {
+                                                   const TrajectoryPrices &prices, bool isQuick) {
   ScheduledJob &one = scratch.jobs[job];
   one.arrival = problem.jobs[job].arrival, one.deadline = problem.jobs[job].deadline;
   one.running = problem.jobs[job].running, one.mayBeRejected = problem.jobs[job].mayBeRejected;
   if (one.work == 0) // it never begins
-    return cheapestTrajectory(scratch, stage, rows, prices, job, &left, true).trajectory;
+    return cheapestTrajectory(scratch, stage, rows, prices, job, &left, isQuick).trajectory;
   for (unsigned before : one.after) {
     const bool isRejected = schedule[before].completion < 0;
     if (isRejected && !one.mayContinue)
@@ -73,7 +72,7 @@ std::optional<JobTrajectory> ScheduleRepair::place(size_t job, const std::vector
     }
   // A job that is left out costs nothing of most measures: it is only where it has no place.
   const bool mayBeRejected = std::exchange(one.mayBeRejected, false);
-  auto placed = cheapestTrajectory(scratch, stage, rows, prices, job, &left, true).trajectory;
+  auto placed = cheapestTrajectory(scratch, stage, rows, prices, job, &left, isQuick).trajectory;
   return placed || !mayBeRejected ? placed : std::optional(JobTrajectory{});
 }
 
@@ -91,6 +90,8 @@ std::optional<std::vector<JobTrajectory>> ScheduleRepair::build(const std::vecto
         next = job;
     }
     auto trajectory = place(next, schedule, prices);
+    if (!trajectory)
+      trajectory = place(next, schedule, prices, false);
     if (!trajectory)
       return std::nullopt;
     use(next, *trajectory, 1);
@@ -160,7 +161,8 @@ std::vector<size_t> ScheduleRepair::draw(const std::vector<JobTrajectory> &sched
 
 /// Prices of resources by chance between none and twice what they are; those of limits so too, or such that a limit
 /// costs about as much as the measure.
-TrajectoryPrices ScheduleRepair::vary(const TrajectoryPrices &prices, const std::vector<JobTrajectory> &schedule) {
+TrajectoryPrices ScheduleRepair::variedPrices(const TrajectoryPrices &prices,
+                                              const std::vector<JobTrajectory> &schedule) {
   TrajectoryPrices made{Prices(rows.capacity.size(), 0), std::max<int64_t>(1, prices.denominator)};
   const double share = random.below(3) == 0 ? 0 : 2 * random.unit();
   const size_t limits = rows.limited.empty() ? rows.capacity.size() : rows.limited.front().row;
@@ -237,7 +239,7 @@ void ScheduleRepair::vary(std::vector<JobTrajectory> &schedule, const Trajectory
       use(job, schedule[job], -1);
       other[job] = {};
     }
-    if (!replace(jobs, other, vary(prices, schedule)))
+    if (!replace(jobs, other, variedPrices(prices, schedule)))
       continue;
     const Value value = valueOfAll(other);
     if (value > best || !keepsAll(other))

@@ -9,10 +9,13 @@ namespace accord::jobs {
 namespace {
 
 constexpr unsigned kRoundsPerEffort = 20; ///< of prices, each of which adds a trajectory to each job
-constexpr double kConverged = 1e-4;       ///< of the bound: what a better price may still gain
-constexpr double kInertia = 0.7;          ///< share of the best prices so far in those that are tried next
-constexpr unsigned kFewer = 4;            ///< parts of the rounds of varying a schedule at each step of a bisection
-constexpr unsigned kPasses = 20;          ///< of placing each job anew
+constexpr unsigned kMinRounds = 12;
+constexpr double kLinearWork = 4e8;        ///< of all rounds at effort 0: cubes of rows
+constexpr unsigned kParts = 3, kSteps = 4; ///< of the rounds of a sum: one step of a bisection, and all of them
+constexpr double kConverged = 1e-4;        ///< of the bound: what a better price may still gain
+constexpr double kInertia = 0.7;           ///< share of the best prices so far in those that are tried next
+constexpr unsigned kFewer = 4;             ///< parts of the rounds of varying a schedule at each step of a bisection
+constexpr unsigned kPasses = 20;           ///< of placing each job anew
 constexpr double kMaxPrice = 0x1p39;
 constexpr int64_t kFitDenominator = int64_t(1) << 30;
 
@@ -30,7 +33,15 @@ public:
         mustRun.push_back(job);
   }
 
-  Outcome run() {
+  /// How many rounds of prices a question is worth at an effort: a linear program of many rows takes longer.
+  static unsigned roundsOf(size_t rows, unsigned effort) {
+    const double work = std::exp2(std::min(effort, 16u)) * kLinearWork / std::pow(static_cast<double>(rows) + 1, 3);
+    return static_cast<unsigned>(
+        std::clamp<double>(work, kMinRounds, kRoundsPerEffort * std::max(1u, std::min(effort, 16u))));
+  }
+  size_t size() const { return rows.capacity.size(); }
+
+  Outcome run(unsigned maxRounds) {
     if (const auto job = seed(); job)
       return proveNoPlace(*job);
     greedy(plainPrices());
@@ -40,8 +51,8 @@ public:
       priceJobs();
       isConverged = false;
     }
-    const unsigned rounds = kRoundsPerEffort * std::max(1u, std::min(limits.effort, 16u));
-    for (unsigned round = 0; round < rounds && !limits.stopped(); ++round) {
+    for (unsigned round = 0; round < maxRounds && !limits.stopped(); ++round) {
+      ++rounds;
       const Outcome outcome = improvePrices();
       if (outcome == Outcome::Infeasible)
         return outcome;
@@ -77,6 +88,7 @@ public:
     best = std::move(schedule);
   }
   JobScheduleProof proof;
+  unsigned rounds = 0; ///< that were made
 
 private:
   /// Where no weight may be left out, jobs with a weight have to run: so much is known before any price.
@@ -421,7 +433,7 @@ private:
     StageSearch search(problem, stage, columns, limits);
     if (!made.jobs.empty())
       search.offer(made.jobs);
-    const StageSearch::Outcome outcome = search.run();
+    const StageSearch::Outcome outcome = search.run(StageSearch::roundsOf(search.size(), limits.effort));
     if (outcome == StageSearch::Outcome::Infeasible && made.jobs.empty()) {
       made = JobSchedule{};
       made.status = AllocationStatus::Infeasible;
@@ -463,15 +475,18 @@ private:
       ObjectiveStage stage = stageOf(objective, measure);
       stage.max = alone - 1;
       StageSearch search(problem, stage, columns, limits);
-      if (search.run() == StageSearch::Outcome::Infeasible)
+      if (search.run(StageSearch::roundsOf(search.size(), limits.effort)) == StageSearch::Outcome::Infeasible)
         low = stage.max, proof = std::move(search.proof), proof.bound = alone;
     }
+    unsigned rounds = 0, maxRounds = 1;
     int64_t fitting = high; // shares of trajectories keep it, whether or not a schedule does
     const auto ask = [&](int64_t max) {
       ObjectiveStage stage = stageOf(objective, measure);
       stage.max = max;
       StageSearch search(problem, stage, columns, limits);
-      const bool isProved = search.run() == StageSearch::Outcome::Infeasible;
+      const unsigned all = StageSearch::roundsOf(search.size(), limits.effort);
+      const bool isProved = search.run(std::max(1u, all / kParts)) == StageSearch::Outcome::Infeasible;
+      rounds += search.rounds, maxRounds = kSteps * all;
       if (!isProved)
         fitting = std::min(fitting, max);
       else if (max + 1 > proof.bound)
@@ -481,7 +496,7 @@ private:
       return isProved;
     };
     const auto isFar = [&](int64_t from, int64_t to) {
-      return to - from > std::max<int64_t>(1, high / 2000) && !limits.stopped();
+      return to - from > std::max<int64_t>(1, high / 2000) && rounds < maxRounds && !limits.stopped();
     };
     while (isFar(low, high)) {
       const int64_t middle = low + (high - low) / 2;

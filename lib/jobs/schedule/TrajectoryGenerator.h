@@ -6,7 +6,8 @@
 namespace accord::jobs {
 
 /// See `solveJobSchedule`: objectives that are sums have bounds by prices. A max is found by bisection among the
-/// generated trajectories, with the bound of the job that takes longest by itself.
+/// generated trajectories; its bound is that of the job that takes longest by itself, or the largest that prices prove.
+/// Schedules are varied, a few jobs at a time.
 JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
                                 const std::vector<JobTrajectory> &known = {});
 

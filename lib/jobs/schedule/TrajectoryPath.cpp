@@ -343,12 +343,12 @@ private:
         if (fits[k][slot] == 0)
           continue;
         const int64_t speed = job.configurations[k].speed;
-        const int64_t most = speed > job.work / problem.slot ? job.work : speed * problem.slot; // of one slot
+        const int64_t whole = speed > job.work / problem.slot ? job.work : speed * problem.slot; // of one slot
         const Priced cost = prices.ofRun(slot, slot + 1, k);
         for (int64_t i = 0; i <= parts; ++i) {
           const int64_t work = std::max<int64_t>(1, i * part);
-          if (work > most) {
-            const int64_t after = (work - most) / part;
+          if (work > whole) {
+            const int64_t after = (work - whole) / part;
             if (next[after] < kNever)
               here[i] = std::min(here[i], cost + next[after]);
           } else if (const int64_t second = (work + speed - 1) / speed; slot * problem.slot + second <= last) {

@@ -208,6 +208,39 @@ TEST(JobScheduler, NightsAreNearTheirBounds) {
   }
 }
 
+/// A configuration that fits into no slot would be the fastest of each job.
+TEST(JobScheduler, ConfigurationsAboveACapacityDoNotWeakenBounds) {
+  JobScheduleProblem problem = night(8, 24, Elasticity::Malleable);
+  SearchLimits limits;
+  limits.effort = kQuickEffort;
+  const JobSchedule before = generateJobSchedule(problem, limits);
+  for (ScheduledJob &job : problem.jobs) {
+    JobConfiguration large = job.configurations.front();
+    large.speed *= 100, large.uses = {{0, 17}, {3, 10}};
+    job.configurations.push_back(large);
+  }
+  const JobSchedule found = generateJobSchedule(problem, limits);
+  expectVerified(problem, found, 0);
+  ASSERT_EQ(found.values.size(), 1u);
+  EXPECT_GE(found.proofs[0].bound, found.values[0] * 98 / 100);
+  EXPECT_GE(found.proofs[0].bound, before.proofs[0].bound * 98 / 100);
+}
+
+/// Where each job has to take one of its cheapest trajectories, faster ones have no part in the second bound.
+TEST(JobScheduler, BoundsObjectivesOfMalleableJobsUnderATightLimit) {
+  for (JobMeasure first : {JobMeasure::Price, JobMeasure::Slowdown}) {
+    JobScheduleProblem problem = night(6, 24, Elasticity::Malleable);
+    problem.objectives = {first, JobMeasure::Completion};
+    SearchLimits limits;
+    limits.effort = kQuickEffort;
+    const JobSchedule found = generateJobSchedule(problem, limits);
+    expectVerified(problem, found, 0);
+    ASSERT_EQ(found.values.size(), 2u);
+    for (size_t i = 0; i < found.values.size(); ++i)
+      EXPECT_GE(found.proofs[i].bound, found.values[i] * 90 / 100) << nameOf(first) << " " << i;
+  }
+}
+
 /// Under the limit of the first objective, a device in a slot has a price far above all values.
 TEST(JobScheduler, ProvesASecondObjectiveUnderATightLimitOfTheFirst) {
   JobScheduleProblem problem = night(30, 96, Elasticity::Moldable);
