@@ -1,12 +1,14 @@
-// Schedules of jobs that share a cluster.
+// Schedules of jobs that share a cluster, and choices of offers for trainings.
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/driver/tasks/Choose.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "lib/jobs/verify/PlacementCheck.h"
 #include "lib/jobs/verify/ReplanCheck.h"
 #include "lib/launch/JobScripts.h"
+#include "lib/offers/output/OfferCertificate.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -81,10 +83,31 @@ std::optional<VerifiedCertificate> verify(const CertificateRequest &request) {
   return verified;
 }
 
+std::optional<VerifiedCertificate> verifyChoice(const CertificateRequest &request) {
+  const std::string folder = answerFolder(request.path),
+                    file = (folder.empty() ? "." : folder) + "/" + offers::kOfferCertificate;
+  auto text = readText(file, request.json, "verify");
+  if (!text)
+    return std::nullopt;
+  auto report = offers::offersFromCertificate(*text, file);
+  if (!report)
+    return refused(report.error().code, report.error().message, request.json, "verify");
+  VerifiedCertificate verified{proofOf(*report)};
+  // What the document says of proofs is what was proved here.
+  report->checked = verified.proof.checked, report->searchAlone = verified.proof.solverAnswers;
+  if (verified.proof.holds())
+    verified.printed = filesOf(*report);
+  return verified;
+}
+
 } // namespace
 
 CertificateKind jobsCertificate() {
   return {"schedule", [](const std::string &path) { return hasResultFile(path, "jobs.json"); }, verify};
+}
+
+CertificateKind offersCertificate() {
+  return {"choice", [](const std::string &path) { return hasResultFile(path, "choose.json"); }, verifyChoice};
 }
 
 } // namespace accord

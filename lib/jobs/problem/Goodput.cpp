@@ -164,9 +164,9 @@ private:
   /// Whether the most samples in a step are the best: then they are with fewer steps, too, for the gain of another
   /// sample falls with the batch, and its share of the time grows with the steps.
   bool isFull(int64_t steps) const {
-    const int64_t most = limits.maxAtomicBatch;
-    return most <= limits.maxBatch / (int64_t(on.devices) * steps) &&
-           (most == 1 || valueFull(steps) > goodput(model, on, {most - 1, steps - 1}));
+    const int64_t max = limits.maxAtomicBatch;
+    return max <= limits.maxBatch / (int64_t(on.devices) * steps) &&
+           (max == 1 || valueFull(steps) > goodput(model, on, {max - 1, steps - 1}));
   }
 
   void take(int64_t steps) {

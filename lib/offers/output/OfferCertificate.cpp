@@ -138,7 +138,7 @@ void describe(JsonFields &f, OfferReport &report) {
                  g.field("option", one.option).field("loss", one.loss, kAnyNumber);
                });
              })
-      .field("left_out", report.leftOut,
+      .field("rejected", report.leftOut,
              [](JsonFields &g, LeftOutReport &left) {
                g.field("training", left.training)
                    .field("accelerator", left.accelerator)
