@@ -147,20 +147,13 @@ private:
     return true;
   }
 
+  /// The configuration with the devices of one of the plan, and with its name and plan where there is one.
   std::optional<unsigned> configurationOf(size_t p, const ConfigurationWords &was, const std::string &name) const {
+    if (was.type >= plan.cluster.types.size())
+      return std::nullopt;
     const ScheduledPart &part = left.built.parts[p];
-    std::optional<unsigned> found;
-    for (unsigned k = 0; k < part.rows.size(); ++k) {
-      const TableRow &row = left.tables[part.job].rows[part.rows[k]];
-      if (row.devices != was.devices || was.type >= plan.cluster.types.size() ||
-          left.built.problem.resources[row.type].name != plan.cluster.types[was.type])
-        continue;
-      if (problem.jobs[p].configurations[k].name == name)
-        return k;
-      if (!found && row.choice == was.choice)
-        found = k;
-    }
-    return found;
+    return alikeConfiguration(problem, problem.jobs[p], left.tables[part.job].rows, part.rows,
+                              {plan.cluster.types[was.type], was.devices, was.choice, name, was.plan});
   }
 
   /// Cuts runs where the work is done, or lets the last one go on until it is.

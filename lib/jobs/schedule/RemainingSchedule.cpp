@@ -180,14 +180,10 @@ private:
     const ScheduledPart &part = out.built.parts[p];
     ScheduledJob &made = out.built.problem.jobs[p];
     out.current[p] = now.servers;
-    for (size_t k = 0; k < part.rows.size(); ++k) {
-      const TableRow &row = out.tables[part.job].rows[part.rows[k]];
-      if (cluster.types[row.type] != now.deviceType || row.devices != now.devices)
-        continue;
-      if (made.running < 0 || made.configurations[k].name == now.configuration)
-        made.running = static_cast<int64_t>(k);
-    }
-    if (made.running < 0) {
+    const auto k = alikeConfiguration(out.built.problem, made, out.tables[part.job].rows, part.rows,
+                                      {now.deviceType, now.devices, now.choice, now.configuration, now.plan});
+    made.running = k ? static_cast<int64_t>(*k) : -1;
+    if (!k) {
       out.assumptions.push_back(fmt::format("job '{}' starts again: it has no configuration of {} {} any more",
                                             made.name, now.devices, now.deviceType));
       return;
@@ -287,6 +283,22 @@ private:
 };
 
 } // namespace
+
+std::optional<unsigned> alikeConfiguration(const JobScheduleProblem &problem, const ScheduledJob &job,
+                                           const std::vector<TableRow> &table, const std::vector<unsigned> &rows,
+                                           const RunConfiguration &was) {
+  std::optional<unsigned> found;
+  int best = -1;
+  for (unsigned k = 0; k < rows.size(); ++k) {
+    const TableRow &row = table[rows[k]];
+    if (problem.resources[row.type].name != was.deviceType || row.devices != was.devices || row.choice != was.choice)
+      continue;
+    const int alike = 2 * (job.configurations[k].name == was.name) + (row.plan == was.plan);
+    if (alike > best)
+      found = k, best = alike;
+  }
+  return found;
+}
 
 Result<RemainingSchedule, Errors> remainingSchedule(const JobsRequest &block, const Cluster &cluster,
                                                     const std::vector<JobTable> &tables, const RunningState &state) {

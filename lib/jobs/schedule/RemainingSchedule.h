@@ -15,6 +15,18 @@ struct RemainingSchedule {
   std::vector<std::string> assumptions; ///< in words
 };
 
+/// What a run of a plan has.
+struct RunConfiguration {
+  std::string deviceType;
+  int64_t devices = 0;
+  std::string choice, name, plan; ///< as in `TableRow` and `JobConfiguration`
+};
+/// The configuration of a job, by its number, with the devices and the choice of a run; of several that with its name,
+/// then that with its plan, then the first. `rows`: those of the table that are the job's configurations.
+std::optional<unsigned> alikeConfiguration(const JobScheduleProblem &problem, const ScheduledJob &job,
+                                           const std::vector<TableRow> &table, const std::vector<unsigned> &rows,
+                                           const RunConfiguration &was);
+
 /// The problem of all that is left at `state.at`, where times are seconds from then on. Periods begin at that moment
 /// and are as long as the block says, else as those of the plan that runs; the horizon of the block is rounded up to
 /// whole ones.

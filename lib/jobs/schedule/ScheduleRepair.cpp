@@ -2,8 +2,6 @@
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace accord::jobs {
@@ -24,13 +22,6 @@ ScheduleRepair::ScheduleRepair(const JobScheduleProblem &problem, const Objectiv
     for (unsigned before : problem.jobs[job].after)
       later[before].push_back(job);
   takeAll({});
-  order.resize(problem.jobs.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  const auto key = [&](size_t job) {
-    const ScheduledJob &of = problem.jobs[job];
-    return std::tuple(of.arrival, of.work, of.weight, of.deadline, of.due, of.isolated, of.configurations.size(), job);
-  };
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
 }
 
 void ScheduleRepair::takeAll(const std::vector<JobTrajectory> &schedule) {
@@ -132,18 +123,16 @@ ScheduleRepair::Value ScheduleRepair::valueOfAll(const std::vector<JobTrajectory
 /// Two to five jobs, in half of the cases such that run while the first is in the system.
 std::vector<size_t> ScheduleRepair::draw(const std::vector<JobTrajectory> &schedule) {
   const size_t count = schedule.size(), wanted = std::min<size_t>(count, 2 + random.below(4));
-  std::vector<size_t> critical; // jobs of which a max is, or all
+  std::vector<size_t> critical; // jobs of which a max is
   const int64_t value = isSum(measure) || random.below(2) != 0 ? -1 : valueOf(problem, measure, schedule);
-  for (size_t job : order)
+  for (size_t job = 0; job < count; ++job)
     if (value > 0 && measure != JobMeasure::Group &&
         termOf(problem, measure, problem.jobs[job], schedule[job]) == value)
       critical.push_back(job);
-  if (critical.empty())
-    critical = order;
-  const size_t first = critical[random.below(critical.size())];
+  const size_t first = critical.empty() ? random.below(count) : critical[random.below(critical.size())];
   std::vector<size_t> others;
   const bool isNear = random.below(2) != 0;
-  for (size_t job : order) {
+  for (size_t job = 0; job < count; ++job) {
     const auto &runs = schedule[job].runs;
     if (job != first && (!isNear || runs.empty() || schedule[first].completion < 0 ||
                          (runs.front().begin * problem.slot < schedule[first].completion &&

@@ -59,7 +59,6 @@ private:
   const TrajectoryRows rows;
   std::vector<std::vector<unsigned>> later; ///< jobs that come after each one
   std::vector<int64_t> left;                ///< of the resources in each slot
-  std::vector<size_t> order;                ///< of jobs, by what they are, so that their numbers do not matter
   SplitMix random{1};
 };
 

@@ -1,4 +1,5 @@
 #include "lib/jobs/schedule/TrajectoryGenerator.h"
+#include "lib/jobs/schedule/JobOrder.h"
 #include "lib/jobs/schedule/ScheduleRepair.h"
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include <algorithm>
@@ -548,7 +549,9 @@ private:
 
 JobSchedule generateJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
                                 const std::vector<JobTrajectory> &known) {
-  return Generator(problem, limits, known).run();
+  const JobOrder order(problem);
+  const std::vector<JobTrajectory> ordered = order.toOrder(known);
+  return order.fromOrder(Generator(order.problem(), limits, ordered).run());
 }
 
 } // namespace accord::jobs

@@ -4,6 +4,7 @@
 #include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/verify/JobScheduleVerifier.h"
 #include "test/lib/jobs/JobScheduleCases.h"
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace accord;
@@ -119,7 +120,9 @@ TEST(JobScheduler, OrderOfJobsChangesNoValue) {
   SplitMix random(9);
   for (int round = 0; round < 200; ++round) {
     JobScheduleProblem problem = randomSchedule(random);
-    const JobSchedule before = solveJobSchedule(problem, {});
+    for (size_t job = 0; job < problem.jobs.size(); ++job)
+      problem.jobs[job].name = fmt::format("job{}", job);
+    const JobSchedule before = solveJobSchedule(problem, {}), generated = generateJobSchedule(problem, {});
     std::reverse(problem.jobs.begin(), problem.jobs.end());
     for (ScheduledJob &job : problem.jobs) {
       for (unsigned &other : job.after)
@@ -129,6 +132,11 @@ TEST(JobScheduler, OrderOfJobsChangesNoValue) {
     const JobSchedule after = solveJobSchedule(problem, {});
     EXPECT_EQ(before.status, after.status) << round;
     EXPECT_EQ(before.values, after.values) << round;
+    const JobSchedule other = generateJobSchedule(problem, {});
+    EXPECT_EQ(generated.values, other.values) << round;
+    EXPECT_TRUE(verifyJobSchedule(problem, other)) << round;
+    for (size_t i = 0; i < other.proofs.size(); ++i)
+      EXPECT_EQ(generated.proofs[i].bound, other.proofs[i].bound) << round;
   }
 }
 
