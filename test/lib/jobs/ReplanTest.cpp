@@ -312,6 +312,60 @@ TEST(Replan, AJobWithoutRestartsLeftGoesOn) {
   EXPECT_EQ(configurations(), (std::set<int64_t>{2}));
 }
 
+TEST(Replan, AJobLongerThanTheHorizonIsKeptAndGoesOn) {
+  Block block = oneJob();
+  block.request.horizon = 60; // 500 of 1000 samples
+  block.request.jobs[0].continues = true;
+  const JobAnswer plan = *planned(block);
+  ASSERT_TRUE(plan.schedule.jobs[0].continues);
+  const RunningState state = stateOf(plan, 20);
+  EXPECT_NEAR(state.jobs[0].done, 100, 1e-6);
+  const RemainingSchedule left = leftOf(block, state);
+  const KeptPlan kept = keepPlan(left, plan, state);
+  EXPECT_EQ(kept.why, "");
+  ASSERT_EQ(kept.known.size(), 1u);
+  EXPECT_TRUE(kept.known[0].continues);
+  const JobSchedule found = solveJobSchedule(left.built.problem, {}, kept.known);
+  EXPECT_EQ(found.jobs, kept.known);
+  ASSERT_EQ(left.built.problem.objectives[0], JobMeasure::Unfinished);
+  EXPECT_NEAR(static_cast<double>(found.values[0]), 1e6 * 500 / 900, 1) << "of what was left";
+}
+
+TEST(Replan, AStartedJobKeepsWhatItTrains) {
+  Block block = oneJob();
+  TableRow other; // as fast on as many devices, of another training
+  other.devices = 2, other.rate = 10, other.choice = "small", other.family = 1, other.price = 1;
+  block.tables[0].rows[0].price = 2;
+  block.tables[0].rows.push_back(other);
+  block.request.objectives = {{JobMeasure::Price, {}}, {JobMeasure::Completion, {}}};
+  JobAnswer plan = *planned(block);
+  ASSERT_EQ(plan.problem.jobs[0].configurations[plan.schedule.jobs[0].runs[0].configuration].family, 1u);
+  for (JobWords &words : plan.jobs)
+    for (size_t k = 0; k < words.configurations.size(); ++k)
+      words.configurations[k].choice = plan.problem.jobs[0].configurations[k].family == 1 ? "small" : "";
+  block.tables[0].rows[1].price = 3; // dearer now
+  const RemainingSchedule begun = leftOf(block, stateOf(plan, 40)), before = leftOf(block, stateOf(plan, 0));
+  ASSERT_EQ(begun.tables[0].rows.size(), 1u);
+  EXPECT_EQ(begun.tables[0].rows[0].choice, "small");
+  EXPECT_EQ(begun.built.problem.jobs[0].running, 0);
+  EXPECT_EQ(before.tables[0].rows.size(), 2u) << "nothing is done yet";
+}
+
+TEST(Replan, NoiseAndRestartsAreThoseOfWhatIsLeft) {
+  Block block = oneJob();
+  JobsRequest::Job &job = block.request.jobs[0];
+  job.batches.noise = {{0, 100}, {0.5, 900}}, job.maxRestarts = 3;
+  const JobAnswer plan = *planned(block);
+  const RunningState state = stateOf(plan, 35); // 250 samples
+  EXPECT_EQ(state.jobs[0].starts, 1);
+  const RemainingSchedule left = leftOf(block, state);
+  ASSERT_EQ(left.request.jobs[0].batches.noise.size(), 2u);
+  EXPECT_NEAR(left.request.jobs[0].batches.noise[1].first, 1.0 / 3, 1e-9);
+  EXPECT_EQ(left.request.jobs[0].batches.noise[1].second, 900);
+  block.request.jobs[0].batches.noise.clear();
+  EXPECT_EQ(leftOf(block, stateOf(*planned(block), 35)).built.problem.jobs[0].maxRestarts, 2);
+}
+
 TEST(Replan, GoesOnFromAPlanThatGoesOn) {
   SplitMix random(53);
   for (int round = 0; round < 150; ++round) {
