@@ -325,7 +325,9 @@ private:
         made.groups.push_back(g);
     if (phase > 0)
       made.after.push_back(static_cast<unsigned>(out.problem.jobs.size() - 1));
-    ScheduledPart part{j, phase, phases, usableRows(j, in.noise), samples, in.noise};
+    ScheduledPart part{j, phase, phases, {}, samples, in.noise};
+    if (samples > 0)
+      part.rows = usableRows(j, in.noise);
     setWork(made, part, j, in.factor);
     out.problem.jobs.push_back(std::move(made));
     out.parts.push_back(std::move(part));
