@@ -57,8 +57,9 @@ public:
   /// The best plan for each number of devices, as many as `counts`, of a step of `batch` samples (0: as the training
   /// says). Nothing after errors, which are reported. At a power level, a number that was planned without one has the
   /// best plan of the degrees, micro-batches and stages of ZeRO of that plan and of the few others with the lowest
-  /// bounds: what fits in memory is the same, and nothing else is priced again. A level with a cap has the highest clock
-  /// at which the average power of a device over the step keeps it (`highestClockUnder`), another one for each number.
+  /// bounds: what fits in memory is the same, and nothing else is priced again. A level with a cap has the highest
+  /// clock at which the average power of a device over the step keeps it (`highestClockUnder`), another one for each
+  /// number.
   std::optional<std::vector<DeviceCountPlan>> on(const DevicePool &pool, const std::vector<int64_t> &counts,
                                                  int64_t batch = 0);
   /// What was assumed, each once.

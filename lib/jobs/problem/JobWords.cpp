@@ -66,8 +66,7 @@ std::string configurationText(const JobAnswer &answer, size_t job, size_t config
   if (words.devices == 0 || words.type >= answer.cluster.types.size())
     return name;
   return fmt::format("{} {}{}{}{}{}{}", words.devices, answer.cluster.types[words.type],
-                     words.level.empty() ? "" : " at " + words.level,
-                     words.choice.empty() ? "" : " as " + words.choice,
+                     words.level.empty() ? "" : " at " + words.level, words.choice.empty() ? "" : " as " + words.choice,
                      words.batch == 0 ? "" : fmt::format(", batch {}", words.batch), words.plan.empty() ? "" : ", ",
                      words.plan);
 }

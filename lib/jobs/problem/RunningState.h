@@ -23,13 +23,13 @@ struct JobState {
   std::string plan;          ///< its parallelism, in words
   std::string configuration; ///< its name in the plan
   std::string choice;        ///< the training that it runs; empty: the job's own
-  JobPlacement servers;   ///< where; empty: not known
-  int64_t begun = 0;      ///< when its run began to make progress
-  int64_t restarting = 0; ///< seconds until then, of a job that runs; 0: it makes progress
-  double rate = 0;        ///< samples a second
-  double pace = 1;        ///< its speed is what tables of configurations say, times this
-  int64_t starts = 0;     ///< of its runs so far
-  int64_t restarts = -1;  ///< how often it may start again; -1: not limited
+  JobPlacement servers;      ///< where; empty: not known
+  int64_t begun = 0;         ///< when its run began to make progress
+  int64_t restarting = 0;    ///< seconds until then, of a job that runs; 0: it makes progress
+  double rate = 0;           ///< samples a second
+  double pace = 1;           ///< its speed is what tables of configurations say, times this
+  int64_t starts = 0;        ///< of its runs so far
+  int64_t restarts = -1;     ///< how often it may start again; -1: not limited
 };
 
 struct ServerAway {

@@ -211,8 +211,9 @@ TEST(ScheduleBuilder, RefusesWhatCannotBe) {
 }
 
 TEST(ScheduleBuilder, AJobWithoutWorkNeverRuns) {
-  const BuiltSchedule made = built(oneJob(), {{0, {}, ""}});
+  const BuiltSchedule made = built(oneJob(), {{0, kOneTable[0].rows, ""}});
   EXPECT_EQ(made.problem.jobs[0].work, 0);
+  EXPECT_TRUE(made.parts[0].rows.empty());
   EXPECT_TRUE(made.problem.jobs[0].configurations.empty());
 }
 
