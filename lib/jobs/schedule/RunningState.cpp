@@ -296,9 +296,9 @@ Result<void> applyEvent(RunningState &state, const JobEvent &event, const Cluste
 }
 
 std::string wordsOf(const JobEvent &event) {
-  const std::string done = event.share >= 0     ? fmt::format("{:.4g} % of it is done", 100 * event.share)
-                           : event.samples >= 0 ? fmt::format("{:.6g} samples are done", event.samples)
-                                                : fmt::format("a checkpoint each {}", hours(event.checkpoint));
+  std::string done = event.share >= 0     ? fmt::format("{:.4g} % of it is done", 100 * event.share)
+                     : event.samples >= 0 ? fmt::format("{:.6g} samples are done", event.samples)
+                                          : fmt::format("a checkpoint each {}", hours(event.checkpoint));
   switch (event.of) {
   case JobEvent::Of::Progress:
     return done;

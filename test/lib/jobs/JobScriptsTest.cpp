@@ -12,7 +12,6 @@
 namespace accord::jobs {
 namespace {
 
-using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
