@@ -39,9 +39,8 @@ std::optional<unsigned> alikeConfiguration(const JobScheduleProblem &problem, co
 /// - A job that runs goes on in the configuration with its device type, devices and plan, if it still has that.
 /// - What a job trains stays the same. It may start as often as the block allows, less what it did, or as often as an
 ///   event says; one that does not run may start once in any case.
-/// - Limits are without what completed jobs and the time before count in them, but at least 0; a tail leaves out so
-/// many
-///   jobs less that took longer than its limit.
+/// - Limits are without what completed jobs and the time before count in them, but at least 0; a tail leaves out as
+///   many jobs less as took longer than its limit.
 /// - Servers that are out of service are in maintenance.
 ///
 /// `tables`: as the jobs of the block, with their whole work, at planned speeds. Errors are those of `buildJobSchedule`

@@ -11,11 +11,10 @@ namespace accord::jobs {
 /// What is known of one job. Each new number of servers, devices or local batch on a device type is measured once, and
 /// then the times of the type are fitted (`fitGoodput`); the gradient noise is the last that was seen. Rules of what
 /// was not seen (Qiao et al., Pollux, OSDI 2021, section 4.1, and its published artefact):
-///  - before its first step, a job may have one device, of any type alike, and has its initial batch, or the maximum
-///  one
-///    if its application uses one device alone (ncf, in the artefact);
-///  - it may have twice as many devices as it had before;
-///  - devices beyond one server, or one device, cost no time until some were seen there.
+/// - before its first step, a job may have one device, of any type alike, and has its initial batch, or the maximum one
+///   if its application uses one device alone (ncf, in the artefact);
+/// - it may have twice as many devices as it had before;
+/// - devices beyond one server, or one device, cost no time until some were seen there.
 /// And of Sia (SOSP 2023, and its published simulator, with projected throughputs): a type that was not seen is as fast
 /// as the first that was, times the ratio of samples a second on one device, which is known of every application.
 class FittedSpeeds {

@@ -45,9 +45,8 @@ template <typename WattsAt> double highestClockUnder(Watts cap, double low, Watt
 ///   energy times rate. Idle power stays. A board whose power is known as a whole (`hasBoardPower`) draws at most idle
 ///   + power * (tdp - idle), since all that it draws above idle goes with what is clocked; what device memory draws is
 ///   a small part of that and falls with it.
-/// - Fitted numbers of a calibration stay: they are shares of peaks and of bandwidths, and times of launches. So what
-/// is
-///   bound by arithmetic takes 1 / clock as long, and what is bound by memory, links or launches as long as before.
+/// - Fitted numbers of a calibration stay: they are shares of peaks and of bandwidths, and times of launches. What
+///   is bound by arithmetic takes 1 / clock as long, and what is bound by memory, links or launches as long as before.
 Machine atLevel(Machine machine, const PowerLevel &level);
 
 } // namespace accord
