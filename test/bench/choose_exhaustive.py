@@ -31,7 +31,7 @@ def choose(rows, count):
         def run(more):
             command = [options.accord, "choose", options.trainings, "--from", path, "--max-instances", str(count), "--json"]
             done = subprocess.run(command + more, capture_output=True, text=True, check=False)
-            document = json.loads(done.stdout) if done.stdout else {}
+            document = json.JSONDecoder().raw_decode(done.stdout)[0] if done.stdout else {}  # what was warned of follows
             return {training["name"]: training["chosen"] for training in document.get("trainings", [])}
 
         # Without limits trainings do not depend on each other; where one has no plan, each is asked alone.
