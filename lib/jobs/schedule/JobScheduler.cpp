@@ -210,12 +210,31 @@ static std::optional<TrajectoryLists> listAll(const JobScheduleProblem &problem)
   return lists;
 }
 
+/// Among schedules that are as good, one whose jobs do not wait for nothing.
+static void beginEarly(const JobScheduleProblem &problem, JobSchedule &found) {
+  if (found.jobs.empty())
+    return;
+  ObjectiveStage stage;
+  stage.limits = problem.limits;
+  for (size_t i = 0; i < found.values.size(); ++i)
+    stage.limits.push_back({problem.objectives[i], found.values[i]});
+  std::vector<JobTrajectory> earlier = found.jobs;
+  ScheduleRepair(problem, stage).advance(earlier);
+  for (size_t i = 0; i < found.values.size(); ++i)
+    if (valueOf(problem, problem.objectives[i], earlier) != found.values[i])
+      return; // proofs are of the values that were found
+  found.jobs = std::move(earlier);
+}
+
 bool canListTrajectories(const JobScheduleProblem &problem) { return listAll(problem).has_value(); }
 
 JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
                              const std::vector<JobTrajectory> &known) {
   const auto lists = listAll(problem);
-  return lists ? ListedScheduler(problem, *lists, limits, known).run() : generateJobSchedule(problem, limits, known);
+  JobSchedule found =
+      lists ? ListedScheduler(problem, *lists, limits, known).run() : generateJobSchedule(problem, limits, known);
+  beginEarly(problem, found);
+  return found;
 }
 
 } // namespace accord::jobs

@@ -11,7 +11,8 @@ namespace accord::jobs {
 /// prices of the resources ask for them (column generation; Gilmore and Gomory, Operations Research 9, 1961), and the
 /// prices prove the bound. The same problem and limits give the same schedule, and jobs in another order the same
 /// values. `limits.gap` ends the search for a sum, `limits.effort` counts the work of each allocation. Stopped, the
-/// best so far is returned: Feasible, or Unknown if there is none.
+/// best so far is returned: Feasible, or Unknown if there is none. Of schedules that are as good, it is one in which no
+/// job could begin earlier with the same runs.
 ///
 /// `known`: trajectories of all jobs, each of which does its work and keeps its own times; or empty. If they keep the
 /// capacities, dependences and limits of the problem, no schedule that is worse in the order of objectives is returned.

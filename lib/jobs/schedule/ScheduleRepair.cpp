@@ -239,6 +239,48 @@ void ScheduleRepair::vary(std::vector<JobTrajectory> &schedule, const Trajectory
   }
 }
 
+bool ScheduleRepair::hasRoom(size_t job, const JobTrajectory &trajectory) const {
+  for (const JobRun &run : trajectory.runs)
+    for (const ResourceUse &one : problem.jobs[job].configurations[run.configuration].uses)
+      for (int64_t slot = run.begin; slot < run.end; ++slot)
+        if (left[one.resource * problem.slots + slot] < one.amount)
+          return false;
+  return true;
+}
+
+bool ScheduleRepair::advance(size_t job, std::vector<JobTrajectory> &schedule) {
+  const ScheduledJob &of = problem.jobs[job];
+  const JobTrajectory planned = schedule[job];
+  if (planned.runs.empty() || planned.continues || of.running >= 0)
+    return false;
+  int64_t ready = of.arrival;
+  for (unsigned before : of.after)
+    ready = std::max(ready, schedule[before].completion);
+  use(job, planned, -1);
+  int64_t sooner = planned.runs.front().begin - (ready + problem.slot - 1) / problem.slot;
+  for (; sooner > 0; --sooner) {
+    JobTrajectory &moved = schedule[job] = planned;
+    for (JobRun &run : moved.runs)
+      run.begin -= sooner, run.end -= sooner;
+    moved.completion -= sooner * problem.slot;
+    if (hasRoom(job, moved) && keepsAll(schedule))
+      break;
+  }
+  if (sooner <= 0)
+    schedule[job] = planned;
+  use(job, schedule[job], 1);
+  return sooner > 0;
+}
+
+void ScheduleRepair::advance(std::vector<JobTrajectory> &schedule) {
+  takeAll(schedule);
+  for (bool isMoved = true; isMoved;) {
+    isMoved = false;
+    for (size_t job : rows.order)
+      isMoved |= advance(job, schedule);
+  }
+}
+
 bool ScheduleRepair::keepsAll(const std::vector<JobTrajectory> &schedule) const {
   std::vector<int64_t> room;
   for (const SlotResource &resource : problem.resources)

@@ -29,6 +29,8 @@ public:
   /// `bound`.
   void vary(std::vector<JobTrajectory> &schedule, const TrajectoryPrices &prices, unsigned rounds, int64_t bound,
             const SearchLimits &limits);
+  /// Begins each job as early as it can with the same runs, as long as all limits of the stage are kept.
+  void advance(std::vector<JobTrajectory> &schedule);
   /// Whether a schedule keeps capacities, dependences and all limits of the stage.
   bool keepsAll(const std::vector<JobTrajectory> &schedule) const;
 
@@ -47,6 +49,8 @@ private:
   /// Keeps in mind what a schedule leaves of the capacities.
   void takeAll(const std::vector<JobTrajectory> &schedule);
   void use(size_t job, const JobTrajectory &trajectory, int64_t sign);
+  bool hasRoom(size_t job, const JobTrajectory &trajectory) const;
+  bool advance(size_t job, std::vector<JobTrajectory> &schedule);
   /// The cheapest trajectory of a job between its predecessors and successors in a schedule, in what is left; or
   /// quickly one that is near to it.
   std::optional<JobTrajectory> place(size_t job, const std::vector<JobTrajectory> &schedule,

@@ -140,6 +140,29 @@ TEST(JobScheduler, OrderOfJobsChangesNoValue) {
   }
 }
 
+TEST(JobScheduler, NoJobWaitsForNothing) {
+  SplitMix random(31);
+  int moved = 0;
+  for (int round = 0; round < 300; ++round) {
+    JobScheduleProblem problem = randomSchedule(random);
+    const JobSchedule found = solveJobSchedule(problem, {});
+    for (size_t job = 0; job < found.jobs.size(); ++job) {
+      const JobTrajectory &one = found.jobs[job];
+      if (one.runs.empty() || one.continues || problem.jobs[job].running >= 0)
+        continue;
+      for (int64_t sooner = 1; sooner <= one.runs.front().begin; ++sooner) {
+        JobSchedule other = found;
+        for (JobRun &run : other.jobs[job].runs)
+          run.begin -= sooner, run.end -= sooner;
+        other.jobs[job].completion -= sooner * problem.slot;
+        EXPECT_FALSE(verifyJobSchedule(problem, other)) << round << " job " << job << " by " << sooner;
+        ++moved;
+      }
+    }
+  }
+  EXPECT_GT(moved, 150);
+}
+
 /// Trainings of a night on three types of devices with a power cap that falls at midnight.
 static JobScheduleProblem night(size_t jobs, int64_t slots, Elasticity elasticity) {
   SplitMix random(3);
