@@ -230,7 +230,7 @@ private:
              made.quality = share->toDouble();
          }}};
     size_t before = diags.errors();
-    readBlock(node, inner, keys, read, form);
+    inner.entries(node, keys, read, form);
     if (!inner.reader.given("rate") && diags.errors() == before)
       diags
           .error(Code::MissingKey, node.name.range,
@@ -244,24 +244,6 @@ private:
             .note(profiledAt[i], "the earlier one");
     job.profiled.push_back(std::move(made));
     profiledAt.push_back(node.name.range);
-  }
-
-  /// The entries of a configuration or a choice; `form` is an example of one.
-  void readBlock(const ast::Node &node, JobValues &inner, const std::vector<std::string> &keys,
-                 const BlockReader::KeyReaders &read, const char *form) {
-    for (const ast::Entry &one : node.entries) {
-      auto *pair = one.as<ast::KeyValue>();
-      auto *block = one.as<ast::Node>();
-      if (pair && read.count(pair->key.text))
-        inner.reader.read(*pair, one, read);
-      else if (pair || block)
-        inner.reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
-      else
-        diags
-            .error(Code::UnknownEntryKind, one.range,
-                   fmt::format("no requirement, objective or path belongs in a {}", node.kind.text))
-            .help(std::string("for example: ") + form);
-    }
   }
 
   /// choice small { quality = 0.752, samples = 2e6 }
@@ -284,7 +266,7 @@ private:
                                           if (auto samples = inner.reader.number(value, "samples", 1, kMaxSamples))
                                             made.samples = samples->toDouble();
                                         }}};
-    readBlock(node, inner, keys, read, form);
+    inner.entries(node, keys, read, form);
     auto [earlier, isNew] = choiceAt.try_emplace(made.train, node.name.range);
     if (isNew)
       job.choices.push_back(std::move(made));

@@ -291,6 +291,23 @@ std::optional<JobName> JobValues::name(const ast::Expr &expr, llvm::StringRef ke
   return one;
 }
 
+void JobValues::entries(const ast::Node &node, const std::vector<std::string> &keys,
+                        const BlockReader::KeyReaders &readers, const char *form) {
+  for (const ast::Entry &one : node.entries) {
+    auto *pair = one.as<ast::KeyValue>();
+    auto *block = one.as<ast::Node>();
+    if (pair && readers.count(pair->key.text))
+      reader.read(*pair, one, readers);
+    else if (pair || block)
+      reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
+    else
+      diags
+          .error(Code::UnknownEntryKind, one.range,
+                 fmt::format("no requirement, objective or path belongs in a {}", node.kind.text))
+          .help(std::string("for example: ") + form);
+  }
+}
+
 bool JobValues::hasForm(const ast::Node &node, const ast::Entry &entry, const Form &form) {
   size_t before = diags.errors();
   reader.clauses(entry, kNoClause);

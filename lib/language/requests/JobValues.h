@@ -66,6 +66,9 @@ public:
     const char *example;
   };
   bool hasForm(const ast::Node &node, const ast::Entry &entry, const Form &form);
+  /// Reads the entries of a block, which has `keys` alone; `form` is an example of it.
+  void entries(const ast::Node &node, const std::vector<std::string> &keys, const BlockReader::KeyReaders &readers,
+               const char *form);
 
   BlockReader reader;
 

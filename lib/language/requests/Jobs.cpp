@@ -257,19 +257,7 @@ private:
     std::vector<std::string> keys;
     for (const auto &[key, read] : readers)
       keys.push_back(key);
-    for (const ast::Entry &one : node.entries) {
-      auto *pair = one.as<ast::KeyValue>();
-      auto *block = one.as<ast::Node>();
-      if (pair && readers.count(pair->key.text))
-        inner.reader.read(*pair, one, readers);
-      else if (pair || block)
-        inner.reader.unknown(pair ? pair->key : block->kind, keys, pair != nullptr);
-      else
-        diags
-            .error(Code::UnknownEntryKind, one.range,
-                   fmt::format("no requirement, objective or path belongs in a {}", node.kind.text))
-            .help(std::string("for example: ") + form);
-    }
+    inner.entries(node, keys, readers, form);
   }
 
   // ---- Objectives and requirements
