@@ -11,7 +11,7 @@ package_groups=(
   "languages|reads .accel and .dnn files|antlr4 libantlr4-runtime-dev"
   "processes|mines on many processes and machines|libopenmpi-dev openmpi-bin"
   "solver|proves schedules and placements optimal, and writes down why|libz3-dev z3 cadical"
-  "libraries|formats text, reads command lines|libfmt-dev libcli11-dev"
+  "libraries|formats text, reads command lines, gives memory fast|libfmt-dev libcli11-dev libjemalloc-dev"
   "calibration|fits machines to measured step times|libceres-dev libeigen3-dev"
   "statistics|limits of what samples show|libboost-math-dev"
   "qhull|triangulates measurements of jobs|libqhull-dev"

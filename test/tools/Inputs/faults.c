@@ -19,7 +19,14 @@
 static atomic_int calls;
 static atomic_long allocations;
 static long failingAllocation = -1; // -1: unknown yet, 0: none
-extern void *__libc_malloc(size_t);
+
+/// The allocator of the program that is examined, which need not be the one of the C library.
+static void *allocate(size_t size) {
+  static void *(*real)(size_t);
+  if (!real)
+    real = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+  return real(size);
+}
 
 static int isOfMemory(void) {
   const char *error = getenv("FAULT_ERROR");
@@ -28,14 +35,14 @@ static int isOfMemory(void) {
 
 void *malloc(size_t size) {
   if (size < 4096)
-    return __libc_malloc(size);
+    return allocate(size);
   long number = ++allocations;
   if (failingAllocation < 0) {
     const char *fault = getenv("FAULT");
     failingAllocation = fault && isOfMemory() ? atol(fault) : 0;
   }
   if (failingAllocation == 0 || number != failingAllocation)
-    return __libc_malloc(size);
+    return allocate(size);
   errno = ENOMEM;
   return NULL;
 }
