@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/DeviceMemory.h"
+#include "lib/placement/problem/ModelArchitecture.h"
 #include "lib/placement/problem/Placement.h"
 #include <memory>
 
@@ -44,6 +45,7 @@ struct PlacementPlan {
   int64_t sequence = 0;                   ///< tokens of a sample; 0: not known
   std::shared_ptr<const TrainingRun> run; ///< all steps, with failures; null: no amount of training is stated
   std::vector<std::pair<std::string, int64_t>> sizes; ///< integer parameters of the model, with their values
+  std::optional<ModelArchitecture> architecture;      ///< nothing: it was not looked for
   std::optional<StepEstimate> estimate;               ///< where times are calibrated
   std::vector<std::string> assumptions;
   std::optional<DeviceMemory> deviceMemory; ///< nothing: no framework is stated, and tensors are all there is
