@@ -1,0 +1,97 @@
+// What runs tasks: Slurm, Kubernetes, Podman, the local machine. One adapter for each, with the same contract.
+//
+//   auto engine = slurmEngine({.partition = "batch"});
+//   auto id = (*engine)->submit(task);          // again with the same name: the same task
+//   for (const EngineTask &one : *(*engine)->tasks()) …
+//
+// Every call ends within the time limit of the engine, whatever the commands behind it do: hang, fail, answer garbage,
+// answer for ever. What cannot be read is an error (A1203) with the command and the start of what it said, and means
+// that nothing is known: callers never conclude from an error that a task has ended. No call throws.
+#pragma once
+#include "lib/launch/Launch.h"
+#include "lib/service/problem/ServedJob.h"
+#include "lib/support/Result.h"
+#include <memory>
+
+namespace accord::service {
+
+/// A run of a job on nodes that the plan names.
+struct TaskRequest {
+  std::string name; ///< unique for ever: at most 60 lower case letters, digits and "-", a letter first
+  int64_t job = 0, run = 0;
+  std::string tenant;
+  std::vector<std::string> nodes; ///< as the engine calls them, in the order of ranks
+  std::string deviceType;         ///< of the cluster: "a100_80g"
+  int64_t devicesPerNode = 1;
+  std::vector<std::string> command; ///< words, to be started as `start` says
+  Start start = Start::Plain;
+  std::string directory; ///< absolute; empty: `folder`
+  /// ACCORD_… of the plan, ACCORD_JOB, ACCORD_RUN, ACCORD_SAMPLES, ACCORD_PROGRESS (a file for lines of progress),
+  /// ACCORD_NOTICE (seconds), and those of the user.
+  std::vector<std::pair<std::string, std::string>> environment;
+  /// An existing folder of this task, which engines that share a file system with the scheduler use: script, `output`
+  /// (standard output and error), `exit` (the exit code, written when it has ended: last).
+  std::string folder;
+  double notice = 30; ///< seconds from the signal to save (SIGUSR1) to the end
+  /// For the scripts of lib/launch: layout, degrees, names of tenants in the engine.
+  LaunchLayout layout;
+  BatchOptions batch;
+};
+
+struct EngineTask {
+  enum class State : uint8_t {
+    Waiting, ///< the engine has it and will start it
+    Running,
+    Ending,    ///< it was told to end, or cleans up
+    Succeeded, ///< all of its processes ended with 0
+    Failed,    ///< one did not
+    Stopped,   ///< somebody ended it: `stop`, or a person
+    Lost       ///< a node of it failed
+  } state = State::Waiting;
+  std::string name, id;
+  std::vector<std::string> nodes; ///< empty: none yet
+  double started = 0, ended = 0;  ///< seconds since 1970; 0: not yet, or not known
+  int exitCode = -1;              ///< -1: not known
+  std::string reason;             ///< in the engine's words: "Resources", "OOMKilled"; empty: none
+};
+constexpr bool isOver(EngineTask::State state) { return state >= EngineTask::State::Succeeded; }
+
+struct EngineNode {
+  enum class State : uint8_t {
+    Up,
+    Drained, ///< takes no new tasks; those that run may end
+    Down     ///< what ran there is lost
+  } state = State::Up;
+  std::string name;
+  std::string deviceType; ///< as the engine calls it; empty: it does not say
+  int64_t devices = 0;
+  std::string reason; ///< of a node that is not up
+};
+
+class Engine {
+public:
+  virtual ~Engine() = default;
+  /// "slurm", "kubernetes", "podman", "local".
+  virtual std::string kind() const = 0;
+
+  /// All nodes with devices, by name.
+  virtual Result<std::vector<EngineNode>> nodes() = 0;
+  /// All tasks of this scheduler (by the prefix of their names) that wait or run, and those that ended as long as the
+  /// engine or its folder of a task remembers; each name once, by name.
+  virtual Result<std::vector<EngineTask>> tasks() = 0;
+
+  /// Starts a task on exactly its nodes with exactly its devices, or queues it there until they are free. A name that
+  /// the engine knows is not started again: it gives the id of that task. This holds if the caller dies at any moment
+  /// in between and calls again, and if two calls overlap: at most one task of a name ever runs.
+  virtual Result<std::string> submit(const TaskRequest &task) = 0;
+  /// Asks a task to save (SIGUSR1 to all of its processes) and ends it after `notice` seconds (SIGTERM, and SIGKILL
+  /// after 5 s more) if it has not ended by itself; 0: at once. Returns before it has ended. A task that has ended, or
+  /// that the engine does not know, is fine. May be called again; a later end does not replace an earlier one.
+  virtual Result<void> stop(const EngineTask &task, double notice) = 0;
+  /// No new tasks on a node, or again.
+  virtual Result<void> setDrained(const std::string &node, bool drained, const std::string &reason) = 0;
+  /// Forgets a task that has ended, whose end the scheduler has stored.
+  virtual Result<void> forget(const EngineTask &task) = 0;
+};
+
+} // namespace accord::service
