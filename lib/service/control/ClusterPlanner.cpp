@@ -459,7 +459,7 @@ private:
 class EarlyRoom {
 public:
   EarlyRoom(const ClusterPlan &plan, double now)
-      : plan(plan), answer(*plan.answer), problem(answer.problem), used(usedAmounts(problem, answer.schedule)),
+      : answer(*plan.answer), problem(answer.problem), used(usedAmounts(problem, answer.schedule)),
         first(std::clamp<int64_t>((static_cast<int64_t>(now) - plan.at) / problem.slot, 0, problem.slots - 1)) {
     servers.assign(answer.cluster.servers.size(), std::vector<int64_t>(problem.slots, 0));
     for (size_t p = 0; p < answer.schedule.jobs.size(); ++p)
@@ -501,7 +501,6 @@ private:
     });
   }
 
-  const ClusterPlan &plan;
   const JobAnswer &answer;
   const JobScheduleProblem &problem;
   std::vector<std::vector<int64_t>> used, servers;

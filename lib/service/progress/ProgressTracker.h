@@ -21,6 +21,7 @@ public:
   ProgressTracker(double work, double at, double began, double planned);
 
   void begin(double time);
+  void setPlanned(double rate) { planned = rate; }
   void add(const ProgressReport &report, double now);
   bool hasReports() const { return reports > 0; }
 
