@@ -102,7 +102,7 @@ void SchedulerCore::startDue() {
     std::map<int64_t, PlannedRun> due;
     std::vector<int64_t> order;
     if (plan)
-      for (PlannedRun &run : dueRuns(*plan, now(), known))
+      for (PlannedRun &run : dueRuns(*plan, now() - epoch, known))
         if (due.emplace(run.job, run).second)
           order.push_back(run.job);
     for (const auto &[id, one] : open)

@@ -74,16 +74,16 @@ jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster)
   return table;
 }
 
-/// Prices the configurations of the first job that waits for that.
-void SchedulerCore::modelNext() {
+/// Prices the configurations of the first job that waits for that; false if none does.
+bool SchedulerCore::modelNext() {
   ServedJob job;
   jobs::Cluster on;
   {
     std::scoped_lock lock(memory);
     auto next =
-        std::ranges::find_if(open, [](const auto &one) { return !one.second.model && !one.second.cannotModel; });
+        std::ranges::find_if(open, [](const auto &one) { return !one.second.model && one.second.cannotModel.empty(); });
     if (next == open.end() || nodes.cluster.servers.empty())
-      return;
+      return false;
     job = next->second.job, on = nodes.cluster;
   }
   Result<ModelledJob, Errors> made;
@@ -91,41 +91,47 @@ void SchedulerCore::modelNext() {
     made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on), {}};
   else
     made = modeller->model(job, on);
+  std::scoped_lock lock(memory);
+  auto at = open.find(job.id);
+  if (at == open.end())
+    return true;
+  if (made) {
+    made->request.arrival = std::max(0.0, at->second.job.submitted - epoch);
+    at->second.model = std::move(*made);
+  } else {
+    const Error &error = made.error().front();
+    at->second.cannotModel = error.location.file.empty()
+                                 ? error.message
+                                 : fmt::format("{}:{}:{}: {}", error.location.file, error.location.line,
+                                               error.location.column, error.message);
+  }
+  needPlan(fmt::format("job {} came", job.id));
+  return true;
+}
+
+/// Writes down which jobs were priced, and which cannot be.
+void SchedulerCore::settleModels() {
   std::scoped_lock lock(changing);
+  StoreChange change;
   {
     std::scoped_lock inner(memory);
-    auto at = open.find(job.id);
-    if (at == open.end())
-      return;
-    job = at->second.job;
-    if (made) {
-      made->request.arrival = std::max(0.0, job.submitted - epoch);
-      at->second.model = std::move(*made);
-    } else {
-      at->second.cannotModel = true;
+    for (const auto &[id, one] : open) {
+      if (one.job.phase != JobPhase::Modelling || (!one.model && one.cannotModel.empty()))
+        continue;
+      ServedJob job = one.job;
+      if (one.model) {
+        job.phase = JobPhase::Queued;
+        if (job.samples <= 0)
+          job.samples = one.model->table.samples;
+      } else {
+        job.phase = JobPhase::Failed, job.ended = now(), job.reason = one.cannotModel;
+        change.events.push_back(event(
+            "failed", &job, fmt::format("job {} '{}' cannot be planned: {}", id, job.submission.name, job.reason)));
+      }
+      change.jobs.push_back(std::move(job));
     }
-    needPlan(fmt::format("job {} came", job.id));
   }
-  StoreChange change;
-  if (!made) {
-    job.phase = JobPhase::Failed, job.ended = now();
-    const Error &error = made.error().front();
-    job.reason = error.location.file.empty() ? error.message
-                                             : fmt::format("{}:{}:{}: {}", error.location.file, error.location.line,
-                                                           error.location.column, error.message);
-    change.events.push_back(event(
-        "failed", &job, fmt::format("job {} '{}' cannot be planned: {}", job.id, job.submission.name, job.reason)));
-    change.jobs.push_back(std::move(job));
-  } else if (job.phase == JobPhase::Modelling) {
-    job.phase = JobPhase::Queued;
-    std::scoped_lock inner(memory);
-    const jobs::JobTable &table = open.at(job.id).model->table;
-    if (job.samples <= 0)
-      job.samples = table.samples;
-    change.jobs.push_back(job);
-  }
-  if (!change.jobs.empty())
-    commit(std::move(change));
+  commit(std::move(change));
 }
 
 PlannerInput SchedulerCore::plannerInput() const {
@@ -201,6 +207,7 @@ bool SchedulerCore::isLate(const OpenJob &one) const {
 }
 
 void SchedulerCore::planIfNeeded() {
+  settleModels();
   cancelOrphans();
   {
     std::scoped_lock lock(memory);
@@ -304,14 +311,17 @@ void SchedulerCore::work(const std::atomic<bool> &stop, bool models) {
         if (stop || nodes.cluster.servers.empty())
           return bool(stop);
         if (models)
-          return std::ranges::any_of(open,
-                                     [](const auto &one) { return !one.second.model && !one.second.cannotModel; });
+          return std::ranges::any_of(
+              open, [](const auto &one) { return !one.second.model && one.second.cannotModel.empty(); });
         return !planReason.empty() && now() >= planAgainAt;
       };
       if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)
         continue;
     }
-    models ? modelNext() : planNow();
+    if (models)
+      modelNext();
+    else
+      planNow();
   }
 }
 

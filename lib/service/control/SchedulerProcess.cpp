@@ -145,8 +145,8 @@ void SchedulerCore::step() {
     readProgress();
     stopStrays();
   }
-  if (options.isInline)
-    modelNext();
+  while (options.isInline && modelNext())
+    ;
   planIfNeeded();
   if (seen.isHealthy)
     decide();

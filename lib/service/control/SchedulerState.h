@@ -17,10 +17,10 @@ struct OpenJob {
   uint64_t read = 0;                ///< bytes of its file of progress that were read
   double notBefore = 0;             ///< it may not run earlier: it failed
   double planned = 0;               ///< samples a second, by the plan of its run
-  bool cannotModel = false;
-  unsigned row = 0;    ///< of its table, of its run
-  std::string trouble; ///< what the engine said when it refused its run
-  double pace = 1;     ///< its speed against its table, as it was seen
+  std::string cannotModel;          ///< why its configurations cannot be priced; empty: they can, or nobody tried
+  unsigned row = 0;                 ///< of its table, of its run
+  std::string trouble;              ///< what the engine said when it refused its run
+  double pace = 1;                  ///< its speed against its table, as it was seen
 };
 
 /// What the engine said last.
@@ -111,7 +111,8 @@ private:
   TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
 
   // Planning.cpp
-  void modelNext();
+  bool modelNext();
+  void settleModels();
   void planNow();
   void cancelOrphans();
   void planIfNeeded();
