@@ -7,7 +7,7 @@
 namespace accord::service {
 
 struct ModelledJob {
-  jobs::JobsRequest::Job request; ///< times count from the clock of the cluster
+  jobs::JobsRequest::Job request; ///< set by the scheduler (`requestOf`)
   jobs::JobTable table;
   std::vector<std::string> assumptions;
 };

@@ -96,7 +96,7 @@ bool SchedulerCore::modelNext() {
   if (at == open.end())
     return true;
   if (made) {
-    made->request.arrival = std::max(0.0, at->second.job.submitted - epoch);
+    made->request = service::requestOf(at->second.job, epoch);
     at->second.model = std::move(*made);
   } else {
     const Error &error = made.error().front();
