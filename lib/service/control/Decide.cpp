@@ -247,8 +247,8 @@ TaskRequest SchedulerCore::requestOf(const OpenJob &one, const JobRunRecord &run
   set("ACCORD_SAMPLES_DONE", fmt::format("{:.0f}", run.samplesAtStart));
   if (one.job.samples > 0)
     set("ACCORD_SAMPLES", fmt::format("{:.0f}", std::ceil(one.job.samples)));
-  if (!options.url.empty()) {
-    set("ACCORD_SERVER", options.url);
+  if (!url.empty()) {
+    set("ACCORD_SERVER", url);
     set("ACCORD_TASK_TOKEN", tokenOfTask(run.task));
   }
   task.environment = layout.environment;

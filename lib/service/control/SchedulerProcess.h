@@ -18,7 +18,6 @@ struct SchedulerOptions {
   jobs::JobsRequest operation;     ///< of the `jobs` block that describes it, without jobs
   std::vector<std::string> types;  ///< device types that are described; the engine's are matched by name or label
   std::string folder;              ///< absolute; of tasks: one in it for each
-  std::string url;                 ///< at which tasks reach this process; empty: they do not
   PlannerOptions planner;
   double interval = 1;           ///< seconds between two looks at the engine
   double replanAfter = 300;      ///< seconds after which a plan is made anew though nothing happened
@@ -42,6 +41,8 @@ public:
   virtual void step() = 0;
   /// The first token, of an operator, if there is none yet; else nothing.
   virtual Result<std::optional<std::string>> firstToken() = 0;
+  /// At which tasks reach this process; before `run`.
+  virtual void setUrl(const std::string &url) = 0;
   /// What contradicts itself in memory and on the disk; empty: nothing.
   virtual Result<std::vector<std::string>> check() = 0;
 };

@@ -56,6 +56,7 @@ public:
   void step() override;
   Result<std::optional<std::string>> firstToken() override;
   Result<std::vector<std::string>> check() override;
+  void setUrl(const std::string &to) override { url = to; }
 
   // Requests.cpp
   std::optional<Caller> callerOf(const std::string &token) const override;
@@ -131,6 +132,7 @@ private:
   const std::unique_ptr<Engine> engine;
   const std::shared_ptr<JobModeller> modeller;
   double epoch = 0;   ///< when the clock of the cluster began
+  std::string url;    ///< at which tasks reach this process; empty: they do not
   std::string secret; ///< of tokens of tasks
 
   std::mutex changing; ///< who changes jobs, runs or nodes; taken before `memory`
