@@ -7,6 +7,7 @@
 #include "lib/jobs/schedule/KeptPlan.h"
 #include "lib/jobs/schedule/RemainingSchedule.h"
 #include "lib/jobs/schedule/WaitReasons.h"
+#include "lib/service/control/MomentPlanner.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -20,23 +21,25 @@ constexpr unsigned kHorizons = 6;       ///< each is twice as long as the one be
 constexpr unsigned kRelaxations = 16;   ///< of conflicts, before all deadlines and requirements are dropped
 constexpr double kDefaultRestart = 120; ///< seconds, as a `jobs` block has it
 
-double workLeft(const PlannerJob &job) { return std::max(0.0, job.table.samples - job.state.done); }
+double workLeft(const PlannerJob &job) { return std::max(0.0, job.work - job.state.done); }
 
 /// Seconds that a job takes by itself, in its fastest configuration.
 double minSeconds(const PlannerJob &job) {
   double rate = 0;
-  for (const TableRow &row : job.table.rows)
+  for (const TableRow &row : job.model->table.rows)
     rate = std::max(rate, row.rate * job.state.pace);
-  const double restart = job.state.running ? 0 : job.request.restart >= 0 ? job.request.restart : kDefaultRestart;
+  const double restart = job.state.running                 ? 0
+                         : job.model->request.restart >= 0 ? job.model->request.restart
+                                                           : kDefaultRestart;
   return rate > 0 ? workLeft(job) / rate + restart : 0;
 }
 
 /// Device-seconds that it takes in the configuration that needs the fewest.
 double minService(const PlannerJob &job) {
   double min = -1;
-  for (const TableRow &row : job.table.rows)
+  for (const TableRow &row : job.model->table.rows)
     if (row.rate > 0) {
-      const double seconds = workLeft(job) / (row.rate * job.state.pace) + std::max(0.0, job.request.restart);
+      const double seconds = workLeft(job) / (row.rate * job.state.pace) + std::max(0.0, job.model->request.restart);
       const double service = seconds * static_cast<double>(row.devices);
       min = min < 0 ? service : std::min(min, service);
     }
@@ -45,13 +48,13 @@ double minService(const PlannerJob &job) {
 
 int64_t minDevices(const PlannerJob &job) {
   int64_t min = 0;
-  for (const TableRow &row : job.table.rows)
+  for (const TableRow &row : job.model->table.rows)
     min = min == 0 ? row.devices : std::min(min, row.devices);
   return std::max<int64_t>(1, min);
 }
 
 /// Whether a job has a configuration that servers which are there could hold, some day.
-bool canRun(const PlannerJob &job) { return !job.table.rows.empty(); }
+bool canRun(const PlannerJob &job) { return !job.model->table.rows.empty(); }
 
 /// The jobs that are planned: see the header.
 class TurnOrder {
@@ -69,18 +72,18 @@ public:
         continue;
       if (job.state.running) {
         take(job);
-        held[job.request.tenant] += static_cast<double>(job.state.devices) / weightOf(job);
+        held[job.model->request.tenant] += static_cast<double>(job.state.devices) / weightOf(job);
       } else {
-        waiting[job.request.tenant].push_back(&job);
+        waiting[job.model->request.tenant].push_back(&job);
       }
     }
     for (auto &[tenant, jobs] : waiting)
       std::sort(jobs.begin(), jobs.end(), [](const PlannerJob *a, const PlannerJob *b) {
         auto deadline = [](const PlannerJob *job) {
-          return job->request.deadline >= 0 ? job->request.deadline : 1e300;
+          return job->model->request.deadline >= 0 ? job->model->request.deadline : 1e300;
         };
-        return std::tuple(-a->request.priority, deadline(a), a->id) <
-               std::tuple(-b->request.priority, deadline(b), b->id);
+        return std::tuple(-a->model->request.priority, deadline(a), a->id) <
+               std::tuple(-b->model->request.priority, deadline(b), b->id);
       });
     std::map<std::string, size_t> next;
     for (size_t room = maxJobs; room > 0;) {
@@ -103,7 +106,7 @@ public:
 
 private:
   double weightOf(const PlannerJob &job) const {
-    const auto found = weights.find(job.request.tenant);
+    const auto found = weights.find(job.model->request.tenant);
     return found == weights.end() || found->second <= 0 ? 1 : found->second;
   }
   void take(const PlannerJob &job) {
@@ -118,16 +121,24 @@ private:
   std::set<int64_t> taken;
 };
 
+} // namespace
+
+std::vector<const PlannerJob *> jobsByTurn(const PlannerInput &input, size_t maxWaiting) {
+  return TurnOrder(input, maxWaiting).pick();
+}
+
+namespace {
+
 class Planner {
 public:
   Planner(const PlannerInput &input, const PlannerOptions &options, const ClusterPlan *before)
-      : input(input), options(options), before(before), picked(TurnOrder(input, options.maxJobs).pick()) {}
+      : input(input), options(options), before(before), picked(jobsByTurn(input, options.maxJobs)) {}
 
   Result<ClusterPlan, Errors> run() {
     plan.at = input.at;
     for (const PlannerJob *job : picked) {
-      byName[job->request.name] = job;
-      names[job->id] = job->request.name;
+      byName[job->model->request.name] = job;
+      names[job->id] = job->model->request.name;
     }
     if (picked.empty()) {
       explainRest();
@@ -146,21 +157,22 @@ public:
 
 private:
   void addJob(const PlannerJob &job) {
-    JobsRequest::Job asked = job.request;
+    JobsRequest::Job asked = job.model->request;
     const auto at = static_cast<double>(input.at);
     asked.after.clear();
     for (int64_t id : job.after)
       asked.after.push_back(names.at(id));
-    asked.arrival = std::max(0.0, asked.arrival - at);
+    asked.arrival = std::max({0.0, asked.arrival - at, job.notBefore - at});
     if (asked.deadline >= 0)
       asked.deadline = std::max(0.0, asked.deadline - at);
     if (asked.due >= 0)
       asked.due = std::max(0.0, asked.due - at);
     request.jobs.push_back(std::move(asked));
-    tables.push_back(job.table);
+    tables.push_back(job.model->table);
+    tables.back().samples = job.work;
     JobState state = job.state;
-    state.name = job.request.name;
-    state.samples = job.table.samples;
+    state.name = job.model->request.name;
+    state.samples = job.work;
     running.jobs.push_back(std::move(state));
   }
 
@@ -246,7 +258,7 @@ private:
     left = std::move(*made);
     for (size_t p = 0; p < left.built.parts.size(); ++p) {
       const PlannerJob &job = *byName.at(left.request.jobs[left.built.parts[p].job].name);
-      const double waited = static_cast<double>(input.at) - job.request.arrival;
+      const double waited = static_cast<double>(input.at) - job.model->request.arrival;
       if (left.built.problem.jobs[p].arrival == 0 && waited > 0)
         left.built.problem.jobs[p].waited = std::min<int64_t>(std::llround(waited), kMaxSeconds);
     }
@@ -393,8 +405,8 @@ private:
   }
   /// The row of a job's own table, of which some may have been left out.
   static unsigned rowOf(const PlannerJob &job, const TableRow &row) {
-    for (unsigned i = 0; i < job.table.rows.size(); ++i) {
-      const TableRow &one = job.table.rows[i];
+    for (unsigned i = 0; i < job.model->table.rows.size(); ++i) {
+      const TableRow &one = job.model->table.rows[i];
       if (one.type == row.type && one.devices == row.devices && one.plan == row.plan && one.level == row.level &&
           one.choice == row.choice && one.batch == row.batch)
         return i;
@@ -416,7 +428,7 @@ private:
       planned.insert(job->id);
     for (const PlannerJob &job : input.jobs)
       if (!canRun(job))
-        plan.waits[job.id] = "it has no configuration: " + job.table.reason;
+        plan.waits[job.id] = "it has no configuration: " + job.model->table.reason;
       else if (!planned.contains(job.id))
         plan.waits[job.id] = fmt::format("{} jobs are planned before it", before++);
   }
@@ -511,14 +523,18 @@ private:
 
 Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const PlannerOptions &options,
                                         const ClusterPlan *before) {
+  const auto running = std::ranges::count_if(input.jobs, [](const PlannerJob &job) { return job.state.running; });
+  const size_t waiting = std::min(options.maxJobs, input.jobs.size() - static_cast<size_t>(running));
+  if (static_cast<size_t>(running) + waiting > options.maxScheduled)
+    return planMoment(input, options);
   return Planner(input, options, before).run();
 }
 
 std::vector<PlannedRun> dueRuns(const ClusterPlan &plan, double now, const std::set<int64_t> &open) {
   std::vector<PlannedRun> due;
-  if (!plan.answer)
-    return due;
-  EarlyRoom room(plan, now);
+  std::optional<EarlyRoom> room;
+  if (plan.answer)
+    room.emplace(plan, now);
   std::set<int64_t> found;
   // Runs of a job in their order; of several jobs the first that begins.
   for (const PlannedRun &run : plan.runs) {
@@ -532,7 +548,7 @@ std::vector<PlannedRun> dueRuns(const ClusterPlan &plan, double now, const std::
     found.insert(run.job); // a later run of the same job does not begin before it
     if (run.servers.empty())
       continue;
-    if (room.take(run.part, run.index))
+    if (room && room->take(run.part, run.index))
       due.push_back(run);
   }
   return due;

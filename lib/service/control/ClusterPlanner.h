@@ -9,6 +9,7 @@
 #include "lib/jobs/problem/JobsRequest.h"
 #include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "lib/search/SearchLimits.h"
+#include "lib/service/control/JobModeller.h"
 #include <memory>
 #include <set>
 
@@ -17,10 +18,11 @@ namespace accord::service {
 /// A job that is not over, as the planner sees it. Times are seconds since the clock of the cluster began.
 struct PlannerJob {
   int64_t id = 0;
-  jobs::JobsRequest::Job request; ///< with a name that no other job has
-  jobs::JobTable table;           ///< of its whole work
-  jobs::JobState state;           ///< how far it is and where it runs; servers are indices into the cluster
-  std::vector<int64_t> after;     ///< jobs that are not complete and have to be, before it starts
+  std::shared_ptr<const ModelledJob> model; ///< its request has a name that no other job has
+  double work = 0;                          ///< samples of the whole job, above 0
+  double notBefore = 0;                     ///< it may not start earlier
+  jobs::JobState state;                     ///< how far it is and where it runs; servers are indices into the cluster
+  std::vector<int64_t> after;               ///< jobs that are not complete and have to be, before it starts
 };
 
 struct PlannerInput {
@@ -32,9 +34,11 @@ struct PlannerInput {
 };
 
 struct PlannerOptions {
-  size_t maxJobs = 40; ///< of a schedule over the horizon, besides those that run
-  int64_t slots = 96;  ///< periods of it, about, where no length of a period is stated
-  int64_t minSlot = 1; ///< seconds
+  size_t maxJobs = 40;       ///< of a schedule over the horizon, besides those that run
+  size_t maxScheduled = 100; ///< with more than these that run or wait so, only the moment is planned
+  size_t maxMoment = 1000;   ///< that wait, of which a plan of the moment thinks
+  int64_t slots = 96;        ///< periods of it, about, where no length of a period is stated
+  int64_t minSlot = 1;       ///< seconds
   SearchLimits limits;
 };
 
@@ -69,6 +73,10 @@ struct ClusterPlan {
 /// said in `dropped`: a running cluster goes on. Errors: those of `buildJobSchedule`.
 Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const PlannerOptions &options,
                                         const ClusterPlan *before = nullptr);
+
+/// The jobs that are planned: all that run, and at most so many that wait, by turn; by id. Jobs without configurations
+/// are not among them, and those that come after others only together with them.
+std::vector<const PlannerJob *> jobsByTurn(const PlannerInput &input, size_t maxWaiting);
 
 /// Which runs are to run at `now`, at most one of each job of `open`: those whose time it is (the last run of a job
 /// also behind its planned end, for the job may be late), and later ones that can begin early, because their servers

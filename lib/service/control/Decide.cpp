@@ -17,6 +17,44 @@ static std::vector<std::string> nodesOf(const PlannedRun &run, const ClusterNode
   return names;
 }
 
+/// What open runs hold, so that limits are kept whatever a plan thought of runs that end later than it said.
+class Held {
+public:
+  Held(const jobs::JobsRequest &operation, double time) : operation(operation) {
+    for (const jobs::JobsRequest::Capacity &capacity : operation.capacities)
+      if (capacity.resource == jobs::kPowerResource)
+        for (const auto &[from, amount] : capacity.steps)
+          if (from <= time)
+            maxWatts = amount;
+  }
+
+  void add(const std::string &tenant, const std::string &type, int64_t devicesInAll, double watts) {
+    devices[{tenant, type}] += devicesInAll, devices[{tenant, ""}] += devicesInAll;
+    power += watts;
+  }
+  bool hasRoom(const std::string &tenant, const std::string &type, int64_t more, double watts) const {
+    if (maxWatts >= 0 && power + watts > maxWatts)
+      return false;
+    for (const jobs::JobsRequest::Tenant &one : operation.tenants)
+      for (const auto &[of, quota] : one.quota)
+        if (one.name == tenant && (of.empty() || of == type)) {
+          const auto held = devices.find({tenant, of});
+          if ((held == devices.end() ? 0 : held->second) + more > quota)
+            return false;
+        }
+    return true;
+  }
+
+private:
+  const jobs::JobsRequest &operation;
+  std::map<std::pair<std::string, std::string>, int64_t> devices; ///< by tenant and type; type "": of all
+  double power = 0, maxWatts = -1;
+};
+
+static double wattsOf(const OpenJob &one, unsigned row) {
+  return one.model && row < one.model->table.rows.size() ? one.model->table.rows[row].watts : 0;
+}
+
 static bool isSame(const JobRunRecord &run, const PlannedRun &wanted, const std::vector<std::string> &names) {
   auto sorted = [](std::vector<std::string> all) {
     std::ranges::sort(all);
@@ -92,10 +130,13 @@ void SchedulerCore::startDue() {
   {
     std::scoped_lock lock(memory);
     std::map<std::string, int64_t> used; // devices of nodes in open runs
+    Held held(options.operation, now() - epoch);
     for (const auto &[id, one] : open)
-      if (one.run)
+      if (one.run) {
         for (const std::string &node : one.run->nodes)
           used[node] += one.run->devicesPerNode;
+        held.add(one.job.submission.tenant, one.run->deviceType, one.run->devices, wattsOf(one, one.row));
+      }
     std::set<int64_t> known;
     for (const auto &[id, one] : open)
       known.insert(id);
@@ -120,8 +161,11 @@ void SchedulerCore::startDue() {
                !std::ranges::count(nodes.away, share.server) &&
                used[nodes.names[share.server]] + each <= nodes.cluster.servers[share.server].devices;
       });
-      if (!isFree)
+      const std::string &tenant = one.job.submission.tenant;
+      const double watts = wattsOf(one, run.row);
+      if (!isFree || !held.hasRoom(tenant, run.deviceType, run.devices, watts))
         continue;
+      held.add(tenant, run.deviceType, run.devices, watts);
       for (const jobs::ServerShare &share : run.servers)
         used[nodes.names[share.server]] += each;
       starts.emplace_back(run, one);

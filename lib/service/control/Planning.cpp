@@ -10,8 +10,11 @@ using State = JobRunRecord::State;
 
 /// A plan that failed is tried again after so many seconds.
 constexpr double kPlanAgain = 5;
+constexpr double kPlanPause = 0.2;
 /// A run that is later than planned by this share of its length, or some periods, makes a plan due.
 constexpr double kLateShare = 0.05;
+/// Samples of a job that does not say how many there are: it runs on.
+constexpr double kUnknownWork = 1e9;
 
 void SchedulerCore::needPlan(const std::string &why) {
   if (planReason.empty())
@@ -97,7 +100,7 @@ bool SchedulerCore::modelNext() {
     return true;
   if (made) {
     made->request = service::requestOf(at->second.job, epoch);
-    at->second.model = std::move(*made);
+    at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
   } else {
     const Error &error = made.error().front();
     at->second.cannotModel = error.location.file.empty()
@@ -149,16 +152,15 @@ PlannerInput SchedulerCore::plannerInput() const {
     if (!one.model)
       continue;
     PlannerJob job;
-    job.id = id, job.request = one.model->request, job.table = one.model->table;
-    if (job.table.samples <= 0)
-      job.table.samples = 1e9; // nobody knows: it runs on
-    job.request.arrival = std::max(job.request.arrival, one.notBefore > 0 ? one.notBefore - epoch : 0);
+    job.id = id, job.model = one.model;
+    job.work = one.model->table.samples > 0 ? one.model->table.samples : kUnknownWork;
+    job.notBefore = one.notBefore > 0 ? one.notBefore - epoch : 0;
     for (int64_t before : one.job.submission.after)
       if (open.contains(before))
         job.after.push_back(before);
     job.state.pace = std::clamp(one.pace, 1e-6, 1e6);
     job.state.done = one.run ? std::max(one.run->samplesAtStart, one.tracker.samples(now())) : one.job.progress.saved;
-    job.state.done = std::min(job.state.done, job.table.samples * (1 - 1e-6));
+    job.state.done = std::min(job.state.done, job.work * (1 - 1e-6));
     job.state.starts = one.job.runs;
     if (one.run && one.run->state != State::Stopping) {
       const JobRunRecord &run = *one.run;
@@ -283,6 +285,7 @@ void SchedulerCore::takePlan(Result<ClusterPlan, Errors> made, double seconds, u
   {
     std::scoped_lock inner(memory);
     isPlanning = false, planSeconds = seconds, planned = now();
+    planAgainAt = planned + std::max(kPlanPause, seconds); // no more than half of the time is spent on plans
     if (!made) {
       planHealth = made.error().front().message;
       planAgainAt = now() + kPlanAgain;

@@ -11,16 +11,16 @@ namespace accord::service {
 /// A job that is not over.
 struct OpenJob {
   ServedJob job;
-  std::optional<ModelledJob> model; ///< nothing: not yet
-  std::optional<JobRunRecord> run;  ///< that has not ended
-  ProgressTracker tracker;          ///< of the run
-  uint64_t read = 0;                ///< bytes of its file of progress that were read
-  double notBefore = 0;             ///< it may not run earlier: it failed
-  double planned = 0;               ///< samples a second, by the plan of its run
-  std::string cannotModel;          ///< why its configurations cannot be priced; empty: they can, or nobody tried
-  unsigned row = 0;                 ///< of its table, of its run
-  std::string trouble;              ///< what the engine said when it refused its run
-  double pace = 1;                  ///< its speed against its table, as it was seen
+  std::shared_ptr<const ModelledJob> model; ///< null: not yet
+  std::optional<JobRunRecord> run;          ///< that has not ended
+  ProgressTracker tracker;                  ///< of the run
+  uint64_t read = 0;                        ///< bytes of its file of progress that were read
+  double notBefore = 0;                     ///< it may not run earlier: it failed
+  double planned = 0;                       ///< samples a second, by the plan of its run
+  std::string cannotModel; ///< why its configurations cannot be priced; empty: they can, or nobody tried
+  unsigned row = 0;        ///< of its table, of its run
+  std::string trouble;     ///< what the engine said when it refused its run
+  double pace = 1;         ///< its speed against its table, as it was seen
 };
 
 /// What the engine said last.

@@ -108,7 +108,9 @@ TEST(SchedulerProcess, RunsThirtyJobsOfThreeTenantsAsPlanned) {
     one.name = fmt::format("job{}", i), one.command = {"train"}, one.restart = 0;
     one.tenant = std::vector{"red", "green", "blue"}[i % 3];
     one.samples = 100 + static_cast<double>(random.below(400));
-    one.measured = i % 4 == 0 ? both(4, 4) : i % 4 == 1 ? both(8, 8) : both(1 + static_cast<int64_t>(random.below(2)), 2);
+    one.measured = i % 4 == 0   ? both(4, 4)
+                   : i % 4 == 1 ? both(8, 8)
+                                : both(1 + static_cast<int64_t>(random.below(2)), 2);
     ASSERT_TRUE(life.process->submit(life.local, one));
   }
   const int steps = life.run(600);
@@ -210,6 +212,40 @@ TEST(SchedulerProcess, KeepsWhatItPromisedWhenTheDiskIsFullOrTheEngineIsAway) {
   EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
 }
 
+TEST(SchedulerProcess, AllocatesTheMomentWhereHundredsRun) {
+  Life life("moment");
+  life.cluster.nodes.clear();
+  for (int i = 0; i < 60; ++i)
+    life.cluster.nodes.push_back({EngineNode::State::Up, fmt::format("n{:02}", i), i % 3 ? "a100" : "k80", 4, ""});
+  life.operation.tenants = {{"red", 1, {{"a100", 40}}, {}}, {"blue", 1, {}, {}}};
+  life.begin();
+  SplitMix random(3);
+  for (int i = 0; i < 240; ++i) {
+    Submission one;
+    one.name = fmt::format("job{}", i), one.command = {"train"}, one.restart = 0, one.notice = 1;
+    one.tenant = i % 2 ? "red" : "blue";
+    one.samples = 100 + static_cast<double>(random.below(200));
+    one.measured = i % 5 == 0 ? both(8, 8) : both(1 + static_cast<int64_t>(random.below(2)), 2);
+    if (i % 7 == 0)
+      one.elasticity = jobs::Elasticity::Malleable;
+    ASSERT_TRUE(life.process->submit(life.local, one));
+  }
+  int64_t most = 0;
+  for (int steps = 0; steps < 600 && !life.isOver(); ++steps) {
+    life.step();
+    int64_t red = 0;
+    for (auto &[name, task] : life.cluster.tasks)
+      if (task.is.state == EngineTask::State::Running && task.asked.tenant == "red" && task.asked.deviceType == "a100")
+        red += task.asked.devicesPerNode * static_cast<int64_t>(task.asked.nodes.size());
+    most = std::max(most, red);
+  }
+  for (auto &[id, job] : life.tables->jobs)
+    EXPECT_EQ(job.phase, JobPhase::Complete) << id << ": " << job.reason;
+  EXPECT_LE(most, 40);
+  EXPECT_GE(most, 30);
+  EXPECT_TRUE(life.cluster.conflicts.empty());
+}
+
 TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
   int64_t calls = 0;
   for (int64_t last = 0;; ++last) {
@@ -220,10 +256,10 @@ TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
     auto live = [&] {
       if (!life.process)
         life.begin();
-      while (ids.size() < 6)
+      while (ids.size() < 4)
         ids.push_back(life.submit(fmt::format("j{}", ids.size()), 150 + 50 * static_cast<double>(ids.size()),
                                   ids.size() % 2 ? both(4, 8) : both(8, 4),
-                                  ids.size() == 5 ? jobs::Elasticity::Malleable : jobs::Elasticity::Moldable));
+                                  ids.size() == 2 ? jobs::Elasticity::Malleable : jobs::Elasticity::Moldable));
       for (; steps < 300 && !life.isOver(); ++steps) {
         if (steps == 5)
           (void)life.process->cancel(life.local, ids[3]);
