@@ -16,6 +16,7 @@ namespace accord::service {
 namespace {
 using namespace jobs;
 
+constexpr double kLong = 8;             ///< of what takes longer than so many medians, the first part is planned
 constexpr double kSlack = 1.3;          ///< of a horizon over the work of all jobs divided by all devices
 constexpr unsigned kHorizons = 6;       ///< each is twice as long as the one before
 constexpr unsigned kRelaxations = 16;   ///< of conflicts, before all deadlines and requirements are dropped
@@ -145,6 +146,7 @@ public:
       return std::move(plan);
     }
     request = input.operation;
+    findLong();
     for (const PlannerJob *job : picked)
       addJob(*job);
     horizon();
@@ -156,6 +158,26 @@ public:
   }
 
 private:
+  /// A training of a month beside jobs of an hour would make periods of hours: of what takes much longer than the
+  /// others, only the first part is planned now. It stays the longest.
+  void findLong() {
+    std::vector<double> times;
+    for (const PlannerJob *job : picked)
+      times.push_back(minSeconds(*job));
+    std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+    const double median = times[times.size() / 2];
+    maxPlanned = std::max(kLong * median, static_cast<double>(options.slots * options.minSlot));
+  }
+  /// The samples of a job's work that are planned.
+  double plannedWork(const PlannerJob &job) const {
+    const double deadline = job.model->request.deadline, left = deadline - static_cast<double>(input.at);
+    const double seconds = minSeconds(job);
+    const bool counts = deadline >= 0 && left <= maxPlanned && seconds <= left; // it has to be whole
+    if (seconds <= maxPlanned || counts)
+      return job.work;
+    return job.state.done + (job.work - job.state.done) * maxPlanned / seconds;
+  }
+
   void addJob(const PlannerJob &job) {
     JobsRequest::Job asked = job.model->request;
     const auto at = static_cast<double>(input.at);
@@ -169,10 +191,10 @@ private:
       asked.due = std::max(0.0, asked.due - at);
     request.jobs.push_back(std::move(asked));
     tables.push_back(job.model->table);
-    tables.back().samples = job.work;
+    tables.back().samples = plannedWork(job);
     JobState state = job.state;
     state.name = job.model->request.name;
-    state.samples = job.work;
+    state.samples = tables.back().samples;
     running.jobs.push_back(std::move(state));
   }
 
@@ -202,8 +224,9 @@ private:
     }
     double service = 0, longest = 0;
     for (const PlannerJob *job : picked) {
-      service += minService(*job);
-      longest = std::max(longest, minSeconds(*job));
+      const double part = workLeft(*job) > 0 ? (plannedWork(*job) - job->state.done) / workLeft(*job) : 1;
+      service += minService(*job) * part;
+      longest = std::max(longest, minSeconds(*job) * part);
     }
     int64_t devices = input.cluster.devices();
     for (const ServerAway &away : running.outages)
@@ -233,7 +256,7 @@ private:
       JobsRequest::Job &job = request.jobs[j];
       if (job.deadline < 0)
         continue;
-      if (job.deadline > request.horizon) {
+      if (job.deadline > request.horizon) { // counts when it is nearer
         job.deadline = -1;
         continue;
       }
@@ -397,8 +420,13 @@ private:
         made.goesOn = run.begin == 0 && of.running == static_cast<int64_t>(run.configuration);
         plan.runs.push_back(std::move(made));
       }
-      if (does.completion >= 0)
-        plan.ends[job.id] = static_cast<double>(input.at + does.completion);
+      if (does.completion >= 0 && !does.runs.empty()) {
+        const TableRow &last = left.tables[part.job].rows[part.rows[does.runs.back().configuration]];
+        const double rest = (job.work - plannedWork(job)) / std::max(1e-9, last.rate);
+        plan.ends[job.id] = static_cast<double>(input.at + does.completion) + rest;
+        if (!plan.runs.empty() && plan.runs.back().job == job.id)
+          plan.runs.back().end += rest;
+      }
     }
     std::ranges::sort(plan.runs, {},
                       [](const PlannedRun &run) { return std::tuple(run.begin, run.job, run.part, run.index); });
@@ -462,7 +490,7 @@ private:
   RemainingSchedule left;
   KeptPlan kept;
   JobSchedule schedule;
-  double seconds = 0;
+  double seconds = 0, maxPlanned = 0;
   unsigned relaxations = 0;
   ClusterPlan plan;
 };

@@ -1,9 +1,8 @@
 // What clients change: tokens, jobs that come or are cancelled, nodes that are drained, progress that is reported.
 #include "lib/service/control/SchedulerState.h"
+#include "lib/service/problem/ServiceJson.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/AnswerFile.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -14,144 +13,31 @@ namespace {
 
 using State = JobRunRecord::State;
 
-constexpr size_t kMaxName = 60, kMaxWords = 1000, kMaxText = 100'000, kMaxFiles = 100, kMaxFileBytes = size_t(4) << 20;
+constexpr double kMaxPriority = 1000;
 constexpr unsigned kAuditsPerSecond = 20; ///< of what was refused
-constexpr double kMaxNumber = 1e15;
 
 std::string roleName(Role role) {
   return role == Role::Operator ? "an operator" : role == Role::Submitter ? "a submitter" : "a viewer";
 }
 
-/// What is wrong with a submission; errors begin with the key.
-class SubmissionCheck {
-public:
-  explicit SubmissionCheck(const Submission &from, const jobs::JobsRequest &operation)
-      : from(from), operation(operation) {}
-
-  Errors run() {
-    name();
-    command();
-    tenant();
-    numbers();
-    files();
-    return std::move(errors);
+/// What of a submission this cluster cannot take.
+Errors wrongHere(const Submission &from, const jobs::JobsRequest &operation) {
+  Errors errors = checkSubmission(from);
+  std::vector<std::string> known;
+  for (const jobs::JobsRequest::Tenant &one : operation.tenants)
+    known.push_back(one.name);
+  if (!known.empty() && std::ranges::count(known, from.tenant) == 0) {
+    errors.push_back({Code::WrongServiceRequest,
+                      fmt::format("'tenant' is '{}', allowed is one of {}", from.tenant, fmt::join(known, ", "))});
+    errors.back().suggestion = nearest(from.tenant, known);
   }
-
-private:
-  void wrong(const std::string &key, const std::string &text) {
-    errors.push_back({Code::WrongServiceRequest, fmt::format("{}: {}", key, text)});
-  }
-  static bool isPlain(const std::string &text) {
-    return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
-  }
-
-  void name() {
-    const bool isRight =
-        !from.name.empty() && from.name.size() <= kMaxName &&
-        std::ranges::all_of(from.name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.'; });
-    if (!isRight)
-      wrong("name", fmt::format("expected 1 to {} letters, digits, '_', '-' and '.', found '{}'", kMaxName,
-                                from.name.substr(0, 2 * kMaxName)));
-    if (from.key.size() > 200 || !isPlain(from.key))
-      wrong("key", "expected at most 200 printable characters");
-  }
-
-  void command() {
-    if (from.command.empty() || from.command.front().empty())
-      wrong("command", "expected the program that the job runs, and its arguments, found none");
-    if (from.command.size() > kMaxWords)
-      wrong("command", fmt::format("expected at most {} words, found {}", kMaxWords, from.command.size()));
-    size_t length = 0;
-    for (const std::string &word : from.command)
-      length += word.size();
-    if (length > kMaxText)
-      wrong("command", fmt::format("expected at most {} characters, found {}", kMaxText, length));
-    for (const std::string &word : from.command)
-      if (word.find('\0') != std::string::npos)
-        wrong("command", "a word has a NUL");
-    if (!from.directory.empty() && (from.directory.front() != '/' || !isPlain(from.directory)))
-      wrong("directory", fmt::format("expected an absolute path, found '{}'", from.directory));
-    for (const auto &[key, value] : from.environment) {
-      const bool isName = !key.empty() && !llvm::isDigit(key[0]) &&
-                          std::ranges::all_of(key, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-      if (!isName || value.find('\0') != std::string::npos)
-        wrong("environment", fmt::format("expected names of letters, digits and '_', found '{}'", key));
-      else if (llvm::StringRef(key).starts_with("ACCORD_"))
-        wrong("environment", fmt::format("'{}' is set by the scheduler itself", key));
-    }
-  }
-
-  void tenant() {
-    if (from.tenant.empty() || operation.tenants.empty())
-      return;
-    std::vector<std::string> known;
-    for (const jobs::JobsRequest::Tenant &one : operation.tenants)
-      known.push_back(one.name);
-    if (std::ranges::count(known, from.tenant) == 0) {
-      wrong("tenant", fmt::format("expected one of {}, found '{}'", fmt::join(known, ", "), from.tenant));
-      errors.back().suggestion = nearest(from.tenant, known);
-    }
-  }
-
-  void number(const char *key, double value, double min, double max) {
-    if (!std::isfinite(value) || value < min || value > max)
-      wrong(key, fmt::format("expected a number from {:g} to {:g}, found {:g}", min, max, value));
-  }
-  void numbers() {
-    number("samples", from.samples, 0, kMaxNumber);
-    number("priority", from.priority, 1e-3, 1000);
-    number("restart", from.restart, -1, 1e6);
-    number("notice", from.notice, 0, 3600);
-    number("deadline", from.deadline, 0, 1e11), number("due", from.due, 0, 1e11);
-    number("late_price", from.latePrice, 0, 1e6);
-    number("min_devices", static_cast<double>(from.minDevices), 1, 1e6);
-    number("max_devices", static_cast<double>(from.maxDevices), 0, 1e6);
-    number("max_failures", static_cast<double>(from.maxFailures), 1, 1000);
-    if (from.maxDevices > 0 && from.maxDevices < from.minDevices)
-      wrong("max_devices",
-            fmt::format("expected at least min_devices, {}, found {}", from.minDevices, from.maxDevices));
-    if (from.measured.empty() && from.files.empty() && from.samples <= 0)
-      wrong("samples", "expected how many samples the job trains on: neither a training nor a measurement says it");
-    if (!from.measured.empty() && !from.files.empty())
-      wrong("measured", "expected either a description of the training or what was measured, found both");
-    if (!from.measured.empty() && from.samples <= 0)
-      wrong("samples", "expected more than 0 beside what was measured");
-    for (const MeasuredConfiguration &one : from.measured) {
-      number("measured.rate", one.rate, 1e-9, kMaxNumber);
-      number("measured.devices", static_cast<double>(one.devices), 1, 1e6);
-    }
-    if (from.measured.size() > 1000)
-      wrong("measured", "expected at most 1000 configurations");
-  }
-
-  void files() {
-    if (from.files.empty())
-      return;
-    if (from.files.size() > kMaxFiles)
-      wrong("files", fmt::format("expected at most {}, found {}", kMaxFiles, from.files.size()));
-    size_t bytes = 0;
-    for (const auto &[path, text] : from.files) {
-      bytes += text.size();
-      llvm::SmallVector<llvm::StringRef> parts;
-      llvm::StringRef(path).split(parts, '/');
-      const bool isRight =
-          !path.empty() && path.size() < 200 && isPlain(path) &&
-          std::ranges::all_of(parts, [](llvm::StringRef part) { return !part.empty() && part != "." && part != ".."; });
-      if (!isRight)
-        wrong("files", fmt::format("expected relative paths without '..', found '{}'", sanitized(path.substr(0, 100))));
-      if (text.find('\0') != std::string::npos)
-        wrong("files", fmt::format("'{}' has a NUL", sanitized(path)));
-    }
-    if (bytes > kMaxFileBytes)
-      wrong("files", fmt::format("expected at most {} bytes in all, found {}", kMaxFileBytes, bytes));
-    if (!from.files.contains(from.main))
-      wrong("main", fmt::format("expected one of the files, found '{}'", sanitized(from.main)));
-  }
-
-  const Submission &from;
-  const jobs::JobsRequest &operation;
-  Errors errors;
-};
+  if (from.priority > kMaxPriority) // else sums over jobs would leave their range
+    errors.push_back({Code::WrongServiceRequest,
+                      fmt::format("'priority' is {:g}, allowed is above 0 to {:g}", from.priority, kMaxPriority)});
+  if (!from.measured.empty() && !from.files.empty())
+    errors.push_back({Code::WrongServiceRequest, "'measured' stands beside 'files', allowed is one of them"});
+  return errors;
+}
 
 Error notAllowed(const Caller &by, Role needed, const std::string &what) {
   return {Code::NotAllowed,
@@ -174,8 +60,8 @@ std::optional<Caller> SchedulerCore::callerOf(const std::string &token) const {
 Result<std::string> SchedulerCore::makeToken(const Caller &by, const Caller &of, double expires) {
   if (by.role != Role::Operator)
     return notAllowed(by, Role::Operator, "making a token");
-  if (of.name.empty() || of.name.size() > kMaxName)
-    return Error{Code::WrongServiceRequest, fmt::format("name: expected 1 to {} characters", kMaxName)};
+  if (of.name.empty() || of.name.size() > kMaxNameLength)
+    return Error{Code::WrongServiceRequest, fmt::format("name: expected 1 to {} characters", kMaxNameLength)};
   std::random_device device;
   std::string token = "accord.";
   for (int i = 0; i < 8; ++i)
@@ -235,7 +121,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerCore::submit(const Caller &by,
   if (!by.tenant.empty() && from.tenant != by.tenant)
     return Errors{{Code::NotAllowed, fmt::format("tenant: the token '{}' is of tenant '{}', not of '{}'", by.name,
                                                  by.tenant, from.tenant)}};
-  Errors errors = SubmissionCheck(from, options.operation).run();
+  Errors errors = wrongHere(from, options.operation);
   for (int64_t before : from.after) {
     std::scoped_lock lock(memory);
     if (!open.contains(before) && !ended.contains(before)) {
@@ -349,7 +235,7 @@ Result<void> SchedulerCore::report(const std::string &taskToken, const ProgressR
   std::scoped_lock inner(memory);
   for (auto &[id, one] : open)
     if (one.run && tokenOfTask(one.run->task) == taskToken) {
-      if (!std::isfinite(report.samples) || !std::isfinite(report.saved) || report.samples > kMaxNumber)
+      if (!std::isfinite(report.samples) || !std::isfinite(report.saved) || report.samples > kMaxSamples)
         return Error{Code::WrongProgress, "samples: expected a number"};
       takeReport(one, report);
       return {};

@@ -1,6 +1,7 @@
 // What clients see: jobs, the cluster, past and plan, sentences, metrics.
 #include "lib/jobs/problem/JobWords.h"
 #include "lib/service/control/SchedulerState.h"
+#include "lib/service/problem/ServiceJson.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,7 +10,6 @@ namespace {
 
 using State = JobRunRecord::State;
 
-constexpr const char *kPhases[] = {"modelling", "queued", "running", "stopping", "complete", "failed", "cancelled"};
 constexpr double kHour = 3600;
 
 bool maySee(const Caller &by, const std::string &tenant) { return by.tenant.empty() || by.tenant == tenant; }
@@ -136,7 +136,7 @@ Result<std::vector<std::string>> SchedulerCore::explain(const Caller &by, int64_
   std::vector<std::string> lines;
   lines.push_back(fmt::format("job {} '{}' of {} is {}{}", id, of.submission.name,
                               of.submission.tenant.empty() ? "nobody in particular" : of.submission.tenant,
-                              kPhases[static_cast<int>(of.phase)], of.reason.empty() ? "" : ": " + of.reason));
+                              nameOf(of.phase), of.reason.empty() ? "" : ": " + of.reason));
   if (of.samples > 0)
     lines.push_back(fmt::format("{:.1f} % of its {:.6g} samples are done", 100 * view.share, of.samples));
   if (!view.deviceType.empty())
@@ -267,7 +267,7 @@ ClusterView SchedulerCore::cluster(const Caller &by) const {
   }
   if (counts)
     for (const auto &[phase, count] : *counts)
-      view.phases[kPhases[static_cast<int>(phase)]] = count;
+      view.phases[std::string(nameOf(phase))] = count;
   view.planned = planned, view.planSeconds = planSeconds;
   if (plan && plan->answer) {
     const jobs::JobAnswer &answer = *plan->answer;

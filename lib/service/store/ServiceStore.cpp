@@ -189,6 +189,7 @@ public:
   }
   Result<std::vector<JobRunRecord>> runsBetween(double from, double until, size_t limit) override;
   Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &tenant, size_t limit) override;
+  Result<int64_t> lastEvent() override;
   Result<std::vector<ServiceEvent>> eventsOf(int64_t job, size_t limit) override;
   Result<std::vector<DrainRecord>> drained() override;
   Result<std::vector<TokenRecord>> tokens() override;
@@ -314,6 +315,11 @@ Result<std::vector<ServiceEvent>> StoreInDatabase::events(int64_t after, const s
     return list(eventOf, kEventColumns, "events where number > ? order by number limit ?", {after, limitOf(limit)});
   return list(eventOf, kEventColumns, "events where number > ? and (tenant = ? or tenant = '') order by number limit ?",
               {after, tenant, limitOf(limit)});
+}
+
+Result<int64_t> StoreInDatabase::lastEvent() {
+  ACCORD_TRY(last, list(eventOf, kEventColumns, "events order by number desc limit 1", {}));
+  return last.empty() ? 0 : last.front().number;
 }
 
 Result<std::vector<ServiceEvent>> StoreInDatabase::eventsOf(int64_t job, size_t limit) {
