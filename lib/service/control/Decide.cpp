@@ -225,7 +225,7 @@ void SchedulerCore::start(const PlannedRun &planned, OpenJob one) {
       return;
     std::scoped_lock inner(memory);
     OpenJob &at = open[run.job];
-    at.read = 0;
+    at.read = 0, at.isSpeedSeen = false;
     at.planned = planned.rate * at.pace;
     at.row = planned.row;
     at.tracker = ProgressTracker(at.job.samples, run.samplesAtStart, 0, at.planned);

@@ -3,6 +3,7 @@
 #include "lib/jobs/problem/JobsRequest.h"
 #include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "lib/service/problem/ServedJob.h"
+#include "lib/service/progress/LearnedTable.h"
 
 namespace accord::service {
 
@@ -22,8 +23,11 @@ public:
 
 /// The request of a submission: everything but its table. `epoch`: when the clock of the cluster began.
 jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch);
-/// The table of a job that states what was measured, or of one of which nothing is known: then one device of each type
-/// at a speed of 1 sample a second, until its progress tells more.
-jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster);
+/// Whether nobody said how fast a job is: neither a description of its training nor a measurement is there.
+bool isLearned(const Submission &submission);
+/// The table of a job that states what was measured, or of one whose speeds are learned: what `learnedSpeeds` says of
+/// those that were seen, and before, its smallest number of devices of each type at a speed of 1 sample a second.
+jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
+                             const std::map<std::string, double> &speeds, const std::vector<SeenSpeed> &seen);
 
 } // namespace accord::service

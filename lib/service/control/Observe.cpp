@@ -313,15 +313,41 @@ void SchedulerCore::readProgress() {
       continue;
     found->second.tracker = one.tracker, found->second.read = one.read;
     found->second.job.progress = one.job.progress;
-    const double deviation = one.tracker.deviation();
-    if (one.planned > 0 && std::abs(deviation) > options.maxDeviation) {
-      found->second.pace *= 1 + deviation;
-      found->second.planned *= 1 + deviation;
-      found->second.tracker.setPlanned(found->second.planned);
-      needPlan(fmt::format("job {} runs {:.0f} % {} than planned", one.job.id, 100 * std::abs(deviation),
-                           deviation > 0 ? "faster" : "slower"));
-    }
+    if (isLearned(one.job.submission))
+      learn(found->second);
+    else
+      compareWithPlan(found->second);
   }
+}
+
+/// The speed of a run, of a job that nobody described, becomes known, or another one.
+void SchedulerCore::learn(OpenJob &one) {
+  constexpr double kChange = 0.05;
+  if (!one.tracker.isSettled())
+    return;
+  const double rate = one.tracker.rate().value;
+  if (one.isSpeedSeen && std::abs(rate / one.speeds.back().rate - 1) < kChange)
+    return;
+  if (!one.isSpeedSeen)
+    one.speeds.emplace_back();
+  one.speeds.back() = {one.run->deviceType, one.run->devices, rate, std::max(1.0, now() - one.run->started)};
+  one.isSpeedSeen = true;
+  one.planned = rate;
+  one.tracker.setPlanned(rate);
+  one.isStale = true;
+  needPlan(fmt::format("the speed of job {} became known", one.job.id));
+}
+
+/// A job whose speed is not what its table says is planned anew with the speed that it has.
+void SchedulerCore::compareWithPlan(OpenJob &one) {
+  const double deviation = one.tracker.deviation();
+  if (one.planned <= 0 || std::abs(deviation) <= options.maxDeviation)
+    return;
+  one.pace *= 1 + deviation;
+  one.planned *= 1 + deviation;
+  one.tracker.setPlanned(one.planned);
+  needPlan(fmt::format("job {} runs {:.0f} % {} than planned", one.job.id, 100 * std::abs(deviation),
+                       deviation > 0 ? "faster" : "slower"));
 }
 
 /// Tasks of ours that no open run knows: of a life before a backup was restored, or handed in twice. They are ended.

@@ -40,7 +40,10 @@ jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
   return made;
 }
 
-jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster) {
+bool isLearned(const Submission &submission) { return submission.files.empty() && submission.measured.empty(); }
+
+jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
+                             const std::map<std::string, double> &speeds, const std::vector<SeenSpeed> &seen) {
   jobs::JobTable table;
   const Submission &from = job.submission;
   table.samples = job.samples;
@@ -48,27 +51,33 @@ jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster)
     return devices >= from.minDevices && (from.maxDevices == 0 || devices <= from.maxDevices) &&
            (from.deviceTypes.empty() || std::ranges::count(from.deviceTypes, cluster.types[type]) > 0);
   };
+  auto add = [&](unsigned type, int64_t devices, double rate, const char *plan) {
+    jobs::TableRow row;
+    row.type = type, row.devices = devices, row.rate = rate, row.plan = plan;
+    table.rows.push_back(std::move(row));
+  };
   const std::vector<int64_t> capacity = cluster.capacity();
+  std::vector<std::vector<int64_t>> counts(cluster.types.size());
   for (unsigned type = 0; type < cluster.types.size(); ++type) {
-    for (const MeasuredConfiguration &one : from.measured)
-      if (one.deviceType == cluster.types[type] && mayUse(type, one.devices)) {
-        const int64_t largest = cluster.largestServer(type);
-        if (one.devices > capacity[type] || (one.devices > largest && one.devices % largest != 0)) {
-          table.reason = fmt::format("{} {} do not fill servers of {}", one.devices, one.deviceType, largest);
-          continue;
-        }
-        jobs::TableRow row;
-        row.type = type, row.devices = one.devices, row.rate = one.rate, row.plan = "as measured";
-        table.rows.push_back(std::move(row));
-      }
-    if (!from.measured.empty())
-      continue;
-    const std::vector<int64_t> counts = jobs::deviceCounts(cluster, type, from.minDevices, from.maxDevices);
-    if (!counts.empty() && mayUse(type, counts.front())) {
-      jobs::TableRow row;
-      row.type = type, row.devices = counts.front(), row.rate = 1, row.plan = "not known yet";
-      table.rows.push_back(std::move(row));
+    for (const MeasuredConfiguration &one : from.measured) {
+      if (one.deviceType != cluster.types[type] || !mayUse(type, one.devices))
+        continue;
+      const int64_t largest = cluster.largestServer(type);
+      if (one.devices > capacity[type] || (one.devices > largest && one.devices % largest != 0))
+        table.reason = fmt::format("{} {} do not fill servers of {}", one.devices, one.deviceType, largest);
+      else
+        add(type, one.devices, one.rate, "as measured");
     }
+    for (int64_t devices : jobs::deviceCounts(cluster, type, from.minDevices, from.maxDevices))
+      if (mayUse(type, devices))
+        counts[type].push_back(devices);
+  }
+  if (from.measured.empty()) {
+    for (const SeenSpeed &one : learnedSpeeds(cluster, counts, speeds, seen))
+      add(std::ranges::find(cluster.types, one.deviceType) - cluster.types.begin(), one.devices, one.rate, "as it ran");
+    for (unsigned type = 0; type < cluster.types.size() && seen.empty(); ++type)
+      if (!counts[type].empty())
+        add(type, counts[type].front(), 1, "not known yet");
   }
   if (table.rows.empty() && table.reason.empty())
     table.reason = from.measured.empty()
@@ -81,17 +90,17 @@ jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster)
 bool SchedulerCore::modelNext() {
   ServedJob job;
   jobs::Cluster on;
+  std::vector<SeenSpeed> seenSpeeds;
   {
     std::scoped_lock lock(memory);
-    auto next =
-        std::ranges::find_if(open, [](const auto &one) { return !one.second.model && one.second.cannotModel.empty(); });
+    auto next = std::ranges::find_if(open, [](const auto &one) { return one.second.needsModel(); });
     if (next == open.end() || nodes.cluster.servers.empty())
       return false;
-    job = next->second.job, on = nodes.cluster;
+    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds;
   }
   Result<ModelledJob, Errors> made;
   if (job.submission.files.empty() || !modeller)
-    made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on), {}};
+    made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
   else
     made = modeller->model(job, on);
   std::scoped_lock lock(memory);
@@ -100,6 +109,7 @@ bool SchedulerCore::modelNext() {
     return true;
   if (made) {
     made->request = service::requestOf(at->second.job, epoch);
+    at->second.isStale = false;
     at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
   } else {
     const Error &error = made.error().front();
@@ -314,8 +324,7 @@ void SchedulerCore::work(const std::atomic<bool> &stop, bool models) {
         if (stop || nodes.cluster.servers.empty())
           return bool(stop);
         if (models)
-          return std::ranges::any_of(
-              open, [](const auto &one) { return !one.second.model && one.second.cannotModel.empty(); });
+          return std::ranges::any_of(open, [](const auto &one) { return one.second.needsModel(); });
         return !planReason.empty() && now() >= planAgainAt;
       };
       if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)

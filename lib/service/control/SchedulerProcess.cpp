@@ -67,6 +67,15 @@ Result<void> SchedulerCore::load() {
     one.tracker = ProgressTracker(one.job.samples, run.samplesAtStart, run.started, 0);
     one.run = std::move(run);
   }
+  for (auto &[id, one] : open)
+    if (isLearned(one.job.submission)) {
+      ACCORD_TRY(past, store->runsOf(id));
+      for (const JobRunRecord &run : past)
+        if (run.ended > run.started && run.started > 0 && run.samplesAtEnd > run.samplesAtStart)
+          one.speeds.push_back({run.deviceType, run.devices,
+                                (run.samplesAtEnd - run.samplesAtStart) / (run.ended - run.started),
+                                run.ended - run.started});
+    }
   ACCORD_TRY(drains, store->drained());
   for (DrainRecord &drain : drains)
     drained[drain.node] = std::move(drain);

@@ -14,10 +14,11 @@
 namespace accord::service {
 
 struct SchedulerOptions {
-  std::string cluster = "cluster"; ///< its name, with which names of tasks begin
-  jobs::JobsRequest operation;     ///< of the `jobs` block that describes it, without jobs
-  std::vector<std::string> types;  ///< device types that are described; the engine's are matched by name or label
-  std::string folder;              ///< absolute; of tasks: one in it for each
+  std::string cluster = "cluster";      ///< its name, with which names of tasks begin
+  jobs::JobsRequest operation;          ///< of the `jobs` block that describes it, without jobs
+  std::vector<std::string> types;       ///< device types that are described; the engine's are matched by name or label
+  std::map<std::string, double> speeds; ///< of one device of each type against each other, where they are known
+  std::string folder;                   ///< absolute; of tasks: one in it for each
   PlannerOptions planner;
   double interval = 1;           ///< seconds between two looks at the engine
   double replanAfter = 300;      ///< seconds after which a plan is made anew though nothing happened

@@ -1,6 +1,7 @@
 // What a scheduler process has in memory, shared by the files that implement it.
 #pragma once
 #include "lib/service/control/SchedulerProcess.h"
+#include "lib/service/progress/LearnedTable.h"
 #include "lib/service/progress/ProgressTracker.h"
 #include <condition_variable>
 #include <mutex>
@@ -12,15 +13,19 @@ namespace accord::service {
 struct OpenJob {
   ServedJob job;
   std::shared_ptr<const ModelledJob> model; ///< null: not yet
-  std::optional<JobRunRecord> run;          ///< that has not ended
-  ProgressTracker tracker;                  ///< of the run
-  uint64_t read = 0;                        ///< bytes of its file of progress that were read
-  double notBefore = 0;                     ///< it may not run earlier: it failed
-  double planned = 0;                       ///< samples a second, by the plan of its run
-  std::string cannotModel; ///< why its configurations cannot be priced; empty: they can, or nobody tried
-  unsigned row = 0;        ///< of its table, of its run
-  std::string trouble;     ///< what the engine said when it refused its run
-  double pace = 1;         ///< its speed against its table, as it was seen
+  bool isStale = false;                     ///< more is known than `model` has
+  bool needsModel() const { return (!model || isStale) && cannotModel.empty(); }
+  std::optional<JobRunRecord> run; ///< that has not ended
+  ProgressTracker tracker;         ///< of the run
+  uint64_t read = 0;               ///< bytes of its file of progress that were read
+  double notBefore = 0;            ///< it may not run earlier: it failed
+  double planned = 0;              ///< samples a second, by the plan of its run
+  std::string cannotModel;         ///< why its configurations cannot be priced; empty: they can, or nobody tried
+  unsigned row = 0;                ///< of its table, of its run
+  std::vector<SeenSpeed> speeds;   ///< of a job that nobody described; that of its run is the last, once it is known
+  bool isSpeedSeen = false;        ///< that of its run is among them
+  std::string trouble;             ///< what the engine said when it refused its run
+  double pace = 1;                 ///< its speed against its table, as it was seen
 };
 
 /// What the engine said last.
@@ -97,6 +102,8 @@ private:
   void readProgress();
   void readProgressOf(OpenJob &open) const;
   void takeReport(OpenJob &open, const ProgressReport &report) const;
+  void learn(OpenJob &open);
+  void compareWithPlan(OpenJob &open);
   void stopStrays();
 
   // Decide.cpp: what is done next

@@ -166,6 +166,23 @@ TEST(SchedulerProcess, ShrinksAndGrowsAMalleableJob) {
   EXPECT_THAT(devices, ::testing::ElementsAre(8, 4, 8));
 }
 
+TEST(SchedulerProcess, LearnsHowFastAJobIsThatNobodyDescribed) {
+  Life life("learned");
+  life.begin();
+  Submission one;
+  one.name = "script", one.command = {"train.py"}, one.samples = 4000, one.restart = 0, one.notice = 1;
+  one.elasticity = jobs::Elasticity::Malleable;
+  auto id = life.process->submit(life.local, one);
+  ASSERT_TRUE(id);
+  const int steps = life.run(400);
+  EXPECT_EQ(life.job(id->first).phase, JobPhase::Complete);
+  EXPECT_LT(steps, 150); // 400 s on the device with which it began
+  int64_t most = 0;
+  for (auto &[key, run] : life.tables->runs)
+    most = std::max(most, run.devices);
+  EXPECT_EQ(most, 8);
+}
+
 TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
   Life life("drain");
   life.begin();
