@@ -126,19 +126,38 @@ TEST(StoreRecovery, ConfirmedStaysWhenTheProcessIsKilled) {
   EXPECT_GT(confirmed.size(), 100u);
 }
 
+bool addChange(ServiceStore &store, int i) {
+  std::string name = "change" + std::to_string(i);
+  ServedJob job = someJob(name);
+  job.submission.files = {{"main", std::string(6'000, char('a' + i))}};
+  job.submission.main = "main";
+  return bool(store.addJob(job, someEvent(name)));
+}
+
 /// Four changes, and which of them were confirmed.
 std::vector<bool> fourChanges(const std::string &url) {
   std::vector<bool> done(4, false);
   auto store = ServiceStore::open(url);
-  if (!store)
-    return done;
-  for (int i = 0; i < 4; ++i) {
-    std::string name = "change" + std::to_string(i);
-    ServedJob job = someJob(name);
-    job.submission.files = {{"main", std::string(6'000, char('a' + i))}};
-    job.submission.main = "main";
-    done[i] = bool((*store)->addJob(job, someEvent(name)));
-  }
+  for (int i = 0; store && i < 4; ++i)
+    done[i] = addChange(**store, i);
+  return done;
+}
+
+/// The same in a process that dies after the last of them, without closing the state.
+std::vector<bool> fourChangesAndCrash(const std::string &url) {
+  Child child([&](int to) {
+    auto store = ServiceStore::open(url);
+    for (char i = 0; store && i < 4; ++i) {
+      char said = addChange(**store, i) ? 'y' : 'n';
+      if (write(to, &said, 1) != 1)
+        _exit(1);
+    }
+    _exit(0);
+  });
+  std::vector<bool> done;
+  for (char said; read(child.from, &said, 1) == 1;)
+    done.push_back(said == 'y');
+  done.resize(4, false);
   return done;
 }
 
@@ -174,12 +193,12 @@ void breakTheDisk(bool isNew) {
   EXPECT_EQ(fourChanges(copy("count.db")), std::vector<bool>(4, true));
   int operations = disk.operations();
   ASSERT_GT(operations, 10);
-  int refused = 0;
-  for (bool forever : {false, true})
-    for (int at = 1; at <= operations; ++at) {
-      std::string url = copy(std::to_string(forever) + "-" + std::to_string(at) + ".db");
+  int refused = 0, count = 0;
+  for (auto [forever, crashes] : {std::pair(false, false), std::pair(false, true), std::pair(true, true)})
+    for (int at = 1; at <= operations; at += isNew ? 3 : 1) {
+      std::string url = copy(std::to_string(++count) + ".db");
       disk.fail(at, forever, at % 2 ? SQLITE_FULL : SQLITE_IOERR);
-      std::vector<bool> done = fourChanges(url);
+      std::vector<bool> done = crashes ? fourChangesAndCrash(url) : fourChanges(url);
       disk.fail(0, false, 0);
       auto store = openStore(url);
       ASSERT_TRUE(store);
@@ -190,6 +209,9 @@ void breakTheDisk(bool isNew) {
           EXPECT_EQ(there, done[i]) << "operation " << at << ", change " << i;
       }
       EXPECT_EQ(must(store->check()), std::vector<std::string>()) << at;
+      store = nullptr;
+      for (const char *end : {"", "-wal", "-shm", ".lock"})
+        fs::remove(url + end);
     }
   EXPECT_GT(refused, 20);
 }
@@ -423,8 +445,6 @@ TEST_P(StoreVersions, FirstVersionBecomesTheNewest) {
     EXPECT_EQ(must(store->eventsOf(5, 10)).size(), 1u + i);
     EXPECT_EQ(must(store->check()), std::vector<std::string>());
     StoreChange change;
-    run.exitCode = i;
-    run.exitCode = -1;
     change.runs = {run};
     ServiceEvent event = someEvent("e");
     event.job = 5;
