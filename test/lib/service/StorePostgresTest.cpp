@@ -2,6 +2,7 @@
 // $ACCORD_TEST_POSTGRES_CUT is the port of a server in between that cuts a connection before it passes on the answer to
 // each commit that follows the word "cut" in a statement.
 #include "StoreFixture.h"
+#include <set>
 
 namespace accord::service {
 namespace {
@@ -75,12 +76,11 @@ TEST_F(StorePostgres, TriesAgainWhatWasCutInTheMiddle) {
 TEST_F(StorePostgres, CommitThatFailsWritesNothing) {
   auto database = must(openDatabase(state->url));
   must(database->transaction([](Connection &connection) -> Result<void> {
-    for (const char *statement :
-         {"create table t (a bigint)", "create table cuts (a bigint)",
-          "create function cut() returns trigger language plpgsql as "
-          "'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'",
-          "create constraint trigger cut after insert on cuts deferrable initially deferred "
-          "for each row execute function cut()"})
+    for (const char *statement : {"create table t (a bigint)", "create table cuts (a bigint)",
+                                  "create function cut() returns trigger language plpgsql as "
+                                  "'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'",
+                                  "create constraint trigger cut after insert on cuts deferrable initially deferred "
+                                  "for each row execute function cut()"})
       if (auto done = connection.run(statement); !done)
         return done;
     return {};
@@ -124,11 +124,15 @@ TEST_F(StorePostgres, AnswerThatIsCutIsNoSecondTransaction) {
   ASSERT_TRUE(database);
   must(database->transaction([](Connection &connection) { return connection.run("create table t (a bigint)"); }));
   int calls = 0;
+  std::set<int64_t> sessions;
   for (int64_t i = 0; i < 5; ++i)
     must(database->transaction([&](Connection &connection) -> Result<void> {
       ++calls;
+      ACCORD_TRY(rows, connection.query("select pg_backend_pid()"));
+      sessions.insert(std::get<int64_t>(rows[0][0]));
       return connection.run("insert into t select 1 where 'cut' <> ''");
     }));
+  EXPECT_EQ(sessions.size(), 5u);
   EXPECT_EQ(calls, 5); // each was committed, though nobody said so
   EXPECT_EQ(countOf(*database, "t"), 5);
 }
