@@ -65,6 +65,10 @@ for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-s
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
 
+# The unit tests run on a server of their own.
+if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
+    config.available_features.add("postgres")
+
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")
 

@@ -16,10 +16,14 @@ inline std::string freshName() {
   return "accord_" + std::to_string(getpid()) + "_" + std::to_string(++count);
 }
 
-/// A folder that is removed at the end.
+/// A folder in memory where there is one, that is removed at the end.
 struct TestFolder {
-  std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / freshName();
-  TestFolder() { std::filesystem::create_directories(path); }
+  std::filesystem::path path;
+  TestFolder() {
+    bool inMemory = access("/dev/shm", W_OK | X_OK) == 0;
+    path = std::filesystem::path(inMemory ? "/dev/shm" : ::testing::TempDir()) / freshName();
+    std::filesystem::create_directories(path);
+  }
   ~TestFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
