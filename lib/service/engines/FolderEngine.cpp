@@ -198,7 +198,7 @@ Result<void> FolderEngine::assign(std::vector<FolderTask> &tasks) {
       continue;
     TaskAssignment assignment{freePort(ports), task->order.directory, task->order.folder, task->order.notice, {}};
     ports.insert(assignment.port);
-    assignment.ranks = ranksOf(task->order, *devices, assignment.port);
+    assignment.ranks = ranksOf(task->order, *devices, addressOf(task->order), assignment.port);
     Result<void> done = writeRecord(task->folder + "/assigned", recordOf(assignment));
     if (done) {
       task->assignment = std::move(assignment);
@@ -294,6 +294,11 @@ Result<void> FolderEngine::stop(const EngineTask &task, double notice) {
     return {};
   if (!known->assignment)
     return finish(*known, {EngineTask::State::Stopped, -1, 0, wallTime(), "stopped before it started"});
+  std::vector<FolderTask *> looked{&*known};
+  if (Result<void> done = look(looked); !done)
+    return done;
+  if (known->end) // by itself, before this
+    return {};
   if (Result<void> done = writeStop(known->folder, notice); !done)
     return done;
   return end(*known);

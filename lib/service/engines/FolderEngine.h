@@ -51,6 +51,8 @@ protected:
   virtual Result<void> look(std::vector<FolderTask *> &tasks) = 0;
   /// `stop` is written: tells a task that is assigned and has not ended.
   virtual Result<void> end(FolderTask &task) = 0;
+  /// Where the first rank of a task is met by the others.
+  virtual std::string addressOf(const TaskOrder &order) const { return "127.0.0.1"; }
   /// Removes what the engine keeps of a task that has ended, before its folder goes.
   virtual Result<void> remove(FolderTask &task) = 0;
 

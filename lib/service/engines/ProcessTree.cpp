@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <dirent.h>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <unistd.h>
@@ -61,8 +62,9 @@ void addDescendants(const std::map<pid_t, Process> &all, std::set<pid_t> &member
   }
 }
 
-bool hasVariable(pid_t number, const std::string &variable) {
-  std::optional<std::string> text = smallFile("/proc/" + std::to_string(number) + "/environ", size_t{8} << 20);
+/// Whether a file of strings that end with zero bytes has this one: "environ", "cmdline".
+bool hasString(pid_t number, const char *file, const std::string &variable) {
+  std::optional<std::string> text = smallFile(fmt::format("/proc/{}/{}", number, file), size_t{8} << 20);
   if (!text)
     return false;
   llvm::StringRef rest(*text);
@@ -73,6 +75,14 @@ bool hasVariable(pid_t number, const std::string &variable) {
     rest = others;
   }
   return false;
+}
+
+/// Whether a program has a function of its own for a signal.
+bool handles(pid_t number, int signal) {
+  std::optional<std::string> text = smallFile(fmt::format("/proc/{}/status", number));
+  auto [before, after] = llvm::StringRef(text ? *text : "").split("\nSigCgt:");
+  uint64_t mask = 0;
+  return !after.split('\n').first.trim().getAsInteger(16, mask) && (mask >> (signal - 1) & 1) != 0;
 }
 
 } // namespace
@@ -88,7 +98,7 @@ std::vector<pid_t> processesWith(const std::string &variable) {
   std::map<pid_t, Process> all = allProcesses();
   std::set<pid_t> members, sessions;
   for (const auto &[number, process] : all)
-    if (hasVariable(number, variable)) {
+    if (hasString(number, "environ", variable)) {
       members.insert(number);
       sessions.insert(process.session);
     }
@@ -107,6 +117,20 @@ void signalAll(const std::vector<pid_t> &processes, int signal) {
   for (pid_t number : processes)
     if (number > 1)
       kill(number, signal);
+}
+
+void signalHandlers(const std::vector<pid_t> &processes, int signal) {
+  for (pid_t number : processes)
+    if (number > 1 && handles(number, signal))
+      kill(number, signal);
+}
+
+std::vector<pid_t> processesWithArgument(const std::string &argument) {
+  std::vector<pid_t> found;
+  for (const auto &[number, process] : allProcesses())
+    if (number != getpid() && hasString(number, "cmdline", argument))
+      found.push_back(number);
+  return found;
 }
 
 bool killProcessesWith(const std::string &variable, double seconds) {

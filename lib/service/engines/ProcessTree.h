@@ -18,6 +18,12 @@ std::vector<pid_t> processesWith(const std::string &variable);
 /// Sends a signal to processes. One that has ended meanwhile is fine.
 void signalAll(const std::vector<pid_t> &processes, int signal);
 
+/// Sends a signal to those of them that handle it. The others go on, whatever the signal does by itself.
+void signalHandlers(const std::vector<pid_t> &processes, int signal);
+
+/// Processes of which an argument of the command is exactly this one, ascending, without the caller.
+std::vector<pid_t> processesWithArgument(const std::string &argument);
+
 /// Kills what `processesWith` names until there is none. False if some are still there after `seconds`.
 bool killProcessesWith(const std::string &variable, double seconds);
 

@@ -113,7 +113,8 @@ Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &direc
   return order;
 }
 
-std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vector<int64_t>> &devices, int64_t port) {
+std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vector<int64_t>> &devices,
+                              const std::string &address, int64_t port) {
   std::vector<TaskRank> ranks;
   const size_t nodes = order.nodes.size();
   for (size_t i = 0; i < nodes; ++i) {
@@ -123,7 +124,7 @@ std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vec
                                         fmt::format("--nnodes={}", nodes),
                                         fmt::format("--nproc-per-node={}", std::max<int64_t>(order.devicesPerNode, 1)),
                                         fmt::format("--node-rank={}", i),
-                                        "--master-addr=127.0.0.1",
+                                        "--master-addr=" + address,
                                         fmt::format("--master-port={}", port)};
       rank.words.insert(rank.words.begin(), torchrun.begin(), torchrun.end());
     }
@@ -131,7 +132,7 @@ std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vec
     const int64_t world = int64_t(nodes) * std::max<int64_t>(order.devicesPerNode, 1);
     rank.environment.insert(rank.environment.end(), {{"NODE_RANK", std::to_string(i)},
                                                      {"NNODES", std::to_string(nodes)},
-                                                     {"MASTER_ADDR", "127.0.0.1"},
+                                                     {"MASTER_ADDR", address},
                                                      {"MASTER_PORT", std::to_string(port)},
                                                      {"WORLD_SIZE", std::to_string(world)},
                                                      {"CUDA_VISIBLE_DEVICES", list},

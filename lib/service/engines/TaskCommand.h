@@ -15,6 +15,7 @@ Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &direc
 /// The ranks of a task with its devices. Each has, as torchrun and Slurm give them, NODE_RANK, NNODES, MASTER_ADDR,
 /// MASTER_PORT and WORLD_SIZE (its devices on all nodes); and CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES and
 /// ACCORD_DEVICES (numbers on the machine), ACCORD_NODE (its name).
-std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vector<int64_t>> &devices, int64_t port);
+std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vector<int64_t>> &devices,
+                              const std::string &address, int64_t port);
 
 } // namespace accord::service

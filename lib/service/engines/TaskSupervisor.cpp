@@ -131,7 +131,6 @@ private:
     dup2(file, STDERR_FILENO);
     for (int signal = 1; signal < NSIG; ++signal)
       ::signal(signal, SIG_DFL);
-    ::signal(SIGUSR1, SIG_IGN); // who does not save when it is asked to goes on
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -186,6 +185,8 @@ private:
 
   /// Does what somebody asked for whose turn has come: to save, to end, to be ended.
   void followStop() {
+    if (!ownStop_ && access((folder_ + "/lock").c_str(), F_OK) != 0 && errno == ENOENT)
+      ownStop_ = TaskStop{}; // nobody will ever ask for it again
     std::optional<TaskStop> stop = ownStop_;
     if (auto asked = readStop(folder_); asked && *asked && (!stop || (*asked)->deadline < stop->deadline))
       stop = **asked;
@@ -193,7 +194,7 @@ private:
       return;
     wasStopped_ = true;
     if (!wasAskedToSave_ && stop->hasNotice && uptime() < stop->deadline)
-      signalAll(descendantsOf(getpid()), SIGUSR1);
+      signalHandlers(descendantsOf(getpid()), SIGUSR1); // who cannot save goes on
     wasAskedToSave_ = true;
     if (uptime() >= stop->deadline)
       endAll();
@@ -255,7 +256,8 @@ private:
   double ending_ = 0; ///< when SIGTERM was sent; 0: not yet
   int exitCode_ = 0;
   std::string reason_;
-  std::optional<TaskStop> ownStop_; ///< somebody sent a signal to this process, as at the end of a machine
+  /// Somebody sent a signal to this process, as at the end of a machine, or its folder was removed.
+  std::optional<TaskStop> ownStop_;
   bool wasStopped_ = false, wasAskedToSave_ = false;
 };
 
