@@ -176,10 +176,13 @@ Object KubernetesObjects::container(const PodSet &pods) {
     made["volumeMounts"] = std::move(mounts);
     return made;
   }
-  if (!isIndexed) {
-    Array &environment = *made.getArray("env");
+  Array &environment = *made.getArray("env");
+  if (!isIndexed)
     environment.push_back(Object{{"name", "NODE_RANK"}, {"value", std::to_string(pods.first)}});
-  }
+  environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
+  environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
+  environment.push_back(
+      Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}});
   if (!run->directory.empty())
     made["workingDir"] = run->directory;
   if (!run->claim.empty())
