@@ -85,6 +85,12 @@ public:
       ::shutdown(socket, SHUT_RDWR);
   }
 
+  /// Whether it broke what it watched: what was read may lack its end.
+  bool hasBroken() {
+    std::lock_guard lock(mutex);
+    return hasEnded;
+  }
+
 private:
   void wait() {
     std::unique_lock lock(mutex);
@@ -190,14 +196,11 @@ Result<std::string> KubernetesClient::bearer() const {
 Result<KubernetesAnswer> KubernetesClient::read(const std::string &what, const Attempt &attempt) const {
   KubernetesAnswer answer;
   answer.status = attempt.status;
-  if (!llvm::StringRef(attempt.body).trim().empty()) {
-    auto value = readJsonText(attempt.body);
-    const bool isObject = value && value->getAsObject();
-    if (!isObject && answer.isDone())
-      return failed(fmt::format("{}: answer {} is no object of JSON: '{}'", what, attempt.status, shown(attempt.body)));
-    if (isObject)
-      answer.body = std::move(*value);
-  }
+  auto value = readJsonText(attempt.body);
+  if (value && value->getAsObject())
+    answer.body = std::move(*value);
+  else if (answer.isDone())
+    return failed(fmt::format("{}: answer {} is no object of JSON: '{}'", what, attempt.status, shown(attempt.body)));
   static constexpr int kTaken[] = {404, 409, 410, 422};
   if (answer.isDone() || std::ranges::find(kTaken, answer.status) != std::end(kTaken))
     return answer;
@@ -247,6 +250,8 @@ Result<KubernetesAnswer> KubernetesClient::call(const std::string &method, const
       const httplib::Result result = client.send(request);
       if (attempt.isTooLong)
         attempt.trouble = fmt::format("the answer has more than {} bytes", limits.bytes);
+      else if (watchdog.hasBroken())
+        attempt.trouble = fmt::format("no answer within {} s", limits.call);
       else if (!result)
         attempt.trouble = httplib::to_string(result.error());
       else

@@ -41,7 +41,7 @@ struct KubernetesLimits {
 
 struct KubernetesAnswer {
   int status = 0;                   ///< 2xx, 404, 409, 410 or 422
-  llvm::json::Value body = nullptr; ///< an object, or null where the answer is empty
+  llvm::json::Value body = nullptr; ///< an object; null where another status than 2xx has none
   bool isDone() const { return status >= 200 && status < 300; }
   std::string message() const; ///< of a Status; empty: none
 };

@@ -59,6 +59,10 @@ public:
 
 private:
   bool setNode(const std::string &node, bool isUp) {
+    if (const char *file = std::getenv("ACCORD_TEST_NODES_DOWN")) { // that kubelets of a real cluster's nodes read
+      std::ofstream(file) << (isUp ? "" : node);
+      return true;
+    }
     return url() && ask("POST", "/fake/node", llvm::json::Object{{"name", node}, {"up", isUp}});
   }
 };

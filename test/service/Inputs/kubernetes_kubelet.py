@@ -3,6 +3,8 @@ server how they are, and ends them as a kubelet does: hook, SIGTERM, SIGKILL wit
 
     kubernetes_kubelet.py API_URL NODE...      (the API server asks for nothing, as that of `kubectl proxy`)
 
+As a command it is for real API servers, and nodes whose names stand in the file at $ACCORD_TEST_NODES_DOWN are dead.
+
 A preStop hook is not run, because its `kill -1` is meant for the processes of a container: SIGUSR1 goes to the group of the
 process instead."""
 import calendar
@@ -209,10 +211,24 @@ def http_request(url):
     return request
 
 
-if __name__ == "__main__":
+def main():
     kubelet = Kubelet(http_request(sys.argv[1]), sys.argv[2:], heartbeat=True)
     kubelet.start()
     try:
-        kubelet.join()
+        while kubelet.is_alive():
+            time.sleep(0.1)
+            down = set()
+            if os.path.exists(os.environ.get("ACCORD_TEST_NODES_DOWN", "")):
+                with open(os.environ["ACCORD_TEST_NODES_DOWN"], encoding="utf-8") as file:
+                    down = set(file.read().split())
+            for node in kubelet.nodes:
+                if node in down and node not in kubelet.dead:
+                    kubelet.kill_node(node)
+                elif node not in down and node in kubelet.dead:
+                    kubelet.restore_node(node)
     except KeyboardInterrupt:
         kubelet.over.set()
+
+
+if __name__ == "__main__":
+    main()
