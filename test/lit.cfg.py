@@ -61,7 +61,7 @@ if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
-for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-sample"):
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
 

@@ -1,7 +1,8 @@
 """A real Slurm on this machine: munged, slurmctld, and a slurmd for each virtual node, all below one folder.
 
     slurm_cluster.py start FOLDER a1=a100:4 a2=a100:4 k1=k80:8     prints SLURM_CONF=..., export it
-    slurm_cluster.py kill FOLDER a2 | restart FOLDER a2            a node fails, and comes back
+    slurm_cluster.py fail FOLDER a2 | restart FOLDER a2            a node fails and Slurm knows, and it comes back
+    slurm_cluster.py kill FOLDER a2                                it fails; Slurm finds out after half a minute
     slurm_cluster.py kill FOLDER slurmctld | restart FOLDER slurmctld
     slurm_cluster.py stop FOLDER                                   ends all of it; the folder stays
 
@@ -149,6 +150,11 @@ class SlurmCluster:
                     signal_process(number, signal.SIGKILL)
         self._save()
 
+    def fail(self, name):
+        """A node fails, and a health check of the site tells Slurm."""
+        self.kill(name)
+        self.run("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=no pulse")
+
     def restart(self, name):
         """Starts slurmctld or the slurmd of a node."""
         if name == "slurmctld":
@@ -253,7 +259,7 @@ def parse_node(text):
 
 
 def main(arguments):
-    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "kill", "restart"):
+    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "kill", "fail", "restart"):
         sys.exit(__doc__)
     action, folder, *rest = arguments
     if action == "start":
@@ -269,7 +275,10 @@ def main(arguments):
     if action == "stop":
         cluster.stop()
     for name in rest:
-        cluster.kill(name)
+        if action == "fail":
+            cluster.fail(name)
+        else:
+            cluster.kill(name)
         if action == "restart":
             cluster.restart(name)
 
