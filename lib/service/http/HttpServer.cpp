@@ -2,10 +2,10 @@
 #include "lib/service/http/HttpConnection.h"
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <fmt/format.h>
@@ -56,9 +56,8 @@ void blockSignals() {
 
 /// What a client may call its request: it is printed in logs and headers.
 bool isRequestId(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) || c == '.' || c == '_' || c == '-';
-  });
+  return !text.empty() && text.size() <= 64 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 class Server final : public HttpServer {
@@ -427,7 +426,7 @@ void Server::settle(HttpConnection &connection) {
     return remove(connection);
   if (connection.pooled > 0 && connection.state() != State::Answering)
     isBodyTooMuch(connection); // a worker is done with it
-  react(connection); // with what came behind a request
+  react(connection);           // with what came behind a request
   if (connection.state() == State::Gone)
     return remove(connection);
   uint32_t wanted = connection.wanted();

@@ -42,7 +42,7 @@ struct HttpStream {
 /// without, a whole answer follows (`HttpServer::finish`).
 struct HttpOpen {
   bool streams = false;
-  HttpResponse head;
+  HttpResponse head = {};
   std::function<void(std::shared_ptr<HttpStream>)> opened; ///< called once, by the thread of the connections
 };
 using HttpReply = std::variant<HttpResponse, HttpOpen>;

@@ -1,0 +1,36 @@
+// How often somebody may do something: a bucket for each, that refills with time.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace accord::service {
+
+/// Of each key `burst` at once and `perSecond` on average. It keeps at most `kMaxKeys`; those that have been idle for
+/// long are forgotten first. Any thread.
+class RateLimit {
+public:
+  static constexpr size_t kMaxKeys = 16384;
+  RateLimit(double perSecond, double burst) : perSecond_(perSecond), burst_(burst) {}
+
+  /// Takes one, if there is one. `now` in seconds of a clock that never goes back.
+  bool take(const std::string &key, double now);
+  /// Whether there is one; takes none.
+  bool has(const std::string &key, double now) const;
+  /// Whole seconds until there is one again, 1 or more: for "Retry-After".
+  int secondsUntil(const std::string &key, double now) const;
+
+private:
+  struct Bucket {
+    double left = 0, since = 0;
+  };
+  double leftOf(const Bucket &bucket, double now) const;
+  void makeRoom(double now);
+
+  const double perSecond_, burst_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Bucket> buckets_;
+};
+
+} // namespace accord::service
