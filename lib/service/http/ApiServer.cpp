@@ -22,34 +22,13 @@ constexpr const char *kPagePolicy = "default-src 'none'; script-src 'self'; styl
                                     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 constexpr const char *kDataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-/// Tokens that were good, with the address: those who have one are not shut out by others who guess at theirs.
-class KnownTokens {
-public:
-  bool has(const std::string &key) const {
-    std::scoped_lock lock(mutex_);
-    return keys_.contains(key);
-  }
-  void add(const std::string &key) {
-    std::scoped_lock lock(mutex_);
-    if (keys_.size() >= 8192 && !keys_.contains(key))
-      keys_.clear();
-    keys_.emplace(key, 0);
-  }
-  void remove(const std::string &key) {
-    std::scoped_lock lock(mutex_);
-    keys_.erase(key);
-  }
-
-private:
-  mutable std::mutex mutex_;
-  std::map<std::string, int> keys_;
-};
-
 class Api final : public ApiServer {
 public:
   Api(Scheduler &scheduler, ApiOptions options)
       : scheduler_(scheduler), options_(std::move(options)),
-        hub_(scheduler, [](std::vector<ServiceEvent> events) { return jsonResponse(EventList{std::move(events)}); }),
+        hub_(
+            scheduler, [](std::vector<ServiceEvent> events) { return jsonResponse(EventList{std::move(events)}); },
+            options_.heartbeatSeconds),
         log_(scheduler), perToken_(options_.requestsPerSecond, options_.requestBurst),
         perStranger_(options_.strangersPerSecond, options_.strangerBurst),
         wrongTokens_(options_.wrongTokensPerSecond, options_.wrongTokens) {}

@@ -23,6 +23,7 @@ struct ApiOptions {
   double requestsPerSecond = 1000, requestBurst = 2000;    ///< of one token
   double strangersPerSecond = 200, strangerBurst = 400;    ///< of one address without a token, or a wrong one
   double wrongTokensPerSecond = 1.0 / 3, wrongTokens = 20; ///< of one address
+  double heartbeatSeconds = 15;                            ///< how often a token that watches is asked for again
   std::map<std::string, ApiPageFile> page;                 ///< by name: "index.html" is at "/", all are at "/page/NAME"
 };
 

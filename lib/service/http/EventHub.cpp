@@ -9,7 +9,7 @@ namespace accord::service {
 namespace {
 
 constexpr size_t kRecent = 8192, kUnderWay = size_t(64) << 10, kAsks = 32, kAtOnce = 500;
-constexpr double kCheck = 15, kRound = 0.03;
+constexpr double kRound = 0.03;
 
 double steadyNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -157,7 +157,7 @@ bool EventHub::check(Watcher &watcher, double now) {
     server_->finish(watcher.stream, format_({}));
     return false;
   }
-  if (now - watcher.checked < kCheck)
+  if (now - watcher.checked < heartbeat_)
     return true;
   watcher.checked = now;
   auto caller = scheduler_.callerOf(watcher.watch.token);
@@ -165,7 +165,7 @@ bool EventHub::check(Watcher &watcher, double now) {
     server_->finish(watcher.stream, format_({}));
     return false;
   }
-  if (watcher.watch.streams && now - watcher.sent >= kCheck && watcher.stream->pending == 0) {
+  if (watcher.watch.streams && now - watcher.sent >= heartbeat_ && watcher.stream->pending == 0) {
     // Tells a client that has gone from one that waits, and how far it is among events that it may not see.
     server_->send(watcher.stream, std::make_shared<std::string>(fmt::format("id: {}\n\n", watcher.watch.position)));
     watcher.sent = now;

@@ -16,7 +16,7 @@ namespace accord::service {
 
 struct EventWatch {
   Caller caller;
-  std::string token;     ///< asked for again every 15 s: the watch ends when it is revoked
+  std::string token;     ///< asked for again at each heartbeat: the watch ends when it is revoked
   int64_t position = -1; ///< the last event that it has; -1: all that are there now
   bool streams = true;   ///< else it gets one answer, at the latest after `wait`
   size_t limit = 500;
@@ -26,8 +26,8 @@ struct EventWatch {
 class EventHub {
 public:
   /// `format` makes the answer of a request that waited.
-  EventHub(Scheduler &scheduler, std::function<HttpResponse(std::vector<ServiceEvent>)> format)
-      : scheduler_(scheduler), format_(std::move(format)) {}
+  EventHub(Scheduler &scheduler, std::function<HttpResponse(std::vector<ServiceEvent>)> format, double heartbeatSeconds)
+      : scheduler_(scheduler), format_(std::move(format)), heartbeat_(heartbeatSeconds) {}
   ~EventHub() { stop(); }
 
   void start(HttpServer &server);
@@ -56,6 +56,7 @@ private:
 
   Scheduler &scheduler_;
   std::function<HttpResponse(std::vector<ServiceEvent>)> format_;
+  const double heartbeat_;
   HttpServer *server_ = nullptr;
   std::thread thread_;
   std::mutex mutex_;

@@ -49,4 +49,21 @@ int RateLimit::secondsUntil(const std::string &key, double now) const {
   return perSecond_ > 0 ? static_cast<int>(std::clamp(std::ceil(missing / perSecond_), 1.0, 3600.0)) : 3600;
 }
 
+bool KnownTokens::has(const std::string &hash) const {
+  std::scoped_lock lock(mutex_);
+  return hashes_.contains(hash);
+}
+
+void KnownTokens::add(const std::string &hash) {
+  std::scoped_lock lock(mutex_);
+  if (hashes_.size() >= kMaxKeys && !hashes_.contains(hash))
+    hashes_.clear();
+  hashes_.insert(hash);
+}
+
+void KnownTokens::remove(const std::string &hash) {
+  std::scoped_lock lock(mutex_);
+  hashes_.erase(hash);
+}
+
 } // namespace accord::service

@@ -1,8 +1,9 @@
-// How often somebody may do something: a bucket for each, that refills with time.
+// How often somebody may do something: a bucket for each, that refills with time. And who is known.
 #pragma once
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace accord::service {
@@ -31,6 +32,20 @@ private:
   const double perSecond_, burst_;
   mutable std::mutex mutex_;
   std::map<std::string, Bucket> buckets_;
+};
+
+/// Tokens that were good, with the address that they came from: who has one is not shut out by others who guess at
+/// theirs. What is kept are hashes, of at most `kMaxKeys`. Any thread.
+class KnownTokens {
+public:
+  static constexpr size_t kMaxKeys = 8192;
+  bool has(const std::string &hash) const;
+  void add(const std::string &hash);
+  void remove(const std::string &hash);
+
+private:
+  mutable std::mutex mutex_;
+  std::set<std::string> hashes_;
 };
 
 } // namespace accord::service
