@@ -1,4 +1,4 @@
-#include "lib/launch/Launch.h"
+#include "lib/launch/LaunchProgram.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -15,29 +15,13 @@ std::string jobName(const std::string &text) {
   return values.count(label) ? "train-" + label : label;
 }
 
-std::string torchrun(const LaunchLayout &shape) {
-  return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
-                     "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
-                     shape.nodes, shape.perNode);
-}
-
-std::string whereToMeet(const LaunchLayout &shape) {
-  return fmt::format("# Ranks follow the order of the servers, because the plan does: hence "
-                     "numbers, not discovery.\n"
-                     ": \"${{NODE_RANK:=${{SLURM_NODEID:-{}}}}}\"\n"
-                     ": \"${{NODE_RANK:?number of this server, from 0 to {}}}\"\n"
-                     ": \"${{MASTER_ADDR{}}}\"\n"
-                     ": \"${{MASTER_PORT:={}}}\"\n",
-                     shape.nodes == 1 ? "0" : "", shape.nodes - 1,
-                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kRendezvousPort);
-}
-
-std::string torchrunText(const LaunchLayout &shape) {
+std::string plainText(const LaunchLayout &shape) {
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
                      "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exportsOf(shape), torchrun(shape));
+                     shape.title, shape.nodes, shape.perNode, rendezvousText(shape), exportsOf(shape),
+                     torchrunText(shape));
 }
 
 std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
@@ -57,34 +41,8 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
                      "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exportsOf(shape), arguments,
-                     torchrun(shape));
-}
-
-std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments &accelerate) {
-  auto lines = [](const std::vector<std::string> &all, const char *before, const char *after) {
-    std::string text;
-    for (const std::string &one : all)
-      text += before + one + after;
-    return text;
-  };
-  std::vector<std::string> remarks;
-  for (const std::string &remark : accelerate.remarks)
-    remarks.push_back(sanitized(remark));
-  return fmt::format(
-      "#!/usr/bin/env bash\n# {}\n"
-      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
-      "TRANSFORMERS=/path ./accelerate.sh ARGUMENTS\n"
-      "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of the run.\n"
-      "{}set -euo pipefail\n"
-      ": \"${{TRANSFORMERS:?folder of Hugging Face Transformers}}\"\n{}{}"
-      "arguments=(\n{})\n"
-      "exec accelerate launch --num_machines {} --num_processes {} --machine_rank \"$NODE_RANK\" \\\n"
-      "  --main_process_ip \"$MASTER_ADDR\" --main_process_port \"$MASTER_PORT\" \\\n{}"
-      "  \"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\" \"${{arguments[@]}}\" \"$@\"\n",
-      shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exportsOf(shape),
-      lines(accelerate.train, "  ", "\n"), shape.nodes, shape.nodes * shape.perNode,
-      lines(accelerate.launch, "  ", " \\\n"));
+                     shape.title, shape.nodes, shape.perNode, remarks, rendezvousText(shape), exportsOf(shape),
+                     arguments, torchrunText(shape));
 }
 
 } // namespace
@@ -202,17 +160,26 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
   ACCORD_TRY(shape, launchLayout(plan, jobset));
+  auto text = [&](Result<LaunchProgram> program) -> Result<std::string> {
+    if (!program)
+      return program.error();
+    return programText(shape, *program);
+  };
   switch (launcher) {
   case Launcher::Torchrun:
-    return torchrunText(shape);
+    return plainText(shape);
   case Launcher::Slurm:
     return slurmText(shape, options);
   case Launcher::Kubernetes:
     return kubernetesText(shape, options);
-  case Launcher::Accelerate: {
-    ACCORD_TRY(accelerate, accelerateArguments(plan));
-    return accelerateText(shape, accelerate);
-  }
+  case Launcher::Accelerate:
+    return text(accelerateProgram(plan, shape));
+  case Launcher::DeepSpeed:
+    return text(deepSpeedProgram(plan, shape));
+  case Launcher::Titan:
+    return text(titanProgram(plan, shape));
+  case Launcher::MaxText:
+    return text(maxTextProgram(plan, shape));
   case Launcher::Megatron:
     break;
   }

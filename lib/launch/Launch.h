@@ -10,7 +10,10 @@ namespace accord {
 enum class Launcher : uint8_t {
   Torchrun,   ///< a shell script, run on each server
   Megatron,   ///< the same with the arguments of Megatron-LM's pretrain_gpt.py
-  Accelerate, ///< the same with FSDP by Hugging Face Accelerate, and those of Transformers' run_clm.py
+  Accelerate, ///< the same with FSDP2 by Hugging Face Accelerate, and those of Transformers' examples
+  DeepSpeed,  ///< the same with DeepSpeed's JSON, and those of Transformers' examples
+  Titan,      ///< the same with torchtitan's TOML
+  MaxText,    ///< a shell script for each server with MaxText's YAML
   Slurm,      ///< a batch script
   Kubernetes  ///< a manifest, as YAML
 };
@@ -87,14 +90,6 @@ struct MegatronArguments {
   std::vector<std::string> remarks;
 };
 Result<MegatronArguments> megatronArguments(const PlacementPlan &plan);
-
-/// Arguments of `accelerate launch` (1.x, FSDP) and of Transformers' examples/pytorch/language-modeling/run_clm.py, and
-/// remarks. One device type, no pipeline, no tensor parallel degree, ZeRO 2 or 3.
-struct AccelerateArguments {
-  std::vector<std::string> launch, train;
-  std::vector<std::string> remarks;
-};
-Result<AccelerateArguments> accelerateArguments(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
 std::string sanitized(const std::string &text);

@@ -1,0 +1,260 @@
+#include "lib/launch/TransformersModel.h"
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+using Family = ModelArchitecture::Family;
+using Norm = ModelArchitecture::Norm;
+using Activation = ModelArchitecture::Activation;
+using Positions = ModelArchitecture::Positions;
+
+constexpr const char *kCausal = "\"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\"";
+constexpr const char *kMasked = "\"$TRANSFORMERS/examples/pytorch/language-modeling/run_mlm.py\"";
+
+/// Numbers of the formulas below; a model whose count passes 2^63 is not described by any of them.
+using Wide = __int128;
+int64_t narrow(Wide count) { return count > 0 && count <= INT64_MAX ? static_cast<int64_t>(count) : 0; }
+
+/// One model with its overrides.
+class Description {
+public:
+  explicit Description(const ModelArchitecture &of) : of_(of) {}
+
+  /// Nothing where Transformers has no such model.
+  std::optional<TransformersModel> model() {
+    switch (of_.family) {
+    case Family::Decoder:
+      return decoder();
+    case Family::Encoder:
+      return bert();
+    case Family::EncoderDecoder:
+      return t5();
+    case Family::Vision:
+      return vit();
+    case Family::Other:
+      break;
+    }
+    return std::nullopt;
+  }
+
+private:
+  void set(const char *name, int64_t value) { add(fmt::format("{}={}", name, value)); }
+  void setDropout(const char *name) { add(fmt::format("{}={:g}", name, of_.dropout)); }
+  void setFlag(const char *name, bool value, bool usual) {
+    if (value != usual)
+      add(fmt::format("{}={}", name, value ? "true" : "false"));
+  }
+  void add(const std::string &one) { made_.overrides += (made_.overrides.empty() ? "" : ",") + one; }
+
+  TransformersModel done(const char *type, const char *blocks, std::string script, const char *sequence, Wide count) {
+    made_.type = type, made_.blocks = blocks, made_.script = std::move(script);
+    if (sequence && of_.sequence > 0)
+      made_.sequence = fmt::format("{} {}", sequence, of_.sequence);
+    made_.parameters = narrow(count);
+    return std::move(made_);
+  }
+
+  bool headsFillHidden() const { return Wide(of_.heads) * of_.headSize == of_.hidden; }
+
+  std::optional<TransformersModel> decoder() {
+    if (unlikeLlama(of_, {}).empty())
+      return llama();
+    if (!unlikeGpt(of_, {}).empty() || !headsFillHidden())
+      return std::nullopt;
+    if (of_.activation == Activation::Gelu && of_.inner == 4 * of_.hidden)
+      return gpt2();
+    return of_.activation == Activation::Relu && of_.maxPositions > 2 ? std::optional(opt()) : std::nullopt;
+  }
+
+  /// Parameters of blocks of GPT's kind: four products of attention and two of the network, with biases, and two norms.
+  Wide gptBlocks() const {
+    const Wide h = of_.hidden, i = of_.inner;
+    return of_.layers * (4 * h * h + 4 * h + 2 * h * i + i + h + 4 * h);
+  }
+  Wide head() const { return of_.tiedEmbeddings ? Wide(0) : Wide(of_.vocabulary) * of_.hidden; }
+
+  TransformersModel gpt2() {
+    const int64_t positions = of_.maxPositions > 0 ? of_.maxPositions : of_.sequence;
+    set("n_layer", of_.layers), set("n_embd", of_.hidden), set("n_head", of_.heads);
+    set("vocab_size", of_.vocabulary), set("n_positions", positions);
+    setDropout("resid_pdrop"), setDropout("embd_pdrop"), setDropout("attn_pdrop");
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
+    return done("gpt2", "GPT2Block", kCausal, "--block_size",
+                Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
+  }
+
+  /// The table of positions has two rows before the first one.
+  TransformersModel opt() {
+    set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("word_embed_proj_dim", of_.hidden);
+    set("ffn_dim", of_.inner), set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
+    set("max_position_embeddings", of_.maxPositions - 2), setDropout("dropout");
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
+    return done("opt", "OPTDecoderLayer", kCausal, "--block_size",
+                Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
+  }
+
+  std::optional<TransformersModel> llama() {
+    const bool experts = of_.experts > 1;
+    if (experts && !headsFillHidden()) // a configuration of Mixtral has no size of heads to override
+      return std::nullopt;
+    set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
+    set("num_attention_heads", of_.heads), set("num_key_value_heads", of_.keyValueHeads);
+    if (!experts && of_.headSize != 128) // 128 is that of the type's configuration, whatever the other sizes
+      set("head_dim", of_.headSize);
+    if (experts)
+      set("num_local_experts", of_.experts), set("num_experts_per_tok", of_.expertsPerToken);
+    set("vocab_size", of_.vocabulary);
+    if (of_.sequence > 0)
+      set("max_position_embeddings", of_.sequence);
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings, false);
+    const Wide h = of_.hidden, q = Wide(of_.heads) * of_.headSize, kv = Wide(of_.keyValueHeads) * of_.headSize;
+    const Wide network = 3 * h * of_.inner;
+    const Wide block = 2 * h * q + 2 * h * kv + 2 * h + (experts ? of_.experts * network + h * of_.experts : network);
+    return done(experts ? "mixtral" : "llama", experts ? "MixtralDecoderLayer" : "LlamaDecoderLayer", kCausal,
+                "--block_size", of_.vocabulary * h + head() + of_.layers * block + h);
+  }
+
+  /// With the head of masked tokens alone run_mlm.py trains it; with that of the next sentence besides, no example
+  /// does.
+  std::optional<TransformersModel> bert() {
+    if (of_.norm != Norm::LayerNorm || !of_.normAfter || of_.positions != Positions::Learned || of_.irregular ||
+        of_.activation != Activation::Gelu || !of_.linearBias || !of_.attentionBias || of_.experts > 1 ||
+        !headsFillHidden() || of_.keyValueHeads != of_.heads)
+      return std::nullopt;
+    const int64_t positions = of_.maxPositions > 0 ? of_.maxPositions : of_.sequence;
+    set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
+    set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
+    set("max_position_embeddings", positions);
+    setDropout("hidden_dropout_prob"), setDropout("attention_probs_dropout_prob");
+    const Wide h = of_.hidden, segments = 2;
+    const Wide tables = (of_.vocabulary + positions + segments) * h + 2 * h;
+    const Wide masked = tables + gptBlocks() + h * h + h + 2 * h + of_.vocabulary;
+    const Wide both = masked + h * h + h + segments * h + segments; // pooler, and the next sentence
+    const bool isMasked = of_.parameters == 0 || Wide(of_.parameters) == masked;
+    return done("bert", "BertLayer", isMasked ? kMasked : "\"$TRAIN_SCRIPT\"", isMasked ? "--max_seq_length" : nullptr,
+                isMasked ? masked : both);
+  }
+
+  /// Distances have 32 buckets in the first block of each side; one token table is that of both sides.
+  std::optional<TransformersModel> t5() {
+    const bool gated = of_.activation == Activation::GeGlu;
+    if (of_.norm != Norm::RmsNorm || of_.normAfter || of_.positions != Positions::Relative || of_.linearBias ||
+        of_.attentionBias || of_.irregular || of_.experts > 1 || (!gated && of_.activation != Activation::Relu))
+      return std::nullopt;
+    set("num_layers", of_.encoderLayers), set("num_decoder_layers", of_.layers), set("d_model", of_.hidden);
+    set("d_kv", of_.headSize), set("d_ff", of_.inner), set("num_heads", of_.heads);
+    set("vocab_size", of_.vocabulary), setDropout("dropout_rate");
+    if (gated)
+      add("feed_forward_proj=gated-gelu,is_gated_act=true,dense_act_fn=gelu_new");
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
+    const Wide h = of_.hidden, attention = 4 * h * of_.heads * of_.headSize + h;
+    const Wide network = (gated ? 3 : 2) * h * of_.inner + h, buckets = 32;
+    return done("t5", "T5Block", "\"$TRAIN_SCRIPT\"", nullptr,
+                of_.vocabulary * h + head() + of_.encoderLayers * (attention + network) +
+                    of_.layers * (2 * attention + network) + 2 * buckets * of_.heads + 2 * h);
+  }
+
+  std::optional<TransformersModel> vit() {
+    if (of_.norm != Norm::LayerNorm || of_.normAfter || !of_.finalNorm || of_.activation != Activation::Gelu ||
+        !of_.linearBias || !of_.attentionBias || of_.irregular || of_.experts > 1 || of_.patchSize <= 0 ||
+        !headsFillHidden())
+      return std::nullopt;
+    set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
+    set("num_attention_heads", of_.heads), set("image_size", of_.imageSize), set("patch_size", of_.patchSize);
+    set("num_labels", of_.classes);
+    setDropout("hidden_dropout_prob");
+    const Wide h = of_.hidden, side = of_.imageSize / of_.patchSize, colours = 3;
+    return done("vit", "ViTLayer", "\"$TRAIN_SCRIPT\"", nullptr,
+                colours * of_.patchSize * of_.patchSize * h + h + h + (side * side + 1) * h + gptBlocks() + 2 * h +
+                    h * of_.classes + of_.classes);
+  }
+
+  const ModelArchitecture &of_;
+  TransformersModel made_;
+};
+
+} // namespace
+
+Result<TransformersModel> transformersModel(LaunchProgram &program, const PlacementPlan &plan,
+                                            const std::string &launcher) {
+  if (!plan.architecture) {
+    TransformersModel unknown;
+    unknown.type = "\"" + program.ask(plan, "MODEL_TYPE", "model of Transformers") + "\"";
+    unknown.blocks = "\"" + program.ask(plan, "LAYER_CLASS", "class of a block") + "\"";
+    unknown.overrides =
+        "\"" + program.ask(plan, "CONFIG_OVERRIDES", "sizes, as hidden_size=4096 and with commas between them,") + "\"";
+    unknown.script = kCausal;
+    if (const int64_t sequence = sequenceOf(plan); sequence > 0)
+      unknown.sequence = fmt::format("--block_size {}", sequence);
+    return unknown;
+  }
+  auto model = Description(*plan.architecture).model();
+  if (!model)
+    return Error{
+        Code::LauncherCannot,
+        fmt::format("{} trains gpt2, llama, mixtral, opt, bert, t5 and vit of Transformers; '{}' is built like "
+                    "none of them",
+                    launcher, plan.model),
+        plan.location,
+        {}};
+  if (model->script == "\"$TRAIN_SCRIPT\"")
+    program.needed.push_back(
+        {"TRAIN_SCRIPT",
+         fmt::format("program that trains {} from --model_type and --config_overrides, as run_clm.py of "
+                     "Transformers does for others",
+                     model->type)});
+  const int64_t planned = plan.architecture->parameters;
+  if (model->parameters > 0 && planned > 0 && model->parameters != planned)
+    program.remarks.push_back(fmt::format("the model of Transformers has {} parameters, the plan {}: by the difference "
+                                          "its memory and its step are others",
+                                          model->parameters, planned));
+  return *std::move(model);
+}
+
+void addTransformersArguments(LaunchProgram &program, const PlacementPlan &plan, const TransformersModel &model,
+                              bool checkpoints) {
+  const ParallelConfig &config = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
+  auto add = [&](std::string argument) { program.arguments.push_back(std::move(argument)); };
+  add("--model_type " + model.type);
+  add("--config_overrides " + model.overrides);
+  if (!model.sequence.empty())
+    add(model.sequence);
+  add(fmt::format("--per_device_train_batch_size {}", config.microbatch));
+  add(fmt::format("--gradient_accumulation_steps {}", plan.result.plan->microbatches));
+  if (checkpoints)
+    add("--gradient_checkpointing true");
+  if (plan.optimizer == "adam" || plan.optimizer == "adamw")
+    add("--optim adamw_torch");
+  else if (plan.optimizer == "sgd")
+    add("--optim sgd");
+  else
+    program.remarks.push_back("optimizer '" + plan.optimizer + "' has to be chosen by hand");
+}
+
+std::string refusalOfReplicas(const PlacementPlan &plan) {
+  const Placement &placement = *plan.result.plan;
+  const ParallelConfig &config = plan.problem.parallelConfigs[placement.stages.front().parallelConfig];
+  if (placement.groups() > 1)
+    return fmt::format("has no pipeline; the plan has {} stages", placement.stages.size());
+  if (config.tensor > 1)
+    return fmt::format("shards states and weights alone; the plan has a tensor parallel degree of {}", config.tensor);
+  if (config.context > 1)
+    return fmt::format("leaves sequences whole; the plan divides each among {} devices", config.context);
+  if (config.expert > 1)
+    return "does not divide experts or embedding tables among replicas";
+  return refusalOfOneProgram(plan);
+}
+
+bool checkpointsBlocks(LaunchProgram &program, const PlacementPlan &plan, const char *launcher) {
+  const BlockRecompute blocks = blockRecompute(plan);
+  const bool checkpoints = blocks.full + blocks.selective > 0;
+  if (checkpoints && blocks.none + blocks.selective > 0)
+    program.remarks.push_back(fmt::format(
+        "slower than planned by {:.3g} ms a step at most: of {} blocks the plan keeps all in {} and recomputes {} "
+        "selectively, {} checkpoints every block",
+        static_cast<double>(blocks.untilFull) * 1e-9, blocks.blocks, blocks.none, blocks.selective, launcher));
+  return checkpoints;
+}
+
+} // namespace accord
