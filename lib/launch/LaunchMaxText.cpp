@@ -66,6 +66,13 @@ private:
     if (experts)
       set("base_moe_mlp_dim", of.inner), set("num_experts", of.experts),
           set("num_experts_per_tok", std::max<int64_t>(1, of.expertsPerToken));
+    if (experts && of.expertCapacity > 0) // products of equal sizes, of the tokens that have a place
+      set("capacity_factor", fmt::format("{:g}", of.expertCapacity)), set("sparse_matmul", false),
+          set("megablox", false);
+    if (of.normEpsilon > 0)
+      set("normalization_layer_epsilon", fmt::format("{:.3e}", of.normEpsilon)); // YAML needs the point
+    if (of.rotaryBase >= 1)
+      set("rope_max_timescale", static_cast<int64_t>(std::min(of.rotaryBase, 0x1p62)));
     set("enable_dropout", of.dropout > 0);
     if (of.dropout > 0)
       set("dropout_rate", fmt::format("{:g}", of.dropout));

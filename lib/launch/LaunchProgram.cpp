@@ -166,6 +166,17 @@ std::string refusalOfOneProgram(const PlacementPlan &plan) {
   return {};
 }
 
+/// What neither Llama nor GPT has.
+static std::string unlikeDecoders(const ModelArchitecture &model, const std::string &name) {
+  if (model.embeddingNorm)
+    return fmt::format("'{}' has a norm behind its embedding", name);
+  if (model.headTransform || model.pairHead)
+    return fmt::format("'{}' has a head of several products", name);
+  if (model.unscaledAttention || model.embeddingScale != 1 || model.logitScale != 1)
+    return fmt::format("'{}' scales its embedding, scores or logits in another way", name);
+  return {};
+}
+
 std::string unlikeLlama(const ModelArchitecture &model, const std::string &name) {
   using M = ModelArchitecture;
   auto has = [&](const char *what) { return fmt::format("'{}' has {}", name, what); };
@@ -181,8 +192,10 @@ std::string unlikeLlama(const ModelArchitecture &model, const std::string &name)
     return has("another activation than SwiGLU");
   if (model.positions != M::Positions::Rope)
     return has("no rotary positions");
-  if (model.linearBias || model.attentionBias)
+  if (model.linearBias || model.attentionBias || model.normBias || model.headBias)
     return has("biases");
+  if (std::string other = unlikeDecoders(model, name); !other.empty())
+    return other;
   if (model.experts > 1 && model.expertLayers != model.layers)
     return fmt::format("'{}' has experts in {} of {} blocks", name, model.expertLayers, model.layers);
   return {};
@@ -199,8 +212,12 @@ std::string unlikeGpt(const ModelArchitecture &model, const std::string &name) {
     return has("no LayerNorm before each part and at the end");
   if (model.positions != M::Positions::Learned)
     return has("no learned positions");
-  if (!model.linearBias || !model.attentionBias)
-    return has("products without biases");
+  if (!model.linearBias || !model.attentionBias || !model.normBias)
+    return has("products or norms without biases");
+  if (model.headBias)
+    return has("a head with a bias");
+  if (std::string other = unlikeDecoders(model, name); !other.empty())
+    return other;
   if (model.keyValueHeads != model.heads)
     return has("grouped queries");
   return {};
@@ -230,6 +247,13 @@ void remarkExchanges(LaunchProgram &program, const PlacementPlan &plan) {
 void remarkFramework(LaunchProgram &program, const PlacementPlan &plan, const char *framework) {
   if (plan.deviceMemory && plan.deviceMemory->framework != framework)
     program.remarks.push_back(fmt::format("memory was planned with framework '{}'", plan.deviceMemory->framework));
+}
+
+void remarkCapacity(LaunchProgram &program, const ModelArchitecture &model, const char *launcher) {
+  if (model.expertCapacity > 0)
+    program.remarks.push_back(fmt::format("other work than planned: {} drops no token, so that experts with more than "
+                                          "their share are slower; the plan gives each {:g} times its even share",
+                                          launcher, model.expertCapacity));
 }
 
 PlannedPrecision precisionOf(const PlacementPlan &plan) {

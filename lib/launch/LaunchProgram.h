@@ -77,6 +77,8 @@ std::string unlikeGpt(const ModelArchitecture &model, const std::string &name);
 void remarkExchanges(LaunchProgram &program, const PlacementPlan &plan);
 /// That memory was planned with another framework.
 void remarkFramework(LaunchProgram &program, const PlacementPlan &plan, const char *framework);
+/// That experts take all tokens that are sent to them, where the plan gives them places for so many.
+void remarkCapacity(LaunchProgram &program, const ModelArchitecture &model, const char *launcher);
 /// The type of products of a plan, and whether weights are kept in fp32 beside them.
 struct PlannedPrecision {
   std::string type; ///< "bf16", "fp16", "fp8", "tf32", "fp32", or what else the plan says

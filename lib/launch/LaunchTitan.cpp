@@ -146,6 +146,7 @@ private:
     set("model", "flavor", std::string("accord"));
     set("experimental", "custom_import", std::string("accord_model"));
     out.files.push_back({"accord_model.py", plain ? llama(of) : qwen(of)});
+    remarkCapacity(out, of, "torchtitan");
     if (of.dropout > 0)
       out.remarks.push_back(
           fmt::format("less than planned: torchtitan drops nothing, the plan has a dropout of {:g}", of.dropout));
@@ -153,15 +154,17 @@ private:
   }
 
   std::string sizesOf(const ModelArchitecture &of) const {
-    return fmt::format("    dim={},\n    n_layers={},\n    n_heads={},\n    n_kv_heads={},\n    vocab_size={},\n",
-                       of.hidden, of.layers, of.heads, of.keyValueHeads, of.vocabulary);
+    return fmt::format("    dim={},\n    n_layers={},\n    n_heads={},\n    n_kv_heads={},\n    vocab_size={},\n{}{}",
+                       of.hidden, of.layers, of.heads, of.keyValueHeads, of.vocabulary,
+                       of.normEpsilon > 0 ? fmt::format("    norm_eps={:g},\n", of.normEpsilon) : "",
+                       of.rotaryBase > 0 ? fmt::format("    rope_theta={:.17g},\n", of.rotaryBase) : "");
   }
   /// The inner size is 2 / 3 of 4 dim, times the multiplier, rounded up to a multiple: of itself, here.
   std::string llama(const ModelArchitecture &of) const {
     const auto usual = static_cast<int64_t>(static_cast<__int128>(of.hidden) * 8 / 3);
     return fmt::format("from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n\n"
                        "llama3_args[\"accord\"] = TransformerModelArgs(\n{}    multiple_of={},\n{}"
-                       "    rope_theta=500000,\n)\n",
+                       ")\n",
                        sizesOf(of), of.inner,
                        usual > of.inner ? fmt::format("    ffn_dim_multiplier={} / {},\n", of.inner, 2 * usual) : "");
   }
@@ -170,9 +173,10 @@ private:
     if (of.experts > 1)
       experts = fmt::format("    moe_enabled=True,\n    moe_inter_dim={},\n    moe_args=MoEArgs(\n"
                             "        num_experts={},\n        num_shared_experts=0,\n        top_k={},\n"
-                            "        score_func=\"softmax\",\n        route_norm=True,\n"
+                            "        score_func=\"softmax\",\n        route_norm={},\n"
                             "        score_before_experts=False,\n    ),\n",
-                            of.inner, of.experts, std::max<int64_t>(1, of.expertsPerToken));
+                            of.inner, of.experts, std::max<int64_t>(1, of.expertsPerToken),
+                            of.expertsNormalized ? "True" : "False");
     return fmt::format("from torchtitan.models.moe import MoEArgs\n"
                        "from torchtitan.models.qwen3 import Qwen3ModelArgs, qwen3_args\n\n"
                        "qwen3_args[\"accord\"] = Qwen3ModelArgs(\n{}    head_dim={},\n    hidden_dim={},\n"

@@ -10,6 +10,7 @@ using Activation = ModelArchitecture::Activation;
 using Positions = ModelArchitecture::Positions;
 
 constexpr const char *kCausal = "\"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\"";
+constexpr const char *kOwn = "\"$TRAIN_SCRIPT\""; ///< no example trains it from nothing
 constexpr const char *kMasked = "\"$TRANSFORMERS/examples/pytorch/language-modeling/run_mlm.py\"";
 
 /// Numbers of the formulas below; a model whose count passes 2^63 is not described by any of them.
@@ -40,7 +41,15 @@ public:
 
 private:
   void set(const char *name, int64_t value) { add(fmt::format("{}={}", name, value)); }
-  void setDropout(const char *name) { add(fmt::format("{}={:g}", name, of_.dropout)); }
+  /// Where it is not that of the type's configuration.
+  void setNumber(const char *name, double value, double usual) {
+    if (value != usual)
+      add(fmt::format("{}={:g}", name, value));
+  }
+  void setEpsilon(const char *name, double usual) {
+    if (of_.normEpsilon > 0)
+      setNumber(name, of_.normEpsilon, usual);
+  }
   void setFlag(const char *name, bool value, bool usual) {
     if (value != usual)
       add(fmt::format("{}={}", name, value ? "true" : "false"));
@@ -78,7 +87,8 @@ private:
     const int64_t positions = of_.maxPositions > 0 ? of_.maxPositions : of_.sequence;
     set("n_layer", of_.layers), set("n_embd", of_.hidden), set("n_head", of_.heads);
     set("vocab_size", of_.vocabulary), set("n_positions", positions);
-    setDropout("resid_pdrop"), setDropout("embd_pdrop"), setDropout("attn_pdrop");
+    setNumber("resid_pdrop", of_.dropout, 0.1), setNumber("embd_pdrop", of_.dropout, 0.1);
+    setNumber("attn_pdrop", of_.attentionDropout, 0.1), setEpsilon("layer_norm_epsilon", 1e-5);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
     return done("gpt2", "GPT2Block", kCausal, "--block_size",
                 Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
@@ -88,7 +98,8 @@ private:
   TransformersModel opt() {
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("word_embed_proj_dim", of_.hidden);
     set("ffn_dim", of_.inner), set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
-    set("max_position_embeddings", of_.maxPositions - 2), setDropout("dropout");
+    set("max_position_embeddings", of_.maxPositions - 2), setNumber("dropout", of_.dropout, 0.1);
+    setNumber("attention_dropout", of_.attentionDropout, 0);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
     return done("opt", "OPTDecoderLayer", kCausal, "--block_size",
                 Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
@@ -108,6 +119,9 @@ private:
     if (of_.sequence > 0)
       set("max_position_embeddings", of_.sequence);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings, false);
+    setNumber("attention_dropout", of_.attentionDropout, 0), setEpsilon("rms_norm_eps", experts ? 1e-5 : 1e-6);
+    if (of_.rotaryBase > 0)
+      setNumber("rope_theta", of_.rotaryBase, experts ? 1e6 : 1e4);
     const Wide h = of_.hidden, q = Wide(of_.heads) * of_.headSize, kv = Wide(of_.keyValueHeads) * of_.headSize;
     const Wide network = 3 * h * of_.inner;
     const Wide block = 2 * h * q + 2 * h * kv + 2 * h + (experts ? of_.experts * network + h * of_.experts : network);
@@ -115,59 +129,69 @@ private:
                 "--block_size", of_.vocabulary * h + head() + of_.layers * block + h);
   }
 
-  /// With the head of masked tokens alone run_mlm.py trains it; with that of the next sentence besides, no example
+  /// With the head of masked tokens alone run_mlm.py trains it; with that of pairs of sentences besides, no example
   /// does.
   std::optional<TransformersModel> bert() {
-    if (of_.norm != Norm::LayerNorm || !of_.normAfter || of_.positions != Positions::Learned || of_.irregular ||
-        of_.activation != Activation::Gelu || !of_.linearBias || !of_.attentionBias || of_.experts > 1 ||
-        !headsFillHidden() || of_.keyValueHeads != of_.heads)
+    if (!isBiased() || !of_.normAfter || !of_.embeddingNorm || of_.activation != Activation::Gelu ||
+        of_.positions != Positions::Learned || !of_.headTransform || !of_.headBias || !of_.tiedEmbeddings)
       return std::nullopt;
-    const int64_t positions = of_.maxPositions > 0 ? of_.maxPositions : of_.sequence;
+    const int64_t segments = std::max<int64_t>(1, of_.segments);
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
     set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
-    set("max_position_embeddings", positions);
-    setDropout("hidden_dropout_prob"), setDropout("attention_probs_dropout_prob");
-    const Wide h = of_.hidden, segments = 2;
-    const Wide tables = (of_.vocabulary + positions + segments) * h + 2 * h;
-    const Wide masked = tables + gptBlocks() + h * h + h + 2 * h + of_.vocabulary;
-    const Wide both = masked + h * h + h + segments * h + segments; // pooler, and the next sentence
-    const bool isMasked = of_.parameters == 0 || Wide(of_.parameters) == masked;
-    return done("bert", "BertLayer", isMasked ? kMasked : "\"$TRAIN_SCRIPT\"", isMasked ? "--max_seq_length" : nullptr,
-                isMasked ? masked : both);
+    set("max_position_embeddings", of_.maxPositions);
+    if (segments != 2)
+      set("type_vocab_size", segments);
+    setNumber("hidden_dropout_prob", of_.dropout, 0.1), setEpsilon("layer_norm_eps", 1e-12);
+    setNumber("attention_probs_dropout_prob", of_.attentionDropout, 0.1);
+    const Wide h = of_.hidden, pair = of_.pairHead ? h * h + h + 2 * h + 2 : 0; // pooler, and two logits
+    const Wide tables = (of_.vocabulary + of_.maxPositions + segments) * h + 2 * h;
+    return done("bert", "BertLayer", of_.pairHead ? kOwn : kMasked, "--max_seq_length",
+                tables + gptBlocks() + h * h + h + 2 * h + of_.vocabulary + pair);
   }
 
-  /// Distances have 32 buckets in the first block of each side; one token table is that of both sides.
+  /// Whether blocks have LayerNorm, biases in all products and heads that fill the hidden size.
+  bool isBiased() const {
+    return of_.norm == Norm::LayerNorm && of_.normBias && of_.linearBias && of_.attentionBias && !of_.irregular &&
+           of_.experts <= 1 && of_.keyValueHeads == of_.heads && headsFillHidden() && !of_.unscaledAttention;
+  }
+
+  /// Both sides have a table of distances in their first block; the token table is that of both sides.
   std::optional<TransformersModel> t5() {
     const bool gated = of_.activation == Activation::GeGlu;
-    if (of_.norm != Norm::RmsNorm || of_.normAfter || of_.positions != Positions::Relative || of_.linearBias ||
-        of_.attentionBias || of_.irregular || of_.experts > 1 || (!gated && of_.activation != Activation::Relu))
+    if (of_.norm != Norm::RmsNorm || of_.normAfter || !of_.finalNorm || of_.positions != Positions::Relative ||
+        of_.linearBias || of_.attentionBias || of_.normBias || of_.irregular || of_.experts > 1 ||
+        !of_.unscaledAttention || of_.keyValueHeads != of_.heads || (!gated && of_.activation != Activation::Relu))
       return std::nullopt;
     set("num_layers", of_.encoderLayers), set("num_decoder_layers", of_.layers), set("d_model", of_.hidden);
-    set("d_kv", of_.headSize), set("d_ff", of_.inner), set("num_heads", of_.heads);
-    set("vocab_size", of_.vocabulary), setDropout("dropout_rate");
+    set("d_kv", of_.headSize), set("d_ff", of_.inner), set("num_heads", of_.heads), set("vocab_size", of_.vocabulary);
+    set("relative_attention_num_buckets", of_.relativeBuckets);
+    set("relative_attention_max_distance", of_.relativeDistance);
+    setNumber("dropout_rate", of_.dropout, 0.1), setEpsilon("layer_norm_epsilon", 1e-6);
     if (gated)
       add("feed_forward_proj=gated-gelu,is_gated_act=true,dense_act_fn=gelu_new");
     setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
     const Wide h = of_.hidden, attention = 4 * h * of_.heads * of_.headSize + h;
-    const Wide network = (gated ? 3 : 2) * h * of_.inner + h, buckets = 32;
-    return done("t5", "T5Block", "\"$TRAIN_SCRIPT\"", nullptr,
-                of_.vocabulary * h + head() + of_.encoderLayers * (attention + network) +
-                    of_.layers * (2 * attention + network) + 2 * buckets * of_.heads + 2 * h);
+    const Wide network = (gated ? 3 : 2) * h * of_.inner + h;
+    TransformersModel model =
+        done("t5", "T5Block", kOwn, "--max_target_length",
+             of_.vocabulary * h + head() + of_.encoderLayers * (attention + network) +
+                 of_.layers * (2 * attention + network) + Wide(2) * of_.relativeBuckets * of_.heads + 2 * h);
+    if (of_.encoderSequence > 0)
+      model.sequence += fmt::format(" --max_source_length {}", of_.encoderSequence);
+    return model;
   }
 
   std::optional<TransformersModel> vit() {
-    if (of_.norm != Norm::LayerNorm || of_.normAfter || !of_.finalNorm || of_.activation != Activation::Gelu ||
-        !of_.linearBias || !of_.attentionBias || of_.irregular || of_.experts > 1 || of_.patchSize <= 0 ||
-        !headsFillHidden())
+    if (!isBiased() || of_.normAfter || !of_.finalNorm || of_.activation != Activation::Gelu || of_.patchSize <= 0 ||
+        of_.classTokens != 1 || of_.embeddingNorm || of_.positions != Positions::Learned || !of_.headBias)
       return std::nullopt;
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
     set("num_attention_heads", of_.heads), set("image_size", of_.imageSize), set("patch_size", of_.patchSize);
-    set("num_labels", of_.classes);
-    setDropout("hidden_dropout_prob");
-    const Wide h = of_.hidden, side = of_.imageSize / of_.patchSize, colours = 3;
-    return done("vit", "ViTLayer", "\"$TRAIN_SCRIPT\"", nullptr,
-                colours * of_.patchSize * of_.patchSize * h + h + h + (side * side + 1) * h + gptBlocks() + 2 * h +
-                    h * of_.classes + of_.classes);
+    set("num_labels", of_.classes), setNumber("hidden_dropout_prob", of_.dropout, 0);
+    setNumber("attention_probs_dropout_prob", of_.attentionDropout, 0), setEpsilon("layer_norm_eps", 1e-12);
+    const Wide h = of_.hidden, side = of_.imageSize / of_.patchSize, patch = Wide(3) * of_.patchSize * of_.patchSize;
+    return done("vit", "ViTLayer", kOwn, nullptr,
+                patch * h + h + h + (side * side + 1) * h + gptBlocks() + 2 * h + h * of_.classes + of_.classes);
   }
 
   const ModelArchitecture &of_;
@@ -198,12 +222,17 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
                     launcher, plan.model),
         plan.location,
         {}};
-  if (model->script == "\"$TRAIN_SCRIPT\"")
+  if (model->script == kOwn)
     program.needed.push_back(
         {"TRAIN_SCRIPT",
          fmt::format("program that trains {} from --model_type and --config_overrides, as run_clm.py of "
                      "Transformers does for others",
                      model->type)});
+  remarkCapacity(program, *plan.architecture, "Transformers");
+  if (plan.architecture->predictedPositions > 0)
+    program.remarks.push_back(fmt::format("more work than planned: the head is computed of all {} tokens of a sample, "
+                                          "the plan has {} of them",
+                                          plan.architecture->sequence, plan.architecture->predictedPositions));
   const int64_t planned = plan.architecture->parameters;
   if (model->parameters > 0 && planned > 0 && model->parameters != planned)
     program.remarks.push_back(fmt::format("the model of Transformers has {} parameters, the plan {}: by the difference "
