@@ -39,10 +39,10 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
                      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/{}\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
                      shape.title, shape.nodes, shape.perNode, remarks, rendezvousText(shape), exportsOf(shape),
-                     arguments, torchrunText(shape));
+                     arguments, torchrunText(shape), megatron.script);
 }
 
 } // namespace
@@ -73,6 +73,35 @@ std::string labelOf(const std::string &text, const std::string &prefix, size_t m
   return llvm::StringRef(out).take_front(max).rtrim('-').str();
 }
 
+std::vector<bool> blocksOf(const PlacementPlan &plan) {
+  const auto &layers = plan.problem.layers;
+  std::vector<bool> isBlock(layers.size());
+  size_t first = 0, last = 0;
+  bool all = plan.architecture && plan.architecture->family == ModelArchitecture::Family::EncoderDecoder;
+  for (size_t i = 0; i < layers.size();) {
+    size_t end = i + 1;
+    while (end < layers.size() && layers[end].of == layers[i].of)
+      ++end;
+    if (all && end - i > 1)
+      std::fill(isBlock.begin() + i, isBlock.begin() + end, true);
+    if (end - i > last - first)
+      first = i, last = end;
+    i = end;
+  }
+  std::fill(isBlock.begin() + first, isBlock.begin() + last, true);
+  return isBlock;
+}
+
+/// Blocks in a row of layers, where the model is a transformer of them; else all.
+static int64_t countedLayers(const PlacementPlan &plan, const std::vector<bool> &isBlock,
+                             const std::vector<PlacementProblem::Id> &layers) {
+  int64_t blocks = std::count(isBlock.begin(), isBlock.end(), true);
+  bool isKnown = plan.architecture && plan.architecture->family != ModelArchitecture::Family::Other;
+  if (!isKnown || blocks != plan.architecture->layers + plan.architecture->encoderLayers)
+    return static_cast<int64_t>(layers.size());
+  return std::ranges::count_if(layers, [&](PlacementProblem::Id i) { return isBlock[i]; });
+}
+
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
   auto cannot = [&](std::string error) { return Error{Code::LauncherCannot, std::move(error), plan.location, {}}; };
   if (!plan.result.plan)
@@ -85,6 +114,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   std::string tensor, data, sequence, zero, layers, stageRanks;
   auto add = [](std::string &list, int64_t number) { list += fmt::format("{}{}", list.empty() ? "" : " ", number); };
   std::vector<int64_t> used(problem.deviceTypes.size()), within; // devices by type, and before each group
+  const std::vector<bool> isBlock = blocksOf(plan);
   bool same = true;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[s].parallelConfig];
@@ -93,7 +123,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
                                 "kind (JobSets of Kubernetes have several)",
                                 problem.deviceTypes[first.deviceType].name,
                                 problem.deviceTypes[parallelConfig.deviceType].name));
-    add(layers, placement.stages[s].layers.size());
+    add(layers, countedLayers(plan, isBlock, placement.stages[s].layers));
     if (s >= groups)
       continue;
     same &= placement.stages[s].parallelConfig == placement.stages[0].parallelConfig;

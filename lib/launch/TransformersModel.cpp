@@ -207,7 +207,7 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
     unknown.type = "\"" + program.ask(plan, "MODEL_TYPE", "model of Transformers") + "\"";
     unknown.blocks = "\"" + program.ask(plan, "LAYER_CLASS", "class of a block") + "\"";
     unknown.overrides =
-        "\"" + program.ask(plan, "CONFIG_OVERRIDES", "sizes, as hidden_size=4096 and with commas between them,") + "\"";
+        program.ask(plan, "CONFIG_OVERRIDES", "sizes, as hidden_size=4096 and with commas between them,");
     unknown.script = kCausal;
     if (const int64_t sequence = sequenceOf(plan); sequence > 0)
       unknown.sequence = fmt::format("--block_size {}", sequence);
@@ -246,7 +246,7 @@ void addTransformersArguments(LaunchProgram &program, const PlacementPlan &plan,
   const ParallelConfig &config = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
   auto add = [&](std::string argument) { program.arguments.push_back(std::move(argument)); };
   add("--model_type " + model.type);
-  add("--config_overrides " + model.overrides);
+  add(fmt::format("--config_overrides \"{}\"", model.overrides));
   if (!model.sequence.empty())
     add(model.sequence);
   add(fmt::format("--per_device_train_batch_size {}", config.microbatch));

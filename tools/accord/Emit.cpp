@@ -18,6 +18,7 @@ namespace {
 struct EmitOptions {
   std::string backend, path, output, kind = "job";
   LaunchOptions launch;
+  bool smoke = false; ///< a check of the model instead of the launch script
   bool json = false;
 };
 
@@ -48,7 +49,10 @@ int emitCommand(const EmitOptions &options) {
                     .Case("jobset", KubernetesKind::JobSet)
                     .Case("trainjob", KubernetesKind::TrainJob)
                     .Default(KubernetesKind::Job);
-  auto made = launchText(*plan, launcher, launch);
+  if (options.smoke && launcher != Launcher::Megatron)
+    return refuse(Code::LauncherCannot, "--smoke checks the model that Megatron-LM builds: write accord emit megatron",
+                  options.json, "emit");
+  auto made = options.smoke ? megatronSmokeText(*plan) : launchText(*plan, launcher, launch);
   if (!made)
     return refuse(made.error().code == Code::NotAPlacement ? Code::NotAPlacement : Code::LauncherCannot,
                   made.error().message, options.json, "emit");
@@ -87,6 +91,9 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
       .option("--node-label", options->launch.nodeLabel,
               "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
       .showDefault();
+  command.flag(
+      "--smoke", options->smoke,
+      "Megatron-LM: a script that builds the model without its memory and compares its parameters with the plan's");
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"
                   "         accord emit megatron out/ > megatron.sh");

@@ -2,6 +2,7 @@
 // its training graph (lib/training/architecture), so that a launcher can build the model that was planned.
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace accord {
 
@@ -52,6 +53,9 @@ struct ModelArchitecture {
   bool headBias = false;          ///< of the head
   bool headTransform = false;     ///< a product, an activation and a norm stand before the head (BERT)
   bool pairHead = false;          ///< a second head tells of the first token whether two sentences follow (BERT)
+  bool fusedAttention = false;    ///< in one operation that keeps no scores
+
+  std::string notUnderstood; ///< of `Other`: why
 
   bool operator==(const ModelArchitecture &) const = default;
 };

@@ -16,13 +16,13 @@ class Recognizer {
 public:
   explicit Recognizer(dnn::ModelOp model) : model(model), blocks(model, walk) {}
 
-  RecognizedArchitecture run() {
+  ModelArchitecture run() {
     if (!understands()) {
       found = {};
-      reason = reason.empty() ? blocks.reason : reason;
+      found.notUnderstood = reason.empty() ? blocks.reason : reason;
     }
     count();
-    return {found, reason};
+    return found;
   }
 
 private:
@@ -129,10 +129,12 @@ bool Recognizer::attention() {
     same(found.headSize, part.headSize, isFirst);
     if (!isFirst && (part.inputBias != found.attentionBias || part.bias != found.linearBias))
       return fail(part.at, "some blocks have a bias where others have none");
-    if (!isFirst && (part.residual.normAfter != found.normAfter || part.unscaled != found.unscaledAttention))
+    if (!isFirst && (part.residual.normAfter != found.normAfter || part.unscaled != found.unscaledAttention ||
+                     part.fused != found.fusedAttention))
       return fail(part.at, "blocks are of two kinds");
     found.attentionBias = part.inputBias, found.linearBias = part.bias;
     found.normAfter = part.residual.normAfter, found.unscaledAttention = part.unscaled;
+    found.fusedAttention = part.fused;
     found.dropout = part.residual.dropout, found.attentionDropout = part.dropout;
     isFirst = false;
     if (part.cross)
@@ -427,6 +429,6 @@ void Recognizer::count() {
 
 } // namespace
 
-RecognizedArchitecture architectureOf(dnn::ModelOp model) { return Recognizer(model).run(); }
+ModelArchitecture architectureOf(dnn::ModelOp model) { return Recognizer(model).run(); }
 
 } // namespace accord

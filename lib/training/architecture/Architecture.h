@@ -2,19 +2,13 @@
 #pragma once
 #include "dialects/dnn/Dnn.h"
 #include "lib/placement/problem/ModelArchitecture.h"
-#include <string>
 
 namespace accord {
-
-struct RecognizedArchitecture {
-  ModelArchitecture architecture; ///< `Other` with nothing but parameters where something is not understood
-  std::string reason;             ///< what that is; empty: nothing
-};
 
 /// A transformer is understood if every operation of the model has its place in it: attention (in one operation or with
 /// its scores), feed-forward networks and mixtures of experts, each with a norm and the sum with its input, embeddings
 /// of tokens or patches with their positions, norms and heads. Blocks may stand in repeats or one after the other. Time
 /// is in proportion to the operations, not to how often they are executed.
-RecognizedArchitecture architectureOf(dnn::ModelOp model);
+ModelArchitecture architectureOf(dnn::ModelOp model);
 
 } // namespace accord

@@ -86,7 +86,7 @@ bool BlockFinder::softmax(dnn::SoftmaxOp op) {
 
 bool BlockFinder::flash(dnn::FlashAttentionOp op) {
   AttentionPart part;
-  part.at = op, part.causal = op.getCausal();
+  part.at = op, part.causal = op.getCausal(), part.fused = true;
   part.headSize = widthOf(op.getQ());
   walk.understand(op);
   PassedOperations passed;

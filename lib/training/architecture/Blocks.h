@@ -21,7 +21,7 @@ struct AttentionPart {
   bool causal = false, cross = false; ///< keys and values come from elsewhere: from `memory`
   mlir::Value memory;
   bool inputBias = false, bias = false; ///< of the products before; of the one behind
-  bool unscaled = false, alibi = false;
+  bool unscaled = false, alibi = false, fused = false;
   double rotaryBase = 0, dropout = 0; ///< base 0: no rotary positions
   int64_t relativeBuckets = 0, relativeDistance = 0;
   Residual residual;

@@ -17,7 +17,7 @@ using Norm = Architecture::Norm;
 using Activation = Architecture::Activation;
 using Positions = Architecture::Positions;
 
-RecognizedArchitecture recognize(const std::string &text, const std::string &call) {
+Architecture recognize(const std::string &text, const std::string &call) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -38,7 +38,7 @@ RecognizedArchitecture recognize(const std::string &text, const std::string &cal
   return architectureOf(model);
 }
 
-RecognizedArchitecture ofCatalogue(const std::string &file, const std::string &call) {
+Architecture ofCatalogue(const std::string &file, const std::string &call) {
   return recognize("import \"catalog/" + file + ".dnn\"", call);
 }
 
@@ -65,14 +65,14 @@ std::string textOf(const Architecture &a) {
   add("distance", a.relativeDistance), add("capacity", a.expertCapacity), add("normalized", a.expertsNormalized);
   add("encoderSequence", a.encoderSequence), add("segments", a.segments), add("classTokens", a.classTokens);
   add("predicted", a.predictedPositions), add("headBias", a.headBias), add("transform", a.headTransform);
-  add("pairHead", a.pairHead);
+  add("pairHead", a.pairHead), add("fused", a.fusedAttention);
   return text;
 }
 
-void expect(const RecognizedArchitecture &found, const Architecture &expected) {
-  EXPECT_EQ(found.reason, "");
-  EXPECT_EQ(textOf(found.architecture), textOf(expected));
-  EXPECT_EQ(found.architecture, expected);
+void expect(const Architecture &found, const Architecture &expected) {
+  EXPECT_EQ(found.notUnderstood, "");
+  EXPECT_EQ(textOf(found), textOf(expected));
+  EXPECT_EQ(found, expected);
 }
 
 /// GPT-2's kind of blocks (Radford et al., 2019): norms before, gelu, biases, learned positions, the table as the head.
@@ -115,21 +115,25 @@ TEST(Architecture, RecognizesGpt) {
 }
 
 TEST(Architecture, RecognizesLlama) {
-  for (const char *flash : {"", "flash = true"}) {
-    std::string with = flash, also = with.empty() ? "" : ", " + with;
-    expect(ofCatalogue("llama2", "llama2(" + with + ")"), llama(32, 4096, 32, 32, 11008, 32000, 4096, 6738415616));
-    expect(ofCatalogue("llama2", "llama2_70b(" + with + ")"), llama(80, 8192, 64, 8, 28672, 32000, 4096, 68976648192));
+  for (bool isFused : {false, true}) {
+    std::string with = isFused ? "flash = true" : "", also = isFused ? ", flash = true" : "";
+    auto ofLlama = [&](const std::string &call, Architecture expected) {
+      expected.fusedAttention = isFused;
+      expect(ofCatalogue(call.substr(0, call.find('_')).substr(0, 6), call), expected);
+    };
+    ofLlama("llama2(" + with + ")", llama(32, 4096, 32, 32, 11008, 32000, 4096, 6738415616));
+    ofLlama("llama2_70b(" + with + ")", llama(80, 8192, 64, 8, 28672, 32000, 4096, 68976648192));
+    ofLlama("llama2(kv_heads = 1" + also + ")",
+            llama(32, 4096, 32, 1, 11008, 32000, 4096, 6738415616 - int64_t(32) * 2 * 4096 * (4096 - 128)));
     Architecture third = llama(32, 4096, 32, 8, 14336, 128256, 8192, 8030261248);
     third.rotaryBase = 500000;
-    expect(ofCatalogue("llama3", "llama3_8b(" + with + ")"), third);
+    ofLlama("llama3_8b(" + with + ")", third);
     // Jiang et al., 2024: two of eight experts; all but the router and what Llama has are theirs.
     Architecture mixtral = llama(32, 4096, 32, 8, 14336, 32000, 4096, 46702792704);
-    mixtral.rotaryBase = 1000000;
+    mixtral.rotaryBase = 1000000, mixtral.fusedAttention = isFused;
     mixtral.experts = 8, mixtral.expertsPerToken = 2, mixtral.expertLayers = 32, mixtral.expertCapacity = 1;
     mixtral.expertsNormalized = true, mixtral.expertParameters = int64_t(32) * 8 * 3 * 4096 * 14336;
     expect(ofCatalogue("mixtral", "mixtral_8x7b(" + with + ")"), mixtral);
-    expect(ofCatalogue("llama2", "llama2(kv_heads = 1" + also + ")"),
-           llama(32, 4096, 32, 1, 11008, 32000, 4096, 6738415616 - int64_t(32) * 2 * 4096 * (4096 - 128)));
   }
 }
 
@@ -226,7 +230,7 @@ TEST(Architecture, RecognizesModelsItHasNotSeen) {
       llama(4, 512, 8, 1, 2048, 1000, 256, 2 * 512000 + 512 + 4 * (1024 + 640 * 513 + 512 * 512 + 2 * 512 * 2048));
   a.attentionBias = true, a.activation = Activation::SquaredRelu;
   expect(recognize(decoder(fused), "small()"), a);
-  RecognizedArchitecture written = recognize(decoder(fused, false), "small()");
+  Architecture written = recognize(decoder(fused, false), "small()");
   expect(written, a);
 }
 
@@ -245,16 +249,17 @@ TEST(Architecture, SaysWhatItDoesNotUnderstand) {
            Case{"    x = x + " + attention + "\n", "0 feed-forward networks stand in 4 blocks"},
            Case{"    x = x + " + attention + "\n    x = tanh(x + " + network + ")\n", ""},
        }) {
-    RecognizedArchitecture found = recognize(decoder(one.body), "small()");
-    EXPECT_EQ(found.architecture.family, Family::Other) << one.body;
-    EXPECT_TRUE(found.reason.find(one.reason) != std::string::npos && !found.reason.empty()) << found.reason;
+    Architecture found = recognize(decoder(one.body), "small()");
+    EXPECT_EQ(found.family, Family::Other) << one.body;
+    EXPECT_TRUE(found.notUnderstood.find(one.reason) != std::string::npos && !found.notUnderstood.empty())
+        << found.notUnderstood;
   }
   for (auto [file, call] : {std::pair("resnet", "resnet50()"), std::pair("dlrm", "dlrm()"), std::pair("gnmt", "gnmt()"),
                             std::pair("gcn", "gcn()"), std::pair("gat", "gat()"), std::pair("unet", "unet()")}) {
-    RecognizedArchitecture found = ofCatalogue(file, call);
-    EXPECT_EQ(found.architecture.family, Family::Other) << file;
-    EXPECT_NE(found.reason, "") << file;
-    EXPECT_GT(found.architecture.parameters, 0) << file;
+    Architecture found = ofCatalogue(file, call);
+    EXPECT_EQ(found.family, Family::Other) << file;
+    EXPECT_NE(found.notUnderstood, "") << file;
+    EXPECT_GT(found.parameters, 0) << file;
   }
 }
 
@@ -267,11 +272,11 @@ TEST(Architecture, BlocksOfSeveralSizesAreIrregular) {
     x = x + fused_attention(rms_norm(x), heads = 8, kv_heads = 2, causal = true, bias = false, rotary = true)
     x = x + swiglu_mlp(rms_norm(x), 512, 2048)
 )";
-  RecognizedArchitecture found = recognize(decoder(wide), "small()");
-  EXPECT_EQ(found.reason, "");
-  EXPECT_TRUE(found.architecture.irregular);
-  EXPECT_EQ(found.architecture.layers, 6);
-  EXPECT_EQ(found.architecture.heads, 8);
-  EXPECT_EQ(found.architecture.keyValueHeads, 0);
-  EXPECT_EQ(found.architecture.inner, 0);
+  Architecture found = recognize(decoder(wide), "small()");
+  EXPECT_EQ(found.notUnderstood, "");
+  EXPECT_TRUE(found.irregular);
+  EXPECT_EQ(found.layers, 6);
+  EXPECT_EQ(found.heads, 8);
+  EXPECT_EQ(found.keyValueHeads, 0);
+  EXPECT_EQ(found.inner, 0);
 }
