@@ -75,7 +75,8 @@ private:
       add(fmt::format("--num-query-groups {}", model.keyValueHeads));
     }
     if (model.keyValueHeads % config.tensor != 0)
-      lacks("it divides heads of keys and values evenly among devices, here {} among {}", model.keyValueHeads, config.tensor);
+      lacks("it divides heads of keys and values evenly among devices, here {} among {}", model.keyValueHeads,
+            config.tensor);
     add(fmt::format("--vocab-size {}", model.vocabulary));
     vocabulary();
     int64_t longest = std::max({model.sequence, model.encoderSequence, model.maxPositions});

@@ -1,5 +1,6 @@
 #include "lib/launch/TransformersModel.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord {
 namespace {
@@ -17,7 +18,7 @@ constexpr const char *kMasked = "\"$TRANSFORMERS/examples/pytorch/language-model
 using Wide = __int128;
 int64_t narrow(Wide count) { return count > 0 && count <= INT64_MAX ? static_cast<int64_t>(count) : 0; }
 
-/// One model with its overrides.
+/// One model with its configuration.
 class Description {
 public:
   explicit Description(const ModelArchitecture &of) : of_(of) {}
@@ -40,24 +41,24 @@ public:
   }
 
 private:
-  void set(const char *name, int64_t value) { add(fmt::format("{}={}", name, value)); }
-  /// Where it is not that of the type's configuration.
-  void setNumber(const char *name, double value, double usual) {
-    if (value != usual)
-      add(fmt::format("{}={:g}", name, value));
+  void set(const char *name, int64_t value) { entries_.push_back(fmt::format("\"{}\": {}", name, value)); }
+  void setText(const char *name, const char *value) { entries_.push_back(fmt::format("\"{}\": \"{}\"", name, value)); }
+  void setNumber(const char *name, double value) { entries_.push_back(fmt::format("\"{}\": {:.12g}", name, value)); }
+  /// Unless it is not known.
+  void setPositive(const char *name, double value) {
+    if (value > 0)
+      setNumber(name, value);
   }
-  void setEpsilon(const char *name, double usual) {
-    if (of_.normEpsilon > 0)
-      setNumber(name, of_.normEpsilon, usual);
+  void setFlag(const char *name, bool value) {
+    entries_.push_back(fmt::format("\"{}\": {}", name, value ? "true" : "false"));
   }
-  void setFlag(const char *name, bool value, bool usual) {
-    if (value != usual)
-      add(fmt::format("{}={}", name, value ? "true" : "false"));
-  }
-  void add(const std::string &one) { made_.overrides += (made_.overrides.empty() ? "" : ",") + one; }
 
-  TransformersModel done(const char *type, const char *blocks, std::string script, const char *sequence, Wide count) {
-    made_.type = type, made_.blocks = blocks, made_.script = std::move(script);
+  /// `entries` are all but these.
+  TransformersModel done(const char *type, const char *model, const char *blocks, const char *script,
+                         const char *sequence, Wide count) {
+    made_.type = type, made_.blocks = blocks, made_.script = script;
+    made_.configuration = fmt::format("{{\n  \"model_type\": \"{}\",\n  \"architectures\": [\"{}\"],\n  {}\n}}\n", type,
+                                      model, fmt::join(entries_, ",\n  "));
     if (sequence && of_.sequence > 0)
       made_.sequence = fmt::format("{} {}", sequence, of_.sequence);
     made_.parameters = narrow(count);
@@ -71,7 +72,7 @@ private:
       return llama();
     if (!unlikeGpt(of_, {}).empty() || !headsFillHidden())
       return std::nullopt;
-    if (of_.activation == Activation::Gelu && of_.inner == 4 * of_.hidden)
+    if (of_.activation == Activation::Gelu)
       return gpt2();
     return of_.activation == Activation::Relu && of_.maxPositions > 2 ? std::optional(opt()) : std::nullopt;
   }
@@ -86,11 +87,11 @@ private:
   TransformersModel gpt2() {
     const int64_t positions = of_.maxPositions > 0 ? of_.maxPositions : of_.sequence;
     set("n_layer", of_.layers), set("n_embd", of_.hidden), set("n_head", of_.heads);
-    set("vocab_size", of_.vocabulary), set("n_positions", positions);
-    setNumber("resid_pdrop", of_.dropout, 0.1), setNumber("embd_pdrop", of_.dropout, 0.1);
-    setNumber("attn_pdrop", of_.attentionDropout, 0.1), setEpsilon("layer_norm_epsilon", 1e-5);
-    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
-    return done("gpt2", "GPT2Block", kCausal, "--block_size",
+    set("n_inner", of_.inner), set("vocab_size", of_.vocabulary), set("n_positions", positions);
+    setNumber("resid_pdrop", of_.dropout), setNumber("embd_pdrop", of_.dropout);
+    setNumber("attn_pdrop", of_.attentionDropout), setPositive("layer_norm_epsilon", of_.normEpsilon);
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings);
+    return done("gpt2", "GPT2LMHeadModel", "GPT2Block", kCausal, "--block_size",
                 Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
   }
 
@@ -98,35 +99,32 @@ private:
   TransformersModel opt() {
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("word_embed_proj_dim", of_.hidden);
     set("ffn_dim", of_.inner), set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
-    set("max_position_embeddings", of_.maxPositions - 2), setNumber("dropout", of_.dropout, 0.1);
-    setNumber("attention_dropout", of_.attentionDropout, 0);
-    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
-    return done("opt", "OPTDecoderLayer", kCausal, "--block_size",
+    set("max_position_embeddings", of_.maxPositions - 2), setNumber("dropout", of_.dropout);
+    setNumber("attention_dropout", of_.attentionDropout);
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings);
+    return done("opt", "OPTForCausalLM", "OPTDecoderLayer", kCausal, "--block_size",
                 Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
   }
 
-  std::optional<TransformersModel> llama() {
+  TransformersModel llama() {
     const bool experts = of_.experts > 1;
-    if (experts && !headsFillHidden()) // a configuration of Mixtral has no size of heads to override
-      return std::nullopt;
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
     set("num_attention_heads", of_.heads), set("num_key_value_heads", of_.keyValueHeads);
-    if (!experts && of_.headSize != 128) // 128 is that of the type's configuration, whatever the other sizes
-      set("head_dim", of_.headSize);
+    set("head_dim", of_.headSize);
     if (experts)
       set("num_local_experts", of_.experts), set("num_experts_per_tok", of_.expertsPerToken);
     set("vocab_size", of_.vocabulary);
     if (of_.sequence > 0)
       set("max_position_embeddings", of_.sequence);
-    setFlag("tie_word_embeddings", of_.tiedEmbeddings, false);
-    setNumber("attention_dropout", of_.attentionDropout, 0), setEpsilon("rms_norm_eps", experts ? 1e-5 : 1e-6);
-    if (of_.rotaryBase > 0)
-      setNumber("rope_theta", of_.rotaryBase, experts ? 1e6 : 1e4);
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings);
+    setNumber("attention_dropout", of_.attentionDropout), setPositive("rms_norm_eps", of_.normEpsilon);
+    setPositive("rope_theta", of_.rotaryBase);
     const Wide h = of_.hidden, q = Wide(of_.heads) * of_.headSize, kv = Wide(of_.keyValueHeads) * of_.headSize;
     const Wide network = 3 * h * of_.inner;
     const Wide block = 2 * h * q + 2 * h * kv + 2 * h + (experts ? of_.experts * network + h * of_.experts : network);
-    return done(experts ? "mixtral" : "llama", experts ? "MixtralDecoderLayer" : "LlamaDecoderLayer", kCausal,
-                "--block_size", of_.vocabulary * h + head() + of_.layers * block + h);
+    return done(experts ? "mixtral" : "llama", experts ? "MixtralForCausalLM" : "LlamaForCausalLM",
+                experts ? "MixtralDecoderLayer" : "LlamaDecoderLayer", kCausal, "--block_size",
+                of_.vocabulary * h + head() + of_.layers * block + h);
   }
 
   /// With the head of masked tokens alone run_mlm.py trains it; with that of pairs of sentences besides, no example
@@ -139,13 +137,13 @@ private:
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
     set("num_attention_heads", of_.heads), set("vocab_size", of_.vocabulary);
     set("max_position_embeddings", of_.maxPositions);
-    if (segments != 2)
-      set("type_vocab_size", segments);
-    setNumber("hidden_dropout_prob", of_.dropout, 0.1), setEpsilon("layer_norm_eps", 1e-12);
-    setNumber("attention_probs_dropout_prob", of_.attentionDropout, 0.1);
+    set("type_vocab_size", segments);
+    setNumber("hidden_dropout_prob", of_.dropout), setPositive("layer_norm_eps", of_.normEpsilon);
+    setNumber("attention_probs_dropout_prob", of_.attentionDropout);
     const Wide h = of_.hidden, pair = of_.pairHead ? h * h + h + 2 * h + 2 : 0; // pooler, and two logits
     const Wide tables = (of_.vocabulary + of_.maxPositions + segments) * h + 2 * h;
-    return done("bert", "BertLayer", of_.pairHead ? kOwn : kMasked, "--max_seq_length",
+    return done("bert", of_.pairHead ? "BertForPreTraining" : "BertForMaskedLM", "BertLayer",
+                of_.pairHead ? kOwn : kMasked, "--max_seq_length",
                 tables + gptBlocks() + h * h + h + 2 * h + of_.vocabulary + pair);
   }
 
@@ -166,14 +164,14 @@ private:
     set("d_kv", of_.headSize), set("d_ff", of_.inner), set("num_heads", of_.heads), set("vocab_size", of_.vocabulary);
     set("relative_attention_num_buckets", of_.relativeBuckets);
     set("relative_attention_max_distance", of_.relativeDistance);
-    setNumber("dropout_rate", of_.dropout, 0.1), setEpsilon("layer_norm_epsilon", 1e-6);
+    setNumber("dropout_rate", of_.dropout), setPositive("layer_norm_epsilon", of_.normEpsilon);
     if (gated)
-      add("feed_forward_proj=gated-gelu,is_gated_act=true,dense_act_fn=gelu_new");
-    setFlag("tie_word_embeddings", of_.tiedEmbeddings, true);
+      setText("feed_forward_proj", "gated-gelu");
+    setFlag("tie_word_embeddings", of_.tiedEmbeddings);
     const Wide h = of_.hidden, attention = 4 * h * of_.heads * of_.headSize + h;
     const Wide network = (gated ? 3 : 2) * h * of_.inner + h;
     TransformersModel model =
-        done("t5", "T5Block", kOwn, "--max_target_length",
+        done("t5", "T5ForConditionalGeneration", "T5Block", kOwn, "--max_target_length",
              of_.vocabulary * h + head() + of_.encoderLayers * (attention + network) +
                  of_.layers * (2 * attention + network) + Wide(2) * of_.relativeBuckets * of_.heads + 2 * h);
     if (of_.encoderSequence > 0)
@@ -187,14 +185,15 @@ private:
       return std::nullopt;
     set("num_hidden_layers", of_.layers), set("hidden_size", of_.hidden), set("intermediate_size", of_.inner);
     set("num_attention_heads", of_.heads), set("image_size", of_.imageSize), set("patch_size", of_.patchSize);
-    set("num_labels", of_.classes), setNumber("hidden_dropout_prob", of_.dropout, 0);
-    setNumber("attention_probs_dropout_prob", of_.attentionDropout, 0), setEpsilon("layer_norm_eps", 1e-12);
+    set("num_labels", of_.classes), setNumber("hidden_dropout_prob", of_.dropout);
+    setNumber("attention_probs_dropout_prob", of_.attentionDropout), setPositive("layer_norm_eps", of_.normEpsilon);
     const Wide h = of_.hidden, side = of_.imageSize / of_.patchSize, patch = Wide(3) * of_.patchSize * of_.patchSize;
-    return done("vit", "ViTLayer", kOwn, nullptr,
+    return done("vit", "ViTForImageClassification", "ViTLayer", kOwn, nullptr,
                 patch * h + h + h + (side * side + 1) * h + gptBlocks() + 2 * h + h * of_.classes + of_.classes);
   }
 
   const ModelArchitecture &of_;
+  std::vector<std::string> entries_; ///< of the configuration
   TransformersModel made_;
 };
 
@@ -206,8 +205,7 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
     TransformersModel unknown;
     unknown.type = "\"" + program.ask(plan, "MODEL_TYPE", "model of Transformers") + "\"";
     unknown.blocks = "\"" + program.ask(plan, "LAYER_CLASS", "class of a block") + "\"";
-    unknown.overrides =
-        program.ask(plan, "CONFIG_OVERRIDES", "sizes, as hidden_size=4096 and with commas between them,");
+    unknown.overrides = program.ask(plan, "CONFIG_OVERRIDES", "sizes, as hidden_size=4096 with commas between them,");
     unknown.script = kCausal;
     if (const int64_t sequence = sequenceOf(plan); sequence > 0)
       unknown.sequence = fmt::format("--block_size {}", sequence);
@@ -245,8 +243,13 @@ void addTransformersArguments(LaunchProgram &program, const PlacementPlan &plan,
                               bool checkpoints) {
   const ParallelConfig &config = plan.problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
   auto add = [&](std::string argument) { program.arguments.push_back(std::move(argument)); };
-  add("--model_type " + model.type);
-  add(fmt::format("--config_overrides \"{}\"", model.overrides));
+  if (model.configuration.empty()) {
+    add("--model_type " + model.type);
+    add(fmt::format("--config_overrides \"{}\"", model.overrides));
+  } else {
+    program.files.push_back({"config.json", model.configuration});
+    add("--config_name \"$folder\"");
+  }
   if (!model.sequence.empty())
     add(model.sequence);
   add(fmt::format("--per_device_train_batch_size {}", config.microbatch));

@@ -4,14 +4,17 @@
 
 namespace accord {
 
-/// A model that Transformers builds of a configuration, and the example that trains it.
+/// A model that Transformers builds of a configuration, and the example that trains it. Examples are given a folder
+/// with the configuration, because --config_overrides cannot change what is no number in the usual one, or is in a
+/// group.
 struct TransformersModel {
-  std::string type;       ///< of configurations: "llama"
-  std::string blocks;     ///< classes of its blocks, with commas: "LlamaDecoderLayer"
-  std::string script;     ///< quoted for bash: an example of "$TRANSFORMERS", or a variable
-  std::string overrides;  ///< "hidden_size=4096,…": what differs from the type's configuration, and all sizes
-  std::string sequence;   ///< argument for the tokens of a sample; empty: it has none, or they are not known
-  int64_t parameters = 0; ///< that are trained in it; 0: not known
+  std::string type;          ///< of configurations: "llama"
+  std::string blocks;        ///< classes of its blocks, with commas: "LlamaDecoderLayer"
+  std::string script;        ///< quoted for bash: an example of "$TRANSFORMERS", or a variable
+  std::string configuration; ///< JSON, as AutoConfig reads it of a folder's config.json; empty: it is not known
+  std::string overrides;     ///< "hidden_size=4096,…", where there is no configuration
+  std::string sequence;      ///< argument for the tokens of a sample; empty: it has none, or they are not known
+  int64_t parameters = 0;    ///< that are trained in it; 0: not known
 };
 
 /// The model of a plan's architecture: gpt2, llama, mixtral, opt, bert, t5 or vit. What the plan does not say is asked

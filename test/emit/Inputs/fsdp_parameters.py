@@ -3,8 +3,8 @@
 
 usage: fsdp_parameters.py SCRIPT [PLAN.json]
 
-Reads what `accord emit accelerate|deepspeed|titan|maxtext` wrote: --model_type and --config_overrides of Transformers over the
-values that its configurations have, arguments of torchtitan's models, or MaxText's YAML. Counts every tensor that these programs
+Reads what `accord emit accelerate|deepspeed|titan|maxtext` wrote: the configuration of Transformers, arguments of torchtitan's
+models, or MaxText's YAML. Counts every tensor that these programs
 train in the model: tables, products with their biases, norms, routers and heads, one after the other.
 
 With a plan, its samples have to be those of the script, and its bytes of gradients and states those of each rank: 4 and 12 of a
@@ -18,17 +18,6 @@ import sys
 import tomllib
 
 import yaml
-
-DEFAULTS = {
-    "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024, "tie_word_embeddings": True},
-    "llama": {"head_dim": 128, "tie_word_embeddings": False},
-    "mixtral": {"tie_word_embeddings": False},
-    "opt": {"tie_word_embeddings": True},
-    "bert": {"type_vocab_size": 2},
-    "t5": {"relative_attention_num_buckets": 32, "is_gated_act": False, "tie_word_embeddings": True},
-    "vit": {"num_channels": 3},
-}
-
 
 def linear(rows, columns, bias=False):
     return rows * columns + (columns if bias else 0)
@@ -52,7 +41,7 @@ def llama_block(hidden, inner, heads, groups, head, experts):
 def of_gpt2(c):
     h = c["n_embd"]
     tables = (c["vocab_size"] * (1 if c["tie_word_embeddings"] else 2) + c["n_positions"]) * h
-    return tables + c["n_layer"] * gpt_block(h, 4 * h) + layer_norm(h)
+    return tables + c["n_layer"] * gpt_block(h, c["n_inner"]) + layer_norm(h)
 
 
 def of_opt(c):
@@ -64,7 +53,7 @@ def of_opt(c):
 
 def of_llama(c):
     h, heads = c["hidden_size"], c["num_attention_heads"]
-    block = llama_block(h, c["intermediate_size"], heads, c["num_key_value_heads"], c.get("head_dim", h // heads), c.get("num_local_experts", 0))
+    block = llama_block(h, c["intermediate_size"], heads, c["num_key_value_heads"], c["head_dim"], c.get("num_local_experts", 0))
     return c["vocab_size"] * h * (1 if c["tie_word_embeddings"] else 2) + c["num_hidden_layers"] * block + h
 
 
@@ -79,7 +68,7 @@ def of_bert(c, pairs):
 def of_t5(c):
     h, inside = c["d_model"], c["num_heads"] * c["d_kv"]
     attention = 3 * linear(h, inside) + linear(inside, h) + h
-    network = (3 if c["is_gated_act"] else 2) * linear(h, c["d_ff"]) + h
+    network = (3 if c.get("feed_forward_proj") == "gated-gelu" else 2) * linear(h, c["d_ff"]) + h
     distances = c["relative_attention_num_buckets"] * c["num_heads"]
     encoder = c["num_layers"] * (attention + network) + h + distances
     decoder = c["num_decoder_layers"] * (2 * attention + network) + h + distances
@@ -89,19 +78,14 @@ def of_t5(c):
 def of_vit(c):
     h = c["hidden_size"]
     patches = (c["image_size"] // c["patch_size"]) ** 2
-    tables = linear(c["num_channels"] * c["patch_size"] ** 2, h, True) + h + (patches + 1) * h
+    tables = linear(3 * c["patch_size"] ** 2, h, True) + h + (patches + 1) * h
     return tables + c["num_hidden_layers"] * gpt_block(h, c["intermediate_size"]) + layer_norm(h) + linear(h, c["num_labels"], True)
 
 
-def value(text):
-    return {"true": True, "false": False}.get(text) if text in ("true", "false") else int(text) if text.isdigit() else text
-
-
-def transformers(flags, script):
-    kind = flags["--model_type"]
-    config = DEFAULTS[kind] | {name: value(text) for name, text in (pair.split("=") for pair in flags["--config_overrides"].split(","))}
+def transformers(config):
+    kind = config["model_type"]
     if kind == "bert":
-        return of_bert(config, "run_mlm.py" not in script)
+        return of_bert(config, config["architectures"] == ["BertForPreTraining"])
     return {"gpt2": of_gpt2, "opt": of_opt, "llama": of_llama, "mixtral": of_llama, "t5": of_t5, "vit": of_vit}[kind](config)
 
 
@@ -160,14 +144,16 @@ def read(script):
         shard = c["ici_fsdp_parallelism"] * c["dcn_fsdp_parallelism"] * c["ici_context_parallelism"] * c["dcn_context_parallelism"]
         return maxtext(c), ranks, int(ranks * c["per_device_batch_size"]) * c["gradient_accumulation_steps"], shard, shard
     samples = int(flags["--per_device_train_batch_size"]) * int(flags["--gradient_accumulation_steps"])
+    assert flags["--config_name"] == "$folder"
+    count = transformers(json.loads(files["config.json"]))
     if "ds_config.json" in files:
         c = json.loads(files["ds_config.json"])
         ranks, stage = int(flags["--nnodes"]) * int(flags["--nproc-per-node"]), c["zero_optimization"]["stage"]
         assert c["train_batch_size"] == ranks * samples == ranks * c["train_micro_batch_size_per_gpu"] * c["gradient_accumulation_steps"]
-        return transformers(flags, script), ranks, ranks * samples, ranks if stage >= 2 else 1, ranks if stage >= 1 else 1
+        return count, ranks, ranks * samples, ranks if stage >= 2 else 1, ranks if stage >= 1 else 1
     ranks = int(flags["--num_processes"])
     shard = ranks if "--use_fsdp" in flags else 1
-    return transformers(flags, script), ranks, ranks * samples, shard, shard
+    return count, ranks, ranks * samples, shard, shard
 
 
 def main():

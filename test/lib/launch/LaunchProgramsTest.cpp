@@ -116,10 +116,10 @@ std::string file(const LaunchProgram &program, const std::string &name) {
       return one.text;
   return "no file " + name;
 }
-std::string overrides(const Architecture &architecture) {
+std::string configuration(const Architecture &architecture) {
   LaunchProgram program;
   auto model = transformersModel(program, replicas(8, 3, architecture), "Accelerate");
-  return model ? model->type + " " + model->overrides : model.error().message;
+  return model ? model->configuration : model.error().message;
 }
 
 /// The number behind `key` in a file of lines `key SEPARATOR number`.
@@ -155,26 +155,35 @@ TEST(LaunchPrograms, TransformersModelsHaveTheParametersOfThePlan) {
   }
 }
 
-TEST(LaunchPrograms, OverridesSayWhatConfigurationsDoNot) {
-  EXPECT_EQ(
-      overrides(llama3()),
-      "llama num_hidden_layers=32,hidden_size=4096,intermediate_size=14336,num_attention_heads=32,"
-      "num_key_value_heads=8,vocab_size=128256,max_position_embeddings=8192,rms_norm_eps=1e-05,rope_theta=500000");
-  EXPECT_THAT(overrides(llama(16, 2048, 32, 8, 8192, 128256, 8192, 0)), HasSubstr("head_dim=64"));
-  EXPECT_THAT(overrides(mixtral()), HasSubstr("num_local_experts=8,num_experts_per_tok=2,vocab_size=32000"));
-  Architecture quiet = gpt(12, 768, 12, 50257, 1024, 124439808);
-  EXPECT_THAT(overrides(quiet), HasSubstr("resid_pdrop=0,embd_pdrop=0,attn_pdrop=0"));
-  quiet.dropout = quiet.attentionDropout = 0.1;
-  EXPECT_EQ(overrides(quiet), "gpt2 n_layer=12,n_embd=768,n_head=12,vocab_size=50257,n_positions=1024");
-  quiet.tiedEmbeddings = false;
-  EXPECT_THAT(overrides(quiet), HasSubstr("tie_word_embeddings=false"));
-  EXPECT_THAT(overrides(opt()), HasSubstr("max_position_embeddings=2048"));
-  Architecture other = llama3();
+TEST(LaunchPrograms, ConfigurationsSayAllSizes) {
+  const std::string text = configuration(llama3());
+  auto parsed = llvm::json::parse(text);
+  ASSERT_TRUE(static_cast<bool>(parsed)) << llvm::toString(parsed.takeError());
+  const llvm::json::Object &config = *parsed->getAsObject();
+  EXPECT_EQ(config.getString("model_type"), "llama");
+  for (auto [name, value] : {std::pair{"num_hidden_layers", 32},
+                             {"hidden_size", 4096},
+                             {"intermediate_size", 14336},
+                             {"num_attention_heads", 32},
+                             {"num_key_value_heads", 8},
+                             {"head_dim", 128},
+                             {"vocab_size", 128256},
+                             {"max_position_embeddings", 8192},
+                             {"rope_theta", 500000}})
+    EXPECT_EQ(config.getInteger(name), value) << name;
+  EXPECT_EQ(config.getNumber("rms_norm_eps"), 1e-5);
+  EXPECT_EQ(config.getBoolean("tie_word_embeddings"), false);
+  EXPECT_THAT(configuration(mixtral()), HasSubstr("\"num_local_experts\": 8,\n  \"num_experts_per_tok\": 2,\n"));
+  Architecture other = gpt(12, 768, 12, 50257, 1024, 124439808);
+  other.inner = 1024, other.attentionDropout = 0.1, other.tiedEmbeddings = false;
+  EXPECT_THAT(configuration(other), HasSubstr("\"n_inner\": 1024"));
+  EXPECT_THAT(configuration(other), HasSubstr("\"resid_pdrop\": 0,\n  \"embd_pdrop\": 0,\n  \"attn_pdrop\": 0.1,\n"));
+  EXPECT_THAT(configuration(other), HasSubstr("\"tie_word_embeddings\": false"));
+  EXPECT_THAT(configuration(opt()), HasSubstr("\"max_position_embeddings\": 2048"));
+  EXPECT_THAT(configuration(bert()), HasSubstr("BertForPreTraining"));
+  other = llama3();
   other.linearBias = true;
-  EXPECT_THAT(overrides(other), HasSubstr("'gpt3' is built like none of them"));
-  other = gpt(12, 768, 12, 50257, 1024, 0);
-  other.inner = 1024; // a configuration of gpt2 has no number there that could be overridden
-  EXPECT_THAT(overrides(other), HasSubstr("none of them"));
+  EXPECT_THAT(configuration(other), HasSubstr("'gpt3' is built like none of them"));
 }
 
 TEST(LaunchPrograms, AccelerateShards) {
