@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace accord {
 namespace {
@@ -31,6 +32,7 @@ public:
     positions();
     experts();
     head();
+    wholeParameters();
     if (!lacking.empty())
       return refuse(fmt::format("builds another model than '{}': {}", plan.model, fmt::join(lacking, "; ")));
     return std::move(out);
@@ -209,6 +211,33 @@ private:
       lacks("it has no linear biases of positions (ALiBi)");
       break;
     }
+  }
+
+  /// What each device has of parameters that the plan divides among those of tensor parallelism, and on which stage.
+  void wholeParameters() {
+    int64_t tensor = config.tensor, hidden = model.hidden, first = 0, last = 0;
+    auto rest = [&](int64_t number) { return number % tensor == 0 ? number - number / tensor : 0; };
+    if (config.sequence)
+      first += rest(model.maxPositions) * hidden;
+    first += rest(model.segments * hidden);
+    if (model.headTransform)
+      last += rest(hidden) * (hidden + 1);
+    if (model.pairHead)
+      last += rest(hidden) * (hidden + 3);
+    size_t groups = plan.result.plan->groups();
+    if (model.normAfter && groups > 1) // the norm of a stage's last block stands before the next one
+      first -= 2 * hidden, last += 2 * hidden;
+    if (groups == 1)
+      first += std::exchange(last, 0);
+    auto say = [&](int64_t more, const char *stage) {
+      if (more != 0)
+        out.remarks.push_back(
+            fmt::format("{} parameters {} than planned on each device of the {} stage: Megatron-LM "
+                        "has what stands beside the blocks whole on each, and the norm behind a block "
+                        "before the next one",
+                        std::abs(more), more > 0 ? "more" : "fewer", stage));
+    };
+    say(first, "first"), say(last, "last");
   }
 
   void experts() {

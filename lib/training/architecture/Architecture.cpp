@@ -31,12 +31,12 @@ private:
     return false;
   }
   bool understands() {
+    auto isAttention = [](Operation *op) { return isa<dnn::SoftmaxOp, dnn::FlashAttentionOp>(op); };
+    if (!model->walk([&](Operation *op) { return isAttention(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+             .wasInterrupted())
+      return reason = "the model has no attention", false;
     if (!blocks.run())
       return false;
-    if (blocks.attentions.empty()) {
-      reason = "the model has no attention";
-      return false;
-    }
     for (const AttentionPart &part : blocks.attentions)
       keep(part.residual);
     for (const FeedForwardPart &part : blocks.networks)

@@ -174,6 +174,10 @@ def compare(script, plan, published):
     stages, replicas, expert_replicas = rank_of(program, flags, ranks)
     if len(stages) != len(plan["stages"]):
         sys.exit(f"{len(stages)} stages by the arguments, {len(plan['stages'])} of the plan")
+    stated = re.findall(r"# (\d+) parameters (more|fewer) than planned on each device of the (first|last) stage", script)
+    for number, way, where in stated:
+        at = 0 if where == "first" else -1
+        stages[at] = (stages[at][0] - int(number) * (1 if way == "more" else -1), stages[at][1])
     for stage, ((dense, experts), planned) in enumerate(zip(stages, plan["stages"])):
         for name, each, is_divided in bytes_of(flags):
             low = each * (dense + experts)
@@ -187,7 +191,8 @@ def compare(script, plan, published):
                          f"has {found}")
     tensor = flags.number("--tensor-model-parallel-size")
     rows = Model(program, flags, tensor).rows
-    return f"{total} parameters, {len(stages)} stages of {tensor} ranks, {rows} rows of {flags['--vocab-size']}: as planned"
+    but = "".join(f", but for {number} {way} on the {where} stage that are stated" for number, way, where in stated)
+    return f"{total} parameters, {len(stages)} stages of {tensor} ranks, {rows} rows of {flags['--vocab-size']}: as planned{but}"
 
 
 def main():
