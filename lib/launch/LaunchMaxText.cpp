@@ -186,7 +186,7 @@ private:
   /// "minimal_with_context" keeps what products give, and "minimal" all of it but what attention computes inside.
   void recompute() {
     const BlockRecompute blocks = blockRecompute(plan);
-    const double most = static_cast<double>(blocks.untilFull) * 1e-9;
+    const double maxMore = static_cast<double>(blocks.untilFull) * 1e-9;
     set("remat_policy", blocks.full > 0        ? "\"full\""
                         : blocks.selective > 0 ? "\"minimal\""
                                                : "\"minimal_with_context\"");
@@ -194,12 +194,12 @@ private:
       out.remarks.push_back(
           fmt::format("slower than planned by {:.3g} ms a step at most: of {} blocks the plan recomputes "
                       "{} in full, MaxText all of them",
-                      most, blocks.blocks, blocks.full));
+                      maxMore, blocks.blocks, blocks.full));
     else if (blocks.full == 0 && blocks.none > 0)
       out.remarks.push_back(
           fmt::format("slower than planned by {:.3g} ms a step at most: {} blocks keep all in the plan, "
                       "MaxText computes norms and activations again",
-                      most, blocks.none));
+                      maxMore, blocks.none));
   }
 
   const PlacementPlan &plan;

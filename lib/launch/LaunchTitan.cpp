@@ -214,18 +214,18 @@ private:
     const BlockRecompute blocks = blockRecompute(plan);
     const bool full = blocks.full > 0, some = blocks.selective > 0;
     set("activation_checkpoint", "mode", std::string(full ? "full" : some ? "selective" : "none"));
-    const double most = static_cast<double>(blocks.untilFull) * 1e-9;
+    const double maxMore = static_cast<double>(blocks.untilFull) * 1e-9;
     if (full && blocks.none + blocks.selective > 0)
       out.remarks.push_back(
           fmt::format("slower than planned by {:.3g} ms a step at most: of {} blocks the plan recomputes "
                       "{} in full, torchtitan all of them",
-                      most, blocks.blocks, blocks.full));
+                      maxMore, blocks.blocks, blocks.full));
     if (full || !some)
       return;
     set("activation_checkpoint", "selective_ac_option", std::string("op"));
     out.remarks.push_back(fmt::format("slower than planned by {:.3g} ms a step at most: {} blocks recompute attention "
                                       "alone in the plan, torchtitan every second product besides and in every block",
-                                      most, blocks.selective));
+                                      maxMore, blocks.selective));
   }
 
   const PlacementPlan &plan;

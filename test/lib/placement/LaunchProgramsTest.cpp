@@ -287,7 +287,7 @@ TEST(LaunchPrograms, TitanBuildsAnyInnerSize) {
 
 TEST(LaunchPrograms, MaxTextFillsServersAndBatches) {
   SplitMix random(11);
-  auto power = [&](int most) { return int64_t(1) << (random.next() % (most + 1)); };
+  auto power = [&](int max) { return int64_t(1) << (random.next() % (max + 1)); };
   int tried = 0;
   for (int i = 0; i < 400; ++i) {
     test::PlacementShape shape;
