@@ -1,5 +1,5 @@
 // A plan in the words of MaxText (JAX): its YAML over base.yml (src/maxtext/configs/base.yml and types.py of 2026), one
-// process for each server. Axes within a server are called ici, those across servers dcn.
+// process for each server of GPUs, or host of TPUs. Axes within a server are called ici, those across servers dcn.
 #include "lib/launch/LaunchProgram.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ public:
 
   Result<LaunchProgram> run(const LaunchLayout &shape) {
     set("base_config", "\"base.yml\"");
-    set("hardware", "\"gpu\"");
+    const bool isTpu = plan.problem.deviceTypes[config.deviceType].name.starts_with("tpu");
+    set("hardware", isTpu ? "\"tpu\"" : "\"gpu\"");
     std::string reason = refusalOfOneProgram(plan);
     for (auto part : {&MaxText::model, &MaxText::schedule, &MaxText::memory, &MaxText::training})
       if (reason.empty())
@@ -27,8 +28,13 @@ public:
       return Error{Code::LauncherCannot, "MaxText " + reason, plan.location, {}};
     recompute();
     out.files.push_back({"maxtext.yml", text});
-    out.exports = {"export NNODES=" + std::to_string(shape.nodes) + " NODE_RANK",
-                   "export JAX_COORDINATOR_IP=\"$MASTER_ADDR\" JAX_COORDINATOR_PORT=\"$MASTER_PORT\""};
+    if (isTpu) { // their runtime knows hosts and slices
+      out.meets = false;
+      out.remarks.push_back("servers are slices of TPUs: the script is run on each host of each slice");
+    } else {
+      out.exports = {"export NNODES=" + std::to_string(shape.nodes) + " NODE_RANK",
+                     "export JAX_COORDINATOR_IP=\"$MASTER_ADDR\" JAX_COORDINATOR_PORT=\"$MASTER_PORT\""};
+    }
     out.start = {"python3 -m maxtext.trainers.pre_train.train \"$folder/maxtext.yml\""};
     remarkFramework(out, plan, "maxtext");
     return std::move(out);

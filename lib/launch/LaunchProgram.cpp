@@ -84,13 +84,13 @@ std::string programText(const LaunchLayout &shape, const LaunchProgram &program)
     arguments = fmt::format("arguments=(\n{})\n", lines(program.arguments, "  ", "\n"));
   std::string start = lines(program.start, "  ", " \\\n");
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
-                     "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 {}bash SCRIPT "
-                     "ARGUMENTS\n"
+                     "# Run on each of {} servers with {} devices: {}{}bash SCRIPT ARGUMENTS\n"
                      "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of "
                      "the run.\n"
                      "{}set -euo pipefail\n{}{}{}{}{}{}exec {}  {}\"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, program.usage, remarks, needed, rendezvousText(shape),
-                     exportsOf(shape), files, lines(program.exports, "", "\n"), arguments, start.substr(2),
+                     shape.title, shape.nodes, shape.perNode, program.meets ? "NODE_RANK=0 MASTER_ADDR=server0 " : "",
+                     program.usage, remarks, needed, program.meets ? rendezvousText(shape) : "", exportsOf(shape),
+                     files, lines(program.exports, "", "\n"), arguments, start.substr(2),
                      program.arguments.empty() ? "" : "\"${arguments[@]}\" ");
 }
 

@@ -15,6 +15,7 @@ struct LaunchProgram {
   std::string usage;                  ///< variables of the example in the script's head, "TITAN=/path "
   std::vector<Variable> needed;       ///< what the plan does not say, and has to be set
   std::vector<File> files;            ///< written into "$folder"
+  bool meets = true;                  ///< the script asks for NODE_RANK and MASTER_ADDR
   std::vector<std::string> exports;   ///< lines of the script before the program starts
   std::vector<std::string> start;     ///< words of the command, a line each
   std::vector<std::string> arguments; ///< of the program, one for each element with its value

@@ -92,7 +92,7 @@ private:
     setNumber("attn_pdrop", of_.attentionDropout), setPositive("layer_norm_epsilon", of_.normEpsilon);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings);
     return done("gpt2", "GPT2LMHeadModel", "GPT2Block", kCausal, "--block_size",
-                Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
+                Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + Wide(2) * of_.hidden + head());
   }
 
   /// The table of positions has two rows before the first one.
@@ -103,7 +103,7 @@ private:
     setNumber("attention_dropout", of_.attentionDropout);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings);
     return done("opt", "OPTForCausalLM", "OPTDecoderLayer", kCausal, "--block_size",
-                Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + 2 * of_.hidden + head());
+                Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + Wide(2) * of_.hidden + head());
   }
 
   TransformersModel llama() {

@@ -138,9 +138,9 @@ def read(script):
         return titan(files["accord_model.py"]), int(flags["--nnodes"]) * int(flags["--nproc-per-node"]), training["global_batch_size"], shard, shard
     if "maxtext.yml" in files:
         c = yaml.safe_load(files["maxtext.yml"])
-        ranks = int(re.search(r"NNODES=(\d+)", script)[1])
+        ranks = 1
         for axis in ("tensor", "tensor_sequence", "context", "expert", "fsdp", "data", "pipeline"):
-            ranks *= c.get(f"ici_{axis}_parallelism", 1)
+            ranks *= c.get(f"ici_{axis}_parallelism", 1) * c.get(f"dcn_{axis}_parallelism", 1)
         shard = c["ici_fsdp_parallelism"] * c["dcn_fsdp_parallelism"] * c["ici_context_parallelism"] * c["dcn_context_parallelism"]
         return maxtext(c), ranks, int(ranks * c["per_device_batch_size"]) * c["gradient_accumulation_steps"], shard, shard
     samples = int(flags["--per_device_train_batch_size"]) * int(flags["--gradient_accumulation_steps"])

@@ -326,6 +326,11 @@ TEST(LaunchPrograms, MaxTextModelsAndPipelines) {
   const std::string experts = file(made(maxTextProgram, replicas(8, 3, mixtral())), "maxtext.yml");
   EXPECT_THAT(experts, HasSubstr("decoder_block: \"mixtral\""));
   EXPECT_THAT(experts, HasSubstr("num_experts: 8\nnum_experts_per_tok: 2\n"));
+  PlacementPlan slices = replicas(8, 3, mixtral());
+  slices.problem.deviceTypes[0].name = "tpu_v5e";
+  const LaunchProgram onTpu = made(maxTextProgram, slices);
+  EXPECT_THAT(file(onTpu, "maxtext.yml"), HasSubstr("hardware: \"tpu\""));
+  EXPECT_THAT(programText(*launchLayout(slices), onTpu), Not(HasSubstr("NODE_RANK")));
   EXPECT_THAT(refused(maxTextProgram, replicas(8, 3, t5())), HasSubstr("A0955 MaxText builds decoders"));
   test::PlacementShape shape;
   shape.blocks = 32, shape.stages = 4, shape.batch = 512;
