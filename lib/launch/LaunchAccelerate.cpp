@@ -11,6 +11,12 @@ std::string refusal(const PlacementPlan &plan, const ParallelConfig &config) {
     return reason;
   if (config.data > 1 && config.zero == 1)
     return "shards nothing (DDP) or gradients and weights, too (FSDP2); the plan has ZeRO 1, which DeepSpeed has";
+  if (config.context > 1 && config.zero < 2)
+    return fmt::format("divides sequences beside FSDP2 alone; the plan does so with ZeRO {}", config.zero);
+  if (config.context > 1 && config.contextExchange == ContextExchange::AllToAll)
+    return "exchanges keys and values of a sequence by all-gather or in a ring; the plan does it by all-to-all";
+  if (config.context > 1 && plan.architecture && !plan.architecture->causal)
+    return fmt::format("divides sequences of causal attention alone; '{}' has another one", plan.model);
   if (config.hostStates != config.hostWeights)
     return "offloads weights with the optimizer or neither; the plan has one of them on the host";
   if (config.hostStates && (config.data == 1 || config.zero < 2))
@@ -26,6 +32,12 @@ void addFsdp(LaunchProgram &program, const ParallelConfig &config, const Transfo
   add(fmt::format("--fsdp_reshard_after_forward {}", config.zero == 3 ? "true" : "false"));
   add("--fsdp_auto_wrap_policy TRANSFORMER_BASED_WRAP");
   add("--fsdp_transformer_layer_cls_to_wrap " + model.blocks);
+  if (config.context > 1) {
+    add(fmt::format("--use_parallelism_config --parallelism_config_dp_shard_size {}", config.data / config.context));
+    add(fmt::format("--parallelism_config_cp_size {}", config.context));
+    add(fmt::format("--parallelism_config_cp_comm_strategy {}",
+                    config.contextExchange == ContextExchange::Ring ? "alltoall" : "allgather"));
+  }
   add("--fsdp_state_dict_type SHARDED_STATE_DICT");
   add(fmt::format("--fsdp_offload_params {}", config.hostStates ? "true" : "false"));
   add(fmt::format("--fsdp_activation_checkpointing {}", checkpoints ? "true" : "false"));

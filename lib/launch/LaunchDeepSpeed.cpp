@@ -12,6 +12,8 @@ std::string refusal(const PlacementPlan &plan, const ParallelConfig &config) {
     return reason + (config.tensor > 1 || plan.result.plan->groups() > 1
                          ? "; models of Megatron-DeepSpeed have it in their own code"
                          : "");
+  if (config.context > 1)
+    return fmt::format("leaves sequences whole; the plan divides each among {} devices", config.context);
   if (config.hostWeights && config.zero < 3)
     return fmt::format("offloads weights where they are divided (ZeRO 3) alone; the plan has them on the host with "
                        "ZeRO {}",

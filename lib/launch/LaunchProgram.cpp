@@ -166,6 +166,14 @@ std::string refusalOfOneProgram(const PlacementPlan &plan) {
   return {};
 }
 
+static std::string noDecoder(const ModelArchitecture &model, const std::string &name) {
+  if (model.family == ModelArchitecture::Family::Other && !model.notUnderstood.empty())
+    return fmt::format("'{}' is not understood as one: {}", name, model.notUnderstood);
+  return model.family == ModelArchitecture::Family::Decoder && model.causal
+             ? ""
+             : fmt::format("'{}' is no decoder of transformers", name);
+}
+
 /// What neither Llama nor GPT has.
 static std::string unlikeDecoders(const ModelArchitecture &model, const std::string &name) {
   if (model.embeddingNorm)
@@ -180,8 +188,8 @@ static std::string unlikeDecoders(const ModelArchitecture &model, const std::str
 std::string unlikeLlama(const ModelArchitecture &model, const std::string &name) {
   using M = ModelArchitecture;
   auto has = [&](const char *what) { return fmt::format("'{}' has {}", name, what); };
-  if (model.family != M::Family::Decoder || !model.causal)
-    return fmt::format("'{}' is no decoder of transformers", name);
+  if (std::string other = noDecoder(model, name); !other.empty())
+    return other;
   if (model.irregular)
     return has("blocks of different sizes");
   if (model.norm != M::Norm::RmsNorm || !model.finalNorm)
@@ -204,8 +212,8 @@ std::string unlikeLlama(const ModelArchitecture &model, const std::string &name)
 std::string unlikeGpt(const ModelArchitecture &model, const std::string &name) {
   using M = ModelArchitecture;
   auto has = [&](const char *what) { return fmt::format("'{}' has {}", name, what); };
-  if (model.family != M::Family::Decoder || !model.causal)
-    return fmt::format("'{}' is no decoder of transformers", name);
+  if (std::string other = noDecoder(model, name); !other.empty())
+    return other;
   if (model.irregular || model.experts > 1)
     return has(model.irregular ? "blocks of different sizes" : "experts");
   if (model.norm != M::Norm::LayerNorm || !model.finalNorm || model.normAfter)

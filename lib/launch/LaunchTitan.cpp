@@ -133,7 +133,7 @@ private:
     if (std::string reason = unlikeLlama(of, plan.model); !reason.empty())
       return "builds models of Llama's kind; " + reason;
     const bool experts = of.experts > 1;
-    const bool plain = !experts && !of.tiedEmbeddings && of.heads * of.headSize == of.hidden;
+    const bool plain = !experts && !of.tiedEmbeddings && static_cast<__int128>(of.heads) * of.headSize == of.hidden;
     if (!plain && groups > 1)
       return fmt::format("has no pipeline for models {}; the plan has {} stages",
                          experts             ? "with experts"
@@ -161,7 +161,7 @@ private:
   }
   /// The inner size is 2 / 3 of 4 dim, times the multiplier, rounded up to a multiple: of itself, here.
   std::string llama(const ModelArchitecture &of) const {
-    const auto usual = static_cast<int64_t>(static_cast<__int128>(of.hidden) * 8 / 3);
+    const __int128 usual = static_cast<__int128>(of.hidden) * 8 / 3;
     return fmt::format("from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n\n"
                        "llama3_args[\"accord\"] = TransformerModelArgs(\n{}    multiple_of={},\n{}"
                        ")\n",

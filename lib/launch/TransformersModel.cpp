@@ -14,7 +14,8 @@ constexpr const char *kCausal = "\"$TRANSFORMERS/examples/pytorch/language-model
 constexpr const char *kOwn = "\"$TRAIN_SCRIPT\""; ///< no example trains it from nothing
 constexpr const char *kMasked = "\"$TRANSFORMERS/examples/pytorch/language-modeling/run_mlm.py\"";
 
-/// Numbers of the formulas below; a model whose count passes 2^63 is not described by any of them.
+/// Sizes of a model that is described; with them, no formula below passes 127 bits.
+constexpr int64_t kMaxSize = int64_t(1) << 30;
 using Wide = __int128;
 int64_t narrow(Wide count) { return count > 0 && count <= INT64_MAX ? static_cast<int64_t>(count) : 0; }
 
@@ -25,6 +26,11 @@ public:
 
   /// Nothing where Transformers has no such model.
   std::optional<TransformersModel> model() {
+    for (int64_t size : {of_.layers, of_.encoderLayers, of_.hidden, of_.heads, of_.keyValueHeads, of_.headSize,
+                         of_.inner, of_.vocabulary, of_.sequence, of_.maxPositions, of_.experts, of_.imageSize,
+                         of_.patchSize, of_.classes, of_.segments, of_.relativeBuckets})
+      if (size < 0 || size > kMaxSize)
+        return std::nullopt;
     switch (of_.family) {
     case Family::Decoder:
       return decoder();
@@ -271,8 +277,6 @@ std::string refusalOfReplicas(const PlacementPlan &plan) {
     return fmt::format("has no pipeline; the plan has {} stages", placement.stages.size());
   if (config.tensor > 1)
     return fmt::format("shards states and weights alone; the plan has a tensor parallel degree of {}", config.tensor);
-  if (config.context > 1)
-    return fmt::format("leaves sequences whole; the plan divides each among {} devices", config.context);
   if (config.expert > 1)
     return "does not divide experts or embedding tables among replicas";
   return refusalOfOneProgram(plan);

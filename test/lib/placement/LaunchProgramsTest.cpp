@@ -184,6 +184,8 @@ TEST(LaunchPrograms, ConfigurationsSayAllSizes) {
   other = llama3();
   other.linearBias = true;
   EXPECT_THAT(configuration(other), HasSubstr("'gpt3' is built like none of them"));
+  other = llama3(), other.vocabulary = other.inner = other.hidden = INT64_MAX;
+  EXPECT_THAT(configuration(other), HasSubstr("none of them"));
 }
 
 TEST(LaunchPrograms, AccelerateShards) {
@@ -203,6 +205,17 @@ TEST(LaunchPrograms, AccelerateShards) {
   EXPECT_THAT(whole.start, Not(Contains(HasSubstr("fsdp"))));
   EXPECT_THAT(refused(accelerateProgram, replicas(16, 1, llama3())), HasSubstr("A0955 Accelerate shards nothing"));
   EXPECT_THAT(refused(accelerateProgram, test::gptPlacement()), HasSubstr("no pipeline; the plan has 8 stages"));
+  PlacementPlan context = replicas(16, 3, llama3());
+  for (ParallelConfig &config : context.problem.parallelConfigs)
+    config.context = 4;
+  full = made(accelerateProgram, context);
+  EXPECT_THAT(full.start, Contains("--use_parallelism_config --parallelism_config_dp_shard_size 4"));
+  EXPECT_THAT(full.start, Contains("--parallelism_config_cp_size 4"));
+  EXPECT_THAT(full.start, Contains("--parallelism_config_cp_comm_strategy alltoall"));
+  EXPECT_THAT(refused(deepSpeedProgram, context), HasSubstr("leaves sequences whole"));
+  for (ParallelConfig &config : context.problem.parallelConfigs)
+    config.contextExchange = ContextExchange::AllToAll;
+  EXPECT_THAT(refused(accelerateProgram, context), HasSubstr("the plan does it by all-to-all"));
   LaunchProgram unknown = made(accelerateProgram, replicas(16, 3, std::nullopt));
   std::vector<std::string> names;
   for (const auto &variable : unknown.needed)
