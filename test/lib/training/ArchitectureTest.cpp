@@ -263,6 +263,27 @@ TEST(Architecture, RecognizesModelsItHasNotSeen) {
   expect(written, a);
 }
 
+// Products of matrices with vectors added to them, and keys that were transposed before.
+TEST(Architecture, RecognizesProductsOfMatrices) {
+  const std::string body = R"(
+    let n = layer_norm(x)
+    let query = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 0, 2])
+    let key = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 2, 0])
+    let value = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 0, 2])
+    let mixed = matmul(softmax(scale(matmul(query, key), factor = 1 / 8), causal = true), value)
+    x = x + (matmul(reshape(transpose(mixed, [1, 0, 2]), [256, 512]), parameter([512, 512])) + parameter([512]))
+    let inner = gelu(matmul(layer_norm(x), parameter([512, 2048])) + parameter([2048]))
+    x = x + (matmul(inner, parameter([512, 2048]), transpose_b = true) + parameter([512]))
+)";
+  std::string text = decoder(body);
+  text.replace(text.find("linear(rms_norm"), 15, "linear(layer_norm");
+  Architecture found = recognize(text, "small()");
+  Architecture a =
+      gpt(4, 512, 8, 1000, 256, 2 * 512000 + 1024 + 4 * (2048 + 4 * 512 * 513 + 2 * 512 * 2048 + 2048 + 512));
+  a.positions = Positions::None, a.maxPositions = 0, a.tiedEmbeddings = false, a.dropout = a.attentionDropout = 0;
+  expect(found, a);
+}
+
 TEST(Architecture, SaysWhatItDoesNotUnderstand) {
   const std::string attention = "fused_attention(rms_norm(x), heads = 8, causal = true, bias = false, rotary = true)";
   const std::string network = "swiglu_mlp(rms_norm(x), 512, 1024)";
