@@ -252,7 +252,7 @@ Result<void> ApiClient::watch(int64_t after, const std::function<bool(const Serv
     if (ended && *ended)
       return {};
     bool mayComeBack = ended || ended.error().code == Code::SchedulerUnreachable ||
-                     ended.error().code == Code::StateFailed || ended.error().code == Code::EngineFailed;
+                       ended.error().code == Code::StateFailed || ended.error().code == Code::EngineFailed;
     if (!mayComeBack)
       return ended.takeError();
     if (std::chrono::duration<double>(Clock::now() - seen).count() > patience_)

@@ -13,9 +13,9 @@
 namespace accord::service {
 
 struct ClientOptions {
-  std::string server;    ///< URL; empty: ACCORD_SERVER, else http://localhost:8421
-  std::string token;     ///< empty: ACCORD_TOKEN, else the file ~/.config/accord/token, else none
-  std::string authority; ///< as of ServerPlace; empty: ACCORD_AUTHORITY, else none
+  std::string server = {};    ///< URL; empty: ACCORD_SERVER, else http://localhost:8421
+  std::string token = {};     ///< empty: ACCORD_TOKEN, else the file ~/.config/accord/token, else none
+  std::string authority = {}; ///< as of ServerPlace; empty: ACCORD_AUTHORITY, else none
   double connectSeconds = 5, answerSeconds = 30;
   int tries = 5;
   double patience = 60; ///< seconds for which a watch looks for a server that has gone

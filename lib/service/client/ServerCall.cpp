@@ -121,17 +121,17 @@ Error ServerCall::unreachable(const std::string &why) const {
 }
 
 Result<ServerCall> ServerCall::open(ServerPlace place) {
-  StringRef rest(place.url);
-  rest.consume_back("/");
-  place.url = rest.str();
+  if (place.url.ends_with("/"))
+    place.url.pop_back();
   ServerCall call(place);
+  StringRef rest(place.url);
   bool isSecure = rest.starts_with("https://");
   if (!rest.consume_front("https://") && !rest.consume_front("http://"))
     return call.unreachable("its URL begins with 'http://' or 'https://'");
   StringRef host = rest, port;
   if (rest.starts_with("[")) {
     std::tie(host, port) = rest.split(']');
-    if (!port.empty() && !port.consume_front(":"))
+    if (!rest.contains(']') || (!port.empty() && !port.consume_front(":")))
       return call.unreachable("its URL is not 'http://HOST:PORT'");
   } else
     std::tie(host, port) = rest.split(':');

@@ -10,10 +10,10 @@ namespace accord::service {
 
 /// Where the scheduler is, and who asks.
 struct ServerPlace {
-  std::string url;       ///< "https://lab.example:8421", without a path
-  std::string origin;    ///< who said so, for messages: "--server", "ACCORD_SERVER"
-  std::string token;     ///< empty: none
-  std::string authority; ///< file in PEM that has signed the certificate; empty: those of the machine
+  std::string url = {};            ///< "https://lab.example:8421", without a path
+  std::string origin = "--server"; ///< who said so, for messages: "--server", "ACCORD_SERVER"
+  std::string token = {};          ///< empty: none
+  std::string authority = {};      ///< file in PEM that has signed the certificate; empty: those of the machine
   double connectSeconds = 5, answerSeconds = 30;
   int tries = 5; ///< of a request that may be repeated
 };

@@ -62,11 +62,20 @@ private:
   RefusalLog log_;
   RateLimit perToken_, perStranger_, wrongTokens_;
   KnownTokens known_;
+  struct PageFile {
+    std::string type, tag;
+    std::shared_ptr<const std::string> text;
+  };
+  std::map<std::string, PageFile> page_;
   std::unique_ptr<HttpServer> server_;
   std::atomic<bool> isReady_ = false;
 };
 
 Result<void> Api::run() {
+  for (auto &[name, file] : options_.page)
+    page_[name] = {.type = file.type,
+                   .tag = fmt::format("\"{}\"", sha256Of(file.text).substr(0, 16)),
+                   .text = std::make_shared<const std::string>(std::move(file.text))};
   auto server = HttpServer::start(
       options_.http,
       {.answer = [this](const HttpRequest &request) { return answer(request); },
@@ -176,9 +185,10 @@ HttpReply Api::answerRoute(const HttpRequest &request, Caller &caller) {
     return *page;
   }
   ask.route = route;
-  if (auto refusal = admit(request, *route, ask))
-    return *refusal;
+  std::optional<HttpResponse> refusal = admit(request, *route, ask);
   caller = ask.caller;
+  if (refusal)
+    return *refusal;
   if (auto refusal = refuseQuery(*route, request))
     return *refusal;
   ApiContext context{.scheduler = scheduler_, .hub = hub_};
@@ -190,20 +200,20 @@ HttpReply Api::answerRoute(const HttpRequest &request, Caller &caller) {
 std::optional<HttpResponse> Api::answerPage(const HttpRequest &request) const {
   const auto &parts = request.segments;
   std::string name = parts.empty() ? "index.html" : parts.size() == 2 && parts[0] == "page" ? parts[1] : "";
-  auto found = options_.page.find(name);
-  if (found == options_.page.end())
+  auto found = page_.find(name);
+  if (found == page_.end())
     return std::nullopt;
-  std::string tag = fmt::format("\"{}\"", sha256Of(found->second.text).substr(0, 16));
-  HttpResponse response{.type = found->second.type,
+  const PageFile &file = found->second;
+  HttpResponse response{.type = file.type,
                         .headers = {{"Content-Security-Policy", kPagePolicy},
                                     {"X-Frame-Options", "DENY"},
                                     {"Cache-Control", "no-cache"},
-                                    {"ETag", tag}}};
-  if (request.header("if-none-match") == tag) {
+                                    {"ETag", file.tag}}};
+  if (request.header("if-none-match") == file.tag) {
     response.status = 304;
     response.type.clear();
   } else
-    response.body = std::make_shared<std::string>(found->second.text);
+    response.body = file.text;
   return response;
 }
 

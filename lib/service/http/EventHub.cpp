@@ -74,6 +74,7 @@ void EventHub::loop() {
     double now = steadyNow();
     join(now);
     asks_ = 0;
+    isMoreToRead_ = false;
     texts_.clear();
     watchers_.remove_if([&](Watcher &watcher) { return !serve(watcher, now); });
     if (!watchers_.empty() && follow())
@@ -121,7 +122,7 @@ void EventHub::findNewest() {
 
 /// Takes in what is new, or waits a little for it.
 bool EventHub::follow() {
-  auto events = scheduler_.events(kEverybody, newest_, kAtOnce * 2, std::chrono::milliseconds(100));
+  auto events = scheduler_.events(kEverybody, newest_, kAtOnce * 2, std::chrono::milliseconds(isMoreToRead_ ? 0 : 100));
   if (!events) {
     pause(0.2);
     return false;
@@ -174,8 +175,10 @@ bool EventHub::check(Watcher &watcher, double now) {
 }
 
 bool EventHub::readBehind(Watcher &watcher, double now) {
-  if (++asks_ > kAsks)
-    return true; // in the next round
+  if (++asks_ > kAsks) {
+    isMoreToRead_ = true; // in the next round
+    return true;
+  }
   int64_t known = newest_;
   size_t limit = std::min(kAtOnce, watcher.watch.limit);
   auto events = scheduler_.events(watcher.watch.caller, watcher.watch.position, limit, std::chrono::milliseconds(0));
@@ -184,6 +187,7 @@ bool EventHub::readBehind(Watcher &watcher, double now) {
   bool isAll = events->size() < limit;
   if (!events->empty())
     watcher.watch.position = std::max(watcher.watch.position, events->back().number);
+  isMoreToRead_ |= !isAll;
   if (isAll) {
     watcher.watch.position = std::max(watcher.watch.position, known);
     watcher.isBehind = false;

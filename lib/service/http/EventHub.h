@@ -70,6 +70,7 @@ private:
   int64_t newest_ = 0;              ///< number of the last event that is known
   int64_t before_ = 0;              ///< of the one before the first of `recent_`
   size_t asks_ = 0;                 ///< of this round
+  bool isMoreToRead_ = false;       ///< somebody is behind, and could take more at once
   /// Texts of this round, by position and tenant: most watchers get the same one.
   std::map<std::pair<int64_t, std::string>, std::pair<std::shared_ptr<const std::string>, int64_t>> texts_;
 };

@@ -150,7 +150,7 @@ bool HttpConnection::isLate(double now) const {
       return took > (requests == 0 ? options_->headSeconds : options_->idleSeconds);
     return took > (parser.state() == RequestParser::State::Head ? options_->headSeconds : options_->bodySeconds);
   case State::Writing:
-    return took > options_->writeSeconds + static_cast<double>(outBytes_) / 65536;
+    return took > options_->writeSeconds + static_cast<double>(outBytes_) / options_->writeBytesPerSecond;
   case State::Streaming:
     return !out_.empty() && now - stuckSince_ > options_->writeSeconds;
   case State::Draining:

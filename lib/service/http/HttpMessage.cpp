@@ -156,6 +156,11 @@ RequestParser::State RequestParser::feed(std::string_view bytes) {
   return state_ == State::Done ? state_ : advance();
 }
 
+void RequestParser::drop() {
+  buffer_ = {};
+  request_.body = {};
+}
+
 HttpRequest RequestParser::take() {
   HttpRequest done = std::move(request_);
   request_ = {};

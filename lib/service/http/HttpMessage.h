@@ -70,6 +70,8 @@ public:
   const HttpRefusal &refusal() const { return refusal_; }
   /// Bytes that it holds.
   size_t held() const { return buffer_.size() + request_.body.size(); }
+  /// Forgets what it holds of a request that will not be answered.
+  void drop();
   /// The request that is done; begins the next one with the bytes that are left (see `state`).
   HttpRequest take();
 

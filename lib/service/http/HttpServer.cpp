@@ -364,6 +364,7 @@ void Server::refuse(HttpConnection &connection, HttpRefusal refusal) {
   HttpResponse response = handlers_.refuse(request, refusal);
   response.closes = true;
   ++counters_.answers[std::min(5, response.status / 100)];
+  connection.parser.drop();
   connection.answer(response, false, now_);
 }
 

@@ -24,11 +24,11 @@ struct HttpServerOptions {
   size_t requestsPerConnection = 100000;  ///< then it is closed
   size_t bodiesInAll = size_t(256) << 20; ///< bytes of bodies above 64 KiB that are held at once; others get 503
   size_t bodiesPerAddress = size_t(64) << 20;
-  double headSeconds = 10; ///< from the first byte of a request to the end of its head; also for TLS to begin
-  double bodySeconds = 30; ///< from the end of the head to that of the body
-  double idleSeconds = 60; ///< between two requests
-  double writeSeconds =
-      30; ///< to take an answer, and a second more for each 64 KiB; of an open one: to take all there is
+  double headSeconds = 10;  ///< from the first byte of a request to the end of its head; also for TLS to begin
+  double bodySeconds = 30;  ///< from the end of the head to that of the body
+  double idleSeconds = 60;  ///< between two requests
+  double writeSeconds = 30; ///< to take an answer, and more for a long one; of an open one: to take all there is
+  double writeBytesPerSecond = 65536; ///< of long answers
 };
 
 /// An answer that stays open.

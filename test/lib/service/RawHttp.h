@@ -14,11 +14,14 @@ namespace accord::service {
 
 class RawHttp {
 public:
-  explicit RawHttp(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `buffer`: bytes that the system keeps for it, 0: as usual.
+  explicit RawHttp(int port, int buffer = 0) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    if (buffer > 0)
+      setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     isOpen_ = connect(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)) == 0;
     linger gone{1, 0}; // so that thousands of them leave no ports behind
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &gone, sizeof(gone));
