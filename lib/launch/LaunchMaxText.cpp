@@ -174,6 +174,8 @@ private:
       set(fmt::format("ici_{}_parallelism", axis), within);
       set(fmt::format("dcn_{}_parallelism", axis), degree / within);
     }
+    if (shape.nodes > 1)
+      set("num_slices", shape.nodes);
     const int64_t devices = shape.nodes * shape.perNode;
     const __int128 samples = static_cast<__int128>(config.samples()) * (stages ? placement.microbatches : 1);
     if (samples % devices == 0) {
