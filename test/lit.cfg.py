@@ -61,6 +61,10 @@ if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
+# The unit tests run containers of their own, as a normal user.
+if all(shutil.which(one, path=os.environ["PATH"] + ":/usr/sbin") for one in ("podman", "runc", "busybox", "newuidmap")) and os.access(
+        os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
+    config.available_features.add("podman")
 for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
