@@ -312,12 +312,16 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
   return tasks;
 }
 
-/// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine.
+/// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine. SIGTERM
+/// goes to its steps alone, since srun kills them when it gets one.
 Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, const char *which,
                                  const char *mark) const {
   if (!record.read(mark).empty())
     return {};
-  const Command asked = command({"scancel", std::string("--signal=") + which, "--full", job.id});
+  std::vector<std::string> words{"scancel", std::string("--signal=") + which, job.id};
+  if (StringRef(which) != "TERM")
+    words.insert(words.end() - 1, "--full");
+  const Command asked = command(words);
   ACCORD_TRY(said, runCommand(asked));
   if (said.exitCode != 0) {
     StringRef text(said.error);

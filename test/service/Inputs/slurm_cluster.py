@@ -45,7 +45,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 SlurmdParameters=config_overrides
-SchedulerParameters=sched_min_interval=0,bf_interval=1,batch_sched_delay=0
+SchedulerParameters=sched_min_interval=0,sched_interval=1,bf_interval=1,batch_sched_delay=0
 ReturnToService=2
 SlurmctldTimeout=30
 SlurmdTimeout={node_timeout}
