@@ -269,9 +269,13 @@ Result<std::optional<EngineTask>> SlurmEngine::forgottenBySlurm(const TaskRecord
   // A list may lack it for other reasons: it is lost only if Slurm says of its number that there is none.
   const Command asked = command({"scontrol", "show", "job", "--oneliner", task.id});
   ACCORD_TRY(said, runCommand(asked));
-  if (said.exitCode == 0 || !StringRef(said.error + said.output).contains("Invalid job id specified"))
+  const std::string text = said.error + said.output, name = " JobName=" + task.name + " ";
+  const bool isUnknown = said.exitCode != 0 && StringRef(text).contains("Invalid job id specified");
+  const bool isAnothers = said.exitCode == 0 && StringRef(said.output).starts_with("JobId=" + task.id + " JobName=") &&
+                          !StringRef(said.output).contains(name); // Slurm began to count anew
+  if (!isUnknown && !isAnothers)
     return failed(fmt::format("squeue does not list job {} of task '{}', and scontrol says: {}", task.id, task.name,
-                              firstLineOf(said.error + said.output)));
+                              firstLineOf(text)));
   if (Result<void> done = record.write("unknown", "1"); !done)
     return done.takeError();
   return std::optional(task);
