@@ -51,6 +51,8 @@ if shutil.which(config.accord_cc):
     config.available_features.add("cc")
 if shutil.which("cvc5"):
     config.available_features.add("cvc5")
+if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") for tool in ("slurmctld", "slurmd", "sbatch", "munged")):
+    config.available_features.add("slurm")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
