@@ -209,6 +209,7 @@ TEST_F(ApiServerTest, LimitsTokensAndGuesses) {
   EXPECT_EQ(ask("GET", "/v1/cluster", "root-token").status, 429) << "a right guess is not told from a wrong one";
   EXPECT_EQ(scheduler.asked, asked);
   EXPECT_EQ(ask("GET", "/v1/cluster", "bob-token").status, 200) << "was there before";
+  EXPECT_EQ(ask("POST", "/v1/progress", "task-token", R"({"samples": 1})").status, 429) << "so are tokens of tasks";
   server->stop();
   std::vector<std::string> lines = scheduler.auditLines();
   ASSERT_FALSE(lines.empty());
