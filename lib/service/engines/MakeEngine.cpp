@@ -1,6 +1,8 @@
 #include "lib/service/engines/MakeEngine.h"
+#include "lib/service/engines/KubernetesEngine.h"
 #include "lib/service/engines/LocalEngine.h"
 #include "lib/service/engines/PodmanEngine.h"
+#include "lib/service/engines/SlurmEngine.h"
 #include "lib/service/engines/Subprocess.h"
 #include "lib/support/Number.h"
 #include <algorithm>
@@ -55,14 +57,70 @@ Result<std::unique_ptr<Engine>> makePodman(const EngineOptions &options) {
   return podmanEngine(std::move(podman));
 }
 
+std::vector<std::string> wordsOf(const EngineOptions &options, const std::string &name, char between) {
+  std::vector<std::string> words;
+  llvm::SmallVector<llvm::StringRef> parts;
+  const std::string text = valueOf(options, name);
+  llvm::StringRef(text).split(parts, between, -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts)
+    words.push_back(part.str());
+  return words;
+}
+
+Result<std::unique_ptr<Engine>> makeSlurm(const EngineOptions &options) {
+  SlurmOptions slurm;
+  slurm.prefix = valueOf(options, "prefix"), slurm.folder = valueOf(options, "folder");
+  slurm.partition = valueOf(options, "partition"), slurm.account = valueOf(options, "account");
+  slurm.sbatch = wordsOf(options, "sbatch", ' ');
+  slurm.gres = valueOf(options, "gres", slurm.gres), slurm.tools = valueOf(options, "tools");
+  for (const std::string &pair : wordsOf(options, "types", ',')) {
+    const auto [type, name] = llvm::StringRef(pair).split('=');
+    if (type.empty() || name.empty())
+      return Error{Code::EngineFailed,
+                   fmt::format("option 'types' has '{}', and has to be TYPE=GRES,…", firstLineOf(pair))};
+    slurm.types[type.str()] = name.str();
+  }
+  ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", slurm.timeLimit));
+  slurm.timeLimit = timeLimit;
+  return slurmEngine(slurm);
+}
+
+Result<std::unique_ptr<Engine>> makeKubernetes(const EngineOptions &options) {
+  KubernetesOptions made;
+  made.prefix = valueOf(options, "prefix", made.prefix);
+  made.kubeconfig = valueOf(options, "kubeconfig"), made.context = valueOf(options, "context");
+  made.url = valueOf(options, "url"), made.nameSpace = valueOf(options, "namespace");
+  const std::string kind = valueOf(options, "kind", "job");
+  if (kind != "job" && kind != "jobset" && kind != "trainjob")
+    return Error{Code::EngineFailed,
+                 fmt::format("option 'kind' is '{}', and has to be job, jobset or trainjob", firstLineOf(kind))};
+  made.kind = kind == "jobset"     ? KubernetesKind::JobSet
+              : kind == "trainjob" ? KubernetesKind::TrainJob
+                                   : KubernetesKind::Job;
+  made.image = valueOf(options, "image"), made.resource = valueOf(options, "resource", made.resource);
+  made.nodeLabel = valueOf(options, "node-label", made.nodeLabel);
+  made.queue = valueOf(options, "queue"), made.priorityClass = valueOf(options, "priority-class");
+  made.queueOfTenant = valueOf(options, "queue-of-tenant") == "yes";
+  made.runtime = valueOf(options, "runtime", made.runtime);
+  made.claim = valueOf(options, "claim"), made.mount = valueOf(options, "mount");
+  return kubernetesEngine(made);
+}
+
 } // namespace
 
 const std::vector<EngineKind> &engineKinds() {
   static const std::vector<EngineKind> kinds{
+      {"kubernetes",
+       {"prefix", "kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
+        "queue-of-tenant", "priority-class", "runtime", "claim", "mount"},
+       makeKubernetes},
       {"local", {"nodes", "folder", "prefix", "time-limit"}, makeLocal},
       {"podman",
        {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
        makePodman},
+      {"slurm",
+       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "tools", "time-limit"},
+       makeSlurm},
   };
   return kinds;
 }
