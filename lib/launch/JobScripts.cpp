@@ -1,5 +1,6 @@
 #include "lib/launch/JobScripts.h"
 #include "lib/jobs/output/TenantQueues.h"
+#include "lib/launch/Guard.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -227,8 +228,12 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   const JobLaunch &launch = answer.launch[run.job];
   LaunchLayout shape;
   const unsigned configuration = answer.schedule.jobs[run.job].runs[run.index].configuration;
-  shape.pools.push_back({answer.cluster.types[answer.jobs[run.job].configurations[configuration].type], plan.servers,
-                         plan.devicesPerServer});
+  shape.pools.push_back({answer.cluster.types[answer.jobs[run.job].configurations[configuration].type],
+                         plan.servers,
+                         plan.devicesPerServer,
+                         0,
+                         "",
+                         {}});
   shape.nodes = plan.servers, shape.perNode = plan.devicesPerServer;
   shape.job = run.label, shape.title = sanitized(plan.title);
   shape.environment = plan.environment;
@@ -293,13 +298,14 @@ AnswerFiles JobScripts::files() const {
       continue;
     const JobRun &planned = answer.schedule.jobs[run.job].runs[run.index];
     const unsigned type = answer.jobs[run.job].configurations[planned.configuration].type;
-    const LaunchLayout layout = layoutOf(run);
+    LaunchLayout layout = layoutOf(run);
+    describeDevices(layout.pools.front(), "");
     LaunchOptions options;
     options.kind = KubernetesKind::JobSet;
     options.batch = batchOf(run);
-    options.batch->deviceType = slurmTypes[type];
+    layout.pools.front().deviceName = slurmTypes[type];
     made.push_back({fmt::format("launch/{}.sbatch", run.name), slurmText(layout, options)});
-    options.batch->deviceType = kueueTypes[type];
+    layout.pools.front().deviceName = kueueTypes[type];
     made.push_back({fmt::format("launch/{}.yaml", run.name), kubernetesText(layout, options)});
   }
   if (runs.empty())

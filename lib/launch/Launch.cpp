@@ -1,4 +1,6 @@
 #include "lib/launch/Launch.h"
+#include "lib/jobs/output/TenantQueues.h"
+#include "lib/launch/Guard.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -36,8 +38,9 @@ std::string torchrunText(const LaunchLayout &shape) {
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
-                     "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exportsOf(shape), torchrun(shape));
+                     "set -euo pipefail\n{}{}{}exec {} \\\n  \"$@\"\n",
+                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exportsOf(shape), guardLines(shape),
+                     torchrun(shape));
 }
 
 std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
@@ -55,10 +58,10 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
                      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+                     "arguments=(\n{})\n{}exec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
                      shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exportsOf(shape), arguments,
-                     torchrun(shape));
+                     guardLines(shape), torchrun(shape));
 }
 
 std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments &accelerate) {
@@ -78,16 +81,21 @@ std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments 
       "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of the run.\n"
       "{}set -euo pipefail\n"
       ": \"${{TRANSFORMERS:?folder of Hugging Face Transformers}}\"\n{}{}"
-      "arguments=(\n{})\n"
+      "arguments=(\n{})\n{}"
       "exec accelerate launch --num_machines {} --num_processes {} --machine_rank \"$NODE_RANK\" \\\n"
       "  --main_process_ip \"$MASTER_ADDR\" --main_process_port \"$MASTER_PORT\" \\\n{}"
       "  \"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\" \"${{arguments[@]}}\" \"$@\"\n",
       shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exportsOf(shape),
-      lines(accelerate.train, "  ", "\n"), shape.nodes, shape.nodes * shape.perNode,
+      lines(accelerate.train, "  ", "\n"), guardLines(shape), shape.nodes, shape.nodes * shape.perNode,
       lines(accelerate.launch, "  ", " \\\n"));
 }
 
 } // namespace
+
+std::string guardLines(const LaunchLayout &shape) {
+  return "# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.\n" +
+         guardText(guardOf(shape)) + "accord_guard || exit\n";
+}
 
 std::string exportsOf(const LaunchLayout &shape) {
   std::string text;
@@ -158,7 +166,9 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
       return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many "
                                 "on each server",
                                 used[k], devicesPerNode));
-    shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode});
+    const bool isStated = plan.deviceMemory && k < plan.deviceMemory->types.size();
+    const int64_t memory = isStated ? plan.deviceMemory->types[k].capacity : problem.deviceTypes[k].memory;
+    shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode, memory, "", {}});
     shape.nodes += used[k] / perNode;
   }
   shape.perNode = shape.pools.front().perNode;
@@ -199,9 +209,23 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   return shape;
 }
 
+Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, const LaunchOptions &options) {
+  if (shape.pools.size() > 1 && !(options.deviceName.empty() && options.product.empty()))
+    return Error{Code::LauncherCannot, fmt::format("the plan has '{}' and '{}', and there is one name for both",
+                                                   shape.pools[0].name, shape.pools[1].name)};
+  jobs::SystemNames names = launcher == Launcher::Kubernetes ? jobs::kueueNames({}) : jobs::slurmNames({});
+  for (LaunchLayout::Pool &pool : shape.pools) {
+    pool.deviceName = options.deviceName.empty() ? names.types.of(pool.name) : options.deviceName;
+    describeDevices(pool, options.product);
+  }
+  shape.isVirtual = options.isVirtual;
+  return shape;
+}
+
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
-  ACCORD_TRY(shape, launchLayout(plan, jobset));
+  ACCORD_TRY(bare, launchLayout(plan, jobset));
+  ACCORD_TRY(shape, describedLayout(std::move(bare), launcher, options));
   switch (launcher) {
   case Launcher::Torchrun:
     return torchrunText(shape);

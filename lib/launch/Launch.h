@@ -28,7 +28,6 @@ struct MegatronArguments;
 struct BatchOptions {
   std::string comment;              ///< which job and which run
   std::vector<std::string> remarks; ///< comments of the script or manifest, a line each
-  std::string deviceType;           ///< as Slurm (gres) or the label of servers on Kubernetes calls it
   std::string account, service;     ///< of Slurm; empty: none
   std::string queue, priorityClass; ///< of Kueue; the queue is the namespace, too; empty: the job is not queued
   int64_t begin = 0;                ///< after it is submitted
@@ -48,8 +47,14 @@ struct LaunchOptions {
   std::string resource = "nvidia.com/gpu"; ///< what Kubernetes calls a device
   KubernetesKind kind = KubernetesKind::Job;
   std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
-  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
-  std::optional<BatchOptions> batch;         ///< of a run of a job; Slurm and JobSets alone
+  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices; empty: they have none
+  std::string deviceName; ///< what Slurm (gres) or the label on Kubernetes calls the type; empty: as queues/ does
+  std::string product;    ///< what tools on a server call a device; empty: by lib/catalog/products.csv
+  std::string constraint; ///< of Slurm; empty: none
+  int64_t switches = 0;   ///< of Slurm: at most so many leaf switches; 0: any
+  std::string topology;   ///< Kubernetes: a label of servers that all of the job have in common; empty: none
+  bool isVirtual = false; ///< the guard compares names of the scheduler alone
+  std::optional<BatchOptions> batch; ///< of a run of a job; Slurm and JobSets alone
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
@@ -64,19 +69,32 @@ struct LaunchLayout {
   struct Pool {
     std::string name;
     int64_t nodes = 1, perNode = 1;
+    int64_t memory = 0; ///< bytes of one of its devices; 0: not known
+    // What `describedLayout` adds, by which the guard and schedulers know them.
+    std::string deviceName;            ///< as the scheduler calls the type
+    std::vector<std::string> products; ///< as tools on a server do (lib/launch/Guard.h)
+    int64_t reported = 0;              ///< bytes that a tool reports of a device, at least; 0: not compared
+    double devicesPerUnit = 1;         ///< in one that the tool counts
   };
   std::vector<Pool> pools;
   int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
   std::string job;                ///< letters, digits, "-", starts with a letter: fit for every backend
   std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
+  bool isVirtual = false;                                       ///< the guard compares names of the scheduler alone
 };
 /// Several device types are refused unless asked for.
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
+/// With names of devices for the guard and for the requests of a launcher. Error A0955 where one name is given for
+/// several device types.
+Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, const LaunchOptions &options);
+
 constexpr int kRendezvousPort = 29500;
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options);
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
+/// The guard's function and its call, which ends the script where it refuses: of the servers of a layout of one pool.
+std::string guardLines(const LaunchLayout &shape);
 /// A line `export NAME="VALUE"` for each variable of a layout.
 std::string exportsOf(const LaunchLayout &shape);
 

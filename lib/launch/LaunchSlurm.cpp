@@ -1,5 +1,5 @@
 // Batch scripts of Slurm: of one placement, and of a run of a job.
-#include "lib/launch/Launch.h"
+#include "lib/launch/Guard.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -67,6 +67,18 @@ std::string usageOf(const BatchOptions &batch) {
 
 } // namespace
 
+/// Servers and their devices by type, and where in the network the servers are.
+static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &options) {
+  const LaunchLayout::Pool &pool = shape.pools.front();
+  std::string text = fmt::format("#SBATCH --gpus-per-node={}{}{}\n", pool.deviceName,
+                                 pool.deviceName.empty() ? "" : ":", shape.perNode);
+  if (!options.constraint.empty())
+    text += fmt::format("#SBATCH --constraint=\"{}\"\n", sanitized(options.constraint));
+  if (options.switches > 0)
+    text += fmt::format("#SBATCH --switches={}\n", options.switches);
+  return text;
+}
+
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
   const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
   const bool isPlain = batch && !batch->torchrun;
@@ -82,23 +94,26 @@ std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
     if (batch->notice > 0) // who does not handle the signal ignores it, torchrun among them
       inner = "trap \"\" USR1; " + inner;
   }
-  return fmt::format("#!/usr/bin/env bash\n"
-                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
-                     "#SBATCH --gpus-per-node={}{}\n{}{}"
-                     "# {}\n{}"
-                     "set -euo pipefail\n{}"
-                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
-                     "# One {} on each server; each variable is that of its server.\n"
-                     "# shellcheck disable=SC2016\n"
-                     "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
-                     shape.job, shape.nodes, batch && !batch->deviceType.empty() ? batch->deviceType + ":" : "",
-                     shape.perNode, !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
-                     batch ? requestOf(*batch) : "", shape.title,
-                     batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n", batch ? usageOf(*batch) : "",
-                     batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
-                     batch && !isPlain ? commandOf(*batch) : "", isPlain ? "command" : "torchrun", inner,
-                     isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
+  return fmt::format(
+      "#!/usr/bin/env bash\n"
+      "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+      "{}{}{}"
+      "# {}\n{}"
+      "set -euo pipefail\n{}"
+      "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+      "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
+      "# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.\n"
+      "# shellcheck disable=SC2016\n"
+      "guard='{}accord_guard'\n"
+      "srun --kill-on-bad-exit=1 sh -c \"$guard\"\n"
+      "# One {} on each server; each variable is that of its server.\n"
+      "# shellcheck disable=SC2016\n"
+      "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
+      shape.job, shape.nodes, devicesOf(shape, options), !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
+      batch ? requestOf(*batch) : "", shape.title, batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n",
+      batch ? usageOf(*batch) : "", batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
+      batch && !isPlain ? commandOf(*batch) : "", guardText(guardOf(shape)), isPlain ? "command" : "torchrun", inner,
+      isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
 }
 
 } // namespace accord
