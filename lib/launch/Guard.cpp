@@ -1,7 +1,7 @@
 #include "lib/launch/Guard.h"
 #include "lib/launch/Products.h"
+#include "lib/support/documents/JsonParse.h"
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace accord {
 
@@ -63,7 +63,7 @@ void describe(JsonFields &f, GuardExpectation &expected) {
 }
 
 bool isGuard(llvm::StringRef text) {
-  auto value = llvm::json::parse(text);
+  auto value = parseJson(text, "guard.json");
   if (!value) {
     llvm::consumeError(value.takeError());
     return false;
@@ -73,14 +73,12 @@ bool isGuard(llvm::StringRef text) {
 }
 
 Result<GuardExpectation> guardFrom(llvm::StringRef text, const std::string &path) {
-  auto value = llvm::json::parse(text);
-  if (!value)
-    return Error{Code::BadPlan, fmt::format("'{}' is not JSON: {}", path, llvm::toString(value.takeError()))};
-  GuardExpectation expected;
-  llvm::json::Path::Root root(path);
-  if (!readDocument(*value, expected, root))
-    return Error{Code::BadPlan, llvm::toString(root.getError())};
-  return expected;
+  auto read = readJsonDocument<GuardExpectation>(text, path, "guard",
+                                                 [](const llvm::json::Value &value, GuardExpectation &expected,
+                                                    llvm::json::Path at) { return readDocument(value, expected, at); });
+  if (!read)
+    return Error{Code::BadPlan, llvm::toString(read.takeError())};
+  return std::move(*read);
 }
 
 } // namespace accord
