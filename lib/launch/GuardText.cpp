@@ -16,9 +16,11 @@ constexpr const char *kEnvironment = R"sh(  set +eu
   LC_ALL=C PATH="$PATH:/usr/bin:/bin:/usr/sbin:/sbin:/opt/rocm/bin:/opt/aws/neuron/bin"
   export LC_ALL PATH
   node="${SLURMD_NODENAME:-$(uname -n)}"
-  quote="$(printf "\047")"
+  quote="$(printf "\047")" asked=""
   refuse() { # SENTENCE [WHAT TO DO]
     printf "accord guard: %s: nothing was started%s\n" "$1" "${2:+ ($2)}" >&2
+    exec 2>/dev/null # a shell may say that it killed something
+    if [ -n "$asked" ]; then kill -9 "$asked"; fi
     exit 78
   }
   is_number() {
@@ -69,16 +71,15 @@ constexpr const char *kEnvironment = R"sh(  set +eu
   trap "rm -f \"$file\"" 0
   ask() { # COMMAND...: its output in $file
     "$@" </dev/null >"$file" 2>/dev/null &
-    asked=$! ticks=$((limit * 20))
+    asked=$! ticks=$((limit * 50))
     while kill -0 "$asked" 2>/dev/null; do
       if [ "$ticks" -le 0 ]; then
-        kill -9 "$asked" 2>/dev/null
         refuse "$1 on node $node said nothing within $limit s" "ACCORD_GUARD_SECONDS is its time, ACCORD_GUARD=off starts unchecked"
       fi
-      if sleep 0.05 2>/dev/null; then ticks=$((ticks - 1)); else sleep 1 && ticks=$((ticks - 20)); fi
+      if sleep 0.02 2>/dev/null; then ticks=$((ticks - 1)); else sleep 1 && ticks=$((ticks - 50)); fi
     done
     wait "$asked"
-    status=$?
+    status=$? asked=""
     [ "$status" -eq 0 ] || failed="$1 ends with status $status"
     return "$status"
   }

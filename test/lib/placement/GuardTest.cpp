@@ -156,6 +156,26 @@ TEST_F(Guard, NamesAreWholeWords) {
   }
 }
 
+// Each product of the table is what its device type asks for, and of no other one.
+TEST_F(Guard, ProductsOfTheCatalogueAreToldApart) {
+  std::set<std::string> devices;
+  for (const Product &product : allProducts())
+    if (product.tool == "nvidia-smi")
+      devices.insert(product.device);
+  for (const Product &product : allProducts()) {
+    if (product.tool != "nvidia-smi")
+      continue;
+    gpus(1, "NVIDIA " + product.name, std::to_string(product.memory >> 20) + " MiB");
+    for (const std::string &device : devices) {
+      LaunchLayout shape;
+      shape.pools.push_back({device, 1, 1, 0, "", {}});
+      describeDevices(shape.pools[0], "");
+      expected = guardOf(shape);
+      EXPECT_EQ(run().status, device == product.device ? 0 : kGuardRefused) << product.name << " for " << device;
+    }
+  }
+}
+
 TEST_F(Guard, RefusesTooFewAndMixedDevices) {
   gpus(3, "NVIDIA A100-SXM4-80GB", "81920 MiB");
   EXPECT_THAT(refusal(), HasSubstr("node k1 has 3 'NVIDIA A100-SXM4-80GB' (81920 MiB), and the plan needs 4"));
@@ -222,7 +242,11 @@ TEST_F(Guard, ToolsThatHang) {
   script("nvidia-smi", "exec sleep 10");
   const std::string said = refusal({{"ACCORD_GUARD_SECONDS", "0"}});
   EXPECT_THAT(said, HasSubstr("nvidia-smi on node k1 said nothing within 0 s"));
+  script("nvidia-smi", "trap '' TERM\nwhile :; do sleep 1; done");
   EXPECT_THAT(refusal({{"ACCORD_GUARD_SECONDS", "1"}}), HasSubstr("within 1 s"));
+  const Answer bash = run({{"ACCORD_GUARD_SECONDS", "0"}}, "/bin/bash"); // says nothing of what it killed
+  EXPECT_EQ(bash.status, kGuardRefused);
+  EXPECT_EQ(std::ranges::count(bash.said, '\n'), 1) << bash.said;
 }
 
 // An older nvidia-smi does not know the field of MIG.
@@ -294,6 +318,8 @@ TEST_F(Guard, NeuronDevicesAndTheirCores) {
   EXPECT_THAT(refusal(), HasSubstr("4 'AWS Neuron trn1.32xlarge' (16384 MiB)"));
   expected.memory = int64_t(16220) << 20;
   passes();
+  std::filesystem::remove(folder + "/root/sys/devices/virtual/dmi/id/product_name");
+  EXPECT_THAT(refusal(), HasSubstr("4 'AWS Neuron device' (16384 MiB)"));
   write(folder + "/root/sys/devices/virtual/dmi/id/product_name", "inf2.48xlarge\n");
   EXPECT_THAT(refusal(), HasSubstr("'AWS Neuron inf2.48xlarge'"));
 }
@@ -418,6 +444,25 @@ TEST(Products, GuessesOfOwnMachines) {
   EXPECT_THAT(guessedProducts("rtx3090"), testing::ElementsAre("rtx3090", "rtx 3090"));
   EXPECT_THAT(guessedProducts("80g"), testing::Contains("80g"));
   EXPECT_THAT(guessedProducts("_8g"), testing::Not(testing::Contains("")));
+}
+
+// A machine of a user's own: what ECC and the driver leave of its memory is enough, and its name is in the product's.
+TEST_F(Guard, OwnMachinesByTheirNames) {
+  for (auto [device, gibibytes, name, memory, fits] :
+       {std::tuple{"t4", 16, "Tesla T4", "15360 MiB", true}, std::tuple{"t4", 16, "NVIDIA T4G", "15360 MiB", false},
+        std::tuple{"a40_48g", 48, "NVIDIA A40", "46068 MiB", true},
+        std::tuple{"l40s", 48, "NVIDIA L40S", "46068 MiB", true}, std::tuple{"k80", 12, "Tesla K80", "11441 MiB", true},
+        std::tuple{"rtx3090", 24, "NVIDIA GeForce RTX 3090", "24576 MiB", true},
+        std::tuple{"h100_pcie_80gb", 80, "NVIDIA H100 PCIe", "81559 MiB", true},
+        std::tuple{"h100_pcie_80gb", 80, "NVIDIA H100 80GB HBM3", "81559 MiB", false},
+        std::tuple{"a40", 80, "NVIDIA A40", "46068 MiB", false}}) {
+    LaunchLayout shape;
+    shape.pools.push_back({device, 1, 1, int64_t(gibibytes) << 30, "", {}});
+    describeDevices(shape.pools[0], "");
+    expected = guardOf(shape);
+    gpus(1, name, memory);
+    EXPECT_EQ(run().status, fits ? 0 : kGuardRefused) << device << " is " << name;
+  }
 }
 
 TEST(GuardDocument, IsReadAgain) {
