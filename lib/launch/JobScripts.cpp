@@ -228,12 +228,10 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   const JobLaunch &launch = answer.launch[run.job];
   LaunchLayout shape;
   const unsigned configuration = answer.schedule.jobs[run.job].runs[run.index].configuration;
-  shape.pools.push_back({answer.cluster.types[answer.jobs[run.job].configurations[configuration].type],
-                         plan.servers,
-                         plan.devicesPerServer,
-                         0,
-                         "",
-                         {}});
+  LaunchLayout::Pool pool;
+  pool.name = answer.cluster.types[answer.jobs[run.job].configurations[configuration].type];
+  pool.nodes = plan.servers, pool.perNode = plan.devicesPerServer, pool.memory = plan.memory;
+  shape.pools.push_back(std::move(pool));
   shape.nodes = plan.servers, shape.perNode = plan.devicesPerServer;
   shape.job = run.label, shape.title = sanitized(plan.title);
   shape.environment = plan.environment;
@@ -414,6 +412,7 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
   made.title = shape->title;
   made.servers = shape->nodes, made.devicesPerServer = shape->perNode;
   made.coresPerDevice = coresPerDevice;
+  made.memory = shape->pools.front().memory;
   made.environment = std::move(shape->environment);
   made.environment.push_back({"ACCORD_PRECISION", harmless(plan.precision)});
   made.environment.push_back({"ACCORD_OPTIMIZER", harmless(plan.optimizer)});

@@ -64,9 +64,11 @@ std::string wordsOf(const std::string &name) {
 std::vector<std::string> guessedProducts(const std::string &device) {
   const std::string name = withoutMemory(device).str();
   std::string apart;
+  size_t letters = 0; // in a row
   for (char c : name) {
-    if (!apart.empty() && llvm::isDigit(c) && llvm::isAlpha(apart.back()))
+    if (llvm::isDigit(c) && letters >= 3)
       apart += ' ';
+    letters = llvm::isAlpha(c) ? letters + 1 : 0;
     apart += c == '_' ? ' ' : c;
   }
   std::vector<std::string> names{name};

@@ -21,7 +21,7 @@ const std::vector<Product> &allProducts();
 std::vector<Product> productsOf(const std::string &device);
 
 /// Names for a device type without a row, which whoever wrote the machine chose: without a size of memory at its end
-/// (`_80g`), as it is and with its letters and digits apart ("rtx3090", "rtx 3090").
+/// (`_80g`), as it is and with a word and its number apart ("rtx3090", "rtx 3090").
 std::vector<std::string> guessedProducts(const std::string &device);
 
 /// Lower case words of letters and digits with a blank between: how names are compared.
