@@ -1,6 +1,5 @@
 #include "lib/launch/JobScripts.h"
 #include "lib/jobs/output/TenantQueues.h"
-#include "lib/launch/Guard.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -141,6 +140,7 @@ public:
   }
 
   AnswerFiles files() const;
+  Result<GuardExpectation> guard(const std::string &name, const LaunchOptions &options) const;
 
 private:
   const LaunchPlan &planOf(const Run &run) const { return run.plan ? *run.plan : run.profiled; }
@@ -313,6 +313,23 @@ AnswerFiles JobScripts::files() const {
   return made;
 }
 
+Result<GuardExpectation> JobScripts::guard(const std::string &name, const LaunchOptions &options) const {
+  std::string names;
+  for (const Run &run : runs) {
+    names += (names.empty() ? "" : ", ") + run.name;
+    if (run.name != name)
+      continue;
+    if (isRefused(run))
+      return Error{Code::LauncherCannot, fmt::format("'{}' is started by nothing: {}", name, planOf(run).refusal)};
+    ACCORD_TRY(layout, describedLayout(layoutOf(run), Launcher::Slurm, options));
+    return guardOf(layout);
+  }
+  return Error{Code::LauncherCannot, names.empty() ? "no job runs"
+                                     : name.empty()
+                                         ? fmt::format("each run has its own devices: say which one, of {}", names)
+                                         : fmt::format("no run is called '{}': there are {}", name, names)};
+}
+
 /// Comments with which both scripts begin.
 std::string JobScripts::head(const std::string &what) const {
   return fmt::format("#!/usr/bin/env bash\n# {}\n{}"
@@ -429,6 +446,10 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
     made.remarks = std::move(megatron->remarks);
   }
   return made;
+}
+
+Result<GuardExpectation> guardOfRun(const JobAnswer &answer, const std::string &run, const LaunchOptions &options) {
+  return JobScripts(answer).guard(run, options);
 }
 
 AnswerFiles launchFiles(const JobAnswer &answer) { return JobScripts(answer).files(); }

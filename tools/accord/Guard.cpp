@@ -1,9 +1,10 @@
 // accord guard: whether this node has what a plan needs.
-#include "lib/launch/Guard.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
+#include "lib/jobs/output/JobScheduleText.h"
+#include "lib/launch/JobScripts.h"
 #include "lib/launch/Products.h"
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/CommandLine.h"
@@ -18,7 +19,7 @@ namespace accord {
 namespace {
 
 struct GuardOptions {
-  std::string path;
+  std::string path, run;
   LaunchOptions launch;
   bool json = false, text = false, document = false;
 };
@@ -38,7 +39,21 @@ void describe(JsonFields &f, GuardAnswer &answer) {
 const DocumentEntry kDocument("guard", "accord guard --json", "Whether a node has what a plan needs.",
                               [] { return schemaOf<GuardAnswer>(); });
 
-/// Of a document, or of a plan; nothing: why not is printed.
+/// Of a run of the jobs of an answer.
+std::optional<GuardExpectation> expectationOfRun(const GuardOptions &options, const std::string &file) {
+  auto text = readText(file, options.json, "guard");
+  if (!text)
+    return std::nullopt;
+  auto answer = jobs::jobsFromCertificate(*text, file);
+  if (!answer)
+    return refused(answer.error().code, answer.error().message, options.json, "guard");
+  auto expected = guardOfRun(*answer, options.run, options.launch);
+  if (!expected)
+    return refused(expected.error().code, expected.error().message, options.json, "guard");
+  return std::move(*expected);
+}
+
+/// Of a document, of a run of jobs, or of a plan; nothing: why not is printed.
 std::optional<GuardExpectation> expectationOf(const GuardOptions &options) {
   if (auto buffer = llvm::MemoryBuffer::getFile(options.path); buffer && isGuard((*buffer)->getBuffer())) {
     auto read = guardFrom((*buffer)->getBuffer(), options.path);
@@ -51,6 +66,9 @@ std::optional<GuardExpectation> expectationOf(const GuardOptions &options) {
     read->isVirtual |= options.launch.isVirtual;
     return std::move(*read);
   }
+  const std::string jobsFile = options.path + "/" + jobs::kJobsCertificate;
+  if (!options.run.empty() || llvm::sys::fs::exists(jobsFile))
+    return expectationOfRun(options, jobsFile);
   auto plan = readPlacement(options.path, options.json, "guard");
   if (!plan)
     return std::nullopt;
@@ -110,9 +128,12 @@ int guardCommand(const GuardOptions &options) {
 const CommandEntry kEntry("guard", "Check that this node has what a plan needs", [](Command &command) {
   auto options = Command::values<GuardOptions>();
   command
-      .option("plan", options->path,
-              "A folder that `accord compile` wrote for a cluster, its plan.json, or what --document wrote")
+      .option(
+          "plan", options->path,
+          "A folder that `accord compile` wrote for a cluster, its plan.json, one that `accord jobs` wrote, or what "
+          "--document wrote")
       .required();
+  command.option("--run", options->run, "Of an answer of `accord jobs`: the run, as in launch/, JOB/RUN");
   addDeviceNames(command, options->launch);
   command.flag("--text", options->text, "Print the shell function accord_guard that scripts call, and check nothing");
   command.flag("--document", options->document, "Print what a node has to have, and check nothing");
@@ -120,6 +141,7 @@ const CommandEntry kEntry("guard", "Check that this node has what a plan needs",
   command.example(
       "accord guard out/              exit status 78 where a device, their number or memory is another one\n"
       "         accord guard out/ --text > guard.sh\n"
+      "         accord guard night/ --run lm/0\n"
       "         accord guard out/ --document > guard.json && accord guard guard.json --json");
   command.action([options] { return guardCommand(*options); });
 });

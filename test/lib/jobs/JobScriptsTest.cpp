@@ -279,6 +279,20 @@ TEST(JobScripts, EachRunHasItsGuard) {
   }
 }
 
+TEST(JobScripts, TheGuardOfARunIsThatOfItsScript) {
+  const JobAnswer answer = changingJob();
+  const auto files = filesByName(answer);
+  for (const char *run : {"first/0", "first/1", "first/2", "second/0"}) {
+    auto expected = guardOfRun(answer, run, {});
+    ASSERT_TRUE(static_cast<bool>(expected)) << expected.error().message;
+    EXPECT_THAT(files.at(std::string("launch/") + run + ".sbatch"), HasSubstr(guardText(*expected)));
+  }
+  EXPECT_THAT(guardOfRun(answer, "first/3", {}).error().message,
+              HasSubstr("no run is called 'first/3': there are first/0, first/1, first/2, second/0"));
+  EXPECT_THAT(guardOfRun(answer, "", {}).error().message, HasSubstr("say which one, of first/0"));
+  EXPECT_THAT(guardOfRun({}, "first/0", {}).error().message, HasSubstr("no job runs"));
+}
+
 // Jobs are started in the names that the queues give to tenants and types.
 TEST(JobScripts, NamesAreThoseOfTheQueues) {
   JobsRequest request;
