@@ -9,8 +9,11 @@ namespace accord {
 
 enum class Launcher : uint8_t {
   Torchrun,   ///< a shell script, run on each server
-  Megatron,   ///< the same with the arguments of Megatron-LM's pretrain_gpt.py
-  Accelerate, ///< the same with FSDP by Hugging Face Accelerate, and those of Transformers' run_clm.py
+  Megatron,   ///< the same with the arguments of a script of Megatron-LM
+  Accelerate, ///< the same with FSDP2 by Hugging Face Accelerate, and those of Transformers' examples
+  DeepSpeed,  ///< the same with DeepSpeed's JSON, and those of Transformers' examples
+  Titan,      ///< the same with torchtitan's TOML
+  MaxText,    ///< a shell script for each server with MaxText's YAML
   Slurm,      ///< a batch script
   Kubernetes  ///< a manifest, as YAML
 };
@@ -83,7 +86,10 @@ struct LaunchLayout {
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
   bool isVirtual = false;                                       ///< the guard compares names of the scheduler alone
 };
-/// Several device types are refused unless asked for.
+/// Which layers of a plan are blocks: the longest run of layers of one class; of an encoder with a decoder, all runs.
+std::vector<bool> blocksOf(const PlacementPlan &plan);
+/// Several device types are refused unless asked for. Of a transformer, the layers of a stage are its blocks, as
+/// frameworks count them, without the embedding and the head.
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 /// With names of devices for the guard and for the requests of a launcher. Error A0955 where one name is given for
@@ -99,20 +105,17 @@ std::string guardLines(const LaunchLayout &shape);
 std::string exportsOf(const LaunchLayout &shape);
 
 /// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers are cut between the
-/// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head.
+/// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head. The
+/// whole model is said where its architecture is known; else its sizes are those of parameters with the usual names.
 struct MegatronArguments {
+  std::string script = "pretrain_gpt.py"; ///< in the folder of Megatron-LM
   std::vector<std::string> arguments;
   std::vector<std::string> remarks;
 };
 Result<MegatronArguments> megatronArguments(const PlacementPlan &plan);
-
-/// Arguments of `accelerate launch` (1.x, FSDP) and of Transformers' examples/pytorch/language-modeling/run_clm.py, and
-/// remarks. One device type, no pipeline, no tensor parallel degree, ZeRO 2 or 3.
-struct AccelerateArguments {
-  std::vector<std::string> launch, train;
-  std::vector<std::string> remarks;
-};
-Result<AccelerateArguments> accelerateArguments(const PlacementPlan &plan);
+/// A Python script that builds the model with an installed Megatron-LM, without memory and on one rank, and compares
+/// its parameters with the plan's. Refused as the arguments are, and where the plan has no architecture (A0955).
+Result<std::string> megatronSmokeText(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
 std::string sanitized(const std::string &text);
