@@ -1,5 +1,6 @@
 // Scripts and manifests that start a placement: `accord emit BACKEND DIR`.
 #pragma once
+#include "lib/launch/Manifest.h"
 #include "lib/placement/problem/PlacementPlan.h"
 #include <map>
 #include <memory>
@@ -44,6 +45,25 @@ struct BatchOptions {
   std::string withoutMegatron;                       ///< why there are none
 };
 
+/// A run that a scheduler process starts on nodes that it chose, beside its layout: what objects of Kubernetes say of
+/// it.
+struct KubernetesRun {
+  std::string name;                 ///< of its objects: a label of DNS, at most 40 characters
+  std::string nameSpace;            ///< where they are
+  std::vector<std::string> nodes;   ///< by name, in the order of ranks
+  std::vector<std::string> command; ///< words; with torchrun the program and its arguments. No shell reads them
+  std::string directory;            ///< where it runs; empty: that of the image
+  std::map<std::string, std::string> labels;      ///< of objects and pods
+  std::map<std::string, std::string> annotations; ///< of objects
+  std::string claim, mount;                       ///< a PersistentVolumeClaim and where it is mounted; empty: none
+  int64_t keep = 86400;                           ///< seconds after its end, in which its objects can still be read
+};
+
+/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then. Kueue admits an
+/// object as a whole, with at most 18 sets of pods (Workload v1beta2), and a TrainJob has one set: there the nodes are
+/// those of the run, but which of them is rank 0 is known only when they run.
+bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued);
+
 struct LaunchOptions {
   std::string script;                      ///< of the training, in the container; Kubernetes alone
   std::string image;                       ///< Kubernetes alone; empty: a line that has to be filled in
@@ -58,6 +78,7 @@ struct LaunchOptions {
   std::string topology;   ///< Kubernetes: a label of servers that all of the job have in common; empty: none
   bool isVirtual = false; ///< the guard compares names of the scheduler alone
   std::optional<BatchOptions> batch; ///< of a run of a job; Slurm and JobSets alone
+  std::optional<KubernetesRun> run;  ///< on nodes by name, with `batch`; Kubernetes alone
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
@@ -74,10 +95,10 @@ struct LaunchLayout {
     int64_t nodes = 1, perNode = 1;
     int64_t memory = 0; ///< bytes of one of its devices; 0: not known
     // What `describedLayout` adds, by which the guard and schedulers know them.
-    std::string deviceName;            ///< as the scheduler calls the type
-    std::vector<std::string> products; ///< as tools on a server do (lib/launch/Guard.h)
-    int64_t reported = 0;              ///< bytes that a tool reports of a device, at least; 0: not compared
-    double devicesPerUnit = 1;         ///< in one that the tool counts
+    std::string deviceName = {};            ///< as the scheduler calls the type
+    std::vector<std::string> products = {}; ///< as tools on a server do (lib/launch/Guard.h)
+    int64_t reported = 0;                   ///< bytes that a tool reports of a device, at least; 0: not compared
+    double devicesPerUnit = 1;              ///< in one that the tool counts
   };
   std::vector<Pool> pools;
   int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
@@ -99,6 +120,9 @@ Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, cons
 constexpr int kRendezvousPort = 29500;
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options);
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
+/// The objects of that text, in the order in which they are created but for a Service, which a run's first Job owns and
+/// which comes behind.
+std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options);
 /// The guard's function and its call, which ends the script where it refuses: of the servers of a layout of one pool.
 std::string guardLines(const LaunchLayout &shape);
 /// A line `export NAME="VALUE"` for each variable of a layout.

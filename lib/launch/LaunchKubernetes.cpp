@@ -1,6 +1,7 @@
-// Manifests of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow.
+// Objects of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow, for a plan or for one run of it on nodes by name.
 #include "lib/launch/Guard.h"
 #include "lib/launch/Products.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -8,45 +9,69 @@
 namespace accord {
 namespace {
 
-/// A YAML string in double quotes; `text` is harmless but for quotes and backslashes.
-std::string quoted(const std::string &text) {
-  std::string out = "\"";
+using llvm::json::Array;
+using llvm::json::Object;
+
+constexpr const char *kRank = "$(NODE_RANK)";
+constexpr const char *kScript = "train.py", *kCommand = "true"; // until they are filled in
+constexpr const char *kInstance = "app.kubernetes.io/instance";
+/// Seconds for which a pod stays on a node that does not answer: Kubernetes waits for 300 otherwise.
+constexpr int64_t kUnreachable = 30;
+/// Seconds from SIGTERM to SIGKILL.
+constexpr int64_t kKill = 5;
+/// Of a Workload of Kueue v1beta2.
+constexpr size_t kMaxPodSets = 18;
+
+/// Kubernetes replaces $(NAME) in words and variables; a second $ keeps it from that, and goes away itself.
+std::string literal(const std::string &text) {
+  std::string out;
   for (char c : text)
-    if (c == '"' || c == '\\')
-      out += std::string("\\") + c;
-    else
-      out += static_cast<unsigned char>(c) < 32 || c == 127 ? '_' : c;
-  return out + "\"";
+    out += c == '$' ? std::string("$$") : std::string(1, c);
+  return out;
 }
 
-std::string indented(const std::string &text, size_t by) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = text.find('\n', at);
-    out += std::string(by, ' ') + text.substr(at, end + 1 - at);
-    at = end + 1;
+Object objectOf(const std::map<std::string, std::string> &all) {
+  Object made;
+  for (const auto &[key, value] : all)
+    made[key] = value;
+  return made;
+}
+
+/// The arguments of Megatron-LM as lines of a comment; what the plan does not say is asked for behind.
+std::vector<std::string> megatronLines(const BatchOptions &batch) {
+  if (!batch.megatron)
+    return batch.withoutMegatron.empty() ? std::vector<std::string>{} : std::vector{sanitized(batch.withoutMegatron)};
+  std::vector<std::string> lines{"Megatron-LM follows the plan with these, and CUDA_DEVICE_MAX_CONNECTIONS=1:"};
+  for (const std::string &argument : batch.megatron->arguments) {
+    const size_t blank = argument.find(' ');
+    std::string word = argument.substr(0, blank), value, asked;
+    if (blank != std::string::npos)
+      value = argument.substr(blank + 1);
+    if (const size_t question = value.find(":?"); question != std::string::npos) {
+      asked = " # " + sanitized(value.substr(question + 2, value.rfind('}') - question - 2));
+      value.clear();
+    }
+    std::erase(value, '\'');
+    word += blank == std::string::npos ? "" : "=" + value;
+    std::string quoted;
+    for (char c : word)
+      quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    lines.push_back(fmt::format("- \"{}\"{}", quoted, asked));
   }
-  return out;
-}
-
-/// Text for `command` or `args`: Kubernetes puts variables in place of $(NAME), and takes $$ for $.
-std::string unexpanded(const std::string &text) {
-  std::string out;
-  for (char c : text)
-    out += c == '$' ? "$$" : std::string(1, c);
-  return out;
+  return lines;
 }
 
 /// A shell as `command`, which starts `program` with the arguments of the container where the guard lets it.
-std::string guardedCommand(const LaunchLayout &shape, size_t pool, const std::string &program) {
-  const std::string script = guardText(guardOf(shape, pool)) + "accord_guard || exit\nexec " + program + " \"$@\"\n";
-  return "command:\n  - sh\n  - -c\n  - |\n" + indented(unexpanded(script), 4) + "  - train\n";
+Array guardedCommand(const LaunchLayout &shape, size_t pool, const std::string &program) {
+  return Array{"sh", "-c",
+               literal(guardText(guardOf(shape, pool)) + "accord_guard || exit\nexec " + program + " \"$@\"\n"),
+               "train"};
 }
 
 /// The label of GPU feature discovery (NVIDIA/k8s-device-plugin) has what nvidia-smi says with "-" for blanks, and
 /// until driver 470 without the vendor.
-std::vector<std::string> productLabels(const LaunchLayout::Pool &pool) {
-  std::vector<std::string> labels;
+Array productLabels(const LaunchLayout::Pool &pool) {
+  Array labels;
   for (const Product &product : productsOf(pool.name)) {
     if (product.tool != "nvidia-smi" || std::ranges::find(pool.products, product.name) == pool.products.end())
       continue;
@@ -58,232 +83,484 @@ std::vector<std::string> productLabels(const LaunchLayout::Pool &pool) {
   return labels;
 }
 
-/// Terms of which a server has to fulfil one: the vendor's labels say a product of the plan with its memory, or, where
-/// the label of the type decides anyway, there are none of the vendor.
-std::string productTerms(const LaunchLayout::Pool &pool, const LaunchOptions &options) {
-  std::string values;
-  for (const std::string &label : productLabels(pool))
-    values += (values.empty() ? "" : ", ") + quoted(label);
-  if (values.empty())
-    return "";
-  std::string text = fmt::format("- matchExpressions:\n    - key: nvidia.com/gpu.product\n      operator: In\n"
-                                 "      values: [{}]\n",
-                                 values);
-  if (pool.reported > 1048576)
-    text += fmt::format("    - key: nvidia.com/gpu.memory\n      operator: Gt\n      values: [\"{}\"]\n",
-                        pool.reported / 1048576 - 1);
-  if (!options.nodeLabel.empty())
-    text += "- matchExpressions:\n    - key: nvidia.com/gpu.product\n      operator: DoesNotExist\n";
-  return text;
-}
-
 /// Which servers a pod may be on, in its specification: those with the label of the type, and where the vendor's labels
-/// are there, too, those on which they say the same. `peers` is a label of the pods of the job, which with a topology
-/// are on servers with the same value of it.
-std::string serversOf(const LaunchLayout::Pool &pool, const LaunchOptions &options, const std::string &peers) {
-  std::string text, affinity;
+/// are there, too, those on which they say a product of the plan with its memory. `peers` is a label of the pods of the
+/// job, which with a topology are on servers with the same value of it.
+void addServers(Object &pod, const LaunchLayout::Pool &pool, const LaunchOptions &options, Object peers) {
+  Object affinity;
   if (!options.nodeLabel.empty())
-    text += fmt::format("nodeSelector:\n  {}: {}\n", quoted(options.nodeLabel), quoted(pool.deviceName));
-  if (const std::string terms = productTerms(pool, options); !terms.empty())
-    affinity += "nodeAffinity:\n  requiredDuringSchedulingIgnoredDuringExecution:\n    nodeSelectorTerms:\n" +
-                indented(terms, 6);
-  if (!options.topology.empty() && !peers.empty())
-    affinity += fmt::format("podAffinity:\n  requiredDuringSchedulingIgnoredDuringExecution:\n"
-                            "    - labelSelector:\n        matchLabels:\n          {}\n      topologyKey: {}\n",
-                            peers, quoted(options.topology));
-  return affinity.empty() ? text : text + "affinity:\n" + indented(affinity, 2);
-}
-
-/// How servers get the labels that are asked for, as comments.
-std::string labelling(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string text;
-  for (const LaunchLayout::Pool &pool : shape.pools)
+    pod["nodeSelector"] = Object{{options.nodeLabel, pool.deviceName}};
+  if (Array labels = productLabels(pool); !labels.empty()) {
+    Array known{Object{{"key", "nvidia.com/gpu.product"}, {"operator", "In"}, {"values", std::move(labels)}}};
+    if (pool.reported > 1048576)
+      known.push_back(Object{{"key", "nvidia.com/gpu.memory"},
+                             {"operator", "Gt"},
+                             {"values", Array{std::to_string(pool.reported / 1048576 - 1)}}});
+    Array terms{Object{{"matchExpressions", std::move(known)}}};
     if (!options.nodeLabel.empty())
-      text += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), pool.deviceName);
-  return text;
+      terms.push_back(
+          Object{{"matchExpressions", Array{Object{{"key", "nvidia.com/gpu.product"}, {"operator", "DoesNotExist"}}}}});
+    affinity["nodeAffinity"] =
+        Object{{"requiredDuringSchedulingIgnoredDuringExecution", Object{{"nodeSelectorTerms", std::move(terms)}}}};
+  }
+  if (!options.topology.empty() && !peers.empty())
+    affinity["podAffinity"] = Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                      Array{Object{{"labelSelector", Object{{"matchLabels", std::move(peers)}}},
+                                                   {"topologyKey", options.topology}}}}};
+  if (!affinity.empty())
+    pod["affinity"] = std::move(affinity);
 }
 
-std::string imageOf(const LaunchOptions &options) {
-  return options.image.empty() ? "\"\" # FILL IN: an image with torchrun and the training script"
-                               : quoted(options.image);
+/// Pods that are alike: some of the nodes of a layout.
+struct PodSet {
+  LaunchLayout::Pool pool;   ///< how many, with how many devices
+  size_t of = 0;             ///< its place in the layout
+  int64_t first = 0;         ///< rank of the first one
+  std::string master;        ///< where rank 0 is reached
+  std::string hostname;      ///< empty: as Kubernetes names it
+  std::string subdomain;     ///< empty: that of the set
+  std::vector<size_t> nodes; ///< of the run
+};
+
+class KubernetesObjects {
+public:
+  KubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options)
+      : shape(shape), options(options), batch(options.batch ? &*options.batch : nullptr),
+        run(options.run ? &*options.run : nullptr) {}
+
+  std::vector<Manifest> jobs();
+  Manifest jobSet();
+  Manifest trainJob();
+
+private:
+  bool isQueued() const { return batch && !batch->queue.empty(); }
+  bool isOrdered() const { return run && keepsOrderOfNodes(*run, options.kind, isQueued()); }
+  std::string imageOf();
+  std::string scriptOf();
+  Array environmentOf(bool isIndexed) const;
+  void addCommand(Object &container, const PodSet &pods, bool isIndexed);
+  Object container(const PodSet &pods);
+  Object affinityOf(const PodSet &pods) const;
+  void addPlacement(Object &pod, const PodSet &pods) const;
+  Object podTemplate(const PodSet &pods);
+  Object jobSpec(const PodSet &pods);
+  Object metadataOf(const std::string &name) const;
+  Manifest service() const;
+  Manifest made(Object object);
+  std::vector<PodSet> podSets(const std::string &job);
+
+  const LaunchLayout &shape;
+  const LaunchOptions &options;
+  const BatchOptions *batch;
+  const KubernetesRun *run;
+  std::vector<std::string> head;
+  decltype(Manifest::beside) beside;
+  decltype(Manifest::behind) behind;
+};
+
+std::string KubernetesObjects::imageOf() {
+  if (options.image.empty())
+    beside[{"image", ""}] = "FILL IN: an image with torchrun and the training script";
+  return options.image;
 }
-std::string scriptOf(const LaunchOptions &options) {
-  return options.script.empty() ? "\"train.py\" # FILL IN: the training script and its arguments"
-                                : quoted(options.script);
+
+std::string KubernetesObjects::scriptOf() {
+  if (!options.script.empty())
+    return options.script;
+  beside[{"args", kScript}] = "FILL IN: the training script and its arguments";
+  return kScript;
 }
-std::string environmentOf(const LaunchLayout &shape) {
-  std::string text;
+
+Array KubernetesObjects::environmentOf(bool isIndexed) const {
+  Array all;
+  if (isIndexed)
+    all.push_back(
+        Object{{"name", "NODE_RANK"},
+               {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "metadata.annotations['batch.kubernetes.io/"
+                                                                      "job-completion-index']"}}}}}});
   for (const auto &[key, value] : shape.environment)
-    text += fmt::format("- name: {}\n  value: {}\n", key, quoted(value));
-  return text;
+    all.push_back(Object{{"name", key}, {"value", run ? literal(value) : value}});
+  return all;
 }
 
-/// Comments with the arguments of Megatron-LM, as elements of `args`; what the plan does not say is asked for behind.
-std::string megatronOf(const BatchOptions &batch) {
-  if (!batch.megatron)
-    return batch.withoutMegatron.empty() ? "" : fmt::format("  # {}\n", sanitized(batch.withoutMegatron));
-  std::string text = "  # Megatron-LM follows the plan with these, and CUDA_DEVICE_MAX_CONNECTIONS=1:\n";
-  for (const std::string &argument : batch.megatron->arguments) {
-    const size_t blank = argument.find(' ');
-    std::string option = argument.substr(0, blank), value, asked;
-    if (blank != std::string::npos)
-      value = argument.substr(blank + 1);
-    if (const size_t question = value.find(":?"); question != std::string::npos) {
-      asked = " # " + sanitized(value.substr(question + 2, value.rfind('}') - question - 2));
-      value.clear();
-    }
-    std::erase(value, '\'');
-    text += fmt::format("  # - {}{}\n", quoted(option + (blank == std::string::npos ? "" : "=" + value)), asked);
+/// Command and arguments of a container, by torchrun unless the run says otherwise.
+void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool isIndexed) {
+  if (batch && !batch->torchrun && !run) {
+    beside[{"args", kCommand}] = "FILL IN: the command that the job runs, with its arguments";
+    container["command"] = guardedCommand(shape, pods.of, "");
+    container["args"] = Array{kCommand};
+    return;
   }
-  return text;
+  Array args;
+  if (!batch || batch->torchrun) {
+    args = Array{fmt::format("--nnodes={}", shape.nodes), fmt::format("--nproc-per-node={}", pods.pool.perNode)};
+    const bool isAdded = isIndexed && pods.first > 0; // by the shell
+    const std::string program =
+        isAdded ? fmt::format("torchrun --node-rank=$((NODE_RANK + {}))", pods.first) : "torchrun";
+    if (run)
+      container["command"] = Array{"torchrun"}; // one set of pods whose ranks are counted, or a set for each rank
+    else
+      container["command"] = guardedCommand(shape, pods.of, program);
+    if (!isIndexed || pods.first == 0)
+      args.push_back("--node-rank=" + (isIndexed ? kRank : std::to_string(pods.first)));
+    args.push_back("--master-addr=" + pods.master);
+    args.push_back(fmt::format("--master-port={}", kRendezvousPort));
+    if (!run)
+      args.push_back(scriptOf());
+    if (batch && !run)
+      behind["args"] = megatronLines(*batch);
+  }
+  for (size_t i = 0; run && i < run->command.size(); ++i)
+    if (i == 0 && !batch->torchrun)
+      container["command"] = Array{literal(run->command[i])};
+    else
+      args.push_back(literal(run->command[i]));
+  if (!args.empty())
+    container["args"] = std::move(args);
 }
 
-/// The specification of an indexed Job: a pod for each server of the pool, the first of which has the rank `first`.
-std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, size_t index, int64_t first,
-                    const std::string &master, const std::string &subdomain) {
-  const LaunchLayout::Pool &pool = shape.pools[index];
-  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
-  std::string program = "torchrun", begin, ended;
+Object KubernetesObjects::container(const PodSet &pods) {
+  const bool isIndexed = !isOrdered();
+  Object made{{"name", "train"},
+              {"image", imageOf()},
+              {"env", environmentOf(isIndexed)},
+              {"resources", Object{{"limits", Object{{options.resource, pods.pool.perNode}}}}}};
+  addCommand(made, pods, isIndexed);
+  Array mounts{Object{{"name", "shared-memory"}, {"mountPath", "/dev/shm"}}};
+  if (!run) {
+    made["volumeMounts"] = std::move(mounts);
+    return made;
+  }
+  Array &environment = *made.getArray("env");
+  if (!isIndexed)
+    environment.push_back(Object{{"name", "NODE_RANK"}, {"value", std::to_string(pods.first)}});
+  environment.push_back(Object{{"name", "NNODES"}, {"value", std::to_string(shape.nodes)}});
+  environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
+  environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
+  environment.push_back(
+      Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}});
+  if (!run->directory.empty())
+    made["workingDir"] = run->directory;
+  if (!run->claim.empty())
+    mounts.push_back(Object{{"name", "shared"}, {"mountPath", run->mount}});
+  if (batch->notice > 0) // a hook runs before SIGTERM: first the process with number 1, then all others
+    made["lifecycle"] = Object{
+        {"preStop", Object{{"exec", Object{{"command", Array{"sh", "-c",
+                                                             fmt::format("kill -USR1 1; kill -USR1 -1; exec sleep {}",
+                                                                         batch->notice)}}}}}}};
+  made["volumeMounts"] = std::move(mounts);
+  return made;
+}
+
+/// Exactly these nodes, one pod on each.
+Object KubernetesObjects::affinityOf(const PodSet &pods) const {
+  Array terms; // each names one node: values of a name are single
+  for (size_t node : pods.nodes)
+    terms.push_back(
+        Object{{"matchFields",
+                Array{Object{{"key", "metadata.name"}, {"operator", "In"}, {"values", Array{run->nodes[node]}}}}}});
+  Object made{{"nodeAffinity", Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                       Object{{"nodeSelectorTerms", std::move(terms)}}}}}};
+  if (pods.nodes.size() > 1)
+    made["podAntiAffinity"] = Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                      Array{Object{{"labelSelector", Object{{"matchLabels", objectOf(run->labels)}}},
+                                                   {"topologyKey", "kubernetes.io/hostname"}}}}};
+  return made;
+}
+
+void KubernetesObjects::addPlacement(Object &pod, const PodSet &pods) const {
+  pod["affinity"] = affinityOf(pods);
+  Array tolerations{Object{{"key", options.resource}, {"operator", "Exists"}}};
+  for (const char *taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+    tolerations.push_back(
+        Object{{"key", taint}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", kUnreachable}});
+  pod["tolerations"] = std::move(tolerations);
+}
+
+Object KubernetesObjects::podTemplate(const PodSet &pods) {
+  Array volumes{Object{{"name", "shared-memory"}, {"emptyDir", Object{{"medium", "Memory"}}}}};
+  Object pod{{"restartPolicy", "Never"}, {"containers", Array{container(pods)}}};
+  if (!pods.hostname.empty())
+    pod["hostname"] = pods.hostname;
+  if (!pods.subdomain.empty())
+    pod["subdomain"] = pods.subdomain;
+  if (!run)
+    addServers(pod, shape.pools[pods.of], options,
+               pods.subdomain.empty() ? Object{} : Object{{kInstance, pods.subdomain}});
+  if (batch && (batch->notice > 0 || run))
+    pod["terminationGracePeriodSeconds"] = batch->notice + (run ? kKill : 0);
+  Object labels;
+  if (!pods.subdomain.empty())
+    labels[kInstance] = pods.subdomain;
+  if (run) {
+    addPlacement(pod, pods);
+    if (!run->claim.empty())
+      volumes.push_back(Object{{"name", "shared"}, {"persistentVolumeClaim", Object{{"claimName", run->claim}}}});
+    for (const auto &[key, value] : run->labels)
+      labels[key] = value;
+    if (isOrdered())
+      labels["accord/rank"] = std::to_string(pods.first);
+  }
+  pod["volumes"] = std::move(volumes);
+  Object made{{"spec", std::move(pod)}};
+  if (!labels.empty())
+    made["metadata"] = Object{{"labels", std::move(labels)}};
+  return made;
+}
+
+/// The specification of an indexed Job: a pod for each node.
+Object KubernetesObjects::jobSpec(const PodSet &pods) {
+  Object made{{"completionMode", "Indexed"},
+              {"completions", pods.pool.nodes},
+              {"parallelism", pods.pool.nodes},
+              {"backoffLimit", 0},
+              {"template", podTemplate(pods)}};
   if (batch && batch->limit > 0)
-    ended = fmt::format("activeDeadlineSeconds: {}\n", batch->limit);
-  const std::string grace =
-      batch && batch->notice > 0 ? fmt::format("    terminationGracePeriodSeconds: {}\n", batch->notice) : "";
-  if (first > 0) { // the shell adds it up
-    program = fmt::format("torchrun --node-rank=$((NODE_RANK + {}))", first);
-  } else {
-    begin = "  - \"--node-rank=$(NODE_RANK)\"\n";
+    made["activeDeadlineSeconds"] = batch->limit;
+  return made;
+}
+
+/// Name, place and labels, among them those by which Kueue admits a job.
+Object KubernetesObjects::metadataOf(const std::string &name) const {
+  Object made{{"name", name}}, labels;
+  if (run) {
+    made["namespace"] = run->nameSpace;
+    labels = objectOf(run->labels);
+    if (!run->annotations.empty())
+      made["annotations"] = objectOf(run->annotations);
+  } else if (isQueued()) {
+    made["namespace"] = batch->queue;
   }
-  std::string started = batch && !batch->torchrun
-                            ? guardedCommand(shape, index, "") +
-                                  "args: [\"true\"] # FILL IN: the command that the job runs, with its arguments\n"
-                            : fmt::format("{}args:\n  - \"--nnodes={}\"\n  - \"--nproc-per-node={}\"\n{}"
-                                          "  - \"--master-addr={}\"\n  - \"--master-port={}\"\n  - {}\n",
-                                          guardedCommand(shape, index, program), shape.nodes, pool.perNode, begin,
-                                          master, kRendezvousPort, scriptOf(options)) +
-                                  (batch ? megatronOf(*batch) : "");
-  std::string container = fmt::format(
-      "image: {image}\n{started}"
-      "env:\n  - name: NODE_RANK\n    valueFrom:\n      fieldRef:\n"
-      "        fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']\n"
-      "{environment}resources:\n  limits:\n    {resource}: {perNode}\n"
-      "volumeMounts:\n  - name: shared-memory\n    mountPath: /dev/shm\n",
-      fmt::arg("image", imageOf(options)), fmt::arg("started", started), fmt::arg("perNode", pool.perNode),
-      fmt::arg("environment", indented(environmentOf(shape), 2)), fmt::arg("resource", quoted(options.resource)));
-  return fmt::format(
-      "completionMode: Indexed\ncompletions: {0}\nparallelism: {0}\n"
-      "backoffLimit: 0\n{5}template:\n{1}  spec:\n{2}{3}{6}    restartPolicy: Never\n"
-      "    containers:\n      - name: train\n{4}"
-      "    volumes:\n      - name: shared-memory\n        emptyDir:\n"
-      "          medium: Memory\n",
-      pool.nodes,
-      subdomain.empty() ? ""
-                        : fmt::format("  metadata:\n    labels:\n"
-                                      "      app.kubernetes.io/instance: {}\n",
-                                      subdomain),
-      subdomain.empty() ? "" : fmt::format("    subdomain: {}\n", subdomain),
-      indented(serversOf(pool, options, subdomain.empty() ? "" : "app.kubernetes.io/instance: " + subdomain), 4),
-      indented(container, 8), ended, grace);
+  if (isQueued()) {
+    labels["kueue.x-k8s.io/queue-name"] = batch->queue;
+    if (!batch->priorityClass.empty())
+      labels["kueue.x-k8s.io/priority-class"] = batch->priorityClass;
+  }
+  if (!labels.empty())
+    made["labels"] = std::move(labels);
+  if (!run && options.kind == KubernetesKind::JobSet && !options.topology.empty())
+    made["annotations"] = Object{{"alpha.jobset.sigs.k8s.io/exclusive-topology", options.topology}};
+  return made;
 }
 
-/// Labels by which Kueue admits a job, with the namespace of its queue.
-std::string queueOf(const BatchOptions &batch) {
-  if (batch.queue.empty())
-    return "";
-  return fmt::format("  namespace: {0}\n  labels:\n    kueue.x-k8s.io/queue-name: {0}\n"
-                     "    kueue.x-k8s.io/priority-class: {1}\n",
-                     quoted(batch.queue), quoted(batch.priorityClass));
+Manifest KubernetesObjects::made(Object object) { return {std::move(object), head, beside, behind}; }
+
+/// A name for each pod, whether it is ready or not: they meet before they are.
+Manifest KubernetesObjects::service() const {
+  const std::string name = run ? run->name : shape.job;
+  Object metadata{{"name", name}};
+  if (run)
+    metadata["namespace"] = run->nameSpace, metadata["labels"] = objectOf(run->labels);
+  return {Object{{"apiVersion", "v1"},
+                 {"kind", "Service"},
+                 {"metadata", std::move(metadata)},
+                 {"spec", Object{{"clusterIP", "None"},
+                                 {"publishNotReadyAddresses", true},
+                                 {"selector", Object{{kInstance, name}}},
+                                 {"ports", Array{Object{{"name", "rendezvous"}, {"port", kRendezvousPort}}}}}}},
+          {},
+          {},
+          {}};
 }
 
-std::string jobText(const LaunchLayout &shape, const LaunchOptions &options) {
-  return fmt::format(
-      "{labels}apiVersion: v1\nkind: Service\nmetadata:\n  name: {job}\nspec:\n"
-      "  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n"
-      "    app.kubernetes.io/instance: {job}\n  ports:\n    - name: rendezvous\n"
-      "      port: {port}\n---\n"
-      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {job}\nspec:\n{spec}",
-      fmt::arg("labels", labelling(shape, options)), fmt::arg("job", shape.job), fmt::arg("port", kRendezvousPort),
-      fmt::arg("spec", indented(jobSpec(shape, options, 0, 0, shape.job + "-0." + shape.job, shape.job), 2)));
-}
-
-/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters, and a pod's has its
-/// index and six more behind.
-std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string job = labelOf(shape.job, "d-", 30), replicated, master;
+/// Pods of a plan by device type, of a run by node.
+std::vector<PodSet> KubernetesObjects::podSets(const std::string &job) {
+  std::vector<PodSet> sets;
+  const size_t count = isOrdered() ? run->nodes.size() : 1;
+  for (size_t node = 0; run && node < count; ++node) {
+    PodSet one;
+    one.pool = {fmt::format("n{}", node), isOrdered() ? 1 : static_cast<int64_t>(run->nodes.size()), shape.perNode};
+    one.first = static_cast<int64_t>(node);
+    for (size_t i = 0; i < run->nodes.size(); ++i)
+      if (!isOrdered() || i == node)
+        one.nodes.push_back(i);
+    one.master = run->nodes.size() == 1 ? "127.0.0.1" : fmt::format("{0}-n0-0-0.{0}", job);
+    sets.push_back(std::move(one));
+  }
+  const bool several = shape.pools.size() > 1;
   std::set<std::string> taken;
+  std::string master;
   int64_t first = 0;
-  for (size_t index = 0; index < shape.pools.size(); ++index) {
-    const LaunchLayout::Pool &pool = shape.pools[index];
-    std::string name = shape.pools.size() > 1 ? labelOf(pool.name, "d-", 15) : "server";
+  for (const LaunchLayout::Pool &pool : shape.pools) {
+    if (run)
+      break;
+    PodSet one;
+    one.pool = pool, one.first = first;
+    std::string &name = one.pool.name = several ? labelOf(pool.name, "d-", 15) : "server";
     if (!taken.insert(name).second)
       taken.insert(name = labelOf(name, "d-", 11) + "-" + std::to_string(taken.size()));
     if (master.empty())
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
-    replicated += fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
-                              indented(jobSpec(shape, options, index, first, master, ""), 6));
+    one.master = master;
+    one.of = sets.size();
     first += pool.nodes;
+    sets.push_back(std::move(one));
   }
-  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
-  const std::string queue = batch ? queueOf(*batch) : "";
-  const std::string together =
-      options.topology.empty() ? ""
-                               : fmt::format("  annotations:\n    alpha.jobset.sigs.k8s.io/exclusive-topology: {}\n",
-                                             quoted(options.topology));
-  // Who is ended by its deadline is not started again, whatever else ends it is.
-  const std::string again = batch && batch->requeue ? "    maxRestarts: 3\n    rules:\n      - action: FailJobSet\n"
-                                                      "        onJobFailureReasons: [\"DeadlineExceeded\"]\n"
-                                                    : "    maxRestarts: 0\n";
-  return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
-                     "  name: {}\n{}{}spec:\n{}  network:\n    enableDNSHostnames: true\n"
-                     "    subdomain: {}\n    publishNotReadyAddresses: true\n"
-                     "  failurePolicy:\n{}"
-                     "  successPolicy:\n    operator: All\n  replicatedJobs:\n{}",
-                     options.batch ? "" : labelling(shape, options), job, queue, together,
-                     queue.empty() ? "" : "  suspend: true\n", job, again, indented(replicated, 4));
+  return sets;
 }
 
-/// Where the pods of a TrainJob run is a patch of its runtime, whose servers are its job `node`.
-std::string patchOf(const LaunchLayout &shape, const LaunchOptions &options, const std::string &job) {
-  const std::string servers = serversOf(shape.pools.front(), options, "jobset.sigs.k8s.io/jobset-name: " + job);
-  if (servers.empty())
-    return "";
-  return "  runtimePatches:\n    - manager: accord/emit\n      trainingRuntimeSpec:\n        template:\n"
-         "          spec:\n            replicatedJobs:\n              - name: node\n                template:\n"
-         "                  spec:\n                    template:\n                      spec:\n" +
-         indented(servers, 24);
+std::vector<Manifest> KubernetesObjects::jobs() {
+  std::vector<Manifest> all;
+  auto add = [&](const std::string &name, const PodSet &pods) {
+    Object spec = jobSpec(pods);
+    if (run)
+      spec["ttlSecondsAfterFinished"] = run->keep;
+    if (isQueued())
+      spec["suspend"] = true;
+    all.push_back(made(Object{
+        {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", metadataOf(name)}, {"spec", std::move(spec)}}));
+  };
+  if (!run) {
+    all.push_back(service());
+    PodSet pods;
+    pods.pool = shape.pools.front(), pods.master = shape.job + "-0." + shape.job, pods.subdomain = shape.job;
+    add(shape.job, pods);
+    return all;
+  }
+  const bool several = run->nodes.size() > 1;
+  std::vector<PodSet> sets = podSets(run->name);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    PodSet &pods = sets[i];
+    if (several)
+      pods.subdomain = run->name, pods.master = fmt::format("{0}-0.{0}", run->name);
+    const bool isOne = sets.size() == 1;
+    const std::string name = isOne ? run->name : fmt::format("{}-{}", run->name, i);
+    if (!isOne)
+      pods.hostname = name;
+    add(name, pods);
+  }
+  if (several)
+    all.push_back(service());
+  return all;
 }
 
-std::string trainJobText(const LaunchLayout &shape, const LaunchOptions &options) {
-  const std::string job = labelOf(shape.job, "d-", 30);
-  return fmt::format("# The runtime '{comment}' numbers servers, says where they meet and gives "
-                     "containers their /dev/shm.\n"
-                     "# runtimePatches are those of Kubeflow Trainer 2.2 and later.\n{labels}"
-                     "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n"
-                     "  name: {job}\nspec:\n  runtimeRef:\n    name: {runtime}\n"
-                     "    kind: ClusterTrainingRuntime\n    apiGroup: trainer.kubeflow.org\n"
-                     "{patch}  trainer:\n    image: {image}\n{command}    args:\n"
-                     "      - {script}\n    numNodes: {nodes}\n    numProcPerNode: {perNode}\n"
-                     "    env:\n{environment}    resourcesPerNode:\n      limits:\n"
-                     "        {resource}: {perNode}\n",
-                     fmt::arg("comment", sanitized(options.runtime)), fmt::arg("labels", labelling(shape, options)),
-                     fmt::arg("job", job), fmt::arg("runtime", quoted(options.runtime)),
-                     fmt::arg("patch", patchOf(shape, options, job)), fmt::arg("image", imageOf(options)),
-                     fmt::arg("command", indented(guardedCommand(shape, 0, "torchrun"), 4)),
-                     fmt::arg("script", scriptOf(options)), fmt::arg("nodes", shape.nodes),
-                     fmt::arg("perNode", shape.perNode), fmt::arg("environment", indented(environmentOf(shape), 6)),
-                     fmt::arg("resource", quoted(options.resource)));
+/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters, and a pod's has its
+/// index and six more behind.
+Manifest KubernetesObjects::jobSet() {
+  const std::string job = run ? run->name : labelOf(shape.job, "d-", 30);
+  Array replicated;
+  for (const PodSet &pods : podSets(job))
+    replicated.push_back(
+        Object{{"name", pods.pool.name}, {"replicas", 1}, {"template", Object{{"spec", jobSpec(pods)}}}});
+  Object failure{{"maxRestarts", 0}};
+  if (batch && batch->requeue) // who is ended by its deadline is not started again, whatever else ends it is
+    failure = Object{{"maxRestarts", 3},
+                     {"rules", Array{Object{{"action", "FailJobSet"},
+                                            {"name", "deadline"},
+                                            {"onJobFailureReasons", Array{"DeadlineExceeded"}}}}}};
+  Object spec{{"network", Object{{"enableDNSHostnames", true}, {"subdomain", job}, {"publishNotReadyAddresses", true}}},
+              {"failurePolicy", std::move(failure)},
+              {"successPolicy", Object{{"operator", "All"}}},
+              {"replicatedJobs", std::move(replicated)}};
+  if (run)
+    spec["ttlSecondsAfterFinished"] = run->keep;
+  if (isQueued())
+    spec["suspend"] = true;
+  return made(Object{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                     {"kind", "JobSet"},
+                     {"metadata", metadataOf(job)},
+                     {"spec", std::move(spec)}});
+}
+
+/// What is added to the pods of a runtime.
+Array patchesOf(const char *manager, Object pod) {
+  Object job{{"name", "node"}, {"template", Object{{"spec", Object{{"template", std::move(pod)}}}}}};
+  return Array{Object{{"manager", manager},
+                      {"trainingRuntimeSpec",
+                       Object{{"template", Object{{"spec", Object{{"replicatedJobs", Array{std::move(job)}}}}}}}}}};
+}
+
+/// Nodes and labels of its pods are a patch of the replicated job "node", which runtimes of Kubeflow have.
+Manifest KubernetesObjects::trainJob() {
+  head.push_back(fmt::format("The runtime '{}' numbers servers, says where they meet and gives containers their "
+                             "/dev/shm.",
+                             sanitized(options.runtime)));
+  Object trainer{{"image", imageOf()},
+                 {"numNodes", shape.nodes},
+                 {"numProcPerNode", shape.perNode},
+                 {"env", environmentOf(false)},
+                 {"resourcesPerNode", Object{{"limits", Object{{options.resource, shape.perNode}}}}}};
+  Array words;
+  for (const std::string &word : run ? run->command : std::vector<std::string>{})
+    words.push_back(literal(word));
+  if (!run) {
+    trainer["command"] = guardedCommand(shape, 0, "torchrun");
+    trainer["args"] = Array{scriptOf()};
+  } else if (batch->torchrun) {
+    trainer["command"] = Array{"torchrun"};
+    trainer["args"] = std::move(words);
+  } else {
+    trainer["command"] = std::move(words);
+  }
+  Object spec{
+      {"runtimeRef",
+       Object{{"name", options.runtime}, {"kind", "ClusterTrainingRuntime"}, {"apiGroup", "trainer.kubeflow.org"}}},
+      {"trainer", std::move(trainer)}};
+  if (run) {
+    PodSet pods = podSets(run->name).front();
+    Object pod{{"terminationGracePeriodSeconds", batch->notice + kKill}};
+    addPlacement(pod, pods);
+    if (!run->claim.empty()) {
+      pod["volumes"] = Array{Object{{"name", "shared"}, {"persistentVolumeClaim", Object{{"claimName", run->claim}}}}};
+      pod["containers"] = Array{
+          Object{{"name", "node"}, {"volumeMounts", Array{Object{{"name", "shared"}, {"mountPath", run->mount}}}}}};
+    }
+    spec["runtimePatches"] = patchesOf(
+        "accord/serve", Object{{"metadata", Object{{"labels", objectOf(run->labels)}}}, {"spec", std::move(pod)}});
+    if (batch->limit > 0)
+      spec["activeDeadlineSeconds"] = batch->limit;
+    if (isQueued())
+      spec["suspend"] = true;
+  } else {
+    head.push_back("runtimePatches are those of Kubeflow Trainer 2.2 and later.");
+    Object pod;
+    addServers(pod, shape.pools.front(), options,
+               Object{{"jobset.sigs.k8s.io/jobset-name", labelOf(shape.job, "d-", 30)}});
+    if (!pod.empty())
+      spec["runtimePatches"] = patchesOf("accord/emit", Object{{"spec", std::move(pod)}});
+  }
+  return made(Object{{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+                     {"kind", "TrainJob"},
+                     {"metadata", metadataOf(run ? run->name : labelOf(shape.job, "d-", 30))},
+                     {"spec", std::move(spec)}});
 }
 
 } // namespace
 
+bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued) {
+  if (kind == KubernetesKind::TrainJob)
+    return false;
+  return run.nodes.size() == 1 || !isQueued || (kind == KubernetesKind::JobSet && run.nodes.size() <= kMaxPodSets);
+}
+
+std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options) {
+  KubernetesObjects objects(shape, options);
+  switch (options.kind) {
+  case KubernetesKind::JobSet:
+    return {objects.jobSet()};
+  case KubernetesKind::TrainJob:
+    return {objects.trainJob()};
+  case KubernetesKind::Job:
+    break;
+  }
+  return objects.jobs();
+}
+
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string text = options.kind == KubernetesKind::JobSet     ? jobSetText(shape, options)
-                     : options.kind == KubernetesKind::TrainJob ? trainJobText(shape, options)
-                                                                : jobText(shape, options);
-  std::string remarks;
+  std::string text = fmt::format("# {}\n", shape.title);
   if (options.batch)
     for (const std::string &remark : options.batch->remarks)
-      remarks += "# " + sanitized(remark) + "\n";
-  return fmt::format("# {}\n{}# kubectl apply -f FILE\n{}", shape.title, remarks, text);
+      text += "# " + sanitized(remark) + "\n";
+  text += "# kubectl apply -f FILE\n";
+  for (const LaunchLayout::Pool &pool : shape.pools)
+    if (!options.batch && !options.nodeLabel.empty())
+      text += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), pool.deviceName);
+  bool isFirst = true;
+  for (const Manifest &one : kubernetesObjects(shape, options)) {
+    text += (isFirst ? "" : "---\n") + yamlText(one);
+    isFirst = false;
+  }
+  return text;
 }
 
 } // namespace accord

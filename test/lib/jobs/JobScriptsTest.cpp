@@ -144,7 +144,7 @@ TEST(JobScripts, ProfiledJobsHaveALineToFillIn) {
   EXPECT_THAT(text, HasSubstr("# FILL IN the command"));
   EXPECT_THAT(text, Not(HasSubstr("torchrun")));
   EXPECT_THAT(files.at("launch/submit.sh"), HasSubstr("\"${job_first[@]}\"\n"));
-  EXPECT_THAT(files.at("launch/first/1.yaml"), HasSubstr("args: [\"true\"] # FILL IN"));
+  EXPECT_THAT(files.at("launch/first/1.yaml"), HasSubstr("- \"true\" # FILL IN"));
 }
 
 TEST(JobScripts, WhatCannotBeExpressedIsRefused) {
