@@ -63,9 +63,13 @@ if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
-for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-sample"):
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
+
+# The unit tests run on a server of their own.
+if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
+    config.available_features.add("postgres")
 
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")

@@ -16,8 +16,7 @@ public:
 
   Result<LaunchProgram> run(const LaunchLayout &shape) {
     set("base_config", "\"base.yml\"");
-    const bool isTpu = plan.problem.deviceTypes[config.deviceType].name.starts_with("tpu");
-    set("hardware", isTpu ? "\"tpu\"" : "\"gpu\"");
+    set("hardware", isTpu() ? "\"tpu\"" : "\"gpu\"");
     std::string reason = refusalOfOneProgram(plan);
     for (auto part : {&MaxText::model, &MaxText::schedule, &MaxText::memory, &MaxText::training})
       if (reason.empty())
@@ -28,7 +27,7 @@ public:
       return Error{Code::LauncherCannot, "MaxText " + reason, plan.location, {}};
     recompute();
     out.files.push_back({"maxtext.yml", text});
-    if (isTpu) { // their runtime knows hosts and slices
+    if (isTpu()) { // their runtime knows hosts and slices
       out.meets = false;
       out.remarks.push_back("servers are slices of TPUs: the script is run on each host of each slice");
     } else {
@@ -41,6 +40,7 @@ public:
   }
 
 private:
+  bool isTpu() const { return plan.problem.deviceTypes[config.deviceType].name.starts_with("tpu"); }
   void set(const std::string &key, const std::string &value) { text += fmt::format("{}: {}\n", key, value); }
   void set(const std::string &key, int64_t value) { text += fmt::format("{}: {}\n", key, value); }
   void set(const std::string &key, bool value) { set(key, std::string(value ? "true" : "false")); }
@@ -146,14 +146,32 @@ private:
     return {};
   }
 
+  /// How parts of a sequence come to the keys and values of all of it. TPUs have kernels of their own for rings and
+  /// all-to-all, which GPUs do not have for the latter.
+  std::string contexts(const LaunchLayout &shape) {
+    if (config.context == 1)
+      return {};
+    const bool ring = config.contextExchange == ContextExchange::Ring;
+    const bool toAll = config.contextExchange == ContextExchange::AllToAll;
+    if (toAll && (!isTpu() || shape.perNode % (config.tensor * config.context) != 0))
+      return "exchanges keys and values of a sequence by all-to-all within a slice of TPUs alone";
+    if (isTpu() && (ring || toAll) && plan.architecture && plan.architecture->dropout > 0)
+      return "divides sequences of TPUs by all-gather alone where something is dropped";
+    set("context_parallel_strategy", toAll ? "\"ulysses\"" : ring ? "\"ring\"" : "\"all_gather\"");
+    if (isTpu() && (ring || toAll))
+      set("attention", "\"flash\""), set("use_tokamax_splash", true);
+    if (toAll)
+      set("context_parallel_load_balance", false);
+    return {};
+  }
+
   /// Degrees of each axis, within servers from the devices that are neighbours on; samples of a device, which may be
   /// less than one.
   std::string axes(const LaunchLayout &shape) {
     if (config.tensor > 1 && config.expert > 1 && config.expertTensor != config.tensor)
       return "divides each expert as all else; the plan divides whole experts among tensor parallel devices";
-    static constexpr const char *exchanges[] = {"ring", "all_gather", "ulysses"};
-    if (config.context > 1)
-      set("context_parallel_strategy", fmt::format("\"{}\"", exchanges[static_cast<size_t>(config.contextExchange)]));
+    if (std::string reason = contexts(shape); !reason.empty())
+      return reason;
     const int64_t replicas = config.data / config.context / config.expert;
     const bool stages = groups > 1, divides = config.zero >= 2;
     std::vector<std::pair<const char *, int64_t>> all{{config.sequence ? "tensor_sequence" : "tensor", config.tensor},
@@ -174,6 +192,8 @@ private:
       set(fmt::format("ici_{}_parallelism", axis), within);
       set(fmt::format("dcn_{}_parallelism", axis), degree / within);
     }
+    if (shape.nodes > 1)
+      set("num_slices", shape.nodes);
     const int64_t devices = shape.nodes * shape.perNode;
     const __int128 samples = static_cast<__int128>(config.samples()) * (stages ? placement.microbatches : 1);
     if (samples % devices == 0) {

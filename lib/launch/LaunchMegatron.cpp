@@ -41,7 +41,8 @@ private:
   void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
 
   void take(MegatronArguments whole) {
-    out.script = std::move(whole.script), out.remarks = std::move(whole.remarks);
+    out.script = std::move(whole.script);
+    out.remarks.insert(out.remarks.end(), whole.remarks.begin(), whole.remarks.end());
     out.arguments.insert(out.arguments.end(), whole.arguments.begin(), whole.arguments.end());
     bool isLegacy = std::ranges::find(whole.arguments, "--use-legacy-models") != whole.arguments.end();
     if (isLegacy && std::erase(out.arguments, "--overlap-param-gather") > 0)
@@ -107,6 +108,7 @@ private:
                       parallelConfig.zero == 2 ? "optim_grads" : "optim_grads_params"));
       add("--no-gradient-accumulation-fusion");
       add("--ckpt-format fsdp_dtensor");
+      out.remarks.push_back("Megatron-FSDP needs Megatron core 0.14 or newer");
     }
     if (parallelConfig.data > 1) // the plan hides the exchange behind the backward pass
       add("--overlap-grad-reduce");

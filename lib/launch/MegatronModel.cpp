@@ -96,6 +96,8 @@ private:
     bool isPadded = plan.deviceMemory && plan.deviceMemory->vocabularyPerTensor;
     int64_t multiple = isPadded ? plan.deviceMemory->vocabularyMultiple : 1;
     add(fmt::format("--make-vocab-size-divisible-by {}", multiple));
+    if (multiple > kMaxArchitectureSize || config.tensor > kMaxArchitectureSize)
+      return;
     multiple *= config.tensor;
     auto padded = [&](int64_t rows) { return (rows + multiple - 1) / multiple * multiple; };
     int64_t rows = padded(model.vocabulary), other = padded(model.vocabulary + 1);
@@ -130,6 +132,7 @@ private:
       add("--use-legacy-models");
       add("--ckpt-format torch");
       add("--apply-residual-connection-post-layernorm");
+      out.remarks.push_back("models with norms behind their blocks need Megatron core 0.13 to 0.17");
       legacy();
     } else if (model.normAfter) {
       lacks("its norms stand before attention and feed-forward networks, here they stand behind");

@@ -6,7 +6,10 @@
 
 namespace accord {
 
-/// Sizes are 0 where the model has none of it, or where it is not the same in all of its blocks (`irregular` says so).
+constexpr int64_t kMaxArchitectureSize = int64_t(1) << 30;
+
+/// Sizes are at most `kMaxArchitectureSize`, so that products of two never overflow. They are 0 where the model has
+/// none of it, or where it is not the same in all of its blocks (`irregular` says so).
 struct ModelArchitecture {
   enum class Family : uint8_t {
     Other,          ///< no transformer, or one that is not understood

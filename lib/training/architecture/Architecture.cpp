@@ -41,7 +41,7 @@ private:
       keep(part.residual);
     for (const FeedForwardPart &part : blocks.networks)
       keep(part.residual);
-    return family() && attention() && networks() && inputs() && heads() && norms() && nothingElse();
+    return family() && attention() && networks() && inputs() && heads() && norms() && nothingElse() && sizes();
   }
   void keep(const Residual &residual) {
     blockNorms.insert(residual.norm);
@@ -54,6 +54,7 @@ private:
   bool networks();
   bool inputs();
   bool embedding(dnn::EmbeddingOp lookup);
+  bool isTrained(Value part);
   bool patches(dnn::Conv2dOp conv);
   bool toStream(Value value);
   bool added(dnn::AddOp sum, Value value);
@@ -63,6 +64,7 @@ private:
   bool headNorm(const TrainedProduct &product, Value value);
   bool norms();
   bool nothingElse();
+  bool sizes();
   void count();
   bool has(Positions positions, Operation *at) {
     if (found.positions != Positions::None && found.positions != positions)
@@ -250,6 +252,22 @@ bool Recognizer::embedding(dnn::EmbeddingOp lookup) {
   return toStream(lookup.getY());
 }
 
+/// A parameter, perhaps added to zeros that give it a batch.
+bool Recognizer::isTrained(Value part) {
+  if (!walk.parameterOf(part).empty())
+    return true;
+  auto sum = walk.source(part).getDefiningOp<dnn::AddOp>();
+  if (!sum)
+    return false;
+  bool isFirst = !walk.parameterOf(sum.getA()).empty();
+  PassedOperations passed;
+  walk.source(isFirst ? sum.getB() : sum.getA(), ModelWalk::Scale | ModelWalk::Cuts, &passed);
+  if (passed.scale != 0 || (!isFirst && walk.parameterOf(sum.getB()).empty()))
+    return false;
+  walk.understand(sum);
+  return true;
+}
+
 bool Recognizer::patches(dnn::Conv2dOp conv) {
   auto image = cast<RankedTensorType>(conv.getX().getType());
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
@@ -261,11 +279,12 @@ bool Recognizer::patches(dnn::Conv2dOp conv) {
   found.patchSize = stride[0], found.imageSize = image.getDimSize(2);
   auto uses = walk.uses(conv.getY());
   Value value = conv.getY();
-  if (auto joined = uses.size() == 1 ? dyn_cast<dnn::ConcatOp>(uses[0]->getOwner()) : dnn::ConcatOp()) {
+  auto isJoin = [](OpOperand *use) { return isa<dnn::ConcatOp>(use->getOwner()); };
+  if (auto join = llvm::find_if(uses, isJoin); join != uses.end()) {
+    auto joined = cast<dnn::ConcatOp>((*join)->getOwner());
     walk.understand(joined);
     for (Value part : joined.getXs())
-      if (!walk.parameterOf(part).empty())
-        found.classTokens += elementsOf(part) / widthOf(part);
+      found.classTokens += isTrained(part) ? elementsOf(part) / widthOf(part) : 0;
     value = joined.getY();
   }
   return toStream(value);
@@ -304,7 +323,7 @@ bool Recognizer::headNorm(const TrainedProduct &product, Value value) {
   if (isNorm(norm) && !blockNorms.contains(norm)) {
     walk.understand(norm);
     found.finalNorm = true;
-    value = walk.source(norm->getOperand(0), ModelWalk::Dropout);
+    value = walk.source(norm->getOperand(0), ModelWalk::Dropout | ModelWalk::Cuts);
   }
   return streams.contains(walk.source(value)) ||
          fail(product.op, "what stands between the blocks and the head is not understood");
@@ -412,6 +431,16 @@ bool Recognizer::nothingElse() {
     return WalkResult::interrupt();
   });
   return !all.wasInterrupted();
+}
+
+bool Recognizer::sizes() {
+  for (int64_t size : {found.layers, found.encoderLayers, found.hidden, found.heads, found.headSize, found.inner,
+                       found.vocabulary, found.sequence, found.encoderSequence, found.maxPositions, found.experts,
+                       found.expertsPerToken, found.expertLayers, found.imageSize, found.classes, found.classTokens,
+                       found.relativeBuckets, found.relativeDistance})
+    if (size > kMaxArchitectureSize)
+      return reason = fmt::format("a size of {} is beyond what any framework builds", size), false;
+  return true;
 }
 
 void Recognizer::count() {

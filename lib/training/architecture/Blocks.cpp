@@ -71,8 +71,8 @@ bool BlockFinder::softmax(dnn::SoftmaxOp op) {
   dnn::MatmulOp product;
   if (!scores(op.getX(), part, passed, product))
     return false;
-  if (product.getTransposeA() || !product.getTransposeB())
-    return fail(product, "is not the product of queries with transposed keys");
+  if (product.getTransposeA())
+    return fail(product, "is not the product of queries with keys");
   part.headSize = widthOf(product.getA());
   part.keys = widthOf(op.getX());
   auto uses = walk.uses(op.getY(), ModelWalk::Dropout, &behind);

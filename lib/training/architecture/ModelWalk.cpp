@@ -101,15 +101,38 @@ StringRef ModelWalk::parameterOf(Value value) {
   return read ? read.getParameter() : StringRef();
 }
 
-TrainedProduct ModelWalk::productBy(Operation *op) {
-  auto linear = dyn_cast_or_null<dnn::LinearOp>(op);
-  if (!linear)
+/// A sum of a product that has no bias of its own with a vector.
+dnn::AddOp ModelWalk::biasBehind(dnn::MatmulOp product) {
+  auto found = uses(product.getY());
+  auto sum = found.size() == 1 ? dyn_cast<dnn::AddOp>(found[0]->getOwner()) : dnn::AddOp();
+  if (!sum)
     return {};
-  StringRef weight = parameterOf(linear.getWeight());
+  Value vector = found[0]->getOperandNumber() == 0 ? sum.getB() : sum.getA();
+  bool isBias = !parameterOf(vector).empty() && elementsOf(vector) == widthOf(product.getY());
+  return isBias ? sum : dnn::AddOp();
+}
+
+TrainedProduct ModelWalk::productBy(Operation *op) {
+  if (auto sum = dyn_cast_or_null<dnn::AddOp>(op))
+    for (Value side : {sum.getA(), sum.getB()})
+      if (auto before = source(side).getDefiningOp<dnn::MatmulOp>(); before && biasBehind(before) == sum)
+        return productBy(before);
+  if (auto product = dyn_cast_or_null<dnn::MatmulOp>(op)) {
+    StringRef weight = parameterOf(product.getB());
+    if (weight.empty() || product.getTransposeA() || typeOf(product.getB()).getRank() != 2)
+      return {};
+    dnn::AddOp bias = biasBehind(product);
+    understand(op), understand(bias);
+    return {op,        product.getA(),          bias ? bias.getY() : product.getY(),
+            weight,    widthOf(product.getA()), widthOf(product.getY()),
+            bool(bias)};
+  }
+  auto linear = dyn_cast_or_null<dnn::LinearOp>(op);
+  StringRef weight = linear ? parameterOf(linear.getWeight()) : StringRef();
   if (weight.empty())
     return {};
   understand(op);
-  auto shape = cast<RankedTensorType>(linear.getWeight().getType()).getShape();
+  auto shape = typeOf(linear.getWeight()).getShape();
   return {op, linear.getX(), linear.getY(), weight, shape.back(), shape[shape.size() - 2], linear.getBias() != nullptr};
 }
 

@@ -6,7 +6,7 @@
 
 namespace accord {
 
-/// A product with a trained matrix.
+/// A product with a trained matrix, and the vector that is added to it.
 struct TrainedProduct {
   mlir::Operation *op = nullptr;
   mlir::Value x, y;
@@ -45,6 +45,8 @@ public:
   bool isUnderstood(mlir::Operation *op) const { return understood.contains(op); }
 
 private:
+  dnn::AddOp biasBehind(dnn::MatmulOp product);
+
   llvm::DenseSet<mlir::Operation *> understood;
 };
 

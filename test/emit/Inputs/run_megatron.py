@@ -69,6 +69,35 @@ MODELS = [
 ]
 
 
+# Each of these builds another model, so that a count that does not see it counts wrongly.
+WRONG = [("--swiglu", ""), ("--normalization RMSNorm", "--normalization LayerNorm"), ("--untie-embeddings-and-output-weights", ""),
+         ("--disable-bias-linear", ""), ("--group-query-attention", ""), ("--normalization LayerNorm", "--normalization RMSNorm"),
+         ("--bf16", "--bf16 --untie-embeddings-and-output-weights"), ("--bf16", "--bf16 --disable-bias-linear"),
+         ("--bf16", "--bf16 --swiglu"), ("learned_absolute", "rope"), ("--num-layers ", "--num-layers 1"), ("--hidden-size ", "--hidden-size 1"),
+         ("--num-experts 8", "--num-experts 16"), ("--num-experts 8", ""), ("--expert-model-parallel-size 8", "--expert-model-parallel-size 4"),
+         ("--ffn-hidden-size ", "--ffn-hidden-size 1"), ("--moe-ffn-hidden-size ", "--moe-ffn-hidden-size 1"), ("--kv-channels ", "--kv-channels 1"), ("--vocab-size ", "--vocab-size 1"),
+         ("--make-vocab-size-divisible-by 128", "--make-vocab-size-divisible-by 1009"), ("--use-distributed-optimizer", ""),
+         ("--accumulate-allreduce-grads-in-fp32", ""), ("--position-embedding-type relative", "--position-embedding-type none"),
+         ("pretrain_bert.py", "pretrain_gpt.py"), ("pretrain_t5.py", "pretrain_bert.py")]
+
+
+def wrong_arguments(script, plan):
+    """How many of the arguments that build another model are found, and of how many; the ones that are not."""
+    missed, tried = [], 0
+    for right, wrong in WRONG:
+        is_there = wrong.startswith(right + " ") and wrong.split()[1] in script
+        is_idle = right == "--ffn-hidden-size " and "--num-experts" in script  # experts have a size of their own
+        if right not in script or is_there or is_idle:
+            continue
+        tried += 1
+        try:
+            megatron_parameters.compare(script.replace(right, wrong), plan, None)
+            missed.append(f"{right} -> {wrong}")
+        except (SystemExit, AssertionError, KeyError, TypeError, ValueError):
+            pass
+    return f"{tried - len(missed)} of {tried} wrong arguments found{''.join(', not ' + one for one in missed)}"
+
+
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
@@ -94,7 +123,9 @@ def main():
             continue
         with open(os.path.join(out, "plan.json"), encoding="utf8") as plan:
             try:
-                print(f"{name}: {megatron_parameters.compare(made.stdout, json.load(plan), published)}")
+                planned = json.load(plan)
+                print(f"{name}: {megatron_parameters.compare(made.stdout, planned, published)}")
+                print(f"{name}: {wrong_arguments(made.stdout, planned)}")
             except SystemExit as error:
                 print(f"{name}: {error}")
         for line in made.stdout.splitlines():

@@ -344,6 +344,12 @@ TEST(LaunchPrograms, MaxTextModelsAndPipelines) {
   const LaunchProgram onTpu = made(maxTextProgram, slices);
   EXPECT_THAT(file(onTpu, "maxtext.yml"), HasSubstr("hardware: \"tpu\""));
   EXPECT_THAT(programText(*launchLayout(slices), onTpu), Not(HasSubstr("NODE_RANK:?")));
+  PlacementPlan ulysses = replicas(8, 3, llama3());
+  for (ParallelConfig &config : ulysses.problem.parallelConfigs)
+    config.context = 2, config.contextExchange = ContextExchange::AllToAll;
+  EXPECT_THAT(refused(maxTextProgram, ulysses), HasSubstr("by all-to-all within a slice of TPUs alone"));
+  ulysses.problem.deviceTypes[0].name = "tpu_v5e";
+  EXPECT_THAT(file(made(maxTextProgram, ulysses), "maxtext.yml"), HasSubstr("context_parallel_strategy: \"ulysses\""));
   EXPECT_THAT(refused(maxTextProgram, replicas(8, 3, t5())), HasSubstr("A0955 MaxText builds decoders"));
   test::PlacementShape shape;
   shape.blocks = 32, shape.stages = 4, shape.batch = 512;

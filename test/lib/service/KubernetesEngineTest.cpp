@@ -71,8 +71,107 @@ using Jobs = KubernetesCluster<KubernetesKind::Job>;
 using JobSets = KubernetesCluster<KubernetesKind::JobSet>;
 using QueuedJobSets = KubernetesCluster<KubernetesKind::JobSet, true>;
 INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesJobs, EngineContract, Jobs);
-INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesJobSets, EngineContract, JobSets);
+INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesSets, EngineContract, JobSets);
 INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesQueued, EngineContract, QueuedJobSets);
+
+/// A task from its submission until it is forgotten, as a scheduler would lead it: whatever fails is asked again.
+class LedTask {
+public:
+  LedTask(Engine &engine, EngineCluster &cluster, int number) : engine(engine) {
+    task.name = cluster.prefix() + "led-" + std::to_string(getpid()) + "-" + std::to_string(number);
+    task.nodes = cluster.nodes(), task.deviceType = cluster.deviceType(), task.devicesPerNode = 1;
+    task.folder = cluster.folderOf(task.name);
+    std::filesystem::create_directories(task.folder);
+    task.command = cluster.command({.seconds = 60, .exitCode = 0, .savesAtSignal = false, .shell = {}}, task.folder);
+  }
+
+  void lead(bool isOrdered = true) {
+    std::string id = until<std::string>([&] { return engine.submit(task); });
+    EXPECT_EQ(until<std::string>([&] { return engine.submit(task); }), id);
+    EngineTask seen = waitFor(EngineTask::State::Running);
+    done([&] { return engine.stop(seen, 0); });
+    seen = waitFor(EngineTask::State::Stopped);
+    EXPECT_EQ(seen.id, id);
+    done([&] { return engine.forget(seen); });
+    std::ifstream in(task.folder + "/started");
+    std::set<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+      EXPECT_TRUE(lines.insert(line).second) << "started twice: " << line;
+    EXPECT_EQ(lines.size(), 2u);
+    if (isOrdered)
+      EXPECT_EQ(lines, (std::set<std::string>{"0 a1", "1 a2"}));
+  }
+  int errors = 0;
+
+private:
+  template <class T> T until(const std::function<Result<T>()> &what) {
+    for (int i = 0; i < 20; ++i) {
+      auto found = what();
+      if (found)
+        return *found;
+      EXPECT_EQ(found.error().code, Code::EngineFailed);
+      ++errors;
+    }
+    ADD_FAILURE() << "never";
+    return {};
+  }
+  void done(const std::function<Result<void>()> &what) {
+    until<bool>([&]() -> Result<bool> {
+      Result<void> one = what();
+      if (!one)
+        return one.takeError();
+      return true;
+    });
+  }
+  EngineTask waitFor(EngineTask::State state) {
+    for (int i = 0; i < 400; ++i) {
+      for (const EngineTask &one : until<std::vector<EngineTask>>([&] { return engine.tasks(); }))
+        if (one.name == task.name && (one.state == state || isOver(one.state))) {
+          EXPECT_EQ(one.state, state) << one.reason;
+          return one;
+        }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << task.name << " never gets there";
+    return {};
+  }
+
+  Engine &engine;
+  TaskRequest task;
+};
+
+// A TrainJob's pods are on the nodes of the task, in an order that its runtime decides.
+TEST(KubernetesTrainJobs, RunAndStop) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  KubernetesCluster<KubernetesKind::TrainJob> cluster;
+  auto engine = cluster.open();
+  ASSERT_TRUE(engine);
+  LedTask(*engine, cluster, 1).lead(false);
+}
+
+// A request fails, each in its turn and in each way: nothing starts twice, nothing is concluded, and it goes on.
+TEST(KubernetesFaults, AtAnyRequest) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  Jobs cluster;
+  KubernetesOptions options = testOptions();
+  options.prefix = cluster.prefix();
+  options.limits = {.connect = 1, .read = 0.3, .call = 1, .bytes = 1 << 20, .attempts = 3};
+  auto engine = kubernetesEngine(options);
+  ASSERT_TRUE(engine) << engine.error().message;
+  const std::vector<std::string> kinds{"500", "429", "garbage", "drop", "lost", "hang", "slow", "endless"};
+  int errors = 0;
+  for (int at = 0; at < 24; ++at) {
+    const std::string &kind = kinds[at % kinds.size()];
+    SCOPED_TRACE(kind + " at request " + std::to_string(at));
+    LedTask task(**engine, cluster, at);
+    ASSERT_TRUE(ask("POST", "/fake/fault", llvm::json::Object{{"at", at}, {"count", 1 + at % 4}, {"kind", kind}}));
+    task.lead();
+    errors += task.errors;
+  }
+  EXPECT_GT(errors, 0);
+}
 
 } // namespace
 } // namespace accord::service

@@ -5,7 +5,12 @@
 #include "lib/language/program/Elaborate.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <sstream>
 
 using namespace accord;
 
@@ -172,6 +177,30 @@ TEST(Architecture, RecognizesEncoders) {
   expect(ofCatalogue("vit", "vit_l_16()"), vit(24, 1024, 16, 304326632));
 }
 
+// A class token that gets its batch by zeros, as an importer writes it.
+TEST(Architecture, RecognizesImportedVisionTransformers) {
+  Architecture found = recognize(R"(
+import "catalog/transformer.dnn"
+model vit() {
+  input image : float[3, 224, 224]
+  input label : int32[1]
+  let patches = transpose(reshape(conv2d(image, out = 768, kernel = 16, stride = 16), [768, 196]), [1, 0])
+  let zeros = scale(slice(patches, axis = 0, start = 0, size = 1), factor = 0)
+  var x = concat(zeros + parameter([1, 768]), patches, axis = 0) + parameter([197, 768])
+  repeat 12 as layer {
+    x = x + attention(layer_norm(x), heads = 12)
+    x = x + gelu_mlp(layer_norm(x), 768, 3072)
+  }
+  let first = slice(layer_norm(x), axis = 0, start = 0, size = 1)
+  loss cross_entropy(linear(first, out = 1000), label)
+})",
+                                 "vit()");
+  EXPECT_EQ(found.notUnderstood, "");
+  EXPECT_EQ(found.family, Family::Vision);
+  EXPECT_EQ(found.classTokens, 1);
+  EXPECT_EQ(found.parameters, 86567656); // as torchvision's vit_b_16
+}
+
 TEST(Architecture, RecognizesEncodersWithDecoders) {
   // Raffel et al., 2019, and the configuration of google-t5/t5-large.
   Architecture t5 = gpt(24, 1024, 16, 32128, 114, 737668096);
@@ -234,6 +263,27 @@ TEST(Architecture, RecognizesModelsItHasNotSeen) {
   expect(written, a);
 }
 
+// Products of matrices with vectors added to them, and keys that were transposed before.
+TEST(Architecture, RecognizesProductsOfMatrices) {
+  const std::string body = R"(
+    let n = layer_norm(x)
+    let query = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 0, 2])
+    let key = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 2, 0])
+    let value = transpose(reshape(matmul(n, parameter([512, 512])) + parameter([512]), [256, 8, 64]), [1, 0, 2])
+    let mixed = matmul(softmax(scale(matmul(query, key), factor = 1 / 8), causal = true), value)
+    x = x + (matmul(reshape(transpose(mixed, [1, 0, 2]), [256, 512]), parameter([512, 512])) + parameter([512]))
+    let inner = gelu(matmul(layer_norm(x), parameter([512, 2048])) + parameter([2048]))
+    x = x + (matmul(inner, parameter([512, 2048]), transpose_b = true) + parameter([512]))
+)";
+  std::string text = decoder(body);
+  text.replace(text.find("linear(rms_norm"), 15, "linear(layer_norm");
+  Architecture found = recognize(text, "small()");
+  Architecture a =
+      gpt(4, 512, 8, 1000, 256, 2 * 512000 + 1024 + 4 * (2048 + 4 * 512 * 513 + 2 * 512 * 2048 + 2048 + 512));
+  a.positions = Positions::None, a.maxPositions = 0, a.tiedEmbeddings = false, a.dropout = a.attentionDropout = 0;
+  expect(found, a);
+}
+
 TEST(Architecture, SaysWhatItDoesNotUnderstand) {
   const std::string attention = "fused_attention(rms_norm(x), heads = 8, causal = true, bias = false, rotary = true)";
   const std::string network = "swiglu_mlp(rms_norm(x), 512, 1024)";
@@ -261,6 +311,35 @@ TEST(Architecture, SaysWhatItDoesNotUnderstand) {
     EXPECT_NE(found.notUnderstood, "") << file;
     EXPECT_GT(found.parameters, 0) << file;
   }
+}
+
+// Understood or not, and why; nothing of the catalogue is left without an answer.
+TEST(Architecture, AnswersForTheWholeCatalogue) {
+  std::set<std::string> understood;
+  for (const auto &entry : std::filesystem::directory_iterator(ACCORD_SOURCE_DIR "/lib/catalog")) {
+    if (entry.path().extension() != ".dnn")
+      continue;
+    std::ifstream in(entry.path());
+    std::stringstream text;
+    text << in.rdbuf();
+    std::string content = text.str();
+    std::regex model("\nmodel ([a-z0-9_]+)\\(");
+    for (std::sregex_iterator it(content.begin(), content.end(), model), end; it != end; ++it) {
+      Architecture found = ofCatalogue(entry.path().stem().string(), (*it)[1].str() + "()");
+      EXPECT_EQ(found.family == Family::Other, !found.notUnderstood.empty()) << (*it)[1];
+      EXPECT_GT(found.parameters, 0) << (*it)[1];
+      if (found.family != Family::Other)
+        understood.insert(entry.path().stem().string());
+    }
+  }
+  EXPECT_EQ(understood, (std::set<std::string>{"bert", "bert_base", "bloom", "gpt2", "gpt3", "llama2", "llama3",
+                                               "megatron", "mixtral", "opt", "t5", "transformer_big", "vit"}));
+}
+
+TEST(Architecture, SizesBeyondAllMeasureAreRefused) {
+  Architecture found = ofCatalogue("llama2", "llama2(layers = 2000000000)");
+  EXPECT_EQ(found.family, Family::Other);
+  EXPECT_EQ(found.notUnderstood, "a size of 2000000000 is beyond what any framework builds");
 }
 
 TEST(Architecture, BlocksOfSeveralSizesAreIrregular) {
