@@ -50,6 +50,8 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
 } // namespace
 
 std::string guardLines(const LaunchLayout &shape) {
+  if (shape.pools.front().products.empty())
+    return "";
   return "# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.\n" +
          guardText(guardOf(shape)) + "accord_guard || exit\n";
 }

@@ -32,6 +32,7 @@ struct MegatronArguments;
 struct BatchOptions {
   std::string comment;              ///< which job and which run
   std::vector<std::string> remarks; ///< comments of the script or manifest, a line each
+  std::string deviceType;           ///< as Slurm (gres) calls it, where the layout has no name of its devices
   std::string account, service;     ///< of Slurm; empty: none
   std::string queue, priorityClass; ///< of Kueue; the queue is the namespace, too; empty: the job is not queued
   int64_t begin = 0;                ///< after it is submitted
@@ -124,6 +125,7 @@ std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &optio
 /// which comes behind.
 std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options);
 /// The guard's function and its call, which ends the script where it refuses: of the servers of a layout of one pool.
+/// Empty where the layout does not say what devices are called (`describedLayout`).
 std::string guardLines(const LaunchLayout &shape);
 /// A line `export NAME="VALUE"` for each variable of a layout.
 std::string exportsOf(const LaunchLayout &shape);

@@ -69,14 +69,27 @@ std::string usageOf(const BatchOptions &batch) {
 
 /// Servers and their devices by type, and where in the network the servers are.
 static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &options) {
-  const LaunchLayout::Pool &pool = shape.pools.front();
-  std::string text = fmt::format("#SBATCH --gpus-per-node={}{}{}\n", pool.deviceName,
-                                 pool.deviceName.empty() ? "" : ":", shape.perNode);
+  std::string name = shape.pools.front().deviceName;
+  if (name.empty() && options.batch)
+    name = options.batch->deviceType;
+  std::string text = fmt::format("#SBATCH --gpus-per-node={}{}{}\n", name, name.empty() ? "" : ":", shape.perNode);
   if (!options.constraint.empty())
     text += fmt::format("#SBATCH --constraint=\"{}\"\n", sanitized(options.constraint));
   if (options.switches > 0)
     text += fmt::format("#SBATCH --switches={}\n", options.switches);
   return text;
+}
+
+/// A step that looks at all servers before any of them starts something.
+static std::string guardStep(const LaunchLayout &shape) {
+  if (shape.pools.front().products.empty())
+    return "";
+  return fmt::format("# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts "
+                     "unchecked.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "guard='{}accord_guard'\n"
+                     "srun --kill-on-bad-exit=1 sh -c \"$guard\"\n",
+                     guardText(guardOf(shape)));
 }
 
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
@@ -102,17 +115,13 @@ std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
       "set -euo pipefail\n{}"
       "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
       "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
-      "# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.\n"
-      "# shellcheck disable=SC2016\n"
-      "guard='{}accord_guard'\n"
-      "srun --kill-on-bad-exit=1 sh -c \"$guard\"\n"
-      "# One {} on each server; each variable is that of its server.\n"
+      "{}# One {} on each server; each variable is that of its server.\n"
       "# shellcheck disable=SC2016\n"
       "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
       shape.job, shape.nodes, devicesOf(shape, options), !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
       batch ? requestOf(*batch) : "", shape.title, batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n",
       batch ? usageOf(*batch) : "", batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
-      batch && !isPlain ? commandOf(*batch) : "", guardText(guardOf(shape)), isPlain ? "command" : "torchrun", inner,
+      batch && !isPlain ? commandOf(*batch) : "", guardStep(shape), isPlain ? "command" : "torchrun", inner,
       isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
 }
 

@@ -185,6 +185,18 @@ TEST(EmitLaunch, EveryLauncherAsksForTheType) {
   EXPECT_THAT(text(Launcher::Torchrun), HasSubstr("products=\"a100 pg509\""));
 }
 
+// A layout without names of its devices cannot be checked; its request has the type that the engine knows.
+TEST(EmitLaunch, WithoutNamesThereIsNoGuard) {
+  auto shape = launchLayout(test::gptPlacement());
+  ASSERT_TRUE(static_cast<bool>(shape));
+  LaunchOptions options;
+  options.batch.emplace().deviceType = "a100";
+  const std::string text = slurmText(*shape, options);
+  EXPECT_THAT(text, HasSubstr("#SBATCH --gpus-per-node=a100:8\n"));
+  EXPECT_THAT(text, Not(HasSubstr("accord_guard")));
+  EXPECT_EQ(guardLines(*shape), "");
+}
+
 // One name cannot be that of two types.
 TEST(EmitLaunch, OneNameForSeveralTypesIsRefused) {
   PlacementPlan plan = test::gptPlacement();
