@@ -51,6 +51,8 @@ if shutil.which(config.accord_cc):
     config.available_features.add("cc")
 if shutil.which("cvc5"):
     config.available_features.add("cvc5")
+if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") for tool in ("slurmctld", "slurmd", "sbatch", "munged")):
+    config.available_features.add("slurm")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
@@ -63,6 +65,10 @@ if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
+# The unit tests run containers of their own, as a normal user.
+if all(shutil.which(one, path=os.environ["PATH"] + ":/usr/sbin") for one in ("podman", "runc", "busybox", "newuidmap")) and os.access(
+        os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
+    config.available_features.add("podman")
 for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)

@@ -30,6 +30,10 @@ std::string literal(const std::string &text) {
   return out;
 }
 
+Object nodeVariable() {
+  return Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}};
+}
+
 Object objectOf(const std::map<std::string, std::string> &all) {
   Object made;
   for (const auto &[key, value] : all)
@@ -478,9 +482,12 @@ Manifest KubernetesObjects::trainJob() {
   Object trainer{{"image", imageOf()},
                  {"numNodes", shape.nodes},
                  {"numProcPerNode", shape.perNode},
-                 {"env", environmentOf(false)},
                  {"resourcesPerNode", Object{{"limits", Object{{options.resource, shape.perNode}}}}}};
-  Array words;
+  Array environment = environmentOf(false), words;
+  if (run)
+    environment.push_back(nodeVariable());
+  if (!environment.empty())
+    trainer["env"] = std::move(environment);
   for (const std::string &word : run ? run->command : std::vector<std::string>{})
     words.push_back(literal(word));
   if (!run) {

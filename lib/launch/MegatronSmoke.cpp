@@ -31,6 +31,7 @@ def build():
     """The model of one rank."""
     import torch
     from megatron.core import parallel_state
+    from megatron.core.enums import ModelType
     from megatron.training.arguments import parse_args, validate_args
     from megatron.training.global_vars import set_args
 
@@ -38,6 +39,7 @@ def build():
     args = parse_args()
     validate_args(args)
     args.padded_vocab_size = ROWS
+    args.model_type = ModelType.{type}
     set_args(args)
     torch.distributed.init_process_group("gloo", rank=0, world_size=1)
     parallel_state.initialize_model_parallel(1, 1)
@@ -86,15 +88,18 @@ Result<std::string> megatronSmokeText(const PlacementPlan &plan) {
   for (const std::string &argument : model.arguments)
     if (!argument.starts_with("--make-vocab-size-divisible-by") && !argument.starts_with("--attention-backend"))
       add(argument);
+  bool isCoder = architecture.family == ModelArchitecture::Family::EncoderDecoder;
   bool isRelative = architecture.positions == ModelArchitecture::Positions::Relative;
-  for (const char *argument : {"--make-vocab-size-divisible-by 1", "--micro-batch-size 1", "--global-batch-size 1",
-                               "--use-cpu-initialization", "--no-initialization", "--no-gradient-accumulation-fusion"})
+  for (const char *argument :
+       {"--make-vocab-size-divisible-by 1", "--micro-batch-size 1", "--global-batch-size 1", "--use-cpu-initialization",
+        "--no-initialization", "--no-gradient-accumulation-fusion", "--no-persist-layer-norm", "--no-rope-fusion"})
     add(argument);
   add(isRelative ? "--transformer-impl transformer_engine" : "--transformer-impl local");
   std::string script = model.script.substr(0, model.script.rfind('.'));
   return fmt::format(fmt::runtime(kSmoke), fmt::arg("title", layout.title), fmt::arg("name", "megatron_smoke.py"),
                      fmt::arg("script", script), fmt::arg("arguments", arguments),
                      fmt::arg("rows", architecture.vocabulary), fmt::arg("planned", plan.parameters),
+                     fmt::arg("type", isCoder ? "encoder_and_decoder" : "encoder_or_decoder"),
                      fmt::arg("port", kRendezvousPort));
 }
 

@@ -4,9 +4,10 @@
 #include "lib/driver/service/TrainingModeller.h"
 #include "lib/service/control/SchedulerProcess.h"
 #include "lib/service/engines/MakeEngine.h"
-#include "lib/service/http/ApiServer.h"
+#include "lib/service/http/ServicePage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
@@ -69,6 +70,35 @@ private:
   const ServeOptions &how;
 };
 
+/// What an engine is told beside what the command line says: the start of names of its tasks, a folder, and of the
+/// machines that a description has, nodes for those that have none of their own.
+Result<EngineOptions> engineOptions(const ServeOptions &how, const std::string &cluster,
+                                    const std::filesystem::path &folder,
+                                    const std::vector<std::pair<std::string, int64_t>> &servers) {
+  EngineOptions options;
+  for (const std::string &text : how.engineOptions) {
+    const auto [key, value] = llvm::StringRef(text).split('=');
+    if (key.empty() || !llvm::StringRef(text).contains('='))
+      return Error{Code::BadCommandLine, fmt::format("--engine-option: expected KEY=VALUE, found '{}'", text)};
+    options[key.str()] = value.str();
+  }
+  const auto kind = std::ranges::find(engineKinds(), how.engine, &EngineKind::name);
+  auto knows = [&](const char *name) {
+    return kind != engineKinds().end() && std::ranges::count(kind->options, name) > 0;
+  };
+  if (knows("prefix") && !options.contains("prefix"))
+    options["prefix"] = SchedulerProcess::prefixOf(cluster);
+  if (knows("folder") && !options.contains("folder"))
+    options["folder"] = (folder / how.engine).string();
+  if (knows("nodes") && !options.contains("nodes")) {
+    std::string nodes;
+    for (size_t i = 0; i < servers.size(); ++i)
+      nodes += fmt::format("{}node{}={}:{}", i ? "," : "", i + 1, servers[i].first, servers[i].second);
+    options["nodes"] = nodes;
+  }
+  return std::move(options);
+}
+
 int report(const Result<std::vector<std::string>> &found) {
   if (!found)
     return fail(found.error());
@@ -104,7 +134,10 @@ int serve(const Options &options, const ServeOptions &how) {
   }
   SchedulerOptions scheduling;
   scheduling.cluster = how.name.empty() ? cluster.name : how.name;
-  auto engine = makeEngine({how.engine, how.engineOptions, scheduling.cluster, state.folder.string(), cluster.servers});
+  auto chosen = engineOptions(how, scheduling.cluster, state.folder, cluster.servers);
+  if (!chosen)
+    return fail(chosen.error());
+  auto engine = makeEngine(how.engine, *chosen);
   if (!engine)
     return fail(engine.error());
   scheduling.operation = cluster.operation, scheduling.types = cluster.types;

@@ -54,8 +54,21 @@ int64_t minDevices(const PlannerJob &job) {
   return std::max<int64_t>(1, min);
 }
 
-/// Whether a job has a configuration that servers which are there could hold, some day.
-bool canRun(const PlannerJob &job) { return !job.model->table.rows.empty(); }
+/// Devices of each type on servers that take tasks.
+std::vector<int64_t> devicesThere(const PlannerInput &input) {
+  std::vector<int64_t> devices = input.cluster.capacity();
+  for (const ServerAway &away : input.outages) {
+    const Server &server = input.cluster.servers[away.server];
+    devices[server.type] -= server.devices;
+  }
+  return devices;
+}
+
+/// Whether a job has a configuration that these devices could hold.
+bool canRun(const PlannerJob &job, const std::vector<int64_t> &devices) {
+  return std::ranges::any_of(job.model->table.rows,
+                             [&](const TableRow &row) { return row.devices <= devices[row.type]; });
+}
 
 /// The jobs that are planned: see the header.
 class TurnOrder {
@@ -68,8 +81,9 @@ public:
   std::vector<const PlannerJob *> pick() {
     std::map<std::string, std::vector<const PlannerJob *>> waiting;
     std::map<std::string, double> held;
+    const std::vector<int64_t> devices = devicesThere(input);
     for (const PlannerJob &job : input.jobs) {
-      if (!canRun(job))
+      if (!job.state.running && !canRun(job, devices))
         continue;
       if (job.state.running) {
         take(job);
@@ -454,9 +468,12 @@ private:
     std::set<int64_t> planned;
     for (const PlannerJob *job : picked)
       planned.insert(job->id);
+    const std::vector<int64_t> devices = devicesThere(input);
     for (const PlannerJob &job : input.jobs)
-      if (!canRun(job))
+      if (job.model->table.rows.empty())
         plan.waits[job.id] = "it has no configuration: " + job.model->table.reason;
+      else if (!job.state.running && !canRun(job, devices))
+        plan.waits[job.id] = "the nodes that could hold it take no tasks";
       else if (!planned.contains(job.id))
         plan.waits[job.id] = fmt::format("{} jobs are planned before it", before++);
   }

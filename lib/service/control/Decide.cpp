@@ -306,7 +306,8 @@ TaskRequest SchedulerCore::requestOf(const OpenJob &one, const JobRunRecord &run
   batch.torchrun = from.start != Start::Plain;
   batch.coresPerDevice = launch ? launch->coresPerDevice : 0;
   if (launch && launch->withoutMegatron.empty()) {
-    MegatronArguments megatron{launch->megatron, {}};
+    MegatronArguments megatron;
+    megatron.arguments = launch->megatron;
     if (one.job.samples > 0)
       megatron.arguments.push_back(fmt::format("--train-samples {:.0f}", std::ceil(one.job.samples)));
     batch.megatron = std::make_shared<const MegatronArguments>(std::move(megatron));

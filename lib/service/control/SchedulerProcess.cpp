@@ -140,7 +140,11 @@ ServiceEvent SchedulerCore::event(const std::string &kind, const ServedJob *job,
 }
 
 std::string SchedulerCore::taskName(int64_t job, int64_t run) const {
-  return labelOf(fmt::format("accord-{}", options.cluster), "accord-", 36) + fmt::format("-{}-{}", job, run);
+  return prefixOf(options.cluster) + fmt::format("{}-{}", job, run);
+}
+
+std::string SchedulerProcess::prefixOf(const std::string &cluster) {
+  return labelOf(fmt::format("accord-{}", cluster), "accord-", 36) + "-";
 }
 
 std::string SchedulerCore::tokenOfTask(const std::string &task) const {

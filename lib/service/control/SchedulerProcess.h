@@ -36,6 +36,8 @@ public:
   static Result<std::unique_ptr<SchedulerProcess>> open(SchedulerOptions options, std::unique_ptr<ServiceStore> store,
                                                         std::unique_ptr<Engine> engine,
                                                         std::shared_ptr<JobModeller> modeller);
+  /// With what the names of all tasks of a cluster begin.
+  static std::string prefixOf(const std::string &cluster);
   /// Cycles until `stop`; models and plans in threads of their own.
   virtual void run(const std::atomic<bool> &stop) = 0;
   /// One cycle: looks at the engine, stores what it saw, plans if something changed, and does the next thing.

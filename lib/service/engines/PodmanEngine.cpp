@@ -15,6 +15,8 @@ namespace {
 
 /// Seconds between SIGTERM and SIGKILL.
 constexpr int kKillSeconds = 5;
+/// So long a call waits for a command that somebody began who has died; it is ended after the second time.
+constexpr double kLeftOverSeconds = 2, kHangSeconds = 60;
 /// The exit code of Podman where it fails itself.
 constexpr int kPodmanFailed = 125;
 
@@ -188,12 +190,12 @@ private:
     return command;
   }
 
-  /// Starts the containers of a task that are not there, or were made and not started.
+  /// Starts the containers of a task that are not there.
   Result<void> startMissing(FolderTask &task, Containers &containers) {
     bool isFound = false;
-    if (!endLeftOver(task, isFound))
+    if (!hasNoLeftOver(task, isFound))
       return {};
-    if (isFound) { // it may have made one since the list
+    if (isFound) { // it has made one since the list
       ACCORD_TRY(now, list());
       containers = std::move(now);
     }
@@ -201,7 +203,7 @@ private:
       auto at = containers.find(nameOf(task, i));
       if (at != containers.end() && !at->second.isNew())
         continue;
-      if (Result<void> done = at == containers.end() ? runRank(task, i) : startMade(task, i); !done)
+      if (Result<void> done = startRank(task, i, at == containers.end() ? "" : at->second.state); !done)
         return done;
     }
     if (task.end)
@@ -212,50 +214,81 @@ private:
                        task.folder + "/.began");
   }
 
-  /// Ends commands that start containers of a task, of somebody who died: two of them would start one twice. False if
-  /// they are still there.
-  static bool endLeftOver(const FolderTask &task, bool &isFound) {
-    for (size_t rank = 0; rank < task.assignment->ranks.size(); ++rank)
-      for (int i = 0;; ++i) {
-        std::vector<pid_t> processes = processesWithArgument(labelOfRank(task, rank));
-        if (processes.empty())
-          break;
-        isFound = true;
-        if (i == 100)
-          return false;
-        signalAll(processes, SIGKILL);
-        usleep(10'000);
+  /// Commands that start containers of a task may go on when the scheduler has died: a second one would start one
+  /// twice. False if they are still there; they are ended if they hang.
+  bool hasNoLeftOver(const FolderTask &task, bool &isFound) {
+    for (double begin = uptime(); uptime() < begin + kLeftOverSeconds; usleep(20'000)) {
+      std::vector<pid_t> processes;
+      for (size_t rank = 0; rank < task.assignment->ranks.size(); ++rank)
+        for (pid_t one : processesWithArgument(labelOfRank(task, rank)))
+          processes.push_back(one);
+      std::lock_guard guard(mutex_);
+      if (processes.empty()) {
+        leftOver_.erase(task.order.name);
+        return true;
       }
-    return true;
+      isFound = true;
+      if (uptime() > leftOver_.try_emplace(task.order.name, uptime()).first->second + kHangSeconds)
+        signalAll(processes, SIGKILL);
+    }
+    return false;
   }
 
-  Result<void> runRank(FolderTask &task, size_t rank) {
-    ACCORD_TRY(command, runOf(task, rank));
-    return tellOf(task, rank, command);
+  /// `state`: of a container that was made and not started, as one whose command was killed; empty: there is none. Up
+  /// to "created" nothing of it can have run; then it may have, and Podman would start it again where it has ended.
+  Result<void> startRank(FolderTask &task, size_t rank, const std::string &state) {
+    if (!state.empty())
+      if (auto removed = outputOf(words({"rm", "--force", "--ignore", nameOf(task, rank)})); !removed)
+        return removed.takeError();
+    if (state == "initialized")
+      return giveUp(task, {EngineTask::State::Lost, -1, 0, wallTime(), "its start was interrupted"});
+    for (bool isAgain = false;; isAgain = true) {
+      ACCORD_TRY(command, runOf(task, rank));
+      std::string why;
+      ACCORD_TRY(exitCode, exitCodeOf(task, std::move(command), why));
+      if (exitCode == 0)
+        return {};
+      bool isLeftOver = false;
+      if (exitCode == kPodmanFailed && llvm::StringRef(why).contains("already in use")) {
+        ACCORD_TRY(own, list());
+        if (own.contains(nameOf(task, rank)))
+          return {};
+        ACCORD_TRY(text, outputOf(words({"ps", "--all", "--external", "--format", "json"})));
+        ACCORD_TRY(all, containersOf(text));
+        auto at = all.find(nameOf(task, rank));
+        isLeftOver = at != all.end() && at->second.state == "storage"; // its command was killed before it was one
+      }
+      if (!isLeftOver || isAgain)
+        return giveUp(task, {EngineTask::State::Failed, exitCode, 0, wallTime(), why});
+      if (auto removed = outputOf(words({"rm", "--force", "--ignore", nameOf(task, rank)})); !removed)
+        return removed.takeError();
+    }
   }
 
-  Result<void> startMade(FolderTask &task, size_t rank) {
-    return tellOf(task, rank, words({"start", nameOf(task, rank)}));
+  /// If Podman refuses, that is the end of the task: it would do so again.
+  Result<void> giveUp(FolderTask &task, const TaskEnd &end) {
+    ACCORD_TRY(own, list());
+    Command command = words({"rm", "--force", "--ignore"});
+    const size_t before = command.words.size();
+    for (size_t i = 0; i < task.assignment->ranks.size(); ++i)
+      if (own.contains(nameOf(task, i)))
+        command.words.push_back(nameOf(task, i));
+    if (command.words.size() > before)
+      if (auto removed = outputOf(command); !removed)
+        return removed.takeError();
+    return finish(task, end);
   }
 
-  /// Runs a command that starts a container, whose output is that of the command. If Podman refuses, that is the end of
-  /// the task: it would do so again.
-  Result<void> tellOf(FolderTask &task, size_t rank, Command command) {
+  /// Of a command that starts a container, whose output is that of the command.
+  Result<int> exitCodeOf(const FolderTask &task, Command command, std::string &why) {
     const std::string output = task.assignment->folder + "/output";
     command.words.insert(command.words.begin(), {"sh", "-c", "exec >>\"$0\" 2>&1 && exec \"$@\"", output});
     struct stat before{};
     if (stat(output.c_str(), &before) != 0)
       before.st_size = 0;
     ACCORD_TRY(said, runCommand(command));
-    const std::string why = said.error.empty() ? errorIn(output, before.st_size) : firstLineOf(said.error);
-    if (said.exitCode == 0 || (said.exitCode == kPodmanFailed && llvm::StringRef(why).contains("already in use")))
-      return {};
-    Command others = words({"rm", "--force", "--ignore"});
-    for (size_t i = 0; i < task.assignment->ranks.size(); ++i)
-      others.words.push_back(nameOf(task, i));
-    if (auto removed = outputOf(others); !removed)
-      return removed.takeError();
-    return finish(task, {EngineTask::State::Failed, said.exitCode, 0, wallTime(), why});
+    why = said.error.empty() ? errorIn(output, before.st_size) : firstLineOf(said.error);
+    return said.exitCode;
   }
 
   /// What Podman said last behind a place of a file; with this log driver, the runtime says why it failed in the line
@@ -310,7 +343,7 @@ private:
 
   /// It was told to end while it was being started.
   Result<void> endBeforeStart(FolderTask &task, const Containers &containers) {
-    bool isFound = false, isThere = !endLeftOver(task, isFound);
+    bool isFound = false, isThere = !hasNoLeftOver(task, isFound);
     for (size_t i = 0; i < task.assignment->ranks.size(); ++i) {
       auto at = containers.find(nameOf(task, i));
       isThere |= at != containers.end() && !at->second.isOver() && !at->second.isNew();
@@ -368,7 +401,8 @@ private:
 
   PodmanOptions podman_;
   std::mutex mutex_;
-  std::map<std::string, double> ending_; ///< when containers were told to end by this engine
+  std::map<std::string, double> ending_;   ///< when containers were told to end by this engine
+  std::map<std::string, double> leftOver_; ///< since when it sees commands of others that start a task
 };
 
 } // namespace

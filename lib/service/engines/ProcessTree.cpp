@@ -3,7 +3,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cerrno>
-#include <dirent.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -33,17 +33,14 @@ bool readProcess(pid_t number, Process &process) {
 
 std::map<pid_t, Process> allProcesses() {
   std::map<pid_t, Process> all;
-  DIR *folder = opendir("/proc");
-  if (!folder)
-    return all;
-  while (const dirent *entry = readdir(folder)) {
+  std::error_code failure;
+  for (std::filesystem::directory_iterator at("/proc", failure), end; !failure && at != end; at.increment(failure)) {
     pid_t number = 0;
     Process process;
-    if (!llvm::StringRef(entry->d_name).getAsInteger(10, number) && readProcess(number, process) &&
+    if (!llvm::StringRef(at->path().filename().native()).getAsInteger(10, number) && readProcess(number, process) &&
         process.state != 'Z' && process.state != 'X')
       all.emplace(number, process);
   }
-  closedir(folder);
   return all;
 }
 

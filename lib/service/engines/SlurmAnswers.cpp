@@ -111,8 +111,12 @@ Result<std::vector<SlurmJob>> slurmJobs(const std::string &text) {
     auto [line, others] = rest.split('\n');
     rest = others;
     const StringRef id = line.take_until([](char c) { return c == '|'; });
-    if (!isNumber(id)) // a message, or the rest of a name with a line break in it
+    if (!isNumber(id)) { // the rest of a name with a line break in it, or a message
+      const bool isMessage = jobs.empty() || line.starts_with("slurm_") || line.starts_with("squeue: ");
+      if (isMessage && !line.trim().empty())
+        return Error{Code::EngineFailed, fmt::format("Slurm does not list its jobs: {}", firstLineOf(line.str()))};
       continue;
+    }
     llvm::SmallVector<StringRef> fields;
     line.split(fields, '|', 7);
     if (isCut || fields.size() < 8)
@@ -250,7 +254,7 @@ std::optional<std::vector<std::string>> slurmHosts(const std::string &list) {
 
 std::string slurmJobId(const std::string &text) {
   StringRef rest(text);
-  while (!rest.empty()) {
+  while (rest.contains('\n')) { // a line that is not ended may lack digits
     auto [line, others] = rest.split('\n');
     rest = others;
     StringRef id = line.split(';').first.trim();

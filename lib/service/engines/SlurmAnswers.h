@@ -21,7 +21,8 @@ struct SlurmJob {
 /// The fields of `squeue --Format` that `slurmJobs` reads.
 extern const char *const kSlurmJobFields;
 
-/// Jobs of `squeue --noheader --Format=kSlurmJobFields`, with SLURM_TIME_FORMAT=%s. A1203 if a line of a job is cut.
+/// Jobs of `squeue --noheader --Format=kSlurmJobFields`, with SLURM_TIME_FORMAT=%s. A1203 if a line
+/// of a job is cut, or a message stands where they should be.
 Result<std::vector<SlurmJob>> slurmJobs(const std::string &text);
 
 /// Nodes of `scontrol show node --oneliner` that have devices of a gres ("gpu"), by name. Of several types on a node

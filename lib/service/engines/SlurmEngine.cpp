@@ -269,9 +269,13 @@ Result<std::optional<EngineTask>> SlurmEngine::forgottenBySlurm(const TaskRecord
   // A list may lack it for other reasons: it is lost only if Slurm says of its number that there is none.
   const Command asked = command({"scontrol", "show", "job", "--oneliner", task.id});
   ACCORD_TRY(said, runCommand(asked));
-  if (said.exitCode == 0 || !StringRef(said.error + said.output).contains("Invalid job id specified"))
+  const std::string text = said.error + said.output, name = " JobName=" + task.name + " ";
+  const bool isUnknown = said.exitCode != 0 && StringRef(text).contains("Invalid job id specified");
+  const bool isAnothers = said.exitCode == 0 && StringRef(said.output).starts_with("JobId=" + task.id + " JobName=") &&
+                          !StringRef(said.output).contains(name); // Slurm began to count anew
+  if (!isUnknown && !isAnothers)
     return failed(fmt::format("squeue does not list job {} of task '{}', and scontrol says: {}", task.id, task.name,
-                              firstLineOf(said.error + said.output)));
+                              firstLineOf(text)));
   if (Result<void> done = record.write("unknown", "1"); !done)
     return done.takeError();
   return std::optional(task);
@@ -312,12 +316,16 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
   return tasks;
 }
 
-/// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine.
+/// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine. SIGTERM
+/// goes to its steps alone, since srun kills them when it gets one.
 Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, const char *which,
                                  const char *mark) const {
   if (!record.read(mark).empty())
     return {};
-  const Command asked = command({"scancel", std::string("--signal=") + which, "--full", job.id});
+  std::vector<std::string> words{"scancel", std::string("--signal=") + which, job.id};
+  if (StringRef(which) != "TERM")
+    words.insert(words.end() - 1, "--full");
+  const Command asked = command(words);
   ACCORD_TRY(said, runCommand(asked));
   if (said.exitCode != 0) {
     StringRef text(said.error);

@@ -50,7 +50,9 @@ private:
   std::optional<HttpResponse> answerPage(const HttpRequest &request) const;
   std::optional<HttpResponse> admit(const HttpRequest &request, const ApiRoute &route, ApiAsk &ask);
   std::optional<HttpResponse> admitCaller(const HttpRequest &request, ApiAsk &ask);
-  HttpResponse wrongToken(const std::string &address, const std::string &message);
+  std::optional<HttpResponse> refuseGuess(const HttpRequest &request, const std::string &token) const;
+  void noteToken(const HttpRequest &request, const std::string &token, bool isGood);
+  HttpResponse wrongToken(const std::string &group, const std::string &message);
   HttpResponse tooOften(const RateLimit &limit, const std::string &key, const std::string &message) const;
   HttpResponse refuse(const HttpRequest &request, const HttpRefusal &refusal);
   void finish(const HttpRequest &request, HttpResponse &response, const Caller &caller);
@@ -145,56 +147,68 @@ std::optional<std::vector<std::string>> matched(StringRef path, const std::vecto
   return names;
 }
 
-HttpReply Api::answerRoute(const HttpRequest &request, Caller &caller) {
-  std::string allowed;
-  auto allow = [&](StringRef method) { allowed += (allowed.empty() ? "" : ", ") + method.str(); };
-  const ApiRoute *route = nullptr;
-  ApiAsk ask{.http = request};
+/// What a path and a method name.
+struct Target {
+  const ApiRoute *route = nullptr; ///< null: the path has none for this method
+  std::vector<std::string> names;  ///< in the path
+  std::string allowed;             ///< methods of the path, with ", " between them; empty: there is no such path
+};
+
+Target targetOf(const HttpRequest &request) {
+  Target target;
   StringRef method = request.method == "HEAD" ? "GET" : StringRef(request.method);
   for (const ApiRoute &one : apiRoutes()) {
     auto names = matched(one.path, request.segments);
     if (!names || request.path == "*")
       continue;
-    allow(one.method);
-    if (one.method == "GET")
-      allow("HEAD");
+    target.allowed += (target.allowed.empty() ? "" : ", ") + one.method.str() + (one.method == "GET" ? ", HEAD" : "");
     if (one.method != method)
       continue;
-    route = &one;
-    ask.names = std::move(*names);
+    target.route = &one;
+    target.names = std::move(*names);
   }
+  return target;
+}
+
+HttpReply Api::answerRoute(const HttpRequest &request, Caller &caller) {
+  Target target = targetOf(request);
   auto page = request.path == "*" ? std::nullopt : answerPage(request);
   if (page)
-    allowed = "GET, HEAD";
-  if (allowed.empty() && request.path != "*")
-    return errorResponse(404, {Error{Code::NotServed, fmt::format("there is no '{}'", logText(request.path, 120))}});
+    target.allowed = "GET, HEAD";
+  std::string shownPath = logText(request.path, 120);
+  if (target.allowed.empty() && request.path != "*")
+    return errorResponse(404, {Error{Code::NotServed, fmt::format("there is no '{}'", shownPath)}});
+  std::string allowed = target.allowed + (target.allowed.empty() ? "OPTIONS" : ", OPTIONS");
   if (request.method == "OPTIONS")
-    return HttpResponse{
-        .status = 204, .type = "", .headers = {{"Allow", allowed.empty() ? "OPTIONS" : allowed + ", OPTIONS"}}};
-  if (page ? method != "GET" : !route) {
+    return HttpResponse{.status = 204, .type = "", .headers = {{"Allow", allowed}}};
+  if (page ? request.method != "GET" && request.method != "HEAD" : !target.route) {
     std::string message =
-        fmt::format("method '{}' is not for '{}', allowed is {}", request.method, logText(request.path, 120), allowed);
+        fmt::format("method '{}' is not for '{}', allowed is {}", request.method, shownPath, target.allowed);
     HttpResponse response = errorResponse(405, {Error{Code::WrongServiceRequest, message}});
-    response.headers.emplace_back("Allow", allowed + ", OPTIONS");
+    response.headers.emplace_back("Allow", allowed);
     return response;
   }
-  if (!perStranger_.has(request.address, steadyNow()) && request.header("authorization").empty())
-    return tooOften(perStranger_, request.address, "too many requests without a token");
+  if (!perStranger_.has(request.group, steadyNow()) && request.header("authorization").empty())
+    return tooOften(perStranger_, request.group, "too many requests without a token");
   if (page) {
-    perStranger_.take(request.address, steadyNow());
+    perStranger_.take(request.group, steadyNow());
     return *page;
   }
-  ask.route = route;
-  std::optional<HttpResponse> refusal = admit(request, *route, ask);
+  ApiAsk ask{.http = request, .names = std::move(target.names), .route = target.route};
+  std::optional<HttpResponse> refusal = admit(request, *target.route, ask);
   caller = ask.caller;
+  if (!refusal)
+    refusal = refuseQuery(*target.route, request);
   if (refusal)
     return *refusal;
-  if (auto refusal = refuseQuery(*route, request))
-    return *refusal;
   ApiContext context{.scheduler = scheduler_, .hub = hub_};
-  if (route->access == Access::Metrics)
+  if (target.route->access == Access::Metrics)
     context.ownMetrics = ownMetrics();
-  return route->handle(context, ask);
+  HttpReply reply = target.route->handle(context, ask);
+  if (target.route->access == Access::Task)
+    if (auto *response = std::get_if<HttpResponse>(&reply); response && response->status != 400)
+      noteToken(request, ask.token, response->status != 401);
+  return reply;
 }
 
 std::optional<HttpResponse> Api::answerPage(const HttpRequest &request) const {
@@ -223,8 +237,8 @@ HttpResponse Api::tooOften(const RateLimit &limit, const std::string &key, const
   return response;
 }
 
-HttpResponse Api::wrongToken(const std::string &address, const std::string &message) {
-  perStranger_.take(address, steadyNow());
+HttpResponse Api::wrongToken(const std::string &group, const std::string &message) {
+  perStranger_.take(group, steadyNow());
   HttpResponse response = errorResponse(401, {Error{Code::NotAllowed, message}});
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
@@ -246,13 +260,15 @@ std::optional<HttpResponse> Api::admit(const HttpRequest &request, const ApiRout
   ask.token = tokenOf(request.header("authorization"));
   bool needsToken = route.access != Access::Open && (route.access != Access::Metrics || !options_.hasOpenMetrics);
   if (!needsToken)
-    perStranger_.take(request.address, now);
+    perStranger_.take(request.group, now);
   else if (ask.token.empty())
-    return wrongToken(request.address, "a request has a token: 'Authorization: Bearer TOKEN'");
+    return wrongToken(request.group, "a request has a token: 'Authorization: Bearer TOKEN'");
   else if (route.access != Access::Task) {
     if (auto refusal = admitCaller(request, ask))
       return refusal;
-  } else if (std::string key = "task " + sha256Of(ask.token); !perToken_.take(key, now))
+  } else if (auto refusal = refuseGuess(request, ask.token))
+    return refusal;
+  else if (std::string key = "task " + sha256Of(ask.token); !perToken_.take(key, now))
     return tooOften(perToken_, key, "too many requests of this task");
   StringRef type(request.header("content-type"));
   if (route.request && !request.body.empty() &&
@@ -264,21 +280,34 @@ std::optional<HttpResponse> Api::admit(const HttpRequest &request, const ApiRout
   return std::nullopt;
 }
 
-/// Who asks. What is compared are hashes (`Scheduler::callerOf`); an address that guesses is shut out for a while.
+std::string knownAs(const HttpRequest &request, const std::string &token) {
+  return sha256Of(token + " " + request.address);
+}
+
+/// An address that guesses at tokens is shut out for a while, but for those of its tokens that were good.
+std::optional<HttpResponse> Api::refuseGuess(const HttpRequest &request, const std::string &token) const {
+  if (wrongTokens_.has(request.group, steadyNow()) || known_.has(knownAs(request, token)))
+    return std::nullopt;
+  return tooOften(wrongTokens_, request.group, "too many wrong tokens from this address");
+}
+
+void Api::noteToken(const HttpRequest &request, const std::string &token, bool isGood) {
+  if (isGood)
+    return known_.add(knownAs(request, token));
+  known_.remove(knownAs(request, token));
+  wrongTokens_.take(request.group, steadyNow());
+}
+
+/// Who asks. What is compared are hashes (`Scheduler::callerOf`).
 std::optional<HttpResponse> Api::admitCaller(const HttpRequest &request, ApiAsk &ask) {
-  double now = steadyNow();
-  std::string known = sha256Of(ask.token + " " + request.address);
-  if (!wrongTokens_.has(request.address, now) && !known_.has(known))
-    return tooOften(wrongTokens_, request.address, "too many wrong tokens from this address");
+  if (auto refusal = refuseGuess(request, ask.token))
+    return refusal;
   std::optional<Caller> caller = scheduler_.callerOf(ask.token);
-  if (!caller) {
-    wrongTokens_.take(request.address, now);
-    known_.remove(known);
-    return wrongToken(request.address, "the token is not known, or has expired");
-  }
-  known_.add(known);
+  noteToken(request, ask.token, caller.has_value());
+  if (!caller)
+    return wrongToken(request.group, "the token is not known, or has expired");
   ask.caller = std::move(*caller);
-  if (std::string key = "token " + ask.caller.name; !perToken_.take(key, now))
+  if (std::string key = "token " + ask.caller.name; !perToken_.take(key, steadyNow()))
     return tooOften(perToken_, key, "too many requests with this token");
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
 #include "lib/service/http/EventHub.h"
+#include "lib/service/http/HttpSocket.h"
 #include "lib/service/http/ViewJson.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>
@@ -60,6 +61,7 @@ void EventHub::pause(double seconds) {
 }
 
 void EventHub::loop() {
+  blockSignals();
   for (;;) {
     bool wasIdle = watchers_.empty();
     {

@@ -86,6 +86,7 @@ void HttpConnection::finished(double now) {
 HttpRequest HttpConnection::beginAnswer(double now) {
   HttpRequest request = parser.take();
   request.address = address;
+  request.group = group;
   keepsAlive_ = request.keepsAlive;
   isHead_ = request.method == "HEAD";
   saidContinue_ = false;

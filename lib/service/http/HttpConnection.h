@@ -19,15 +19,15 @@ public:
     Gone
   };
 
-  HttpConnection(uint64_t id, std::string address, OwnedFd fd, const TlsContext *tls, const HttpServerOptions &options,
-                 double now)
-      : id(id), address(std::move(address)), socket(std::move(fd), tls), parser(options.limits), options_(&options),
-        since_(now) {}
+  HttpConnection(uint64_t id, std::string address, std::string group, OwnedFd fd, const TlsContext *tls,
+                 const HttpServerOptions &options, double now)
+      : id(id), address(std::move(address)), group(std::move(group)), socket(std::move(fd), tls),
+        parser(options.limits), options_(&options), since_(now) {}
   HttpConnection(const HttpConnection &) = delete;
   ~HttpConnection();
 
   const uint64_t id;
-  const std::string address;
+  const std::string address, group; ///< as of HttpRequest
   HttpSocket socket;
   RequestParser parser;
   std::string requestId;

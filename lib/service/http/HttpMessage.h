@@ -28,7 +28,9 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers; ///< names in lower case
   std::string body;
   std::string address; ///< of the client, in numbers
-  std::string id;      ///< under which it is answered and logged
+  std::string
+      group;      ///< under which it is counted: the address, of IPv6 its first half, which one client has for itself
+  std::string id; ///< under which it is answered and logged
   bool keepsAlive = true;
   bool expectsContinue = false;
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <fmt/format.h>
 #include <mutex>
@@ -45,13 +44,6 @@ std::pair<std::string, std::string> namesOf(const sockaddr_storage &address) {
   std::memset(bytes.s6_addr + 8, 0, 8);
   inet_ntop(AF_INET6, &bytes, text, sizeof(text));
   return {whole, text};
-}
-
-/// Signals are for the threads of the program; a thread of the server gets none, not even SIGPIPE of a write in TLS.
-void blockSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 /// What a client may call its request: it is printed in logs and headers.
@@ -123,7 +115,6 @@ private:
   // Of the thread of the connections alone.
   std::map<uint64_t, std::unique_ptr<HttpConnection>> connections_;
   std::map<std::string, PerAddress> addresses_;
-  std::map<uint64_t, std::string> keys_; ///< under which address each is counted
   uint64_t lastId_ = kWake, lastRequest_ = 0;
   size_t bodies_ = 0;
   double now_ = 0, checked_ = 0, listensAgain_ = 0;
@@ -295,10 +286,9 @@ void Server::accept(OwnedFd fd, const sockaddr_storage &address) {
       addresses_.erase(key);
     return;
   }
-  auto made = std::make_unique<HttpConnection>(++lastId_, name, std::move(fd), tls_.get(), options_, now_);
+  auto made = std::make_unique<HttpConnection>(++lastId_, name, key, std::move(fd), tls_.get(), options_, now_);
   HttpConnection &connection = *made;
   ++mine.connections;
-  keys_[connection.id] = key;
   connections_[connection.id] = std::move(made);
   ++counters_.accepted;
   counters_.open = connections_.size();
@@ -358,6 +348,7 @@ std::string Server::nextId() { return fmt::format("{:x}-{:x}", started_, ++lastR
 void Server::refuse(HttpConnection &connection, HttpRefusal refusal) {
   HttpRequest request = connection.parser.request();
   request.address = connection.address;
+  request.group = connection.group;
   request.id = connection.requestId = nextId();
   if (refusal.status < 500)
     ++counters_.malformed;
@@ -373,7 +364,7 @@ bool Server::isBodyTooMuch(HttpConnection &connection) {
   size_t held = connection.parser.held(), above = held > kFreeBody ? held - kFreeBody : 0;
   if (above == connection.pooled)
     return false;
-  PerAddress &mine = addresses_[keys_[connection.id]];
+  PerAddress &mine = addresses_[connection.group];
   bodies_ += above - connection.pooled;
   mine.bodies += above - connection.pooled;
   connection.pooled = above;
@@ -438,13 +429,11 @@ void Server::settle(HttpConnection &connection) {
 }
 
 void Server::remove(HttpConnection &connection) {
-  auto key = keys_.find(connection.id);
-  auto mine = addresses_.find(key->second);
+  auto mine = addresses_.find(connection.group);
   bodies_ -= connection.pooled;
   mine->second.bodies -= connection.pooled;
   if (--mine->second.connections == 0)
     addresses_.erase(mine);
-  keys_.erase(key);
   connections_.erase(connection.id);
   counters_.open = connections_.size();
 }

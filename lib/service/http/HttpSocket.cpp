@@ -1,5 +1,6 @@
 #include "lib/service/http/HttpSocket.h"
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -61,6 +62,12 @@ int portOf(int fd) {
   if (address.ss_family == AF_INET6)
     return ntohs(reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port);
   return ntohs(reinterpret_cast<sockaddr_in *>(&address)->sin_port);
+}
+
+void blockSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }

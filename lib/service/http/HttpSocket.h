@@ -45,6 +45,9 @@ private:
   ssl_ctx_st *context_;
 };
 
+/// For threads of a server: signals are for those of the program. Also SIGPIPE, which a write in TLS may raise.
+void blockSignals();
+
 /// One connection of a client.
 class HttpSocket {
 public:

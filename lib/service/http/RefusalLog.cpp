@@ -1,4 +1,5 @@
 #include "lib/service/http/RefusalLog.h"
+#include "lib/service/http/HttpSocket.h"
 #include "llvm/Support/JSON.h"
 #include <fmt/format.h>
 
@@ -43,6 +44,7 @@ void RefusalLog::note(std::string who, std::string_view text, double now) {
 }
 
 void RefusalLog::loop() {
+  blockSignals();
   for (;;) {
     std::pair<std::string, std::string> line;
     {

@@ -26,6 +26,10 @@ PARALLEL = """
 def initialize_model_parallel(tensor, pipeline):
     assert (tensor, pipeline) == (1, 1)
 """
+ENUMS = """
+class ModelType:
+    encoder_or_decoder, encoder_and_decoder = 1, 2
+"""
 ARGUMENTS = """
 import os, sys
 import megatron_parameters
@@ -77,7 +81,7 @@ def main():
     with open(smoke, encoding="utf8") as file:
         ast.parse(file.read())
     with tempfile.TemporaryDirectory() as folder:
-        for path, text in {"torch.py": TORCH, "megatron/core/parallel_state.py": PARALLEL, "megatron/training/arguments.py": ARGUMENTS,
+        for path, text in {"torch.py": TORCH, "megatron/core/parallel_state.py": PARALLEL, "megatron/core/enums.py": ENUMS, "megatron/training/arguments.py": ARGUMENTS,
                            "megatron/training/global_vars.py": GLOBALS, script: PROGRAM, "megatron/__init__.py": "",
                            "megatron/core/__init__.py": "", "megatron/training/__init__.py": ""}.items():
             os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)

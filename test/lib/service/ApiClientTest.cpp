@@ -331,7 +331,6 @@ protected:
     ApiOptions all;
     all.http.certificate = folder / "cert.pem";
     all.http.key = folder / "key.pem";
-    all.http.headSeconds = 0.5;
     return all;
   }
   std::filesystem::path folder;
@@ -357,7 +356,9 @@ TEST_F(TlsTest, ServesWhoTrustsTheCertificate) {
 }
 
 TEST_F(TlsTest, RefusesWhoDoesNot) {
-  begin(options());
+  ApiOptions soon = options();
+  soon.http.headSeconds = 1.5;
+  begin(std::move(soon));
   Error error = clientOf("alice-token", "https").cluster().takeError();
   EXPECT_EQ(error.code, Code::SchedulerUnreachable);
   EXPECT_NE(error.message.find("not trusted"), std::string::npos) << error.message;

@@ -105,14 +105,16 @@ public:
 
 private:
   template <class T> T until(const std::function<Result<T>()> &what) {
+    std::string said;
     for (int i = 0; i < 20; ++i) {
       auto found = what();
       if (found)
         return *found;
       EXPECT_EQ(found.error().code, Code::EngineFailed);
+      said = found.error().message;
       ++errors;
     }
-    ADD_FAILURE() << "never";
+    ADD_FAILURE() << said;
     return {};
   }
   void done(const std::function<Result<void>()> &what) {

@@ -207,6 +207,23 @@ TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
   EXPECT_EQ(life.job(id->first).phase, JobPhase::Cancelled);
 }
 
+TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
+  Life life("nodes");
+  life.begin();
+  life.step();
+  for (const char *node : {"a1", "a2"})
+    ASSERT_TRUE(life.process->drain(life.local, node, true, "service"));
+  const int64_t waits = life.submit("waits", 100, {{"a100", 4, 40}}), runs = life.submit("runs", 100, {{"k80", 8, 16}});
+  for (int i = 0; i < 20; ++i)
+    life.step();
+  EXPECT_EQ(life.job(waits).phase, JobPhase::Queued);
+  EXPECT_EQ(life.process->job(life.local, waits)->wait, "the nodes that could hold it take no tasks");
+  EXPECT_EQ(life.job(runs).phase, JobPhase::Complete);
+  ASSERT_TRUE(life.process->drain(life.local, "a1", false, ""));
+  life.run(20);
+  EXPECT_EQ(life.job(waits).phase, JobPhase::Complete);
+}
+
 TEST(SchedulerProcess, KeepsWhatItPromisedWhenTheDiskIsFullOrTheEngineIsAway) {
   Life life("full");
   life.begin();

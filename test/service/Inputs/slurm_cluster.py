@@ -5,6 +5,7 @@
     slurm_cluster.py kill FOLDER a2                                it fails; Slurm finds out after half a minute
     slurm_cluster.py kill FOLDER slurmctld | restart FOLDER slurmctld
     slurm_cluster.py stop FOLDER                                   ends all of it; the folder stays
+    slurm_cluster.py run FOLDER a1=a100:4 -- COMMAND ARGUMENTS     starts, runs a command for at most 55 s, and stops
 
 or as a module: `with SlurmCluster(folder, [("a1", "a100", 4)]) as cluster: ... cluster.environment`. It runs as root
 without systemd and asks for no network but the loopback. Devices are empty files. Ports are chosen when it starts.
@@ -45,7 +46,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 SlurmdParameters=config_overrides
-SchedulerParameters=sched_min_interval=0,bf_interval=1,batch_sched_delay=0
+SchedulerParameters=sched_min_interval=0,sched_interval=1,bf_interval=1,batch_sched_delay=0
 ReturnToService=2
 SlurmctldTimeout=30
 SlurmdTimeout={node_timeout}
@@ -258,8 +259,23 @@ def parse_node(text):
     return name, kind, int(devices)
 
 
+def run_with(cluster, words, seconds=55):
+    """The exit code of a command, which finds the cluster by SLURM_CONF and this script by ACCORD_TEST_SLURM."""
+    end = time.monotonic() + seconds
+    with cluster:
+        script = f"{sys.executable} -B {os.path.abspath(__file__)} {cluster.folder}"
+        process = subprocess.Popen(words, env={**cluster.environment, "ACCORD_TEST_SLURM": script},
+                                   start_new_session=True)
+        try:
+            return process.wait(timeout=max(end - time.monotonic(), 1))
+        finally:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 def main(arguments):
-    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "kill", "fail", "restart"):
+    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "run", "kill", "fail", "restart"):
         sys.exit(__doc__)
     action, folder, *rest = arguments
     if action == "start":
@@ -271,6 +287,9 @@ def main(arguments):
             raise
         print(f"SLURM_CONF={cluster.configuration}")
         return
+    if action == "run":
+        at = rest.index("--")
+        sys.exit(run_with(SlurmCluster(folder, [parse_node(text) for text in rest[:at]]), rest[at + 1:]))
     cluster = SlurmCluster(folder)
     if action == "stop":
         cluster.stop()
