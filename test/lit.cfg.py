@@ -59,8 +59,6 @@ if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
     config.available_features.add("chromium")
 if shutil.which("mpirun") and os.path.exists(os.path.join(config.accord_build_dir, "lib", "libaccord-mpi.so")):
     config.available_features.add("mpi")
-if all(shutil.which(one, path=os.environ["PATH"] + ":/usr/sbin") for one in ("slurmctld", "slurmd", "munged", "sbatch")):
-    config.available_features.add("slurm")
 if config.accord_sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:

@@ -1,5 +1,6 @@
 // Batch scripts of Slurm: of one placement, and of a run of a job.
 #include "lib/launch/Guard.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -67,6 +68,14 @@ std::string usageOf(const BatchOptions &batch) {
 
 } // namespace
 
+/// Features as Slurm combines them: "nvlink&(rack1|rack2)", "[a*2&b*1]".
+static std::string constraintOf(const std::string &features) {
+  std::string text;
+  for (char c : features)
+    text += llvm::isAlnum(c) || llvm::StringRef("_-.,:&|[]()*").contains(c) ? c : '_';
+  return text;
+}
+
 /// Servers and their devices by type, and where in the network the servers are.
 static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &options) {
   std::string name = shape.pools.front().deviceName;
@@ -74,7 +83,7 @@ static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &opt
     name = options.batch->deviceType;
   std::string text = fmt::format("#SBATCH --gpus-per-node={}{}{}\n", name, name.empty() ? "" : ":", shape.perNode);
   if (!options.constraint.empty())
-    text += fmt::format("#SBATCH --constraint=\"{}\"\n", sanitized(options.constraint));
+    text += fmt::format("#SBATCH --constraint=\"{}\"\n", constraintOf(options.constraint));
   if (options.switches > 0)
     text += fmt::format("#SBATCH --switches={}\n", options.switches);
   return text;

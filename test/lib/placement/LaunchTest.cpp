@@ -173,7 +173,8 @@ TEST(EmitLaunch, EveryLauncherAsksForTheType) {
   };
   EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --gpus-per-node=a100-80g:8\n"));
   options.deviceName = "A100_SXM", options.constraint = "nvlink&ib", options.switches = 2;
-  EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --gpus-per-node=A100_SXM:8\n#SBATCH --constraint="));
+  EXPECT_THAT(text(Launcher::Slurm),
+              HasSubstr("#SBATCH --gpus-per-node=A100_SXM:8\n#SBATCH --constraint=\"nvlink&ib\"\n"));
   EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --switches=2\n"));
   for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob}) {
     options.kind = kind;
