@@ -297,6 +297,22 @@ TEST(StoreRecovery, PathsThatCannotBeAreErrors) {
   EXPECT_TRUE(fs::exists(folder.file("new/state.db")));
 }
 
+TEST(StoreRecovery, FolderThatCannotBeWrittenIsAnError) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "root writes everywhere";
+  TestFolder folder;
+  must(openStore(folder.file("state.db"))->addJob(someJob("a"), someEvent("e")));
+  std::string before = contentOf(folder.file("state.db"));
+  ASSERT_EQ(chmod(folder.path.c_str(), 0500), 0);
+  EXPECT_FALSE(ServiceStore::open(folder.file("other.db")));
+  auto opened = ServiceStore::open(folder.file("state.db")); // its log cannot be made
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::StateFailed);
+  ASSERT_EQ(chmod(folder.path.c_str(), 0700), 0);
+  EXPECT_EQ(contentOf(folder.file("state.db")), before);
+  EXPECT_EQ(must(openStore(folder.file("state.db"))->openJobs()).size(), 1u);
+}
+
 TEST(StoreRecovery, DamagedFilesAreFound) {
   TestFolder folder;
   std::string url = folder.file("state.db");
