@@ -1,5 +1,6 @@
 #include "lib/service/store/OpenDatabase.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -19,6 +20,7 @@ Error statementError(const std::string &message, const std::string &statement) {
   std::string shown = statement.substr(0, kMaxShown);
   if (statement.size() > kMaxShown)
     shown += "…";
+  std::replace(shown.begin(), shown.end(), '\n', ' ');
   return stateError(fmt::format("{} in '{}'", message, shown));
 }
 

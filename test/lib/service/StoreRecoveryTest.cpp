@@ -471,6 +471,31 @@ TEST_P(StoreVersions, FirstVersionBecomesTheNewest) {
   EXPECT_EQ(must(store->addJob(someJob("new"), someEvent("e"))).first.id, 6);
 }
 
+TEST_P(StoreVersions, OldAndNewStatesHaveTheSameTables) {
+  auto tablesOf = [](const std::string &url) {
+    auto database = must(openDatabase(url));
+    std::vector<Row> rows;
+    must(database->read([&](Connection &connection) -> Result<void> {
+      rows = must(connection.query(
+          database->kind() == "sqlite"
+              ? "select m.type, m.name, c.name, c.type, c.pk from sqlite_master m left join pragma_table_info(m.name) "
+                "c "
+                "order by 1, 2, 3"
+              : "select c.relname::text, a.attname::text, a.atttypid::bigint from pg_class c join pg_attribute a "
+                "on a.attrelid = c.oid where c.relnamespace = current_schema()::regnamespace and a.attnum > 0 "
+                "order by 1, 2"));
+      return {};
+    }));
+    return rows;
+  };
+  run({std::begin(kVersionOne), std::end(kVersionOne)});
+  openStore(state.url) = nullptr;
+  TestState fresh(GetParam());
+  openStore(fresh.url) = nullptr;
+  EXPECT_GT(tablesOf(fresh.url).size(), 60u);
+  EXPECT_EQ(tablesOf(state.url), tablesOf(fresh.url));
+}
+
 TEST_P(StoreVersions, VersionsOfTheFutureAreLeftAlone) {
   openStore(state.url) = nullptr;
   run({"update accord_version set version = 99", "create table novelty (a bigint)"});
