@@ -374,7 +374,7 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
   size_t succeeded = 0, stopped = 0;
   const double begin = uptime();
   ASSERT_TRUE(open()->submit(request("first", ""))); // how long that lasts here and now
-  const uint64_t most = uint64_t(std::clamp((uptime() - begin) * 4, 0.005, 0.1) * 1e6);
+  const uint64_t longest = uint64_t(std::clamp((uptime() - begin) * 4, 0.005, 0.1) * 1e6);
   for (int round = 0; round < 200; ++round) {
     if (round % 20 == 0)
       for (int i = 0; i < 5; ++i)
@@ -386,7 +386,7 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
     pid_t child = fork();
     if (child == 0)
       useUntilKilled(options_, latest, seed);
-    usleep(useconds_t(random.below(most)));
+    usleep(useconds_t(random.below(longest)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
