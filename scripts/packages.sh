@@ -21,7 +21,7 @@ package_groups=(
 )
 # shellcheck disable=SC2034
 check_groups=(
-  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers|chromium python3-psutil python3-yaml"
+  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers, keeps a state in PostgreSQL|chromium python3-psutil python3-yaml postgresql postgresql-common"
   "containers|runs what is emitted, and tasks of the scheduler process, in containers|podman runc uidmap busybox-static catatonit"
   "style|formats and examines C++ and the scripts|clang-format-22 clang-tidy-22 shellcheck"
 )

@@ -51,6 +51,8 @@ if shutil.which(config.accord_cc):
     config.available_features.add("cc")
 if shutil.which("cvc5"):
     config.available_features.add("cvc5")
+if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") for tool in ("slurmctld", "slurmd", "sbatch", "munged")):
+    config.available_features.add("slurm")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
@@ -65,9 +67,13 @@ if os.geteuid() == 0:
 if all(shutil.which(one, path=os.environ["PATH"] + ":/usr/sbin") for one in ("podman", "runc", "busybox", "newuidmap")) and os.access(
         os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
     config.available_features.add("podman")
-for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "emit-sample"):
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
+
+# The unit tests run on a server of their own.
+if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
+    config.available_features.add("postgres")
 
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")

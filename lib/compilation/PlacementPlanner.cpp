@@ -531,6 +531,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   if (request.framework && request.framework->vocabularyMultiple > 1)
     countUnpadded(plan);
   plan.sizes = request.sizes;
+  plan.architecture = graphs.architecture(request.training);
   plan.sequence = request.sequence.value_or(0);
   plan.samples = job.samples;
   if (job.tokens > 0)

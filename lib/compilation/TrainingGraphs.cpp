@@ -2,6 +2,7 @@
 #include "lib/compilation/Vocabulary.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
+#include "lib/training/architecture/Architecture.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include <fmt/format.h>
@@ -74,19 +75,35 @@ std::string TrainingOptions::text() const {
   return all;
 }
 
+mlir::OwningOpRef<mlir::ModuleOp> TrainingGraphs::moduleOf(std::optional<int64_t> sequence,
+                                                           int64_t vocabularyMultiple) {
+  dnn::ModelOp made = model(sequence);
+  if (!made)
+    return nullptr;
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(made.getLoc());
+  if (vocabularyMultiple > 1)
+    padVocabulary(made, vocabularyMultiple);
+  made->remove();
+  module->getBody()->push_back(made);
+  return module;
+}
+
+std::optional<ModelArchitecture> TrainingGraphs::architecture(const TrainingOptions &options) {
+  auto module = moduleOf({}, 1);
+  if (!module || (!options.modelPasses.empty() && !runPipeline(*module, options.modelPasses).errors.empty()))
+    return std::nullopt;
+  auto models = module->getOps<dnn::ModelOp>();
+  return models.empty() ? std::nullopt : std::optional(architectureOf(*models.begin()));
+}
+
 TrainingGraphs::Built &TrainingGraphs::get(const TrainingOptions &options, std::optional<int64_t> sequence) {
   auto [slot, isNew] = graphs.try_emplace({options, sequence});
   Built &built = slot->second;
   if (!isNew)
     return built;
-  dnn::ModelOp made = model(sequence);
-  if (!made)
+  built.module = moduleOf(sequence, options.vocabularyMultiple);
+  if (!built.module)
     return built;
-  built.module = mlir::ModuleOp::create(made.getLoc());
-  if (options.vocabularyMultiple > 1)
-    padVocabulary(made, options.vocabularyMultiple);
-  made->remove();
-  built.module->getBody()->push_back(made);
   PipelineRun run = runPipeline(*built.module, "accord-pipeline{until=shard " + options.text() + "}");
   built.remarks = std::move(run.remarks);
   built.errors = std::move(run.errors);

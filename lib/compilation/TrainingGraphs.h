@@ -2,6 +2,7 @@
 // any pipeline is run, with what its passes say kept.
 #pragma once
 #include "dialects/dnn/Dnn.h"
+#include "lib/placement/problem/ModelArchitecture.h"
 #include "lib/support/Result.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -53,12 +54,17 @@ public:
 
   /// The graph for these options, which is built at the first call. The reference stays valid.
   Built &get(const TrainingOptions &options, std::optional<int64_t> sequence = {});
+  /// What frameworks call the model, after its own passes. Nothing where there is none or a pass fails.
+  std::optional<ModelArchitecture> architecture(const TrainingOptions &options);
   /// A graph that was built before; several threads may ask at once.
   const Built &at(const TrainingOptions &options, std::optional<int64_t> sequence = {}) const {
     return graphs.at({options, sequence});
   }
 
 private:
+  /// A module with nothing but the model, its vocabulary padded; null after an error.
+  mlir::OwningOpRef<mlir::ModuleOp> moduleOf(std::optional<int64_t> sequence, int64_t vocabularyMultiple);
+
   Model model;
   std::map<std::pair<TrainingOptions, std::optional<int64_t>>, Built> graphs;
 };

@@ -20,10 +20,11 @@ Type paddedType(Type type, const std::map<int64_t, int64_t> &padded) {
   return RankedTensorType::get(shape, tensor.getElementType(), tensor.getEncoding());
 }
 
-/// Vocabularies, and what they are padded to.
+/// The vocabulary, and what it is padded to: the longest table with as many rows as a head has classes. A shorter one, of
+/// kinds of tokens beside a head of two classes, is none.
 std::map<int64_t, int64_t> vocabulariesOf(dnn::ModelOp model, int64_t multiple) {
   std::set<int64_t> classes, others;
-  std::map<int64_t, int64_t> padded;
+  int64_t vocabulary = 0;
   model->walk([&](dnn::CrossEntropyOp loss) {
     classes.insert(cast<RankedTensorType>(loss.getLogits().getType()).getShape().back());
   });
@@ -35,10 +36,12 @@ std::map<int64_t, int64_t> vocabulariesOf(dnn::ModelOp model, int64_t multiple) 
   });
   model->walk([&](dnn::EmbeddingOp lookup) {
     int64_t rows = shapeOf(lookup.getTable()).front();
-    if (classes.count(rows) && !others.count(rows) && rows % multiple != 0)
-      padded[rows] = (rows / multiple + 1) * multiple;
+    if (classes.count(rows))
+      vocabulary = std::max(vocabulary, rows);
   });
-  return padded;
+  if (vocabulary % multiple == 0 || others.count(vocabulary))
+    return {};
+  return {{vocabulary, (vocabulary / multiple + 1) * multiple}};
 }
 
 } // namespace

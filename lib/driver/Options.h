@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/language/program/Elaborate.h"
 #include "lib/search/SearchLimits.h"
+#include <memory>
 
 namespace accord {
 
@@ -18,8 +19,11 @@ struct Options {
   unsigned threads = 1;
   unsigned effort = kQuickEffort;
   bool json = false;
-  std::string powerLevel; ///< of devices that have one of this name; empty: the full one
-  double powerClock = 0;  ///< of a level with a cap; 0: at which any step keeps the cap (see clockUnderCap)
+  /// Folders outside of which nothing but the catalogue is read, and those of which descriptions are read; empty: all.
+  std::vector<std::string> readable, described;
+  std::shared_ptr<Errors> errors; ///< gets what is wrong, instead of standard error
+  std::string powerLevel;         ///< of devices that have one of this name; empty: the full one
+  double powerClock = 0;          ///< of a level with a cap; 0: at which any step keeps the cap (see clockUnderCap)
 };
 
 /// How long a search may go on, as written.

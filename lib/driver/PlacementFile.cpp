@@ -56,6 +56,64 @@ std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, c
   return plan;
 }
 
+std::optional<PlacementPlan> readLaunchedPlan(const std::string &path, bool json, const char *command) {
+  if (holdsPlacement(path))
+    return readPlacement(path, json, command);
+  auto plan = readPlan(path, json, command);
+  if (!plan)
+    return std::nullopt;
+  return placementOf(*plan);
+}
+
+/// How often the longest repeat of the forward pass runs its body.
+static int64_t blocksOf(const WorkGraph &graph) {
+  int64_t blocks = 0;
+  for (const Region &region : graph.regions)
+    if (region.parent == kMicrobatchRegion && !region.reverse)
+      blocks = std::max(blocks, region.count);
+  return blocks;
+}
+
+PlacementPlan placementOf(const Plan &plan) {
+  const WorkGraph &graph = plan.graph;
+  PlacementPlan made;
+  made.job = plan.job, made.model = graph.model, made.cluster = plan.machine.name;
+  made.precision = graph.precision, made.optimizer = graph.optimizer, made.parameters = graph.parameters;
+  made.sequence = plan.sequence, made.version = plan.version, made.conflicts = plan.conflicts;
+  if (plan.sequence > 0)
+    made.sizes.push_back({"seq", plan.sequence});
+  PlacementProblem &problem = made.problem;
+  problem.name = graph.model, problem.batch = plan.batch;
+  problem.deviceTypes.resize(1);
+  problem.deviceTypes[0].name = plan.machine.name;
+  problem.deviceTypes[0].memory = plan.memory.peak;
+  problem.parallelConfigs.resize(1);
+  problem.parallelConfigs[0].microbatch = graph.microbatch;
+  PlacementProblem::Cost block, end;
+  block.recomputeChoices.resize(1), end.recomputeChoices.resize(1);
+  block.recomputeChoices[0].policy = graph.recompute, end.recomputeChoices[0].policy = "none";
+  problem.classes = {{"front", {end}}, {"block", {block}}, {"back", {end}}};
+  const int64_t blocks = blocksOf(graph);
+  problem.layers.resize(static_cast<size_t>(std::max<int64_t>(1, blocks)));
+  for (PlacementProblem::Layer &layer : problem.layers)
+    layer.name = "block", layer.of = 1;
+  if (blocks > 0) {
+    problem.layers.insert(problem.layers.begin(), PlacementProblem::Layer{"front", 0, {}, {}});
+    problem.layers.push_back({"back", 2, {}, {}});
+  }
+  if (!plan.feasible)
+    return made;
+  Placement placement;
+  placement.microbatches = graph.microbatches;
+  PlacedStage stage;
+  for (PlacementProblem::Id layer = 0; layer < problem.layers.size(); ++layer)
+    stage.layers.push_back(layer);
+  stage.recomputeChoices.assign(stage.layers.size(), 0);
+  placement.stages.push_back(std::move(stage));
+  made.result.plan = std::move(placement);
+  return made;
+}
+
 bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json, const char *command) {
   llvm::SmallString<256> file(llvm::sys::path::parent_path(planFile(path)));
   llvm::sys::path::append(file, kPlacementPaths);

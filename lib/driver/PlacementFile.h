@@ -16,6 +16,12 @@ std::optional<PlacementPlan> readPlacementCertificate(const std::string &path, b
 /// The same where plan.json has to be what the certificate gives.
 std::optional<PlacementPlan> readPlacement(const std::string &path, bool json, const char *command);
 
+/// A plan to launch: that of a cluster as above, or that of one device as a server with one device (`placementOf`).
+std::optional<PlacementPlan> readLaunchedPlan(const std::string &path, bool json, const char *command);
+/// The plan of one device as a placement of one stage: blocks are the iterations of the longest repeat of its forward
+/// pass, with a layer before and one behind; costs other than the policy of recomputation are 0.
+PlacementPlan placementOf(const Plan &plan);
+
 /// Takes in certificate/paths.json beside them, if it is there; false: it is malformed, as above.
 bool readPlacementPaths(PlacementPlan &plan, const std::string &path, bool json, const char *command);
 

@@ -77,6 +77,11 @@ bool Workspace::read() {
   theContext->loadAllAvailableDialects();
   ElaborateOptions elaborate = options.elaborate;
   elaborate.catalog = catalogFolder();
+  if (!options.readable.empty()) {
+    std::vector<std::string> folders = options.readable;
+    folders.push_back(elaborate.catalog);
+    sources.restrictTo(std::move(folders), options.described);
+  }
   theProgram = std::make_unique<Program>(diags, *theContext, options.file, elaborate);
   // What is merely unused hides no other error; without a complete tree all else would be a guess.
   if (!theProgram->main() || !theProgram->main()->complete)
@@ -124,6 +129,13 @@ bool Workspace::reportAll(llvm::ArrayRef<Error> errors) {
 }
 
 int Workspace::finish(int status, llvm::StringRef command) const {
+  if (options.errors) {
+    for (const Diagnostic &one : diags.sorted())
+      if (one.severity == Severity::Error)
+        options.errors->push_back({one.code, one.help.empty() ? one.message : one.message + "; " + one.help,
+                                   diags.sources().location(one.range)});
+    return status;
+  }
   return accord::finish(diags, status, options.json, command);
 }
 

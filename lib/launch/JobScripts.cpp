@@ -275,7 +275,8 @@ BatchOptions JobScripts::batchOf(const Run &run) const {
   batch.torchrun = run.plan != nullptr;
   batch.withoutMegatron = plan.withoutMegatron;
   if (plan.withoutMegatron.empty() && run.plan) {
-    MegatronArguments megatron{plan.megatron, {}};
+    MegatronArguments megatron;
+    megatron.arguments = plan.megatron;
     if (launch.samples > 0 && launch.samples < 0x1p62)
       megatron.arguments.push_back(fmt::format("--train-samples {}", std::llround(std::ceil(launch.samples))));
     if (isMalleable) // it saves and ends by itself
@@ -416,12 +417,14 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
   };
   if (auto megatron = megatronArguments(plan); !megatron) {
     made.withoutMegatron = megatron.error().message;
-  } else if (!isKnown("seq")) {
+  } else if (!plan.architecture && !isKnown("seq")) {
     made.withoutMegatron =
         fmt::format("Megatron-LM trains transformers of sequences: '{}' has no parameter seq", plan.model);
   } else {
     made.megatron = std::move(megatron->arguments);
     made.remarks = std::move(megatron->remarks);
+    if (megatron->script != "pretrain_gpt.py")
+      made.remarks.insert(made.remarks.begin(), "the arguments are those of " + megatron->script);
   }
   return made;
 }

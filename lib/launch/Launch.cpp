@@ -1,4 +1,4 @@
-#include "lib/launch/Launch.h"
+#include "lib/launch/LaunchProgram.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -15,29 +15,13 @@ std::string jobName(const std::string &text) {
   return values.count(label) ? "train-" + label : label;
 }
 
-std::string torchrun(const LaunchLayout &shape) {
-  return fmt::format("torchrun --nnodes={} --nproc-per-node={} --node-rank=\"$NODE_RANK\" \\\n"
-                     "  --master-addr=\"$MASTER_ADDR\" --master-port=\"$MASTER_PORT\"",
-                     shape.nodes, shape.perNode);
-}
-
-std::string whereToMeet(const LaunchLayout &shape) {
-  return fmt::format("# Ranks follow the order of the servers, because the plan does: hence "
-                     "numbers, not discovery.\n"
-                     ": \"${{NODE_RANK:=${{SLURM_NODEID:-{}}}}}\"\n"
-                     ": \"${{NODE_RANK:?number of this server, from 0 to {}}}\"\n"
-                     ": \"${{MASTER_ADDR{}}}\"\n"
-                     ": \"${{MASTER_PORT:={}}}\"\n",
-                     shape.nodes == 1 ? "0" : "", shape.nodes - 1,
-                     shape.nodes == 1 ? ":=127.0.0.1" : ":?name or address of server 0", kRendezvousPort);
-}
-
-std::string torchrunText(const LaunchLayout &shape) {
+std::string plainText(const LaunchLayout &shape) {
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
                      "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, whereToMeet(shape), exportsOf(shape), torchrun(shape));
+                     shape.title, shape.nodes, shape.perNode, rendezvousText(shape), exportsOf(shape),
+                     torchrunText(shape));
 }
 
 std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
@@ -55,36 +39,10 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
                      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/pretrain_gpt.py\" "
+                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/{}\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
-                     shape.title, shape.nodes, shape.perNode, remarks, whereToMeet(shape), exportsOf(shape), arguments,
-                     torchrun(shape));
-}
-
-std::string accelerateText(const LaunchLayout &shape, const AccelerateArguments &accelerate) {
-  auto lines = [](const std::vector<std::string> &all, const char *before, const char *after) {
-    std::string text;
-    for (const std::string &one : all)
-      text += before + one + after;
-    return text;
-  };
-  std::vector<std::string> remarks;
-  for (const std::string &remark : accelerate.remarks)
-    remarks.push_back(sanitized(remark));
-  return fmt::format(
-      "#!/usr/bin/env bash\n# {}\n"
-      "# Run on each of {} servers with {} devices: NODE_RANK=0 MASTER_ADDR=server0 "
-      "TRANSFORMERS=/path ./accelerate.sh ARGUMENTS\n"
-      "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of the run.\n"
-      "{}set -euo pipefail\n"
-      ": \"${{TRANSFORMERS:?folder of Hugging Face Transformers}}\"\n{}{}"
-      "arguments=(\n{})\n"
-      "exec accelerate launch --num_machines {} --num_processes {} --machine_rank \"$NODE_RANK\" \\\n"
-      "  --main_process_ip \"$MASTER_ADDR\" --main_process_port \"$MASTER_PORT\" \\\n{}"
-      "  \"$TRANSFORMERS/examples/pytorch/language-modeling/run_clm.py\" \"${{arguments[@]}}\" \"$@\"\n",
-      shape.title, shape.nodes, shape.perNode, lines(remarks, "# ", "\n"), whereToMeet(shape), exportsOf(shape),
-      lines(accelerate.train, "  ", "\n"), shape.nodes, shape.nodes * shape.perNode,
-      lines(accelerate.launch, "  ", " \\\n"));
+                     shape.title, shape.nodes, shape.perNode, remarks, rendezvousText(shape), exportsOf(shape),
+                     arguments, torchrunText(shape), megatron.script);
 }
 
 } // namespace
@@ -115,6 +73,35 @@ std::string labelOf(const std::string &text, const std::string &prefix, size_t m
   return llvm::StringRef(out).take_front(max).rtrim('-').str();
 }
 
+std::vector<bool> blocksOf(const PlacementPlan &plan) {
+  const auto &layers = plan.problem.layers;
+  std::vector<bool> isBlock(layers.size());
+  size_t first = 0, last = 0;
+  bool all = plan.architecture && plan.architecture->family == ModelArchitecture::Family::EncoderDecoder;
+  for (size_t i = 0; i < layers.size();) {
+    size_t end = i + 1;
+    while (end < layers.size() && layers[end].of == layers[i].of)
+      ++end;
+    if (all && end - i > 1)
+      std::fill(isBlock.begin() + i, isBlock.begin() + end, true);
+    if (end - i > last - first)
+      first = i, last = end;
+    i = end;
+  }
+  std::fill(isBlock.begin() + first, isBlock.begin() + last, true);
+  return isBlock;
+}
+
+/// Blocks in a row of layers, where the model is a transformer of them; else all.
+static int64_t countedLayers(const PlacementPlan &plan, const std::vector<bool> &isBlock,
+                             const std::vector<PlacementProblem::Id> &layers) {
+  int64_t blocks = std::count(isBlock.begin(), isBlock.end(), true);
+  bool isKnown = plan.architecture && plan.architecture->family != ModelArchitecture::Family::Other;
+  if (!isKnown || blocks != plan.architecture->layers + plan.architecture->encoderLayers)
+    return static_cast<int64_t>(layers.size());
+  return std::ranges::count_if(layers, [&](PlacementProblem::Id i) { return isBlock[i]; });
+}
+
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
   auto cannot = [&](std::string error) { return Error{Code::LauncherCannot, std::move(error), plan.location, {}}; };
   if (!plan.result.plan)
@@ -127,6 +114,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   std::string tensor, data, sequence, zero, layers, stageRanks;
   auto add = [](std::string &list, int64_t number) { list += fmt::format("{}{}", list.empty() ? "" : " ", number); };
   std::vector<int64_t> used(problem.deviceTypes.size()), within; // devices by type, and before each group
+  const std::vector<bool> isBlock = blocksOf(plan);
   bool same = true;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[s].parallelConfig];
@@ -135,7 +123,7 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
                                 "kind (JobSets of Kubernetes have several)",
                                 problem.deviceTypes[first.deviceType].name,
                                 problem.deviceTypes[parallelConfig.deviceType].name));
-    add(layers, placement.stages[s].layers.size());
+    add(layers, countedLayers(plan, isBlock, placement.stages[s].layers));
     if (s >= groups)
       continue;
     same &= placement.stages[s].parallelConfig == placement.stages[0].parallelConfig;
@@ -202,17 +190,26 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
   ACCORD_TRY(shape, launchLayout(plan, jobset));
+  auto text = [&](Result<LaunchProgram> program) -> Result<std::string> {
+    if (!program)
+      return program.error();
+    return programText(shape, *program);
+  };
   switch (launcher) {
   case Launcher::Torchrun:
-    return torchrunText(shape);
+    return plainText(shape);
   case Launcher::Slurm:
     return slurmText(shape, options);
   case Launcher::Kubernetes:
     return kubernetesText(shape, options);
-  case Launcher::Accelerate: {
-    ACCORD_TRY(accelerate, accelerateArguments(plan));
-    return accelerateText(shape, accelerate);
-  }
+  case Launcher::Accelerate:
+    return text(accelerateProgram(plan, shape));
+  case Launcher::DeepSpeed:
+    return text(deepSpeedProgram(plan, shape));
+  case Launcher::Titan:
+    return text(titanProgram(plan, shape));
+  case Launcher::MaxText:
+    return text(maxTextProgram(plan, shape));
   case Launcher::Megatron:
     break;
   }

@@ -1,5 +1,6 @@
 // Scripts and manifests that start a placement: `accord emit BACKEND DIR`.
 #pragma once
+#include "lib/launch/Manifest.h"
 #include "lib/placement/problem/PlacementPlan.h"
 #include <map>
 #include <memory>
@@ -9,8 +10,11 @@ namespace accord {
 
 enum class Launcher : uint8_t {
   Torchrun,   ///< a shell script, run on each server
-  Megatron,   ///< the same with the arguments of Megatron-LM's pretrain_gpt.py
-  Accelerate, ///< the same with FSDP by Hugging Face Accelerate, and those of Transformers' run_clm.py
+  Megatron,   ///< the same with the arguments of a script of Megatron-LM
+  Accelerate, ///< the same with FSDP2 by Hugging Face Accelerate, and those of Transformers' examples
+  DeepSpeed,  ///< the same with DeepSpeed's JSON, and those of Transformers' examples
+  Titan,      ///< the same with torchtitan's TOML
+  MaxText,    ///< a shell script for each server with MaxText's YAML
   Slurm,      ///< a batch script
   Kubernetes  ///< a manifest, as YAML
 };
@@ -42,6 +46,25 @@ struct BatchOptions {
   std::string withoutMegatron;                       ///< why there are none
 };
 
+/// A run that a scheduler process starts on nodes that it chose, beside its layout: what objects of Kubernetes say of
+/// it.
+struct KubernetesRun {
+  std::string name;                 ///< of its objects: a label of DNS, at most 40 characters
+  std::string nameSpace;            ///< where they are
+  std::vector<std::string> nodes;   ///< by name, in the order of ranks
+  std::vector<std::string> command; ///< words; with torchrun the program and its arguments. No shell reads them
+  std::string directory;            ///< where it runs; empty: that of the image
+  std::map<std::string, std::string> labels;      ///< of objects and pods
+  std::map<std::string, std::string> annotations; ///< of objects
+  std::string claim, mount;                       ///< a PersistentVolumeClaim and where it is mounted; empty: none
+  int64_t keep = 86400;                           ///< seconds after its end, in which its objects can still be read
+};
+
+/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then. Kueue admits an
+/// object as a whole, with at most 18 sets of pods (Workload v1beta2), and a TrainJob has one set: there the nodes are
+/// those of the run, but which of them is rank 0 is known only when they run.
+bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued);
+
 struct LaunchOptions {
   std::string script;                      ///< of the training, in the container; Kubernetes alone
   std::string image;                       ///< Kubernetes alone; empty: a line that has to be filled in
@@ -50,6 +73,7 @@ struct LaunchOptions {
   std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
   std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
   std::optional<BatchOptions> batch;         ///< of a run of a job; Slurm and JobSets alone
+  std::optional<KubernetesRun> run;          ///< on nodes by name, with `batch`; Kubernetes alone
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
@@ -71,30 +95,33 @@ struct LaunchLayout {
   std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
 };
-/// Several device types are refused unless asked for.
+/// Which layers of a plan are blocks: the longest run of layers of one class; of an encoder with a decoder, all runs.
+std::vector<bool> blocksOf(const PlacementPlan &plan);
+/// Several device types are refused unless asked for. Of a transformer, the layers of a stage are its blocks, as
+/// frameworks count them, without the embedding and the head.
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
 constexpr int kRendezvousPort = 29500;
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options);
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
+/// The objects of that text, in the order in which they are created but for a Service, which a run's first Job owns and
+/// which comes behind.
+std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options);
 /// A line `export NAME="VALUE"` for each variable of a layout.
 std::string exportsOf(const LaunchLayout &shape);
 
 /// Arguments of Megatron-LM (core 0.13), one for each element with its value, and remarks. Layers are cut between the
-/// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head.
+/// equal blocks of the longest run; what stands before them is the embedding, what stands behind them the head. The
+/// whole model is said where its architecture is known; else its sizes are those of parameters with the usual names.
 struct MegatronArguments {
+  std::string script = "pretrain_gpt.py"; ///< in the folder of Megatron-LM
   std::vector<std::string> arguments;
   std::vector<std::string> remarks;
 };
 Result<MegatronArguments> megatronArguments(const PlacementPlan &plan);
-
-/// Arguments of `accelerate launch` (1.x, FSDP) and of Transformers' examples/pytorch/language-modeling/run_clm.py, and
-/// remarks. One device type, no pipeline, no tensor parallel degree, ZeRO 2 or 3.
-struct AccelerateArguments {
-  std::vector<std::string> launch, train;
-  std::vector<std::string> remarks;
-};
-Result<AccelerateArguments> accelerateArguments(const PlacementPlan &plan);
+/// A Python script that builds the model with an installed Megatron-LM, without memory and on one rank, and compares
+/// its parameters with the plan's. Refused as the arguments are, and where the plan has no architecture (A0955).
+Result<std::string> megatronSmokeText(const PlacementPlan &plan);
 
 /// One line of letters, digits and what is harmless in scripts and YAML; the rest becomes "_".
 std::string sanitized(const std::string &text);

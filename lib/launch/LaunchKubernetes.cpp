@@ -1,55 +1,52 @@
-// Manifests of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow.
+// Objects of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow, for a plan or for one run of it on nodes by name.
 #include "lib/launch/Launch.h"
+#include "llvm/ADT/StringRef.h"
 #include <fmt/format.h>
 #include <set>
 
 namespace accord {
 namespace {
 
-/// A YAML string in double quotes; `text` is harmless but for quotes and backslashes.
-std::string quoted(const std::string &text) {
-  std::string out = "\"";
-  for (char c : text)
-    if (c == '"' || c == '\\')
-      out += std::string("\\") + c;
-    else
-      out += static_cast<unsigned char>(c) < 32 || c == 127 ? '_' : c;
-  return out + "\"";
-}
+using llvm::json::Array;
+using llvm::json::Object;
 
-std::string indented(const std::string &text, size_t by) {
+constexpr const char *kRank = "$(NODE_RANK)";
+constexpr const char *kScript = "train.py", *kCommand = "true"; // until they are filled in
+constexpr const char *kInstance = "app.kubernetes.io/instance";
+/// Seconds for which a pod stays on a node that does not answer: Kubernetes waits for 300 otherwise.
+constexpr int64_t kUnreachable = 30;
+/// Seconds from SIGTERM to SIGKILL.
+constexpr int64_t kKill = 5;
+/// Of a Workload of Kueue v1beta2.
+constexpr size_t kMaxPodSets = 18;
+
+/// Kubernetes replaces $(NAME) in words and variables; a second $ keeps it from that, and goes away itself.
+std::string literal(const std::string &text) {
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = text.find('\n', at);
-    out += std::string(by, ' ') + text.substr(at, end + 1 - at);
-    at = end + 1;
-  }
+  for (char c : text)
+    out += c == '$' ? std::string("$$") : std::string(1, c);
   return out;
 }
 
-std::string imageOf(const LaunchOptions &options) {
-  return options.image.empty() ? "\"\" # FILL IN: an image with torchrun and the training script"
-                               : quoted(options.image);
-}
-std::string scriptOf(const LaunchOptions &options) {
-  return options.script.empty() ? "\"train.py\" # FILL IN: the training script and its arguments"
-                                : quoted(options.script);
-}
-std::string environmentOf(const LaunchLayout &shape) {
-  std::string text;
-  for (const auto &[key, value] : shape.environment)
-    text += fmt::format("- name: {}\n  value: {}\n", key, quoted(value));
-  return text;
+Object nodeVariable() {
+  return Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}};
 }
 
-/// Comments with the arguments of Megatron-LM, as elements of `args`; what the plan does not say is asked for behind.
-std::string megatronOf(const BatchOptions &batch) {
+Object objectOf(const std::map<std::string, std::string> &all) {
+  Object made;
+  for (const auto &[key, value] : all)
+    made[key] = value;
+  return made;
+}
+
+/// The arguments of Megatron-LM as lines of a comment; what the plan does not say is asked for behind.
+std::vector<std::string> megatronLines(const BatchOptions &batch) {
   if (!batch.megatron)
-    return batch.withoutMegatron.empty() ? "" : fmt::format("  # {}\n", sanitized(batch.withoutMegatron));
-  std::string text = "  # Megatron-LM follows the plan with these, and CUDA_DEVICE_MAX_CONNECTIONS=1:\n";
+    return batch.withoutMegatron.empty() ? std::vector<std::string>{} : std::vector{sanitized(batch.withoutMegatron)};
+  std::vector<std::string> lines{"Megatron-LM follows the plan with these, and CUDA_DEVICE_MAX_CONNECTIONS=1:"};
   for (const std::string &argument : batch.megatron->arguments) {
     const size_t blank = argument.find(' ');
-    std::string option = argument.substr(0, blank), value, asked;
+    std::string word = argument.substr(0, blank), value, asked;
     if (blank != std::string::npos)
       value = argument.substr(blank + 1);
     if (const size_t question = value.find(":?"); question != std::string::npos) {
@@ -57,146 +54,452 @@ std::string megatronOf(const BatchOptions &batch) {
       value.clear();
     }
     std::erase(value, '\'');
-    text += fmt::format("  # - {}{}\n", quoted(option + (blank == std::string::npos ? "" : "=" + value)), asked);
+    word += blank == std::string::npos ? "" : "=" + value;
+    std::string quoted;
+    for (char c : word)
+      quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    lines.push_back(fmt::format("- \"{}\"{}", quoted, asked));
   }
-  return text;
+  return lines;
 }
 
-/// The specification of an indexed Job: a pod for each server of the pool, the first of which has the rank `first`.
-std::string jobSpec(const LaunchLayout &shape, const LaunchOptions &options, const LaunchLayout::Pool &pool,
-                    int64_t first, const std::string &master, const std::string &subdomain,
-                    const std::string &selector) {
-  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
-  std::string rank = "$(NODE_RANK)", command = "command: [\"torchrun\"]\nargs:\n", begin, ended;
+/// Pods that are alike: some of the nodes of a layout.
+struct PodSet {
+  LaunchLayout::Pool pool;   ///< how many, with how many devices
+  int64_t first = 0;         ///< rank of the first one
+  std::string master;        ///< where rank 0 is reached
+  std::string hostname;      ///< empty: as Kubernetes names it
+  std::string subdomain;     ///< empty: that of the set
+  std::string selector;      ///< device type by the label of nodes; empty: any
+  std::vector<size_t> nodes; ///< of the run
+};
+
+class KubernetesObjects {
+public:
+  KubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options)
+      : shape(shape), options(options), batch(options.batch ? &*options.batch : nullptr),
+        run(options.run ? &*options.run : nullptr) {}
+
+  std::vector<Manifest> jobs();
+  Manifest jobSet();
+  Manifest trainJob();
+
+private:
+  bool isQueued() const { return batch && !batch->queue.empty(); }
+  bool isOrdered() const { return run && keepsOrderOfNodes(*run, options.kind, isQueued()); }
+  std::string imageOf();
+  std::string scriptOf();
+  Array environmentOf(bool isIndexed) const;
+  void addCommand(Object &container, const PodSet &pods, bool isIndexed);
+  Object container(const PodSet &pods);
+  Object affinityOf(const PodSet &pods) const;
+  void addPlacement(Object &pod, const PodSet &pods) const;
+  Object podTemplate(const PodSet &pods);
+  Object jobSpec(const PodSet &pods);
+  Object metadataOf(const std::string &name) const;
+  Manifest service() const;
+  Manifest made(Object object);
+  std::vector<PodSet> podSets(const std::string &job);
+
+  const LaunchLayout &shape;
+  const LaunchOptions &options;
+  const BatchOptions *batch;
+  const KubernetesRun *run;
+  std::vector<std::string> head;
+  decltype(Manifest::beside) beside;
+  decltype(Manifest::behind) behind;
+};
+
+std::string KubernetesObjects::imageOf() {
+  if (options.image.empty())
+    beside[{"image", ""}] = "FILL IN: an image with torchrun and the training script";
+  return options.image;
+}
+
+std::string KubernetesObjects::scriptOf() {
+  if (!options.script.empty())
+    return options.script;
+  beside[{"args", kScript}] = "FILL IN: the training script and its arguments";
+  return kScript;
+}
+
+Array KubernetesObjects::environmentOf(bool isIndexed) const {
+  Array all;
+  if (isIndexed)
+    all.push_back(
+        Object{{"name", "NODE_RANK"},
+               {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "metadata.annotations['batch.kubernetes.io/"
+                                                                      "job-completion-index']"}}}}}});
+  for (const auto &[key, value] : shape.environment)
+    all.push_back(Object{{"name", key}, {"value", run ? literal(value) : value}});
+  return all;
+}
+
+/// Command and arguments of a container, by torchrun unless the run says otherwise.
+void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool isIndexed) {
+  if (batch && !batch->torchrun && !run) {
+    beside[{"command", kCommand}] = "FILL IN: the command that the job runs, with its arguments";
+    container["command"] = Array{kCommand};
+    return;
+  }
+  Array args;
+  if (!batch || batch->torchrun) {
+    args = Array{fmt::format("--nnodes={}", shape.nodes), fmt::format("--nproc-per-node={}", pods.pool.perNode)};
+    if (isIndexed && pods.first > 0) // a shell adds it up; the second $ keeps Kubernetes from it
+      container["command"] = Array{
+          "sh", "-c", fmt::format("exec torchrun --node-rank=$$((NODE_RANK + {})) \"$@\"", pods.first), "torchrun"};
+    else
+      container["command"] = Array{"torchrun"};
+    if (!isIndexed || pods.first == 0)
+      args.push_back("--node-rank=" + (isIndexed ? kRank : std::to_string(pods.first)));
+    args.push_back("--master-addr=" + pods.master);
+    args.push_back(fmt::format("--master-port={}", kRendezvousPort));
+    if (!run)
+      args.push_back(scriptOf());
+    if (batch && !run)
+      behind["args"] = megatronLines(*batch);
+  }
+  for (size_t i = 0; run && i < run->command.size(); ++i)
+    if (i == 0 && !batch->torchrun)
+      container["command"] = Array{literal(run->command[i])};
+    else
+      args.push_back(literal(run->command[i]));
+  if (!args.empty())
+    container["args"] = std::move(args);
+}
+
+Object KubernetesObjects::container(const PodSet &pods) {
+  const bool isIndexed = !isOrdered();
+  Object made{{"name", "train"},
+              {"image", imageOf()},
+              {"env", environmentOf(isIndexed)},
+              {"resources", Object{{"limits", Object{{options.resource, pods.pool.perNode}}}}}};
+  addCommand(made, pods, isIndexed);
+  Array mounts{Object{{"name", "shared-memory"}, {"mountPath", "/dev/shm"}}};
+  if (!run) {
+    made["volumeMounts"] = std::move(mounts);
+    return made;
+  }
+  Array &environment = *made.getArray("env");
+  if (!isIndexed)
+    environment.push_back(Object{{"name", "NODE_RANK"}, {"value", std::to_string(pods.first)}});
+  environment.push_back(Object{{"name", "NNODES"}, {"value", std::to_string(shape.nodes)}});
+  environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
+  environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
+  environment.push_back(
+      Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}});
+  if (!run->directory.empty())
+    made["workingDir"] = run->directory;
+  if (!run->claim.empty())
+    mounts.push_back(Object{{"name", "shared"}, {"mountPath", run->mount}});
+  if (batch->notice > 0) // a hook runs before SIGTERM: first the process with number 1, then all others
+    made["lifecycle"] = Object{
+        {"preStop", Object{{"exec", Object{{"command", Array{"sh", "-c",
+                                                             fmt::format("kill -USR1 1; kill -USR1 -1; exec sleep {}",
+                                                                         batch->notice)}}}}}}};
+  made["volumeMounts"] = std::move(mounts);
+  return made;
+}
+
+/// Exactly these nodes, one pod on each.
+Object KubernetesObjects::affinityOf(const PodSet &pods) const {
+  Array terms; // each names one node: values of a name are single
+  for (size_t node : pods.nodes)
+    terms.push_back(
+        Object{{"matchFields",
+                Array{Object{{"key", "metadata.name"}, {"operator", "In"}, {"values", Array{run->nodes[node]}}}}}});
+  Object made{{"nodeAffinity", Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                       Object{{"nodeSelectorTerms", std::move(terms)}}}}}};
+  if (pods.nodes.size() > 1)
+    made["podAntiAffinity"] = Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                      Array{Object{{"labelSelector", Object{{"matchLabels", objectOf(run->labels)}}},
+                                                   {"topologyKey", "kubernetes.io/hostname"}}}}};
+  return made;
+}
+
+void KubernetesObjects::addPlacement(Object &pod, const PodSet &pods) const {
+  pod["affinity"] = affinityOf(pods);
+  Array tolerations{Object{{"key", options.resource}, {"operator", "Exists"}}};
+  for (const char *taint : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+    tolerations.push_back(
+        Object{{"key", taint}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", kUnreachable}});
+  pod["tolerations"] = std::move(tolerations);
+}
+
+Object KubernetesObjects::podTemplate(const PodSet &pods) {
+  Array volumes{Object{{"name", "shared-memory"}, {"emptyDir", Object{{"medium", "Memory"}}}}};
+  Object pod{{"restartPolicy", "Never"}, {"containers", Array{container(pods)}}};
+  if (!pods.hostname.empty())
+    pod["hostname"] = pods.hostname;
+  if (!pods.subdomain.empty())
+    pod["subdomain"] = pods.subdomain;
+  if (!pods.selector.empty())
+    pod["nodeSelector"] = Object{{options.nodeLabel, pods.selector}};
+  if (batch && (batch->notice > 0 || run))
+    pod["terminationGracePeriodSeconds"] = batch->notice + (run ? kKill : 0);
+  Object labels;
+  if (!pods.subdomain.empty())
+    labels[kInstance] = pods.subdomain;
+  if (run) {
+    addPlacement(pod, pods);
+    if (!run->claim.empty())
+      volumes.push_back(Object{{"name", "shared"}, {"persistentVolumeClaim", Object{{"claimName", run->claim}}}});
+    for (const auto &[key, value] : run->labels)
+      labels[key] = value;
+    if (isOrdered())
+      labels["accord/rank"] = std::to_string(pods.first);
+  }
+  pod["volumes"] = std::move(volumes);
+  Object made{{"spec", std::move(pod)}};
+  if (!labels.empty())
+    made["metadata"] = Object{{"labels", std::move(labels)}};
+  return made;
+}
+
+/// The specification of an indexed Job: a pod for each node.
+Object KubernetesObjects::jobSpec(const PodSet &pods) {
+  Object made{{"completionMode", "Indexed"},
+              {"completions", pods.pool.nodes},
+              {"parallelism", pods.pool.nodes},
+              {"backoffLimit", 0},
+              {"template", podTemplate(pods)}};
   if (batch && batch->limit > 0)
-    ended = fmt::format("activeDeadlineSeconds: {}\n", batch->limit);
-  const std::string grace =
-      batch && batch->notice > 0 ? fmt::format("    terminationGracePeriodSeconds: {}\n", batch->notice) : "";
-  if (first > 0) { // a shell adds it up; the second $ keeps Kubernetes from it
-    command = "command: [\"sh\", \"-c\", \"exec torchrun --node-rank=$$((NODE_RANK + " + std::to_string(first) +
-              ")) \\\"$@\\\"\", \"torchrun\"]\nargs:\n";
-  } else {
-    begin = fmt::format("  - \"--node-rank={}\"\n", rank);
+    made["activeDeadlineSeconds"] = batch->limit;
+  return made;
+}
+
+/// Name, place and labels, among them those by which Kueue admits a job.
+Object KubernetesObjects::metadataOf(const std::string &name) const {
+  Object made{{"name", name}}, labels;
+  if (run) {
+    made["namespace"] = run->nameSpace;
+    labels = objectOf(run->labels);
+    if (!run->annotations.empty())
+      made["annotations"] = objectOf(run->annotations);
+  } else if (isQueued()) {
+    made["namespace"] = batch->queue;
   }
-  std::string started =
-      batch && !batch->torchrun
-          ? "command: [\"true\"] # FILL IN: the command that the job runs, with its arguments\n"
-          : fmt::format("{}  - \"--nnodes={}\"\n  - \"--nproc-per-node={}\"\n{}"
-                        "  - \"--master-addr={}\"\n  - \"--master-port={}\"\n  - {}\n",
-                        command, shape.nodes, pool.perNode, begin, master, kRendezvousPort, scriptOf(options)) +
-                (batch ? megatronOf(*batch) : "");
-  std::string container = fmt::format(
-      "image: {image}\n{started}"
-      "env:\n  - name: NODE_RANK\n    valueFrom:\n      fieldRef:\n"
-      "        fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']\n"
-      "{environment}resources:\n  limits:\n    {resource}: {perNode}\n"
-      "volumeMounts:\n  - name: shared-memory\n    mountPath: /dev/shm\n",
-      fmt::arg("image", imageOf(options)), fmt::arg("started", started), fmt::arg("perNode", pool.perNode),
-      fmt::arg("environment", indented(environmentOf(shape), 2)), fmt::arg("resource", quoted(options.resource)));
-  return fmt::format("completionMode: Indexed\ncompletions: {0}\nparallelism: {0}\n"
-                     "backoffLimit: 0\n{5}template:\n{1}  spec:\n{2}{3}{6}    restartPolicy: Never\n"
-                     "    containers:\n      - name: train\n{4}"
-                     "    volumes:\n      - name: shared-memory\n        emptyDir:\n"
-                     "          medium: Memory\n",
-                     pool.nodes,
-                     subdomain.empty() ? ""
-                                       : fmt::format("  metadata:\n    labels:\n"
-                                                     "      app.kubernetes.io/instance: {}\n",
-                                                     subdomain),
-                     subdomain.empty() ? "" : fmt::format("    subdomain: {}\n", subdomain),
-                     selector.empty() ? "" : fmt::format("    nodeSelector:\n      {}\n", selector),
-                     indented(container, 8), ended, grace);
+  if (isQueued()) {
+    labels["kueue.x-k8s.io/queue-name"] = batch->queue;
+    if (!batch->priorityClass.empty())
+      labels["kueue.x-k8s.io/priority-class"] = batch->priorityClass;
+  }
+  if (!labels.empty())
+    made["labels"] = std::move(labels);
+  return made;
 }
 
-/// Labels by which Kueue admits a job, with the namespace of its queue.
-std::string queueOf(const BatchOptions &batch) {
-  if (batch.queue.empty())
-    return "";
-  return fmt::format("  namespace: {0}\n  labels:\n    kueue.x-k8s.io/queue-name: {0}\n"
-                     "    kueue.x-k8s.io/priority-class: {1}\n",
-                     quoted(batch.queue), quoted(batch.priorityClass));
+Manifest KubernetesObjects::made(Object object) { return {std::move(object), head, beside, behind}; }
+
+/// A name for each pod, whether it is ready or not: they meet before they are.
+Manifest KubernetesObjects::service() const {
+  const std::string name = run ? run->name : shape.job;
+  Object metadata{{"name", name}};
+  if (run)
+    metadata["namespace"] = run->nameSpace, metadata["labels"] = objectOf(run->labels);
+  return {Object{{"apiVersion", "v1"},
+                 {"kind", "Service"},
+                 {"metadata", std::move(metadata)},
+                 {"spec", Object{{"clusterIP", "None"},
+                                 {"publishNotReadyAddresses", true},
+                                 {"selector", Object{{kInstance, name}}},
+                                 {"ports", Array{Object{{"name", "rendezvous"}, {"port", kRendezvousPort}}}}}}},
+          {},
+          {},
+          {}};
 }
 
-std::string jobText(const LaunchLayout &shape, const LaunchOptions &options) {
-  return fmt::format("apiVersion: v1\nkind: Service\nmetadata:\n  name: {job}\nspec:\n"
-                     "  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n"
-                     "    app.kubernetes.io/instance: {job}\n  ports:\n    - name: rendezvous\n"
-                     "      port: {port}\n---\n"
-                     "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {job}\nspec:\n{spec}",
-                     fmt::arg("job", shape.job), fmt::arg("port", kRendezvousPort),
-                     fmt::arg("spec", indented(jobSpec(shape, options, shape.pools.front(), 0,
-                                                       shape.job + "-0." + shape.job, shape.job, ""),
-                                               2)));
-}
-
-/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters, and a pod's has its
-/// index and six more behind.
-std::string jobSetText(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string job = labelOf(shape.job, "d-", 30), replicated, master;
+/// Pods of a plan by device type, of a run by node.
+std::vector<PodSet> KubernetesObjects::podSets(const std::string &job) {
+  std::vector<PodSet> sets;
+  const size_t count = isOrdered() ? run->nodes.size() : 1;
+  for (size_t node = 0; run && node < count; ++node) {
+    PodSet one;
+    one.pool = {fmt::format("n{}", node), isOrdered() ? 1 : static_cast<int64_t>(run->nodes.size()), shape.perNode};
+    one.first = static_cast<int64_t>(node);
+    for (size_t i = 0; i < run->nodes.size(); ++i)
+      if (!isOrdered() || i == node)
+        one.nodes.push_back(i);
+    one.master = run->nodes.size() == 1 ? "127.0.0.1" : fmt::format("{0}-n0-0-0.{0}", job);
+    sets.push_back(std::move(one));
+  }
+  const bool several = shape.pools.size() > 1;
   std::set<std::string> taken;
+  std::string master;
   int64_t first = 0;
   for (const LaunchLayout::Pool &pool : shape.pools) {
-    bool several = shape.pools.size() > 1;
-    std::string name = several ? labelOf(pool.name, "d-", 15) : "server", selector;
+    if (run)
+      break;
+    PodSet one;
+    one.pool = pool, one.first = first;
+    std::string &name = one.pool.name = several ? labelOf(pool.name, "d-", 15) : "server";
     if (!taken.insert(name).second)
       taken.insert(name = labelOf(name, "d-", 11) + "-" + std::to_string(taken.size()));
     if (master.empty())
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
-    if (options.batch)
-      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(options.batch->deviceType));
+    one.master = master;
+    if (batch)
+      one.selector = batch->deviceType;
     else if (several)
-      selector = fmt::format("{}: {}", quoted(options.nodeLabel), quoted(labelOf(pool.name, "d-", 63)));
-    replicated += fmt::format("- name: {}\n  replicas: 1\n  template:\n    spec:\n{}", quoted(name),
-                              indented(jobSpec(shape, options, pool, first, master, "", selector), 6));
+      one.selector = labelOf(pool.name, "d-", 63);
     first += pool.nodes;
+    sets.push_back(std::move(one));
   }
-  std::string labels;
-  if (shape.pools.size() > 1)
-    for (const LaunchLayout::Pool &pool : shape.pools)
-      labels += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel),
-                            labelOf(pool.name, "d-", 63));
-  const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
-  const std::string queue = batch ? queueOf(*batch) : "";
-  // Who is ended by its deadline is not started again, whatever else ends it is.
-  const std::string again = batch && batch->requeue ? "    maxRestarts: 3\n    rules:\n      - action: FailJobSet\n"
-                                                      "        onJobFailureReasons: [\"DeadlineExceeded\"]\n"
-                                                    : "    maxRestarts: 0\n";
-  return fmt::format("{}apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n"
-                     "  name: {}\n{}spec:\n{}  network:\n    enableDNSHostnames: true\n"
-                     "    subdomain: {}\n    publishNotReadyAddresses: true\n"
-                     "  failurePolicy:\n{}"
-                     "  successPolicy:\n    operator: All\n  replicatedJobs:\n{}",
-                     labels, job, queue, queue.empty() ? "" : "  suspend: true\n", job, again, indented(replicated, 4));
+  return sets;
 }
 
-std::string trainJobText(const LaunchLayout &shape, const LaunchOptions &options) {
-  return fmt::format("# The runtime '{comment}' numbers servers, says where they meet and gives "
-                     "containers their /dev/shm.\n"
-                     "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n"
-                     "  name: {job}\nspec:\n  runtimeRef:\n    name: {runtime}\n"
-                     "    kind: ClusterTrainingRuntime\n    apiGroup: trainer.kubeflow.org\n"
-                     "  trainer:\n    image: {image}\n    command: [\"torchrun\"]\n    args:\n"
-                     "      - {script}\n    numNodes: {nodes}\n    numProcPerNode: {perNode}\n"
-                     "    env:\n{environment}    resourcesPerNode:\n      limits:\n"
-                     "        {resource}: {perNode}\n",
-                     fmt::arg("comment", sanitized(options.runtime)), fmt::arg("job", labelOf(shape.job, "d-", 30)),
-                     fmt::arg("runtime", quoted(options.runtime)), fmt::arg("image", imageOf(options)),
-                     fmt::arg("script", scriptOf(options)), fmt::arg("nodes", shape.nodes),
-                     fmt::arg("perNode", shape.perNode), fmt::arg("environment", indented(environmentOf(shape), 6)),
-                     fmt::arg("resource", quoted(options.resource)));
+std::vector<Manifest> KubernetesObjects::jobs() {
+  std::vector<Manifest> all;
+  auto add = [&](const std::string &name, const PodSet &pods) {
+    Object spec = jobSpec(pods);
+    if (run)
+      spec["ttlSecondsAfterFinished"] = run->keep;
+    if (isQueued())
+      spec["suspend"] = true;
+    all.push_back(made(Object{
+        {"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", metadataOf(name)}, {"spec", std::move(spec)}}));
+  };
+  if (!run) {
+    all.push_back(service());
+    PodSet pods;
+    pods.pool = shape.pools.front(), pods.master = shape.job + "-0." + shape.job, pods.subdomain = shape.job;
+    add(shape.job, pods);
+    return all;
+  }
+  const bool several = run->nodes.size() > 1;
+  std::vector<PodSet> sets = podSets(run->name);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    PodSet &pods = sets[i];
+    if (several)
+      pods.subdomain = run->name, pods.master = fmt::format("{0}-0.{0}", run->name);
+    const bool isOne = sets.size() == 1;
+    const std::string name = isOne ? run->name : fmt::format("{}-{}", run->name, i);
+    if (!isOne)
+      pods.hostname = name;
+    add(name, pods);
+  }
+  if (several)
+    all.push_back(service());
+  return all;
+}
+
+/// Pods are reached at JOBSET-REPLICATEDJOB-0-INDEX.SUBDOMAIN; a name has at most 63 characters, and a pod's has its
+/// index and six more behind.
+Manifest KubernetesObjects::jobSet() {
+  const std::string job = run ? run->name : labelOf(shape.job, "d-", 30);
+  Array replicated;
+  for (const PodSet &pods : podSets(job))
+    replicated.push_back(
+        Object{{"name", pods.pool.name}, {"replicas", 1}, {"template", Object{{"spec", jobSpec(pods)}}}});
+  if (!run && shape.pools.size() > 1)
+    for (const LaunchLayout::Pool &pool : shape.pools)
+      head.push_back(
+          fmt::format("kubectl label node SERVER {}={}", sanitized(options.nodeLabel), labelOf(pool.name, "d-", 63)));
+  Object failure{{"maxRestarts", 0}};
+  if (batch && batch->requeue) // who is ended by its deadline is not started again, whatever else ends it is
+    failure = Object{{"maxRestarts", 3},
+                     {"rules", Array{Object{{"action", "FailJobSet"},
+                                            {"name", "deadline"},
+                                            {"onJobFailureReasons", Array{"DeadlineExceeded"}}}}}};
+  Object spec{{"network", Object{{"enableDNSHostnames", true}, {"subdomain", job}, {"publishNotReadyAddresses", true}}},
+              {"failurePolicy", std::move(failure)},
+              {"successPolicy", Object{{"operator", "All"}}},
+              {"replicatedJobs", std::move(replicated)}};
+  if (run)
+    spec["ttlSecondsAfterFinished"] = run->keep;
+  if (isQueued())
+    spec["suspend"] = true;
+  return made(Object{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                     {"kind", "JobSet"},
+                     {"metadata", metadataOf(job)},
+                     {"spec", std::move(spec)}});
+}
+
+/// Nodes and labels of its pods are a patch of the replicated job "node", which runtimes of Kubeflow have.
+Manifest KubernetesObjects::trainJob() {
+  head.push_back(fmt::format("The runtime '{}' numbers servers, says where they meet and gives containers their "
+                             "/dev/shm.",
+                             sanitized(options.runtime)));
+  Object trainer{{"image", imageOf()},
+                 {"numNodes", shape.nodes},
+                 {"numProcPerNode", shape.perNode},
+                 {"resourcesPerNode", Object{{"limits", Object{{options.resource, shape.perNode}}}}}};
+  Array environment = environmentOf(false), words;
+  if (run)
+    environment.push_back(nodeVariable());
+  if (!environment.empty())
+    trainer["env"] = std::move(environment);
+  for (const std::string &word : run ? run->command : std::vector<std::string>{})
+    words.push_back(literal(word));
+  if (!run || batch->torchrun) {
+    trainer["command"] = Array{"torchrun"};
+    trainer["args"] = run ? std::move(words) : Array{scriptOf()};
+  } else {
+    trainer["command"] = std::move(words);
+  }
+  Object spec{
+      {"runtimeRef",
+       Object{{"name", options.runtime}, {"kind", "ClusterTrainingRuntime"}, {"apiGroup", "trainer.kubeflow.org"}}},
+      {"trainer", std::move(trainer)}};
+  if (run) {
+    PodSet pods = podSets(run->name).front();
+    Object pod{{"terminationGracePeriodSeconds", batch->notice + kKill}};
+    addPlacement(pod, pods);
+    if (!run->claim.empty()) {
+      pod["volumes"] = Array{Object{{"name", "shared"}, {"persistentVolumeClaim", Object{{"claimName", run->claim}}}}};
+      pod["containers"] = Array{
+          Object{{"name", "node"}, {"volumeMounts", Array{Object{{"name", "shared"}, {"mountPath", run->mount}}}}}};
+    }
+    Object patched{{"metadata", Object{{"labels", objectOf(run->labels)}}}, {"spec", std::move(pod)}};
+    Object job{{"name", "node"}, {"template", Object{{"spec", Object{{"template", std::move(patched)}}}}}};
+    spec["runtimePatches"] =
+        Array{Object{{"manager", "accord/serve"},
+                     {"trainingRuntimeSpec",
+                      Object{{"template", Object{{"spec", Object{{"replicatedJobs", Array{std::move(job)}}}}}}}}}};
+    if (batch->limit > 0)
+      spec["activeDeadlineSeconds"] = batch->limit;
+    if (isQueued())
+      spec["suspend"] = true;
+  }
+  return made(Object{{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+                     {"kind", "TrainJob"},
+                     {"metadata", metadataOf(run ? run->name : labelOf(shape.job, "d-", 30))},
+                     {"spec", std::move(spec)}});
 }
 
 } // namespace
 
+bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued) {
+  if (kind == KubernetesKind::TrainJob)
+    return false;
+  return run.nodes.size() == 1 || !isQueued || (kind == KubernetesKind::JobSet && run.nodes.size() <= kMaxPodSets);
+}
+
+std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options) {
+  KubernetesObjects objects(shape, options);
+  switch (options.kind) {
+  case KubernetesKind::JobSet:
+    return {objects.jobSet()};
+  case KubernetesKind::TrainJob:
+    return {objects.trainJob()};
+  case KubernetesKind::Job:
+    break;
+  }
+  return objects.jobs();
+}
+
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options) {
-  std::string text = options.kind == KubernetesKind::JobSet     ? jobSetText(shape, options)
-                     : options.kind == KubernetesKind::TrainJob ? trainJobText(shape, options)
-                                                                : jobText(shape, options);
-  std::string remarks;
+  std::string text = fmt::format("# {}\n", shape.title);
   if (options.batch)
     for (const std::string &remark : options.batch->remarks)
-      remarks += "# " + sanitized(remark) + "\n";
-  return fmt::format("# {}\n{}# kubectl apply -f FILE\n{}", shape.title, remarks, text);
+      text += "# " + sanitized(remark) + "\n";
+  text += "# kubectl apply -f FILE\n";
+  bool isFirst = true;
+  for (const Manifest &one : kubernetesObjects(shape, options)) {
+    text += (isFirst ? "" : "---\n") + yamlText(one);
+    isFirst = false;
+  }
+  return text;
 }
 
 } // namespace accord

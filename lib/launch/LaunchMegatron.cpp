@@ -1,5 +1,5 @@
 // A plan in the words of Megatron-LM: what it can say, and what it cannot.
-#include "lib/launch/Launch.h"
+#include "lib/launch/MegatronModel.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,10 +19,18 @@ public:
       return cannot(*error);
     if (auto error = parallelConfigs())
       return cannot(*error);
+    if (plan.architecture) {
+      ACCORD_TRY(whole, megatronModel(plan, *plan.architecture));
+      take(std::move(whole));
+    }
     if (auto error = layers())
       return cannot(*error);
     recompute();
-    model();
+    if (!plan.architecture)
+      modelByNames();
+    numbers();
+    if (auto error = optimizer())
+      return cannot(*error);
     return std::move(out);
   }
 
@@ -31,6 +39,17 @@ private:
     return {Code::LauncherCannot, "Megatron-LM " + std::move(error), plan.location, {}};
   }
   void add(std::string argument) { out.arguments.push_back(std::move(argument)); }
+
+  void take(MegatronArguments whole) {
+    out.script = std::move(whole.script);
+    out.remarks.insert(out.remarks.end(), whole.remarks.begin(), whole.remarks.end());
+    out.arguments.insert(out.arguments.end(), whole.arguments.begin(), whole.arguments.end());
+    bool isLegacy = std::ranges::find(whole.arguments, "--use-legacy-models") != whole.arguments.end();
+    if (isLegacy && std::erase(out.arguments, "--overlap-param-gather") > 0)
+      out.remarks.push_back(
+          "slower than planned: models with norms behind their blocks gather parameters before a step, "
+          "not in it");
+  }
 
   std::optional<std::string> schedule() const {
     if (groups == 1 || placement.schedule == PipelineSchedule::OneFOneB ||
@@ -89,6 +108,7 @@ private:
                       parallelConfig.zero == 2 ? "optim_grads" : "optim_grads_params"));
       add("--no-gradient-accumulation-fusion");
       add("--ckpt-format fsdp_dtensor");
+      out.remarks.push_back("Megatron-FSDP needs Megatron core 0.14 or newer");
     }
     if (parallelConfig.data > 1) // the plan hides the exchange behind the backward pass
       add("--overlap-grad-reduce");
@@ -97,21 +117,11 @@ private:
     return std::nullopt;
   }
 
-  /// The blocks: the longest run of layers of one class.
-  void findBlocks() {
-    for (Id i = 0; i < problem.layers.size();) {
-      Id end = i + 1;
-      while (end < problem.layers.size() && problem.layers[end].of == problem.layers[i].of)
-        ++end;
-      if (end - i > last - first)
-        first = i, last = end;
-      i = end;
-    }
-  }
-
   std::optional<std::string> layers() {
-    findBlocks();
+    isBlock = blocksOf(plan);
+    numBlocks = std::count(isBlock.begin(), isBlock.end(), true);
     std::vector<int64_t> blocks;
+    const Id first = std::ranges::find(isBlock, true) - isBlock.begin(), last = first + numBlocks;
     for (size_t s = 0; s < placement.stages.size(); ++s) {
       const std::vector<Id> &all = placement.stages[s].layers;
       if (all.back() - all.front() + 1 != all.size())
@@ -123,12 +133,16 @@ private:
         return fmt::format("has all that stands behind the blocks in the last stage; '{}' is in "
                            "stage {}",
                            problem.layers[all.back()].name, s);
-      blocks.push_back(std::count_if(all.begin(), all.end(), [&](Id i) { return i >= first && i < last; }));
+      blocks.push_back(std::count_if(all.begin(), all.end(), [&](Id i) { return isBlock[i]; }));
     }
-    if (last - first < placement.stages.size())
-      return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages", last - first,
+    if (numBlocks < static_cast<int64_t>(placement.stages.size()))
+      return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages", numBlocks,
                          placement.stages.size());
-    add(fmt::format("--num-layers {}", last - first));
+    if (plan.architecture && placement.stages.size() > 1 && numBlocks != plan.architecture->layers)
+      return fmt::format("cuts between blocks; {} of them are {} equal layers of the plan", plan.architecture->layers,
+                         numBlocks);
+    if (!plan.architecture)
+      add(fmt::format("--num-layers {}", numBlocks));
     cut(blocks);
     return std::nullopt;
   }
@@ -165,7 +179,7 @@ private:
     for (const PlacedStage &stage : placement.stages) {
       int64_t recomputedBlocks = 0, blocks = 0;
       for (size_t i = 0; i < stage.layers.size(); ++i) {
-        if (stage.layers[i] < first || stage.layers[i] >= last)
+        if (!isBlock[stage.layers[i]])
           continue;
         std::string_view policy = problem.choiceOf(stage, i).policy;
         if (policy.ends_with("+gathered"))
@@ -212,7 +226,8 @@ private:
                                         min, max));
   }
 
-  void model() {
+  /// Of a plan whose architecture is not known: sizes are those of the model's parameters with the usual names.
+  void modelByNames() {
     auto known = [&](const char *option, const char *parameter, const char *variable, const char *what) {
       for (const auto &[name, value] : plan.sizes)
         if (name == parameter && value > 0)
@@ -226,6 +241,11 @@ private:
         add(fmt::format("--vocab-size {}", value));
     known("--seq-length", "seq", "SEQUENCE_LENGTH", "tokens of a sample");
     known("--max-position-embeddings", "seq", "MAX_POSITIONS", "longest sequence");
+    if (plan.deviceMemory && plan.deviceMemory->vocabularyPerTensor)
+      add(fmt::format("--make-vocab-size-divisible-by {}", plan.deviceMemory->vocabularyMultiple));
+  }
+
+  void numbers() {
     bool fp8 = productTypeOf(plan.precision) == "fp8"; // of values in bf16
     if (fp8 || plan.precision.find("bf16") != std::string::npos)
       add("--bf16");
@@ -236,11 +256,19 @@ private:
     if (fp8 && distributesOptimizer)
       add("--fp8-param-gather");
     framework();
-    if (plan.optimizer == "sgd" || plan.optimizer == "adam")
-      add("--optimizer " + plan.optimizer);
-    else
-      out.remarks.push_back("optimizer '" + plan.optimizer + "' has to be chosen by hand");
   }
+
+  /// Its adam is AdamW: the decay of weights is apart from their gradients.
+  std::optional<std::string> optimizer() {
+    if (plan.optimizer == "adam" || plan.optimizer == "adamw")
+      add("--optimizer adam");
+    else if (plan.optimizer == "sgd" || plan.optimizer == "momentum")
+      add(fmt::format("--optimizer sgd --sgd-momentum {}", plan.optimizer == "sgd" ? "0" : "0.9"));
+    else
+      return "has the optimizers adam and sgd, not '" + plan.optimizer + "'";
+    return std::nullopt;
+  }
+
   /// What memory was planned with: types of gradients, and the padding of the vocabulary.
   void framework() {
     if (!plan.deviceMemory)
@@ -251,8 +279,6 @@ private:
       add("--accumulate-allreduce-grads-in-fp32");
     else if (bf16)
       add("--grad-reduce-in-bf16");
-    if (with.vocabularyPerTensor)
-      add(fmt::format("--make-vocab-size-divisible-by {}", with.vocabularyMultiple));
     if (with.framework != "megatron")
       out.remarks.push_back(fmt::format("memory was planned with framework '{}'", with.framework));
   }
@@ -268,8 +294,8 @@ private:
   const Placement &placement;
   size_t groups;
   bool distributesOptimizer = false;
-  Id first = 0, last = 0;
-  int64_t largest = 0;
+  std::vector<bool> isBlock; ///< by layer
+  int64_t numBlocks = 0, largest = 0;
   MegatronArguments out;
 };
 

@@ -1,7 +1,34 @@
 #include "lib/support/SourceManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <algorithm>
 
 namespace accord {
+
+static std::string realPath(llvm::StringRef path) {
+  llvm::SmallString<256> real;
+  return llvm::sys::fs::real_path(path, real) ? std::string() : real.str().str();
+}
+
+void SourceManager::restrictTo(std::vector<std::string> folders, std::vector<std::string> ofDescriptions) {
+  for (auto *all : {&folders, &ofDescriptions})
+    for (std::string &folder : *all)
+      folder = realPath(folder);
+  readable = std::move(folders), described = std::move(ofDescriptions);
+}
+
+bool SourceManager::mayRead(llvm::StringRef path) const {
+  if (!readable)
+    return true;
+  const std::string real = realPath(path);
+  auto isIn = [&](const std::string &folder) {
+    return !folder.empty() && llvm::StringRef(real).starts_with(folder + "/");
+  };
+  const llvm::StringRef kind = llvm::sys::path::extension(real);
+  const bool isDescription = kind == ".accel" || kind == ".dnn" || kind == ".calibration";
+  return std::any_of(readable->begin(), readable->end(), isIn) ||
+         (isDescription && std::any_of(described.begin(), described.end(), isIn));
+}
 
 FileId SourceManager::add(std::string path, std::string text) {
   File &file = files.emplace_back();

@@ -36,6 +36,12 @@ struct Position {
 
 class SourceManager {
 public:
+  /// From now on, files that others name are read where they lie (by their real paths) in one of these folders; of the
+  /// second kind of folders descriptions alone (.accel, .dnn, .calibration). For texts of people who may not read all
+  /// that this program may.
+  void restrictTo(std::vector<std::string> folders, std::vector<std::string> ofDescriptions);
+  /// Whether a file may be read: without restrictions, each.
+  bool mayRead(llvm::StringRef path) const;
   /// `path` is kept as the user gave it: it is what diagnostics print.
   FileId add(std::string path, std::string text);
   size_t size() const { return files.size(); }
@@ -58,6 +64,8 @@ private:
     std::string path, text;
     std::vector<uint32_t> lineStarts;
   };
+  std::optional<std::vector<std::string>> readable;
+  std::vector<std::string> described;
   std::deque<File> files; // stable addresses: StringRefs into the texts are handed out
 };
 

@@ -80,6 +80,7 @@ template OptionEntry Command::option(const std::string &, std::optional<double> 
 template OptionEntry Command::option(const std::string &, std::string &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::vector<std::string> &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::vector<double> &, const std::string &);
+template OptionEntry Command::option(const std::string &, std::vector<int64_t> &, const std::string &);
 template OptionEntry Command::option(const std::string &, std::optional<int64_t> &, const std::string &);
 template OptionEntry Command::option(const std::string &, int64_t &, const std::string &);
 template OptionEntry Command::option(const std::string &, uint64_t &, const std::string &);

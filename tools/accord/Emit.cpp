@@ -9,6 +9,7 @@
 #include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace accord {
@@ -17,11 +18,13 @@ namespace {
 struct EmitOptions {
   std::string backend, path, output, kind = "job";
   LaunchOptions launch;
+  bool smoke = false; ///< a check of the model instead of the launch script
   bool json = false;
 };
 
-constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "accelerate", "slurm",
-                                                              "kubernetes"};
+/// In the order of `Launcher`.
+constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "accelerate", "deepspeed",
+                                                              "titan",    "maxtext",  "slurm",      "kubernetes"};
 
 struct EmittedText {
   Launcher backend;
@@ -37,21 +40,19 @@ const DocumentEntry kDocument("emit", "accord emit --json", "The script or manif
                               [] { return schemaOf<EmittedText>(); });
 
 int emitCommand(const EmitOptions &options) {
-  auto plan = readPlacement(options.path, options.json, "emit");
+  auto plan = readLaunchedPlan(options.path, options.json, "emit");
   if (!plan)
     return kWrongInput;
-  auto launcher = llvm::StringSwitch<Launcher>(options.backend)
-                      .Case("megatron", Launcher::Megatron)
-                      .Case("accelerate", Launcher::Accelerate)
-                      .Case("slurm", Launcher::Slurm)
-                      .Case("kubernetes", Launcher::Kubernetes)
-                      .Default(Launcher::Torchrun);
+  auto launcher = Launcher(std::ranges::find(kBackends, options.backend) - kBackends.begin());
   LaunchOptions launch = options.launch;
   launch.kind = llvm::StringSwitch<KubernetesKind>(options.kind)
                     .Case("jobset", KubernetesKind::JobSet)
                     .Case("trainjob", KubernetesKind::TrainJob)
                     .Default(KubernetesKind::Job);
-  auto made = launchText(*plan, launcher, launch);
+  if (options.smoke && launcher != Launcher::Megatron)
+    return refuse(Code::LauncherCannot, "--smoke checks the model that Megatron-LM builds: write accord emit megatron",
+                  options.json, "emit");
+  auto made = options.smoke ? megatronSmokeText(*plan) : launchText(*plan, launcher, launch);
   if (!made)
     return refuse(made.error().code == Code::NotAPlacement ? Code::NotAPlacement : Code::LauncherCannot,
                   made.error().message, options.json, "emit");
@@ -71,11 +72,12 @@ int emitCommand(const EmitOptions &options) {
 
 const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan", [](Command &command) {
   auto options = Command::values<EmitOptions>();
-  command.option("backend", options->backend, "torchrun, megatron, accelerate, slurm or kubernetes")
+  command
+      .option("backend", options->backend,
+              "torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes")
       .required()
       .oneOf(std::vector<std::string>(kBackends.begin(), kBackends.end()));
-  command.option("plan", options->path, "A folder that `accord compile` wrote for a cluster, or its plan.json")
-      .required();
+  command.option("plan", options->path, "A folder that `accord compile` wrote, or its plan.json").required();
   command.option("-o,--output", options->output, "File to write (default: standard output)");
   command.option("--script", options->launch.script, "Kubernetes: the training script in the image");
   command.option("--image", options->launch.image, "Kubernetes: the container's image");
@@ -89,6 +91,9 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
       .option("--node-label", options->launch.nodeLabel,
               "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
       .showDefault();
+  command.flag(
+      "--smoke", options->smoke,
+      "Megatron-LM: a script that builds the model without its memory and compares its parameters with the plan's");
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"
                   "         accord emit megatron out/ > megatron.sh");

@@ -4,6 +4,7 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
+#include "lib/driver/tasks/ServiceCommands.h"
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"
@@ -11,6 +12,7 @@
 #include "lib/support/documents/JsonText.h"
 #include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -103,10 +105,14 @@ const CommandEntry
           .excludes(plan);
       addJson(command, *json);
       command.example("accord explain out/ gpt_logits.block.attn.linear\n"
-                      "         accord explain A0104");
+                      "         accord explain A0104\n"
+                      "         accord explain 17");
       command.action([=] {
         if (!*markdown && what->empty())
           Command::missing("plan");
+        int64_t job = 0; // a number that is no file is a job of a scheduler
+        if (!llvm::StringRef(*what).getAsInteger(10, job) && !llvm::sys::fs::exists(*what))
+          return explainJob({}, job, *json);
         return *markdown ? print(errorsMarkdown(), *json, "explain") : explainCommand(*what, *operation, *json);
       });
     });

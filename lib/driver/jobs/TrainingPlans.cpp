@@ -104,6 +104,7 @@ struct TrainingPlans::State {
   std::optional<bool> hasRows; ///< some gradient has; nothing: not looked at yet
   double samples = 0;
   double parameters = 0; ///< of the model as it is written; 0: not counted yet
+  std::optional<ModelArchitecture> architecture; ///< nothing: not looked for yet
   std::vector<std::string> assumptions;
   std::vector<std::string> latest; ///< what was assumed for the last problem
   /// By pool, devices and batch.
@@ -322,6 +323,10 @@ void TrainingPlans::State::describe(PoolTraining &training, const ClusterTarget 
   placed.cluster = target.cluster.name, placed.version = kVersion;
   placed.precision = built.precision, placed.optimizer = built.optimizer;
   placed.sizes = request.sizes, placed.deviceMemory = std::move(built.deviceMemory);
+  placed.parameters = static_cast<int64_t>(parametersOf(built));
+  if (!architecture)
+    architecture = graphs.cache().architecture(request.training);
+  placed.architecture = architecture;
   const int64_t cores = target.cluster.host.cpuCores / target.cluster.devicesPerNode;
   plan.launch = std::make_shared<const jobs::LaunchPlan>(launchPlanOf(placed, cores));
 }

@@ -89,6 +89,8 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
     diags.error(code, from, "cannot read '" + shown.str() + "': " + reason);
     return std::nullopt;
   };
+  if (!diags.sources().mayRead(path))
+    return fail("it is not among the files that may be read here");
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return fail(llvm::StringRef(error.message()).lower());

@@ -308,6 +308,7 @@ void describe(JsonFields &f, PlacementPlan &plan) {
                           return true;
                         });
              })
+      .maybe("architecture", plan.architecture)
       .maybe("step_time_estimate", plan.estimate)
       .field("assumptions", plan.assumptions)
       .maybe("device_memory", plan.deviceMemory)

@@ -25,6 +25,8 @@ void describe(JsonVisitor &v, ContextExchange &exchange);
 void describe(JsonVisitor &v, RankOrder &order);
 void describe(JsonVisitor &v, PipelineSchedule &schedule);
 void describe(JsonVisitor &v, PlacementObjective &objective);
+/// Of plan.json and of the certificate.
+void describe(JsonFields &f, ModelArchitecture &architecture);
 
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 

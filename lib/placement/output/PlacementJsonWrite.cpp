@@ -73,6 +73,8 @@ public:
     alternatives(f);
     std::map<std::string, int64_t> sizes(plan.sizes.begin(), plan.sizes.end());
     f.about("integer parameters of the model, by name").put("sizes", sizes, kAnyInteger);
+    f.about("what frameworks call the model, where it was looked for")
+        .putIf(plan.architecture.has_value(), "architecture", plan.architecture.value_or(ModelArchitecture()));
     f.put("assumptions", plan.assumptions);
     f.about("what a framework makes of memory; where one is stated")
         .object(false, plan.deviceMemory.has_value(), "framework", [&](const Fields &g) {

@@ -74,12 +74,6 @@ struct ClusterView {
   std::string objective;                 ///< its name
 };
 
-struct ProgressReport {
-  double samples = -1, saved = -1; ///< -1: not stated
-  double time = 0;                 ///< when; 0: now
-  double batch = 0, noise = 0, loss = 0;
-};
-
 class Scheduler {
 public:
   virtual ~Scheduler() = default;

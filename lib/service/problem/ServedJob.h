@@ -43,7 +43,8 @@ struct Submission {
   double latePrice = 0;                   ///< dollars a second after `due`
   double priority = 1;                    ///< weight in sums over jobs, above 0
   int64_t minDevices = 1, maxDevices = 0; ///< 0: not limited
-  jobs::Elasticity elasticity = jobs::Elasticity::Malleable;
+  jobs::Elasticity elasticity =
+      jobs::Elasticity::Moldable;       ///< malleable: it saves when it is told to, and goes on from there
   double restart = -1;                  ///< seconds until it makes progress after a start; -1: not stated
   double notice = 30;                   ///< seconds between the signal to save and the end of a run
   int64_t maxFailures = 3;              ///< after so many runs that failed by themselves it is given up
@@ -126,6 +127,13 @@ struct ServiceEvent {
   std::string tenant; ///< of the job; empty: everyone may see it
   std::string who;    ///< name of the token; empty: the scheduler itself
   std::string text;   ///< one sentence without line breaks
+};
+
+/// What a task says of itself.
+struct ProgressReport {
+  double samples = -1, saved = -1; ///< -1: not stated
+  double time = 0;                 ///< when; 0: now
+  double batch = 0, noise = 0, loss = 0;
 };
 
 enum class Role : uint8_t {

@@ -62,6 +62,8 @@ public:
   /// Runs that were there between two times, by start; for pictures of the past.
   virtual Result<std::vector<JobRunRecord>> runsBetween(double from, double until, size_t limit) = 0;
   virtual Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &tenant, size_t limit) = 0;
+  /// The number of the last event; 0: none.
+  virtual Result<int64_t> lastEvent() = 0;
   virtual Result<std::vector<ServiceEvent>> eventsOf(int64_t job, size_t limit) = 0;
   virtual Result<std::vector<DrainRecord>> drained() = 0;
   virtual Result<std::vector<TokenRecord>> tokens() = 0;

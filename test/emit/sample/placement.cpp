@@ -17,6 +17,24 @@ void writeOne(const std::string &folder, const PlacementPlan &plan) {
       << placementSummary(plan, {2048, "out/report.html"}, {}) << stageTable(plan, {});
 }
 
+/// Sixteen replicas with weights and states divided among them; of Llama 3 8B, if `isKnown`.
+PlacementPlan replicas(bool isKnown) {
+  test::PlacementShape shape;
+  shape.blocks = 32, shape.stages = 1, shape.tensor = 1, shape.data = 16, shape.zero = 3, shape.batch = 64;
+  PlacementPlan plan = test::fullPlacement(shape);
+  if (isKnown) {
+    using Architecture = ModelArchitecture;
+    Architecture &of = plan.architecture.emplace();
+    of.family = Architecture::Family::Decoder, of.norm = Architecture::Norm::RmsNorm;
+    of.activation = Architecture::Activation::SwiGlu, of.positions = Architecture::Positions::Rope;
+    of.layers = 32, of.hidden = 4096, of.heads = 32, of.keyValueHeads = 8, of.headSize = 128, of.inner = 14336;
+    of.vocabulary = 128256, of.sequence = 8192, of.finalNorm = of.causal = true;
+    of.normEpsilon = 1e-5, of.rotaryBase = 500000, of.parameters = 8030261248;
+  }
+  plan.model = plan.job = plan.cluster = "x\n$(touch hacked)`id`\"}; END\nreboot\\'${HOME}";
+  return plan;
+}
+
 } // namespace
 
 void writePlacements(const std::string &folder) {
@@ -31,5 +49,7 @@ void writePlacements(const std::string &folder) {
   shape = {};
   shape.schedule = PipelineSchedule::ZeroBubble;
   writeOne(folder + "/placement-zero-bubble", test::fullPlacement(shape));
+  writeOne(folder + "/placement-replicas-hostile", replicas(true));
+  writeOne(folder + "/placement-unknown-hostile", replicas(false));
   writeOne(folder + "/placement-infeasible", test::infeasiblePlacement());
 }

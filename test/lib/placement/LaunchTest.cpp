@@ -151,8 +151,11 @@ TEST(EmitLaunch, NamesAreNeverCommands) {
   plan.model = "x\n$(rm -rf /)`id`\"}; reboot";
   plan.job = "-$(reboot)\nJob: \"#";
   plan.cluster = plan.optimizer = plan.version = plan.model;
+  EXPECT_THAT(refusal(plan), HasSubstr("has the optimizers adam and sgd"));
+  plan.optimizer = "adam";
   for (Launcher launcher : {Launcher::Torchrun, Launcher::Megatron, Launcher::Slurm, Launcher::Kubernetes}) {
     auto made = launchText(plan, launcher);
+    ASSERT_TRUE(static_cast<bool>(made));
     const auto &text = *made;
     for (const char *bad : {"$(rm", "`", "\n$(", "\"};", "$(reboot"})
       EXPECT_THAT(text, Not(HasSubstr(bad)));

@@ -1,9 +1,11 @@
 """A real Slurm on this machine: munged, slurmctld, and a slurmd for each virtual node, all below one folder.
 
     slurm_cluster.py start FOLDER a1=a100:4 a2=a100:4 k1=k80:8     prints SLURM_CONF=..., export it
-    slurm_cluster.py kill FOLDER a2 | restart FOLDER a2            a node fails, and comes back
+    slurm_cluster.py fail FOLDER a2 | restart FOLDER a2            a node fails and Slurm knows, and it comes back
+    slurm_cluster.py kill FOLDER a2                                it fails; Slurm finds out after half a minute
     slurm_cluster.py kill FOLDER slurmctld | restart FOLDER slurmctld
     slurm_cluster.py stop FOLDER                                   ends all of it; the folder stays
+    slurm_cluster.py run FOLDER a1=a100:4 -- COMMAND ARGUMENTS     starts, runs a command for at most 55 s, and stops
 
 or as a module: `with SlurmCluster(folder, [("a1", "a100", 4)]) as cluster: ... cluster.environment`. It runs as root
 without systemd and asks for no network but the loopback. Devices are empty files. Ports are chosen when it starts.
@@ -44,7 +46,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
 SlurmdParameters=config_overrides
-SchedulerParameters=sched_min_interval=0,bf_interval=1,batch_sched_delay=0
+SchedulerParameters=sched_min_interval=0,sched_interval=1,bf_interval=1,batch_sched_delay=0
 ReturnToService=2
 SlurmctldTimeout=30
 SlurmdTimeout={node_timeout}
@@ -149,6 +151,11 @@ class SlurmCluster:
                     signal_process(number, signal.SIGKILL)
         self._save()
 
+    def fail(self, name):
+        """A node fails, and a health check of the site tells Slurm."""
+        self.kill(name)
+        self.run("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=no pulse")
+
     def restart(self, name):
         """Starts slurmctld or the slurmd of a node."""
         if name == "slurmctld":
@@ -252,8 +259,23 @@ def parse_node(text):
     return name, kind, int(devices)
 
 
+def run_with(cluster, words, seconds=55):
+    """The exit code of a command, which finds the cluster by SLURM_CONF and this script by ACCORD_TEST_SLURM."""
+    end = time.monotonic() + seconds
+    with cluster:
+        script = f"{sys.executable} -B {os.path.abspath(__file__)} {cluster.folder}"
+        process = subprocess.Popen(words, env={**cluster.environment, "ACCORD_TEST_SLURM": script},
+                                   start_new_session=True)
+        try:
+            return process.wait(timeout=max(end - time.monotonic(), 1))
+        finally:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 def main(arguments):
-    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "kill", "restart"):
+    if len(arguments) < 2 or arguments[0] not in ("start", "stop", "run", "kill", "fail", "restart"):
         sys.exit(__doc__)
     action, folder, *rest = arguments
     if action == "start":
@@ -265,11 +287,17 @@ def main(arguments):
             raise
         print(f"SLURM_CONF={cluster.configuration}")
         return
+    if action == "run":
+        at = rest.index("--")
+        sys.exit(run_with(SlurmCluster(folder, [parse_node(text) for text in rest[:at]]), rest[at + 1:]))
     cluster = SlurmCluster(folder)
     if action == "stop":
         cluster.stop()
     for name in rest:
-        cluster.kill(name)
+        if action == "fail":
+            cluster.fail(name)
+        else:
+            cluster.kill(name)
         if action == "restart":
             cluster.restart(name)
 

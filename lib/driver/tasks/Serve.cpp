@@ -1,0 +1,187 @@
+#include "lib/driver/tasks/Serve.h"
+#include "lib/driver/ExitStatus.h"
+#include "lib/driver/service/ClusterDescription.h"
+#include "lib/driver/service/TrainingModeller.h"
+#include "lib/service/control/SchedulerProcess.h"
+#include "lib/service/engines/MakeEngine.h"
+#include "lib/service/http/ServicePage.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace accord {
+namespace {
+using namespace service;
+
+std::atomic<bool> theStop = false;
+void stopServing(int) { theStop = true; }
+
+struct Listen {
+  std::string address;
+  int port = 0;
+};
+std::optional<Listen> readListen(llvm::StringRef text) {
+  const auto [address, port] = text.rsplit(':');
+  Listen made{address.trim("[]").str(), 0};
+  if (address.empty() || port.getAsInteger(10, made.port) || made.port < 0 || made.port > 65535)
+    return std::nullopt;
+  return made;
+}
+
+int fail(const Error &error) { return refuse(error.code, error.message, false, "serve", error.suggestion); }
+
+/// The database of a state, and its folders.
+class State {
+public:
+  explicit State(const ServeOptions &how) : how(how) {}
+
+  Result<std::unique_ptr<ServiceStore>> open() {
+    std::error_code error;
+    folder = std::filesystem::absolute(how.state, error);
+    if (!error)
+      std::filesystem::create_directories(folder / "tasks", error);
+    if (!error)
+      std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+    if (error)
+      return Error{Code::StateFailed, fmt::format("cannot make the folder '{}': {}", how.state, error.message())};
+    return ServiceStore::open(how.database.empty() ? (folder / "state.db").string() : how.database);
+  }
+  /// The first token is kept for whoever may read the folder, and said once.
+  Result<std::string> keepToken(const std::string &token) const {
+    const std::filesystem::path path = folder / "operator.token";
+    const mode_t before = umask(077);
+    std::ofstream file(path);
+    file << token << "\n";
+    file.close();
+    umask(before);
+    if (!file)
+      return Error{Code::StateFailed, fmt::format("cannot write '{}'", path.string())};
+    return path.string();
+  }
+
+  std::filesystem::path folder;
+
+private:
+  const ServeOptions &how;
+};
+
+/// What an engine is told beside what the command line says: the start of names of its tasks, a folder, and of the
+/// machines that a description has, nodes for those that have none of their own.
+Result<EngineOptions> engineOptions(const ServeOptions &how, const std::string &cluster,
+                                    const std::filesystem::path &folder,
+                                    const std::vector<std::pair<std::string, int64_t>> &servers) {
+  EngineOptions options;
+  for (const std::string &text : how.engineOptions) {
+    const auto [key, value] = llvm::StringRef(text).split('=');
+    if (key.empty() || !llvm::StringRef(text).contains('='))
+      return Error{Code::BadCommandLine, fmt::format("--engine-option: expected KEY=VALUE, found '{}'", text)};
+    options[key.str()] = value.str();
+  }
+  const auto kind = std::ranges::find(engineKinds(), how.engine, &EngineKind::name);
+  auto knows = [&](const char *name) {
+    return kind != engineKinds().end() && std::ranges::count(kind->options, name) > 0;
+  };
+  if (knows("prefix") && !options.contains("prefix"))
+    options["prefix"] = SchedulerProcess::prefixOf(cluster);
+  if (knows("folder") && !options.contains("folder"))
+    options["folder"] = (folder / how.engine).string();
+  if (knows("nodes") && !options.contains("nodes")) {
+    std::string nodes;
+    for (size_t i = 0; i < servers.size(); ++i)
+      nodes += fmt::format("{}node{}={}:{}", i ? "," : "", i + 1, servers[i].first, servers[i].second);
+    options["nodes"] = nodes;
+  }
+  return std::move(options);
+}
+
+int report(const Result<std::vector<std::string>> &found) {
+  if (!found)
+    return fail(found.error());
+  for (const std::string &text : *found)
+    llvm::errs() << text << "\n";
+  llvm::outs() << (found->empty() ? "the state is sound\n" : "the state is damaged\n");
+  return found->empty() ? kDone : kWrongInput;
+}
+
+} // namespace
+
+int serve(const Options &options, const ServeOptions &how) {
+  const auto listen = readListen(how.listen);
+  if (!listen)
+    return refuse(Code::BadCommandLine, fmt::format("--listen: expected ADDRESS:PORT, found '{}'", how.listen), false,
+                  "serve");
+  State state(how);
+  auto store = state.open();
+  if (!store)
+    return fail(store.error());
+  if (how.checks)
+    return report((*store)->check());
+  if (!how.backup.empty()) {
+    auto made = (*store)->backup(how.backup);
+    return made ? kDone : fail(made.error());
+  }
+  ClusterDescription cluster;
+  if (!options.file.empty()) {
+    auto read = readClusterDescription(options);
+    if (!read)
+      return kWrongInput;
+    cluster = std::move(*read);
+  }
+  SchedulerOptions scheduling;
+  scheduling.cluster = how.name.empty() ? cluster.name : how.name;
+  auto chosen = engineOptions(how, scheduling.cluster, state.folder, cluster.servers);
+  if (!chosen)
+    return fail(chosen.error());
+  auto engine = makeEngine(how.engine, *chosen);
+  if (!engine)
+    return fail(engine.error());
+  scheduling.operation = cluster.operation, scheduling.types = cluster.types;
+  scheduling.folder = (state.folder / "tasks").string();
+  scheduling.interval = how.interval, scheduling.planLimit = how.planLimit;
+  scheduling.planner.limits.effort = options.effort;
+  scheduling.isOpen = how.isOpen;
+  scheduling.operation.slot = how.period > 0 ? static_cast<double>(how.period) : cluster.operation.slot;
+  const bool isSecure = !how.certificate.empty();
+  ApiOptions api;
+  api.http.address = listen->address, api.http.port = listen->port;
+  api.http.certificate = how.certificate, api.http.key = how.key;
+  api.hasOpenMetrics = how.hasOpenMetrics;
+  api.page = servicePage();
+  std::shared_ptr<JobModeller> modeller;
+  if (!cluster.target.empty())
+    modeller = trainingModeller(options, cluster, (state.folder / "submissions").string());
+  auto process = SchedulerProcess::open(scheduling, std::move(*store), std::move(*engine), modeller);
+  if (!process)
+    return fail(process.error());
+  auto token = (*process)->firstToken();
+  if (!token)
+    return fail(token.error());
+  auto server = ApiServer::start(**process, api);
+  if (!server)
+    return fail(server.error());
+  const std::string url = fmt::format("{}://{}:{}", isSecure ? "https" : "http",
+                                      listen->address == "0.0.0.0" ? "localhost" : listen->address, (*server)->port());
+  (*process)->setUrl(how.url.empty() ? url : how.url);
+  std::signal(SIGTERM, stopServing);
+  std::signal(SIGINT, stopServing);
+  std::signal(SIGPIPE, SIG_IGN);
+  llvm::outs() << fmt::format("accord serves '{}' by {} at {}\n", scheduling.cluster, how.engine, url);
+  if (*token && !how.isOpen) {
+    auto kept = state.keepToken(**token);
+    if (!kept)
+      return fail(kept.error());
+    llvm::outs() << fmt::format("the token of its operator is in {}: export ACCORD_SERVER={} ACCORD_TOKEN=$(cat {})\n",
+                                *kept, url, *kept);
+  }
+  llvm::outs().flush();
+  (*process)->run(theStop);
+  (*server)->stop();
+  return kDone;
+}
+
+} // namespace accord

@@ -1,0 +1,326 @@
+// What is done next: runs whose time it is are started where their devices are free, others are told to save and end.
+#include "lib/service/control/SchedulerState.h"
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace accord::service {
+
+using State = JobRunRecord::State;
+
+constexpr double kAskAgain = 2; ///< seconds after an engine refused something
+
+static std::vector<std::string> nodesOf(const PlannedRun &run, const ClusterNodes &nodes) {
+  std::vector<std::string> names;
+  for (const jobs::ServerShare &share : run.servers)
+    names.push_back(nodes.names[share.server]);
+  return names;
+}
+
+/// What open runs hold, so that limits are kept whatever a plan thought of runs that end later than it said.
+class Held {
+public:
+  Held(const jobs::JobsRequest &operation, double time) : operation(operation) {
+    for (const jobs::JobsRequest::Capacity &capacity : operation.capacities)
+      if (capacity.resource == jobs::kPowerResource)
+        for (const auto &[from, amount] : capacity.steps)
+          if (from <= time)
+            maxWatts = amount;
+  }
+
+  void add(const std::string &tenant, const std::string &type, int64_t devicesInAll, double watts) {
+    devices[{tenant, type}] += devicesInAll, devices[{tenant, ""}] += devicesInAll;
+    power += watts;
+  }
+  bool hasRoom(const std::string &tenant, const std::string &type, int64_t more, double watts) const {
+    if (maxWatts >= 0 && power + watts > maxWatts)
+      return false;
+    for (const jobs::JobsRequest::Tenant &one : operation.tenants)
+      for (const auto &[of, quota] : one.quota)
+        if (one.name == tenant && (of.empty() || of == type)) {
+          const auto held = devices.find({tenant, of});
+          if ((held == devices.end() ? 0 : held->second) + more > quota)
+            return false;
+        }
+    return true;
+  }
+
+private:
+  const jobs::JobsRequest &operation;
+  std::map<std::pair<std::string, std::string>, int64_t> devices; ///< by tenant and type; type "": of all
+  double power = 0, maxWatts = -1;
+};
+
+static double wattsOf(const OpenJob &one, unsigned row) {
+  return one.model && row < one.model->table.rows.size() ? one.model->table.rows[row].watts : 0;
+}
+
+static bool isSame(const JobRunRecord &run, const PlannedRun &wanted, const std::vector<std::string> &names) {
+  auto sorted = [](std::vector<std::string> all) {
+    std::ranges::sort(all);
+    return all;
+  };
+  return run.deviceType == wanted.deviceType && run.devices == wanted.devices &&
+         run.configuration == wanted.configuration && sorted(run.nodes) == sorted(names);
+}
+
+void SchedulerCore::decide() {
+  askAgain();
+  startDue();
+}
+
+/// Runs of which the engine may or may not know: it is asked to start them again, or to end them again.
+void SchedulerCore::askAgain() {
+  std::vector<OpenJob> unsure;
+  {
+    std::scoped_lock lock(memory);
+    for (const auto &[id, one] : open) {
+      if (!one.run || retryAt[one.run->task] > now())
+        continue;
+      const bool isKnown =
+          std::ranges::any_of(seen.tasks, [&](const EngineTask &task) { return task.name == one.run->task; });
+      if (one.run->state == State::Intended || (one.run->state == State::Stopping && isKnown))
+        unsure.push_back(one);
+    }
+  }
+  for (const OpenJob &one : unsure) {
+    if (one.run->state == State::Intended)
+      hand(one);
+    else
+      (void)engine->stop({EngineTask::State::Running, one.run->task, one.run->engineId, one.run->nodes, 0, 0, -1, ""},
+                         one.job.submission.notice);
+    std::scoped_lock lock(memory);
+    retryAt[one.run->task] = now() + kAskAgain;
+  }
+}
+
+/// Hands an intended run to the engine.
+void SchedulerCore::hand(const OpenJob &one) {
+  JobRunRecord run = *one.run;
+  std::error_code error;
+  std::filesystem::create_directories(fmt::format("{}/{}", options.folder, run.task), error);
+  auto id = error ? Result<std::string>(Error{Code::StateFailed, fmt::format("cannot make the folder of task '{}': {}",
+                                                                             run.task, error.message())})
+                  : engine->submit(requestOf(one, run));
+  std::scoped_lock lock(changing);
+  if (!id) {
+    std::scoped_lock inner(memory);
+    retryAt[run.task] = now() + kAskAgain;
+    if (auto at = open.find(run.job); at != open.end())
+      at->second.trouble = id.error().message;
+    return;
+  }
+  run.engineId = *id, run.state = State::Submitted;
+  StoreChange change;
+  {
+    std::scoped_lock inner(memory);
+    auto at = open.find(run.job);
+    if (at == open.end() || !at->second.run || at->second.run->task != run.task ||
+        at->second.run->state != State::Intended)
+      return; // it was told to end meanwhile
+    at->second.trouble.clear();
+  }
+  change.runs.push_back(run);
+  commit(std::move(change));
+}
+
+void SchedulerCore::startDue() {
+  std::vector<std::pair<PlannedRun, OpenJob>> starts;
+  std::vector<OpenJob> stops;
+  {
+    std::scoped_lock lock(memory);
+    std::map<std::string, int64_t> used; // devices of nodes in open runs
+    Held held(options.operation, now() - epoch);
+    for (const auto &[id, one] : open)
+      if (one.run) {
+        for (const std::string &node : one.run->nodes)
+          used[node] += one.run->devicesPerNode;
+        held.add(one.job.submission.tenant, one.run->deviceType, one.run->devices, wattsOf(one, one.row));
+      }
+    std::set<int64_t> known;
+    for (const auto &[id, one] : open)
+      known.insert(id);
+    std::map<int64_t, PlannedRun> due;
+    std::vector<int64_t> order;
+    if (plan)
+      for (PlannedRun &run : dueRuns(*plan, now() - epoch, known))
+        if (due.emplace(run.job, run).second)
+          order.push_back(run.job);
+    for (const auto &[id, one] : open)
+      if (one.run && one.run->state != State::Stopping && mayEnd(one, due))
+        stops.push_back(one);
+    for (int64_t id : order) {
+      const OpenJob &one = open.at(id);
+      const PlannedRun &run = due.at(id);
+      if (one.run || one.job.phase != JobPhase::Queued || one.notBefore > now() || run.servers.empty() ||
+          !areComplete(one))
+        continue;
+      const int64_t each = run.servers.front().devices;
+      const bool isFree = std::ranges::all_of(run.servers, [&](const jobs::ServerShare &share) {
+        return share.devices == each && share.server < nodes.names.size() &&
+               !std::ranges::count(nodes.away, share.server) &&
+               used[nodes.names[share.server]] + each <= nodes.cluster.servers[share.server].devices;
+      });
+      const std::string &tenant = one.job.submission.tenant;
+      const double watts = wattsOf(one, run.row);
+      if (!isFree || !held.hasRoom(tenant, run.deviceType, run.devices, watts))
+        continue;
+      held.add(tenant, run.deviceType, run.devices, watts);
+      for (const jobs::ServerShare &share : run.servers)
+        used[nodes.names[share.server]] += each;
+      starts.emplace_back(run, one);
+    }
+  }
+  for (OpenJob &one : stops)
+    end(one, "the plan has it elsewhere or later");
+  for (auto &[run, one] : starts)
+    start(run, one);
+}
+
+/// Whether a run is to end: a malleable job that the plan has otherwise now.
+bool SchedulerCore::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const {
+  if (!plan || one.job.submission.elasticity != jobs::Elasticity::Malleable || one.run->state == State::Intended)
+    return false;
+  const bool isPlanned = std::ranges::count(plan->ids, one.job.id) > 0;
+  // A plan of before it began says nothing of it.
+  if (!isPlanned || static_cast<double>(plan->at) + epoch + 1 < one.run->intended)
+    return false;
+  const auto wanted = due.find(one.job.id);
+  if (wanted == due.end())
+    return true; // it pauses
+  // Behind its planned end it is late, and goes on until there is a new plan.
+  return !isSame(*one.run, wanted->second, nodesOf(wanted->second, nodes));
+}
+
+bool SchedulerCore::areComplete(const OpenJob &one) const {
+  return std::ranges::none_of(one.job.submission.after, [&](int64_t id) { return open.contains(id); });
+}
+
+/// Writes down that a job runs, and asks the engine for it.
+void SchedulerCore::start(const PlannedRun &planned, OpenJob one) {
+  JobRunRecord run;
+  run.job = one.job.id, run.number = one.job.runs + 1;
+  run.task = taskName(run.job, run.number);
+  run.deviceType = planned.deviceType, run.devices = planned.devices;
+  run.devicesPerNode = planned.servers.front().devices;
+  run.configuration = planned.configuration, run.plan = planned.plan;
+  run.nodes = nodesOf(planned, nodes);
+  run.planned = epoch + planned.begin, run.plannedEnd = epoch + planned.end;
+  run.intended = now();
+  run.samplesAtStart = one.job.progress.saved;
+  one.job.phase = JobPhase::Running, one.job.runs = run.number;
+  one.run = run;
+  StoreChange change;
+  change.runs.push_back(run);
+  change.jobs.push_back(one.job);
+  {
+    std::scoped_lock lock(changing);
+    {
+      std::scoped_lock inner(memory);
+      auto at = open.find(run.job);
+      if (at == open.end() || at->second.run || at->second.job.phase != JobPhase::Queued)
+        return; // cancelled meanwhile
+    }
+    if (!commit(std::move(change)))
+      return;
+    std::scoped_lock inner(memory);
+    OpenJob &at = open[run.job];
+    at.read = 0, at.isSpeedSeen = false;
+    at.planned = planned.rate * at.pace;
+    at.row = planned.row;
+    at.tracker = ProgressTracker(at.job.samples, run.samplesAtStart, 0, at.planned);
+    one = at;
+  }
+  hand(one);
+}
+
+/// Tells a run to save and end.
+void SchedulerCore::end(OpenJob one, const std::string &why) {
+  {
+    std::scoped_lock lock(changing);
+    StoreChange change;
+    {
+      std::scoped_lock inner(memory);
+      auto at = open.find(one.job.id);
+      if (at == open.end() || !at->second.run || at->second.run->task != one.run->task ||
+          at->second.run->state == State::Stopping)
+        return;
+      one = at->second;
+    }
+    one.run->state = State::Stopping, one.run->stopping = now(), one.run->reason = why;
+    one.job.phase = JobPhase::Stopping;
+    change.runs.push_back(*one.run);
+    change.jobs.push_back(one.job);
+    change.events.push_back(
+        event("stopping", &one.job,
+              fmt::format("job {} '{}' is told to save and end: {}", one.job.id, one.job.submission.name, why)));
+    if (!commit(std::move(change)))
+      return;
+  }
+  (void)engine->stop({EngineTask::State::Running, one.run->task, one.run->engineId, one.run->nodes, 0, 0, -1, ""},
+                     one.job.submission.notice);
+}
+
+TaskRequest SchedulerCore::requestOf(const OpenJob &one, const JobRunRecord &run) const {
+  const Submission &from = one.job.submission;
+  TaskRequest task;
+  task.name = run.task, task.job = run.job, task.run = run.number, task.tenant = from.tenant;
+  task.nodes = run.nodes, task.deviceType = run.deviceType, task.devicesPerNode = run.devicesPerNode;
+  task.command = from.command, task.start = from.start, task.directory = from.directory;
+  task.folder = fmt::format("{}/{}", options.folder, run.task);
+  task.notice = from.notice;
+  const jobs::TableRow *row =
+      one.model && one.row < one.model->table.rows.size() ? &one.model->table.rows[one.row] : nullptr;
+  const jobs::LaunchPlan *launch = row ? row->launch.get() : nullptr;
+  LaunchLayout &layout = task.layout;
+  layout.nodes = static_cast<int64_t>(run.nodes.size()), layout.perNode = run.devicesPerNode;
+  layout.pools.push_back({run.deviceType, layout.nodes, layout.perNode});
+  layout.job = run.task;
+  layout.title = sanitized(launch ? launch->title : fmt::format("{}, {}", from.name, run.configuration));
+  if (launch)
+    layout.environment = launch->environment;
+  auto set = [&](const char *name, const std::string &value) { layout.environment.emplace_back(name, value); };
+  set("ACCORD_JOB", std::to_string(run.job));
+  set("ACCORD_NAME", sanitized(from.name));
+  set("ACCORD_RUN", std::to_string(run.number));
+  set("ACCORD_DEVICES_PER_NODE", std::to_string(run.devicesPerNode));
+  set("ACCORD_NODES", std::to_string(run.nodes.size()));
+  set("ACCORD_DEVICE_TYPE", sanitized(run.deviceType));
+  set("ACCORD_PROGRESS", task.folder + "/progress");
+  set("ACCORD_NOTICE", fmt::format("{:.0f}", from.notice));
+  set("ACCORD_SAMPLES_DONE", fmt::format("{:.0f}", run.samplesAtStart));
+  if (one.job.samples > 0)
+    set("ACCORD_SAMPLES", fmt::format("{:.0f}", std::ceil(one.job.samples)));
+  if (!url.empty()) {
+    set("ACCORD_SERVER", url);
+    set("ACCORD_TASK_TOKEN", tokenOfTask(run.task));
+  }
+  task.environment = layout.environment;
+  for (const auto &[name, value] : from.environment)
+    task.environment.emplace_back(name, value);
+  BatchOptions &batch = task.batch;
+  batch.comment = fmt::format("job {} '{}', run {}", run.job, from.name, run.number);
+  batch.deviceType = engineType(run.deviceType);
+  batch.notice = static_cast<int64_t>(std::ceil(from.notice));
+  batch.exclusive = false;
+  batch.torchrun = from.start != Start::Plain;
+  batch.coresPerDevice = launch ? launch->coresPerDevice : 0;
+  if (launch && launch->withoutMegatron.empty()) {
+    MegatronArguments megatron;
+    megatron.arguments = launch->megatron;
+    if (one.job.samples > 0)
+      megatron.arguments.push_back(fmt::format("--train-samples {:.0f}", std::ceil(one.job.samples)));
+    batch.megatron = std::make_shared<const MegatronArguments>(std::move(megatron));
+  } else {
+    batch.withoutMegatron = launch ? launch->withoutMegatron : "the job has no description of its training";
+  }
+  return task;
+}
+
+std::string SchedulerCore::engineType(const std::string &type) const {
+  std::scoped_lock lock(memory);
+  const auto found = std::ranges::find(nodes.cluster.types, type);
+  return found == nodes.cluster.types.end() ? type : nodes.engineTypes[found - nodes.cluster.types.begin()];
+}
+
+} // namespace accord::service

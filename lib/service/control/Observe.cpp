@@ -1,0 +1,376 @@
+// What the engine and the tasks themselves say, and what follows for jobs and runs.
+#include "lib/service/control/SchedulerState.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace accord::service {
+
+using State = JobRunRecord::State;
+using Outcome = JobRunRecord::Outcome;
+
+constexpr int kGuardRefused = 78; ///< exit code of `accord guard`
+constexpr size_t kMaxRead = size_t(1) << 20;
+
+bool ClusterNodes::isSame(const ClusterNodes &other) const {
+  return names == other.names && cluster.types == other.cluster.types &&
+         std::ranges::equal(cluster.servers, other.cluster.servers, [](const jobs::Server &a, const jobs::Server &b) {
+           return a.type == b.type && a.devices == b.devices;
+         });
+}
+
+ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<std::string> &types,
+                       const std::map<std::string, DrainRecord> &drained) {
+  ClusterNodes made;
+  made.cluster.types = types;
+  for (const std::string &type : types)
+    made.engineTypes.push_back(labelOf(type, "t-", 60));
+  for (const EngineNode &node : nodes) {
+    if (node.devices <= 0)
+      continue;
+    unsigned type = 0;
+    while (type < made.cluster.types.size() && made.cluster.types[type] != node.deviceType &&
+           made.engineTypes[type] != labelOf(node.deviceType, "t-", 60))
+      ++type;
+    if (type == made.cluster.types.size()) {
+      made.cluster.types.push_back(node.deviceType.empty() ? "device" : node.deviceType);
+      made.engineTypes.push_back(node.deviceType);
+    }
+    made.engineTypes[type] = node.deviceType;
+    if (node.state != EngineNode::State::Up || drained.contains(node.name))
+      made.away.push_back(made.cluster.servers.size());
+    made.cluster.servers.push_back({type, static_cast<unsigned>(node.devices)});
+    made.names.push_back(node.name);
+  }
+  return made;
+}
+
+/// Asks the engine; false where it does not answer, so that nothing is known.
+bool SchedulerCore::lookAtEngine() {
+  auto tasks = engine->tasks();
+  auto found = tasks ? engine->nodes() : Result<std::vector<EngineNode>>(tasks.error());
+  std::string health = found ? "" : found.error().message;
+  bool isNew = false;
+  {
+    std::scoped_lock lock(memory);
+    isNew = seen.health != health;
+    seen.isHealthy = health.empty(), seen.health = health, seen.at = now();
+    if (found)
+      seen.tasks = std::move(*tasks), seen.nodes = std::move(*found);
+  }
+  if (isNew) {
+    StoreChange change;
+    change.events.push_back(event("engine", nullptr,
+                                  health.empty() ? fmt::format("{} answers", engine->kind())
+                                                 : fmt::format("{} does not answer: {}", engine->kind(), health)));
+    std::scoped_lock lock(changing);
+    commit(std::move(change));
+  }
+  return health.empty();
+}
+
+/// Nodes that came, went, or changed; drains of ours that the engine lost are stated again.
+void SchedulerCore::takeNodes() {
+  std::scoped_lock lock(changing);
+  std::vector<std::pair<std::string, std::string>> again;
+  StoreChange change;
+  {
+    std::scoped_lock inner(memory);
+    ClusterNodes found = clusterOf(seen.nodes, options.types, drained);
+    for (const EngineNode &node : seen.nodes)
+      if (auto drain = drained.find(node.name); drain != drained.end() && node.state == EngineNode::State::Up)
+        again.emplace_back(node.name, drain->second.reason);
+    if (!nodes.isSame(found)) {
+      plan = nullptr; // its servers are others
+      for (auto &[id, one] : open)
+        one.model.reset(); // its configurations, too
+      needPlan("the nodes of the cluster changed");
+    } else if (nodes.away != found.away) {
+      for (unsigned server = 0; server < found.names.size(); ++server) {
+        const bool was = std::ranges::count(nodes.away, server) > 0, is = std::ranges::count(found.away, server) > 0;
+        if (was != is)
+          change.events.push_back(
+              event("node", nullptr,
+                    fmt::format("node '{}' {}", found.names[server], is ? "takes no tasks" : "takes tasks again")));
+      }
+      needPlan("a node went or came back");
+    }
+    nodes = std::move(found);
+  }
+  commit(std::move(change));
+  for (const auto &[node, reason] : again)
+    (void)engine->setDrained(node, true, reason); // asked again in the next cycle
+}
+
+/// Compares open runs with the tasks of the engine.
+void SchedulerCore::observe() {
+  std::scoped_lock lock(changing);
+  std::map<std::string, EngineTask> tasks;
+  std::vector<OpenJob> running;
+  {
+    std::scoped_lock inner(memory);
+    for (const EngineTask &task : seen.tasks)
+      tasks.emplace(task.name, task);
+    for (const auto &[id, one] : open)
+      if (one.run)
+        running.push_back(one);
+  }
+  std::vector<EngineTask> ended;
+  for (OpenJob &one : running) {
+    StoreChange change;
+    auto task = tasks.find(one.run->task);
+    const EngineTask *found = task == tasks.end() ? nullptr : &task->second;
+    if (!observeRun(one, found, change))
+      continue;
+    const bool isOver = one.run->state == State::Ended;
+    const JobRunRecord run = *one.run;
+    if (!commit(std::move(change)))
+      return; // in the next cycle again
+    std::scoped_lock inner(memory);
+    if (isOver) {
+      if (found)
+        ended.push_back(*found);
+      const double seconds = std::max(0.0, run.ended - (run.started > 0 ? run.started : run.ended));
+      deviceSeconds[one.job.submission.tenant] += seconds * static_cast<double>(run.devices);
+      if (auto at = open.find(one.job.id); at != open.end())
+        at->second.notBefore = one.notBefore, at->second.pace = one.pace;
+      needPlan(fmt::format("a run of job {} ended", one.job.id));
+      isUrgent = true;
+    } else if (run.state == State::Running) {
+      if (auto at = open.find(one.job.id); at != open.end())
+        at->second.tracker.begin(run.started + std::max(0.0, one.job.submission.restart));
+    }
+  }
+  for (const EngineTask &task : ended)
+    (void)engine->forget(task);
+}
+
+/// What follows for a run; true if something does.
+bool SchedulerCore::observeRun(OpenJob &one, const EngineTask *task, StoreChange &change) {
+  JobRunRecord &run = *one.run;
+  if (!task) {
+    if (run.state == State::Intended)
+      return false; // the engine is asked again, or it is dropped
+    endRun(one, run.state == State::Stopping ? Outcome::Stopped : Outcome::Lost, nullptr, change);
+    return true;
+  }
+  if (isOver(task->state)) {
+    const Outcome outcome = task->state == EngineTask::State::Succeeded ? Outcome::Succeeded
+                            : task->state == EngineTask::State::Failed  ? Outcome::Failed
+                            : task->state == EngineTask::State::Lost    ? Outcome::Lost
+                                                                        : Outcome::Stopped;
+    endRun(one, outcome, task, change);
+    return true;
+  }
+  State state = run.state == State::Stopping                ? State::Stopping
+                : task->state == EngineTask::State::Waiting ? State::Submitted
+                                                            : State::Running;
+  if (state == run.state && run.engineId == task->id)
+    return false;
+  run.engineId = task->id;
+  if (state == State::Running && run.started == 0) {
+    run.started = task->started > 0 ? task->started : now();
+    if (one.job.started == 0)
+      one.job.started = run.started;
+    change.events.push_back(event("started", &one.job,
+                                  fmt::format("job {} '{}' runs on {} {} of {}", one.job.id, one.job.submission.name,
+                                              run.devices, run.deviceType, fmt::join(run.nodes, ", "))));
+    change.jobs.push_back(one.job);
+  }
+  run.state = state;
+  change.runs.push_back(run);
+  return true;
+}
+
+/// A run is over: its job is complete, waits again, or is given up.
+void SchedulerCore::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
+  JobRunRecord &run = *one.run;
+  ServedJob &job = one.job;
+  const bool wasStopping = run.state == State::Stopping;
+  readProgressOf(one);
+  run.state = State::Ended;
+  run.ended = task && task->ended > 0 ? task->ended : now();
+  run.exitCode = task ? task->exitCode : -1;
+  run.reason = task ? task->reason : "the engine does not know it any more";
+  const bool reports = one.tracker.hasReports();
+  const bool isAll = job.samples > 0 && reports && job.progress.samples >= job.samples * (1 - 1e-9);
+  // Who is told to save and ends well has not done all of its work, unless it says so.
+  if (outcome == Outcome::Succeeded && wasStopping && !isAll)
+    outcome = Outcome::Stopped;
+  if (wasStopping && outcome == Outcome::Failed)
+    outcome = Outcome::Stopped; // ended by the signal
+  run.outcome = outcome;
+  // What is kept: all that it said if it ended as it was told, else what a checkpoint has.
+  double kept = outcome == Outcome::Succeeded ? std::max(job.samples, job.progress.samples)
+                : reports                     ? job.progress.saved
+                                              : run.samplesAtStart;
+  run.samplesAtEnd = kept;
+  job.progress.samples = job.progress.saved = kept;
+  job.runs = run.number;
+  std::string text;
+  if (outcome == Outcome::Succeeded) {
+    job.phase = JobPhase::Complete, job.ended = run.ended;
+    text = fmt::format("job {} '{}' is complete", job.id, job.submission.name);
+  } else if (job.phase == JobPhase::Stopping && !job.reason.empty()) {
+    job.phase = JobPhase::Cancelled, job.ended = run.ended;
+    text = fmt::format("job {} '{}' is cancelled: {}", job.id, job.submission.name, job.reason);
+  } else if (outcome == Outcome::Failed && run.exitCode == kGuardRefused) {
+    job.phase = JobPhase::Queued;
+    text = fmt::format("the guard refused run {} of job {} on {}: other devices than planned", run.number, job.id,
+                       fmt::join(run.nodes, ", "));
+    for (const std::string &node : run.nodes) {
+      DrainRecord drain{node, "the guard found other devices than planned", "", now()};
+      change.drained.push_back(drain);
+      std::scoped_lock lock(memory);
+      drained[node] = drain;
+    }
+  } else if ((outcome == Outcome::Failed || (outcome == Outcome::Stopped && !wasStopping)) &&
+             ++job.failures >= job.submission.maxFailures) {
+    job.phase = JobPhase::Failed, job.ended = run.ended;
+    job.reason = fmt::format("it failed {} times, last with exit code {}{}", job.failures, run.exitCode,
+                             run.reason.empty() ? "" : ": " + run.reason);
+    text = fmt::format("job {} '{}' is given up: {}", job.id, job.submission.name, job.reason);
+  } else {
+    job.phase = JobPhase::Queued;
+    const char *how = outcome == Outcome::Failed ? "failed" : outcome == Outcome::Lost ? "was lost" : "was stopped";
+    text = fmt::format("run {} of job {} '{}' {}{}; it waits again", run.number, job.id, job.submission.name, how,
+                       run.reason.empty() ? "" : ": " + run.reason);
+    if (outcome == Outcome::Failed)
+      one.notBefore =
+          now() + options.retryDelay * static_cast<double>(int64_t(1) << std::min<int64_t>(job.failures - 1, 10));
+  }
+  const char *kind = job.phase == JobPhase::Complete    ? "complete"
+                     : job.phase == JobPhase::Failed    ? "failed"
+                     : job.phase == JobPhase::Cancelled ? "cancelled"
+                                                        : "stopped";
+  change.events.push_back(event(kind, &job, text));
+  change.jobs.push_back(job);
+  change.runs.push_back(run);
+}
+
+/// New whole lines of the file in which a run says how far it is.
+void SchedulerCore::readProgressOf(OpenJob &one) const {
+  const std::string path = fmt::format("{}/{}/progress", options.folder, one.run->task);
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return;
+  for (;;) {
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(one.read));
+    std::string text(kMaxRead, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(file.gcount()));
+    const size_t end = text.rfind('\n');
+    if (end == std::string::npos) {
+      if (text.size() == kMaxRead)
+        one.read += kMaxRead; // a line without an end
+      return;
+    }
+    text.resize(end + 1);
+    one.read += text.size();
+    for (size_t at = 0; at < text.size();) {
+      const size_t stop = text.find('\n', at);
+      auto reports = parseProgress(std::string_view(text).substr(at, stop - at));
+      if (reports) // a line that cannot be read is passed over
+        for (const ProgressReport &report : *reports)
+          takeReport(one, report);
+      at = stop + 1;
+    }
+  }
+}
+
+void SchedulerCore::takeReport(OpenJob &one, const ProgressReport &report) const {
+  one.tracker.add(report, now());
+  JobProgressState &progress = one.job.progress;
+  if (report.samples >= 0)
+    progress.samples = report.samples;
+  progress.saved = std::max(one.run->samplesAtStart, one.tracker.saved());
+  progress.reported = one.tracker.last;
+  const Interval rate = one.tracker.rate();
+  progress.rate = rate.value, progress.rateLow = rate.low, progress.rateHigh = rate.high;
+  progress.batch = one.tracker.batch, progress.noise = one.tracker.noise, progress.loss = one.tracker.loss;
+}
+
+void SchedulerCore::readProgress() {
+  std::scoped_lock lock(changing);
+  std::vector<OpenJob> running;
+  {
+    std::scoped_lock inner(memory);
+    for (const auto &[id, one] : open)
+      if (one.run && one.run->state >= State::Running)
+        running.push_back(one);
+  }
+  for (OpenJob &one : running) {
+    const uint64_t before = one.read;
+    readProgressOf(one);
+    if (one.read == before)
+      continue;
+    // Not written each time: the files say it again after a crash.
+    std::scoped_lock inner(memory);
+    auto found = open.find(one.job.id);
+    if (found == open.end() || !found->second.run || found->second.run->task != one.run->task)
+      continue;
+    found->second.tracker = one.tracker, found->second.read = one.read;
+    found->second.job.progress = one.job.progress;
+    if (isLearned(one.job.submission))
+      learn(found->second);
+    else
+      compareWithPlan(found->second);
+  }
+}
+
+/// The speed of a run, of a job that nobody described, becomes known, or another one.
+void SchedulerCore::learn(OpenJob &one) {
+  constexpr double kChange = 0.05;
+  if (!one.tracker.isSettled())
+    return;
+  const double rate = one.tracker.rate().value;
+  if (one.isSpeedSeen && std::abs(rate / one.speeds.back().rate - 1) < kChange)
+    return;
+  if (!one.isSpeedSeen)
+    one.speeds.emplace_back();
+  one.speeds.back() = {one.run->deviceType, one.run->devices, rate, std::max(1.0, now() - one.run->started)};
+  one.isSpeedSeen = true;
+  one.planned = rate;
+  one.tracker.setPlanned(rate);
+  one.isStale = true;
+  needPlan(fmt::format("the speed of job {} became known", one.job.id));
+}
+
+/// A job whose speed is not what its table says is planned anew with the speed that it has.
+void SchedulerCore::compareWithPlan(OpenJob &one) {
+  const double deviation = one.tracker.deviation();
+  if (one.planned <= 0 || std::abs(deviation) <= options.maxDeviation)
+    return;
+  one.pace *= 1 + deviation;
+  one.planned *= 1 + deviation;
+  one.tracker.setPlanned(one.planned);
+  needPlan(fmt::format("job {} runs {:.0f} % {} than planned", one.job.id, 100 * std::abs(deviation),
+                       deviation > 0 ? "faster" : "slower"));
+}
+
+/// Tasks of ours that no open run knows: of a life before a backup was restored, or handed in twice. They are ended.
+void SchedulerCore::stopStrays() {
+  std::vector<EngineTask> found;
+  {
+    std::scoped_lock lock(memory);
+    std::set<std::string> known;
+    for (const auto &[id, one] : open)
+      if (one.run)
+        known.insert(one.run->task);
+    for (const EngineTask &task : seen.tasks)
+      if (!known.contains(task.name) && !isOver(task.state) && strays.insert(task.name).second)
+        found.push_back(task);
+  }
+  for (const EngineTask &task : found) {
+    const bool isDone = bool(engine->stop(task, 0));
+    audit("engine", "", fmt::format("task '{}' is of no open run and is ended", task.name));
+    if (!isDone) {
+      std::scoped_lock lock(memory);
+      strays.erase(task.name);
+    }
+  }
+}
+
+} // namespace accord::service

@@ -1,0 +1,340 @@
+// When a plan is due, what it is made of, and the threads that make it.
+#include "lib/service/control/SchedulerState.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord::service {
+
+using State = JobRunRecord::State;
+
+/// A plan that failed is tried again after so many seconds.
+constexpr double kPlanAgain = 5;
+constexpr double kPlanPause = 0.2;
+/// A run that is later than planned by this share of its length, or some periods, makes a plan due.
+constexpr double kLateShare = 0.05;
+/// Samples of a job that does not say how many there are: it runs on.
+constexpr double kUnknownWork = 1e9;
+
+void SchedulerCore::needPlan(const std::string &why) {
+  if (planReason.empty())
+    planReason = why;
+  ++version;
+}
+
+jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
+  const Submission &from = job.submission;
+  jobs::JobsRequest::Job made;
+  made.name = fmt::format("{}#{}", from.name, job.id);
+  made.train = from.files.empty() ? "" : from.train.empty() ? "training" : from.train;
+  made.tenant = from.tenant;
+  made.samples = job.samples;
+  made.arrival = std::max(0.0, job.submitted - epoch);
+  auto at = [&](double time) { return time > 0 ? std::max(0.0, time - epoch) : -1; };
+  made.deadline = at(from.deadline), made.due = at(from.due), made.latePrice = from.latePrice;
+  made.priority = from.priority;
+  made.minDevices = from.minDevices, made.maxDevices = from.maxDevices;
+  made.elasticity = from.elasticity;
+  made.restart = from.restart;
+  made.deviceTypes = from.deviceTypes;
+  return made;
+}
+
+bool isLearned(const Submission &submission) { return submission.files.empty() && submission.measured.empty(); }
+
+jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
+                             const std::map<std::string, double> &speeds, const std::vector<SeenSpeed> &seen) {
+  jobs::JobTable table;
+  const Submission &from = job.submission;
+  table.samples = job.samples;
+  auto mayUse = [&](unsigned type, int64_t devices) {
+    return devices >= from.minDevices && (from.maxDevices == 0 || devices <= from.maxDevices) &&
+           (from.deviceTypes.empty() || std::ranges::count(from.deviceTypes, cluster.types[type]) > 0);
+  };
+  auto add = [&](unsigned type, int64_t devices, double rate, const char *plan) {
+    jobs::TableRow row;
+    row.type = type, row.devices = devices, row.rate = rate, row.plan = plan;
+    table.rows.push_back(std::move(row));
+  };
+  const std::vector<int64_t> capacity = cluster.capacity();
+  std::vector<std::vector<int64_t>> counts(cluster.types.size());
+  for (unsigned type = 0; type < cluster.types.size(); ++type) {
+    for (const MeasuredConfiguration &one : from.measured) {
+      if (one.deviceType != cluster.types[type] || !mayUse(type, one.devices))
+        continue;
+      const int64_t largest = cluster.largestServer(type);
+      if (one.devices > capacity[type] || (one.devices > largest && one.devices % largest != 0))
+        table.reason = fmt::format("{} {} do not fill servers of {}", one.devices, one.deviceType, largest);
+      else
+        add(type, one.devices, one.rate, "as measured");
+    }
+    for (int64_t devices : jobs::deviceCounts(cluster, type, from.minDevices, from.maxDevices))
+      if (mayUse(type, devices))
+        counts[type].push_back(devices);
+  }
+  if (from.measured.empty()) {
+    for (const SeenSpeed &one : learnedSpeeds(cluster, counts, speeds, seen))
+      add(std::ranges::find(cluster.types, one.deviceType) - cluster.types.begin(), one.devices, one.rate, "as it ran");
+    for (unsigned type = 0; type < cluster.types.size() && seen.empty(); ++type)
+      if (!counts[type].empty())
+        add(type, counts[type].front(), 1, "not known yet");
+  }
+  if (table.rows.empty() && table.reason.empty())
+    table.reason = from.measured.empty()
+                       ? fmt::format("no device type of the cluster has {} devices that it may use", from.minDevices)
+                       : "the cluster has none of the devices on which it was measured";
+  return table;
+}
+
+/// Prices the configurations of the first job that waits for that; false if none does.
+bool SchedulerCore::modelNext() {
+  ServedJob job;
+  jobs::Cluster on;
+  std::vector<SeenSpeed> seenSpeeds;
+  {
+    std::scoped_lock lock(memory);
+    auto next = std::ranges::find_if(open, [](const auto &one) { return one.second.needsModel(); });
+    if (next == open.end() || nodes.cluster.servers.empty())
+      return false;
+    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds;
+  }
+  Result<ModelledJob, Errors> made;
+  if (job.submission.files.empty() || !modeller)
+    made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
+  else
+    made = modeller->model(job, on);
+  std::scoped_lock lock(memory);
+  auto at = open.find(job.id);
+  if (at == open.end())
+    return true;
+  if (made) {
+    made->request = service::requestOf(at->second.job, epoch);
+    at->second.isStale = false;
+    at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
+  } else {
+    const Error &error = made.error().front();
+    at->second.cannotModel = error.location.file.empty()
+                                 ? error.message
+                                 : fmt::format("{}:{}:{}: {}", error.location.file, error.location.line,
+                                               error.location.column, error.message);
+  }
+  needPlan(fmt::format("job {} came", job.id));
+  return true;
+}
+
+/// Writes down which jobs were priced, and which cannot be.
+void SchedulerCore::settleModels() {
+  std::scoped_lock lock(changing);
+  StoreChange change;
+  {
+    std::scoped_lock inner(memory);
+    for (const auto &[id, one] : open) {
+      if (one.job.phase != JobPhase::Modelling || (!one.model && one.cannotModel.empty()))
+        continue;
+      ServedJob job = one.job;
+      if (one.model) {
+        job.phase = JobPhase::Queued;
+        if (job.samples <= 0)
+          job.samples = one.model->table.samples;
+      } else {
+        job.phase = JobPhase::Failed, job.ended = now(), job.reason = one.cannotModel;
+        change.events.push_back(event(
+            "failed", &job, fmt::format("job {} '{}' cannot be planned: {}", id, job.submission.name, job.reason)));
+      }
+      change.jobs.push_back(std::move(job));
+    }
+  }
+  commit(std::move(change));
+}
+
+PlannerInput SchedulerCore::plannerInput() const {
+  PlannerInput input;
+  input.operation = options.operation;
+  input.cluster = nodes.cluster;
+  const double time = now() - epoch;
+  input.at = static_cast<int64_t>(std::ceil(time));
+  for (unsigned server : nodes.away)
+    input.outages.push_back({server, input.at + secondsThatStay(nodes.names[server]), jobs::kForGood});
+  std::map<std::string, unsigned> serverOf;
+  for (unsigned server = 0; server < nodes.names.size(); ++server)
+    serverOf.emplace(nodes.names[server], server);
+  for (const auto &[id, one] : open) {
+    if (!one.model)
+      continue;
+    PlannerJob job;
+    job.id = id, job.model = one.model;
+    job.work = one.model->table.samples > 0 ? one.model->table.samples : kUnknownWork;
+    job.notBefore = one.notBefore > 0 ? one.notBefore - epoch : 0;
+    for (int64_t before : one.job.submission.after)
+      if (open.contains(before))
+        job.after.push_back(before);
+    job.state.pace = std::clamp(one.pace, 1e-6, 1e6);
+    job.state.done = one.run ? std::max(one.run->samplesAtStart, one.tracker.samples(now())) : one.job.progress.saved;
+    job.state.done = std::min(job.state.done, job.work * (1 - 1e-6));
+    job.state.starts = one.job.runs;
+    if (one.run && one.run->state != State::Stopping) {
+      const JobRunRecord &run = *one.run;
+      job.state.running = true;
+      job.state.deviceType = run.deviceType, job.state.devices = run.devices;
+      job.state.configuration = run.configuration, job.state.plan = run.plan;
+      for (const std::string &node : run.nodes)
+        if (auto found = serverOf.find(node); found != serverOf.end())
+          job.state.servers.push_back({found->second, static_cast<unsigned>(run.devicesPerNode)});
+      const double begins = (run.started > 0 ? run.started : now()) + std::max(0.0, one.job.submission.restart);
+      job.state.begun = std::max<int64_t>(0, static_cast<int64_t>(begins - epoch));
+      job.state.restarting = std::max<int64_t>(0, job.state.begun - input.at);
+    }
+    input.jobs.push_back(std::move(job));
+  }
+  return input;
+}
+
+/// How long a node that takes no tasks goes on with those that it has and that cannot move; 0: it is down.
+int64_t SchedulerCore::secondsThatStay(const std::string &node) const {
+  const auto found = std::ranges::find(seen.nodes, node, &EngineNode::name);
+  if (found == seen.nodes.end() || found->state == EngineNode::State::Down)
+    return 0;
+  double longest = 0;
+  for (const auto &[id, one] : open)
+    if (one.run && one.job.submission.elasticity != jobs::Elasticity::Malleable &&
+        std::ranges::count(one.run->nodes, node) > 0) {
+      const Interval left = one.tracker.timeLeft(now());
+      const auto end = plan ? plan->ends.find(id) : decltype(plan->ends.end()){};
+      const bool isPlanned = plan && end != plan->ends.end();
+      longest = std::max({longest, left.value, isPlanned ? end->second - (now() - epoch) : 0});
+    }
+  return longest > 0 ? static_cast<int64_t>(std::ceil(longest)) + (plan ? 2 * plan->slot : 2) : 0;
+}
+
+/// Whether a run takes longer than its plan says, so that what comes after it has to be planned anew.
+bool SchedulerCore::isLate(const OpenJob &one) const {
+  if (!one.run || !plan || one.run->state == State::Stopping)
+    return false;
+  const auto end = plan->ends.find(one.job.id);
+  if (end == plan->ends.end())
+    return false;
+  const double allowed =
+      std::max(static_cast<double>(plan->slot), kLateShare * (end->second - static_cast<double>(plan->at)));
+  return now() - epoch > end->second + allowed;
+}
+
+void SchedulerCore::planIfNeeded() {
+  settleModels();
+  cancelOrphans();
+  {
+    std::scoped_lock lock(memory);
+    for (const auto &[id, one] : open)
+      if (isLate(one))
+        needPlan(fmt::format("job {} is late", id));
+    if (planReason.empty() && plan && now() - planned > options.replanAfter)
+      needPlan("the plan is old");
+    if (!options.isInline || planReason.empty() || nodes.cluster.servers.empty())
+      return changed.notify_all();
+  }
+  planNow();
+}
+
+/// Jobs that come after one that failed or was cancelled never run.
+void SchedulerCore::cancelOrphans() {
+  std::scoped_lock lock(changing);
+  StoreChange change;
+  {
+    std::scoped_lock inner(memory);
+    for (const auto &[id, one] : open)
+      for (int64_t before : one.job.submission.after)
+        if (auto over = ended.find(before); over != ended.end() && over->second != JobPhase::Complete && !one.run) {
+          ServedJob job = one.job;
+          job.phase = JobPhase::Cancelled, job.ended = now();
+          job.reason = fmt::format("job {}, which it comes after, is not complete and never will be", before);
+          change.events.push_back(event(
+              "cancelled", &job, fmt::format("job {} '{}' is cancelled: {}", id, job.submission.name, job.reason)));
+          change.jobs.push_back(std::move(job));
+          break;
+        }
+  }
+  commit(std::move(change));
+}
+
+/// Makes a plan of what is known now.
+void SchedulerCore::planNow() {
+  PlannerInput input;
+  std::shared_ptr<const ClusterPlan> before;
+  uint64_t of = 0;
+  {
+    std::scoped_lock lock(memory);
+    input = plannerInput(), before = plan, of = version;
+    lastReason = planReason;
+    planReason.clear();
+    isPlanning = true;
+  }
+  const auto began = std::chrono::steady_clock::now();
+  PlannerOptions how = options.planner;
+  std::atomic<bool> stop = false;
+  how.limits.stop = &stop;
+  std::condition_variable ready;
+  std::mutex waits;
+  bool isDone = false;
+  std::thread alarm([&] {
+    std::unique_lock lock(waits);
+    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return isDone; }))
+      stop = true;
+  });
+  auto made = planCluster(input, how, before.get());
+  {
+    std::scoped_lock lock(waits);
+    isDone = true;
+  }
+  ready.notify_all();
+  alarm.join();
+  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), of);
+}
+
+void SchedulerCore::takePlan(Result<ClusterPlan, Errors> made, double seconds, uint64_t of) {
+  std::scoped_lock lock(changing);
+  StoreChange change;
+  {
+    std::scoped_lock inner(memory);
+    isPlanning = false, planSeconds = seconds, planned = now();
+    planAgainAt = planned + std::max(kPlanPause, seconds); // no more than half of the time is spent on plans
+    if (!made) {
+      planHealth = made.error().front().message;
+      planAgainAt = now() + kPlanAgain;
+      needPlan("the last plan failed: " + planHealth);
+      return;
+    }
+    planHealth.clear();
+    const std::vector<std::string> before = plan ? plan->dropped : std::vector<std::string>();
+    for (const std::string &text : made->dropped)
+      if (!std::ranges::count(before, text))
+        change.events.push_back(event("planned", nullptr, text));
+    plan = std::make_shared<const ClusterPlan>(std::move(*made));
+    plannedVersion = of;
+    isUrgent = true;
+  }
+  changed.notify_all();
+  commit(std::move(change));
+}
+
+/// A thread that prices jobs, or makes plans, when there is something to do.
+void SchedulerCore::work(const std::atomic<bool> &stop, bool models) {
+  while (!stop) {
+    {
+      std::unique_lock lock(memory);
+      auto isDue = [&] {
+        if (stop || nodes.cluster.servers.empty())
+          return bool(stop);
+        if (models)
+          return std::ranges::any_of(open, [](const auto &one) { return one.second.needsModel(); });
+        return !planReason.empty() && now() >= planAgainAt;
+      };
+      if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)
+        continue;
+    }
+    if (models)
+      modelNext();
+    else
+      planNow();
+  }
+}
+
+} // namespace accord::service

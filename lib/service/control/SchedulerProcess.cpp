@@ -1,0 +1,200 @@
+// A scheduler process from its start to its end: what is written is read again, and cycles go on.
+#include "lib/service/control/SchedulerProcess.h"
+#include "lib/service/control/SchedulerState.h"
+#include "lib/support/documents/AnswerFile.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <random>
+
+namespace accord::service {
+
+Result<std::unique_ptr<SchedulerProcess>> SchedulerProcess::open(SchedulerOptions options,
+                                                                 std::unique_ptr<ServiceStore> store,
+                                                                 std::unique_ptr<Engine> engine,
+                                                                 std::shared_ptr<JobModeller> modeller) {
+  auto made =
+      std::make_unique<SchedulerCore>(std::move(options), std::move(store), std::move(engine), std::move(modeller));
+  if (auto loaded = made->load(); !loaded)
+    return loaded.takeError();
+  return std::unique_ptr<SchedulerProcess>(std::move(made));
+}
+
+SchedulerCore::~SchedulerCore() = default;
+
+double SchedulerCore::now() const {
+  if (options.clock)
+    return options.clock();
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+static std::string randomText() {
+  std::random_device device;
+  std::string text;
+  for (int i = 0; i < 8; ++i)
+    text += fmt::format("{:08x}", device());
+  return text;
+}
+
+Result<void> SchedulerCore::load() {
+  ACCORD_TRY(settings, store->settings());
+  StoreChange first;
+  if (!settings.contains("epoch"))
+    first.settings["epoch"] = settings["epoch"] = fmt::format("{:.3f}", now());
+  if (!settings.contains("secret"))
+    first.settings["secret"] = settings["secret"] = randomText();
+  if (!first.isEmpty())
+    if (auto written = store->apply(first); !written)
+      return written;
+  epoch = std::stod(settings["epoch"]), secret = settings["secret"];
+  ACCORD_TRY(jobs, store->openJobs());
+  for (ServedJob &job : jobs) {
+    OpenJob &one = open[job.id];
+    one.job = std::move(job);
+  }
+  for (const auto &[id, one] : open)
+    for (int64_t before : one.job.submission.after)
+      if (!open.contains(before)) {
+        ACCORD_TRY(found, store->job(before));
+        ended[before] = found ? found->phase : JobPhase::Cancelled;
+      }
+  ACCORD_TRY(runs, store->openRuns());
+  for (JobRunRecord &run : runs) {
+    auto found = open.find(run.job);
+    if (found == open.end())
+      return Error{Code::StateFailed,
+                   fmt::format("run {} of job {} is open, and the job is over", run.number, run.job)};
+    OpenJob &one = found->second;
+    one.tracker = ProgressTracker(one.job.samples, run.samplesAtStart, run.started, 0);
+    one.run = std::move(run);
+  }
+  for (auto &[id, one] : open)
+    if (isLearned(one.job.submission)) {
+      ACCORD_TRY(past, store->runsOf(id));
+      for (const JobRunRecord &run : past)
+        if (run.ended > run.started && run.started > 0 && run.samplesAtEnd > run.samplesAtStart)
+          one.speeds.push_back({run.deviceType, run.devices,
+                                (run.samplesAtEnd - run.samplesAtStart) / (run.ended - run.started),
+                                run.ended - run.started});
+    }
+  ACCORD_TRY(drains, store->drained());
+  for (DrainRecord &drain : drains)
+    drained[drain.node] = std::move(drain);
+  ACCORD_TRY(all, store->tokens());
+  for (TokenRecord &token : all)
+    tokens[token.hash] = std::move(token);
+  ACCORD_TRY(last, store->lastEvent());
+  lastEvent = last;
+  needPlan("the scheduler started");
+  return {};
+}
+
+Result<std::optional<std::string>> SchedulerCore::firstToken() {
+  {
+    std::scoped_lock lock(memory);
+    if (!tokens.empty())
+      return std::optional<std::string>();
+  }
+  ACCORD_TRY(token, makeToken({"", "", Role::Operator}, {"operator", "", Role::Operator}, 0));
+  return std::optional<std::string>(std::move(token));
+}
+
+bool SchedulerCore::commit(StoreChange change) {
+  if (change.isEmpty())
+    return true;
+  std::vector<ServedJob> jobs = change.jobs;
+  std::vector<JobRunRecord> runs = change.runs;
+  const size_t events = change.events.size();
+  auto written = store->apply(std::move(change));
+  std::scoped_lock lock(memory);
+  if (!written) {
+    storeHealth = written.error().message;
+    return false;
+  }
+  storeHealth.clear();
+  for (ServedJob &job : jobs)
+    if (isOver(job.phase))
+      open.erase(job.id), ended[job.id] = job.phase;
+    else
+      open[job.id].job = std::move(job);
+  for (JobRunRecord &run : runs) {
+    auto found = open.find(run.job);
+    if (found == open.end())
+      continue;
+    if (run.state == JobRunRecord::State::Ended)
+      found->second.run.reset(), found->second.read = 0;
+    else
+      found->second.run = std::move(run);
+  }
+  lastEvent += static_cast<int64_t>(events);
+  changed.notify_all();
+  return true;
+}
+
+ServiceEvent SchedulerCore::event(const std::string &kind, const ServedJob *job, const std::string &text,
+                                  const std::string &who) const {
+  ServiceEvent made;
+  made.time = now(), made.kind = kind, made.text = text, made.who = who;
+  if (job)
+    made.job = job->id, made.tenant = job->submission.tenant;
+  return made;
+}
+
+std::string SchedulerCore::taskName(int64_t job, int64_t run) const {
+  return prefixOf(options.cluster) + fmt::format("{}-{}", job, run);
+}
+
+std::string SchedulerProcess::prefixOf(const std::string &cluster) {
+  return labelOf(fmt::format("accord-{}", cluster), "accord-", 36) + "-";
+}
+
+std::string SchedulerCore::tokenOfTask(const std::string &task) const {
+  return fmt::format("task.{}.{}", task, sha256Of(secret + task).substr(0, 32));
+}
+
+void SchedulerCore::step() {
+  if (lookAtEngine()) {
+    takeNodes();
+    observe();
+    readProgress();
+    stopStrays();
+  }
+  while (options.isInline && modelNext())
+    ;
+  planIfNeeded();
+  if (seen.isHealthy)
+    decide();
+}
+
+void SchedulerCore::run(const std::atomic<bool> &stop) {
+  std::thread models([&] { work(stop, true); }), plans([&] { work(stop, false); });
+  while (!stop) {
+    const auto began = std::chrono::steady_clock::now();
+    step();
+    std::unique_lock lock(memory);
+    const auto until = began + std::chrono::duration<double>(options.interval);
+    // Woken by what has to be done at once: a new plan, a cancelled job.
+    changed.wait_until(lock, std::chrono::time_point_cast<std::chrono::steady_clock::duration>(until),
+                       [&] { return stop || std::exchange(isUrgent, false); });
+  }
+  changed.notify_all();
+  models.join();
+  plans.join();
+}
+
+Result<std::vector<std::string>> SchedulerCore::check() {
+  ACCORD_TRY(found, store->check());
+  ACCORD_TRY(jobs, store->openJobs());
+  std::scoped_lock lock(memory);
+  for (const ServedJob &job : jobs)
+    if (!open.contains(job.id))
+      found.push_back(fmt::format("job {} is open on the disk and unknown in memory", job.id));
+  for (const auto &[id, one] : open) {
+    if (std::ranges::find(jobs, id, &ServedJob::id) == jobs.end())
+      found.push_back(fmt::format("job {} is in memory and not on the disk", id));
+    if (one.run.has_value() != (one.job.phase == JobPhase::Running || one.job.phase == JobPhase::Stopping))
+      found.push_back(fmt::format("the phase of job {} contradicts its run", id));
+  }
+  return std::move(found);
+}
+
+} // namespace accord::service

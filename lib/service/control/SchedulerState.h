@@ -1,0 +1,171 @@
+// What a scheduler process has in memory, shared by the files that implement it.
+#pragma once
+#include "lib/service/control/SchedulerProcess.h"
+#include "lib/service/progress/LearnedTable.h"
+#include "lib/service/progress/ProgressTracker.h"
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace accord::service {
+
+/// A job that is not over.
+struct OpenJob {
+  ServedJob job;
+  std::shared_ptr<const ModelledJob> model; ///< null: not yet
+  bool isStale = false;                     ///< more is known than `model` has
+  bool needsModel() const { return (!model || isStale) && cannotModel.empty(); }
+  std::optional<JobRunRecord> run; ///< that has not ended
+  ProgressTracker tracker;         ///< of the run
+  uint64_t read = 0;               ///< bytes of its file of progress that were read
+  double notBefore = 0;            ///< it may not run earlier: it failed
+  double planned = 0;              ///< samples a second, by the plan of its run
+  std::string cannotModel;         ///< why its configurations cannot be priced; empty: they can, or nobody tried
+  unsigned row = 0;                ///< of its table, of its run
+  std::vector<SeenSpeed> speeds;   ///< of a job that nobody described; that of its run is the last, once it is known
+  bool isSpeedSeen = false;        ///< that of its run is among them
+  std::string trouble;             ///< what the engine said when it refused its run
+  double pace = 1;                 ///< its speed against its table, as it was seen
+};
+
+/// What the engine said last.
+struct EngineView {
+  bool isHealthy = false;
+  std::string health = "the engine was not asked yet";
+  double at = 0;
+  std::vector<EngineTask> tasks;
+  std::vector<EngineNode> nodes;
+};
+
+/// Nodes with the devices of a described type, as servers.
+struct ClusterNodes {
+  jobs::Cluster cluster;
+  std::vector<std::string> names;       ///< of servers, as the engine calls them
+  std::vector<std::string> engineTypes; ///< of `cluster.types`, as the engine calls them
+  std::vector<unsigned> away;           ///< servers that take no tasks now
+  bool isSame(const ClusterNodes &other) const;
+};
+ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<std::string> &types,
+                       const std::map<std::string, DrainRecord> &drained);
+
+class SchedulerCore : public SchedulerProcess {
+public:
+  SchedulerCore(SchedulerOptions options, std::unique_ptr<ServiceStore> store, std::unique_ptr<Engine> engine,
+                std::shared_ptr<JobModeller> modeller)
+      : options(std::move(options)), store(std::move(store)), engine(std::move(engine)), modeller(std::move(modeller)) {
+  }
+  ~SchedulerCore() override;
+  Result<void> load();
+
+  void run(const std::atomic<bool> &stop) override;
+  void step() override;
+  Result<std::optional<std::string>> firstToken() override;
+  Result<std::vector<std::string>> check() override;
+  void setUrl(const std::string &to) override { url = to; }
+
+  // Requests.cpp
+  std::optional<Caller> callerOf(const std::string &token) const override;
+  Result<std::string> makeToken(const Caller &by, const Caller &of, double expires) override;
+  Result<void> revokeToken(const Caller &by, const std::string &name) override;
+  Result<std::pair<int64_t, bool>, Errors> submit(const Caller &by, const Submission &submission) override;
+  Result<void> cancel(const Caller &by, int64_t job) override;
+  Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override;
+  Result<void> report(const std::string &taskToken, const ProgressReport &report) override;
+  void audit(const std::string &kind, const std::string &who, const std::string &text) override;
+
+  // Views.cpp
+  Result<JobView> job(const Caller &by, int64_t id) const override;
+  Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const override;
+  Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const override;
+  Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const override;
+  ClusterView cluster(const Caller &by) const override;
+  Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,
+                                           std::chrono::milliseconds wait) const override;
+  std::string metrics() const override;
+
+private:
+  double now() const;
+  std::string taskName(int64_t job, int64_t run) const;
+  std::string tokenOfTask(const std::string &task) const;
+
+  /// Writes a change to the disk, and if that succeeds takes it into memory. Callers hold `changing`.
+  bool commit(StoreChange change);
+  ServiceEvent event(const std::string &kind, const ServedJob *job, const std::string &text,
+                     const std::string &who = "") const;
+
+  // Observe.cpp: what the engine and tasks say
+  bool lookAtEngine();
+  void takeNodes();
+  void observe();
+  bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
+  void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
+  void readProgress();
+  void readProgressOf(OpenJob &open) const;
+  void takeReport(OpenJob &open, const ProgressReport &report) const;
+  void learn(OpenJob &open);
+  void compareWithPlan(OpenJob &open);
+  void stopStrays();
+
+  // Decide.cpp: what is done next
+  void decide();
+  void startDue();
+  void askAgain();
+  void hand(const OpenJob &one);
+  void start(const PlannedRun &planned, OpenJob one);
+  void end(OpenJob one, const std::string &why);
+  bool mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const;
+  bool areComplete(const OpenJob &one) const;
+  std::string engineType(const std::string &type) const;
+  TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
+
+  // Planning.cpp
+  bool modelNext();
+  void settleModels();
+  void planNow();
+  void cancelOrphans();
+  void planIfNeeded();
+  PlannerInput plannerInput() const;
+  void takePlan(Result<ClusterPlan, Errors> made, double seconds, uint64_t version);
+  void work(const std::atomic<bool> &stop, bool models);
+  void needPlan(const std::string &why);
+  bool isLate(const OpenJob &open) const;
+  int64_t secondsThatStay(const std::string &node) const;
+
+  JobView viewOf(const ServedJob &job) const;
+  bool hasLaterRuns(int64_t job) const;
+
+  const SchedulerOptions options;
+  const std::unique_ptr<ServiceStore> store;
+  const std::unique_ptr<Engine> engine;
+  const std::shared_ptr<JobModeller> modeller;
+  double epoch = 0;   ///< when the clock of the cluster began
+  std::string url;    ///< at which tasks reach this process; empty: they do not
+  std::string secret; ///< of tokens of tasks
+
+  std::mutex changing; ///< who changes jobs, runs or nodes; taken before `memory`
+  mutable std::mutex memory;
+  mutable std::condition_variable changed; ///< of events, plans to make, jobs to model
+  std::map<int64_t, OpenJob> open;
+  std::map<std::string, DrainRecord> drained;
+  std::map<std::string, TokenRecord> tokens;   ///< by hash
+  std::map<std::string, double> deviceSeconds; ///< of tenants
+  EngineView seen;
+  ClusterNodes nodes;
+  std::shared_ptr<const ClusterPlan> plan;
+  double planned = 0, planSeconds = 0;      ///< when, and how long it took
+  std::string planReason, planHealth;       ///< why a plan is due (empty: none is); why there is none
+  uint64_t version = 1, plannedVersion = 0; ///< of what is planned
+  bool isPlanning = false;
+  double planAgainAt = 0;
+  std::string lastReason;            ///< of the last plan
+  std::map<int64_t, JobPhase> ended; ///< jobs that are over, of those that others come after
+  int64_t lastEvent = 0;
+  std::string storeHealth; ///< why the last change could not be written; empty: it was
+  bool isUrgent = false;   ///< the next cycle is to begin at once
+  double lastAudit = 0;
+  unsigned audits = 0;
+  std::set<std::string> strays;          ///< tasks that were told to end
+  std::map<std::string, double> retryAt; ///< tasks of which the engine refused something
+};
+
+} // namespace accord::service

@@ -1,0 +1,348 @@
+// What clients see: jobs, the cluster, past and plan, sentences, metrics.
+#include "lib/jobs/problem/JobWords.h"
+#include "lib/service/control/SchedulerState.h"
+#include "lib/service/problem/ServiceJson.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord::service {
+namespace {
+
+using State = JobRunRecord::State;
+
+constexpr double kHour = 3600;
+
+bool maySee(const Caller &by, const std::string &tenant) { return by.tenant.empty() || by.tenant == tenant; }
+
+const char *wordOf(JobRunRecord::Outcome outcome) {
+  using Outcome = JobRunRecord::Outcome;
+  return outcome == Outcome::Succeeded ? "succeeded"
+         : outcome == Outcome::Failed  ? "failed"
+         : outcome == Outcome::Stopped ? "stopped"
+         : outcome == Outcome::Lost    ? "lost"
+                                       : "runs";
+}
+
+std::string status(jobs::AllocationStatus status) {
+  return status == jobs::AllocationStatus::Optimal      ? "optimal"
+         : status == jobs::AllocationStatus::Feasible   ? "feasible"
+         : status == jobs::AllocationStatus::Infeasible ? "infeasible"
+                                                        : "unknown";
+}
+
+std::string label(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c < 32 && c >= 0 ? ' ' : c);
+  return out;
+}
+
+} // namespace
+
+/// Callers hold `memory`.
+JobView SchedulerCore::viewOf(const ServedJob &job) const {
+  JobView view;
+  view.job = job;
+  view.job.submission.files.clear();
+  view.restarts = std::max<int64_t>(0, job.runs - 1);
+  const double samples = job.samples;
+  double done = job.progress.samples;
+  const auto found = open.find(job.id);
+  if (found == open.end()) {
+    view.share = job.phase == JobPhase::Complete ? 1 : samples > 0 ? std::min(1.0, done / samples) : 0;
+    return view;
+  }
+  const OpenJob &one = found->second;
+  view.job.phase = one.job.phase, view.job.reason = one.job.reason, view.job.progress = one.job.progress;
+  const double time = now();
+  if (one.run) {
+    const JobRunRecord &run = *one.run;
+    view.deviceType = run.deviceType, view.devices = run.devices, view.plan = run.plan, view.nodes = run.nodes;
+    if (run.state >= State::Running)
+      done = std::max(done, one.tracker.samples(time));
+    view.deviation = one.planned > 0 && one.tracker.rate().value > 0 && one.tracker.hasReports()
+                         ? one.tracker.rate().value / one.planned - 1
+                         : 0;
+    view.goodput = run.state == State::Running ? one.tracker.rate().value : 0;
+  }
+  view.share = samples > 0 ? std::clamp(done / samples, 0.0, 1.0) : 0;
+  if (plan) {
+    if (auto end = plan->ends.find(job.id); end != plan->ends.end()) {
+      view.plannedEnd = epoch + end->second;
+      view.timeLeft = std::max(0.0, view.plannedEnd - time);
+    }
+    for (const PlannedRun &run : plan->runs)
+      if (run.job == job.id) {
+        view.plannedStart = epoch + run.begin;
+        break;
+      }
+    if (auto wait = plan->waits.find(job.id); wait != plan->waits.end() && !one.run)
+      view.wait = wait->second;
+  }
+  if (one.run && one.run->state == State::Running) {
+    const Interval left = one.tracker.timeLeft(time);
+    // Of a job that runs to its end as it is, its own speed says it best.
+    if (left.value >= 0 && one.tracker.hasReports() && !hasLaterRuns(job.id))
+      view.timeLeft = left.value, view.timeLeftLow = left.low, view.timeLeftHigh = left.high;
+  }
+  if (view.timeLeft >= 0 && view.timeLeftLow < 0) {
+    const Interval rate = one.tracker.rate();
+    const double low = rate.high > 0 ? rate.value / rate.high : 0.8, high = rate.low > 0 ? rate.value / rate.low : 1.25;
+    view.timeLeftLow = view.timeLeft * low, view.timeLeftHigh = view.timeLeft * high;
+  }
+  if (!one.run && view.wait.empty())
+    view.wait = one.job.phase == JobPhase::Modelling ? "its configurations are being priced"
+                : one.notBefore > time
+                    ? fmt::format("it failed, and runs again in {}", jobs::timeText(one.notBefore - time))
+                : !plan               ? "there is no plan yet"
+                : !planHealth.empty() ? "no plan could be made: " + planHealth
+                                      : "it begins as soon as its devices are free";
+  if (one.run && !one.trouble.empty() && one.run->state == State::Intended)
+    view.wait = one.trouble;
+  return view;
+}
+
+bool SchedulerCore::hasLaterRuns(int64_t job) const {
+  return plan && std::ranges::count(plan->runs, job, &PlannedRun::job) > 1;
+}
+
+Result<JobView> SchedulerCore::job(const Caller &by, int64_t id) const {
+  ACCORD_TRY(found, store->job(id));
+  if (!found || !maySee(by, found->submission.tenant))
+    return Error{Code::NotServed, fmt::format("there is no job {}", id)};
+  std::scoped_lock lock(memory);
+  return viewOf(*found);
+}
+
+Result<std::vector<JobView>> SchedulerCore::jobs(const Caller &by, const JobFilter &filter) const {
+  JobFilter own = filter;
+  if (!by.tenant.empty()) {
+    if (!own.tenant.empty() && own.tenant != by.tenant)
+      return std::vector<JobView>();
+    own.tenant = by.tenant;
+  }
+  ACCORD_TRY(found, store->jobs(own));
+  std::vector<JobView> views;
+  std::scoped_lock lock(memory);
+  for (const ServedJob &job : found)
+    views.push_back(viewOf(job));
+  return std::move(views);
+}
+
+Result<std::vector<std::string>> SchedulerCore::explain(const Caller &by, int64_t id) const {
+  ACCORD_TRY(view, job(by, id));
+  ACCORD_TRY(runs, store->runsOf(id));
+  const ServedJob &of = view.job;
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("job {} '{}' of {} is {}{}", id, of.submission.name,
+                              of.submission.tenant.empty() ? "nobody in particular" : of.submission.tenant,
+                              nameOf(of.phase), of.reason.empty() ? "" : ": " + of.reason));
+  if (of.samples > 0)
+    lines.push_back(fmt::format("{:.1f} % of its {:.6g} samples are done", 100 * view.share, of.samples));
+  if (!view.deviceType.empty())
+    lines.push_back(fmt::format("it runs on {} {} ({}) of {}", view.devices, view.deviceType,
+                                view.plan.empty() ? "no plan" : view.plan, fmt::join(view.nodes, ", ")));
+  if (!view.wait.empty())
+    lines.push_back(view.wait);
+  if (view.timeLeft >= 0)
+    lines.push_back(fmt::format("it will be complete in {} ({} to {})", jobs::timeText(view.timeLeft),
+                                jobs::timeText(view.timeLeftLow), jobs::timeText(view.timeLeftHigh)));
+  {
+    std::scoped_lock lock(memory);
+    if (const auto found = open.find(id); found != open.end() && found->second.model) {
+      const ModelledJob &model = *found->second.model;
+      for (const jobs::TableRow &row : model.table.rows)
+        if (lines.size() < 40)
+          lines.push_back(fmt::format("it could run on {} {}: {:.4g} samples a second{}", row.devices,
+                                      row.type < nodes.cluster.types.size() ? nodes.cluster.types[row.type] : "devices",
+                                      row.rate * found->second.pace, row.plan.empty() ? "" : ", " + row.plan));
+      for (const std::string &text : model.assumptions)
+        lines.push_back("assumed: " + text);
+    }
+    if (plan && !isOver(of.phase)) {
+      lines.push_back(fmt::format("the plan was made because {}, in {:.2f} s", lastReason, planSeconds));
+      for (const std::string &text : plan->dropped)
+        lines.push_back(text);
+    }
+  }
+  for (const JobRunRecord &run : runs)
+    lines.push_back(fmt::format("run {}: {} {} on {}, {}{}", run.number, run.devices, run.deviceType,
+                                fmt::join(run.nodes, ", "), wordOf(run.outcome),
+                                run.reason.empty() ? "" : ": " + run.reason));
+  return std::move(lines);
+}
+
+Result<std::vector<RunView>> SchedulerCore::runs(const Caller &by, double from, double until, size_t limit) const {
+  ACCORD_TRY(past, store->runsBetween(from, until, limit));
+  std::vector<RunView> views;
+  std::map<int64_t, std::pair<std::string, std::string>> names; // of jobs, with their tenants
+  auto nameOf = [&](int64_t id) -> const std::pair<std::string, std::string> & {
+    auto [at, isNew] = names.emplace(id, std::pair<std::string, std::string>());
+    if (isNew)
+      if (auto found = store->job(id); found && *found)
+        at->second = {(*found)->submission.name, (*found)->submission.tenant};
+    return at->second;
+  };
+  for (const JobRunRecord &run : past) {
+    const auto &[name, tenant] = nameOf(run.job);
+    if (maySee(by, tenant))
+      views.push_back({run.job, run.number, name, tenant, run.deviceType, run.configuration, run.devices, run.nodes,
+                       run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome)});
+  }
+  std::scoped_lock lock(memory);
+  for (const PlannedRun &run : plan ? plan->runs : std::vector<PlannedRun>()) {
+    const auto found = open.find(run.job);
+    if (found == open.end() || found->second.run || views.size() >= limit || epoch + run.begin > until)
+      continue;
+    const Submission &of = found->second.job.submission;
+    if (!maySee(by, of.tenant))
+      continue;
+    RunView view{run.job, 0, of.name, of.tenant, run.deviceType, run.configuration, run.devices, {}, 0, 0, "planned"};
+    view.start = std::max(now(), epoch + run.begin), view.end = epoch + run.end;
+    for (const jobs::ServerShare &share : run.servers)
+      view.nodes.push_back(nodes.names[share.server]);
+    views.push_back(std::move(view));
+  }
+  return std::move(views);
+}
+
+ClusterView SchedulerCore::cluster(const Caller &by) const {
+  ClusterView view;
+  auto counts = store->counts();
+  std::scoped_lock lock(memory);
+  view.name = options.cluster, view.engine = engine->kind(), view.time = now();
+  view.isHealthy = seen.isHealthy && storeHealth.empty();
+  view.health = !seen.isHealthy ? seen.health : storeHealth;
+  for (size_t type = 0; type < nodes.cluster.types.size(); ++type) {
+    TypeView one;
+    one.name = nodes.cluster.types[type];
+    one.price = plan && type < plan->prices.size() ? plan->prices[type] : 0;
+    view.types.push_back(std::move(one));
+  }
+  std::map<std::string, size_t> nodeOf;
+  for (unsigned server = 0; server < nodes.names.size(); ++server) {
+    const unsigned type = nodes.cluster.servers[server].type;
+    NodeView node;
+    node.name = nodes.names[server], node.deviceType = nodes.cluster.types[type];
+    node.devices = nodes.cluster.servers[server].devices;
+    const auto said = std::ranges::find(seen.nodes, node.name, &EngineNode::name);
+    const bool isDown = said != seen.nodes.end() && said->state == EngineNode::State::Down;
+    const bool isAway = std::ranges::count(nodes.away, server) > 0;
+    node.state = isDown ? "down" : isAway ? "drained" : "up";
+    if (const auto drain = drained.find(node.name); drain != drained.end())
+      node.reason = drain->second.reason;
+    else if (said != seen.nodes.end())
+      node.reason = said->reason;
+    view.types[type].devices += node.devices, view.types[type].up += isAway ? 0 : node.devices;
+    nodeOf[node.name] = view.nodes.size();
+    view.nodes.push_back(std::move(node));
+  }
+  std::map<std::string, TenantView> tenants;
+  for (const jobs::JobsRequest::Tenant &tenant : options.operation.tenants)
+    tenants[tenant.name] = {tenant.name, tenant.weight, 0, 0, 0, 0};
+  for (const auto &[id, one] : open) {
+    const std::string &tenant = one.job.submission.tenant;
+    if (!maySee(by, tenant))
+      continue;
+    TenantView &of = tenants[tenant];
+    of.name = tenant;
+    ++(one.run ? of.running : of.queued);
+    of.devices += one.run ? one.run->devices : 0;
+  }
+  for (const auto &[id, one] : open)
+    if (one.run)
+      for (const std::string &node : one.run->nodes)
+        if (auto at = nodeOf.find(node); at != nodeOf.end()) {
+          view.nodes[at->second].used += one.run->devicesPerNode;
+          if (maySee(by, one.job.submission.tenant))
+            view.nodes[at->second].jobs.push_back(id);
+          for (TypeView &type : view.types)
+            type.used += type.name == view.nodes[at->second].deviceType ? one.run->devicesPerNode : 0;
+        }
+  for (auto &[name, tenant] : tenants) {
+    if (const auto used = deviceSeconds.find(name); used != deviceSeconds.end())
+      tenant.deviceHours = used->second / kHour;
+    if (maySee(by, name))
+      view.tenants.push_back(tenant);
+  }
+  if (counts)
+    for (const auto &[phase, count] : *counts)
+      view.phases[std::string(nameOf(phase))] = count;
+  view.planned = planned, view.planSeconds = planSeconds;
+  if (plan && plan->answer) {
+    const jobs::JobAnswer &answer = *plan->answer;
+    view.planStatus = status(answer.schedule.status);
+    if (!answer.problem.objectives.empty() && !answer.schedule.values.empty()) {
+      view.objective = jobs::wordsOf(answer.problem.objectives.front());
+      view.planGap = jobs::gapOf(answer.schedule.values.front(), answer.schedule.proofs.front().bound);
+    }
+  }
+  return view;
+}
+
+Result<std::vector<ServiceEvent>> SchedulerCore::events(const Caller &by, int64_t after, size_t limit,
+                                                        std::chrono::milliseconds wait) const {
+  const auto until = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    int64_t last = 0;
+    {
+      std::unique_lock lock(memory);
+      changed.wait_until(lock, until, [&] { return lastEvent > after; });
+      last = lastEvent;
+    }
+    ACCORD_TRY(found, store->events(after, by.tenant, limit));
+    if (!found.empty() || std::chrono::steady_clock::now() >= until)
+      return std::move(found);
+    after = std::max(after, last); // those were of others
+  }
+}
+
+std::string SchedulerCore::metrics() const {
+  const ClusterView view = cluster({"", "", Role::Operator});
+  std::string text;
+  auto family = [&](const char *name, const char *type, const char *help) {
+    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+  };
+  family("accord_jobs", "gauge", "Jobs by phase.");
+  for (const auto &[phase, count] : view.phases)
+    text += fmt::format("accord_jobs{{phase=\"{}\"}} {}\n", phase, count);
+  family("accord_devices", "gauge", "Devices by type and state.");
+  for (const TypeView &type : view.types)
+    text += fmt::format(
+        "accord_devices{{type=\"{0}\",state=\"up\"}} {1}\naccord_devices{{type=\"{0}\",state=\"used\"}} {2}\n",
+        label(type.name), type.up, type.used);
+  family("accord_engine_up", "gauge", "Whether the engine answers.");
+  text += fmt::format("accord_engine_up {}\n", view.isHealthy ? 1 : 0);
+  family("accord_plan_seconds", "gauge", "Seconds that the last plan took.");
+  text += fmt::format("accord_plan_seconds {:.6f}\n", view.planSeconds);
+  family("accord_plan_gap_ratio", "gauge", "How far from optimal the first objective of the plan may be.");
+  text += fmt::format("accord_plan_gap_ratio {:.6f}\n", view.planGap);
+  std::vector<JobView> running;
+  {
+    std::scoped_lock lock(memory);
+    for (const auto &[id, one] : open)
+      if (one.run)
+        running.push_back(viewOf(one.job));
+  }
+  auto each = [&](const char *name, const char *help, auto value) {
+    family(name, "gauge", help);
+    for (const JobView &one : running)
+      text += fmt::format("{}{{job=\"{}\",name=\"{}\",tenant=\"{}\"}} {:.6g}\n", name, one.job.id,
+                          label(one.job.submission.name), label(one.job.submission.tenant), value(one));
+  };
+  each("accord_job_progress_ratio", "Share of its work that a job has done.",
+       [](const JobView &one) { return one.share; });
+  each("accord_job_goodput_samples_per_second", "Samples a second.", [](const JobView &one) { return one.goodput; });
+  each("accord_job_batch_size", "Samples of a step, as reported.",
+       [](const JobView &one) { return one.job.progress.batch; });
+  each("accord_job_noise_scale", "Gradient noise in samples, as reported.",
+       [](const JobView &one) { return one.job.progress.noise; });
+  each("accord_job_restarts_total", "Runs of a job beyond the first.",
+       [](const JobView &one) { return static_cast<double>(one.restarts); });
+  each("accord_job_eta_seconds", "Seconds until a job is complete.", [](const JobView &one) { return one.timeLeft; });
+  each("accord_job_plan_deviation_ratio", "Speed of a job against its plan, less 1.",
+       [](const JobView &one) { return one.deviation; });
+  return text;
+}
+
+} // namespace accord::service

@@ -1,0 +1,404 @@
+// How API servers are asked: limits, attempts, lists in pages, kubeconfig. The server is httplib's, or a socket where
+// it has to misbehave.
+#include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/problem/Httplib.h"
+#include "gmock/gmock.h"
+#include <arpa/inet.h>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace accord;
+using namespace accord::service;
+using testing::HasSubstr;
+
+namespace {
+
+class Server {
+public:
+  explicit Server(httplib::Server::Handler handler) {
+    for (const char *method : {"get", "post", "patch", "delete"}) {
+      if (*method == 'g')
+        server.Get(".*", handler);
+      else if (*method == 'p' && method[1] == 'o')
+        server.Post(".*", handler);
+      else if (*method == 'p')
+        server.Patch(".*", handler);
+      else
+        server.Delete(".*", handler);
+    }
+    port = server.bind_to_any_port("127.0.0.1");
+    thread = std::thread([this] { server.listen_after_bind(); });
+    while (!server.is_running())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ~Server() {
+    server.stop();
+    thread.join();
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port); }
+
+private:
+  httplib::Server server;
+  int port = 0;
+  std::thread thread;
+};
+
+/// Takes connections, reads what comes, and does with them what it is told until the client goes away.
+class RawServer {
+public:
+  explicit RawServer(std::function<void(int, const std::atomic<bool> &)> serve) {
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr *>(&address), size), 0);
+    EXPECT_EQ(listen(listener, 16), 0);
+    getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
+    port = ntohs(address.sin_port);
+    thread = std::thread([this, serve] {
+      while (!isOver) {
+        pollfd ready{listener, POLLIN, 0};
+        if (poll(&ready, 1, 20) <= 0)
+          continue;
+        const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        if (client >= 0)
+          serve(client, isOver), close(client);
+      }
+    });
+  }
+  ~RawServer() {
+    isOver = true;
+    thread.join();
+    close(listener);
+  }
+  std::string url(const std::string &scheme = "http") const { return scheme + "://127.0.0.1:" + std::to_string(port); }
+
+private:
+  int listener = -1, port = 0;
+  std::atomic<bool> isOver = false;
+  std::thread thread;
+};
+
+KubernetesServer at(const std::string &url) {
+  KubernetesServer server;
+  server.url = url;
+  return server;
+}
+
+double secondsOf(const std::function<void()> &what) {
+  const auto begin = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string errorOf(KubernetesClient &client, const std::string &path = "/x") {
+  auto answer = client.call("GET", path);
+  if (answer)
+    return "no error: " + std::to_string(answer->status);
+  EXPECT_EQ(answer.error().code, Code::EngineFailed);
+  return answer.error().message;
+}
+
+class Folder {
+public:
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "accord-kube-XXXXXX";
+    path = mkdtemp(pattern.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string write(const std::string &name, const std::string &text) const {
+    std::ofstream(path + "/" + name) << text;
+    return path + "/" + name;
+  }
+  std::string path;
+};
+
+} // namespace
+
+TEST(KubernetesClient, AsksAsTheApiWantsIt) {
+  httplib::Request seen;
+  Server server([&](const httplib::Request &request, httplib::Response &response) {
+    seen = request;
+    response.set_content(R"({"kind": "Pod"})", "application/json");
+  });
+  KubernetesServer place = at(server.url());
+  place.token = "secret";
+  KubernetesClient client(place);
+  const llvm::json::Value body = llvm::json::Object{{"a", nullptr}};
+  auto answer = client.call("PATCH", "/api/v1/nodes/a%20b", &body);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body.getAsObject()->getString("kind"), "Pod");
+  EXPECT_EQ(seen.method, "PATCH");
+  EXPECT_EQ(seen.body, R"({"a":null})");
+  EXPECT_EQ(seen.get_header_value("Content-Type"), "application/merge-patch+json");
+  EXPECT_EQ(seen.get_header_value("Authorization"), "Bearer secret");
+  ASSERT_TRUE(client.call("DELETE", "/x", &body));
+  EXPECT_EQ(seen.get_header_value("Content-Type"), "application/json");
+}
+
+TEST(KubernetesClient, ReadsATokenAgain) {
+  std::string seen;
+  Server server([&](const httplib::Request &request, httplib::Response &response) {
+    seen = request.get_header_value("Authorization");
+    response.set_content("{}", "application/json");
+  });
+  const Folder folder;
+  KubernetesServer place = at(server.url());
+  place.tokenFile = folder.write("token", "first\n");
+  KubernetesClient client(place);
+  ASSERT_TRUE(client.call("GET", "/x"));
+  EXPECT_EQ(seen, "Bearer first");
+  folder.write("token", "second");
+  ASSERT_TRUE(client.call("GET", "/x"));
+  EXPECT_EQ(seen, "Bearer second");
+  folder.write("token", "a b\r\nX-Header: y");
+  EXPECT_THAT(errorOf(client), HasSubstr("has no token"));
+  std::filesystem::remove(place.tokenFile);
+  EXPECT_THAT(errorOf(client), HasSubstr("has no token"));
+}
+
+TEST(KubernetesClient, TriesAgainWhatPasses) {
+  std::atomic<int> asked = 0;
+  Server server([&](const httplib::Request &, httplib::Response &response) {
+    static constexpr int kStatuses[] = {500, 429, 503, 200};
+    response.status = kStatuses[std::min(asked++, 3)];
+    response.set_header("Retry-After", "0");
+    response.set_content("{}", "application/json");
+  });
+  KubernetesClient client(at(server.url()));
+  auto answer = client.call("POST", "/x");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(asked, 4);
+}
+
+TEST(KubernetesClient, DoesNotWaitLongerThanItMay) {
+  std::atomic<int> asked = 0;
+  Server server([&](const httplib::Request &, httplib::Response &response) {
+    ++asked;
+    response.status = 429;
+    response.set_header("Retry-After", "3600");
+    response.set_content(R"({"message": "too many"})", "application/json");
+  });
+  KubernetesClient client(at(server.url()), {.call = 0.5});
+  EXPECT_LT(secondsOf([&] { EXPECT_THAT(errorOf(client), HasSubstr("answer 429: 'too many'")); }), 5);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(KubernetesClient, TellsStatusesApart) {
+  int status = 404;
+  Server server([&](const httplib::Request &, httplib::Response &response) {
+    response.status = status;
+    response.set_content(R"({"kind": "Status", "message": "is what it is"})", "application/json");
+  });
+  KubernetesClient client(at(server.url()));
+  for (int taken : {404, 409, 410, 422}) {
+    status = taken;
+    auto answer = client.call("GET", "/x");
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->isDone());
+    EXPECT_EQ(answer->message(), "is what it is");
+  }
+  for (int refused : {400, 401, 403, 302, 505}) {
+    status = refused;
+    EXPECT_THAT(errorOf(client), HasSubstr("answer " + std::to_string(refused) + ": 'is what it is'"));
+  }
+}
+
+TEST(KubernetesClient, TakesJsonAlone) {
+  std::string text;
+  Server server(
+      [&](const httplib::Request &, httplib::Response &response) { response.set_content(text, "application/json"); });
+  KubernetesClient client(at(server.url()));
+  for (const char *garbage : {"<html>", "[1]", "{\"a\": 1, \"a\": 2}", "{", "12"}) {
+    text = garbage;
+    EXPECT_THAT(errorOf(client), HasSubstr("is no object of JSON"));
+  }
+  text = std::string(100'000, '[');
+  EXPECT_THAT(errorOf(client), HasSubstr("is no object of JSON"));
+}
+
+TEST(KubernetesClient, EndsInTime) {
+  const KubernetesLimits limits{.connect = 0.3, .read = 0.3, .call = 0.8, .bytes = 1 << 20, .attempts = 3};
+  auto untilGone = [](int socket, const std::atomic<bool> &isOver, const std::string &text) {
+    while (!isOver && send(socket, text.data(), text.size(), MSG_NOSIGNAL) >= 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(text.size() > 1000 ? 0 : 50));
+  };
+  auto answerOf = [&](const std::string &head, const std::string &text) {
+    RawServer server([&](int socket, const std::atomic<bool> &isOver) {
+      send(socket, head.data(), head.size(), MSG_NOSIGNAL);
+      untilGone(socket, isOver, text);
+    });
+    KubernetesClient client(at(server.url()), limits);
+    std::string said;
+    EXPECT_LT(secondsOf([&] { said = errorOf(client); }), 5);
+    return said;
+  };
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+  EXPECT_THAT(answerOf(head, " "), HasSubstr("attempts"));                         // a byte now and then
+  EXPECT_THAT(answerOf(head, std::string(1 << 16, ' ')), HasSubstr("more than"));  // for ever
+  EXPECT_THAT(answerOf("HTTP/1.1 200 OK\r\n", "X: y\r\n"), HasSubstr("attempts")); // headers for ever
+  EXPECT_THAT(answerOf("", "x"), HasSubstr("attempts"));                           // no HTTP
+  RawServer silent([](int socket, const std::atomic<bool> &isOver) {
+    char byte;
+    while (!isOver && recv(socket, &byte, 1, MSG_DONTWAIT) != 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  for (const char *scheme : {"http", "https"}) { // an encrypted one never greets
+    KubernetesClient client(at(silent.url(scheme)), limits);
+    EXPECT_LT(secondsOf([&] { EXPECT_THAT(errorOf(client), HasSubstr("attempts")); }), 5);
+  }
+  KubernetesClient nobody(at("http://127.0.0.1:1"), limits);
+  EXPECT_LT(secondsOf([&] { EXPECT_THAT(errorOf(nobody), HasSubstr("3 attempts")); }), 5);
+}
+
+TEST(KubernetesClient, ReadsListsInPages) {
+  int changes = 1;
+  Server server([&](const httplib::Request &request, httplib::Response &response) {
+    const std::string from = request.get_param_value("continue");
+    if (from == "2" && changes-- > 0) {
+      response.status = 410;
+      return response.set_content(R"({"message": "expired"})", "application/json");
+    }
+    EXPECT_EQ(request.get_param_value("labelSelector"), "accord/x=y z");
+    response.set_content(from.empty()  ? R"({"metadata": {"continue": "1"}, "items": [{"n": 0}]})"
+                         : from == "1" ? R"({"metadata": {"continue": "2"}, "items": [{"n": 1}]})"
+                                       : R"({"metadata": {}, "items": [{"n": 2}]})",
+                         "application/json");
+  });
+  KubernetesClient client(at(server.url()));
+  auto items = client.list("/api/v1/pods", "labelSelector=" + urlWord("accord/x=y z"));
+  ASSERT_TRUE(items) << items.error().message;
+  ASSERT_EQ(items->size(), 3u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ((*items)[i].getAsObject()->getInteger("n"), i);
+}
+
+TEST(KubernetesClient, EndsListsThatDoNot) {
+  std::string text = R"({"metadata": {"continue": "1"}, "items": []})";
+  Server server(
+      [&](const httplib::Request &, httplib::Response &response) { response.set_content(text, "application/json"); });
+  KubernetesClient client(at(server.url()));
+  EXPECT_THAT(client.list("/x").takeError().message, HasSubstr("follows itself"));
+  text = R"({"kind": "Pod"})";
+  EXPECT_THAT(client.list("/x").takeError().message, HasSubstr("is no list"));
+}
+
+TEST(KubernetesClient, Urls) {
+  for (const char *wrong : {"", "x", "ftp://h", "http://", "http://h:0", "http://h:99999", "http://h:x", "http://a b",
+                            "http://h/a b", "http://h/?q", "http://u@h"}) {
+    KubernetesClient client(at(wrong));
+    EXPECT_THAT(errorOf(client), HasSubstr("is no URL")) << wrong;
+  }
+  KubernetesServer open = at("http://kubernetes.example:80");
+  open.token = "secret";
+  KubernetesClient client(open);
+  EXPECT_THAT(errorOf(client), HasSubstr("not sent"));
+}
+
+TEST(KubernetesClient, ReadsKubeconfig) {
+  const Folder folder;
+  folder.write("ca.crt", "authority");
+  folder.write("token", "t");
+  const std::string config = folder.write("config", R"(# of a test
+apiVersion: v1
+kind: Config
+current-context: "lab"
+clusters:
+- name: one
+  cluster: {server: 'https://10.0.0.1:6443', certificate-authority: ca.crt}
+- name: two
+  cluster:
+    server: https://two:6443
+    certificate-authority-data: YXV0aA==
+- name: open
+  cluster: {server: "https://x", insecure-skip-tls-verify: true}
+users:
+- name: ada
+  user:
+    client-certificate-data: Y2VydA==
+    client-key-data: >-
+      a2
+      V5
+- name: bot
+  user: {tokenFile: token}
+- name: half
+  user: {client-certificate-data: Y2VydA==}
+- name: cloud
+  user:
+    exec: {command: aws, args: [eks]}
+contexts:
+- {name: lab, context: {cluster: one, user: ada, namespace: training}}
+- {name: second, context: {cluster: two, user: bot}}
+- {name: unsafe, context: {cluster: open, user: bot}}
+- {name: halved, context: {cluster: two, user: half}}
+- {name: cloudy, context: {cluster: two, user: cloud}}
+- {name: nobody, context: {cluster: two}}
+- {name: lost, context: {cluster: three, user: ada}}
+)");
+  auto lab = kubernetesServerOf(config);
+  ASSERT_TRUE(lab) << lab.error().message;
+  EXPECT_EQ(lab->url, "https://10.0.0.1:6443");
+  EXPECT_EQ(lab->authority, "authority");
+  EXPECT_EQ(lab->certificate, "cert");
+  EXPECT_EQ(lab->key, "key");
+  EXPECT_EQ(lab->nameSpace, "training");
+  auto second = kubernetesServerOf(config, "second");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->authority, "auth");
+  EXPECT_EQ(second->tokenFile, folder.path + "/token");
+  EXPECT_TRUE(kubernetesServerOf(config, "nobody"));
+  for (auto [context, said] : {std::pair{"unsafe", "is not verified"},
+                               {"halved", "come together"},
+                               {"cloudy", "'exec' of a user is not supported"},
+                               {"lost", "has no cluster 'three'"},
+                               {"none", "has no context 'none'"}}) {
+    auto server = kubernetesServerOf(config, context);
+    ASSERT_FALSE(server) << context;
+    EXPECT_THAT(server.error().message, HasSubstr(said));
+  }
+}
+
+TEST(KubernetesClient, ReadsNoKubeconfigInAnythingElse) {
+  const Folder folder;
+  EXPECT_FALSE(kubernetesServerOf(folder.path + "/none"));
+  EXPECT_FALSE(kubernetesServerOf(folder.path));
+  std::string deep, nested;
+  for (int i = 0; i < 20'000; ++i)
+    deep += "[";
+  for (int i = 0; i < 300; ++i)
+    nested += std::string(i, ' ') + "a:\n";
+  for (const std::string &text :
+       {std::string(), std::string("a: b"), std::string("- 1"), std::string("\t\t{"), std::string("a: &x [*x, *x]"),
+        std::string("current-context: [a]"), std::string("{current-context: a, contexts: 3}"), std::string("\0\xff", 2),
+        std::string("current-context: a\ncontexts:\n- name: a\n  context: 7"), deep, nested,
+        std::string("current-context: a\ncontexts: [{name: a, context: {cluster: b}}]\nclusters: [{name: b, cluster: "
+                    "{server: https://x, certificate-authority-data: '*'}}]")})
+    EXPECT_FALSE(kubernetesServerOf(folder.write("config", text))) << text.substr(0, 40);
+}
+
+TEST(KubernetesClient, FindsTheClusterAroundIt) {
+  const Folder folder;
+  folder.write("token", "t"), folder.write("ca.crt", "ca"), folder.write("namespace", "lab\n");
+  unsetenv("KUBERNETES_SERVICE_HOST");
+  EXPECT_FALSE(kubernetesServerInCluster(folder.path));
+  setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1), setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+  auto server = kubernetesServerInCluster(folder.path);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_EQ(server->url, "https://[fd00::1]:443");
+  EXPECT_EQ(server->nameSpace, "lab");
+  EXPECT_EQ(server->tokenFile, folder.path + "/token");
+  unsetenv("KUBERNETES_SERVICE_HOST"), unsetenv("KUBERNETES_SERVICE_PORT");
+}

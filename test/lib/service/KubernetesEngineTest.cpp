@@ -1,0 +1,179 @@
+// The contract of engines on an API server of Kubernetes at ACCORD_TEST_KUBERNETES, with nodes that run containers as
+// processes (test/service/Inputs/fake_kubernetes.py), by each kind of object and with Kueue.
+#include "lib/service/engines/KubernetesEngine.h"
+#include "test/lib/service/EngineContract.h"
+#include <cstdlib>
+
+namespace accord::service {
+namespace {
+
+const char *url() { return std::getenv("ACCORD_TEST_KUBERNETES"); }
+const char *kubeconfig() { return std::getenv("ACCORD_TEST_KUBECONFIG"); }
+
+KubernetesOptions testOptions() {
+  KubernetesOptions options;
+  options.url = url() ? url() : "";
+  options.kubeconfig = kubeconfig() ? kubeconfig() : "";
+  options.image = "registry/train:1";
+  options.claim = "shared", options.mount = "/";
+  return options;
+}
+
+Result<KubernetesAnswer> ask(const std::string &method, const std::string &path, const llvm::json::Value &body) {
+  return KubernetesClient({.url = url(),
+                           .authority = {},
+                           .certificate = {},
+                           .key = {},
+                           .token = {},
+                           .tokenFile = {},
+                           .nameSpace = {}})
+      .call(method, path, &body);
+}
+
+template <KubernetesKind kKind, bool kQueued = false> class KubernetesCluster : public EngineCluster {
+public:
+  std::string unavailable() override { return url() || kubeconfig() ? "" : "ACCORD_TEST_KUBERNETES is not set"; }
+  std::unique_ptr<Engine> open() override {
+    KubernetesOptions options = testOptions();
+    options.kind = kKind, options.prefix = prefix();
+    options.queue = kQueued ? "lab" : "";
+    options.priorityClass = kQueued ? "accord-priority-100" : "";
+    auto engine = kubernetesEngine(options);
+    EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
+    return engine ? std::move(*engine) : nullptr;
+  }
+  std::vector<std::string> nodes() override { return {"a1", "a2"}; }
+  std::string deviceType() override { return "a100"; }
+  int64_t devicesPerNode() override { return 4; }
+  std::string prefix() override { return kQueued ? "queued-" : kKind == KubernetesKind::Job ? "jobs-" : "sets-"; }
+  double patience() override { return kubeconfig() ? 120 : 20; }
+  /// Pods of a task start when their own node has room, and end where one of them fails: that one waits for the others.
+  std::vector<std::string> command(const ContractProgram &program, const std::string &folder) override {
+    ContractProgram waits = program;
+    if (program.exitCode != 0)
+      waits.shell += "\nwhile [ \"$(wc -l < started)\" -lt \"$NNODES\" ]; do sleep 0.05; done";
+    return EngineCluster::command(waits, folder);
+  }
+  bool loseNode(const std::string &node) override { return setNode(node, false); }
+  void restoreNode(const std::string &node) override { setNode(node, true); }
+
+private:
+  bool setNode(const std::string &node, bool isUp) {
+    if (const char *file = std::getenv("ACCORD_TEST_NODES_DOWN")) { // that kubelets of a real cluster's nodes read
+      std::ofstream(file) << (isUp ? "" : node);
+      return true;
+    }
+    return url() && ask("POST", "/fake/node", llvm::json::Object{{"name", node}, {"up", isUp}});
+  }
+};
+
+using Jobs = KubernetesCluster<KubernetesKind::Job>;
+using JobSets = KubernetesCluster<KubernetesKind::JobSet>;
+using QueuedJobSets = KubernetesCluster<KubernetesKind::JobSet, true>;
+INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesJobs, EngineContract, Jobs);
+INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesSets, EngineContract, JobSets);
+INSTANTIATE_TYPED_TEST_SUITE_P(KubernetesQueued, EngineContract, QueuedJobSets);
+
+/// A task from its submission until it is forgotten, as a scheduler would lead it: whatever fails is asked again.
+class LedTask {
+public:
+  LedTask(Engine &engine, EngineCluster &cluster, int number) : engine(engine) {
+    task.name = cluster.prefix() + "led-" + std::to_string(getpid()) + "-" + std::to_string(number);
+    task.nodes = cluster.nodes(), task.deviceType = cluster.deviceType(), task.devicesPerNode = 1;
+    task.folder = cluster.folderOf(task.name);
+    std::filesystem::create_directories(task.folder);
+    task.command = cluster.command({.seconds = 60, .exitCode = 0, .savesAtSignal = false, .shell = {}}, task.folder);
+  }
+
+  void lead(bool isOrdered = true) {
+    std::string id = until<std::string>([&] { return engine.submit(task); });
+    EXPECT_EQ(until<std::string>([&] { return engine.submit(task); }), id);
+    EngineTask seen = waitFor(EngineTask::State::Running);
+    done([&] { return engine.stop(seen, 0); });
+    seen = waitFor(EngineTask::State::Stopped);
+    EXPECT_EQ(seen.id, id);
+    done([&] { return engine.forget(seen); });
+    std::ifstream in(task.folder + "/started");
+    std::set<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+      EXPECT_TRUE(lines.insert(line).second) << "started twice: " << line;
+    EXPECT_EQ(lines.size(), 2u);
+    if (isOrdered)
+      EXPECT_EQ(lines, (std::set<std::string>{"0 a1", "1 a2"}));
+  }
+  int errors = 0;
+
+private:
+  template <class T> T until(const std::function<Result<T>()> &what) {
+    std::string said;
+    for (int i = 0; i < 20; ++i) {
+      auto found = what();
+      if (found)
+        return *found;
+      EXPECT_EQ(found.error().code, Code::EngineFailed);
+      said = found.error().message;
+      ++errors;
+    }
+    ADD_FAILURE() << said;
+    return {};
+  }
+  void done(const std::function<Result<void>()> &what) {
+    until<bool>([&]() -> Result<bool> {
+      Result<void> one = what();
+      if (!one)
+        return one.takeError();
+      return true;
+    });
+  }
+  EngineTask waitFor(EngineTask::State state) {
+    for (int i = 0; i < 400; ++i) {
+      for (const EngineTask &one : until<std::vector<EngineTask>>([&] { return engine.tasks(); }))
+        if (one.name == task.name && (one.state == state || isOver(one.state))) {
+          EXPECT_EQ(one.state, state) << one.reason;
+          return one;
+        }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << task.name << " never gets there";
+    return {};
+  }
+
+  Engine &engine;
+  TaskRequest task;
+};
+
+// A TrainJob's pods are on the nodes of the task, in an order that its runtime decides.
+TEST(KubernetesTrainJobs, RunAndStop) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  KubernetesCluster<KubernetesKind::TrainJob> cluster;
+  auto engine = cluster.open();
+  ASSERT_TRUE(engine);
+  LedTask(*engine, cluster, 1).lead(false);
+}
+
+// A request fails, each in its turn and in each way: nothing starts twice, nothing is concluded, and it goes on.
+TEST(KubernetesFaults, AtAnyRequest) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  Jobs cluster;
+  KubernetesOptions options = testOptions();
+  options.prefix = cluster.prefix();
+  options.limits = {.connect = 1, .read = 0.3, .call = 1, .bytes = 1 << 20, .attempts = 3};
+  auto engine = kubernetesEngine(options);
+  ASSERT_TRUE(engine) << engine.error().message;
+  const std::vector<std::string> kinds{"500", "429", "garbage", "drop", "lost", "hang", "slow", "endless"};
+  int errors = 0;
+  for (int at = 0; at < 24; ++at) {
+    const std::string &kind = kinds[at % kinds.size()];
+    SCOPED_TRACE(kind + " at request " + std::to_string(at));
+    LedTask task(**engine, cluster, at);
+    ASSERT_TRUE(ask("POST", "/fake/fault", llvm::json::Object{{"at", at}, {"count", 1 + at % 4}, {"kind", kind}}));
+    task.lead();
+    errors += task.errors;
+  }
+  EXPECT_GT(errors, 0);
+}
+
+} // namespace
+} // namespace accord::service

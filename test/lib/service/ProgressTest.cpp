@@ -1,0 +1,122 @@
+// What a run reports, and what follows: share, speed, time left, configurations that were learned.
+#include "lib/service/progress/LearnedTable.h"
+#include "lib/service/progress/ProgressTracker.h"
+#include "lib/support/SplitMix.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace accord::testing {
+namespace {
+using namespace accord::service;
+
+TEST(ProgressTracker, SaysWhatIsPlannedBeforeAnythingIsReported) {
+  ProgressTracker tracker(1000, 200, 100, 10);
+  EXPECT_EQ(tracker.samples(100), 200);
+  EXPECT_EQ(tracker.samples(110), 300);
+  EXPECT_EQ(tracker.samples(1e6), 1000);
+  EXPECT_EQ(tracker.saved(), 200);
+  EXPECT_NEAR(tracker.timeLeft(110).value, 70, 1e-9);
+  EXPECT_EQ(tracker.deviation(), 0);
+}
+
+/// A training with noisy steps, a slow first step and checkpoints: its progress is told within 2 %, and the time that
+/// was really left lies in the interval nine times in ten.
+TEST(ProgressTracker, IntervalsHoldTheTimeThatIsReallyLeft) {
+  unsigned inside = 0, asked = 0, near = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SplitMix random(seed);
+    const double step = 0.2 + random.unit(), noise = 0.3 * random.unit(), work = 64.0 * 2000;
+    const unsigned every = 50 + static_cast<unsigned>(random.below(200));
+    std::vector<std::pair<double, double>> truth; // time, samples
+    double time = 1000 + 20 * random.unit(), samples = 0;
+    for (unsigned i = 1; samples < work; ++i) {
+      time += step * (1 + noise * (2 * random.unit() - 1)) + (i % every == 0 ? 5 * step : 0);
+      samples += 64;
+      truth.emplace_back(time, samples);
+    }
+    ProgressTracker tracker(work, 0, 1000, 0);
+    size_t told = 0;
+    for (size_t i = 0; i < truth.size(); ++i) {
+      if (truth[i].first - (told ? truth[told - 1].first : 0) < 2)
+        continue; // a line each two seconds
+      told = i + 1;
+      ProgressReport report;
+      report.samples = truth[i].second, report.time = truth[i].first;
+      tracker.add(report, truth[i].first);
+      const double share = truth[i].second / work;
+      if (share < 0.1 || share > 0.95 || i % 7 != 0)
+        continue;
+      const Interval left = tracker.timeLeft(truth[i].first);
+      const double really = truth.back().first - truth[i].first;
+      inside += left.low <= really && really <= left.high;
+      // Half a second later, between two reports.
+      const double now = truth[i].first + 0.5;
+      double done = truth[i].second;
+      for (size_t k = i; k < truth.size() && truth[k].first <= now; ++k)
+        done = truth[k].second;
+      near += std::abs(tracker.samples(now) - done) <= 0.02 * work;
+      ++asked;
+    }
+  }
+  ASSERT_GT(asked, 1000u);
+  EXPECT_GE(static_cast<double>(inside) / asked, 0.9);
+  EXPECT_EQ(near, asked);
+}
+
+TEST(ProgressTracker, TakesLateDoubleAndBackwardReports) {
+  ProgressTracker tracker(1e6, 0, 0, 10);
+  auto say = [&](double time, double samples) {
+    ProgressReport report;
+    report.time = time, report.samples = samples;
+    tracker.add(report, time);
+  };
+  for (int i = 1; i <= 20; ++i)
+    say(i, 100 * i);
+  say(5, 1e5); // late
+  say(20, 2000);
+  EXPECT_NEAR(tracker.rate().value, 100, 1e-6);
+  EXPECT_TRUE(tracker.isSettled());
+  EXPECT_NEAR(tracker.deviation(), 9, 1e-6);
+  say(21, 500); // it went on from a checkpoint
+  EXPECT_FALSE(tracker.isSettled());
+  EXPECT_EQ(tracker.samples(21), 500);
+  // A program that hangs does not go on in the report.
+  for (int i = 22; i <= 40; ++i)
+    say(i, 500 + 100 * (i - 21));
+  EXPECT_LE(tracker.samples(4000), 2400 + 200 + 1e-6);
+}
+
+TEST(ProgressTracker, ReadsLinesStrictly) {
+  auto reports = parseProgress("{\"samples\": 12, \"loss\": -1.5, \"epoch\": 3}\n\n{\"saved\": 10}\n");
+  ASSERT_TRUE(reports);
+  ASSERT_EQ(reports->size(), 2u);
+  EXPECT_EQ((*reports)[0].samples, 12);
+  EXPECT_EQ((*reports)[1].samples, -1);
+  for (const char *text : {"{\"samples\": \"many\"}", "[1]", "{", "{\"samples\": -1}", "{\"samples\": 1e999}"}) {
+    auto wrong = parseProgress(text);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_EQ(wrong.error().code, Code::WrongProgress);
+  }
+}
+
+TEST(LearnedSpeeds, FitsAmdahlAndGoesOnToTwiceAsMany) {
+  jobs::Cluster cluster;
+  cluster.types = {"a100", "k80"};
+  const std::vector<std::vector<int64_t>> counts{{1, 2, 4, 8, 16}, {1, 2, 4}};
+  auto rateOf = [](double n) { return 30 * n / (1 + 0.1 * (n - 1)); };
+  std::vector<SeenSpeed> seen{{"a100", 1, rateOf(1), 60}};
+  auto speeds = learnedSpeeds(cluster, counts, {{"a100", 4}, {"k80", 1}}, seen);
+  ASSERT_EQ(speeds.size(), 4u); // 1 and 2 of each type
+  EXPECT_EQ(speeds[0].rate, 30);
+  EXPECT_NEAR(speeds[1].rate, 60 / 1.05, 1e-9);
+  EXPECT_NEAR(speeds[2].rate, 7.5, 1e-9);
+  seen.push_back({"a100", 4, rateOf(4), 60});
+  speeds = learnedSpeeds(cluster, counts, {}, seen);
+  ASSERT_EQ(speeds.size(), 7u);
+  EXPECT_NEAR(speeds[3].rate, rateOf(8), 1e-6);
+  EXPECT_NEAR(speeds[4].rate, rateOf(1), 1e-6); // as fast as the other, where nothing is known
+  EXPECT_TRUE(learnedSpeeds(cluster, counts, {}, {}).empty());
+}
+
+} // namespace
+} // namespace accord::testing

@@ -1,0 +1,328 @@
+// A scheduler over an engine in virtual time: jobs, nodes, deaths.
+#include "lib/support/SplitMix.h"
+#include "test/lib/service/SimulatedEngine.h"
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace accord::testing {
+namespace {
+
+class Life {
+public:
+  explicit Life(std::string name)
+      : folder(std::filesystem::temp_directory_path() / fmt::format("accord-{}-{}", name, getpid())) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    cluster.nodes = {{EngineNode::State::Up, "a1", "a100", 4, ""},
+                     {EngineNode::State::Up, "a2", "a100", 4, ""},
+                     {EngineNode::State::Up, "k1", "k80", 8, ""}};
+    cluster.rate = [](const TaskRequest &task) {
+      const double devices = static_cast<double>(task.devicesPerNode) * static_cast<double>(task.nodes.size());
+      return (task.deviceType == "a100" ? 10 : 2) * devices;
+    };
+  }
+  ~Life() {
+    process.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  void begin() {
+    SchedulerOptions options;
+    options.cluster = "lab", options.folder = folder.string(), options.isOpen = true, options.isInline = true;
+    options.types = {"a100", "k80"};
+    options.clock = [this] { return cluster.time; };
+    options.planner.limits.effort = 1;
+    options.retryDelay = 2;
+    options.operation = operation;
+    options.replanAfter = 1e9;
+    auto engine = std::make_unique<SimulatedEngine>(cluster, &fate);
+    handle = engine.get();
+    auto made =
+        SchedulerProcess::open(options, std::make_unique<MemoryStore>(tables, &fate), std::move(engine), nullptr);
+    ASSERT_TRUE(made) << made.error().message;
+    process = std::move(*made);
+  }
+  /// Steps of a second until nothing is open, at most so many; the number of steps.
+  int run(int max) {
+    int steps = 0;
+    for (; steps < max && !isOver(); ++steps)
+      step();
+    return steps;
+  }
+  void step() {
+    cluster.advance(1);
+    process->step();
+  }
+  bool isOver() const {
+    return std::ranges::all_of(tables->jobs, [](const auto &one) { return service::isOver(one.second.phase); });
+  }
+  int64_t submit(const std::string &name, double samples, std::vector<MeasuredConfiguration> measured,
+                 jobs::Elasticity elasticity = jobs::Elasticity::Moldable) {
+    Submission one;
+    one.name = name, one.command = {"train"}, one.samples = samples, one.measured = std::move(measured);
+    one.elasticity = elasticity, one.restart = 0, one.notice = 2;
+    auto made = process->submit(local, one);
+    EXPECT_TRUE(made) << (made ? "" : made.error().front().message);
+    return made ? made->first : 0;
+  }
+  ServedJob job(int64_t id) const { return tables->jobs.at(id); }
+
+  const Caller local{"local", "", Role::Operator};
+  std::filesystem::path folder;
+  SimulatedCluster cluster;
+  Fate fate;
+  jobs::JobsRequest operation;
+  std::shared_ptr<MemoryStore::Tables> tables = std::make_shared<MemoryStore::Tables>();
+  std::unique_ptr<SchedulerProcess> process;
+  SimulatedEngine *handle = nullptr;
+};
+
+std::vector<MeasuredConfiguration> both(int64_t a100, int64_t k80) {
+  return {{"a100", a100, 10.0 * static_cast<double>(a100)}, {"k80", k80, 2.0 * static_cast<double>(k80)}};
+}
+
+TEST(SchedulerProcess, RunsOneJobAndSaysSo) {
+  Life life("one");
+  life.begin();
+  const int64_t id = life.submit("lm", 400, both(4, 8));
+  const int steps = life.run(100);
+  EXPECT_EQ(life.job(id).phase, JobPhase::Complete) << life.job(id).reason;
+  EXPECT_LE(steps, 14); // 400 samples at 40 a second, a start and the steps in which it is seen
+  auto view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->share, 1);
+  auto lines = life.process->explain(life.local, id);
+  ASSERT_TRUE(lines);
+  EXPECT_THAT(*lines, ::testing::Contains(::testing::HasSubstr("complete")));
+  EXPECT_TRUE(life.process->check()->empty());
+  EXPECT_THAT(life.process->metrics(), ::testing::HasSubstr("accord_jobs{phase=\"complete\"} 1"));
+}
+
+TEST(SchedulerProcess, RunsThirtyJobsOfThreeTenantsAsPlanned) {
+  Life life("thirty");
+  life.operation.tenants = {{"red", 1, {}, {}}, {"green", 2, {}, {}}, {"blue", 1, {}, {}}};
+  life.begin();
+  SplitMix random(7);
+  for (int i = 0; i < 30; ++i) {
+    Submission one;
+    one.name = fmt::format("job{}", i), one.command = {"train"}, one.restart = 0;
+    one.tenant = std::vector{"red", "green", "blue"}[i % 3];
+    one.samples = 100 + static_cast<double>(random.below(400));
+    one.measured = i % 4 == 0   ? both(4, 4)
+                   : i % 4 == 1 ? both(8, 8)
+                                : both(1 + static_cast<int64_t>(random.below(2)), 2);
+    ASSERT_TRUE(life.process->submit(life.local, one));
+  }
+  const int steps = life.run(600);
+  for (auto &[id, job] : life.tables->jobs)
+    EXPECT_EQ(job.phase, JobPhase::Complete) << id << ": " << job.reason;
+  EXPECT_LT(steps, 200);
+  EXPECT_TRUE(life.cluster.conflicts.empty()) << life.cluster.conflicts.front();
+  for (auto &[name, count] : life.cluster.starts)
+    EXPECT_EQ(count, 1) << name;
+  EXPECT_TRUE(life.process->check()->empty());
+}
+
+TEST(SchedulerProcess, GoesOnAfterANodeIsLost) {
+  Life life("lost");
+  life.begin();
+  const int64_t id = life.submit("lm", 1000, {{"a100", 4, 40}});
+  for (int i = 0; i < 10; ++i)
+    life.step();
+  ASSERT_EQ(life.job(id).phase, JobPhase::Running);
+  const std::string node = life.tables->runs.begin()->second.nodes.front();
+  life.cluster.setNode(node, EngineNode::State::Down);
+  life.run(200);
+  EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+  ASSERT_EQ(life.tables->runs.size(), 2u);
+  const JobRunRecord &second = life.tables->runs.rbegin()->second;
+  EXPECT_NE(second.nodes.front(), node);
+  EXPECT_GT(second.samplesAtStart, 100); // it goes on from what it saved
+}
+
+TEST(SchedulerProcess, ShrinksAndGrowsAMalleableJob) {
+  Life life("malleable");
+  life.begin();
+  const int64_t large = life.submit("large", 4000, {{"a100", 8, 80}, {"a100", 4, 40}}, jobs::Elasticity::Malleable);
+  for (int i = 0; i < 8; ++i)
+    life.step();
+  EXPECT_EQ(life.tables->runs.begin()->second.devices, 8);
+  Submission urgent;
+  urgent.name = "urgent", urgent.command = {"train"}, urgent.samples = 400, urgent.priority = 100, urgent.restart = 0;
+  urgent.measured = {{"a100", 4, 40}};
+  auto id = life.process->submit(life.local, urgent);
+  ASSERT_TRUE(id);
+  life.run(300);
+  EXPECT_EQ(life.job(large).phase, JobPhase::Complete);
+  EXPECT_EQ(life.job(id->first).phase, JobPhase::Complete);
+  std::vector<int64_t> devices;
+  double done = 0;
+  for (auto &[key, run] : life.tables->runs)
+    if (run.job == large) {
+      devices.push_back(run.devices);
+      EXPECT_GE(run.samplesAtStart, done); // nothing that was saved is done again
+      done = run.samplesAtEnd;
+    }
+  EXPECT_THAT(devices, ::testing::ElementsAre(8, 4, 8));
+}
+
+TEST(SchedulerProcess, LearnsHowFastAJobIsThatNobodyDescribed) {
+  Life life("learned");
+  life.begin();
+  Submission one;
+  one.name = "script", one.command = {"train.py"}, one.samples = 4000, one.restart = 0, one.notice = 1;
+  one.elasticity = jobs::Elasticity::Malleable;
+  auto id = life.process->submit(life.local, one);
+  ASSERT_TRUE(id);
+  const int steps = life.run(400);
+  EXPECT_EQ(life.job(id->first).phase, JobPhase::Complete);
+  EXPECT_LT(steps, 150); // 400 s on the device with which it began
+  int64_t most = 0;
+  for (auto &[key, run] : life.tables->runs)
+    most = std::max(most, run.devices);
+  EXPECT_EQ(most, 8);
+}
+
+TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
+  Life life("drain");
+  life.begin();
+  life.step();
+  ASSERT_TRUE(life.process->drain(life.local, "a1", true, "service"));
+  EXPECT_FALSE(life.process->drain(life.local, "a9", true, "service"));
+  for (int i = 0; i < 4; ++i)
+    life.submit(fmt::format("j{}", i), 200, {{"a100", 4, 40}});
+  life.run(200);
+  for (auto &[key, run] : life.tables->runs)
+    EXPECT_THAT(run.nodes, ::testing::ElementsAre("a2"));
+  life.cluster.fails = [](const TaskRequest &) { return true; };
+  const int64_t bad = life.submit("bad", 200, {{"a100", 4, 40}});
+  life.run(200);
+  EXPECT_EQ(life.job(bad).phase, JobPhase::Failed);
+  EXPECT_EQ(life.job(bad).failures, 3);
+  Submission later;
+  later.name = "later", later.command = {"x"}, later.samples = 1, later.after = {bad};
+  auto id = life.process->submit(life.local, later);
+  ASSERT_TRUE(id);
+  life.run(10);
+  EXPECT_EQ(life.job(id->first).phase, JobPhase::Cancelled);
+}
+
+TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
+  Life life("nodes");
+  life.begin();
+  life.step();
+  for (const char *node : {"a1", "a2"})
+    ASSERT_TRUE(life.process->drain(life.local, node, true, "service"));
+  const int64_t waits = life.submit("waits", 100, {{"a100", 4, 40}}), runs = life.submit("runs", 100, {{"k80", 8, 16}});
+  for (int i = 0; i < 20; ++i)
+    life.step();
+  EXPECT_EQ(life.job(waits).phase, JobPhase::Queued);
+  EXPECT_EQ(life.process->job(life.local, waits)->wait, "the nodes that could hold it take no tasks");
+  EXPECT_EQ(life.job(runs).phase, JobPhase::Complete);
+  ASSERT_TRUE(life.process->drain(life.local, "a1", false, ""));
+  life.run(20);
+  EXPECT_EQ(life.job(waits).phase, JobPhase::Complete);
+}
+
+TEST(SchedulerProcess, KeepsWhatItPromisedWhenTheDiskIsFullOrTheEngineIsAway) {
+  Life life("full");
+  life.begin();
+  const int64_t id = life.submit("lm", 400, {{"a100", 4, 40}});
+  life.tables->isFull = true;
+  for (int i = 0; i < 5; ++i)
+    life.step();
+  EXPECT_TRUE(life.cluster.tasks.empty()); // no intent could be written, so nothing was asked
+  EXPECT_FALSE(life.process->cluster(life.local).isHealthy);
+  life.tables->isFull = false;
+  for (int i = 0; i < 4; ++i)
+    life.step();
+  EXPECT_EQ(life.job(id).phase, JobPhase::Running);
+  life.handle->isDown = true;
+  for (int i = 0; i < 20; ++i)
+    life.step();
+  EXPECT_EQ(life.job(id).phase, JobPhase::Running); // nothing is known
+  life.handle->isDown = false;
+  life.run(10);
+  EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+}
+
+TEST(SchedulerProcess, AllocatesTheMomentWhereHundredsRun) {
+  Life life("moment");
+  life.cluster.nodes.clear();
+  for (int i = 0; i < 60; ++i)
+    life.cluster.nodes.push_back({EngineNode::State::Up, fmt::format("n{:02}", i), i % 3 ? "a100" : "k80", 4, ""});
+  life.operation.tenants = {{"red", 1, {{"a100", 40}}, {}}, {"blue", 1, {}, {}}};
+  life.begin();
+  SplitMix random(3);
+  for (int i = 0; i < 240; ++i) {
+    Submission one;
+    one.name = fmt::format("job{}", i), one.command = {"train"}, one.restart = 0, one.notice = 1;
+    one.tenant = i % 2 ? "red" : "blue";
+    one.samples = 100 + static_cast<double>(random.below(200));
+    one.measured = i % 5 == 0 ? both(8, 8) : both(1 + static_cast<int64_t>(random.below(2)), 2);
+    if (i % 7 == 0)
+      one.elasticity = jobs::Elasticity::Malleable;
+    ASSERT_TRUE(life.process->submit(life.local, one));
+  }
+  int64_t most = 0;
+  for (int steps = 0; steps < 600 && !life.isOver(); ++steps) {
+    life.step();
+    int64_t red = 0;
+    for (auto &[name, task] : life.cluster.tasks)
+      if (task.is.state == EngineTask::State::Running && task.asked.tenant == "red" && task.asked.deviceType == "a100")
+        red += task.asked.devicesPerNode * static_cast<int64_t>(task.asked.nodes.size());
+    most = std::max(most, red);
+  }
+  for (auto &[id, job] : life.tables->jobs)
+    EXPECT_EQ(job.phase, JobPhase::Complete) << id << ": " << job.reason;
+  EXPECT_LE(most, 40);
+  EXPECT_GE(most, 30);
+  EXPECT_TRUE(life.cluster.conflicts.empty());
+}
+
+TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
+  int64_t calls = 0;
+  for (int64_t last = 0;; ++last) {
+    Life life("death");
+    life.fate.last = last / 2 + 1, life.fate.before = last % 2 == 0;
+    std::vector<int64_t> ids;
+    int deaths = 0, steps = 0;
+    auto live = [&] {
+      if (!life.process)
+        life.begin();
+      while (ids.size() < 4)
+        ids.push_back(life.submit(fmt::format("j{}", ids.size()), 150 + 50 * static_cast<double>(ids.size()),
+                                  ids.size() % 2 ? both(4, 8) : both(8, 4),
+                                  ids.size() == 2 ? jobs::Elasticity::Malleable : jobs::Elasticity::Moldable));
+      for (; steps < 300 && !life.isOver(); ++steps) {
+        if (steps == 5)
+          (void)life.process->cancel(life.local, ids[3]);
+        life.step();
+      }
+    };
+    for (bool isAlive = false; !isAlive;) {
+      try {
+        live();
+        isAlive = true;
+      } catch (const Death &) {
+        life.process.reset();
+        life.fate.last = -1; // once
+        ++deaths;
+      }
+    }
+    ASSERT_LT(steps, 300) << "died at call " << last;
+    for (auto &[id, job] : life.tables->jobs)
+      EXPECT_TRUE(job.phase == JobPhase::Complete || (id == ids[3] && job.phase == JobPhase::Cancelled))
+          << "died at call " << last << ": job " << id << " " << static_cast<int>(job.phase) << " " << job.reason;
+    for (auto &[name, count] : life.cluster.starts)
+      EXPECT_EQ(count, 1) << name;
+    EXPECT_TRUE(life.cluster.conflicts.empty()) << "died at call " << last << ": " << life.cluster.conflicts.front();
+    calls = life.fate.calls;
+    if (deaths == 0)
+      break;
+  }
+  EXPECT_GT(calls, 20);
+}
+
+} // namespace
+} // namespace accord::testing
