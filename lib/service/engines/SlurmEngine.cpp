@@ -19,7 +19,7 @@ namespace {
 using llvm::StringRef;
 using State = EngineTask::State;
 
-constexpr double kEndsAfterTerm = 5; // seconds from SIGTERM to SIGKILL
+constexpr double kSecondsAfterSignal = 5; // from SIGTERM to SIGKILL, and from there to the end of what is left
 
 Error failed(std::string message) { return Error{Code::EngineFailed, std::move(message)}; }
 
@@ -358,12 +358,13 @@ Result<void> SlurmEngine::carryOn(const TaskRecord &record, const SlurmJob &job)
   const std::string terminated = record.read("terminated");
   if (terminated.empty())
     return signal(job, record, "TERM", "terminated");
-  if (time < std::strtod(terminated.c_str(), nullptr) + kEndsAfterTerm || !record.read("killed").empty())
-    return {};
-  if (Result<void> done = signal(job, record, "KILL", "killed"); !done)
-    return done;
-  (void)runCommand(command({"scancel", job.id})); // frees its nodes, where there is something left of it
-  return {};
+  auto isPast = [&](const std::string &moment) {
+    return time >= std::strtod(moment.c_str(), nullptr) + kSecondsAfterSignal;
+  };
+  const std::string killed = record.read("killed");
+  if (killed.empty())
+    return isPast(terminated) ? signal(job, record, "KILL", "killed") : Result<void>();
+  return isPast(killed) && state != State::Ending ? done({"scancel", job.id}) : Result<void>();
 }
 
 Result<void> SlurmEngine::stop(const EngineTask &task, double notice) {

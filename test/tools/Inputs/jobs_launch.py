@@ -133,7 +133,7 @@ for tool, text in {"torchrun": 'for one in "$@"; do printf "%s\\t" "$one"; done;
         file.write(f"#!/bin/sh\n{text}\n")
     os.chmod(os.path.join(tools, tool), 0o755)
 sizes = {"HIDDEN_SIZE": "1024", "ATTENTION_HEADS": "16"}
-slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "new1"}
+slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "new1"}
 
 
 def started(name, *words, **variables):

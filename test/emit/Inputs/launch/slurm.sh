@@ -22,4 +22,4 @@ export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
 # One torchrun on each server; each variable is that of its server.
 # shellcheck disable=SC2016
-srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_NODEID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"
+srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_PROCID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"
