@@ -326,14 +326,20 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
 }
 
 /// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine. SIGTERM
-/// goes to its steps alone, since srun kills them when it gets one.
+/// goes to steps alone, since srun kills its step when it gets one; SIGKILL to each step by its number (a script of
+/// lib/launch has two at most), since to a job it is a cancellation, which waits for KillWait.
 Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, const char *which,
                                  const char *mark) const {
   if (!record.read(mark).empty())
     return {};
-  std::vector<std::string> words{"scancel", std::string("--signal=") + which, job.id};
-  if (StringRef(which) != "TERM")
-    words.insert(words.end() - 1, "--full");
+  const StringRef name(which);
+  std::vector<std::string> words{"scancel", std::string("--signal=") + which};
+  if (StringRef(which) == "USR1")
+    words.push_back("--full");
+  if (StringRef(which) == "KILL")
+    words.insert(words.end(), {job.id + ".0", job.id + ".1"});
+  else
+    words.push_back(job.id);
   if (Result<void> sent = done(words); !sent) {
     StringRef text(sent.error().message);
     bool isOverNow = text.contains("Invalid job id") || text.contains("already completing") ||
