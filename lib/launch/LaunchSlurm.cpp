@@ -106,7 +106,7 @@ std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
   const bool isPlain = batch && !batch->torchrun;
   std::string inner = isPlain ? "exec \"$@\""
                               : fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
-                                            "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
+                                            "--node-rank=\"$SLURM_PROCID\" --master-addr=\"$MASTER_ADDR\" "
                                             "--master-port=\"$MASTER_PORT\" \"$@\"",
                                             shape.nodes, shape.perNode);
   std::string remarks;

@@ -32,7 +32,7 @@ def run(label, script, arguments, **variables):
 
 
 run("torchrun", "torchrun.sh", ["train.py", "--lr", "1e-4"], NODE_RANK="5", MASTER_ADDR="first")
-run("slurm", "slurm.sh", ["train.py", "a", "b"], SLURM_NODEID="3", SLURM_JOB_NODELIST="node[001-128]")
+run("slurm", "slurm.sh", ["train.py", "a", "b"], SLURM_PROCID="3", SLURM_JOB_NODELIST="node[001-128]")
 sizes = {"HIDDEN_SIZE": "12288", "ATTENTION_HEADS": "96", "SEQUENCE_LENGTH": "2048", "MAX_POSITIONS": "2048"}
 run("megatron", "megatron.sh", ["--data-path", "d"], NODE_RANK="0", MASTER_ADDR="first", MEGATRON="/m", **sizes)
 run("megatron without sizes", "megatron.sh", [], NODE_RANK="0", MASTER_ADDR="first", MEGATRON="/m")

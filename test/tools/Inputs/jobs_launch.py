@@ -132,7 +132,7 @@ for tool, text in {"torchrun": 'for one in "$@"; do printf "%s\\t" "$one"; done;
     with open(os.path.join(tools, tool), "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\n{text}\n")
     os.chmod(os.path.join(tools, tool), 0o755)
-slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "new1"}
+slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "new1"}
 
 
 products = {"h100": "NVIDIA H100 80GB HBM3, 81559 MiB", "a100_80g": "NVIDIA A100-SXM4-80GB, 81920 MiB", "a100_40g": "NVIDIA A100-SXM4-40GB, 40960 MiB"}

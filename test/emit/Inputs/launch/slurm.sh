@@ -26,4 +26,4 @@ accord_guard'
 srun --kill-on-bad-exit=1 sh -c "$guard"
 # One torchrun on each server; each variable is that of its server.
 # shellcheck disable=SC2016
-srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_NODEID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"
+srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_PROCID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"
