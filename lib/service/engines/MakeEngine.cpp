@@ -1,4 +1,5 @@
 #include "lib/service/engines/MakeEngine.h"
+#include "lib/service/engines/KubernetesEngine.h"
 #include "lib/service/engines/LocalEngine.h"
 #include "lib/service/engines/PodmanEngine.h"
 #include "lib/service/engines/Subprocess.h"
@@ -55,10 +56,36 @@ Result<std::unique_ptr<Engine>> makePodman(const EngineOptions &options) {
   return podmanEngine(std::move(podman));
 }
 
+Result<std::unique_ptr<Engine>> makeKubernetes(const EngineOptions &options) {
+  KubernetesOptions made;
+  made.kubeconfig = valueOf(options, "kubeconfig"), made.context = valueOf(options, "context");
+  made.url = valueOf(options, "url"), made.nameSpace = valueOf(options, "namespace");
+  const std::string kind = valueOf(options, "kind", "job");
+  if (kind != "job" && kind != "jobset" && kind != "trainjob")
+    return Error{Code::EngineFailed,
+                 fmt::format("option 'kind' is '{}', and has to be job, jobset or trainjob", firstLineOf(kind))};
+  made.kind = kind == "job"      ? KubernetesKind::Job
+              : kind == "jobset" ? KubernetesKind::JobSet
+                                 : KubernetesKind::TrainJob;
+  made.image = valueOf(options, "image"), made.resource = valueOf(options, "resource", made.resource);
+  made.nodeLabel = valueOf(options, "node-label", made.nodeLabel);
+  made.queue = valueOf(options, "queue"), made.queueOfTenant = valueOf(options, "queue-of-tenant") == "yes";
+  made.priorityClass = valueOf(options, "priority-class");
+  made.runtime = valueOf(options, "runtime", made.runtime), made.prefix = valueOf(options, "prefix", made.prefix);
+  made.claim = valueOf(options, "claim"), made.mount = valueOf(options, "mount");
+  ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", made.limits.call));
+  made.limits.call = timeLimit;
+  return kubernetesEngine(made);
+}
+
 } // namespace
 
 const std::vector<EngineKind> &engineKinds() {
   static const std::vector<EngineKind> kinds{
+      {"kubernetes",
+       {"kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
+        "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "time-limit"},
+       makeKubernetes},
       {"local", {"nodes", "folder", "prefix", "time-limit"}, makeLocal},
       {"podman",
        {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
