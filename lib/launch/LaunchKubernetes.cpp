@@ -239,6 +239,7 @@ Object KubernetesObjects::container(const PodSet &pods) {
   if (!isIndexed)
     environment.push_back(Object{{"name", "NODE_RANK"}, {"value", std::to_string(pods.first)}});
   environment.push_back(Object{{"name", "NNODES"}, {"value", std::to_string(shape.nodes)}});
+  environment.push_back(Object{{"name", "WORLD_SIZE"}, {"value", std::to_string(shape.nodes * shape.perNode)}});
   environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
   environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
   environment.push_back(
