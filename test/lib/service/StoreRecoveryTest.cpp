@@ -195,7 +195,7 @@ void breakTheDisk(bool isNew) {
   ASSERT_GT(operations, 10);
   int refused = 0, count = 0;
   for (auto [forever, crashes] : {std::pair(false, false), std::pair(false, true), std::pair(true, true)})
-    for (int at = 1; at <= operations; at += isNew ? 3 : 1) {
+    for (int at = 1; at <= operations; at += isNew ? 3 : 1 + crashes) {
       std::string url = copy(std::to_string(++count) + ".db");
       disk.fail(at, forever, at % 2 ? SQLITE_FULL : SQLITE_IOERR);
       std::vector<bool> done = crashes ? fourChangesAndCrash(url) : fourChanges(url);
