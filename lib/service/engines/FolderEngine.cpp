@@ -43,7 +43,7 @@ int64_t freePort(const std::set<int64_t> &used) {
 EngineTask taskOf(const FolderTask &task) {
   EngineTask seen;
   seen.name = task.order.name;
-  seen.id = std::to_string(task.order.sequence);
+  seen.id = task.order.name;
   if (task.assignment)
     seen.nodes = task.order.nodes;
   if (task.end) {
@@ -246,9 +246,11 @@ Result<void> FolderEngine::make(const TaskOrder &order) const {
         return done;
     if (Result<void> done = writeRecord(made + "/request", recordOf(order)); !done)
       return done;
+    syncFolder(made);
     const std::string path = tasksFolder() + "/" + order.name;
     if (rename(made.c_str(), path.c_str()) != 0)
       return fileError("made", path, errno);
+    syncFolder(tasksFolder());
     return {};
   };
   Result<void> done = fill();
@@ -267,20 +269,15 @@ Result<std::string> FolderEngine::submit(const TaskRequest &request) {
     return held.takeError();
   ACCORD_TRY(known, read(order.name));
   if (known)
-    return std::to_string(known->order.sequence);
-  int64_t last = 0;
-  if (auto counted = readRecord(options_.folder + "/sequence"); counted && *counted && !(*counted)->empty())
-    (void)llvm::StringRef((**counted)[0]).getAsInteger(10, last);
+    return order.name;
   ACCORD_TRY(tasks, readAll());
   for (const FolderTask &task : tasks)
-    last = std::max(last, task.order.sequence);
-  order.sequence = last + 1;
-  if (Result<void> done = writeRecord(options_.folder + "/sequence", {std::to_string(order.sequence)}); !done)
-    return done.takeError();
+    order.sequence = std::max(order.sequence, task.order.sequence);
+  ++order.sequence;
   if (Result<void> done = make(order); !done)
     return done.takeError();
   (void)proceed(); // the task is there, whatever becomes of others
-  return std::to_string(order.sequence);
+  return order.name;
 }
 
 Result<void> FolderEngine::stop(const EngineTask &task, double notice) {

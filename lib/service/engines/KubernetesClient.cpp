@@ -1,4 +1,5 @@
 #include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/problem/Httplib.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <condition_variable>
 #include <fmt/format.h>
 #include <fstream>
-#include <httplib.h>
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -33,15 +33,6 @@ bool writeAll(int file, llvm::StringRef text) {
   return true;
 }
 
-/// The names of a folder are on the disk when this returns; file systems that cannot say so are believed.
-void syncFolder(const std::string &path) {
-  FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder)
-    fsync(folder.number());
-}
-
-std::string folderOf(const std::string &path) { return path.substr(0, path.rfind('/')); }
-
 /// The place of a record to be read on.
 class Reader {
 public:
@@ -116,6 +107,12 @@ Error fileError(const std::string &what, const std::string &path, int reason) {
                fmt::format("'{}' cannot be {}: {}", path, what, llvm::StringRef(std::strerror(reason)).lower())};
 }
 
+void syncFolder(const std::string &path) {
+  FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder)
+    fsync(folder.number());
+}
+
 std::optional<std::string> smallFile(const std::string &path, size_t max) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::string text;
@@ -159,9 +156,10 @@ Result<std::optional<Record>> readRecord(const std::string &path) {
 
 Result<void> writeSpare(const std::string &path) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!file || !writeAll(file.number(), std::string(kSpareBytes, '\0')) || fsync(file.number()) != 0)
+  if (!file)
     return fileError("written", path, errno);
-  return {};
+  int failure = posix_fallocate(file.number(), 0, kSpareBytes);
+  return failure == 0 ? Result<void>() : fileError("written", path, failure);
 }
 
 Result<void> writeRecord(const std::string &path, const Record &record, const std::string &spare) {
@@ -185,7 +183,6 @@ Result<void> writeRecord(const std::string &path, const Record &record, const st
       unlink(made.c_str());
     return fileError("written", path, reason);
   }
-  syncFolder(folderOf(path));
   return {};
 }
 
@@ -323,10 +320,7 @@ Result<void> writeStop(const std::string &taskFolder, double notice) {
 
 Result<void> writeEnd(const std::string &taskFolder, const std::string &sharedFolder, const TaskEnd &end) {
   ACCORD_TRY(before, readRecord(taskFolder + "/end"));
-  if (!before)
-    if (Result<void> done = writeRecord(taskFolder + "/end", recordOf(end), taskFolder + "/.end"); !done)
-      return done;
-  if (sharedFolder.empty())
+  if (before)
     return {};
   const std::string made = sharedFolder + "/.exit", path = sharedFolder + "/exit";
   FileDescriptor file(open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -334,6 +328,9 @@ Result<void> writeEnd(const std::string &taskFolder, const std::string &sharedFo
     rename(made.c_str(), path.c_str());
   else
     unlink(made.c_str());
+  if (Result<void> done = writeRecord(taskFolder + "/end", recordOf(end), taskFolder + "/.end"); !done)
+    return done;
+  syncFolder(taskFolder);
   return {};
 }
 

@@ -42,11 +42,13 @@ Error fileError(const std::string &what, const std::string &path, int reason);
 
 /// The record of a file; nothing if there is no file. A1203 if it cannot be read, or is not whole.
 Result<std::optional<Record>> readRecord(const std::string &path);
-/// Replaces a file and is on the disk when it returns. `spare`: a file in the same folder whose blocks are used for
-/// what is at most `kSpareBytes` long, and which is gone then; empty, or not there: a new file.
+/// Replaces a file; after a crash of the machine it is the one before or this. `spare`: a file in the same folder whose
+/// blocks are used for what is at most `kSpareBytes` long, and which is gone then; empty, or not there: a new file.
 Result<void> writeRecord(const std::string &path, const Record &record, const std::string &spare = {});
 constexpr size_t kSpareBytes = 4096;
 Result<void> writeSpare(const std::string &path);
+/// The names of a folder are on the disk when this returns; file systems that cannot say so are believed.
+void syncFolder(const std::string &path);
 /// The text of a small file; nothing if it cannot be read.
 std::optional<std::string> smallFile(const std::string &path, size_t max = size_t{1} << 16);
 
@@ -111,8 +113,8 @@ Result<std::optional<TaskStop>> readStop(const std::string &taskFolder);
 /// Keeps an earlier end that is there.
 Result<void> writeStop(const std::string &taskFolder, double notice);
 
-/// Makes `end`, which says how a task ended, also where the disk is full; and then the file `exit` of the folder that
-/// the task shares with the scheduler, as far as it can be written.
+/// Makes the file `exit` of the folder that the task shares with the scheduler, as far as it can be written, and then
+/// `end`, which says how the task ended, also where the disk is full. Once: a second end changes nothing.
 Result<void> writeEnd(const std::string &taskFolder, const std::string &sharedFolder, const TaskEnd &end);
 
 double wallTime();    ///< seconds since 1970

@@ -223,9 +223,14 @@ private:
       pollfd news{news_.number(), POLLIN, 0};
       poll(&news, 1, uptime() >= ending_ + kKillSeconds ? 5 : 50);
       waitForSignals();
-      while (waitpid(-1, nullptr, WNOHANG) > 0)
-        ;
+      reapLeftOver();
     }
+    reapLeftOver();
+  }
+
+  static void reapLeftOver() {
+    while (waitpid(-1, nullptr, WNOHANG) > 0)
+      ;
   }
 
   void waitForSignals() {
@@ -286,6 +291,7 @@ int superviseTask(const std::string &taskFolder) {
     return 1;
   if (!writeRecord(taskFolder + "/began", {"began", bootId(), fmt::format("{}", wallTime())}, taskFolder + "/.began"))
     return 1;
+  syncFolder(taskFolder);
   return Supervisor(taskFolder, std::move(*assignment)).run();
 }
 
