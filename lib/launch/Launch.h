@@ -60,9 +60,10 @@ struct KubernetesRun {
   int64_t keep = 86400;                           ///< seconds after its end, in which its objects can still be read
 };
 
-/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then. Kueue admits an
-/// object as a whole, with at most 18 sets of pods (Workload v1beta2), and a TrainJob has one set: there the nodes are
-/// those of the run, but which of them is rank 0 is known only when they run.
+/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then, or a set of its
+/// own in a JobSet of at most 256 nodes. Kueue admits an object as a whole, with at most 18 sets of pods (Workload
+/// v1beta2), and a TrainJob has one set: there the nodes are those of the run, but which of them is rank 0 is known
+/// only when they run.
 bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued);
 
 struct LaunchOptions {

@@ -21,6 +21,8 @@ constexpr int64_t kUnreachable = 30;
 constexpr int64_t kKill = 5;
 /// Of a Workload of Kueue v1beta2.
 constexpr size_t kMaxPodSets = 18;
+/// Of a JobSet: etcd takes 1.5 MiB for an object, and each set has some 3 KB with usual commands and variables.
+constexpr size_t kMaxSetsOfJobSet = 256;
 
 /// Kubernetes replaces $(NAME) in words and variables; a second $ keeps it from that, and goes away itself.
 std::string literal(const std::string &text) {
@@ -536,9 +538,16 @@ Manifest KubernetesObjects::trainJob() {
 } // namespace
 
 bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued) {
-  if (kind == KubernetesKind::TrainJob)
+  const size_t nodes = run.nodes.size();
+  switch (kind) {
+  case KubernetesKind::TrainJob:
     return false;
-  return run.nodes.size() == 1 || !isQueued || (kind == KubernetesKind::JobSet && run.nodes.size() <= kMaxPodSets);
+  case KubernetesKind::JobSet:
+    return nodes <= (isQueued ? kMaxPodSets : kMaxSetsOfJobSet);
+  case KubernetesKind::Job:
+    break;
+  }
+  return nodes == 1 || !isQueued;
 }
 
 std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options) {

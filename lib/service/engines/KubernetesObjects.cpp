@@ -87,6 +87,9 @@ Result<std::vector<llvm::json::Value>> kubernetesTaskObjects(const TaskRequest &
   std::vector<llvm::json::Value> made;
   for (Manifest &one : kubernetesObjects(layout, launch))
     made.push_back(std::move(one.object));
+  for (size_t i = 1; i < made.size(); ++i) // the first one says it for all: thousands of nodes are a long list
+    if (llvm::json::Object *annotations = made[i].getAsObject()->getObject("metadata")->getObject("annotations"))
+      annotations->erase(Keys::nodes);
   return made;
 }
 
