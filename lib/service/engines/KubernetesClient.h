@@ -5,7 +5,8 @@
 //   auto answer = client.call("GET", "/api/v1/nodes");
 //
 // Every call ends within its limit: a server that does not answer, answers slowly or answers for ever is an error. Only
-// the resolution of names is left to the limits of the system's resolver.
+// the resolution of names is left to the limits of the system's resolver. A server is trusted as far as that the first
+// line of an answer is short: cpp-httplib matches it by a recursive expression.
 #pragma once
 #include "lib/support/Result.h"
 #include "llvm/Support/JSON.h"

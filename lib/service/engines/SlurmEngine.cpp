@@ -19,7 +19,7 @@ namespace {
 using llvm::StringRef;
 using State = EngineTask::State;
 
-constexpr double kEndsAfterTerm = 5; // seconds from SIGTERM to SIGKILL
+constexpr double kSecondsAfterSignal = 5; // from SIGTERM to SIGKILL, and from there to the end of what is left
 
 Error failed(std::string message) { return Error{Code::EngineFailed, std::move(message)}; }
 
@@ -73,6 +73,7 @@ private:
   Command command(std::vector<std::string> words) const;
   TaskRecord record(const std::string &name) const { return TaskRecord(options_.folder, name); }
   Result<std::vector<SlurmJob>> jobs(const std::string &name = {}) const;
+  Result<void> done(const std::vector<std::string> &words) const;
   Result<std::string> handIn(const TaskRequest &task) const;
   Result<void> release(const std::string &id, const std::string &name) const;
   Result<void> carryOn(const TaskRecord &record, const SlurmJob &job) const;
@@ -95,6 +96,14 @@ Command SlurmEngine::command(std::vector<std::string> words) const {
     words[0] = options_.tools + "/" + words[0];
   command.words.insert(command.words.end(), words.begin(), words.end());
   return command;
+}
+
+/// A command that changes something, and says nothing if it did: a message is a failure, whatever its exit code.
+Result<void> SlurmEngine::done(const std::vector<std::string> &words) const {
+  const Command asked = command(words);
+  ACCORD_TRY(said, runCommand(asked));
+  const bool complains = StringRef(said.output + said.error).contains("error");
+  return said.exitCode != 0 || complains ? Result<void>(commandFailed(asked, said)) : Result<void>();
 }
 
 /// All jobs of this user, or those of a name.
@@ -169,7 +178,7 @@ Result<std::string> SlurmEngine::handIn(const TaskRequest &task) const {
 }
 
 Result<void> SlurmEngine::release(const std::string &id, const std::string &name) const {
-  Result<std::string> released = outputOf(command({"scontrol", "release", id}));
+  Result<void> released = done({"scontrol", "release", id});
   if (released)
     return {};
   ACCORD_TRY(known, jobs(name)); // it may have been released before, or be over
@@ -210,11 +219,11 @@ Result<std::string> SlurmEngine::submit(const TaskRequest &task) {
     return id;                       // it was released
   for (const SlurmJob *other : same) // they are held, since only a number that is written down is released
     if (other->id != id && !isOver(slurmTaskState(other->state)))
-      if (Result<std::string> done = outputOf(command({"scancel", other->id})); !done)
-        return done.takeError();
+      if (Result<void> cancelled = done({"scancel", other->id}); !cancelled)
+        return cancelled.takeError();
   if (!record.read("stop").empty()) { // it was stopped before it began
-    Result<std::string> done = outputOf(command({"scancel", id}));
-    return done ? Result<std::string>(id) : Result<std::string>(done.takeError());
+    Result<void> cancelled = done({"scancel", id});
+    return cancelled ? Result<std::string>(id) : Result<std::string>(cancelled.takeError());
   }
   if (Result<void> done = release(id, task.name); !done)
     return done.takeError();
@@ -289,15 +298,15 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
     if (StringRef(job.name).starts_with(options_.prefix) && isTaskName(job.name))
       byName[job.name].push_back(&job);
   std::vector<EngineTask> tasks;
+  bool isAnswered = true;
   for (const auto &[name, same] : byName) {
     const TaskRecord record = this->record(name);
     const SlurmJob *job = chosen(same, record.read("id"));
     EngineTask task = taskOf(*job, record);
     if (isOver(task.state) && record.isForgotten())
       continue;
-    if (!isOver(task.state) && !record.read("stop").empty())
-      if (Result<void> done = carryOn(record, *job); !done)
-        return done.takeError();
+    if (isAnswered && !isOver(task.state) && !record.read("stop").empty())
+      isAnswered = bool(carryOn(record, *job)); // the next call tries again, and none waits for many limits of time
     tasks.push_back(std::move(task));
   }
   for (const std::string &name : names) {
@@ -317,25 +326,29 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
 }
 
 /// Sends a signal to all processes of a job, once: `mark` says that it was sent. A job that is over is fine. SIGTERM
-/// goes to its steps alone, since srun kills them when it gets one.
+/// goes to steps alone, since srun kills its step when it gets one; SIGKILL to each step by its number (a script of
+/// lib/launch has two at most), since to a job it is a cancellation, which waits for KillWait.
 Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, const char *which,
                                  const char *mark) const {
   if (!record.read(mark).empty())
     return {};
-  std::vector<std::string> words{"scancel", std::string("--signal=") + which, job.id};
-  if (StringRef(which) != "TERM")
-    words.insert(words.end() - 1, "--full");
-  const Command asked = command(words);
-  ACCORD_TRY(said, runCommand(asked));
-  if (said.exitCode != 0) {
-    StringRef text(said.error);
+  const StringRef name(which);
+  std::vector<std::string> words{"scancel", std::string("--signal=") + which};
+  if (StringRef(which) == "USR1")
+    words.push_back("--full");
+  if (StringRef(which) == "KILL")
+    words.insert(words.end(), {job.id + ".0", job.id + ".1"});
+  else
+    words.push_back(job.id);
+  if (Result<void> sent = done(words); !sent) {
+    StringRef text(sent.error().message);
     bool isOverNow = text.contains("Invalid job id") || text.contains("already completing") ||
                      text.contains("already finished") || text.contains("already completed");
-    return isOverNow ? Result<void>() : Result<void>(commandFailed(asked, said));
+    return isOverNow ? Result<void>() : sent;
   }
   for (const char *one : {"told", mark})
-    if (Result<void> done = record.write(one, fmt::format("{:.3f}", now())); !done)
-      return done;
+    if (Result<void> written = record.write(one, fmt::format("{:.3f}", now())); !written)
+      return written;
   return {};
 }
 
@@ -344,20 +357,20 @@ Result<void> SlurmEngine::carryOn(const TaskRecord &record, const SlurmJob &job)
   const double end = std::strtod(record.read("stop").c_str(), nullptr), time = now();
   const State state = slurmTaskState(job.state);
   if (state == State::Waiting) { // only if it still waits: one that has begun meanwhile has its notice
-    Result<std::string> done = outputOf(command({"scancel", "--state=PENDING", job.id}));
-    return done ? Result<void>() : Result<void>(done.takeError());
+    return done({"scancel", "--state=PENDING", job.id});
   }
   if (time < end)
     return signal(job, record, "USR1", "signalled");
   const std::string terminated = record.read("terminated");
   if (terminated.empty())
     return signal(job, record, "TERM", "terminated");
-  if (time < std::strtod(terminated.c_str(), nullptr) + kEndsAfterTerm || !record.read("killed").empty())
-    return {};
-  if (Result<void> done = signal(job, record, "KILL", "killed"); !done)
-    return done;
-  (void)runCommand(command({"scancel", job.id})); // frees its nodes, where there is something left of it
-  return {};
+  auto isPast = [&](const std::string &moment) {
+    return time >= std::strtod(moment.c_str(), nullptr) + kSecondsAfterSignal;
+  };
+  const std::string killed = record.read("killed");
+  if (killed.empty())
+    return isPast(terminated) ? signal(job, record, "KILL", "killed") : Result<void>();
+  return isPast(killed) && state != State::Ending ? done({"scancel", job.id}) : Result<void>();
 }
 
 Result<void> SlurmEngine::stop(const EngineTask &task, double notice) {
@@ -395,15 +408,15 @@ Result<void> SlurmEngine::setDrained(const std::string &node, bool drained, cons
       shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
     words.push_back("Reason=" + (StringRef(shown).trim().empty() ? "drained" : shown));
   }
-  Result<std::string> done = outputOf(command(words));
-  if (done)
+  Result<void> changed = done(words);
+  if (changed)
     return {};
   ACCORD_TRY(all, nodes()); // it may be as it should be: Slurm refuses to change what is no change
   for (const EngineNode &one : all)
     if (one.name == node && (one.state == EngineNode::State::Drained) == drained &&
         one.state != EngineNode::State::Down)
       return {};
-  return done.takeError();
+  return changed.takeError();
 }
 
 Result<void> SlurmEngine::forget(const EngineTask &task) {

@@ -26,6 +26,34 @@ std::string replaced(std::string text, llvm::StringRef what, const std::string &
   return text;
 }
 
+/// Words of one argument of Megatron-LM, "--option value". Quotes are those of a shell, and a value "${NAME:?WHAT}",
+/// which the plan does not say, is a variable of the task.
+Result<std::vector<std::string>> megatronWords(const TaskRequest &request, llvm::StringRef argument) {
+  const auto [option, rest] = argument.split(' ');
+  std::vector<std::string> words{option.str()};
+  llvm::StringRef value = rest.trim();
+  const bool isQuoted = value.size() > 1 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0];
+  if (isQuoted)
+    value = value.drop_front().drop_back();
+  if (llvm::StringRef asked = value; asked.consume_front("${")) {
+    const auto [name, what] = asked.split(":?");
+    for (const auto &[key, given] : request.environment)
+      if (key == name) {
+        words.push_back(given);
+        return words;
+      }
+    return refused(request.name, fmt::format("it has no variable '{}': {}", name.str(), what.rtrim('}').str()));
+  }
+  llvm::SmallVector<llvm::StringRef> parts;
+  if (isQuoted)
+    parts.push_back(value);
+  else
+    value.split(parts, ' ', -1, false);
+  for (llvm::StringRef part : parts)
+    words.push_back(part.str());
+  return words;
+}
+
 /// "@megatron" becomes the arguments of the plan, "@job" the name of the job, as in scripts of lib/launch.
 Result<std::vector<std::string>> trainingWords(const TaskRequest &request) {
   constexpr const char *kMegatron = "@megatron";
@@ -44,11 +72,9 @@ Result<std::vector<std::string>> trainingWords(const TaskRequest &request) {
     if (!request.batch.megatron)
       return refused(request.name, request.batch.withoutMegatron.empty() ? "its plan has no arguments of Megatron-LM"
                                                                          : request.batch.withoutMegatron);
-    for (llvm::StringRef argument : request.batch.megatron->arguments) {
-      llvm::SmallVector<llvm::StringRef> parts;
-      argument.split(parts, ' ', -1, false);
-      for (llvm::StringRef part : parts)
-        words.push_back(part.str());
+    for (const std::string &argument : request.batch.megatron->arguments) {
+      ACCORD_TRY(some, megatronWords(request, argument));
+      words.insert(words.end(), some.begin(), some.end());
     }
   }
   return words;
