@@ -1,6 +1,6 @@
 // What a task starts on each of its nodes: words and variables.
 #pragma once
-#include "lib/service/engines/TaskFolder.h"
+#include "lib/service/engines/local/TaskFolder.h"
 
 namespace accord::service {
 

@@ -1,6 +1,6 @@
 // The contract of engines on an API server of Kubernetes at ACCORD_TEST_KUBERNETES, with nodes that run containers as
 // processes (test/service/Inputs/fake_kubernetes.py), by each kind of object and with Kueue.
-#include "lib/service/engines/KubernetesEngine.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "test/lib/service/EngineContract.h"
 #include <cstdlib>
 

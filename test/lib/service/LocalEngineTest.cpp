@@ -1,8 +1,8 @@
 // The engine of the local machine: its contract, and what happens when it, its supervisors or the disk fail. Programs
 // of tests append a line to a file at each start, so that what ran twice is seen.
-#include "lib/service/engines/LocalEngine.h"
-#include "lib/service/engines/ProcessTree.h"
-#include "lib/service/engines/TaskSupervisor.h"
+#include "lib/service/engines/local/LocalEngine.h"
+#include "lib/service/engines/local/ProcessTree.h"
+#include "lib/service/engines/local/TaskSupervisor.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>

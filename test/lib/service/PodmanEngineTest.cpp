@@ -1,7 +1,7 @@
 // The engine of Podman. With ACCORD_TEST_PODMAN=IMAGE in the environment (test/service/podman.test sets it) its
 // contract is tested with containers; else with a program that plays Podman from files.
-#include "lib/service/engines/PodmanEngine.h"
-#include "lib/service/engines/MakeEngine.h"
+#include "lib/service/engines/local/PodmanEngine.h"
+#include "lib/service/control/MakeEngine.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>

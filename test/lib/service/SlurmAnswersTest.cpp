@@ -1,8 +1,8 @@
 // What Slurm prints: lines of 22.05 as a real one printed them, the forms that its documentation gives for others, and
 // whatever is cut, mixed or random.
-#include "lib/service/engines/SlurmAnswers.h"
-#include "lib/service/engines/SlurmEngine.h"
+#include "lib/service/engines/slurm/SlurmAnswers.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The adapter for Slurm on a real one (where ACCORD_TEST_SLURM is set: test/service/slurm-engine.test starts one).
-#include "lib/service/engines/SlurmEngine.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "lib/service/engines/Subprocess.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"

@@ -1,9 +1,9 @@
-#include "lib/service/engines/MakeEngine.h"
-#include "lib/service/engines/KubernetesEngine.h"
-#include "lib/service/engines/LocalEngine.h"
-#include "lib/service/engines/PodmanEngine.h"
-#include "lib/service/engines/SlurmEngine.h"
+#include "lib/service/control/MakeEngine.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
+#include "lib/service/engines/local/LocalEngine.h"
+#include "lib/service/engines/local/PodmanEngine.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "lib/support/Number.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include "lib/service/engines/KubernetesEngine.h"
-#include "lib/service/engines/KubernetesState.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
+#include "lib/service/engines/kubernetes/KubernetesState.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "lib/service/engines/SlurmEngine.h"
-#include "lib/service/engines/SlurmAnswers.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "lib/service/engines/Subprocess.h"
-#include "lib/service/engines/TaskRecord.h"
+#include "lib/service/engines/slurm/SlurmAnswers.h"
+#include "lib/service/engines/slurm/TaskRecord.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/engines/kubernetes/KubernetesClient.h"
 #include "lib/service/problem/Httplib.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 // Where an API server is: the part of kubeconfig (client.authentication and clusters of "Organizing Cluster Access
 // Using kubeconfig Files") that names a server and who asks it, and the files that a pod has.
-#include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/engines/kubernetes/KubernetesClient.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
-#include "lib/service/engines/TaskSupervisor.h"
-#include "lib/service/engines/ProcessTree.h"
-#include "lib/service/engines/TaskFolder.h"
+#include "lib/service/engines/local/TaskSupervisor.h"
+#include "lib/service/engines/local/ProcessTree.h"
+#include "lib/service/engines/local/TaskFolder.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <array>

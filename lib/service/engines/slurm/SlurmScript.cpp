@@ -1,5 +1,5 @@
 // Scripts of a task for Slurm.
-#include "lib/service/engines/SlurmEngine.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "lib/service/engines/LocalEngine.h"
-#include "lib/service/engines/ProcessTree.h"
+#include "lib/service/engines/local/LocalEngine.h"
 #include "lib/service/engines/Subprocess.h"
-#include "lib/service/engines/TaskSupervisor.h"
+#include "lib/service/engines/local/ProcessTree.h"
+#include "lib/service/engines/local/TaskSupervisor.h"
 #include <charconv>
 #include <fcntl.h>
 #include <mutex>

@@ -9,7 +9,7 @@
 // A process escapes only if it begins a session of its own with an environment of its own and its supervisor is killed.
 // Who stops the scheduler by a service manager tells that to leave its children alone (systemd: KillMode=process).
 #pragma once
-#include "lib/service/engines/FolderEngine.h"
+#include "lib/service/engines/local/FolderEngine.h"
 
 namespace accord::service {
 

@@ -1,4 +1,4 @@
-#include "lib/service/engines/KubernetesState.h"
+#include "lib/service/engines/kubernetes/KubernetesState.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "lib/service/engines/SlurmAnswers.h"
+#include "lib/service/engines/slurm/SlurmAnswers.h"
 #include "lib/service/engines/Subprocess.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -5,7 +5,7 @@
 // what Kueue admits as one set of pods (`keepsOrderOfNodes`).
 #pragma once
 #include "lib/service/engines/Engine.h"
-#include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/engines/kubernetes/KubernetesClient.h"
 
 namespace accord::service {
 

@@ -1,4 +1,4 @@
-#include "lib/service/engines/TaskFolder.h"
+#include "lib/service/engines/local/TaskFolder.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "lib/service/engines/FolderEngine.h"
+#include "lib/service/engines/local/FolderEngine.h"
 #include "lib/service/engines/Subprocess.h"
 #include "lib/service/engines/TaskCommand.h"
 #include "llvm/ADT/StringRef.h"

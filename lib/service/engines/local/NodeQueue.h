@@ -1,6 +1,6 @@
 // Nodes of one machine, and which waiting task starts next on which devices. Plain data.
 #pragma once
-#include "lib/service/engines/TaskFolder.h"
+#include "lib/service/engines/local/TaskFolder.h"
 #include <map>
 
 namespace accord::service {

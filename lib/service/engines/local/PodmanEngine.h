@@ -12,7 +12,7 @@
 // something; after a crash of the scheduler, when it is there again. SIGUSR1 goes to the first process of a container,
 // and to those of the others that handle it. A container that somebody removed is Lost.
 #pragma once
-#include "lib/service/engines/FolderEngine.h"
+#include "lib/service/engines/local/FolderEngine.h"
 
 namespace accord::service {
 

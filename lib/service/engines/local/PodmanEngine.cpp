@@ -1,6 +1,6 @@
-#include "lib/service/engines/PodmanEngine.h"
-#include "lib/service/engines/ProcessTree.h"
+#include "lib/service/engines/local/PodmanEngine.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/local/ProcessTree.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <charconv>

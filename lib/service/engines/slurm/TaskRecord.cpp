@@ -1,4 +1,4 @@
-#include "lib/service/engines/TaskRecord.h"
+#include "lib/service/engines/slurm/TaskRecord.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cerrno>

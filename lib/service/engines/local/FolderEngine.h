@@ -5,7 +5,7 @@
 // use it at once; a process that dies under it leaves what the next one takes on from. Tasks that wait start when some
 // engine is asked for something after their devices have become free: the scheduler asks all the time.
 #pragma once
-#include "lib/service/engines/NodeQueue.h"
+#include "lib/service/engines/local/NodeQueue.h"
 
 namespace accord::service {
 

@@ -1,4 +1,4 @@
-#include "lib/service/engines/NodeQueue.h"
+#include "lib/service/engines/local/NodeQueue.h"
 #include "lib/service/engines/Subprocess.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
