@@ -1,5 +1,5 @@
 // A task as objects of Kubernetes.
-#include "lib/service/engines/TaskCommand.h"
+#include "lib/service/engines/local/TaskCommand.h"
 #include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "lib/service/engines/kubernetes/KubernetesState.h"
 #include "llvm/ADT/STLExtras.h"

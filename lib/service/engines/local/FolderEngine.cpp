@@ -1,6 +1,6 @@
 #include "lib/service/engines/local/FolderEngine.h"
 #include "lib/service/engines/Subprocess.h"
-#include "lib/service/engines/TaskCommand.h"
+#include "lib/service/engines/local/TaskCommand.h"
 #include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-#include "lib/service/engines/TaskCommand.h"
+#include "lib/service/engines/local/TaskCommand.h"
 #include "lib/service/engines/Subprocess.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
