@@ -52,7 +52,8 @@ private:
   ConnectionPool<PostgresSession> readers{kReaders};
 };
 
-/// Tries to take the lock. An own session of before that the server still has is ended; another process is named.
+/// Tries to take the lock. An own session of before that the server still has is ended; another
+/// process that stays is named.
 Result<void> PostgresDatabase::lockSession(PostgresSession &session) {
   constexpr const char *kKey = "1094927183, hashtext(current_schema()::text)";
   constexpr const char *kHolder =
@@ -68,9 +69,10 @@ Result<void> PostgresDatabase::lockSession(PostgresSession &session) {
     ACCORD_TRY(rows, session.query(kHolder, {}));
     if (const auto *name = rows.empty() ? nullptr : std::get_if<std::string>(&rows[0][1])) {
       holder = *name;
-      if (*name != address.process)
+      if (*name == address.process)
+        (void)session.query("select pg_terminate_backend(?)::int", {valueOf<int64_t>(rows[0][0])});
+      else if (tries > 1) // one that ended a moment ago may still be there
         break;
-      (void)session.query("select pg_terminate_backend(?)::int", {valueOf<int64_t>(rows[0][0])});
     }
     waitBeforeRetry(tries > 2 ? 2 : tries);
   }

@@ -14,7 +14,7 @@ READERS = {".toml": tomllib.loads, ".json": json.loads, ".yml": yaml.safe_load, 
 VARIABLES = {
     "TRANSFORMERS": "/tr", "TRAIN_SCRIPT": "/my/train.py", "MODEL_TYPE": "llama", "LAYER_CLASS": "LlamaDecoderLayer",
     "CONFIG_OVERRIDES": "hidden_size=64,vocab_size=99", "TITAN_MODEL": "llama3", "TITAN_FLAVOR": "8B", "MAXTEXT_MODEL": "llama3-8b",
-    "SEQUENCE_LENGTH": "2048", "NODE_RANK": "1", "MASTER_ADDR": "first",
+    "SEQUENCE_LENGTH": "2048", "NODE_RANK": "1", "MASTER_ADDR": "first", "ACCORD_GUARD": "off",
 }
 
 folder, scripts = sys.argv[1], sys.argv[2:]

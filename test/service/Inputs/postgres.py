@@ -94,7 +94,8 @@ def main():
     unit, folder = sys.argv[1], sys.argv[2]
     os.makedirs(folder, exist_ok=True)
     command = ["pg_virtualenv", "-t", sys.executable, os.path.abspath(__file__), "--inside", unit]
-    process = subprocess.Popen(command, cwd=folder, start_new_session=True)
+    # The server runs as a user of its own, who may not enter folders of this one.
+    process = subprocess.Popen(command, cwd=folder, start_new_session=True, env={**os.environ, "TMPDIR": "/tmp"})
     try:
         return process.wait(timeout=SECONDS)
     except subprocess.TimeoutExpired:
