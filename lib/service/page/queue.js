@@ -1,0 +1,119 @@
+// The queue: a row for each job, filtered and sorted here; a page of them is in the document at a time.
+
+const kJobsOnPage = 50;
+const queue = { page: 0, sort: "id", descends: false, olderThan: 0, hasOlder: false };
+const phaseChoices = [["open", "open"], ["", "all"], ...Object.keys(phases).map(p => [p, p]), ["over", "over"]];
+
+/// Where a running job would be at its planned speed, since its run began: share of its work, or null.
+function plannedShare(view) {
+  const rate = view.job.progress.samples_per_s || view.goodput_samples_per_s || 0, run = known.runs.find(r => r.job === view.job.id && r.outcome === "runs");
+  if (!run || !(rate > 0) || !(view.job.samples > 0) || view.deviation === undefined || view.deviation <= -1) return null;
+  const lost = (rate / (1 + view.deviation) - rate) * Math.max(0, now() - run.start_s);
+  return Math.min(1, Math.max(0, view.share + lost / view.job.samples));
+}
+
+const speedText = view => {
+  const rate = view.goodput_samples_per_s || 0;
+  return rate > 0 ? si(rate, "", 3) : "–";
+};
+function leftText(view) {
+  if (isOver(view.job.phase)) return "–";
+  return view.time_left_s === undefined ? "not known" : span(view.time_left_s);
+}
+const intervalText = view => (view.time_left_low_s === undefined || isOver(view.job.phase) ? "" : `${span(view.time_left_low_s)} to ${span(view.time_left_high_s)}`);
+function whereText(view) {
+  const job = view.job, nodes = view.nodes || [];
+  if (isOver(job.phase)) return job.reason || (job.ended_s ? `ended ${moment(job.ended_s)}` : "");
+  if (nodes.length) return `${view.devices} ${view.device_type} on ${nodes.length > 3 ? `${nodes.slice(0, 3).join(", ")} and ${nodes.length - 3} more` : nodes.join(", ")}${view.wait ? `: ${view.wait}` : ""}`;
+  return (view.wait || job.reason || "") + (view.planned_start_s > now() ? `, planned for ${moment(view.planned_start_s)}` : "");
+}
+
+/// Jobs that the filters leave, in order.
+function filtered() {
+  const phase = byId("filter-phase").value, tenant = byId("filter-tenant").value, words = byId("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = [];
+  for (const view of known.jobs.values()) {
+    const job = view.job;
+    if (phase === "open" ? isOver(job.phase) : phase === "over" ? !isOver(job.phase) : phase && job.phase !== phase) continue;
+    if (tenant !== "*" && tenantOf(job) !== tenant) continue;
+    if (words.length) {
+      const text = `${job.id} ${nameOf(job)} ${tenantOf(job)} ${(view.nodes || []).join(" ")} ${view.device_type || ""} ${job.user || ""} ${view.wait || ""} ${job.reason || ""}`.toLowerCase();
+      if (!words.every(w => text.includes(w))) continue;
+    }
+    found.push(view);
+  }
+  const sign = queue.descends ? -1 : 1, left = v => (v.time_left_s === undefined || isOver(v.job.phase) ? Infinity : v.time_left_s);
+  if (queue.sort === "left") found.sort((a, b) => { const p = left(a), q = left(b); return p === q ? a.job.id - b.job.id : p === Infinity ? 1 : q === Infinity ? -1 : sign * (p - q); });
+  else found.sort((a, b) => sign * (a.job.id - b.job.id));
+  return found;
+}
+
+function makeRow() {
+  const cell = (label, ...content) => el("td", { role: "cell", "data-label": label }, ...content);
+  const p = { link: el("a"), id: el("span", { class: "quiet" }), tenant: el("span"), dot: el("i", { class: "dot", "aria-hidden": "true" }), phase: el("span"), bar: meter("progress"), share: el("span", { class: "hint" }), speed: el("span"), deviation: el("span"), left: el("span"), interval: el("span", { class: "quiet hint" }), where: el("span") };
+  const row = el("tr", { role: "row" }, el("th", { role: "rowheader", scope: "row" }, p.link, " ", p.id), cell("Tenant", p.dot, p.tenant), cell("Phase", p.phase), cell("Progress", p.bar, p.share),
+    cell("Samples/s", p.speed), cell("Against plan", p.deviation), cell("Time left", p.left, p.interval), cell("Where, or why not", p.where));
+  for (const i of [4, 5, 6]) row.children[i].className = "n";
+  row.children[7].className = "where";
+  row.children[3].className = "progress";
+  row.parts = p;
+  return row;
+}
+function updateRow(row, view) {
+  const p = row.parts, job = view.job, planned = plannedShare(view), deviation = view.deviation || 0;
+  put(p.link, nameOf(job));
+  attribute(p.link, "href", `#job=${job.id}`);
+  put(p.id, `#${job.id}`);
+  put(p.tenant, tenantText(tenantOf(job)));
+  p.dot.style.background = tenantColor(tenantOf(job));
+  putPhase(p.phase, job.phase);
+  p.bar.setTo(view.share, planned, `${percent(view.share)} done` + (planned === null ? "" : `; ${percent(planned)} at its planned speed`));
+  put(p.share, percent(view.share));
+  put(p.speed, speedText(view));
+  put(p.deviation, deviation ? `${deviation < 0 ? "▼" : "▲"} ${signedPercent(deviation)}` : view.goodput_samples_per_s ? "as planned" : "–");
+  attribute(p.deviation, "class", deviation < -0.05 ? "worse" : deviation > 0.05 ? "better" : "");
+  put(p.left, leftText(view));
+  put(p.interval, intervalText(view));
+  put(p.where, whereText(view));
+  attribute(row, "class", job.phase);
+}
+
+function drawQueue() {
+  drawChoices();
+  const found = filtered(), pages = Math.max(1, Math.ceil(found.length / kJobsOnPage));
+  queue.page = Math.max(0, Math.min(queue.page, pages - 1));
+  keep(byId("queue-rows"), found.slice(queue.page * kJobsOnPage, (queue.page + 1) * kJobsOnPage), v => v.job.id, makeRow, updateRow);
+  put(byId("queue-count"), found.length === known.jobs.size ? whole(found.length) : `${whole(found.length)} of ${whole(known.jobs.size)}${known.isComplete ? "" : ", more are being read"}`);
+  show(byId("queue-table"), found.length > 0);
+  show(byId("queue-empty"), found.length === 0);
+  put(byId("queue-empty"), !known.isComplete ? "jobs are being read" : known.jobs.size ? "no job is as the filters say" : "there are no jobs");
+  for (const [id, key] of [["by-id", "id"], ["by-left", "left"]]) attribute(byId(id), "aria-sort", queue.sort === key ? (queue.descends ? "descending" : "ascending") : "none");
+  const host = byId("queue-pages");
+  pager(host, queue.page, kJobsOnPage, found.length, page => { queue.page = page; drawQueue(); byId("queue").scrollIntoView({ block: "start" }); });
+  if (!queue.more) {
+    queue.more = el("button", { type: "button", class: "more" }, "Earlier jobs");
+    queue.more.addEventListener("click", () => refresh("older"));
+    host.after(queue.more);
+  }
+  show(queue.more, queue.hasOlder && byId("filter-phase").value !== "open");
+}
+
+function drawChoices() {
+  const select = byId("filter-tenant"), names = new Set([...(known.cluster ? known.cluster.tenants.map(t => t.name) : []), ...[...known.jobs.values()].map(v => tenantOf(v.job))]);
+  keep(select, ["*", ...[...names].sort()], n => n, n => el("option", { value: n }), (e, n) => put(e, n === "*" ? "all" : tenantText(n)));
+  if (byId("filter-phase").options.length === 0) byId("filter-phase").append(...phaseChoices.map(([value, text]) => el("option", { value }, text)));
+}
+
+function listenToQueue() {
+  const again = () => { queue.page = 0; drawQueue(); };
+  byId("filters").addEventListener("submit", event => event.preventDefault());
+  for (const id of ["filter-phase", "filter-tenant", "filter-text"]) byId(id).addEventListener("input", again);
+  const sortBy = (key, turns) => {
+    queue.descends = turns && queue.sort === key ? !queue.descends : false;
+    queue.sort = key;
+    byId("sort").value = key;
+    again();
+  };
+  byId("sort").addEventListener("input", () => sortBy(byId("sort").value, false));
+  for (const button of document.querySelectorAll("[data-sort]")) button.addEventListener("click", () => sortBy(button.dataset.sort, true));
+}
