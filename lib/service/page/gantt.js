@@ -70,12 +70,12 @@ function runWords(run) {
 }
 
 function drawAxis(root, [from, until], left, right, height) {
-  const width = right - left, steps = [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
+  const width = right - left, nowAt = left + ((now() - from) / (until - from)) * width, steps = [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
   const step = steps.find(s => ((until - from) / s) * (s >= 86400 ? 84 : 58) <= width) || steps.at(-1), zone = new Date(from * 1000).getTimezoneOffset() * 60;
   for (let t = Math.ceil((from - zone) / step) * step + zone; t <= until; t += step) {
     const x = left + ((t - from) / (until - from)) * width;
     root.append(svg("line", { class: "grid", x1: x, x2: x, y1: 20, y2: height }));
-    if (x > left + 14 && x < right - 14) root.append(svg("text", { x, y: 13, "text-anchor": "middle" }, step >= 86400 ? moment(t).split(" ")[0] : clockTime(t)));
+    if (x > left + 14 && x < right - 14 && Math.abs(x - nowAt) > 32) root.append(svg("text", { x, y: 13, "text-anchor": "middle" }, step >= 86400 ? moment(t).split(" ")[0] : clockTime(t)));
   }
 }
 
@@ -122,8 +122,9 @@ function drawBar(root, { run, node, lane, height }, top, rowHeight, x, left, rig
   if (!isPlanned) bar.append(svg("rect", { x: a, y, width: Math.max(2, until - a), height: h, rx: 2, fill: color }));
   const mark = w >= 15 && h >= 8 && b < right ? outcomeMark(run.outcome, b - 8, middle) : null, solid = isPlanned ? w : until - a;
   const room = (solid > 40 ? solid : w) - (mark ? 22 : 8), isOn = !isPlanned && solid > 40;
-  const text = run.name + (["failed", "lost", "stopped"].includes(run.outcome) ? ` · ${run.outcome}` : "");
-  if (h >= 11 && room > 26) bar.append(svg("text", { class: isOn ? "on" : "beside", x: a + 5, y: middle + 3.5 }, shorten(text, Math.floor(room / 6.1))));
+  const letters = Math.floor(room / 6.1), end = ["failed", "lost", "stopped"].includes(run.outcome) ? ` · ${run.outcome}` : "";
+  const text = letters > end.length + 6 ? shorten(run.name, letters - end.length) + end : shorten(run.name, letters);
+  if (h >= 11 && room > 26) bar.append(svg("text", { class: isOn ? "on" : "beside", x: a + 5, y: middle + 3.5 }, text));
   if (mark) bar.append(mark);
   const entry = { key: `${run.job}/${run.run || 0}/${node.name}/${isPlanned ? run.start_s : ""}`, run, node, words, element: bar, x: a, y };
   bar.addEventListener("click", () => { location.hash = `job=${run.job}`; });

@@ -12,8 +12,8 @@ function jobFacts(view) {
   if (job.ended_s) add("ended", moment(job.ended_s));
   if (view.nodes && view.nodes.length) add("runs on", `${view.devices} ${view.device_type}: ${view.nodes.join(", ")}`);
   add("parallelism", view.plan);
-  if (job.samples) add("samples", `${si(view.share * job.samples, "", 4)} of ${si(job.samples, "", 4)}${p.saved ? `, ${si(p.saved, "", 4)} saved` : ""}`);
-  if (p.samples_per_s) add("speed", `${si(p.samples_per_s, "", 4)} samples/s${p.samples_per_s_low ? ` (${si(p.samples_per_s_low, "", 3)} to ${si(p.samples_per_s_high, "", 3)})` : ""}`);
+  if (job.samples) add("samples", `${number(view.share * job.samples, 4)} of ${number(job.samples, 4)}${p.saved ? `, ${number(p.saved, 4)} saved` : ""}`);
+  if (p.samples_per_s) add("speed", `${number(p.samples_per_s, 4)} samples/s${p.samples_per_s_low ? ` (${number(p.samples_per_s_low, 3)} to ${number(p.samples_per_s_high, 3)})` : ""}`);
   if (view.deviation) add("against plan", signedPercent(view.deviation));
   if (!isOver(job.phase)) add("time left", leftText(view) + (intervalText(view) ? ` (${intervalText(view)})` : ""));
   if (view.planned_start_s && !(view.nodes || []).length) add("planned start", moment(view.planned_start_s));
@@ -24,8 +24,8 @@ function jobFacts(view) {
   if (of.min_devices || of.max_devices) add("devices", `${of.min_devices || 1} to ${of.max_devices || "any number"}`);
   add("elasticity", of.elasticity);
   if (of.after && of.after.length) add("after", of.after.join(", "));
-  if (p.batch) add("batch", si(p.batch, "", 4));
-  if (p.noise) add("gradient noise", si(p.noise, "", 3));
+  if (p.batch) add("batch", number(p.batch, 4));
+  if (p.noise) add("gradient noise", number(p.noise, 3));
   if (p.loss) add("loss", trim(p.loss, 4));
   if (p.reported_s) add("last report", ago(p.reported_s));
   if (view.restarts || job.failures) add("restarts", `${view.restarts || 0}, of them ${plural(job.failures || 0, "failure")}`);

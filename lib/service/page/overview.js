@@ -80,12 +80,12 @@ function drawTypes() {
     put(e.parts.count, `${whole(type.used)} of ${whole(type.up)}` + (type.devices > type.up ? `, ${whole(type.devices - type.up)} away` : ""));
     e.parts.bar.setTo(type.up > 0 ? type.used / type.up : 0, null, `${type.used} of ${type.up} devices in use`);
     e.parts.chart.replaceChildren(useChart(use, type.up, type.name));
-    put(e.parts.hour, type.up > 0 ? `last hour: ${percent(Math.min(1, mean / type.up))}` : "none is up");
+    put(e.parts.hour, type.up > 0 ? `last hour ${percent(Math.min(1, mean / type.up))}` : "none is up");
     put(e.parts.price, type.price_per_h ? `one more: ${trim(type.price_per_h, 3)} an hour` : "");
   });
   const hints = [];
   if (known.caller && known.caller.tenant) hints.push("The last hour has only the runs that this token may see.");
-  if (cluster.types.some(t => t.price_per_h)) hints.push(`“One more” is what one more device for an hour changes in ${cluster.objective ? `“${cluster.objective}”` : "the first objective"}.`);
+  if (cluster.types.some(t => t.price_per_h)) hints.push(`“One more” is what the plan would pay for one more device for an hour, in what ${cluster.objective ? `“${cluster.objective}”` : "the first objective"} counts.`);
   put(byId("types-hint"), hints.join(" "));
 }
 

@@ -63,6 +63,7 @@ function moment(time, withSeconds = false) {
   return day + clockTime(time, withSeconds);
 }
 const ago = time => `${span(now() - time)} ago`;
+const number = (value, digits = 4) => si(value, "", digits).trim();
 const whole = n => Math.round(n).toLocaleString("en");
 const plural = (n, one, many = one + "s") => `${whole(n)} ${n === 1 ? one : many}`;
 const signedPercent = share => `${share < 0 ? "−" : "+"}${trim(Math.abs(share) * 100, 2)} %`;

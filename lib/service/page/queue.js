@@ -1,6 +1,6 @@
 // The queue: a row for each job, filtered and sorted here; a page of them is in the document at a time.
 
-const kJobsOnPage = 50;
+const kManyOnPage = 50, kFewOnPage = 20, isNarrow = matchMedia("(max-width: 760px)");
 const queue = { page: 0, sort: "id", descends: false, olderThan: 0, hasOlder: false };
 const phaseChoices = [["open", "open"], ["", "all"], ...Object.keys(phases).map(p => [p, p]), ["over", "over"]];
 
@@ -14,7 +14,7 @@ function plannedShare(view) {
 
 const speedText = view => {
   const rate = view.goodput_samples_per_s || 0;
-  return rate > 0 ? si(rate, "", 3) : "–";
+  return rate > 0 ? number(rate, 3) : "–";
 };
 function leftText(view) {
   if (isOver(view.job.phase)) return "–";
@@ -52,7 +52,7 @@ function makeRow() {
   const cell = (label, ...content) => el("td", { role: "cell", "data-label": label }, ...content);
   const p = { link: el("a"), id: el("span", { class: "quiet" }), tenant: el("span"), dot: el("i", { class: "dot", "aria-hidden": "true" }), phase: el("span"), bar: meter("progress"), share: el("span", { class: "hint" }), speed: el("span"), deviation: el("span"), left: el("span"), interval: el("span", { class: "quiet hint" }), where: el("span") };
   const row = el("tr", { role: "row" }, el("th", { role: "rowheader", scope: "row" }, p.link, " ", p.id), cell("Tenant", p.dot, p.tenant), cell("Phase", p.phase), cell("Progress", p.bar, p.share),
-    cell("Samples/s", p.speed), cell("Against plan", p.deviation), cell("Time left", p.left, p.interval), cell("Where, or why not", p.where));
+    cell("Samples/s", p.speed), cell("Against plan", p.deviation), cell("Time left", p.left, p.interval), cell("Where or why", p.where));
   for (const i of [4, 5, 6]) row.children[i].className = "n";
   row.children[7].className = "where";
   row.children[3].className = "progress";
@@ -80,16 +80,16 @@ function updateRow(row, view) {
 
 function drawQueue() {
   drawChoices();
-  const found = filtered(), pages = Math.max(1, Math.ceil(found.length / kJobsOnPage));
+  const found = filtered(), size = isNarrow.matches ? kFewOnPage : kManyOnPage, pages = Math.max(1, Math.ceil(found.length / size));
   queue.page = Math.max(0, Math.min(queue.page, pages - 1));
-  keep(byId("queue-rows"), found.slice(queue.page * kJobsOnPage, (queue.page + 1) * kJobsOnPage), v => v.job.id, makeRow, updateRow);
+  keep(byId("queue-rows"), found.slice(queue.page * size, (queue.page + 1) * size), v => v.job.id, makeRow, updateRow);
   put(byId("queue-count"), found.length === known.jobs.size ? whole(found.length) : `${whole(found.length)} of ${whole(known.jobs.size)}${known.isComplete ? "" : ", more are being read"}`);
   show(byId("queue-table"), found.length > 0);
   show(byId("queue-empty"), found.length === 0);
   put(byId("queue-empty"), !known.isComplete ? "jobs are being read" : known.jobs.size ? "no job is as the filters say" : "there are no jobs");
   for (const [id, key] of [["by-id", "id"], ["by-left", "left"]]) attribute(byId(id), "aria-sort", queue.sort === key ? (queue.descends ? "descending" : "ascending") : "none");
   const host = byId("queue-pages");
-  pager(host, queue.page, kJobsOnPage, found.length, page => { queue.page = page; drawQueue(); byId("queue").scrollIntoView({ block: "start" }); });
+  pager(host, queue.page, size, found.length, page => { queue.page = page; drawQueue(); byId("queue").scrollIntoView({ block: "start" }); });
   if (!queue.more) {
     queue.more = el("button", { type: "button", class: "more" }, "Earlier jobs");
     queue.more.addEventListener("click", () => refresh("older"));
@@ -105,7 +105,7 @@ function drawChoices() {
 }
 
 function listenToQueue() {
-  const again = () => { queue.page = 0; drawQueue(); };
+  const again = () => { queue.page = 0; if (known.cluster) drawQueue(); };
   byId("filters").addEventListener("submit", event => event.preventDefault());
   for (const id of ["filter-phase", "filter-tenant", "filter-text"]) byId(id).addEventListener("input", again);
   const sortBy = (key, turns) => {
@@ -115,5 +115,6 @@ function listenToQueue() {
     again();
   };
   byId("sort").addEventListener("input", () => sortBy(byId("sort").value, false));
+  isNarrow.addEventListener("change", again);
   for (const button of document.querySelectorAll("[data-sort]")) button.addEventListener("click", () => sortBy(button.dataset.sort, true));
 }

@@ -23,6 +23,7 @@ class World:
     def __init__(self, jobs, hostile=False, healthy=True):
         self.lock, self.begin, self.hostile, self.healthy = threading.Condition(), time.time(), hostile, healthy
         self.jobs, self.runs, self.events, self.asked, self.nodes = {}, [], [], [], [[*n, "up", ""] for n in NODES]
+        self.ends = []  # of what runs, by node
         self.is_cut = False  # streams end and none begins
         for i in range(1, jobs + 1):
             self.add(i)
@@ -36,9 +37,9 @@ class World:
 
     def add(self, i):
         at, tenant = self.begin, TENANTS[i % 3] if not (self.hostile and i == 2) else HOSTILE[0]
-        job = {"id": i, "submission": {"name": self.name(i), "tenant": tenant, "command": ["python", "train.py", "--config", "x"], "samples": 1e6, "elasticity": "malleable",
+        job = {"id": i, "submission": {"name": self.name(i), "tenant": tenant, "command": ["python", "train.py", "--config", "x"], "samples": 6e5, "elasticity": "malleable",
                                        "environment": {"A": "…"}},
-               "phase": "queued", "submitted_s": at - 9000 + i % 1000, "samples": 1e6, "progress": {}, "user": "alice"}
+               "phase": "queued", "submitted_s": at - 9000 + i % 1000, "samples": 6e5, "progress": {}, "user": "alice"}
         view = {"job": job, "share": 0.0}
         if i <= 7:  # on the nodes, two of them shared
             node = NODES[[0, 0, 1, 3, 3, 4, 5][i - 1]]
@@ -49,6 +50,7 @@ class World:
             job["progress"] = {"samples": rate * (at - start), "saved": rate * (at - start) * 0.9, "samples_per_s": rate, "samples_per_s_low": rate * 0.9, "samples_per_s_high": rate * 1.1,
                                "reported_s": at - 4, "batch": 256, "loss": 2.41}
             view.update(goodput_samples_per_s=rate, device_type=node[1], devices=devices, plan="data 4, tensor 2, ZeRO 1", nodes=[node[0]])
+            self.ends.append((node[0], start + job["samples"] / rate))
             if deviation:
                 view["deviation"] = deviation
             self.runs.append({"job": i, "run": 1, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": devices, "nodes": [node[0]], "start_s": start, "outcome": "runs",
@@ -63,7 +65,10 @@ class World:
             self.runs.append({"job": i, "run": 1, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": node[2] // 2 * (1 + i % 2), "nodes": [node[0]], "start_s": start, "end_s": end, "outcome": outcome})
         elif i <= 22:
             node = NODES[[0, 1, 3, 4, 5, 6, 6][i - 16]]
-            view.update(planned_start_s=at + 600 * (i - 14), planned_end_s=at + 600 * (i - 14) + 4000, time_left_s=600.0 * (i - 14) + 4000, time_left_low_s=600.0 * (i - 14) + 3300, time_left_high_s=600.0 * (i - 14) + 4900,
+            start = max([at + 900] + [end for name, end in self.ends if name == node[0]]) + 60
+            self.ends.append((node[0], start + 4000))
+            left = start + 4000 - at
+            view.update(planned_start_s=start, planned_end_s=start + 4000, time_left_s=left, time_left_low_s=left * 0.85, time_left_high_s=left * 1.2,
                         wait=f"{node[2]} {node[1]} are free at the earliest when job {i - 15} ends")
             self.runs.append({"job": i, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": node[2], "nodes": [node[0]], "start_s": view["planned_start_s"], "end_s": view["planned_end_s"], "outcome": "planned"})
         else:
