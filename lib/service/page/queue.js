@@ -1,6 +1,6 @@
 // The queue: a row for each job, filtered and sorted here; a page of them is in the document at a time.
 
-const kManyOnPage = 50, kFewOnPage = 20, isNarrow = matchMedia("(max-width: 760px)");
+const kManyOnPage = 50, kFewOnPage = 20, isNarrow = matchMedia("(max-width: 1000px)");
 const queue = { page: 0, sort: "id", descends: false, olderThan: 0, hasOlder: false };
 const phaseChoices = [["open", "open"], ["", "all"], ...Object.keys(phases).map(p => [p, p]), ["over", "over"]];
 
