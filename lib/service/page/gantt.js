@@ -7,8 +7,8 @@ const outcomes = { succeeded: "ended well", failed: "failed", stopped: "stopped 
 /// When a run ends, as far as one knows.
 function endOf(run) {
   if (run.outcome !== "runs") return run.end_s || now();
-  const view = known.jobs.get(run.job);
-  return Math.max(now(), (view && view.planned_end_s) || 0);
+  const job = known.jobs.get(run.job);
+  return Math.max(now(), (job && job.planned_end_s) || 0);
 }
 
 /// The span of time that is shown.
@@ -56,16 +56,16 @@ function outcomeMark(outcome, x, y) {
 }
 
 function runWords(run) {
-  const where = (run.nodes || []).join(", "), view = known.jobs.get(run.job), of = [];
+  const where = (run.nodes || []).join(", "), job = known.jobs.get(run.job), of = [];
   of.push(["tenant", tenantText(run.tenant || "")], ["job", String(run.job) + (run.run ? `, run ${run.run}` : "")]);
   of.push(["devices", `${run.devices} ${run.device_type}${where ? ` on ${shorten(where, 120)}` : ""}`]);
   if (run.configuration) of.push(["configuration", run.configuration]);
   of.push([run.outcome === "planned" ? "planned" : "began", moment(run.start_s, true)]);
   if (run.outcome === "planned") of.push(["until", moment(run.end_s, true)]);
   else if (run.end_s && run.outcome !== "runs") of.push(["ended", `${moment(run.end_s, true)}, after ${span(run.end_s - run.start_s)}`]);
-  else if (view && view.planned_end_s) of.push(["planned end", moment(view.planned_end_s, true)]);
+  else if (job && job.planned_end_s) of.push(["planned end", moment(job.planned_end_s, true)]);
   of.push(["outcome", outcomes[run.outcome] || run.outcome]);
-  if (view && run.outcome === "runs") of.push(["done", percent(view.share)]);
+  if (job && run.outcome === "runs") of.push(["done", percent(job.share)]);
   return of;
 }
 
@@ -99,7 +99,7 @@ function drawGantt() {
   drawAxis(root, view, left, right, height);
   gantt.bars = [];
   rows.forEach((node, i) => {
-    const rowHeight = (tops[i + 1] || y) - tops[i] - 6, label = svg("text", { class: node.state === "up" ? "row" : "row away", x: left - 8, y: tops[i] + rowHeight / 2 + 4, "text-anchor": "end" }, (node.state === "up" ? "" : "⏸ ") + shorten(node.name, narrow ? 9 : 16));
+    const rowHeight = (tops[i + 1] || y) - tops[i] - 6, label = svg("text", { class: node.state === "up" ? "row" : "row away", x: left - 8, y: tops[i] + rowHeight / 2 + 4, "text-anchor": "end" }, (node.state === "up" ? "" : "‖ ") + shorten(node.name, narrow ? 9 : 16));
     label.append(svg("title", {}, `${node.name}: ${node.devices} ${node.device_type}, ${node.state}`));
     root.append(label, svg("rect", { class: "lane", x: left, y: tops[i], width: right - left, height: rowHeight, rx: 3 }));
     for (const bar of lanesOf(node, byNode.get(node.name))) drawBar(root, bar, tops[i], rowHeight, x, left, right);
@@ -161,6 +161,7 @@ function tipFor({ run, words }, x, y) {
   const tip = byId("gantt-tip"), stage = tip.parentElement;
   tip.replaceChildren(el("b", {}, run.name), el("table", { role: "presentation" }, el("tbody", {}, ...words.map(([k, v]) => el("tr", {}, el("td", {}, k), el("td", {}, v))))));
   tip.hidden = false;
+  tip.style.left = "0";
   tip.style.left = `${Math.max(0, Math.min(x + 14, stage.clientWidth - tip.offsetWidth))}px`;
   tip.style.top = `${y + 16}px`;
 }

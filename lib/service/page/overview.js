@@ -106,14 +106,14 @@ function drawTenants() {
   });
 }
 
-const nodeStates = { up: ["✓", "up"], drained: ["⏸", "drained"], down: ["✕", "down"] }, kNodes = 40;
+const nodeStates = { up: ["✓", "up"], drained: ["‖", "drained"], down: ["✕", "down"] }, kNodes = 40;
 let nodePage = 0;
 
 async function drain(node, isDrained) {
   const path = `/v1/nodes/${encodeURIComponent(node.name)}/`;
   let reason = "";
   if (isDrained) {
-    reason = await question({ title: `Drain ${node.name}?`, text: "No new tasks start on it. What runs there is moved as the plan sees fit.", yes: "Drain", wantsReason: true });
+    reason = await question({ title: `Drain ${node.name}?`, text: "No new tasks start on it until it is resumed.", yes: "Drain", wantsReason: true });
     if (reason === null) return;
   }
   try {
@@ -132,7 +132,7 @@ function drawNodes() {
   keep(byId("node-list"), nodes.slice(nodePage * kNodes, (nodePage + 1) * kNodes), n => n.name, node => {
     const e = el("li"), parts = { state: el("span", { class: "state" }), name: el("b"), type: el("span", { class: "quiet" }), bar: meter(`devices of ${node.name} in use`), used: el("span", { class: "quiet hint" }), jobs: el("div", { class: "hint links" }), reason: el("div", { class: "hint" }), button: el("button", { type: "button" }) };
     e.append(el("div", { class: "row" }, el("span", { class: "who" }, parts.name, " ", parts.type), parts.state), parts.bar, el("div", { class: "row" }, parts.used, parts.button), parts.reason, parts.jobs);
-    parts.button.addEventListener("click", () => drain(e.node, e.node.state === "up"));
+    parts.button.addEventListener("click", () => drain(e.node, e.node.state !== "drained"));
     e.parts = parts;
     return e;
   }, (e, node) => {
@@ -146,9 +146,9 @@ function drawNodes() {
     p.bar.setTo(node.devices > 0 ? node.used / node.devices : 0, null, `${node.used} of ${node.devices} devices in use`);
     put(p.reason, node.reason || "");
     show(p.button, isOperator());
-    put(p.button, node.state === "up" ? "Drain" : "Resume");
-    attribute(p.button, "aria-label", `${node.state === "up" ? "Drain" : "Resume"} ${node.name}`);
-    keep(p.jobs, (node.jobs || []).slice(0, 12), id => id, id => jobLink(id, ""), (link, id) => put(link, known.jobs.has(id) ? shorten(nameOf(known.jobs.get(id).job), 28) : `job ${id}`));
+    put(p.button, node.state === "drained" ? "Resume" : "Drain");
+    attribute(p.button, "aria-label", `${p.button.textContent} ${node.name}`);
+    keep(p.jobs, (node.jobs || []).slice(0, 12), id => id, id => jobLink(id, ""), (link, id) => put(link, known.jobs.has(id) ? shorten(nameOf(known.jobs.get(id)), 28) : `job ${id}`));
   });
   pager(byId("node-pages"), nodePage, kNodes, nodes.length, page => { nodePage = page; drawNodes(); });
 }

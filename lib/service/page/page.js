@@ -3,11 +3,11 @@
 const kOpenPhases = "modelling,queued,running,stopping", kOverPhases = "complete,failed,cancelled";
 const kPoints = 600; // of the progress of a job that this page keeps
 
-function takeJob(view) {
-  const id = view.job.id, seen = known.seen.get(id) || [], at = now(), last = seen.at(-1);
-  known.jobs.set(id, view);
-  if ((view.job.phase !== "running" && view.job.phase !== "stopping") || (last && last[1] === view.share)) return;
-  seen.push([at, view.share]);
+function takeJob(job) {
+  const id = job.id, seen = known.seen.get(id) || [], at = now(), last = seen.at(-1);
+  known.jobs.set(id, job);
+  if ((job.phase !== "running" && job.phase !== "stopping") || (last && last[1] === job.share)) return;
+  seen.push([at, job.share]);
   if (seen.length > kPoints) known.seen.set(id, seen.filter((_, i) => i % 2 === 0 || i === seen.length - 1)); // half as fine
   else known.seen.set(id, seen);
 }
@@ -33,14 +33,14 @@ const readers = {
     const found = new Set(), isFirst = !known.isComplete;
     for (let after = 0, pages = 0; pages < 1000; ++pages) {
       const list = await api.ask(`/v1/jobs?phase=${kOpenPhases}&limit=${isFirst && !pages ? 200 : 1000}&after=${after}`);
-      for (const view of list.jobs) { takeJob(view); found.add(view.job.id); }
+      for (const job of list.jobs) { takeJob(job); found.add(job.id); }
       if (!list.next || list.next <= after) break;
       after = list.next;
       if (isFirst) draw();
     }
     known.isComplete = true;
     // Those that were open and are not any more.
-    for (const [id, view] of known.jobs) if (!isOver(view.job.phase) && !found.has(id)) changedJobs.add(id);
+    for (const [id, job] of known.jobs) if (!isOver(job.phase) && !found.has(id)) changedJobs.add(id);
     if (changedJobs.size) refresh("changed");
   },
   /// Those that run, where there are too many to read all often.
@@ -71,7 +71,9 @@ const readers = {
   },
 };
 const changedJobs = new Set();
-const every = { cluster: 5, jobs: 5, running: 5, runs: 10 }; // seconds; longer for what takes long to read
+const every = { cluster: 5, jobs: 5, running: 5, runs: 10 }; // seconds
+/// Many jobs are read as a whole less often: those that run, and those that events name, are read besides.
+const pauseOf = name => (name === "jobs" ? Math.max(every.jobs, known.jobs.size / 300) : every[name]);
 const reading = {}; // by reader: { busy, again, due, took }
 let isPaused = false;
 
@@ -96,7 +98,7 @@ async function read(name) {
   if (token !== api.token) return;
   connection.set(name, failed);
   one.took = (performance.now() - begin) / 1000;
-  if (every[name]) one.due = Date.now() + 1000 * Math.max(every[name], 15 * one.took, failed ? 5 : 0);
+  if (every[name]) one.due = Date.now() + 1000 * Math.max(pauseOf(name), 15 * one.took);
   if (one.again) refresh(name, 1000 * Math.min(20, Math.max(0.3, 2 * one.took)));
   if (!failed) draw();
 }
@@ -154,7 +156,7 @@ const follower = new EventFollower(
     takeEvents([event]);
     if (event.job) { changedJobs.add(event.job); refresh("changed"); }
     if (event.job === jobView.id && jobView.isOpen) explainJob();
-    if (["planned", "node", "drained", "engine"].includes(event.kind)) { refresh("jobs"); refresh("runs"); }
+    if (["planned", "node", "drained", "engine"].includes(event.kind)) { refresh("jobs", known.jobs.size); refresh("runs"); }
     if (["started", "stopping", "stopped", "complete", "failed", "cancelled"].includes(event.kind)) refresh("runs");
     refresh("cluster");
     draw();
@@ -188,6 +190,7 @@ async function begin() {
   let answer = null;
   try {
     answer = await api.ask("/v1/caller");
+    await readers.cluster(); // with its clock
   } catch (refusal) {
     if (refusal.status === 401) return;
     if (refusal.status === 0 || refusal.status === 429 || refusal.status >= 500) { // not there yet

@@ -2,7 +2,7 @@
 
 const known = {
   cluster: null, caller: null,
-  jobs: new Map(),    // by number
+  jobs: new Map(),    // by number, as the scheduler describes them
   runs: [], events: [], // events: newest first
   seen: new Map(),    // of a job: [time, share] as this page saw them
   ahead: 0,           // seconds by which the scheduler's clock is ahead of this one
@@ -154,10 +154,11 @@ function question({ title, text, yes, wantsReason = false }) {
   byId("question-reason-label").hidden = !wantsReason;
   reason.value = "";
   return new Promise(done => {
-    let answer = null;
-    form.onsubmit = event => { event.preventDefault(); answer = reason.value.trim(); dialog.close(); };
-    byId("question-no").onclick = () => dialog.close();
-    dialog.onclose = () => done(answer);
+    // Not by the event of its closing, which comes later: by then it may ask the next question.
+    const end = answer => { dialog.close(); done(answer); };
+    form.onsubmit = event => { event.preventDefault(); end(reason.value.trim()); };
+    byId("question-no").onclick = () => end(null);
+    dialog.oncancel = event => { event.preventDefault(); end(null); };
     dialog.showModal();
     (wantsReason ? reason : byId("question-no")).focus();
   });

@@ -5,46 +5,45 @@ const queue = { page: 0, sort: "id", descends: false, olderThan: 0, hasOlder: fa
 const phaseChoices = [["open", "open"], ["", "all"], ...Object.keys(phases).map(p => [p, p]), ["over", "over"]];
 
 /// Where a running job would be at its planned speed, since its run began: share of its work, or null.
-function plannedShare(view) {
-  const rate = view.job.progress.samples_per_s || view.goodput_samples_per_s || 0, run = known.runs.find(r => r.job === view.job.id && r.outcome === "runs");
-  if (!run || !(rate > 0) || !(view.job.samples > 0) || view.deviation === undefined || view.deviation <= -1) return null;
-  const lost = (rate / (1 + view.deviation) - rate) * Math.max(0, now() - run.start_s);
-  return Math.min(1, Math.max(0, view.share + lost / view.job.samples));
+function plannedShare(job) {
+  const rate = job.progress.samples_per_s || job.goodput_samples_per_s || 0, run = known.runs.find(r => r.job === job.id && r.outcome === "runs");
+  if (!run || !(rate > 0) || !(job.samples > 0) || job.deviation === undefined || job.deviation <= -1) return null;
+  const lost = (rate / (1 + job.deviation) - rate) * Math.max(0, now() - run.start_s);
+  return Math.min(1, Math.max(0, job.share + lost / job.samples));
 }
 
-const speedText = view => {
-  const rate = view.goodput_samples_per_s || 0;
+const speedText = job => {
+  const rate = job.goodput_samples_per_s || 0;
   return rate > 0 ? number(rate, 3) : "–";
 };
-function leftText(view) {
-  if (isOver(view.job.phase)) return "–";
-  return view.time_left_s === undefined ? "not known" : span(view.time_left_s);
+function leftText(job) {
+  if (isOver(job.phase)) return "–";
+  return job.time_left_s === undefined ? "not known" : span(job.time_left_s);
 }
-const intervalText = view => (view.time_left_low_s === undefined || isOver(view.job.phase) ? "" : `${span(view.time_left_low_s)} to ${span(view.time_left_high_s)}`);
-function whereText(view) {
-  const job = view.job, nodes = view.nodes || [];
+const intervalText = job => (job.time_left_low_s === undefined || isOver(job.phase) ? "" : `${span(job.time_left_low_s)} to ${span(job.time_left_high_s)}`);
+function whereText(job) {
+  const nodes = job.nodes || [];
   if (isOver(job.phase)) return job.reason || (job.ended_s ? `ended ${moment(job.ended_s)}` : "");
-  if (nodes.length) return `${view.devices} ${view.device_type} on ${nodes.length > 3 ? `${nodes.slice(0, 3).join(", ")} and ${nodes.length - 3} more` : nodes.join(", ")}${view.wait ? `: ${view.wait}` : ""}`;
-  return (view.wait || job.reason || "") + (view.planned_start_s > now() ? `, planned for ${moment(view.planned_start_s)}` : "");
+  if (nodes.length) return `${job.devices} ${job.device_type} on ${nodes.length > 3 ? `${nodes.slice(0, 3).join(", ")} and ${nodes.length - 3} more` : nodes.join(", ")}${job.wait ? `: ${job.wait}` : ""}`;
+  return (job.wait || job.reason || "") + (job.planned_start_s > now() ? `, planned for ${moment(job.planned_start_s)}` : "");
 }
 
 /// Jobs that the filters leave, in order.
 function filtered() {
   const phase = byId("filter-phase").value, tenant = byId("filter-tenant").value, words = byId("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];
-  for (const view of known.jobs.values()) {
-    const job = view.job;
+  for (const job of known.jobs.values()) {
     if (phase === "open" ? isOver(job.phase) : phase === "over" ? !isOver(job.phase) : phase && job.phase !== phase) continue;
     if (tenant !== "*" && tenantOf(job) !== tenant) continue;
     if (words.length) {
-      const text = `${job.id} ${nameOf(job)} ${tenantOf(job)} ${(view.nodes || []).join(" ")} ${view.device_type || ""} ${job.user || ""} ${view.wait || ""} ${job.reason || ""}`.toLowerCase();
+      const text = `${job.id} ${nameOf(job)} ${tenantOf(job)} ${(job.nodes || []).join(" ")} ${job.device_type || ""} ${job.user || ""} ${job.wait || ""} ${job.reason || ""}`.toLowerCase();
       if (!words.every(w => text.includes(w))) continue;
     }
-    found.push(view);
+    found.push(job);
   }
-  const sign = queue.descends ? -1 : 1, left = v => (v.time_left_s === undefined || isOver(v.job.phase) ? Infinity : v.time_left_s);
-  if (queue.sort === "left") found.sort((a, b) => { const p = left(a), q = left(b); return p === q ? a.job.id - b.job.id : p === Infinity ? 1 : q === Infinity ? -1 : sign * (p - q); });
-  else found.sort((a, b) => sign * (a.job.id - b.job.id));
+  const sign = queue.descends ? -1 : 1, left = v => (v.time_left_s === undefined || isOver(v.phase) ? Infinity : v.time_left_s);
+  if (queue.sort === "left") found.sort((a, b) => { const p = left(a), q = left(b); return p === q ? a.id - b.id : p === Infinity ? 1 : q === Infinity ? -1 : sign * (p - q); });
+  else found.sort((a, b) => sign * (a.id - b.id));
   return found;
 }
 
@@ -59,22 +58,22 @@ function makeRow() {
   row.parts = p;
   return row;
 }
-function updateRow(row, view) {
-  const p = row.parts, job = view.job, planned = plannedShare(view), deviation = view.deviation || 0;
+function updateRow(row, job) {
+  const p = row.parts, planned = plannedShare(job), deviation = job.deviation || 0;
   put(p.link, nameOf(job));
   attribute(p.link, "href", `#job=${job.id}`);
   put(p.id, `#${job.id}`);
   put(p.tenant, tenantText(tenantOf(job)));
   p.dot.style.background = tenantColor(tenantOf(job));
   putPhase(p.phase, job.phase);
-  p.bar.setTo(view.share, planned, `${percent(view.share)} done` + (planned === null ? "" : `; ${percent(planned)} at its planned speed`));
-  put(p.share, percent(view.share));
-  put(p.speed, speedText(view));
-  put(p.deviation, deviation ? `${deviation < 0 ? "▼" : "▲"} ${signedPercent(deviation)}` : view.goodput_samples_per_s ? "as planned" : "–");
+  p.bar.setTo(job.share, planned, `${percent(job.share)} done` + (planned === null ? "" : `; ${percent(planned)} at its planned speed`));
+  put(p.share, percent(job.share));
+  put(p.speed, speedText(job));
+  put(p.deviation, deviation ? `${deviation < 0 ? "▼" : "▲"} ${signedPercent(deviation)}` : job.goodput_samples_per_s ? "as planned" : "–");
   attribute(p.deviation, "class", deviation < -0.05 ? "worse" : deviation > 0.05 ? "better" : "");
-  put(p.left, leftText(view));
-  put(p.interval, intervalText(view));
-  put(p.where, whereText(view));
+  put(p.left, leftText(job));
+  put(p.interval, intervalText(job));
+  put(p.where, whereText(job));
   attribute(row, "class", job.phase);
 }
 
@@ -82,7 +81,7 @@ function drawQueue() {
   drawChoices();
   const found = filtered(), size = isNarrow.matches ? kFewOnPage : kManyOnPage, pages = Math.max(1, Math.ceil(found.length / size));
   queue.page = Math.max(0, Math.min(queue.page, pages - 1));
-  keep(byId("queue-rows"), found.slice(queue.page * size, (queue.page + 1) * size), v => v.job.id, makeRow, updateRow);
+  keep(byId("queue-rows"), found.slice(queue.page * size, (queue.page + 1) * size), v => v.id, makeRow, updateRow);
   put(byId("queue-count"), found.length === known.jobs.size ? whole(found.length) : `${whole(found.length)} of ${whole(known.jobs.size)}${known.isComplete ? "" : ", more are being read"}`);
   show(byId("queue-table"), found.length > 0);
   show(byId("queue-empty"), found.length === 0);
@@ -99,7 +98,7 @@ function drawQueue() {
 }
 
 function drawChoices() {
-  const select = byId("filter-tenant"), names = new Set([...(known.cluster ? known.cluster.tenants.map(t => t.name) : []), ...[...known.jobs.values()].map(v => tenantOf(v.job))]);
+  const select = byId("filter-tenant"), names = new Set([...(known.cluster ? known.cluster.tenants.map(t => t.name) : []), ...[...known.jobs.values()].map(v => tenantOf(v))]);
   keep(select, ["*", ...[...names].sort()], n => n, n => el("option", { value: n }), (e, n) => put(e, n === "*" ? "all" : tenantText(n)));
   if (byId("filter-phase").options.length === 0) byId("filter-phase").append(...phaseChoices.map(([value, text]) => el("option", { value }, text)));
 }

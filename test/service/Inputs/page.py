@@ -234,9 +234,9 @@ def main(chromium, source, folder, *rest):
         check_many(browser, server, pictures)
         check_empty(browser, server)
         check_sizes(browser, server, pictures)
-        for message in browser.messages:
+        for message in browser.messages + server.errors:
             print(message)
-        print("no message on the console" if not browser.messages else "there are messages on the console")
+        print("no message on the console" if not browser.messages + server.errors else "there are messages on the console")
     finally:
         if browser:
             browser.close()

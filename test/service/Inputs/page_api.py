@@ -6,6 +6,7 @@ import re
 import socketserver
 import threading
 import time
+import traceback
 import urllib.parse
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
@@ -40,7 +41,7 @@ class World:
         job = {"id": i, "submission": {"name": self.name(i), "tenant": tenant, "command": ["python", "train.py", "--config", "x"], "samples": 6e5, "elasticity": "malleable",
                                        "environment": {"A": "…"}},
                "phase": "queued", "submitted_s": at - 9000 + i % 1000, "samples": 6e5, "progress": {}, "user": "alice"}
-        view = {"job": job, "share": 0.0}
+        job["share"] = 0.0
         if i <= 7:  # on the nodes, two of them shared
             node = NODES[[0, 0, 1, 3, 3, 4, 5][i - 1]]
             devices = [4, 2, 8, 4, 4, 8, 2][i - 1]
@@ -49,10 +50,10 @@ class World:
             job.update(phase="running", started_s=start, runs=1)
             job["progress"] = {"samples": rate * (at - start), "saved": rate * (at - start) * 0.9, "samples_per_s": rate, "samples_per_s_low": rate * 0.9, "samples_per_s_high": rate * 1.1,
                                "reported_s": at - 4, "batch": 256, "loss": 2.41}
-            view.update(goodput_samples_per_s=rate, device_type=node[1], devices=devices, plan="data 4, tensor 2, ZeRO 1", nodes=[node[0]])
+            job.update(goodput_samples_per_s=rate, device_type=node[1], devices=devices, plan="data 4, tensor 2, ZeRO 1", nodes=[node[0]])
             self.ends.append((node[0], start + job["samples"] / rate))
             if deviation:
-                view["deviation"] = deviation
+                job["deviation"] = deviation
             self.runs.append({"job": i, "run": 1, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": devices, "nodes": [node[0]], "start_s": start, "outcome": "runs",
                               "configuration": f"{devices} {node[1]}"})
         elif i <= 15:
@@ -61,22 +62,22 @@ class World:
             start = at - [9000, 10000, 6500, 7600, 9000, 3000, 2600, 9500][i - 8]
             end = start + [3300, 2600, 3000, 4200, 7000, 2200, 2000, 5000][i - 8]
             job.update(phase="complete" if outcome == "succeeded" else "failed" if outcome in ("failed", "lost") else "cancelled", started_s=start, ended_s=end, runs=1, reason="" if outcome == "succeeded" else f"its run 1 {outcome}")
-            view["share"] = 1.0 if outcome == "succeeded" else 0.4
+            job["share"] = 1.0 if outcome == "succeeded" else 0.4
             self.runs.append({"job": i, "run": 1, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": node[2] // 2 * (1 + i % 2), "nodes": [node[0]], "start_s": start, "end_s": end, "outcome": outcome})
         elif i <= 22:
             node = NODES[[0, 1, 3, 4, 5, 6, 6][i - 16]]
             start = max([at + 900] + [end for name, end in self.ends if name == node[0]]) + 60
             self.ends.append((node[0], start + 4000))
             left = start + 4000 - at
-            view.update(planned_start_s=start, planned_end_s=start + 4000, time_left_s=left, time_left_low_s=left * 0.85, time_left_high_s=left * 1.2,
+            job.update(planned_start_s=start, planned_end_s=start + 4000, time_left_s=left, time_left_low_s=left * 0.85, time_left_high_s=left * 1.2,
                         wait=f"{node[2]} {node[1]} are free at the earliest when job {i - 15} ends")
-            self.runs.append({"job": i, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": node[2], "nodes": [node[0]], "start_s": view["planned_start_s"], "end_s": view["planned_end_s"], "outcome": "planned"})
+            self.runs.append({"job": i, "name": job["submission"]["name"], "tenant": tenant, "device_type": node[1], "devices": node[2], "nodes": [node[0]], "start_s": job["planned_start_s"], "end_s": job["planned_end_s"], "outcome": "planned"})
         else:
-            view["wait"] = "all devices are in use by jobs that come before it"
+            job["wait"] = "all devices are in use by jobs that come before it"
             if i % 9 == 0:
                 job["phase"] = "modelling"
-                view["wait"] = "its configurations are being priced"
-        self.jobs[i] = view
+                job["wait"] = "its configurations are being priced"
+        self.jobs[i] = job
 
     def event(self, kind, text, job=0):
         with self.lock:
@@ -84,24 +85,23 @@ class World:
             self.lock.notify_all()
 
     def view(self, i):
-        view = json.loads(json.dumps(self.jobs[i]))
-        job, at = view["job"], time.time()
+        job, at = json.loads(json.dumps(self.jobs[i])), time.time()
         if job["phase"] == "running":
             rate = job["progress"]["samples_per_s"]
-            view["share"] = min(1, rate * (at - job["started_s"]) / job["samples"])
-            left = (1 - view["share"]) * job["samples"] / rate
-            view.update(time_left_s=left, time_left_low_s=left * 0.9, time_left_high_s=left * 1.12, planned_end_s=at + left)
-        return view
+            job["share"] = min(1, rate * (at - job["started_s"]) / job["samples"])
+            left = (1 - job["share"]) * job["samples"] / rate
+            job.update(time_left_s=left, time_left_low_s=left * 0.9, time_left_high_s=left * 1.12, planned_end_s=at + left)
+        return job
 
     def cluster(self):
         used = {}
-        for view in self.jobs.values():
-            if view["job"]["phase"] == "running":
-                used.setdefault(view["nodes"][0], []).append((view["job"]["id"], view["devices"]))
+        for job in self.jobs.values():
+            if job["phase"] == "running":
+                used.setdefault(job["nodes"][0], []).append((job["id"], job["devices"]))
         nodes = [{"name": n, "device_type": t, "state": s, "reason": r, "devices": d, "used": sum(k for _, k in used.get(n, [])), "jobs": [j for j, _ in used.get(n, [])]} for n, t, d, s, r in self.nodes]
         of = lambda t, key: sum(n[key] for n in nodes if n["device_type"] == t)
         types = [{"name": t, "devices": of(t, "devices"), "up": sum(n["devices"] for n in nodes if n["device_type"] == t and n["state"] == "up"), "used": of(t, "used"), "price_per_h": p} for t, p in (("A100", 0.42), ("H100", 1.31), ("V100", 0))]
-        phases = {p: sum(1 for v in self.jobs.values() if v["job"]["phase"] == p) for p in PHASES}
+        phases = {p: sum(1 for j in self.jobs.values() if j["phase"] == p) for p in PHASES}
         return {"name": HOSTILE[0] if self.hostile else "lab", "engine": "slurm", "time_s": time.time(), "is_healthy": self.healthy, "health": "" if self.healthy else "sinfo ended with 1: " + HOSTILE[1],
                 "types": types, "nodes": nodes, "tenants": [{"name": t, "weight": i + 1, "running": 2, "queued": 5, "devices": 8 + i, "device_hours": 31.5 * (3 - i)} for i, t in enumerate(TENANTS)],
                 "phases": phases, "power_w": 11800, "power_limit_w": 16000, "planned_s": self.begin - 70, "plan_seconds": 1.42, "plan_status": "feasible", "plan_gap": 0.018, "objective": "mean completion time"}
@@ -183,18 +183,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.json({"runs": [r for r in world.runs if r["start_s"] < float(query["until_s"]) and r.get("end_s", 1e12) > float(query["from_s"])]})
         if path == "/v1/jobs":
             phases, newest = query["phase"].split(","), query.get("newest") == "true"
-            found = [i for i in sorted(world.jobs, reverse=newest) if world.jobs[i]["job"]["phase"] in phases and (not after or (i < after if newest else i > after))][:limit]
+            found = [i for i in sorted(world.jobs, reverse=newest) if world.jobs[i]["phase"] in phases and (not after or (i < after if newest else i > after))][:limit]
             return self.json({"jobs": [world.view(i) for i in found], **({"next": found[-1]} if len(found) == limit else {})})
         if found := re.fullmatch(r"/v1/jobs/(\d+)(/explain)?", path):
             job = int(found[1])
             if job not in world.jobs:
                 return self.refuse(404, f"there is no job {job}")
             if found[2]:
-                return self.json({"sentences": [f"job {job} '{world.name(job)}' is {world.jobs[job]['job']['phase']}", "it could run on 4 A100: 71 samples a second, data 4", "the plan was made because a job was submitted, in 1.42 s"]})
+                return self.json({"sentences": [f"job {job} '{world.name(job)}' is {world.jobs[job]['phase']}", "it could run on 4 A100: 71 samples a second, data 4", "the plan was made because a job was submitted, in 1.42 s"]})
             if self.command == "DELETE":
                 if role == "viewer":
                     return self.refuse(403, "the token 'alice' may not cancel")
-                world.jobs[job]["job"]["phase"] = "stopping"
+                world.jobs[job]["phase"] = "stopping"
                 world.event("stopping", f"job {job} is being cancelled", job)
                 return self.send(204, b"")
             return self.json(world.view(job))
@@ -221,7 +221,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
     def __init__(self, folders, world):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.folders, self.world, self.ends = folders, world, False
+        self.folders, self.world, self.ends, self.errors = folders, world, False, []
         self.tokens = {"root-token": "operator", "viewer-token": "viewer"}
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -230,7 +230,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
     def handle_error(self, *_):
-        pass
+        self.errors.append(traceback.format_exc())
 
     def close(self):
         self.ends = True
