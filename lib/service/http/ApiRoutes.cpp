@@ -201,7 +201,9 @@ HttpReply getMetrics(const ApiContext &api, const ApiAsk &) {
                       .body = std::make_shared<std::string>(api.scheduler.metrics() + api.ownMetrics)};
 }
 
-HttpReply getHealth(const ApiContext &, const ApiAsk &) { return jsonResponse(HealthAnswer{.version = kVersion}); }
+HttpReply getHealth(const ApiContext &api, const ApiAsk &) {
+  return jsonResponse(HealthAnswer{.version = kVersion, .needsToken = !api.scheduler.callerOf("")});
+}
 
 HttpReply getOpenApi(const ApiContext &, const ApiAsk &) {
   static const auto kText = std::make_shared<const std::string>(jsonText(openApiDocument()) + "\n");

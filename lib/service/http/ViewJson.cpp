@@ -98,6 +98,7 @@ void describe(JsonFields &f, TokenRequest &request) {
 void describe(JsonFields &f, TokenAnswer &answer) { f.about("not shown again").field("token", answer.token); }
 void describe(JsonFields &f, HealthAnswer &answer) {
   f.field("status", answer.status).field("version", answer.version);
+  f.about("left out: true").maybeIf(!answer.needsToken, "needs_token", answer.needsToken);
 }
 void describe(JsonFields &f, ApiError &error) {
   f.about("as `accord explain` takes it").field("code", error.code).field("message", error.message);

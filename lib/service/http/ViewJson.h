@@ -63,6 +63,7 @@ void describe(JsonFields &f, TokenAnswer &answer);
 
 struct HealthAnswer {
   std::string status = "ok", version;
+  bool needsToken = true;
 };
 void describe(JsonFields &f, HealthAnswer &answer);
 

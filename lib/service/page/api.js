@@ -10,6 +10,7 @@ class Refusal extends Error {
 
 const api = {
   token: sessionStorage.getItem("accord-token") || "",
+  isOpen: false, // the scheduler needs no token
   onRefused: () => {}, // the token is not known any more
 
   keepToken(token) {
@@ -18,9 +19,13 @@ const api = {
     else sessionStorage.removeItem("accord-token");
   },
 
+  headers() { return this.token ? { Authorization: `Bearer ${this.token}` } : {}; },
+  /// Who asks is known: by a token, or the scheduler needs none.
+  get isIn() { return this.token !== "" || this.isOpen; },
+
   /// The answer as JSON, null if it is empty. Throws a Refusal.
   async ask(path, method = "GET", body = undefined) {
-    const token = this.token, headers = { Authorization: `Bearer ${token}` };
+    const token = this.token, headers = this.headers();
     if (body !== undefined) headers["Content-Type"] = "application/json";
     let response, text;
     try {
@@ -100,7 +105,7 @@ class EventFollower {
     signal.seen();
     try {
       const path = "/v1/events/stream" + (this.last >= 0 ? `?after=${this.last}` : "");
-      const response = await fetch(path, { headers: { Authorization: `Bearer ${api.token}` }, cache: "no-store", signal: this.abort.signal });
+      const response = await fetch(path, { headers: api.headers(), cache: "no-store", signal: this.abort.signal });
       if (!response.ok) return response.status;
       this.failures = 0;
       this.onState(true, 0);

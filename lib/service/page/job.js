@@ -103,7 +103,7 @@ async function followAddress() {
     if (dialog.open) dialog.close();
     return;
   }
-  if (!api.token || !known.cluster) return;
+  if (!api.isIn || !known.cluster) return;
   const id = Number(found[1]);
   if (jobView.id !== id) for (const host of ["job-facts", "job-runs", "job-explain", "job-chart"]) { byId(host).replaceChildren(); byId(host).kept = null; }
   Object.assign(jobView, { id, isOpen: true });

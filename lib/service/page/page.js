@@ -103,7 +103,7 @@ async function read(name) {
   if (!failed) draw();
 }
 function tick() {
-  if (!api.token || isPaused) return;
+  if (!api.isIn || isPaused) return;
   for (const [name, one] of Object.entries(reading)) if (!one.busy && one.due <= Date.now()) read(name);
 }
 
@@ -114,7 +114,7 @@ function draw() {
   const later = document.hidden ? done => setTimeout(done, 500) : requestAnimationFrame;
   later(() => {
     isDue = false;
-    if (!api.token || !known.cluster) return;
+    if (!api.isIn || !known.cluster) return;
     show(byId("sign-in"), false);
     show(byId("app"), true);
     drawHead();
@@ -168,6 +168,7 @@ const follower = new EventFollower(
   });
 
 function signOut(message = "") {
+  ++beginnings;
   follower.stop();
   follower.last = -1;
   api.keepToken("");
@@ -186,30 +187,42 @@ function signOut(message = "") {
   byId("token").focus();
 }
 
+let beginnings = 0;
 async function begin() {
-  let answer = null;
+  const mine = ++beginnings;
+  let caller = null;
   try {
-    answer = await api.ask("/v1/caller");
+    const health = await api.ask("/healthz");
+    api.isOpen = health.needs_token === false;
+    put(byId("footer"), `accord ${health.version}`);
+    show(byId("sign-out"), !api.isOpen);
+    if (mine !== beginnings) return;
+    if (!api.isIn) { signOut(); return; }
+    caller = await api.ask("/v1/caller");
     await readers.cluster(); // with its clock
+    if (mine !== beginnings) return;
   } catch (refusal) {
-    if (refusal.status === 401) return;
+    if (refusal.status === 401 || mine !== beginnings) return;
     if (refusal.status === 0 || refusal.status === 429 || refusal.status >= 500) { // not there yet
       show(byId("sign-in"), true);
       put(byId("sign-in-error"), `${refusal.message}; trying again`);
-      setTimeout(() => { if (api.token && !known.cluster) begin(); }, 3000);
+      setTimeout(() => { if (mine === beginnings) begin(); }, 3000);
       return;
     }
     put(byId("sign-in-error"), refusal.message);
     return;
   }
-  known.caller = answer;
+  known.caller = caller;
   for (const name of ["cluster", "jobs", "over", "runs", "running"]) refresh(name, 0);
   follower.start();
   tick();
 }
 
 function listen() {
-  api.onRefused = () => signOut("the scheduler does not know this token, or it has expired");
+  api.onRefused = () => {
+    signOut("the scheduler does not know this token, or it has expired");
+    if (api.isOpen) begin();
+  };
   byId("sign-in-form").addEventListener("submit", event => {
     event.preventDefault();
     const token = byId("token").value.trim();
@@ -232,5 +245,4 @@ function listen() {
 
 drawChoices();
 listen();
-if (api.token) begin();
-else signOut();
+begin();

@@ -21,6 +21,7 @@ def sign_in(browser, server, world, token="root-token", until=FULL):
     browser.open(server.address)
     browser.value("sessionStorage.clear(); location.hash = ''")
     browser.open(server.address)
+    browser.wait("!byId('sign-in').hidden")
     browser.value(f"byId('token').value = '{token}'; byId('sign-in-form').requestSubmit()")
     if until:
         browser.wait(until)
@@ -143,6 +144,17 @@ def check_viewer(browser, server):
     print("a viewer: nothing to cancel or drain")
 
 
+def check_open(browser, server):
+    server.tokens[""] = "operator"
+    server.world = World(40)
+    browser.value("sessionStorage.clear(); location.hash = ''")
+    browser.open(server.address)
+    browser.wait(FULL)
+    assert browser.value("byId('sign-out').hidden && byId('sign-in').hidden && connection.streams")
+    del server.tokens[""]
+    print("a scheduler that needs no token asks for none")
+
+
 def check_hostile(browser, server, pictures):
     sign_in(browser, server, World(40, hostile=True, healthy=False))
     browser.value("location.hash = 'job=1'")
@@ -230,6 +242,7 @@ def main(chromium, source, folder, *rest):
         check_nodes(browser, server.world)
         check_updates(browser, server.world)
         check_viewer(browser, server)
+        check_open(browser, server)
         check_hostile(browser, server, pictures)
         check_many(browser, server, pictures)
         check_empty(browser, server)

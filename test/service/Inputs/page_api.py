@@ -161,6 +161,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else {}
         if path == "/" or path.startswith("/page/"):
             return self.page("index.html" if path == "/" else path[6:])
+        if path == "/healthz":
+            return self.json({"status": "ok", "version": "1.0", "needs_token": "" not in self.server.tokens})
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if token not in self.server.tokens:
             return self.refuse(401, "the token is not known, or has expired")
