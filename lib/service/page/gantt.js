@@ -1,7 +1,7 @@
 // Past and plan: a row for each node, a bar for each run of a job on it, as high as its share of the node's devices.
 
 const kRows = 24; // nodes at once
-const gantt = { hours: 6, middle: 0, page: 0, bars: [], at: null, spans: [0, 0], width: 0 };
+const gantt = { hours: 6, middle: 0, page: 0, bars: [], at: null, spans: [0, 0], width: 0, isCut: false };
 const outcomes = { succeeded: "ended well", failed: "failed", stopped: "stopped by the scheduler", lost: "lost with its node", runs: "runs", planned: "planned" };
 
 /// When a run ends, as far as one knows.
@@ -121,7 +121,7 @@ function drawBar(root, { run, node, lane, height }, top, rowHeight, x, left, rig
   if (isPlanned || until < b) bar.append(svg("rect", { class: "rest", x: isPlanned ? a : until, y, width: Math.max(2, b - (isPlanned ? a : until)), height: h, rx: 2, fill: `url(#hatch-${i})`, stroke: color }));
   if (!isPlanned) bar.append(svg("rect", { x: a, y, width: Math.max(2, until - a), height: h, rx: 2, fill: color }));
   const mark = w >= 15 && h >= 8 && b < right ? outcomeMark(run.outcome, b - 8, middle) : null, solid = isPlanned ? w : until - a;
-  const room = (solid > 40 ? solid : w) - (mark ? 22 : 8), isOn = !isPlanned && solid > 40;
+  const room = (solid > 40 ? solid : w) - (mark ? 22 : 8), isOn = !isPlanned && solid > 40 && !["failed", "lost"].includes(run.outcome); // those are pale
   const letters = Math.floor(room / 6.1), end = ["failed", "lost", "stopped"].includes(run.outcome) ? ` · ${run.outcome}` : "";
   const text = letters > end.length + 6 ? shorten(run.name, letters - end.length) + end : shorten(run.name, letters);
   if (h >= 11 && room > 26) bar.append(svg("text", { class: isOn ? "on" : "beside", x: a + 5, y: middle + 3.5 }, text));
@@ -170,7 +170,7 @@ function hideTip() { byId("gantt-tip").hidden = true; }
 function drawLegend(shown) {
   const used = [...new Set(known.runs.map(r => r.tenant || ""))].sort(), mark = outcome => svg("svg", { class: "legend-mark", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, outcomeMark(outcome, 0, 0));
   const key = used.join("\n"), host = byId("gantt-legend");
-  put(byId("gantt-hint"), shown ? "" : "nothing ran and nothing is planned in this span of time");
+  put(byId("gantt-hint"), gantt.isCut ? "there are more runs than are shown in this span of time" : shown ? "" : "nothing ran and nothing is planned in this span of time");
   if (host.key === key) return;
   host.key = key;
   host.replaceChildren(...used.slice(0, 12).map(name => el("span", {}, dot(name), tenantText(name))), ...(used.length > 12 ? [el("span", {}, `and ${used.length - 12} more`)] : []),

@@ -58,7 +58,7 @@ function drawProgress(job) {
   const x = t => left + ((t - from) / (until - from)) * (right - left), y = share => bottom - share * (bottom - top);
   const root = svg("svg", { width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Progress over time: ${percent(job.share)} done${job.planned_end_s ? `, planned to be complete at ${moment(job.planned_end_s)}` : ""}` });
   for (const share of [0, 0.25, 0.5, 0.75, 1]) root.append(svg("line", { class: "grid", x1: left, x2: right, y1: y(share), y2: y(share) }), svg("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
-  [0, 0.5, 1].forEach((s, i) => root.append(svg("text", { x: left + s * (right - left), y: H - 6, "text-anchor": ["start", "middle", "end"][i] }, moment(from + s * (until - from)))));
+  [0, 0.5, 1].forEach((s, i) => root.append(svg("text", { x: left + s * (right - left), y: H - 6, "text-anchor": ["start", "middle", "end"][i] }, moment(from + s * (until - from), until - from < 1800))));
   if (deadline && deadline <= until && deadline >= from) root.append(svg("line", { class: "deadline", x1: x(deadline), x2: x(deadline), y1: top, y2: bottom }), svg("text", { x: x(deadline) - 5, y: top + 10, "text-anchor": "end" }, "deadline"));
   if (now() > from && now() < until) root.append(svg("line", { class: "now", x1: x(now()), x2: x(now()), y1: top, y2: bottom }));
   for (const [kind, points] of lines) root.append(svg("path", { class: `progress-line ${kind}`, d: "M" + points.map(p => `${x(p[0]).toFixed(1)},${y(p[1]).toFixed(1)}`).join(" L") }));
@@ -75,7 +75,7 @@ function drawJob() {
   put(byId("job-note"), whereText(job));
   show(byId("job-actions"), Boolean(mayCancel(job)));
   drawProgress(job);
-  keep(byId("job-facts"), jobFacts(job), f => f[0], ([name]) => el("div", {}, el("dt", {}, name), el("dd")), (e, [, text]) => put(e.lastChild, text));
+  keep(byId("job-facts"), jobFacts(job), f => f[0], ([name]) => el("div", name === "command" ? { class: "wide" } : {}, el("dt", {}, name), el("dd")), (e, [, text]) => put(e.lastChild, text));
   const runs = known.runs.filter(r => r.job === jobView.id).sort((a, b) => a.start_s - b.start_s);
   keep(byId("job-runs"), runs.length ? runs : [null], r => (r ? `${r.run || 0} ${r.run ? 0 : r.start_s}` : ""), () => el("li", {}, el("b"), el("span")), (e, r) => {
     put(e.firstChild, r ? `${r.run ? `run ${r.run}` : "planned"}: ${outcomes[r.outcome] || r.outcome}` : "");

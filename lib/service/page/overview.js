@@ -6,7 +6,7 @@ function drawHead() {
   document.title = `${cluster.name || "cluster"} · Accord`;
   const engine = byId("engine");
   attribute(engine, "class", cluster.is_healthy ? "chip" : "chip bad");
-  put(engine, cluster.is_healthy ? `✓ ${cluster.engine} answers` : `✕ ${cluster.engine} is in trouble`);
+  put(engine, cluster.is_healthy ? `✓ engine ${cluster.engine}` : `✕ engine ${cluster.engine}, in trouble`);
   const trouble = byId("trouble");
   put(trouble, cluster.is_healthy ? "" : `✕ ${cluster.health || "the engine does not answer"}`);
   show(trouble, !cluster.is_healthy);
@@ -153,14 +153,30 @@ function drawNodes() {
   pager(byId("node-pages"), nodePage, kNodes, nodes.length, page => { nodePage = page; drawNodes(); });
 }
 
-const kEvents = 50;
+const kEvents = 50, kKeptEvents = 1000;
 function takeEvents(events) {
   const numbers = new Set(known.events.map(e => e.number));
-  known.events = [...known.events, ...events.filter(e => !numbers.has(e.number))].sort((a, b) => b.number - a.number).slice(0, kEvents);
+  known.events = [...known.events, ...events.filter(e => !numbers.has(e.number))].sort((a, b) => b.number - a.number).slice(0, kKeptEvents);
+}
+/// Events with how often each came in a row: what is refused is refused again and again, and has the number of a request.
+function eventGroups() {
+  const groups = [], sameAs = e => `${e.kind} ${e.who || ""} ${e.text.replace(/, request \S+$/, "")}`;
+  for (const event of known.events) {
+    const last = groups.at(-1);
+    if (last && event.kind === "refused" && sameAs(last.event) === sameAs(event)) Object.assign(last, { count: last.count + 1, first: event.number });
+    else if (groups.length === kEvents) break;
+    else groups.push({ event, count: 1, first: event.number });
+  }
+  return groups;
 }
 function drawEvents() {
-  keep(byId("event-list"), known.events, e => e.number, event => el("li", {},
-    el("time", { datetime: new Date(event.time_s * 1000).toISOString(), title: moment(event.time_s, true) }, clockTime(event.time_s, true)),
+  keep(byId("event-list"), eventGroups(), g => g.first, ({ event }) => el("li", {},
+    el("time"),
     el("span", { class: `kind-of-event ${["failed", "refused", "engine"].includes(event.kind) ? "worse" : ""}` }, event.kind),
-    el("span", { class: "text" }, event.job ? jobLink(event.job, event.text) : event.text, event.who ? el("span", { class: "quiet" }, ` · ${event.who}`) : null)), () => {});
+    el("span", { class: "text" }, event.job ? jobLink(event.job, event.text) : event.text, event.who ? el("span", { class: "quiet" }, ` · ${event.who}`) : null, el("span", { class: "quiet" }))), (e, { event, count }) => {
+    attribute(e.firstChild, "datetime", new Date(event.time_s * 1000).toISOString());
+    attribute(e.firstChild, "title", moment(event.time_s, true));
+    put(e.firstChild, clockTime(event.time_s, true));
+    put(e.lastChild.lastChild, count > 1 ? ` · ${whole(count)} times` : "");
+  });
 }

@@ -1,6 +1,7 @@
 // What is read when: all of it at first, then what events name, and the rest every few seconds.
 
 const kOpenPhases = "modelling,queued,running,stopping", kOverPhases = "complete,failed,cancelled";
+const kMaxRuns = 10000; // in one answer
 const kPoints = 600; // of the progress of a job that this page keeps
 
 function takeJob(job) {
@@ -66,8 +67,14 @@ const readers = {
     Object.assign(queue, { olderThan: list.next || 0, hasOlder: Boolean(list.next) });
   },
   async runs() {
-    const [from, until] = runsWanted();
-    known.runs = (await api.ask(`/v1/runs?from_s=${Math.max(0, from).toFixed(3)}&until_s=${until.toFixed(3)}&limit=10000`)).runs;
+    const [from, until] = runsWanted(), between = async begin => (await api.ask(`/v1/runs?from_s=${Math.max(0, begin).toFixed(3)}&until_s=${until.toFixed(3)}&limit=${kMaxRuns}`)).runs;
+    const runs = await between(from);
+    gantt.isCut = runs.length >= kMaxRuns;
+    if (gantt.isCut) { // the first ones: what runs now is not among them
+      const keyOf = r => `${r.job} ${r.run || r.start_s}`, keys = new Set(runs.map(keyOf));
+      runs.push(...(await between(now() - 3600)).filter(r => !keys.has(keyOf(r))));
+    }
+    known.runs = runs;
   },
 };
 const changedJobs = new Set();

@@ -69,7 +69,7 @@ function updateRow(row, job) {
   p.bar.setTo(job.share, planned, `${percent(job.share)} done` + (planned === null ? "" : `; ${percent(planned)} at its planned speed`));
   put(p.share, percent(job.share));
   put(p.speed, speedText(job));
-  put(p.deviation, deviation ? `${deviation < 0 ? "▼" : "▲"} ${signedPercent(deviation)}` : job.goodput_samples_per_s ? "as planned" : "–");
+  put(p.deviation, deviation ? `${deviation < 0 ? "▼" : "▲"} ${signedPercent(deviation)}` : job.progress.reported_s ? "as planned" : job.goodput_samples_per_s ? "no report" : "–");
   attribute(p.deviation, "class", deviation < -0.05 ? "worse" : deviation > 0.05 ? "better" : "");
   put(p.left, leftText(job));
   put(p.interval, intervalText(job));

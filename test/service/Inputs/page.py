@@ -126,8 +126,10 @@ def check_updates(browser, world):
     world.is_cut = True
     browser.wait("byId('connection').textContent.includes('cut off')")
     world.event("node", "node h100-2 was seen again")
+    for i in range(300):
+        world.event("refused", f"401 to GET /v1/jobs from 10.0.0.1, request a-{i}")
     world.is_cut = False
-    browser.wait("byId('connection').textContent === '● live' && byId('event-list').textContent.includes('h100-2 was seen again')")
+    browser.wait("byId('connection').textContent === '● live' && byId('event-list').textContent.includes('h100-2 was seen again') && byId('event-list').textContent.includes('· 300 times')")
     expect_refused(browser, 503)
     print("cut off and live again, with what was missed")
     browser.value("byId('sign-out').click()")
