@@ -20,8 +20,8 @@ Type paddedType(Type type, const std::map<int64_t, int64_t> &padded) {
   return RankedTensorType::get(shape, tensor.getElementType(), tensor.getEncoding());
 }
 
-/// The vocabulary, and what it is padded to: the longest table with as many rows as a head has classes. A shorter one, of
-/// kinds of tokens beside a head of two classes, is none.
+/// The vocabulary, and what it is padded to: the longest table with as many rows as a head has classes. A shorter one,
+/// of kinds of tokens beside a head of two classes, is none.
 std::map<int64_t, int64_t> vocabulariesOf(dnn::ModelOp model, int64_t multiple) {
   std::set<int64_t> classes, others;
   int64_t vocabulary = 0;

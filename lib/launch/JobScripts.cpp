@@ -140,6 +140,7 @@ public:
   }
 
   AnswerFiles files() const;
+  Result<GuardExpectation> guard(const std::string &name, const LaunchOptions &options) const;
 
 private:
   const LaunchPlan &planOf(const Run &run) const { return run.plan ? *run.plan : run.profiled; }
@@ -227,8 +228,10 @@ LaunchLayout JobScripts::layoutOf(const Run &run) const {
   const JobLaunch &launch = answer.launch[run.job];
   LaunchLayout shape;
   const unsigned configuration = answer.schedule.jobs[run.job].runs[run.index].configuration;
-  shape.pools.push_back({answer.cluster.types[answer.jobs[run.job].configurations[configuration].type], plan.servers,
-                         plan.devicesPerServer});
+  LaunchLayout::Pool pool;
+  pool.name = answer.cluster.types[answer.jobs[run.job].configurations[configuration].type];
+  pool.nodes = plan.servers, pool.perNode = plan.devicesPerServer, pool.memory = plan.memory;
+  shape.pools.push_back(std::move(pool));
   shape.nodes = plan.servers, shape.perNode = plan.devicesPerServer;
   shape.job = run.label, shape.title = sanitized(plan.title);
   shape.environment = plan.environment;
@@ -294,13 +297,14 @@ AnswerFiles JobScripts::files() const {
       continue;
     const JobRun &planned = answer.schedule.jobs[run.job].runs[run.index];
     const unsigned type = answer.jobs[run.job].configurations[planned.configuration].type;
-    const LaunchLayout layout = layoutOf(run);
+    LaunchLayout layout = layoutOf(run);
+    describeDevices(layout.pools.front(), "");
     LaunchOptions options;
     options.kind = KubernetesKind::JobSet;
     options.batch = batchOf(run);
-    options.batch->deviceType = slurmTypes[type];
+    layout.pools.front().deviceName = slurmTypes[type];
     made.push_back({fmt::format("launch/{}.sbatch", run.name), slurmText(layout, options)});
-    options.batch->deviceType = kueueTypes[type];
+    layout.pools.front().deviceName = kueueTypes[type];
     made.push_back({fmt::format("launch/{}.yaml", run.name), kubernetesText(layout, options)});
   }
   if (runs.empty())
@@ -308,6 +312,23 @@ AnswerFiles JobScripts::files() const {
   made.push_back({"launch/submit.sh", submitText()});
   made.push_back({"launch/apply.sh", applyText()});
   return made;
+}
+
+Result<GuardExpectation> JobScripts::guard(const std::string &name, const LaunchOptions &options) const {
+  std::string names;
+  for (const Run &run : runs) {
+    names += (names.empty() ? "" : ", ") + run.name;
+    if (run.name != name)
+      continue;
+    if (isRefused(run))
+      return Error{Code::LauncherCannot, fmt::format("'{}' is started by nothing: {}", name, planOf(run).refusal)};
+    ACCORD_TRY(layout, describedLayout(layoutOf(run), Launcher::Slurm, options));
+    return guardOf(layout);
+  }
+  return Error{Code::LauncherCannot, names.empty() ? "no job runs"
+                                     : name.empty()
+                                         ? fmt::format("each run has its own devices: say which one, of {}", names)
+                                         : fmt::format("no run is called '{}': there are {}", name, names)};
 }
 
 /// Comments with which both scripts begin.
@@ -409,6 +430,7 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
   made.title = shape->title;
   made.servers = shape->nodes, made.devicesPerServer = shape->perNode;
   made.coresPerDevice = coresPerDevice;
+  made.memory = shape->pools.front().memory;
   made.environment = std::move(shape->environment);
   made.environment.push_back({"ACCORD_PRECISION", harmless(plan.precision)});
   made.environment.push_back({"ACCORD_OPTIMIZER", harmless(plan.optimizer)});
@@ -427,6 +449,10 @@ LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice) {
       made.remarks.insert(made.remarks.begin(), "the arguments are those of " + megatron->script);
   }
   return made;
+}
+
+Result<GuardExpectation> guardOfRun(const JobAnswer &answer, const std::string &run, const LaunchOptions &options) {
+  return JobScripts(answer).guard(run, options);
 }
 
 AnswerFiles launchFiles(const JobAnswer &answer) { return JobScripts(answer).files(); }

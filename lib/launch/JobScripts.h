@@ -2,7 +2,7 @@
 // Kubernetes for each run, and a script for each system that starts all of them in their order.
 #pragma once
 #include "lib/jobs/problem/JobAnswer.h"
-#include "lib/launch/Launch.h"
+#include "lib/launch/Guard.h"
 #include "lib/support/documents/AnswerFile.h"
 
 namespace accord {
@@ -23,5 +23,10 @@ jobs::LaunchPlan launchPlanOf(const PlacementPlan &plan, int64_t coresPerDevice)
 /// SIGUSR1 five minutes before, or after half of their time, and SIGTERM on Kubernetes. A run begins when the one
 /// before it has ended, in whatever way, and the jobs that its own comes after have ended well.
 AnswerFiles launchFiles(const jobs::JobAnswer &answer);
+
+/// What each server of a run has to have; `run` is JOB/RUN. A0955 where nothing starts the run, and where there is none
+/// of this name, with those that there are.
+Result<GuardExpectation> guardOfRun(const jobs::JobAnswer &answer, const std::string &run,
+                                    const LaunchOptions &options);
 
 } // namespace accord

@@ -1,3 +1,5 @@
+#include "lib/jobs/output/TenantQueues.h"
+#include "lib/launch/Guard.h"
 #include "lib/launch/LaunchProgram.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,9 +21,9 @@ std::string plainText(const LaunchLayout &shape) {
   return fmt::format("#!/usr/bin/env bash\n# {}\n"
                      "# Run on each of {} servers with {} devices: "
                      "NODE_RANK=0 MASTER_ADDR=server0 ./torchrun.sh train.py ARGUMENTS\n"
-                     "set -euo pipefail\n{}{}exec {} \\\n  \"$@\"\n",
+                     "set -euo pipefail\n{}{}{}exec {} \\\n  \"$@\"\n",
                      shape.title, shape.nodes, shape.perNode, rendezvousText(shape), exportsOf(shape),
-                     torchrunText(shape));
+                     guardLines(shape), torchrunText(shape));
 }
 
 std::string megatronText(const LaunchLayout &shape, const MegatronArguments &megatron) {
@@ -39,13 +41,20 @@ std::string megatronText(const LaunchLayout &shape, const MegatronArguments &meg
                      ": \"${{MEGATRON:?folder of Megatron-LM}}\"\n{}{}"
                      "# Megatron-LM asks for it where tensor parallel exchanges overlap with products.\n"
                      "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                     "arguments=(\n{})\nexec {} \\\n  \"$MEGATRON/{}\" "
+                     "arguments=(\n{})\n{}exec {} \\\n  \"$MEGATRON/{}\" "
                      "\"${{arguments[@]}}\" \"$@\"\n",
                      shape.title, shape.nodes, shape.perNode, remarks, rendezvousText(shape), exportsOf(shape),
-                     arguments, torchrunText(shape), megatron.script);
+                     arguments, guardLines(shape), torchrunText(shape), megatron.script);
 }
 
 } // namespace
+
+std::string guardLines(const LaunchLayout &shape) {
+  if (shape.pools.front().products.empty())
+    return "";
+  return "# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.\n" +
+         guardText(guardOf(shape)) + "accord_guard || exit\n";
+}
 
 std::string exportsOf(const LaunchLayout &shape) {
   std::string text;
@@ -146,7 +155,9 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
       return cannot(fmt::format("{} devices do not fill servers of {}: a launcher starts as many "
                                 "on each server",
                                 used[k], devicesPerNode));
-    shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode});
+    const bool isStated = plan.deviceMemory && k < plan.deviceMemory->types.size();
+    const int64_t memory = isStated ? plan.deviceMemory->types[k].capacity : problem.deviceTypes[k].memory;
+    shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode, memory, "", {}});
     shape.nodes += used[k] / perNode;
   }
   shape.perNode = shape.pools.front().perNode;
@@ -187,9 +198,23 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
   return shape;
 }
 
+Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, const LaunchOptions &options) {
+  if (shape.pools.size() > 1 && !(options.deviceName.empty() && options.product.empty()))
+    return Error{Code::LauncherCannot, fmt::format("the plan has '{}' and '{}', and there is one name for both",
+                                                   shape.pools[0].name, shape.pools[1].name)};
+  jobs::SystemNames names = launcher == Launcher::Kubernetes ? jobs::kueueNames({}) : jobs::slurmNames({});
+  for (LaunchLayout::Pool &pool : shape.pools) {
+    pool.deviceName = options.deviceName.empty() ? names.types.of(pool.name) : options.deviceName;
+    describeDevices(pool, options.product);
+  }
+  shape.isVirtual = options.isVirtual;
+  return shape;
+}
+
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
-  ACCORD_TRY(shape, launchLayout(plan, jobset));
+  ACCORD_TRY(bare, launchLayout(plan, jobset));
+  ACCORD_TRY(shape, describedLayout(std::move(bare), launcher, options));
   auto text = [&](Result<LaunchProgram> program) -> Result<std::string> {
     if (!program)
       return program.error();

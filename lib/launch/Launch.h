@@ -32,7 +32,7 @@ struct MegatronArguments;
 struct BatchOptions {
   std::string comment;              ///< which job and which run
   std::vector<std::string> remarks; ///< comments of the script or manifest, a line each
-  std::string deviceType;           ///< as Slurm (gres) or the label of servers on Kubernetes calls it
+  std::string deviceType;           ///< as Slurm (gres) calls it, where the layout has no name of its devices
   std::string account, service;     ///< of Slurm; empty: none
   std::string queue, priorityClass; ///< of Kueue; the queue is the namespace, too; empty: the job is not queued
   int64_t begin = 0;                ///< after it is submitted
@@ -60,9 +60,10 @@ struct KubernetesRun {
   int64_t keep = 86400;                           ///< seconds after its end, in which its objects can still be read
 };
 
-/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then. Kueue admits an
-/// object as a whole, with at most 18 sets of pods (Workload v1beta2), and a TrainJob has one set: there the nodes are
-/// those of the run, but which of them is rank 0 is known only when they run.
+/// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then, or a set of its
+/// own in a JobSet of at most 256 nodes. Kueue admits an object as a whole, with at most 18 sets of pods (Workload
+/// v1beta2), and a TrainJob has one set: there the nodes are those of the run, but which of them is rank 0 is known
+/// only when they run.
 bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued);
 
 struct LaunchOptions {
@@ -71,9 +72,15 @@ struct LaunchOptions {
   std::string resource = "nvidia.com/gpu"; ///< what Kubernetes calls a device
   KubernetesKind kind = KubernetesKind::Job;
   std::string runtime = "torch-distributed"; ///< of a TrainJob: its ClusterTrainingRuntime
-  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices
-  std::optional<BatchOptions> batch;         ///< of a run of a job; Slurm and JobSets alone
-  std::optional<KubernetesRun> run;          ///< on nodes by name, with `batch`; Kubernetes alone
+  std::string nodeLabel = "accord/device";   ///< of servers, with the name of their devices; empty: they have none
+  std::string deviceName; ///< what Slurm (gres) or the label on Kubernetes calls the type; empty: as queues/ does
+  std::string product;    ///< what tools on a server call a device; empty: by lib/catalog/products.csv
+  std::string constraint; ///< of Slurm; empty: none
+  int64_t switches = 0;   ///< of Slurm: at most so many leaf switches; 0: any
+  std::string topology;   ///< Kubernetes: a label of servers that all of the job have in common; empty: none
+  bool isVirtual = false; ///< the guard compares names of the scheduler alone
+  std::optional<BatchOptions> batch; ///< of a run of a job; Slurm and JobSets alone
+  std::optional<KubernetesRun> run;  ///< on nodes by name, with `batch`; Kubernetes alone
 };
 
 /// Ranks are given as the plan numbers devices: server after server, tensor parallel devices in a row, then replicas,
@@ -88,12 +95,19 @@ struct LaunchLayout {
   struct Pool {
     std::string name;
     int64_t nodes = 1, perNode = 1;
+    int64_t memory = 0; ///< bytes of one of its devices; 0: not known
+    // What `describedLayout` adds, by which the guard and schedulers know them.
+    std::string deviceName = {};            ///< as the scheduler calls the type
+    std::vector<std::string> products = {}; ///< as tools on a server do (lib/launch/Guard.h)
+    int64_t reported = 0;                   ///< bytes that a tool reports of a device, at least; 0: not compared
+    double devicesPerUnit = 1;              ///< in one that the tool counts
   };
   std::vector<Pool> pools;
   int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
   std::string job;                ///< letters, digits, "-", starts with a letter: fit for every backend
   std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
+  bool isVirtual = false;                                       ///< the guard compares names of the scheduler alone
 };
 /// Which layers of a plan are blocks: the longest run of layers of one class; of an encoder with a decoder, all runs.
 std::vector<bool> blocksOf(const PlacementPlan &plan);
@@ -101,12 +115,19 @@ std::vector<bool> blocksOf(const PlacementPlan &plan);
 /// frameworks count them, without the embedding and the head.
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes = false);
 
+/// With names of devices for the guard and for the requests of a launcher. Error A0955 where one name is given for
+/// several device types.
+Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, const LaunchOptions &options);
+
 constexpr int kRendezvousPort = 29500;
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options);
 std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &options);
 /// The objects of that text, in the order in which they are created but for a Service, which a run's first Job owns and
 /// which comes behind.
 std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options);
+/// The guard's function and its call, which ends the script where it refuses: of the servers of a layout of one pool.
+/// Empty where the layout does not say what devices are called (`describedLayout`).
+std::string guardLines(const LaunchLayout &shape);
 /// A line `export NAME="VALUE"` for each variable of a layout.
 std::string exportsOf(const LaunchLayout &shape);
 

@@ -1,6 +1,8 @@
 // Objects of Kubernetes: a Job, a JobSet or a TrainJob of Kubeflow, for a plan or for one run of it on nodes by name.
-#include "lib/launch/Launch.h"
+#include "lib/launch/Guard.h"
+#include "lib/launch/Products.h"
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -19,6 +21,8 @@ constexpr int64_t kUnreachable = 30;
 constexpr int64_t kKill = 5;
 /// Of a Workload of Kueue v1beta2.
 constexpr size_t kMaxPodSets = 18;
+/// Of a JobSet: etcd takes 1.5 MiB for an object, and each set has some 3 KB with usual commands and variables.
+constexpr size_t kMaxSetsOfJobSet = 256;
 
 /// Kubernetes replaces $(NAME) in words and variables; a second $ keeps it from that, and goes away itself.
 std::string literal(const std::string &text) {
@@ -63,14 +67,64 @@ std::vector<std::string> megatronLines(const BatchOptions &batch) {
   return lines;
 }
 
+/// A shell as `command`, which starts `program` with the arguments of the container where the guard lets it.
+Array guardedCommand(const LaunchLayout &shape, size_t pool, const std::string &program) {
+  return Array{"sh", "-c",
+               literal(guardText(guardOf(shape, pool)) + "accord_guard || exit\nexec " + program + " \"$@\"\n"),
+               "train"};
+}
+
+/// The label of GPU feature discovery (NVIDIA/k8s-device-plugin) has what nvidia-smi says with "-" for blanks, and
+/// until driver 470 without the vendor.
+Array productLabels(const LaunchLayout::Pool &pool) {
+  Array labels;
+  for (const Product &product : productsOf(pool.name)) {
+    if (product.tool != "nvidia-smi" || std::ranges::find(pool.products, product.name) == pool.products.end())
+      continue;
+    std::string label = product.name;
+    std::ranges::replace(label, ' ', '-');
+    for (const char *before : {"NVIDIA-", "Tesla-", ""})
+      labels.push_back(before + label);
+  }
+  return labels;
+}
+
+/// Which servers a pod may be on, in its specification: those with the label of the type, and where the vendor's labels
+/// are there, too, those on which they say a product of the plan with its memory. `peers` is a label of the pods of the
+/// job, which with a topology are on servers with the same value of it.
+void addServers(Object &pod, const LaunchLayout::Pool &pool, const LaunchOptions &options, Object peers) {
+  Object affinity;
+  if (!options.nodeLabel.empty())
+    pod["nodeSelector"] = Object{{options.nodeLabel, pool.deviceName}};
+  if (Array labels = productLabels(pool); !labels.empty()) {
+    Array known{Object{{"key", "nvidia.com/gpu.product"}, {"operator", "In"}, {"values", std::move(labels)}}};
+    if (pool.reported > 1048576)
+      known.push_back(Object{{"key", "nvidia.com/gpu.memory"},
+                             {"operator", "Gt"},
+                             {"values", Array{std::to_string(pool.reported / 1048576 - 1)}}});
+    Array terms{Object{{"matchExpressions", std::move(known)}}};
+    if (!options.nodeLabel.empty())
+      terms.push_back(
+          Object{{"matchExpressions", Array{Object{{"key", "nvidia.com/gpu.product"}, {"operator", "DoesNotExist"}}}}});
+    affinity["nodeAffinity"] =
+        Object{{"requiredDuringSchedulingIgnoredDuringExecution", Object{{"nodeSelectorTerms", std::move(terms)}}}};
+  }
+  if (!options.topology.empty() && !peers.empty())
+    affinity["podAffinity"] = Object{{"requiredDuringSchedulingIgnoredDuringExecution",
+                                      Array{Object{{"labelSelector", Object{{"matchLabels", std::move(peers)}}},
+                                                   {"topologyKey", options.topology}}}}};
+  if (!affinity.empty())
+    pod["affinity"] = std::move(affinity);
+}
+
 /// Pods that are alike: some of the nodes of a layout.
 struct PodSet {
   LaunchLayout::Pool pool;   ///< how many, with how many devices
+  size_t of = 0;             ///< its place in the layout
   int64_t first = 0;         ///< rank of the first one
   std::string master;        ///< where rank 0 is reached
   std::string hostname;      ///< empty: as Kubernetes names it
   std::string subdomain;     ///< empty: that of the set
-  std::string selector;      ///< device type by the label of nodes; empty: any
   std::vector<size_t> nodes; ///< of the run
 };
 
@@ -138,18 +192,21 @@ Array KubernetesObjects::environmentOf(bool isIndexed) const {
 /// Command and arguments of a container, by torchrun unless the run says otherwise.
 void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool isIndexed) {
   if (batch && !batch->torchrun && !run) {
-    beside[{"command", kCommand}] = "FILL IN: the command that the job runs, with its arguments";
-    container["command"] = Array{kCommand};
+    beside[{"args", kCommand}] = "FILL IN: the command that the job runs, with its arguments";
+    container["command"] = guardedCommand(shape, pods.of, "");
+    container["args"] = Array{kCommand};
     return;
   }
   Array args;
   if (!batch || batch->torchrun) {
     args = Array{fmt::format("--nnodes={}", shape.nodes), fmt::format("--nproc-per-node={}", pods.pool.perNode)};
-    if (isIndexed && pods.first > 0) // a shell adds it up; the second $ keeps Kubernetes from it
-      container["command"] = Array{
-          "sh", "-c", fmt::format("exec torchrun --node-rank=$$((NODE_RANK + {})) \"$@\"", pods.first), "torchrun"};
+    const bool isAdded = isIndexed && pods.first > 0; // by the shell
+    const std::string program =
+        isAdded ? fmt::format("torchrun --node-rank=$((NODE_RANK + {}))", pods.first) : "torchrun";
+    if (run)
+      container["command"] = Array{"torchrun"}; // one set of pods whose ranks are counted, or a set for each rank
     else
-      container["command"] = Array{"torchrun"};
+      container["command"] = guardedCommand(shape, pods.of, program);
     if (!isIndexed || pods.first == 0)
       args.push_back("--node-rank=" + (isIndexed ? kRank : std::to_string(pods.first)));
     args.push_back("--master-addr=" + pods.master);
@@ -184,6 +241,7 @@ Object KubernetesObjects::container(const PodSet &pods) {
   if (!isIndexed)
     environment.push_back(Object{{"name", "NODE_RANK"}, {"value", std::to_string(pods.first)}});
   environment.push_back(Object{{"name", "NNODES"}, {"value", std::to_string(shape.nodes)}});
+  environment.push_back(Object{{"name", "WORLD_SIZE"}, {"value", std::to_string(shape.nodes * shape.perNode)}});
   environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
   environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
   environment.push_back(
@@ -233,8 +291,9 @@ Object KubernetesObjects::podTemplate(const PodSet &pods) {
     pod["hostname"] = pods.hostname;
   if (!pods.subdomain.empty())
     pod["subdomain"] = pods.subdomain;
-  if (!pods.selector.empty())
-    pod["nodeSelector"] = Object{{options.nodeLabel, pods.selector}};
+  if (!run)
+    addServers(pod, shape.pools[pods.of], options,
+               pods.subdomain.empty() ? Object{} : Object{{kInstance, pods.subdomain}});
   if (batch && (batch->notice > 0 || run))
     pod["terminationGracePeriodSeconds"] = batch->notice + (run ? kKill : 0);
   Object labels;
@@ -286,6 +345,8 @@ Object KubernetesObjects::metadataOf(const std::string &name) const {
   }
   if (!labels.empty())
     made["labels"] = std::move(labels);
+  if (!run && options.kind == KubernetesKind::JobSet && !options.topology.empty())
+    made["annotations"] = Object{{"alpha.jobset.sigs.k8s.io/exclusive-topology", options.topology}};
   return made;
 }
 
@@ -338,10 +399,7 @@ std::vector<PodSet> KubernetesObjects::podSets(const std::string &job) {
     if (master.empty())
       master = fmt::format("{0}-{1}-0-0.{0}", job, name);
     one.master = master;
-    if (batch)
-      one.selector = batch->deviceType;
-    else if (several)
-      one.selector = labelOf(pool.name, "d-", 63);
+    one.of = sets.size();
     first += pool.nodes;
     sets.push_back(std::move(one));
   }
@@ -391,10 +449,6 @@ Manifest KubernetesObjects::jobSet() {
   for (const PodSet &pods : podSets(job))
     replicated.push_back(
         Object{{"name", pods.pool.name}, {"replicas", 1}, {"template", Object{{"spec", jobSpec(pods)}}}});
-  if (!run && shape.pools.size() > 1)
-    for (const LaunchLayout::Pool &pool : shape.pools)
-      head.push_back(
-          fmt::format("kubectl label node SERVER {}={}", sanitized(options.nodeLabel), labelOf(pool.name, "d-", 63)));
   Object failure{{"maxRestarts", 0}};
   if (batch && batch->requeue) // who is ended by its deadline is not started again, whatever else ends it is
     failure = Object{{"maxRestarts", 3},
@@ -415,6 +469,14 @@ Manifest KubernetesObjects::jobSet() {
                      {"spec", std::move(spec)}});
 }
 
+/// What is added to the pods of a runtime.
+Array patchesOf(const char *manager, Object pod) {
+  Object job{{"name", "node"}, {"template", Object{{"spec", Object{{"template", std::move(pod)}}}}}};
+  return Array{Object{{"manager", manager},
+                      {"trainingRuntimeSpec",
+                       Object{{"template", Object{{"spec", Object{{"replicatedJobs", Array{std::move(job)}}}}}}}}}};
+}
+
 /// Nodes and labels of its pods are a patch of the replicated job "node", which runtimes of Kubeflow have.
 Manifest KubernetesObjects::trainJob() {
   head.push_back(fmt::format("The runtime '{}' numbers servers, says where they meet and gives containers their "
@@ -431,9 +493,12 @@ Manifest KubernetesObjects::trainJob() {
     trainer["env"] = std::move(environment);
   for (const std::string &word : run ? run->command : std::vector<std::string>{})
     words.push_back(literal(word));
-  if (!run || batch->torchrun) {
+  if (!run) {
+    trainer["command"] = guardedCommand(shape, 0, "torchrun");
+    trainer["args"] = Array{scriptOf()};
+  } else if (batch->torchrun) {
     trainer["command"] = Array{"torchrun"};
-    trainer["args"] = run ? std::move(words) : Array{scriptOf()};
+    trainer["args"] = std::move(words);
   } else {
     trainer["command"] = std::move(words);
   }
@@ -450,16 +515,19 @@ Manifest KubernetesObjects::trainJob() {
       pod["containers"] = Array{
           Object{{"name", "node"}, {"volumeMounts", Array{Object{{"name", "shared"}, {"mountPath", run->mount}}}}}};
     }
-    Object patched{{"metadata", Object{{"labels", objectOf(run->labels)}}}, {"spec", std::move(pod)}};
-    Object job{{"name", "node"}, {"template", Object{{"spec", Object{{"template", std::move(patched)}}}}}};
-    spec["runtimePatches"] =
-        Array{Object{{"manager", "accord/serve"},
-                     {"trainingRuntimeSpec",
-                      Object{{"template", Object{{"spec", Object{{"replicatedJobs", Array{std::move(job)}}}}}}}}}};
+    spec["runtimePatches"] = patchesOf(
+        "accord/serve", Object{{"metadata", Object{{"labels", objectOf(run->labels)}}}, {"spec", std::move(pod)}});
     if (batch->limit > 0)
       spec["activeDeadlineSeconds"] = batch->limit;
     if (isQueued())
       spec["suspend"] = true;
+  } else {
+    head.push_back("runtimePatches are those of Kubeflow Trainer 2.2 and later.");
+    Object pod;
+    addServers(pod, shape.pools.front(), options,
+               Object{{"jobset.sigs.k8s.io/jobset-name", labelOf(shape.job, "d-", 30)}});
+    if (!pod.empty())
+      spec["runtimePatches"] = patchesOf("accord/emit", Object{{"spec", std::move(pod)}});
   }
   return made(Object{{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
                      {"kind", "TrainJob"},
@@ -470,9 +538,16 @@ Manifest KubernetesObjects::trainJob() {
 } // namespace
 
 bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued) {
-  if (kind == KubernetesKind::TrainJob)
+  const size_t nodes = run.nodes.size();
+  switch (kind) {
+  case KubernetesKind::TrainJob:
     return false;
-  return run.nodes.size() == 1 || !isQueued || (kind == KubernetesKind::JobSet && run.nodes.size() <= kMaxPodSets);
+  case KubernetesKind::JobSet:
+    return nodes <= (isQueued ? kMaxPodSets : kMaxSetsOfJobSet);
+  case KubernetesKind::Job:
+    break;
+  }
+  return nodes == 1 || !isQueued;
 }
 
 std::vector<Manifest> kubernetesObjects(const LaunchLayout &shape, const LaunchOptions &options) {
@@ -494,6 +569,9 @@ std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &optio
     for (const std::string &remark : options.batch->remarks)
       text += "# " + sanitized(remark) + "\n";
   text += "# kubectl apply -f FILE\n";
+  for (const LaunchLayout::Pool &pool : shape.pools)
+    if (!options.batch && !options.nodeLabel.empty())
+      text += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), pool.deviceName);
   bool isFirst = true;
   for (const Manifest &one : kubernetesObjects(shape, options)) {
     text += (isFirst ? "" : "---\n") + yamlText(one);

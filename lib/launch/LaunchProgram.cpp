@@ -87,10 +87,10 @@ std::string programText(const LaunchLayout &shape, const LaunchProgram &program)
                      "# Run on each of {} servers with {} devices: {}{}bash SCRIPT ARGUMENTS\n"
                      "# ARGUMENTS are those that the plan does not decide: data, tokenizer, learning rate, length of "
                      "the run.\n"
-                     "{}set -euo pipefail\n{}{}{}{}{}{}exec {}  {}\"$@\"\n",
+                     "{}set -euo pipefail\n{}{}{}{}{}{}{}exec {}  {}\"$@\"\n",
                      shape.title, shape.nodes, shape.perNode, program.meets ? "NODE_RANK=0 MASTER_ADDR=server0 " : "",
                      program.usage, remarks, needed, program.meets ? rendezvousText(shape) : "", exportsOf(shape),
-                     files, lines(program.exports, "", "\n"), arguments, start.substr(2),
+                     files, lines(program.exports, "", "\n"), arguments, guardLines(shape), start.substr(2),
                      program.arguments.empty() ? "" : "\"${arguments[@]}\" ");
 }
 

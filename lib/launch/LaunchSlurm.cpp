@@ -1,5 +1,6 @@
 // Batch scripts of Slurm: of one placement, and of a run of a job.
-#include "lib/launch/Launch.h"
+#include "lib/launch/Guard.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -67,12 +68,45 @@ std::string usageOf(const BatchOptions &batch) {
 
 } // namespace
 
+/// Features as Slurm combines them: "nvlink&(rack1|rack2)", "[a*2&b*1]".
+static std::string constraintOf(const std::string &features) {
+  std::string text;
+  for (char c : features)
+    text += llvm::isAlnum(c) || llvm::StringRef("_-.,:&|[]()*").contains(c) ? c : '_';
+  return text;
+}
+
+/// Servers and their devices by type, and where in the network the servers are.
+static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &options) {
+  std::string name = shape.pools.front().deviceName;
+  if (name.empty() && options.batch)
+    name = options.batch->deviceType;
+  std::string text = fmt::format("#SBATCH --gpus-per-node={}{}{}\n", name, name.empty() ? "" : ":", shape.perNode);
+  if (!options.constraint.empty())
+    text += fmt::format("#SBATCH --constraint=\"{}\"\n", constraintOf(options.constraint));
+  if (options.switches > 0)
+    text += fmt::format("#SBATCH --switches={}\n", options.switches);
+  return text;
+}
+
+/// A step that looks at all servers before any of them starts something.
+static std::string guardStep(const LaunchLayout &shape) {
+  if (shape.pools.front().products.empty())
+    return "";
+  return fmt::format("# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts "
+                     "unchecked.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "guard='{}accord_guard'\n"
+                     "srun --kill-on-bad-exit=1 sh -c \"$guard\"\n",
+                     guardText(guardOf(shape)));
+}
+
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
   const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
   const bool isPlain = batch && !batch->torchrun;
   std::string inner = isPlain ? "exec \"$@\""
                               : fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
-                                            "--node-rank=\"$SLURM_NODEID\" --master-addr=\"$MASTER_ADDR\" "
+                                            "--node-rank=\"$SLURM_PROCID\" --master-addr=\"$MASTER_ADDR\" "
                                             "--master-port=\"$MASTER_PORT\" \"$@\"",
                                             shape.nodes, shape.perNode);
   std::string remarks;
@@ -82,23 +116,22 @@ std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
     if (batch->notice > 0) // who does not handle the signal ignores it, torchrun among them
       inner = "trap \"\" USR1; " + inner;
   }
-  return fmt::format("#!/usr/bin/env bash\n"
-                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
-                     "#SBATCH --gpus-per-node={}{}\n{}{}"
-                     "# {}\n{}"
-                     "set -euo pipefail\n{}"
-                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
-                     "# One {} on each server; each variable is that of its server.\n"
-                     "# shellcheck disable=SC2016\n"
-                     "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
-                     shape.job, shape.nodes, batch && !batch->deviceType.empty() ? batch->deviceType + ":" : "",
-                     shape.perNode, !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
-                     batch ? requestOf(*batch) : "", shape.title,
-                     batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n", batch ? usageOf(*batch) : "",
-                     batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
-                     batch && !isPlain ? commandOf(*batch) : "", isPlain ? "command" : "torchrun", inner,
-                     isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
+  return fmt::format(
+      "#!/usr/bin/env bash\n"
+      "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+      "{}{}{}"
+      "# {}\n{}"
+      "set -euo pipefail\n{}"
+      "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+      "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
+      "{}# One {} on each server; each variable is that of its server.\n"
+      "# shellcheck disable=SC2016\n"
+      "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
+      shape.job, shape.nodes, devicesOf(shape, options), !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
+      batch ? requestOf(*batch) : "", shape.title, batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n",
+      batch ? usageOf(*batch) : "", batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
+      batch && !isPlain ? commandOf(*batch) : "", guardStep(shape), isPlain ? "command" : "torchrun", inner,
+      isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
 }
 
 } // namespace accord

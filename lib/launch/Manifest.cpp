@@ -73,13 +73,26 @@ public:
 private:
   void value(const json::Value &one, size_t indent, StringRef key);
   void list(const json::Array &all, size_t indent, StringRef key);
-  std::string scalar(const json::Value &one, StringRef key) const;
+  std::string scalar(const json::Value &one, StringRef key, size_t indent) const;
   std::string besideOf(const json::Value &one, StringRef key) const;
 
   const Manifest &manifest;
 };
 
-std::string Printer::scalar(const json::Value &one, StringRef key) const {
+/// Whether YAML takes lines of a text as they are, below a "|": they end with one line break, begin without a blank and
+/// are of ASCII without control characters.
+bool isOfLines(StringRef text) {
+  return text.ends_with("\n") && !text.ends_with("\n\n") && !text.starts_with(" ") && !text.starts_with("\n") &&
+         all_of(text, [](char c) { return c == '\n' || isPrint(c); });
+}
+
+std::string Printer::scalar(const json::Value &one, StringRef key, size_t indent) const {
+  if (std::optional<StringRef> string = one.getAsString(); string && isOfLines(*string)) {
+    std::string block = "|";
+    for (StringRef line : split(string->drop_back(), '\n'))
+      block += "\n" + (line.empty() ? "" : std::string(indent, ' ') + line.str());
+    return block;
+  }
   if (std::optional<StringRef> string = one.getAsString())
     return isOneOf(key, kWordKeys) && isPlain(*string) ? string->str() : quoted(*string);
   return fmt::format("{}", formatv("{0}", one).str());
@@ -92,10 +105,11 @@ std::string Printer::besideOf(const json::Value &one, StringRef key) const {
 }
 
 void Printer::list(const json::Array &all, size_t indent, StringRef key) {
-  if (all.empty() || isOneOf(key, kOnOneLine)) {
+  const bool hasLines = any_of(all, [](const json::Value &one) { return isOfLines(one.getAsString().value_or("")); });
+  if (all.empty() || (isOneOf(key, kOnOneLine) && !hasLines)) {
     std::vector<std::string> words;
     for (const json::Value &one : all)
-      words.push_back(scalar(one, key));
+      words.push_back(scalar(one, key, indent));
     text += fmt::format(" [{}]{}\n", fmt::join(words, ", "), all.empty() ? "" : besideOf(all.front(), key));
     return;
   }
@@ -106,7 +120,7 @@ void Printer::list(const json::Array &all, size_t indent, StringRef key) {
     if (const json::Object *object = one.getAsObject(); object && !object->empty())
       members(*object, indent + 2, key);
     else
-      text += scalar(one, key) + besideOf(one, key) + "\n";
+      text += scalar(one, key, indent + 2) + besideOf(one, key) + "\n";
   }
   if (auto found = manifest.behind.find(key.str()); found != manifest.behind.end())
     for (const std::string &line : found->second)
@@ -120,7 +134,7 @@ void Printer::value(const json::Value &one, size_t indent, StringRef key) {
     text += "\n" + std::string(indent, ' ');
     return members(*object, indent, key);
   }
-  text += " " + scalar(one, key) + besideOf(one, key) + "\n";
+  text += " " + scalar(one, key, indent) + besideOf(one, key) + "\n";
 }
 
 void Printer::members(const json::Object &object, size_t indent, StringRef parent) {

@@ -1,17 +1,19 @@
 // A check of the arguments of Megatron-LM where it is installed: the model that they build, without its memory.
 #include "lib/launch/Launch.h"
 #include "lib/launch/MegatronModel.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace accord {
 namespace {
 
 // No argument of the plan's degrees is there: one rank has the whole model. `local` modules have the same parameters as
-// those of Transformer Engine and need no device; relative positions are of the latter alone.
+// those of Transformer Engine and need no device; relative positions are of the latter alone. Models with norms behind
+// their blocks read numbers while they are built, which the meta device has not.
 constexpr const char *kSmoke = R"py(#!/usr/bin/env python3
 """{title}
 
-Builds the model of the plan with Megatron-LM on the meta device, by the arguments of the launch script but those of its
+Builds the model of the plan with Megatron-LM on the {device} device, by the arguments of the launch script but those of its
 degrees, and compares its parameters with the plan's.
 
 usage: MEGATRON=/path {name}
@@ -43,7 +45,7 @@ def build():
     set_args(args)
     torch.distributed.init_process_group("gloo", rank=0, world_size=1)
     parallel_state.initialize_model_parallel(1, 1)
-    with torch.device("meta"):
+    with torch.device("{device}"):
         return importlib.import_module(SCRIPT).model_provider()
 
 
@@ -85,9 +87,16 @@ Result<std::string> megatronSmokeText(const PlacementPlan &plan) {
       words.remove_prefix(std::min(end + 1, words.size()));
     }
   };
-  for (const std::string &argument : model.arguments)
-    if (!argument.starts_with("--make-vocab-size-divisible-by") && !argument.starts_with("--attention-backend"))
+  // What has no parameters and asks for a device, or for modules of Transformer Engine.
+  constexpr std::string_view kLeftOut[] = {"--make-vocab-size-divisible-by", "--attention-backend",
+                                           "--moe-token-dispatcher-type",    "--moe-expert-capacity-factor",
+                                           "--moe-pad-expert-input",         "--moe-token-drop-policy"};
+  bool isLegacy = false;
+  for (const std::string &argument : model.arguments) {
+    isLegacy |= argument == "--use-legacy-models";
+    if (std::ranges::none_of(kLeftOut, [&](std::string_view one) { return argument.starts_with(one); }))
       add(argument);
+  }
   bool isCoder = architecture.family == ModelArchitecture::Family::EncoderDecoder;
   bool isRelative = architecture.positions == ModelArchitecture::Positions::Relative;
   for (const char *argument :
@@ -96,11 +105,11 @@ Result<std::string> megatronSmokeText(const PlacementPlan &plan) {
     add(argument);
   add(isRelative ? "--transformer-impl transformer_engine" : "--transformer-impl local");
   std::string script = model.script.substr(0, model.script.rfind('.'));
-  return fmt::format(fmt::runtime(kSmoke), fmt::arg("title", layout.title), fmt::arg("name", "megatron_smoke.py"),
-                     fmt::arg("script", script), fmt::arg("arguments", arguments),
-                     fmt::arg("rows", architecture.vocabulary), fmt::arg("planned", plan.parameters),
-                     fmt::arg("type", isCoder ? "encoder_and_decoder" : "encoder_or_decoder"),
-                     fmt::arg("port", kRendezvousPort));
+  return fmt::format(
+      fmt::runtime(kSmoke), fmt::arg("title", layout.title), fmt::arg("name", "megatron_smoke.py"),
+      fmt::arg("script", script), fmt::arg("arguments", arguments), fmt::arg("rows", architecture.vocabulary),
+      fmt::arg("planned", plan.parameters), fmt::arg("device", isLegacy ? "cpu" : "meta"),
+      fmt::arg("type", isCoder ? "encoder_and_decoder" : "encoder_or_decoder"), fmt::arg("port", kRendezvousPort));
 }
 
 } // namespace accord

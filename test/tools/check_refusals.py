@@ -20,6 +20,7 @@ WRONG = [
     ("emit", "command", "compile"),
     ("estimate", "microbatch", 0),
     ("explain", "command", "diff"),
+    ("guard", "expected.devices_per_server", 0),
     ("job_events", "events.0.event", "late"),
     ("job_schedule", "status", "cheap"),
     ("jobs", "policies.0.utilization", 1.5),

@@ -23,6 +23,7 @@ class Option;
 } // namespace CLI
 
 namespace accord {
+struct LaunchOptions;
 struct Options;
 struct PlanSearchLimits;
 
@@ -106,6 +107,8 @@ OptionEntry addEffort(Command &command, unsigned &effort);
 void addLimits(Command &command, PlanSearchLimits &limits, const std::string &best);
 /// -o, --output.
 OptionEntry addOutput(Command &command, std::string &output, const std::string &help);
+/// --device-name, --product, --virtual: how schedulers and tools on a node know the devices of a plan.
+void addDeviceNames(Command &command, LaunchOptions &launch);
 void addJson(Command &command, bool &json);
 
 } // namespace accord

@@ -89,14 +89,21 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
       .showDefault();
   command
       .option("--node-label", options->launch.nodeLabel,
-              "Kubernetes: the label by which a JobSet tells servers of several kinds apart")
+              "Kubernetes: the label of servers that says which devices they have; empty: none does")
       .showDefault();
   command.flag(
       "--smoke", options->smoke,
       "Megatron-LM: a script that builds the model without its memory and compares its parameters with the plan's");
+  command.option("--constraint", options->launch.constraint, "Slurm: features that servers have to have");
+  command.option("--switches", options->launch.switches, "Slurm: at most so many leaf switches connect the servers")
+      .positive();
+  command.option("--topology", options->launch.topology,
+                 "Kubernetes: a label of which all servers of the job have the same value, as of a rack");
+  addDeviceNames(command, options->launch);
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"
-                  "         accord emit megatron out/ > megatron.sh");
+                  "         accord emit megatron out/ > megatron.sh\n"
+                  "         accord emit slurm out/ --device-name a100 --switches 1 > train.sbatch");
   command.action([options] { return emitCommand(*options); });
 });
 

@@ -3,7 +3,9 @@
 #include "lib/language/syntax/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <vector>
 
 namespace accord {
@@ -48,6 +50,20 @@ std::optional<std::map<std::string, std::string>> submissionFiles(Diagnostics &d
     }
   }
   return files;
+}
+
+Result<void> writeSubmissionFiles(const std::map<std::string, std::string> &files, const std::string &folder) {
+  const std::filesystem::path at = folder;
+  std::error_code error;
+  for (const auto &[path, text] : files) {
+    std::filesystem::create_directories((at / path).parent_path(), error);
+    std::ofstream file(at / path, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    if (error || !file)
+      return Error{Code::StateFailed, fmt::format("cannot write '{}' of a submission", path)};
+  }
+  return {};
 }
 
 } // namespace accord

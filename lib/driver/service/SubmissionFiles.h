@@ -10,4 +10,7 @@ namespace accord {
 /// them. Nothing after errors, which are reported: a file that cannot be read, or that lies outside of that folder.
 std::optional<std::map<std::string, std::string>> submissionFiles(Diagnostics &diags, const std::string &main);
 
+/// Writes such files below a folder. Error A1204.
+Result<void> writeSubmissionFiles(const std::map<std::string, std::string> &files, const std::string &folder);
+
 } // namespace accord

@@ -1,12 +1,12 @@
 #include "lib/driver/service/TrainingModeller.h"
 #include "lib/driver/jobs/TrainingPlans.h"
+#include "lib/driver/service/SubmissionFiles.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace accord {
 namespace {
@@ -20,8 +20,8 @@ public:
   Result<ModelledJob, Errors> model(const ServedJob &job, const jobs::Cluster &cluster) override {
     const Submission &from = job.submission;
     const std::filesystem::path at = std::filesystem::path(folder) / std::to_string(job.id);
-    if (auto error = writeFiles(from, at))
-      return Errors{*error};
+    if (auto written = writeSubmissionFiles(from.files, at.string()); !written)
+      return Errors{written.error()};
     Options own = options;
     own.file = (at / from.main).string();
     own.elaborate.train = from.train;
@@ -66,19 +66,6 @@ public:
   }
 
 private:
-  static std::optional<Error> writeFiles(const Submission &from, const std::filesystem::path &at) {
-    std::error_code error;
-    for (const auto &[path, text] : from.files) {
-      std::filesystem::create_directories((at / path).parent_path(), error);
-      std::ofstream file(at / path, std::ios::binary | std::ios::trunc);
-      file << text;
-      file.close();
-      if (error || !file)
-        return Error{Code::StateFailed, fmt::format("cannot write '{}' of a submission", path)};
-    }
-    return std::nullopt;
-  }
-
   static void addRow(const DeviceCountPlan &one, unsigned type, const std::string &name, double rent, int64_t batch,
                      jobs::JobTable &table) {
     if (!one.fits) {

@@ -2,8 +2,8 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/service/ClusterDescription.h"
 #include "lib/driver/service/TrainingModeller.h"
+#include "lib/service/control/MakeEngine.h"
 #include "lib/service/control/SchedulerProcess.h"
-#include "lib/service/engines/MakeEngine.h"
 #include "lib/service/http/ServicePage.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -152,6 +152,8 @@ int serve(const Options &options, const ServeOptions &how) {
   api.http.certificate = how.certificate, api.http.key = how.key;
   api.hasOpenMetrics = how.hasOpenMetrics;
   api.page = servicePage();
+  if (!how.url.empty()) // by which name browsers ask
+    api.hosts.push_back(llvm::StringRef(how.url).split("://").second.split('/').first.rsplit(':').first.str());
   std::shared_ptr<JobModeller> modeller;
   if (!cluster.target.empty())
     modeller = trainingModeller(options, cluster, (state.folder / "submissions").string());

@@ -184,6 +184,7 @@ void describeLaunchPlan(JsonFields &f, LaunchPlan &plan) {
       .maybe("servers", plan.servers)
       .maybe("devices_per_server", plan.devicesPerServer)
       .maybe("cores_per_device", plan.coresPerDevice)
+      .maybe("memory_bytes", plan.memory)
       .about("[name, value]")
       .maybe("environment", plan.environment,
              [](JsonVisitor &v, std::pair<std::string, std::string> &one) {

@@ -13,6 +13,7 @@ struct LaunchPlan {
   std::string title;                                            ///< "gpt2_medium on lab: data 8, …", on one line
   int64_t servers = 0, devicesPerServer = 0;                    ///< devices are `servers` * `devicesPerServer`
   int64_t coresPerDevice = 0;                                   ///< of the processor of a server; 0: not known
+  int64_t memory = 0;                                           ///< bytes of a device; 0: not known
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees, batches, precision: ACCORD_…
   std::vector<std::string> megatron; ///< arguments of Megatron-LM with their values; empty: `withoutMegatron` says why
   std::vector<std::string> remarks;  ///< what Megatron-LM does otherwise than planned, and is only slower by

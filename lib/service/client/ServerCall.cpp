@@ -1,5 +1,6 @@
 #include "lib/service/client/ServerCall.h"
 #include "lib/service/http/ViewJson.h"
+#include "lib/service/problem/Httplib.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -7,17 +8,6 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <thread>
-// The library is built with them, and its types differ without.
-#ifndef CPPHTTPLIB_OPENSSL_SUPPORT
-#define CPPHTTPLIB_OPENSSL_SUPPORT
-#endif
-#ifndef CPPHTTPLIB_ZLIB_SUPPORT
-#define CPPHTTPLIB_ZLIB_SUPPORT
-#endif
-#ifndef CPPHTTPLIB_BROTLI_SUPPORT
-#define CPPHTTPLIB_BROTLI_SUPPORT
-#endif
-#include <httplib.h>
 
 using namespace llvm;
 namespace accord::service {

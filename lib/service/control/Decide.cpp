@@ -64,13 +64,13 @@ static bool isSame(const JobRunRecord &run, const PlannedRun &wanted, const std:
          run.configuration == wanted.configuration && sorted(run.nodes) == sorted(names);
 }
 
-void SchedulerCore::decide() {
+void RunStarter::decide() {
   askAgain();
   startDue();
 }
 
 /// Runs of which the engine may or may not know: it is asked to start them again, or to end them again.
-void SchedulerCore::askAgain() {
+void RunStarter::askAgain() {
   std::vector<OpenJob> unsure;
   {
     std::scoped_lock lock(memory);
@@ -95,7 +95,7 @@ void SchedulerCore::askAgain() {
 }
 
 /// Hands an intended run to the engine.
-void SchedulerCore::hand(const OpenJob &one) {
+void RunStarter::hand(const OpenJob &one) {
   JobRunRecord run = *one.run;
   std::error_code error;
   std::filesystem::create_directories(fmt::format("{}/{}", options.folder, run.task), error);
@@ -124,7 +124,7 @@ void SchedulerCore::hand(const OpenJob &one) {
   commit(std::move(change));
 }
 
-void SchedulerCore::startDue() {
+void RunStarter::startDue() {
   std::vector<std::pair<PlannedRun, OpenJob>> starts;
   std::vector<OpenJob> stops;
   {
@@ -178,7 +178,7 @@ void SchedulerCore::startDue() {
 }
 
 /// Whether a run is to end: a malleable job that the plan has otherwise now.
-bool SchedulerCore::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const {
+bool RunStarter::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const {
   if (!plan || one.job.submission.elasticity != jobs::Elasticity::Malleable || one.run->state == State::Intended)
     return false;
   const bool isPlanned = std::ranges::count(plan->ids, one.job.id) > 0;
@@ -192,12 +192,12 @@ bool SchedulerCore::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRu
   return !isSame(*one.run, wanted->second, nodesOf(wanted->second, nodes));
 }
 
-bool SchedulerCore::areComplete(const OpenJob &one) const {
+bool RunStarter::areComplete(const OpenJob &one) const {
   return std::ranges::none_of(one.job.submission.after, [&](int64_t id) { return open.contains(id); });
 }
 
 /// Writes down that a job runs, and asks the engine for it.
-void SchedulerCore::start(const PlannedRun &planned, OpenJob one) {
+void RunStarter::start(const PlannedRun &planned, OpenJob one) {
   JobRunRecord run;
   run.job = one.job.id, run.number = one.job.runs + 1;
   run.task = taskName(run.job, run.number);
@@ -235,7 +235,7 @@ void SchedulerCore::start(const PlannedRun &planned, OpenJob one) {
 }
 
 /// Tells a run to save and end.
-void SchedulerCore::end(OpenJob one, const std::string &why) {
+void RunStarter::end(OpenJob one, const std::string &why) {
   {
     std::scoped_lock lock(changing);
     StoreChange change;
@@ -261,7 +261,7 @@ void SchedulerCore::end(OpenJob one, const std::string &why) {
                      one.job.submission.notice);
 }
 
-TaskRequest SchedulerCore::requestOf(const OpenJob &one, const JobRunRecord &run) const {
+TaskRequest RunStarter::requestOf(const OpenJob &one, const JobRunRecord &run) const {
   const Submission &from = one.job.submission;
   TaskRequest task;
   task.name = run.task, task.job = run.job, task.run = run.number, task.tenant = from.tenant;
@@ -317,7 +317,7 @@ TaskRequest SchedulerCore::requestOf(const OpenJob &one, const JobRunRecord &run
   return task;
 }
 
-std::string SchedulerCore::engineType(const std::string &type) const {
+std::string RunStarter::engineType(const std::string &type) const {
   std::scoped_lock lock(memory);
   const auto found = std::ranges::find(nodes.cluster.types, type);
   return found == nodes.cluster.types.end() ? type : nodes.engineTypes[found - nodes.cluster.types.begin()];

@@ -47,7 +47,7 @@ ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<s
 }
 
 /// Asks the engine; false where it does not answer, so that nothing is known.
-bool SchedulerCore::lookAtEngine() {
+bool EngineObserver::lookAtEngine() {
   auto tasks = engine->tasks();
   auto found = tasks ? engine->nodes() : Result<std::vector<EngineNode>>(tasks.error());
   std::string health = found ? "" : found.error().message;
@@ -71,7 +71,7 @@ bool SchedulerCore::lookAtEngine() {
 }
 
 /// Nodes that came, went, or changed; drains of ours that the engine lost are stated again.
-void SchedulerCore::takeNodes() {
+void EngineObserver::takeNodes() {
   std::scoped_lock lock(changing);
   std::vector<std::pair<std::string, std::string>> again;
   StoreChange change;
@@ -104,7 +104,7 @@ void SchedulerCore::takeNodes() {
 }
 
 /// Compares open runs with the tasks of the engine.
-void SchedulerCore::observe() {
+void EngineObserver::observe() {
   std::scoped_lock lock(changing);
   std::map<std::string, EngineTask> tasks;
   std::vector<OpenJob> running;
@@ -147,7 +147,7 @@ void SchedulerCore::observe() {
 }
 
 /// What follows for a run; true if something does.
-bool SchedulerCore::observeRun(OpenJob &one, const EngineTask *task, StoreChange &change) {
+bool EngineObserver::observeRun(OpenJob &one, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
   if (!task) {
     if (run.state == State::Intended)
@@ -183,8 +183,8 @@ bool SchedulerCore::observeRun(OpenJob &one, const EngineTask *task, StoreChange
   return true;
 }
 
-/// A run is over: its job is complete, waits again, or is given up.
-void SchedulerCore::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
+/// A run is over: what is kept of it.
+void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
   ServedJob &job = one.job;
   const bool wasStopping = run.state == State::Stopping;
@@ -201,56 +201,65 @@ void SchedulerCore::endRun(OpenJob &one, Outcome outcome, const EngineTask *task
   if (wasStopping && outcome == Outcome::Failed)
     outcome = Outcome::Stopped; // ended by the signal
   run.outcome = outcome;
-  // What is kept: all that it said if it ended as it was told, else what a checkpoint has.
-  double kept = outcome == Outcome::Succeeded ? std::max(job.samples, job.progress.samples)
-                : reports                     ? job.progress.saved
-                                              : run.samplesAtStart;
-  run.samplesAtEnd = kept;
-  job.progress.samples = job.progress.saved = kept;
+  // All that it said if it is complete, else what a checkpoint has.
+  double kept = run.samplesAtStart;
+  if (outcome == Outcome::Succeeded)
+    kept = std::max(job.samples, job.progress.samples);
+  else if (reports)
+    kept = job.progress.saved;
+  run.samplesAtEnd = job.progress.samples = job.progress.saved = kept;
   job.runs = run.number;
-  std::string text;
-  if (outcome == Outcome::Succeeded) {
+  settleJob(one, wasStopping, change);
+  change.jobs.push_back(job);
+  change.runs.push_back(run);
+}
+
+/// What becomes of a job whose run is over: it is complete, waits again, or is given up.
+void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &change) {
+  JobRunRecord &run = *one.run;
+  ServedJob &job = one.job;
+  const std::string name = fmt::format("job {} '{}'", job.id, job.submission.name);
+  const bool failed = run.outcome == Outcome::Failed || (run.outcome == Outcome::Stopped && !wasStopping);
+  const bool isRefused = run.outcome == Outcome::Failed && run.exitCode == kGuardRefused;
+  auto say = [&](const char *kind, const std::string &text) { change.events.push_back(event(kind, &job, text)); };
+  if (run.outcome == Outcome::Succeeded) {
     job.phase = JobPhase::Complete, job.ended = run.ended;
-    text = fmt::format("job {} '{}' is complete", job.id, job.submission.name);
-  } else if (job.phase == JobPhase::Stopping && !job.reason.empty()) {
+    return say("complete", name + " is complete");
+  }
+  if (job.phase == JobPhase::Stopping && !job.reason.empty()) {
     job.phase = JobPhase::Cancelled, job.ended = run.ended;
-    text = fmt::format("job {} '{}' is cancelled: {}", job.id, job.submission.name, job.reason);
-  } else if (outcome == Outcome::Failed && run.exitCode == kGuardRefused) {
+    return say("cancelled", fmt::format("{} is cancelled: {}", name, job.reason));
+  }
+  if (isRefused) {
     job.phase = JobPhase::Queued;
-    text = fmt::format("the guard refused run {} of job {} on {}: other devices than planned", run.number, job.id,
-                       fmt::join(run.nodes, ", "));
     for (const std::string &node : run.nodes) {
       DrainRecord drain{node, "the guard found other devices than planned", "", now()};
       change.drained.push_back(drain);
       std::scoped_lock lock(memory);
       drained[node] = drain;
     }
-  } else if ((outcome == Outcome::Failed || (outcome == Outcome::Stopped && !wasStopping)) &&
-             ++job.failures >= job.submission.maxFailures) {
+    return say("refused", fmt::format("the guard refused run {} of {} on {}: other devices than planned", run.number,
+                                      name, fmt::join(run.nodes, ", ")));
+  }
+  if (failed && ++job.failures >= job.submission.maxFailures) {
     job.phase = JobPhase::Failed, job.ended = run.ended;
     job.reason = fmt::format("it failed {} times, last with exit code {}{}", job.failures, run.exitCode,
                              run.reason.empty() ? "" : ": " + run.reason);
-    text = fmt::format("job {} '{}' is given up: {}", job.id, job.submission.name, job.reason);
-  } else {
-    job.phase = JobPhase::Queued;
-    const char *how = outcome == Outcome::Failed ? "failed" : outcome == Outcome::Lost ? "was lost" : "was stopped";
-    text = fmt::format("run {} of job {} '{}' {}{}; it waits again", run.number, job.id, job.submission.name, how,
-                       run.reason.empty() ? "" : ": " + run.reason);
-    if (outcome == Outcome::Failed)
-      one.notBefore =
-          now() + options.retryDelay * static_cast<double>(int64_t(1) << std::min<int64_t>(job.failures - 1, 10));
+    return say("failed", fmt::format("{} is given up: {}", name, job.reason));
   }
-  const char *kind = job.phase == JobPhase::Complete    ? "complete"
-                     : job.phase == JobPhase::Failed    ? "failed"
-                     : job.phase == JobPhase::Cancelled ? "cancelled"
-                                                        : "stopped";
-  change.events.push_back(event(kind, &job, text));
-  change.jobs.push_back(job);
-  change.runs.push_back(run);
+  job.phase = JobPhase::Queued;
+  const char *how = run.outcome == Outcome::Failed ? "failed"
+                    : run.outcome == Outcome::Lost ? "was lost"
+                                                   : "was stopped";
+  if (failed)
+    one.notBefore =
+        now() + options.retryDelay * static_cast<double>(int64_t(1) << std::min<int64_t>(job.failures - 1, 10));
+  say("stopped", fmt::format("run {} of {} {}{}; it waits again", run.number, name, how,
+                             run.reason.empty() ? "" : ": " + run.reason));
 }
 
 /// New whole lines of the file in which a run says how far it is.
-void SchedulerCore::readProgressOf(OpenJob &one) const {
+void EngineObserver::readProgressOf(OpenJob &one) const {
   const std::string path = fmt::format("{}/{}/progress", options.folder, one.run->task);
   std::ifstream file(path, std::ios::binary);
   if (!file)
@@ -280,7 +289,7 @@ void SchedulerCore::readProgressOf(OpenJob &one) const {
   }
 }
 
-void SchedulerCore::takeReport(OpenJob &one, const ProgressReport &report) const {
+void EngineObserver::takeReport(OpenJob &one, const ProgressReport &report) const {
   one.tracker.add(report, now());
   JobProgressState &progress = one.job.progress;
   if (report.samples >= 0)
@@ -292,7 +301,7 @@ void SchedulerCore::takeReport(OpenJob &one, const ProgressReport &report) const
   progress.batch = one.tracker.batch, progress.noise = one.tracker.noise, progress.loss = one.tracker.loss;
 }
 
-void SchedulerCore::readProgress() {
+void EngineObserver::readProgress() {
   std::scoped_lock lock(changing);
   std::vector<OpenJob> running;
   {
@@ -321,7 +330,7 @@ void SchedulerCore::readProgress() {
 }
 
 /// The speed of a run, of a job that nobody described, becomes known, or another one.
-void SchedulerCore::learn(OpenJob &one) {
+void EngineObserver::learn(OpenJob &one) {
   constexpr double kChange = 0.05;
   if (!one.tracker.isSettled())
     return;
@@ -339,7 +348,7 @@ void SchedulerCore::learn(OpenJob &one) {
 }
 
 /// A job whose speed is not what its table says is planned anew with the speed that it has.
-void SchedulerCore::compareWithPlan(OpenJob &one) {
+void EngineObserver::compareWithPlan(OpenJob &one) {
   const double deviation = one.tracker.deviation();
   if (one.planned <= 0 || std::abs(deviation) <= options.maxDeviation)
     return;
@@ -351,7 +360,7 @@ void SchedulerCore::compareWithPlan(OpenJob &one) {
 }
 
 /// Tasks of ours that no open run knows: of a life before a backup was restored, or handed in twice. They are ended.
-void SchedulerCore::stopStrays() {
+void EngineObserver::stopStrays() {
   std::vector<EngineTask> found;
   {
     std::scoped_lock lock(memory);

@@ -16,12 +16,6 @@ constexpr double kLateShare = 0.05;
 /// Samples of a job that does not say how many there are: it runs on.
 constexpr double kUnknownWork = 1e9;
 
-void SchedulerCore::needPlan(const std::string &why) {
-  if (planReason.empty())
-    planReason = why;
-  ++version;
-}
-
 jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
   const Submission &from = job.submission;
   jobs::JobsRequest::Job made;
@@ -87,7 +81,7 @@ jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
 }
 
 /// Prices the configurations of the first job that waits for that; false if none does.
-bool SchedulerCore::modelNext() {
+bool PlanMaker::modelNext() {
   ServedJob job;
   jobs::Cluster on;
   std::vector<SeenSpeed> seenSpeeds;
@@ -123,7 +117,7 @@ bool SchedulerCore::modelNext() {
 }
 
 /// Writes down which jobs were priced, and which cannot be.
-void SchedulerCore::settleModels() {
+void PlanMaker::settleModels() {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
@@ -147,7 +141,7 @@ void SchedulerCore::settleModels() {
   commit(std::move(change));
 }
 
-PlannerInput SchedulerCore::plannerInput() const {
+PlannerInput PlanMaker::plannerInput() const {
   PlannerInput input;
   input.operation = options.operation;
   input.cluster = nodes.cluster;
@@ -190,7 +184,7 @@ PlannerInput SchedulerCore::plannerInput() const {
 }
 
 /// How long a node that takes no tasks goes on with those that it has and that cannot move; 0: it is down.
-int64_t SchedulerCore::secondsThatStay(const std::string &node) const {
+int64_t PlanMaker::secondsThatStay(const std::string &node) const {
   const auto found = std::ranges::find(seen.nodes, node, &EngineNode::name);
   if (found == seen.nodes.end() || found->state == EngineNode::State::Down)
     return 0;
@@ -207,7 +201,7 @@ int64_t SchedulerCore::secondsThatStay(const std::string &node) const {
 }
 
 /// Whether a run takes longer than its plan says, so that what comes after it has to be planned anew.
-bool SchedulerCore::isLate(const OpenJob &one) const {
+bool PlanMaker::isLate(const OpenJob &one) const {
   if (!one.run || !plan || one.run->state == State::Stopping)
     return false;
   const auto end = plan->ends.find(one.job.id);
@@ -218,7 +212,7 @@ bool SchedulerCore::isLate(const OpenJob &one) const {
   return now() - epoch > end->second + allowed;
 }
 
-void SchedulerCore::planIfNeeded() {
+void PlanMaker::planIfNeeded() {
   settleModels();
   cancelOrphans();
   {
@@ -235,7 +229,7 @@ void SchedulerCore::planIfNeeded() {
 }
 
 /// Jobs that come after one that failed or was cancelled never run.
-void SchedulerCore::cancelOrphans() {
+void PlanMaker::cancelOrphans() {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
@@ -256,16 +250,14 @@ void SchedulerCore::cancelOrphans() {
 }
 
 /// Makes a plan of what is known now.
-void SchedulerCore::planNow() {
+void PlanMaker::planNow() {
   PlannerInput input;
   std::shared_ptr<const ClusterPlan> before;
-  uint64_t of = 0;
   {
     std::scoped_lock lock(memory);
-    input = plannerInput(), before = plan, of = version;
+    input = plannerInput(), before = plan;
     lastReason = planReason;
     planReason.clear();
-    isPlanning = true;
   }
   const auto began = std::chrono::steady_clock::now();
   PlannerOptions how = options.planner;
@@ -286,15 +278,15 @@ void SchedulerCore::planNow() {
   }
   ready.notify_all();
   alarm.join();
-  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), of);
+  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-void SchedulerCore::takePlan(Result<ClusterPlan, Errors> made, double seconds, uint64_t of) {
+void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, double seconds) {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
     std::scoped_lock inner(memory);
-    isPlanning = false, planSeconds = seconds, planned = now();
+    planSeconds = seconds, planned = now();
     planAgainAt = planned + std::max(kPlanPause, seconds); // no more than half of the time is spent on plans
     if (!made) {
       planHealth = made.error().front().message;
@@ -308,7 +300,6 @@ void SchedulerCore::takePlan(Result<ClusterPlan, Errors> made, double seconds, u
       if (!std::ranges::count(before, text))
         change.events.push_back(event("planned", nullptr, text));
     plan = std::make_shared<const ClusterPlan>(std::move(*made));
-    plannedVersion = of;
     isUrgent = true;
   }
   changed.notify_all();
@@ -316,7 +307,7 @@ void SchedulerCore::takePlan(Result<ClusterPlan, Errors> made, double seconds, u
 }
 
 /// A thread that prices jobs, or makes plans, when there is something to do.
-void SchedulerCore::work(const std::atomic<bool> &stop, bool models) {
+void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
   while (!stop) {
     {
       std::unique_lock lock(memory);

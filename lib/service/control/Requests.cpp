@@ -46,7 +46,17 @@ Error notAllowed(const Caller &by, Role needed, const std::string &what) {
 
 } // namespace
 
-std::optional<Caller> SchedulerCore::callerOf(const std::string &token) const {
+Result<std::optional<std::string>> SchedulerRequests::firstToken() {
+  {
+    std::scoped_lock lock(memory);
+    if (!tokens.empty())
+      return std::optional<std::string>();
+  }
+  ACCORD_TRY(token, makeToken({"", "", Role::Operator}, {"operator", "", Role::Operator}, 0));
+  return std::optional<std::string>(std::move(token));
+}
+
+std::optional<Caller> SchedulerRequests::callerOf(const std::string &token) const {
   if (token.empty())
     return options.isOpen ? std::optional<Caller>({"local", "", Role::Operator}) : std::nullopt;
   const std::string hash = sha256Of(token);
@@ -57,7 +67,7 @@ std::optional<Caller> SchedulerCore::callerOf(const std::string &token) const {
   return found->second.caller;
 }
 
-Result<std::string> SchedulerCore::makeToken(const Caller &by, const Caller &of, double expires) {
+Result<std::string> SchedulerRequests::makeToken(const Caller &by, const Caller &of, double expires) {
   if (by.role != Role::Operator)
     return notAllowed(by, Role::Operator, "making a token");
   if (of.name.empty() || of.name.size() > kMaxNameLength)
@@ -85,7 +95,7 @@ Result<std::string> SchedulerCore::makeToken(const Caller &by, const Caller &of,
   return std::move(token);
 }
 
-Result<void> SchedulerCore::revokeToken(const Caller &by, const std::string &name) {
+Result<void> SchedulerRequests::revokeToken(const Caller &by, const std::string &name) {
   if (by.role != Role::Operator)
     return notAllowed(by, Role::Operator, "revoking a token");
   std::scoped_lock lock(changing);
@@ -110,7 +120,7 @@ Result<void> SchedulerCore::revokeToken(const Caller &by, const std::string &nam
   return {};
 }
 
-Result<std::pair<int64_t, bool>, Errors> SchedulerCore::submit(const Caller &by, const Submission &submission) {
+Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller &by, const Submission &submission) {
   if (by.role == Role::Viewer)
     return Errors{notAllowed(by, Role::Submitter, "submitting a job")};
   ServedJob job;
@@ -153,7 +163,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerCore::submit(const Caller &by,
   return std::pair(id, isNew);
 }
 
-Result<void> SchedulerCore::cancel(const Caller &by, int64_t id) {
+Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
   if (by.role == Role::Viewer)
     return notAllowed(by, Role::Submitter, "cancelling a job");
   OpenJob one;
@@ -189,8 +199,8 @@ Result<void> SchedulerCore::cancel(const Caller &by, int64_t id) {
   return {}; // the next cycle tells the engine
 }
 
-Result<void> SchedulerCore::drain(const Caller &by, const std::string &node, bool isDrained,
-                                  const std::string &reason) {
+Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node, bool isDrained,
+                                      const std::string &reason) {
   if (by.role != Role::Operator)
     return notAllowed(by, Role::Operator, "draining a node");
   std::scoped_lock lock(changing);
@@ -230,7 +240,7 @@ Result<void> SchedulerCore::drain(const Caller &by, const std::string &node, boo
   return engine->setDrained(node, isDrained, record.reason);
 }
 
-Result<void> SchedulerCore::report(const std::string &taskToken, const ProgressReport &report) {
+Result<void> SchedulerRequests::report(const std::string &taskToken, const ProgressReport &report) {
   std::scoped_lock lock(changing);
   std::scoped_lock inner(memory);
   for (auto &[id, one] : open)
@@ -243,7 +253,7 @@ Result<void> SchedulerCore::report(const std::string &taskToken, const ProgressR
   return Error{Code::NotAllowed, "the token is of no task that runs"};
 }
 
-void SchedulerCore::audit(const std::string &kind, const std::string &who, const std::string &text) {
+void SchedulerRequests::audit(const std::string &kind, const std::string &who, const std::string &text) {
   {
     std::scoped_lock lock(memory);
     if (now() - lastAudit >= 1)

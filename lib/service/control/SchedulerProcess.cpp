@@ -19,9 +19,7 @@ Result<std::unique_ptr<SchedulerProcess>> SchedulerProcess::open(SchedulerOption
   return std::unique_ptr<SchedulerProcess>(std::move(made));
 }
 
-SchedulerCore::~SchedulerCore() = default;
-
-double SchedulerCore::now() const {
+double SchedulerData::now() const {
   if (options.clock)
     return options.clock();
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -35,7 +33,7 @@ static std::string randomText() {
   return text;
 }
 
-Result<void> SchedulerCore::load() {
+Result<void> SchedulerData::load() {
   ACCORD_TRY(settings, store->settings());
   StoreChange first;
   if (!settings.contains("epoch"))
@@ -88,17 +86,7 @@ Result<void> SchedulerCore::load() {
   return {};
 }
 
-Result<std::optional<std::string>> SchedulerCore::firstToken() {
-  {
-    std::scoped_lock lock(memory);
-    if (!tokens.empty())
-      return std::optional<std::string>();
-  }
-  ACCORD_TRY(token, makeToken({"", "", Role::Operator}, {"operator", "", Role::Operator}, 0));
-  return std::optional<std::string>(std::move(token));
-}
-
-bool SchedulerCore::commit(StoreChange change) {
+bool SchedulerData::commit(StoreChange change) {
   if (change.isEmpty())
     return true;
   std::vector<ServedJob> jobs = change.jobs;
@@ -130,7 +118,12 @@ bool SchedulerCore::commit(StoreChange change) {
   return true;
 }
 
-ServiceEvent SchedulerCore::event(const std::string &kind, const ServedJob *job, const std::string &text,
+void SchedulerData::needPlan(const std::string &why) {
+  if (planReason.empty())
+    planReason = why;
+}
+
+ServiceEvent SchedulerData::event(const std::string &kind, const ServedJob *job, const std::string &text,
                                   const std::string &who) const {
   ServiceEvent made;
   made.time = now(), made.kind = kind, made.text = text, made.who = who;
@@ -139,7 +132,7 @@ ServiceEvent SchedulerCore::event(const std::string &kind, const ServedJob *job,
   return made;
 }
 
-std::string SchedulerCore::taskName(int64_t job, int64_t run) const {
+std::string SchedulerData::taskName(int64_t job, int64_t run) const {
   return prefixOf(options.cluster) + fmt::format("{}-{}", job, run);
 }
 
@@ -147,7 +140,7 @@ std::string SchedulerProcess::prefixOf(const std::string &cluster) {
   return labelOf(fmt::format("accord-{}", cluster), "accord-", 36) + "-";
 }
 
-std::string SchedulerCore::tokenOfTask(const std::string &task) const {
+std::string SchedulerData::tokenOfTask(const std::string &task) const {
   return fmt::format("task.{}.{}", task, sha256Of(secret + task).substr(0, 32));
 }
 
@@ -181,7 +174,7 @@ void SchedulerCore::run(const std::atomic<bool> &stop) {
   plans.join();
 }
 
-Result<std::vector<std::string>> SchedulerCore::check() {
+Result<std::vector<std::string>> SchedulerData::check() {
   ACCORD_TRY(found, store->check());
   ACCORD_TRY(jobs, store->openJobs());
   std::scoped_lock lock(memory);

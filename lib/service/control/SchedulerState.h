@@ -48,91 +48,27 @@ struct ClusterNodes {
 ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<std::string> &types,
                        const std::map<std::string, DrainRecord> &drained);
 
-class SchedulerCore : public SchedulerProcess {
+/// What all parts of the process share. Parts are classes over the same data, each in a file of its own.
+class SchedulerData : public SchedulerProcess {
 public:
-  SchedulerCore(SchedulerOptions options, std::unique_ptr<ServiceStore> store, std::unique_ptr<Engine> engine,
+  SchedulerData(SchedulerOptions options, std::unique_ptr<ServiceStore> store, std::unique_ptr<Engine> engine,
                 std::shared_ptr<JobModeller> modeller)
       : options(std::move(options)), store(std::move(store)), engine(std::move(engine)), modeller(std::move(modeller)) {
   }
-  ~SchedulerCore() override;
   Result<void> load();
-
-  void run(const std::atomic<bool> &stop) override;
-  void step() override;
-  Result<std::optional<std::string>> firstToken() override;
   Result<std::vector<std::string>> check() override;
   void setUrl(const std::string &to) override { url = to; }
 
-  // Requests.cpp
-  std::optional<Caller> callerOf(const std::string &token) const override;
-  Result<std::string> makeToken(const Caller &by, const Caller &of, double expires) override;
-  Result<void> revokeToken(const Caller &by, const std::string &name) override;
-  Result<std::pair<int64_t, bool>, Errors> submit(const Caller &by, const Submission &submission) override;
-  Result<void> cancel(const Caller &by, int64_t job) override;
-  Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override;
-  Result<void> report(const std::string &taskToken, const ProgressReport &report) override;
-  void audit(const std::string &kind, const std::string &who, const std::string &text) override;
-
-  // Views.cpp
-  Result<JobView> job(const Caller &by, int64_t id) const override;
-  Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const override;
-  Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const override;
-  Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const override;
-  ClusterView cluster(const Caller &by) const override;
-  Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,
-                                           std::chrono::milliseconds wait) const override;
-  std::string metrics() const override;
-
-private:
+protected:
   double now() const;
   std::string taskName(int64_t job, int64_t run) const;
   std::string tokenOfTask(const std::string &task) const;
-
   /// Writes a change to the disk, and if that succeeds takes it into memory. Callers hold `changing`.
   bool commit(StoreChange change);
   ServiceEvent event(const std::string &kind, const ServedJob *job, const std::string &text,
                      const std::string &who = "") const;
-
-  // Observe.cpp: what the engine and tasks say
-  bool lookAtEngine();
-  void takeNodes();
-  void observe();
-  bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
-  void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
-  void readProgress();
-  void readProgressOf(OpenJob &open) const;
-  void takeReport(OpenJob &open, const ProgressReport &report) const;
-  void learn(OpenJob &open);
-  void compareWithPlan(OpenJob &open);
-  void stopStrays();
-
-  // Decide.cpp: what is done next
-  void decide();
-  void startDue();
-  void askAgain();
-  void hand(const OpenJob &one);
-  void start(const PlannedRun &planned, OpenJob one);
-  void end(OpenJob one, const std::string &why);
-  bool mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const;
-  bool areComplete(const OpenJob &one) const;
-  std::string engineType(const std::string &type) const;
-  TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
-
-  // Planning.cpp
-  bool modelNext();
-  void settleModels();
-  void planNow();
-  void cancelOrphans();
-  void planIfNeeded();
-  PlannerInput plannerInput() const;
-  void takePlan(Result<ClusterPlan, Errors> made, double seconds, uint64_t version);
-  void work(const std::atomic<bool> &stop, bool models);
+  /// Callers hold `memory`.
   void needPlan(const std::string &why);
-  bool isLate(const OpenJob &open) const;
-  int64_t secondsThatStay(const std::string &node) const;
-
-  JobView viewOf(const ServedJob &job) const;
-  bool hasLaterRuns(int64_t job) const;
 
   const SchedulerOptions options;
   const std::unique_ptr<ServiceStore> store;
@@ -146,19 +82,17 @@ private:
   mutable std::mutex memory;
   mutable std::condition_variable changed; ///< of events, plans to make, jobs to model
   std::map<int64_t, OpenJob> open;
+  std::map<int64_t, JobPhase> ended; ///< jobs that are over, of those that others come after
   std::map<std::string, DrainRecord> drained;
   std::map<std::string, TokenRecord> tokens;   ///< by hash
   std::map<std::string, double> deviceSeconds; ///< of tenants
   EngineView seen;
   ClusterNodes nodes;
   std::shared_ptr<const ClusterPlan> plan;
-  double planned = 0, planSeconds = 0;      ///< when, and how long it took
-  std::string planReason, planHealth;       ///< why a plan is due (empty: none is); why there is none
-  uint64_t version = 1, plannedVersion = 0; ///< of what is planned
-  bool isPlanning = false;
+  double planned = 0, planSeconds = 0; ///< when, and how long it took
+  std::string planReason, planHealth;  ///< why a plan is due (empty: none is); why there is none
+  std::string lastReason;              ///< of the last plan
   double planAgainAt = 0;
-  std::string lastReason;            ///< of the last plan
-  std::map<int64_t, JobPhase> ended; ///< jobs that are over, of those that others come after
   int64_t lastEvent = 0;
   std::string storeHealth; ///< why the last change could not be written; empty: it was
   bool isUrgent = false;   ///< the next cycle is to begin at once
@@ -166,6 +100,106 @@ private:
   unsigned audits = 0;
   std::set<std::string> strays;          ///< tasks that were told to end
   std::map<std::string, double> retryAt; ///< tasks of which the engine refused something
+};
+
+/// What the engine and the tasks say (Observe.cpp).
+class EngineObserver : public virtual SchedulerData {
+protected:
+  bool lookAtEngine();
+  void takeNodes();
+  void observe();
+  void readProgress();
+  void stopStrays();
+  void takeReport(OpenJob &open, const ProgressReport &report) const;
+
+private:
+  bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
+  void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
+  void settleJob(OpenJob &open, bool wasStopping, StoreChange &change);
+  void readProgressOf(OpenJob &open) const;
+  void learn(OpenJob &open);
+  void compareWithPlan(OpenJob &open);
+};
+
+/// What is done next (Decide.cpp).
+class RunStarter : public virtual SchedulerData {
+protected:
+  void decide();
+
+private:
+  void startDue();
+  void askAgain();
+  void hand(const OpenJob &one);
+  void start(const PlannedRun &planned, OpenJob one);
+  void end(OpenJob one, const std::string &why);
+  bool mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const;
+  bool areComplete(const OpenJob &one) const;
+  std::string engineType(const std::string &type) const;
+  TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
+};
+
+/// When a plan is due, and what it is made of (Planning.cpp).
+class PlanMaker : public virtual SchedulerData {
+protected:
+  bool modelNext();
+  void planIfNeeded();
+  /// A thread that prices jobs, or makes plans, when there is something to do.
+  void work(const std::atomic<bool> &stop, bool models);
+
+private:
+  void settleModels();
+  void planNow();
+  void cancelOrphans();
+  PlannerInput plannerInput() const;
+  void takePlan(Result<ClusterPlan, Errors> made, double seconds);
+  bool isLate(const OpenJob &open) const;
+  int64_t secondsThatStay(const std::string &node) const;
+};
+
+/// What clients change (Requests.cpp).
+class SchedulerRequests : public virtual EngineObserver {
+public:
+  Result<std::optional<std::string>> firstToken() override;
+  std::optional<Caller> callerOf(const std::string &token) const override;
+  Result<std::string> makeToken(const Caller &by, const Caller &of, double expires) override;
+  Result<void> revokeToken(const Caller &by, const std::string &name) override;
+  Result<std::pair<int64_t, bool>, Errors> submit(const Caller &by, const Submission &submission) override;
+  Result<void> cancel(const Caller &by, int64_t job) override;
+  Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override;
+  Result<void> report(const std::string &taskToken, const ProgressReport &report) override;
+  void audit(const std::string &kind, const std::string &who, const std::string &text) override;
+};
+
+/// What clients see (Views.cpp).
+class SchedulerViews : public virtual SchedulerData {
+public:
+  Result<JobView> job(const Caller &by, int64_t id) const override;
+  Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const override;
+  Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const override;
+  Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const override;
+  ClusterView cluster(const Caller &by) const override;
+  Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,
+                                           std::chrono::milliseconds wait) const override;
+  std::string metrics() const override;
+
+private:
+  // Callers hold `memory`.
+  JobView viewOf(const ServedJob &job) const;
+  void addRun(JobView &view, const OpenJob &one) const;
+  void addTimes(JobView &view, const OpenJob &one) const;
+  std::string waitOf(const OpenJob &one) const;
+  bool hasLaterRuns(int64_t job) const;
+  void addNodes(ClusterView &view) const;
+  void addTenants(ClusterView &view, const Caller &by) const;
+};
+
+class SchedulerCore final : public RunStarter, public PlanMaker, public SchedulerRequests, public SchedulerViews {
+public:
+  SchedulerCore(SchedulerOptions options, std::unique_ptr<ServiceStore> store, std::unique_ptr<Engine> engine,
+                std::shared_ptr<JobModeller> modeller)
+      : SchedulerData(std::move(options), std::move(store), std::move(engine), std::move(modeller)) {}
+  void run(const std::atomic<bool> &stop) override;
+  void step() override;
 };
 
 } // namespace accord::service

@@ -39,74 +39,85 @@ std::string label(const std::string &text) {
 
 } // namespace
 
-/// Callers hold `memory`.
-JobView SchedulerCore::viewOf(const ServedJob &job) const {
+JobView SchedulerViews::viewOf(const ServedJob &job) const {
   JobView view;
   view.job = job;
   view.job.submission.files.clear();
   view.restarts = std::max<int64_t>(0, job.runs - 1);
-  const double samples = job.samples;
-  double done = job.progress.samples;
   const auto found = open.find(job.id);
   if (found == open.end()) {
-    view.share = job.phase == JobPhase::Complete ? 1 : samples > 0 ? std::min(1.0, done / samples) : 0;
+    const double share = job.samples > 0 ? std::min(1.0, job.progress.samples / job.samples) : 0;
+    view.share = job.phase == JobPhase::Complete ? 1 : share;
     return view;
   }
   const OpenJob &one = found->second;
   view.job.phase = one.job.phase, view.job.reason = one.job.reason, view.job.progress = one.job.progress;
+  double done = one.job.progress.samples;
+  if (one.run && one.run->state >= State::Running)
+    done = std::max(done, one.tracker.samples(now()));
+  view.share = one.job.samples > 0 ? std::clamp(done / one.job.samples, 0.0, 1.0) : 0;
+  addRun(view, one);
+  addTimes(view, one);
+  if (!one.run || (one.run->state == State::Intended && !one.trouble.empty()))
+    view.wait = waitOf(one);
+  return view;
+}
+
+void SchedulerViews::addRun(JobView &view, const OpenJob &one) const {
+  if (!one.run)
+    return;
+  const JobRunRecord &run = *one.run;
+  const double rate = one.tracker.rate().value;
+  view.deviceType = run.deviceType, view.devices = run.devices, view.plan = run.plan, view.nodes = run.nodes;
+  view.deviation = one.planned > 0 && rate > 0 && one.tracker.hasReports() ? rate / one.planned - 1 : 0;
+  view.goodput = run.state == State::Running ? rate : 0;
+}
+
+void SchedulerViews::addTimes(JobView &view, const OpenJob &one) const {
   const double time = now();
-  if (one.run) {
-    const JobRunRecord &run = *one.run;
-    view.deviceType = run.deviceType, view.devices = run.devices, view.plan = run.plan, view.nodes = run.nodes;
-    if (run.state >= State::Running)
-      done = std::max(done, one.tracker.samples(time));
-    view.deviation = one.planned > 0 && one.tracker.rate().value > 0 && one.tracker.hasReports()
-                         ? one.tracker.rate().value / one.planned - 1
-                         : 0;
-    view.goodput = run.state == State::Running ? one.tracker.rate().value : 0;
-  }
-  view.share = samples > 0 ? std::clamp(done / samples, 0.0, 1.0) : 0;
   if (plan) {
-    if (auto end = plan->ends.find(job.id); end != plan->ends.end()) {
+    if (auto end = plan->ends.find(one.job.id); end != plan->ends.end()) {
       view.plannedEnd = epoch + end->second;
       view.timeLeft = std::max(0.0, view.plannedEnd - time);
     }
-    for (const PlannedRun &run : plan->runs)
-      if (run.job == job.id) {
-        view.plannedStart = epoch + run.begin;
-        break;
-      }
-    if (auto wait = plan->waits.find(job.id); wait != plan->waits.end() && !one.run)
-      view.wait = wait->second;
+    if (auto run = std::ranges::find(plan->runs, one.job.id, &PlannedRun::job); run != plan->runs.end())
+      view.plannedStart = epoch + run->begin;
   }
   if (one.run && one.run->state == State::Running) {
     const Interval left = one.tracker.timeLeft(time);
     // Of a job that runs to its end as it is, its own speed says it best.
-    if (left.value >= 0 && one.tracker.hasReports() && !hasLaterRuns(job.id))
+    if (left.value >= 0 && one.tracker.hasReports() && !hasLaterRuns(one.job.id))
       view.timeLeft = left.value, view.timeLeftLow = left.low, view.timeLeftHigh = left.high;
   }
-  if (view.timeLeft >= 0 && view.timeLeftLow < 0) {
-    const Interval rate = one.tracker.rate();
-    const double low = rate.high > 0 ? rate.value / rate.high : 0.8, high = rate.low > 0 ? rate.value / rate.low : 1.25;
-    view.timeLeftLow = view.timeLeft * low, view.timeLeftHigh = view.timeLeft * high;
-  }
-  if (!one.run && view.wait.empty())
-    view.wait = one.job.phase == JobPhase::Modelling ? "its configurations are being priced"
-                : one.notBefore > time
-                    ? fmt::format("it failed, and runs again in {}", jobs::timeText(one.notBefore - time))
-                : !plan               ? "there is no plan yet"
-                : !planHealth.empty() ? "no plan could be made: " + planHealth
-                                      : "it begins as soon as its devices are free";
-  if (one.run && !one.trouble.empty() && one.run->state == State::Intended)
-    view.wait = one.trouble;
-  return view;
+  if (view.timeLeft < 0 || view.timeLeftLow >= 0)
+    return;
+  const Interval rate = one.tracker.rate();
+  constexpr double kUnknown = 1.25;
+  view.timeLeftLow = view.timeLeft * (rate.high > 0 ? rate.value / rate.high : 1 / kUnknown);
+  view.timeLeftHigh = view.timeLeft * (rate.low > 0 ? rate.value / rate.low : kUnknown);
 }
 
-bool SchedulerCore::hasLaterRuns(int64_t job) const {
+/// Why a job does not run, one sentence.
+std::string SchedulerViews::waitOf(const OpenJob &one) const {
+  if (one.run)
+    return one.trouble;
+  if (plan)
+    if (auto wait = plan->waits.find(one.job.id); wait != plan->waits.end())
+      return wait->second;
+  if (one.job.phase == JobPhase::Modelling)
+    return "its configurations are being priced";
+  if (one.notBefore > now())
+    return fmt::format("it failed, and runs again in {}", jobs::timeText(one.notBefore - now()));
+  if (!planHealth.empty())
+    return "no plan could be made: " + planHealth;
+  return plan ? "it begins as soon as its devices are free" : "there is no plan yet";
+}
+
+bool SchedulerViews::hasLaterRuns(int64_t job) const {
   return plan && std::ranges::count(plan->runs, job, &PlannedRun::job) > 1;
 }
 
-Result<JobView> SchedulerCore::job(const Caller &by, int64_t id) const {
+Result<JobView> SchedulerViews::job(const Caller &by, int64_t id) const {
   ACCORD_TRY(found, store->job(id));
   if (!found || !maySee(by, found->submission.tenant))
     return Error{Code::NotServed, fmt::format("there is no job {}", id)};
@@ -114,7 +125,7 @@ Result<JobView> SchedulerCore::job(const Caller &by, int64_t id) const {
   return viewOf(*found);
 }
 
-Result<std::vector<JobView>> SchedulerCore::jobs(const Caller &by, const JobFilter &filter) const {
+Result<std::vector<JobView>> SchedulerViews::jobs(const Caller &by, const JobFilter &filter) const {
   JobFilter own = filter;
   if (!by.tenant.empty()) {
     if (!own.tenant.empty() && own.tenant != by.tenant)
@@ -129,7 +140,7 @@ Result<std::vector<JobView>> SchedulerCore::jobs(const Caller &by, const JobFilt
   return std::move(views);
 }
 
-Result<std::vector<std::string>> SchedulerCore::explain(const Caller &by, int64_t id) const {
+Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64_t id) const {
   ACCORD_TRY(view, job(by, id));
   ACCORD_TRY(runs, store->runsOf(id));
   const ServedJob &of = view.job;
@@ -172,7 +183,7 @@ Result<std::vector<std::string>> SchedulerCore::explain(const Caller &by, int64_
   return std::move(lines);
 }
 
-Result<std::vector<RunView>> SchedulerCore::runs(const Caller &by, double from, double until, size_t limit) const {
+Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, double from, double until, size_t limit) const {
   ACCORD_TRY(past, store->runsBetween(from, until, limit));
   std::vector<RunView> views;
   std::map<int64_t, std::pair<std::string, std::string>> names; // of jobs, with their tenants
@@ -206,65 +217,18 @@ Result<std::vector<RunView>> SchedulerCore::runs(const Caller &by, double from, 
   return std::move(views);
 }
 
-ClusterView SchedulerCore::cluster(const Caller &by) const {
+ClusterView SchedulerViews::cluster(const Caller &by) const {
   ClusterView view;
   auto counts = store->counts();
   std::scoped_lock lock(memory);
   view.name = options.cluster, view.engine = engine->kind(), view.time = now();
   view.isHealthy = seen.isHealthy && storeHealth.empty();
   view.health = !seen.isHealthy ? seen.health : storeHealth;
-  for (size_t type = 0; type < nodes.cluster.types.size(); ++type) {
-    TypeView one;
-    one.name = nodes.cluster.types[type];
-    one.price = plan && type < plan->prices.size() ? plan->prices[type] : 0;
-    view.types.push_back(std::move(one));
-  }
-  std::map<std::string, size_t> nodeOf;
-  for (unsigned server = 0; server < nodes.names.size(); ++server) {
-    const unsigned type = nodes.cluster.servers[server].type;
-    NodeView node;
-    node.name = nodes.names[server], node.deviceType = nodes.cluster.types[type];
-    node.devices = nodes.cluster.servers[server].devices;
-    const auto said = std::ranges::find(seen.nodes, node.name, &EngineNode::name);
-    const bool isDown = said != seen.nodes.end() && said->state == EngineNode::State::Down;
-    const bool isAway = std::ranges::count(nodes.away, server) > 0;
-    node.state = isDown ? "down" : isAway ? "drained" : "up";
-    if (const auto drain = drained.find(node.name); drain != drained.end())
-      node.reason = drain->second.reason;
-    else if (said != seen.nodes.end())
-      node.reason = said->reason;
-    view.types[type].devices += node.devices, view.types[type].up += isAway ? 0 : node.devices;
-    nodeOf[node.name] = view.nodes.size();
-    view.nodes.push_back(std::move(node));
-  }
-  std::map<std::string, TenantView> tenants;
-  for (const jobs::JobsRequest::Tenant &tenant : options.operation.tenants)
-    tenants[tenant.name] = {tenant.name, tenant.weight, 0, 0, 0, 0};
-  for (const auto &[id, one] : open) {
-    const std::string &tenant = one.job.submission.tenant;
-    if (!maySee(by, tenant))
-      continue;
-    TenantView &of = tenants[tenant];
-    of.name = tenant;
-    ++(one.run ? of.running : of.queued);
-    of.devices += one.run ? one.run->devices : 0;
-  }
-  for (const auto &[id, one] : open)
-    if (one.run)
-      for (const std::string &node : one.run->nodes)
-        if (auto at = nodeOf.find(node); at != nodeOf.end()) {
-          view.nodes[at->second].used += one.run->devicesPerNode;
-          if (maySee(by, one.job.submission.tenant))
-            view.nodes[at->second].jobs.push_back(id);
-          for (TypeView &type : view.types)
-            type.used += type.name == view.nodes[at->second].deviceType ? one.run->devicesPerNode : 0;
-        }
-  for (auto &[name, tenant] : tenants) {
-    if (const auto used = deviceSeconds.find(name); used != deviceSeconds.end())
-      tenant.deviceHours = used->second / kHour;
-    if (maySee(by, name))
-      view.tenants.push_back(tenant);
-  }
+  addNodes(view);
+  addTenants(view, by);
+  if (!by.tenant.empty()) // whose jobs others have is not said
+    for (NodeView &node : view.nodes)
+      std::erase_if(node.jobs, [&](int64_t id) { return open.at(id).job.submission.tenant != by.tenant; });
   if (counts)
     for (const auto &[phase, count] : *counts)
       view.phases[std::string(nameOf(phase))] = count;
@@ -280,8 +244,64 @@ ClusterView SchedulerCore::cluster(const Caller &by) const {
   return view;
 }
 
-Result<std::vector<ServiceEvent>> SchedulerCore::events(const Caller &by, int64_t after, size_t limit,
-                                                        std::chrono::milliseconds wait) const {
+/// Device types and nodes, with what is in use of them.
+void SchedulerViews::addNodes(ClusterView &view) const {
+  for (size_t type = 0; type < nodes.cluster.types.size(); ++type) {
+    TypeView one;
+    one.name = nodes.cluster.types[type];
+    one.price = plan && type < plan->prices.size() ? plan->prices[type] : 0;
+    view.types.push_back(std::move(one));
+  }
+  std::map<std::string, NodeView> byName;
+  for (unsigned server = 0; server < nodes.names.size(); ++server) {
+    const unsigned type = nodes.cluster.servers[server].type;
+    NodeView node;
+    node.name = nodes.names[server], node.deviceType = nodes.cluster.types[type];
+    node.devices = nodes.cluster.servers[server].devices;
+    const auto said = std::ranges::find(seen.nodes, node.name, &EngineNode::name);
+    const bool isDown = said != seen.nodes.end() && said->state == EngineNode::State::Down;
+    const bool isAway = std::ranges::count(nodes.away, server) > 0;
+    node.state = isDown ? "down" : isAway ? "drained" : "up";
+    if (const auto drain = drained.find(node.name); drain != drained.end())
+      node.reason = drain->second.reason;
+    else if (said != seen.nodes.end())
+      node.reason = said->reason;
+    view.types[type].devices += node.devices, view.types[type].up += isAway ? 0 : node.devices;
+    byName[node.name] = std::move(node);
+  }
+  for (const auto &[id, one] : open)
+    if (one.run)
+      for (const std::string &name : one.run->nodes)
+        if (auto node = byName.find(name); node != byName.end()) {
+          node->second.used += one.run->devicesPerNode;
+          node->second.jobs.push_back(id);
+          for (TypeView &type : view.types)
+            type.used += type.name == node->second.deviceType ? one.run->devicesPerNode : 0;
+        }
+  for (const std::string &name : nodes.names)
+    view.nodes.push_back(std::move(byName[name]));
+}
+
+void SchedulerViews::addTenants(ClusterView &view, const Caller &by) const {
+  std::map<std::string, TenantView> tenants;
+  for (const jobs::JobsRequest::Tenant &tenant : options.operation.tenants)
+    tenants[tenant.name] = {tenant.name, tenant.weight, 0, 0, 0, 0};
+  for (const auto &[id, one] : open) {
+    TenantView &of = tenants[one.job.submission.tenant];
+    of.name = one.job.submission.tenant;
+    ++(one.run ? of.running : of.queued);
+    of.devices += one.run ? one.run->devices : 0;
+  }
+  for (auto &[name, tenant] : tenants) {
+    if (const auto used = deviceSeconds.find(name); used != deviceSeconds.end())
+      tenant.deviceHours = used->second / kHour;
+    if (maySee(by, name))
+      view.tenants.push_back(tenant);
+  }
+}
+
+Result<std::vector<ServiceEvent>> SchedulerViews::events(const Caller &by, int64_t after, size_t limit,
+                                                         std::chrono::milliseconds wait) const {
   const auto until = std::chrono::steady_clock::now() + wait;
   for (;;) {
     int64_t last = 0;
@@ -297,7 +317,7 @@ Result<std::vector<ServiceEvent>> SchedulerCore::events(const Caller &by, int64_
   }
 }
 
-std::string SchedulerCore::metrics() const {
+std::string SchedulerViews::metrics() const {
   const ClusterView view = cluster({"", "", Role::Operator});
   std::string text;
   auto family = [&](const char *name, const char *type, const char *help) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <unistd.h>
 
 using namespace llvm;
 namespace accord::service {
@@ -20,6 +21,7 @@ double steadyNow() {
 /// Scripts, styles and requests of the page are its own files; nothing is inline, nothing frames it.
 constexpr const char *kPagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
                                     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr const char *kNoToken = "a request has a token: 'Authorization: Bearer TOKEN'";
 constexpr const char *kDataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
 class Api final : public ApiServer {
@@ -51,6 +53,8 @@ private:
   std::optional<HttpResponse> admit(const HttpRequest &request, const ApiRoute &route, ApiAsk &ask);
   std::optional<HttpResponse> admitCaller(const HttpRequest &request, ApiAsk &ask);
   std::optional<HttpResponse> refuseGuess(const HttpRequest &request, const std::string &token) const;
+  std::optional<HttpResponse> admitTask(const HttpRequest &request, const ApiAsk &ask);
+  std::optional<HttpResponse> admitWithoutToken(const HttpRequest &request, ApiAsk &ask);
   void noteToken(const HttpRequest &request, const std::string &token, bool isGood);
   HttpResponse wrongToken(const std::string &group, const std::string &message);
   HttpResponse tooOften(const RateLimit &limit, const std::string &key, const std::string &message) const;
@@ -255,21 +259,32 @@ std::string tokenOf(std::string_view header) {
   return isToken ? text.str() : "";
 }
 
+/// Whether nobody else can have a name lead to this machine: an address, a name without a dot, its own, or one of
+/// `names`.
+bool isOwnHost(std::string_view header, const std::vector<std::string> &names) {
+  StringRef host(header.data(), header.size());
+  if (host.starts_with("["))
+    return true; // an address of IPv6
+  host = host.split(':').first;
+  char own[256] = "";
+  if (gethostname(own, sizeof(own) - 1) != 0)
+    own[0] = 0;
+  bool isAddress = llvm::all_of(host, [](char c) { return llvm::isDigit(c) || c == '.'; });
+  return !host.contains('.') || isAddress || host.ends_with(".localhost") || host.equals_insensitive(own) ||
+         llvm::any_of(names, [&](const std::string &name) { return host.equals_insensitive(name); });
+}
+
 std::optional<HttpResponse> Api::admit(const HttpRequest &request, const ApiRoute &route, ApiAsk &ask) {
   double now = steadyNow();
   ask.token = tokenOf(request.header("authorization"));
   bool needsToken = route.access != Access::Open && (route.access != Access::Metrics || !options_.hasOpenMetrics);
   if (!needsToken)
     perStranger_.take(request.group, now);
-  else if (ask.token.empty())
-    return wrongToken(request.group, "a request has a token: 'Authorization: Bearer TOKEN'");
-  else if (route.access != Access::Task) {
-    if (auto refusal = admitCaller(request, ask))
+  else if (route.access == Access::Task) {
+    if (auto refusal = admitTask(request, ask))
       return refusal;
-  } else if (auto refusal = refuseGuess(request, ask.token))
+  } else if (auto refusal = ask.token.empty() ? admitWithoutToken(request, ask) : admitCaller(request, ask))
     return refusal;
-  else if (std::string key = "task " + sha256Of(ask.token); !perToken_.take(key, now))
-    return tooOften(perToken_, key, "too many requests of this task");
   StringRef type(request.header("content-type"));
   if (route.request && !request.body.empty() &&
       !type.split(';').first.rtrim(' ').equals_insensitive("application/json"))
@@ -309,6 +324,39 @@ std::optional<HttpResponse> Api::admitCaller(const HttpRequest &request, ApiAsk 
   ask.caller = std::move(*caller);
   if (std::string key = "token " + ask.caller.name; !perToken_.take(key, steadyNow()))
     return tooOften(perToken_, key, "too many requests with this token");
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> Api::admitTask(const HttpRequest &request, const ApiAsk &ask) {
+  if (ask.token.empty())
+    return wrongToken(request.group, kNoToken);
+  if (auto refusal = refuseGuess(request, ask.token))
+    return refusal;
+  if (std::string key = "task " + sha256Of(ask.token); !perToken_.take(key, steadyNow()))
+    return tooOften(perToken_, key, "too many requests of this task");
+  return std::nullopt;
+}
+
+/// A scheduler may need no tokens. Then pages of others, which a browser beside it shows, must not ask in the name of
+/// who reads them: neither as they are (Origin), nor under a name of theirs that leads to this machine (Host).
+std::optional<HttpResponse> Api::admitWithoutToken(const HttpRequest &request, ApiAsk &ask) {
+  std::optional<Caller> caller = scheduler_.callerOf("");
+  if (!caller)
+    return wrongToken(request.group, kNoToken);
+  std::string_view host = request.header("host"), origin = request.header("origin");
+  std::string_view site = request.header("sec-fetch-site");
+  bool isOtherSite = !site.empty() && site != "same-origin" && site != "none";
+  if (isOtherSite || (!origin.empty() && StringRef(origin).split("://").second != StringRef(host)))
+    return errorResponse(403, {Error{Code::NotAllowed, "a page of another site may not ask without a token"}});
+  if (!isOwnHost(host, options_.hosts)) {
+    std::string message = fmt::format("without a token, '{}' is no name of this server; allowed are its addresses, "
+                                      "names without a dot, and those that it was started with",
+                                      logText(host, 100));
+    return errorResponse(403, {Error{Code::NotAllowed, message}});
+  }
+  ask.caller = std::move(*caller);
+  if (std::string key = "open " + request.group; !perToken_.take(key, steadyNow()))
+    return tooOften(perToken_, key, "too many requests of this address");
   return std::nullopt;
 }
 

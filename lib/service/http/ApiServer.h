@@ -19,7 +19,8 @@ struct ApiPageFile {
 
 struct ApiOptions {
   HttpServerOptions http;
-  bool hasOpenMetrics = false;                             ///< /metrics needs no token
+  std::vector<std::string> hosts; ///< names of the server, besides that of the machine: where no tokens are needed
+  bool hasOpenMetrics = false;    ///< /metrics needs no token
   double requestsPerSecond = 1000, requestBurst = 2000;    ///< of one token
   double strangersPerSecond = 200, strangerBurst = 400;    ///< of one address without a token, or a wrong one
   double wrongTokensPerSecond = 1.0 / 3, wrongTokens = 20; ///< of one address

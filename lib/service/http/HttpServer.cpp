@@ -90,6 +90,8 @@ private:
   };
 
   void post(Message message);
+  void wake();
+  void takeWake();
   void loop();
   void workLoop();
   void acceptAll();
@@ -162,11 +164,18 @@ bool Server::run() {
   return true;
 }
 
+/// Has the thread of the connections look for what it is told.
+void Server::wake() { eventfd_write(wake_.get(), 1); }
+
+void Server::takeWake() {
+  eventfd_t count = 0;
+  eventfd_read(wake_.get(), &count);
+}
+
 void Server::stop() {
   std::scoped_lock lock(stopMutex_);
   ends_ = true;
-  uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof(one));
+  wake();
   if (thread_.joinable())
     thread_.join();
   {
@@ -187,9 +196,8 @@ void Server::post(Message message) {
     isFirst = mail_.empty();
     mail_.push_back(std::move(message));
   }
-  uint64_t one = 1;
-  if (isFirst) [[maybe_unused]]
-    ssize_t written = write(wake_.get(), &one, sizeof(one));
+  if (isFirst)
+    wake();
 }
 
 void Server::workLoop() {
@@ -227,11 +235,11 @@ void Server::loop() {
     int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), 100);
     now_ = steadyNow();
     for (int i = 0; i < count; ++i) {
-      uint64_t id = events[i].data.u64, drained = 0;
+      uint64_t id = events[i].data.u64;
       if (id == kListener)
         acceptAll();
-      else if (id == kWake) [[maybe_unused]]
-        ssize_t got = read(wake_.get(), &drained, sizeof(drained));
+      else if (id == kWake)
+        takeWake();
       else if (auto found = connections_.find(id); found != connections_.end())
         onEvents(*found->second, events[i].events);
     }
@@ -365,10 +373,11 @@ bool Server::isBodyTooMuch(HttpConnection &connection) {
   if (above == connection.pooled)
     return false;
   PerAddress &mine = addresses_[connection.group];
+  bool grows = above > connection.pooled;
   bodies_ += above - connection.pooled;
   mine.bodies += above - connection.pooled;
   connection.pooled = above;
-  return bodies_ > options_.bodiesInAll || mine.bodies > options_.bodiesPerAddress;
+  return grows && (bodies_ > options_.bodiesInAll || mine.bodies > options_.bodiesPerAddress);
 }
 
 void Server::take(std::vector<Message> messages) {

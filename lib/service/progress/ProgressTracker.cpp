@@ -93,13 +93,13 @@ Interval ProgressTracker::rate() const {
 }
 
 double ProgressTracker::samples(double now) const {
-  const double most = work > 0 ? work : 1e300, speed = rate().value;
+  const double max = work > 0 ? work : 1e300, speed = rate().value;
   if (points.empty())
-    return std::min(most, start + (began > 0 ? std::max(0.0, now - began) * speed : 0));
+    return std::min(max, start + (began > 0 ? std::max(0.0, now - began) * speed : 0));
   double gap = 1;
   if (points.size() > 1)
     gap = (points.back().time - points.front().time) / static_cast<double>(points.size() - 1);
-  return std::min(most, points.back().samples + std::clamp(now - points.back().time, 0.0, 2 * gap) * speed);
+  return std::min(max, points.back().samples + std::clamp(now - points.back().time, 0.0, 2 * gap) * speed);
 }
 
 Interval ProgressTracker::timeLeft(double now) const {

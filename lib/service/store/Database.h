@@ -35,7 +35,9 @@ public:
   virtual std::string kind() const = 0;
   /// Runs `work` in one transaction. If it returns an error, or the end of the transaction fails, nothing of it
   /// happened and the error is returned; else it is on the disk when this returns. From one thread at a time or from
-  /// several: they wait for each other. What another writer or a lost connection breaks is tried again three times.
+  /// several: they wait for each other. What another writer or a lost connection breaks is tried again three times, so
+  /// `work` may be called again. If PostgreSQL is lost in a commit and does not come back, or a disk fails for good,
+  /// the error cannot say whether it was written: it is then there as a whole, or not at all, at the next opening.
   virtual Result<void> transaction(const std::function<Result<void>(Connection &)> &work) = 0;
   /// Reads in one consistent state; may run beside a transaction.
   virtual Result<void> read(const std::function<Result<void>(Connection &)> &work) = 0;
@@ -45,7 +47,8 @@ public:
   virtual Result<std::vector<std::string>> check() = 0;
 };
 
-/// Opens or makes one. A second process that opens the same one is refused, with the number of the first. Error A1204.
+/// Opens or makes one; a folder has it as "state.db". A second process that opens the same one is refused, with the
+/// number of the first. Error A1204.
 Result<std::unique_ptr<Database>> openDatabase(const std::string &url);
 
 } // namespace accord::service

@@ -23,6 +23,21 @@ Error statementError(const std::string &message, const std::string &statement);
 /// Refuses what databases keep differently: NaN, texts with NUL or that are not UTF-8.
 Result<void> checkParameters(const std::string &statement, const Row &parameters);
 
+/// A file that one process at a time holds. It is released by the end of the process, however it ends.
+class ProcessLock {
+public:
+  /// `path` is made and gets the number of this process; `what` is named in the refusal: "'…' is in use by process 17"
+  /// (A1204).
+  static Result<ProcessLock> take(const std::string &path, const std::string &what);
+  ProcessLock(ProcessLock &&other) noexcept : file(std::exchange(other.file, -1)) {}
+  ProcessLock &operator=(ProcessLock &&) = delete;
+  ~ProcessLock();
+
+private:
+  explicit ProcessLock(int file) : file(file) {}
+  int file;
+};
+
 /// The value of a cell; of one of another type, which a damaged database may have, 0 or an empty text.
 template <class T> T valueOf(const Cell &cell) {
   const T *value = std::get_if<T>(&cell);

@@ -22,7 +22,7 @@ struct DrainRecord {
 
 /// Changes that happen together or not at all.
 struct StoreChange {
-  std::vector<ServedJob> jobs;      ///< as they are from now on, by id; new ones have been numbered by `newJobId`
+  std::vector<ServedJob> jobs;      ///< as they are from now on, by id; `addJob` numbers new ones
   std::vector<JobRunRecord> runs;   ///< by (job, number)
   std::vector<ServiceEvent> events; ///< get their numbers
   std::vector<DrainRecord> drained;
@@ -47,12 +47,15 @@ public:
   static Result<std::unique_ptr<ServiceStore>> open(const std::string &url);
   virtual ~ServiceStore() = default;
 
-  /// Writes all of a change. Many calls from several threads at once share a transaction and one flush to the disk.
+  /// Writes all of a change. Many calls from several threads at once share a transaction and one flush to the disk. The
+  /// files of a submission are written once, and stay when a job is given without them. Errors: A1204, nothing of it
+  /// happened; numbers that are not finite and texts with NUL are refused.
   virtual Result<void> apply(StoreChange change) = 0;
   /// Numbers and writes a new job with the event of its submission. A tenant's job with the same key, if the key is not
   /// empty, is returned instead (`second` false). Shares transactions as `apply` does.
   virtual Result<std::pair<ServedJob, bool>> addJob(ServedJob job, ServiceEvent event) = 0;
 
+  /// With the texts of its files, which lists leave out.
   virtual Result<std::optional<ServedJob>> job(int64_t id) = 0;
   virtual Result<std::vector<ServedJob>> jobs(const JobFilter &filter) = 0;
   /// All that are not over, by id: what the scheduler keeps in memory.
@@ -61,16 +64,19 @@ public:
   virtual Result<std::vector<JobRunRecord>> openRuns() = 0;
   /// Runs that were there between two times, by start; for pictures of the past.
   virtual Result<std::vector<JobRunRecord>> runsBetween(double from, double until, size_t limit) = 0;
+  /// Those with a number above `after`, ascending: of a tenant and of none, or with an empty `tenant` all.
   virtual Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &tenant, size_t limit) = 0;
   /// The number of the last event; 0: none.
   virtual Result<int64_t> lastEvent() = 0;
+  /// The last ones of a job, ascending.
   virtual Result<std::vector<ServiceEvent>> eventsOf(int64_t job, size_t limit) = 0;
   virtual Result<std::vector<DrainRecord>> drained() = 0;
   virtual Result<std::vector<TokenRecord>> tokens() = 0;
   virtual Result<std::map<std::string, std::string>> settings() = 0;
   /// How many jobs are in each phase.
   virtual Result<std::map<JobPhase, int64_t>> counts() = 0;
-  /// Removes events and jobs that were over before `time`, with their runs.
+  /// Removes events and jobs that were over before `time`, with their runs and files. A job stays while a run of it is
+  /// open, or a job that is not over waits for it; of the events, only the first ones go, so that there are no holes.
   virtual Result<void> prune(double time) = 0;
   virtual Result<void> backup(const std::string &path) = 0;
   /// What is wrong with the database, or with what it says (a run of no job, two open runs of a job, a phase that its

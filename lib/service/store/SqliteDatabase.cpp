@@ -1,7 +1,6 @@
 // SQLite: one connection writes, others read beside it from their snapshots (write-ahead log). A commit is flushed to
 // the disk before it is confirmed (synchronous=FULL).
 #include "lib/service/store/OpenDatabase.h"
-#include "lib/service/store/ProcessLock.h"
 #include <array>
 #include <cerrno>
 #include <cstring>

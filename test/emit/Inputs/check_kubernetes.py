@@ -22,9 +22,28 @@ assert not errors, "\n".join(errors)
 assert objects[-1]["kind"] == kind, objects[-1]["kind"]
 
 
+def check_servers(pod):
+    """Every pod asks for the type of its devices, and for products where servers say which they have."""
+    assert len(pod["nodeSelector"]) == 1, pod
+    (known, unknown) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [one["key"] for one in known["matchExpressions"]] == ["nvidia.com/gpu.product", "nvidia.com/gpu.memory"]
+    assert unknown["matchExpressions"] == [{"key": "nvidia.com/gpu.product", "operator": "DoesNotExist"}]
+
+
+def check_command(container):
+    """The guard stands before the launcher; Kubernetes takes $$ for $."""
+    shell, option, script, name = container["command"]
+    assert (shell, option, name) == ("sh", "-c", "train")
+    script = script.replace("$$", "\0")
+    assert "$" not in script, "Kubernetes would expand it"
+    lines = script.replace("\0", "$").splitlines()
+    assert lines[0] == "accord_guard() (" and lines[-2] == "accord_guard || exit", lines
+    assert lines[-1].startswith("exec torchrun") and lines[-1].endswith(' "$@"'), lines[-1]
+
+
 def first_node(container):
     """Number of the first server of an indexed job, by what torchrun is told."""
-    for argument in container.get("command", []) + container["args"]:
+    for argument in container["command"] + container["args"]:
         if argument == "--node-rank=$(NODE_RANK)":
             return 0
         if found := re.search(r"--node-rank=\$\$\(\(NODE_RANK \+ (\d+)\)\)", argument):
@@ -40,6 +59,8 @@ if kind == "JobSet":
         inner = job["template"]["spec"]
         pod = inner["template"]["spec"]
         (container,) = pod["containers"]
+        check_servers(pod)
+        check_command(container)
         first, count = first_node(container), inner["completions"]
         assert inner["parallelism"] == count
         servers += range(first, first + count)
@@ -54,5 +75,14 @@ if kind == "JobSet":
     assert len(set(selectors)) == len(selectors), "two kinds of devices on the same servers"
 elif kind == "TrainJob":
     trainer = spec["trainer"]
+    check_command(trainer)
+    (patch,) = spec["runtimePatches"]
+    (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    assert job["name"] == "node", "the trainer of a runtime"
+    check_servers(job["template"]["spec"]["template"]["spec"])
     assert trainer["numNodes"] == int(nodes)
     assert list(trainer["resourcesPerNode"]["limits"].values()) == [trainer["numProcPerNode"]]
+else:
+    pod = spec["template"]["spec"]
+    check_servers(pod)
+    check_command(pod["containers"][0])

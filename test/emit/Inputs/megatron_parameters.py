@@ -3,8 +3,12 @@
 
 usage: megatron_parameters.py SCRIPT PLAN.json [PUBLISHED]
 
-The modules are those of Megatron core 0.13 (NVIDIA/Megatron-LM): SelfAttention and CrossAttention with column-parallel queries, keys
-and values and a row-parallel projection, MLP, the experts of MoELayer with their TopKRouter, LanguageModelEmbedding,
+Megatron core 0.13 itself, built on the meta device with its local modules, gave the same numbers: GPT-2 medium, GPT-3, Llama 2 and 3
+and Mixtral whole, and the first and the last stage of one rank of GPT-2 medium, GPT-3, Llama 3 70B and Mixtral; BERT-Large on the CPU,
+with stand-ins for the kernels of its norms and for Transformer Engine.
+
+The modules are those of core 0.13 (NVIDIA/Megatron-LM): SelfAttention and CrossAttention with column-parallel queries, keys and
+values and a row-parallel projection, MLP, the experts of MoELayer with their TopKRouter, LanguageModelEmbedding,
 RelativePositionEmbedding, BertLMHead with Pooler, and T5LMHead. A column-parallel product divides its bias among the ranks, a
 row-parallel one has it on each; norms, routers, learned positions and what BERT has before its heads are on each. The table of tokens
 is padded to a multiple of --make-vocab-size-divisible-by times the tensor parallel size. A tied head on another stage than the

@@ -144,7 +144,7 @@ TEST(JobScripts, ProfiledJobsHaveALineToFillIn) {
   EXPECT_THAT(text, HasSubstr("# FILL IN the command"));
   EXPECT_THAT(text, Not(HasSubstr("torchrun")));
   EXPECT_THAT(files.at("launch/submit.sh"), HasSubstr("\"${job_first[@]}\"\n"));
-  EXPECT_THAT(files.at("launch/first/1.yaml"), HasSubstr("command: [\"true\"] # FILL IN"));
+  EXPECT_THAT(files.at("launch/first/1.yaml"), HasSubstr("- \"true\" # FILL IN"));
 }
 
 TEST(JobScripts, WhatCannotBeExpressedIsRefused) {
@@ -252,6 +252,7 @@ TEST(JobScripts, TheCertificateGivesTheSameFiles) {
   JobAnswer answer = changingJob();
   answer.launch[0].configurations[0].plan.remarks = {"slower than planned"};
   answer.launch[0].configurations[0].plan.coresPerDevice = 14;
+  answer.launch[0].configurations[0].plan.memory = int64_t(80) << 30;
   answer.launch[1].configurations[0].plan.megatron.clear();
   answer.launch[1].configurations[0].plan.withoutMegatron = "no";
   auto read = jobsFromCertificate(jobsCertificate(answer), "jobs.json");
@@ -261,6 +262,35 @@ TEST(JobScripts, TheCertificateGivesTheSameFiles) {
   read = jobsFromCertificate(jobsCertificate(answer), "jobs.json");
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().message, HasSubstr("another number of devices at jobs.launch"));
+}
+
+// Each run is checked for the devices of its own type; of one that the catalogue does not have, for what the plan knows
+// of its memory: 92 %.
+TEST(JobScripts, EachRunHasItsGuard) {
+  JobAnswer answer = changingJob();
+  answer.launch[0].configurations[2].plan.memory = int64_t(100) << 30; // a100: the catalogue has a100_40g and a100_80g
+  const auto files = filesByName(answer);
+  for (const char *file : {"launch/first/0.sbatch", "launch/first/0.yaml"})
+    EXPECT_THAT(files.at(file), HasSubstr("products=\"h100 80gb hbm3\""));
+  EXPECT_THAT(files.at("launch/first/1.sbatch"), HasSubstr("devices=8 servers=2 world=16 "));
+  for (const char *file : {"launch/first/2.sbatch", "launch/first/2.yaml"}) {
+    EXPECT_THAT(files.at(file), HasSubstr("name=\"a100\" products=\"a100\""));
+    EXPECT_THAT(files.at(file), HasSubstr("memory=94208 devices=4 servers=1 world=4 "));
+  }
+}
+
+TEST(JobScripts, TheGuardOfARunIsThatOfItsScript) {
+  const JobAnswer answer = changingJob();
+  const auto files = filesByName(answer);
+  for (const char *run : {"first/0", "first/1", "first/2", "second/0"}) {
+    auto expected = guardOfRun(answer, run, {});
+    ASSERT_TRUE(static_cast<bool>(expected)) << expected.error().message;
+    EXPECT_THAT(files.at(std::string("launch/") + run + ".sbatch"), HasSubstr(guardText(*expected)));
+  }
+  EXPECT_THAT(guardOfRun(answer, "first/3", {}).error().message,
+              HasSubstr("no run is called 'first/3': there are first/0, first/1, first/2, second/0"));
+  EXPECT_THAT(guardOfRun(answer, "", {}).error().message, HasSubstr("say which one, of first/0"));
+  EXPECT_THAT(guardOfRun({}, "first/0", {}).error().message, HasSubstr("no job runs"));
 }
 
 // Jobs are started in the names that the queues give to tenants and types.

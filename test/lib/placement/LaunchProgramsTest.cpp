@@ -343,7 +343,7 @@ TEST(LaunchPrograms, MaxTextModelsAndPipelines) {
   slices.problem.deviceTypes[0].name = "tpu_v5e";
   const LaunchProgram onTpu = made(maxTextProgram, slices);
   EXPECT_THAT(file(onTpu, "maxtext.yml"), HasSubstr("hardware: \"tpu\""));
-  EXPECT_THAT(programText(*launchLayout(slices), onTpu), Not(HasSubstr("NODE_RANK")));
+  EXPECT_THAT(programText(*launchLayout(slices), onTpu), Not(HasSubstr("NODE_RANK:?")));
   PlacementPlan ulysses = replicas(8, 3, llama3());
   for (ParallelConfig &config : ulysses.problem.parallelConfigs)
     config.context = 2, config.contextExchange = ContextExchange::AllToAll;

@@ -162,3 +162,57 @@ TEST(EmitLaunch, NamesAreNeverCommands) {
   }
   EXPECT_EQ(launchLayout(plan)->job, "reboot-job");
 }
+
+// A request without a type is one that any accelerator fulfils.
+TEST(EmitLaunch, EveryLauncherAsksForTheType) {
+  const PlacementPlan plan = test::gptPlacement();
+  LaunchOptions options;
+  auto text = [&](Launcher launcher) {
+    auto made = launchText(plan, launcher, options);
+    return made ? *made : made.error().message;
+  };
+  EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --gpus-per-node=a100-80g:8\n"));
+  options.deviceName = "A100_SXM", options.constraint = "nvlink&ib", options.switches = 2;
+  EXPECT_THAT(text(Launcher::Slurm),
+              HasSubstr("#SBATCH --gpus-per-node=A100_SXM:8\n#SBATCH --constraint=\"nvlink&ib\"\n"));
+  EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --switches=2\n"));
+  for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob}) {
+    options.kind = kind;
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("\"accord/device\": \"A100_SXM\"\n"));
+  }
+  for (Launcher launcher : {Launcher::Torchrun, Launcher::Megatron, Launcher::Slurm, Launcher::Kubernetes})
+    EXPECT_THAT(text(launcher), HasSubstr("accord_guard"));
+  options.product = "A100-PG509";
+  EXPECT_THAT(text(Launcher::Torchrun), HasSubstr("products=\"a100 pg509\""));
+}
+
+// A layout without names of its devices cannot be checked; its request has the type that the engine knows.
+TEST(EmitLaunch, WithoutNamesThereIsNoGuard) {
+  auto shape = launchLayout(test::gptPlacement());
+  ASSERT_TRUE(static_cast<bool>(shape));
+  LaunchOptions options;
+  options.batch.emplace().deviceType = "a100";
+  const std::string text = slurmText(*shape, options);
+  EXPECT_THAT(text, HasSubstr("#SBATCH --gpus-per-node=a100:8\n"));
+  EXPECT_THAT(text, Not(HasSubstr("accord_guard")));
+  EXPECT_EQ(guardLines(*shape), "");
+}
+
+// One name cannot be that of two types.
+TEST(EmitLaunch, OneNameForSeveralTypesIsRefused) {
+  PlacementPlan plan = test::gptPlacement();
+  plan.problem.deviceTypes.push_back(plan.problem.deviceTypes[0]);
+  plan.problem.deviceTypes[1].name = "v100_32g";
+  plan.problem.parallelConfigs[1].deviceType = 1;
+  plan.result.plan->stages[7].parallelConfig = 1;
+  LaunchOptions options;
+  options.kind = KubernetesKind::JobSet;
+  auto made = launchText(plan, Launcher::Kubernetes, options);
+  ASSERT_TRUE(static_cast<bool>(made)) << made.error().message;
+  EXPECT_THAT(*made, HasSubstr("products=\"a100 sxm4 80gb|"));
+  EXPECT_THAT(*made, HasSubstr("products=\"v100 sxm2 32gb|"));
+  options.deviceName = "gpu";
+  made = launchText(plan, Launcher::Kubernetes, options);
+  ASSERT_FALSE(static_cast<bool>(made));
+  EXPECT_EQ(numberOf(made.error().code), "A0955");
+}

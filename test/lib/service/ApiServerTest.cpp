@@ -217,6 +217,29 @@ TEST_F(ApiServerTest, LimitsTokensAndGuesses) {
       << lines[0];
 }
 
+TEST_F(ApiServerTest, WithoutTokensAsksOnlyForItself) {
+  scheduler.isOpen = true;
+  ApiOptions options;
+  options.hosts = {"lab.example"};
+  begin(std::move(options));
+  auto status = [&](const std::string &host, const std::string &more = "", const std::string &token = "") {
+    std::string text = requestText("POST", "/v1/nodes/node1/resume", token, "", more);
+    text.replace(text.find("localhost"), 9, host);
+    return askRaw(server->port(), text).status;
+  };
+  for (std::string host : {"localhost", "127.0.0.1:8421", "[::1]:8421", "lab", "LAB.example:80", "a.localhost"})
+    EXPECT_EQ(status(host), 204) << host;
+  EXPECT_EQ(status("evil.example"), 403) << "a name that leads here";
+  EXPECT_EQ(status("1.2.3.4.evil.example"), 403);
+  EXPECT_EQ(status("localhost", "Origin: https://evil.example\r\n"), 403) << "a page of others";
+  EXPECT_EQ(status("localhost", "Origin: null\r\n"), 403);
+  EXPECT_EQ(status("localhost", "Sec-Fetch-Site: cross-site\r\n"), 403);
+  EXPECT_EQ(status("localhost", "Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"), 204);
+  EXPECT_EQ(status("evil.example", "", "root-token"), 204) << "who has a token is asked no more";
+  EXPECT_EQ(status("localhost", "", "wrong"), 401) << "a wrong token is wrong";
+  EXPECT_EQ(ask("POST", "/v1/progress", "", R"({"samples": 1})").status, 401);
+}
+
 TEST_F(ApiServerTest, OpensMetricsByOption) {
   begin();
   EXPECT_EQ(ask("GET", "/metrics").status, 401);

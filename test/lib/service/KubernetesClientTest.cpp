@@ -1,6 +1,7 @@
 // How API servers are asked: limits, attempts, lists in pages, kubeconfig. The server is httplib's, or a socket where
 // it has to misbehave.
-#include "lib/service/engines/KubernetesClient.h"
+#include "lib/service/engines/kubernetes/KubernetesClient.h"
+#include "lib/service/problem/Httplib.h"
 #include "gmock/gmock.h"
 #include <arpa/inet.h>
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
-#include <httplib.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>

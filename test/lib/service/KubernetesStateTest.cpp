@@ -1,6 +1,6 @@
 // States of tasks from objects as API servers give them: written by hand from the API's reference (Job, Pod and Node
 // status, JobSet v1alpha2, Workload v1beta2).
-#include "lib/service/engines/KubernetesState.h"
+#include "lib/service/engines/kubernetes/KubernetesState.h"
 #include "lib/support/SplitMix.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"

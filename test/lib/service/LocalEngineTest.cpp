@@ -1,8 +1,8 @@
 // The engine of the local machine: its contract, and what happens when it, its supervisors or the disk fail. Programs
 // of tests append a line to a file at each start, so that what ran twice is seen.
-#include "lib/service/engines/LocalEngine.h"
-#include "lib/service/engines/ProcessTree.h"
-#include "lib/service/engines/TaskSupervisor.h"
+#include "lib/service/engines/local/LocalEngine.h"
+#include "lib/service/engines/local/ProcessTree.h"
+#include "lib/service/engines/local/TaskSupervisor.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>
@@ -105,7 +105,15 @@ protected:
       usleep(20'000);
     EXPECT_TRUE(fs::exists(path)) << path;
   }
-  /// The supervisor of a task: who holds its lock.
+  /// Supervisors that have nothing more to do end by themselves; what tasks leave behind here would not.
+  static void expectNoProcesses(const std::string &taskFolder) {
+    std::vector<pid_t> left;
+    for (int i = 0; i < 1000; ++i, usleep(20'000))
+      if (left = processesWith(std::string(kTaskVariable) + "=" + taskFolder); left.empty())
+        return;
+    ADD_FAILURE() << taskFolder << ": " << left.front();
+  }
+  /// The supervisor of a task.
   static pid_t supervisorOf(const std::string &taskFolder) {
     for (pid_t one : processesWith(std::string(kTaskVariable) + "=" + taskFolder)) {
       std::ifstream in("/proc/" + std::to_string(one) + "/cmdline");
@@ -283,7 +291,7 @@ TEST_F(LocalEngineTest, EndsWhoIgnoresAllSignalsAndWhatTasksLeaveBehind) {
   ended = waitForEnd(*engine, deaf.name);
   EXPECT_EQ(ended.state, EngineTask::State::Stopped);
   EXPECT_EQ(ended.exitCode, 128 + SIGKILL);
-  EXPECT_TRUE(processesWith(std::string(kTaskVariable) + "=" + options_.folder + "/tasks/" + deaf.name).empty());
+  expectNoProcesses(options_.folder + "/tasks/" + deaf.name);
 }
 
 TEST_F(LocalEngineTest, EndsTheOtherRanksOfOneThatFails) {
@@ -308,7 +316,7 @@ TEST_F(LocalEngineTest, TellsOfKilledSupervisors) {
   kill(supervisor, SIGKILL);
   engine = open();
   EXPECT_EQ(waitForEnd(*engine, task.name).state, EngineTask::State::Lost);
-  EXPECT_TRUE(processesWith(std::string(kTaskVariable) + "=" + folder).empty());
+  expectNoProcesses(folder);
   TaskRequest next = request("next", "", {"n1", "n2"}, 4); // its devices are free
   ASSERT_TRUE(engine->submit(next));
   EXPECT_EQ(waitForEnd(*engine, next.name).state, EngineTask::State::Succeeded);
@@ -361,6 +369,9 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
   SplitMix random(11);
   std::vector<TaskRequest> tasks;
   size_t succeeded = 0, stopped = 0;
+  const double begin = uptime();
+  ASSERT_TRUE(open()->submit(request("first", ""))); // how long that lasts here and now
+  const uint64_t longest = uint64_t(std::clamp((uptime() - begin) * 4, 0.005, 0.1) * 1e6);
   for (int round = 0; round < 200; ++round) {
     if (round % 20 == 0)
       for (int i = 0; i < 5; ++i)
@@ -372,14 +383,14 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
     pid_t child = fork();
     if (child == 0)
       useUntilKilled(options_, latest, seed);
-    usleep(useconds_t(random.below(20'000)));
+    usleep(useconds_t(random.below(longest)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
   auto engine = open();
   auto before = engine->tasks();
   ASSERT_TRUE(before) << before.error().message;
-  EXPECT_GT(before->size(), 0u); // those that were killed came so far
+  EXPECT_GT(before->size(), 1u); // those that were killed came so far
   for (const TaskRequest &task : tasks) {
     ASSERT_TRUE(engine->submit(task));
     EngineTask ended = waitForEnd(*engine, task.name);
@@ -391,8 +402,63 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
       EXPECT_EQ(ended.state, EngineTask::State::Stopped) << task.name << " " << ended.reason;
     ++(ended.state == EngineTask::State::Succeeded ? succeeded : stopped);
   }
-  EXPECT_GT(succeeded, 0u);
-  EXPECT_GT(stopped, 0u);
+  EXPECT_EQ(succeeded + stopped, tasks.size());
+}
+
+TEST_F(LocalEngineTest, NothingRunsTwiceOrGoesOnWhereSupervisorsAreKilled) {
+  SplitMix random(3);
+  size_t lost = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto engine = open();
+    TaskRequest task = request("s" + std::to_string(i), "(sleep 1000 &); sleep 0.2", {"n1", "n2"}, 4);
+    ASSERT_TRUE(engine->submit(task));
+    if (i % 2 == 0)
+      waitForFile(task.folder + "/starts");
+    else
+      usleep(useconds_t(random.below(80'000)));
+    const std::string folder = options_.folder + "/tasks/" + task.name;
+    if (pid_t supervisor = supervisorOf(folder); supervisor > 1)
+      kill(supervisor, SIGKILL);
+    engine = open(); // it starts the supervisor again where nothing had begun
+    EngineTask ended = waitForEnd(*engine, task.name);
+    size_t starts = linesOf(task.folder + "/starts").size();
+    EXPECT_LE(starts, 2u);
+    if (ended.state == EngineTask::State::Succeeded)
+      EXPECT_EQ(starts, 2u);
+    else
+      EXPECT_EQ(ended.state, EngineTask::State::Lost) << ended.reason;
+    lost += ended.state == EngineTask::State::Lost;
+    expectNoProcesses(folder);
+  }
+  EXPECT_GT(lost, 0u);
+}
+
+TEST_F(LocalEngineTest, CountsTheDevicesOfTheMachine) {
+  fs::create_directories(folder_ + "/bin");
+  auto tool = [&](const std::string &text) {
+    std::ofstream(folder_ + "/bin/nvidia-smi") << "#!/bin/sh\n" << text;
+    fs::permissions(folder_ + "/bin/nvidia-smi", fs::perms::owner_all);
+  };
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder_ + "/bin:/usr/bin:/bin").c_str(), 1);
+  tool("echo NVIDIA A100-SXM4-80GB; echo NVIDIA A100-SXM4-80GB\n");
+  auto nodes = nodesOfThisMachine(5);
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_FALSE(nodes[0].name.empty());
+  EXPECT_EQ(nodes[0].devices, 2);
+  EXPECT_EQ(nodes[0].deviceType, "nvidia-a100-sxm4-80gb");
+  for (const char *bad :
+       {"echo 'Unable to determine the device handle' >&2; exit 15\n", "exec sleep 100\n", "exit 0\n"}) {
+    tool(bad);
+    nodes = nodesOfThisMachine(0.2);
+    ASSERT_EQ(nodes.size(), 1u) << bad;
+    EXPECT_EQ(nodes[0].devices, 0) << bad;
+    EXPECT_FALSE(nodes[0].reason.empty()) << bad;
+  }
+  fs::remove(folder_ + "/bin/nvidia-smi");
+  setenv("PATH", (folder_ + "/bin").c_str(), 1);
+  EXPECT_TRUE(nodesOfThisMachine(5).empty());
+  setenv("PATH", path.c_str(), 1);
 }
 
 TEST_F(LocalEngineTest, SaysWhichFolderCannotBeUsed) {

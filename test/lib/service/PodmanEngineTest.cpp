@@ -1,7 +1,7 @@
 // The engine of Podman. With ACCORD_TEST_PODMAN=IMAGE in the environment (test/service/podman.test sets it) its
 // contract is tested with containers; else with a program that plays Podman from files.
-#include "lib/service/engines/PodmanEngine.h"
-#include "lib/service/engines/MakeEngine.h"
+#include "lib/service/engines/local/PodmanEngine.h"
+#include "lib/service/control/MakeEngine.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>
@@ -289,6 +289,14 @@ TEST(MakeEngine, MakesEachKindAndSaysWhatIsWrong) {
   auto podman = makeEngine("podman", {{"folder", folder}, {"image", "i"}, {"time-limit", "3"}, {"options", "-a  -b"}});
   ASSERT_TRUE(podman) << podman.error().message;
   EXPECT_EQ((*podman)->kind(), "podman");
+  auto slurm = makeEngine("slurm", {{"folder", folder}, {"prefix", "lab-"}, {"types", "a100_80g=a100"}});
+  ASSERT_TRUE(slurm) << slurm.error().message;
+  EXPECT_EQ((*slurm)->kind(), "slurm");
+  auto kubernetes = makeEngine("kubernetes", {{"url", "http://127.0.0.1:1"}, {"image", "i"}, {"kind", "jobset"}});
+  ASSERT_TRUE(kubernetes) << kubernetes.error().message;
+  EXPECT_EQ((*kubernetes)->kind(), "kubernetes");
+  EXPECT_TRUE(
+      std::is_sorted(engineKinds().begin(), engineKinds().end(), [](auto &a, auto &b) { return a.name < b.name; }));
   struct {
     std::string kind;
     EngineOptions options;
@@ -299,6 +307,11 @@ TEST(MakeEngine, MakesEachKindAndSaysWhatIsWrong) {
                {"local", {{"folder", folder}, {"time-limit", "nan"}}, "time-limit"},
                {"local", {{"folder", folder}, {"nodes", "x"}}, "'x' is no node"},
                {"local", {}, "has to be absolute"},
+               {"slurm", {{"folder", folder}, {"types", "a100"}}, "'types' is 'a100'"},
+               {"slurm", {{"folder", folder}, {"types", "a=b,a=c"}}, "each name once"},
+               {"kubernetes", {{"kind", "pod"}}, "job, jobset or trainjob"},
+               {"kubernetes", {{"queue-of-tenant", "1"}}, "yes or no"},
+               {"kubernetes", {{"keep", "-1"}}, "keep"},
                {"podman", {{"folder", folder}}, "image"},
                {"podman", {{"folder", folder}, {"image", "--privileged"}}, "image"}};
   for (const auto &one : wrong) {

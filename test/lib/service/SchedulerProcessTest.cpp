@@ -42,7 +42,7 @@ public:
     ASSERT_TRUE(made) << made.error().message;
     process = std::move(*made);
   }
-  /// Steps of a second until nothing is open, at most so many; the number of steps.
+  /// Steps of a second until nothing is open, at max so many; the number of steps.
   int run(int max) {
     int steps = 0;
     for (; steps < max && !isOver(); ++steps)
@@ -177,10 +177,10 @@ TEST(SchedulerProcess, LearnsHowFastAJobIsThatNobodyDescribed) {
   const int steps = life.run(400);
   EXPECT_EQ(life.job(id->first).phase, JobPhase::Complete);
   EXPECT_LT(steps, 150); // 400 s on the device with which it began
-  int64_t most = 0;
+  int64_t max = 0;
   for (auto &[key, run] : life.tables->runs)
-    most = std::max(most, run.devices);
-  EXPECT_EQ(most, 8);
+    max = std::max(max, run.devices);
+  EXPECT_EQ(max, 8);
 }
 
 TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
@@ -264,19 +264,19 @@ TEST(SchedulerProcess, AllocatesTheMomentWhereHundredsRun) {
       one.elasticity = jobs::Elasticity::Malleable;
     ASSERT_TRUE(life.process->submit(life.local, one));
   }
-  int64_t most = 0;
+  int64_t max = 0;
   for (int steps = 0; steps < 600 && !life.isOver(); ++steps) {
     life.step();
     int64_t red = 0;
     for (auto &[name, task] : life.cluster.tasks)
       if (task.is.state == EngineTask::State::Running && task.asked.tenant == "red" && task.asked.deviceType == "a100")
         red += task.asked.devicesPerNode * static_cast<int64_t>(task.asked.nodes.size());
-    most = std::max(most, red);
+    max = std::max(max, red);
   }
   for (auto &[id, job] : life.tables->jobs)
     EXPECT_EQ(job.phase, JobPhase::Complete) << id << ": " << job.reason;
-  EXPECT_LE(most, 40);
-  EXPECT_GE(most, 30);
+  EXPECT_LE(max, 40);
+  EXPECT_GE(max, 30);
   EXPECT_TRUE(life.cluster.conflicts.empty());
 }
 

@@ -1,5 +1,6 @@
 // What a client may send, and that what is written reads back the same.
 #include "lib/service/problem/ServiceJson.h"
+#include "lib/support/SplitMix.h"
 #include "lib/support/documents/JsonText.h"
 #include <gtest/gtest.h>
 
@@ -116,6 +117,38 @@ TEST(ServiceJson, RefusesWithKeyFoundAndAllowed) {
   EXPECT_NE(messageOf(std::string(100'000, '[')), "");
 }
 
+TEST(ServiceJson, WhateverIsAcceptedReadsBack) {
+  const std::string whole = R"({"name": "lm", "tenant": "t", "command": ["a", "b"], "start": "torchrun", "files":
+    {"m": "é"}, "main": "m", "measured": [{"device_type": "a", "devices": 8, "samples_per_s": 12.5}], "samples": 1e6,
+    "deadline_s": 18.5, "due_s": 17, "late_price_per_s": 0.25, "priority": 2.5, "min_devices": 2, "max_devices": 2,
+    "elasticity": "rigid", "restart_s": 0, "max_failures": 9, "after": [3, 1], "key": "k-1"})";
+  const std::string pieces[] = {"-",  "0",    "1e308",    "\"",      "{",    "}",
+                                "[",  "]",    ",",        "null",    "true", "1",
+                                "\\", "\xff", "\"x\": 1", "\\ud800", "..",   "99999999999999999999"};
+  SplitMix random(5);
+  int accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = whole;
+    for (uint64_t k = random.next() % 3 + 1; k > 0; --k) {
+      size_t at = random.next() % text.size(), length = random.next() % 4;
+      text.replace(at, length, random.next() % 3 ? pieces[random.next() % std::size(pieces)] : std::string());
+    }
+    auto read = readSubmission(text);
+    if (!read) {
+      EXPECT_FALSE(read.error().empty());
+      continue;
+    }
+    ++accepted;
+    EXPECT_TRUE(checkSubmission(*read).empty());
+    std::string written = textOf(*read);
+    auto again = readSubmission(written);
+    ASSERT_TRUE(again) << written;
+    EXPECT_EQ(textOf(*again), written);
+  }
+  EXPECT_GT(accepted, 1'000);
+  EXPECT_LT(accepted, 15'000);
+}
+
 TEST(ServiceJson, JobsAndRunsReadBack) {
   ServedJob job;
   job.id = (int64_t(1) << 61);
@@ -137,6 +170,15 @@ TEST(ServiceJson, JobsAndRunsReadBack) {
     EXPECT_EQ(textOf(again), textOf(value));
   };
   same(job), same(run), same(event);
+}
+
+TEST(ServiceJson, SchemasSayWhatIsAllowed) {
+  std::string schema = schemaText(schemaOf<Submission>());
+  for (const char *said : {"\"rigid\"", "\"moldable\"", "\"megatron\"", "\"samples_per_s\"", "\"max_failures\"",
+                           "\"additionalProperties\": false", "\"required\": [\"name\", \"command\"]"})
+    EXPECT_NE(schema.find(said), std::string::npos) << said << schema;
+  EXPECT_NE(schemaText(schemaOf<ServedJob>()).find("\"cancelled\""), std::string::npos);
+  EXPECT_NE(schemaText(schemaOf<JobRunRecord>()).find("\"lost\""), std::string::npos);
 }
 
 TEST(ServiceJson, WordsAreUnique) {

@@ -1,6 +1,6 @@
 // The adapter for Slurm on commands that play one from files, and fail, hang, answer garbage, cut their answer short,
 // or kill their caller at the n-th call, before or after they did what was asked: for all n.
-#include "lib/service/engines/SlurmEngine.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>
 #include <set>

@@ -195,7 +195,7 @@ void breakTheDisk(bool isNew) {
   ASSERT_GT(operations, 10);
   int refused = 0, count = 0;
   for (auto [forever, crashes] : {std::pair(false, false), std::pair(false, true), std::pair(true, true)})
-    for (int at = 1; at <= operations; at += isNew ? 3 : 1) {
+    for (int at = 1; at <= operations; at += isNew ? 3 : 1 + crashes) {
       std::string url = copy(std::to_string(++count) + ".db");
       disk.fail(at, forever, at % 2 ? SQLITE_FULL : SQLITE_IOERR);
       std::vector<bool> done = crashes ? fourChangesAndCrash(url) : fourChanges(url);
@@ -295,6 +295,22 @@ TEST(StoreRecovery, PathsThatCannotBeAreErrors) {
   EXPECT_TRUE(fs::exists(folder.file("state.db")));
   EXPECT_TRUE(openStore(folder.file("new/")));
   EXPECT_TRUE(fs::exists(folder.file("new/state.db")));
+}
+
+TEST(StoreRecovery, FolderThatCannotBeWrittenIsAnError) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "root writes everywhere";
+  TestFolder folder;
+  must(openStore(folder.file("state.db"))->addJob(someJob("a"), someEvent("e")));
+  std::string before = contentOf(folder.file("state.db"));
+  ASSERT_EQ(chmod(folder.path.c_str(), 0500), 0);
+  EXPECT_FALSE(ServiceStore::open(folder.file("other.db")));
+  auto opened = ServiceStore::open(folder.file("state.db")); // its log cannot be made
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::StateFailed);
+  ASSERT_EQ(chmod(folder.path.c_str(), 0700), 0);
+  EXPECT_EQ(contentOf(folder.file("state.db")), before);
+  EXPECT_EQ(must(openStore(folder.file("state.db"))->openJobs()).size(), 1u);
 }
 
 TEST(StoreRecovery, DamagedFilesAreFound) {
@@ -453,6 +469,31 @@ TEST_P(StoreVersions, FirstVersionBecomesTheNewest) {
   }
   auto store = openStore(state.url);
   EXPECT_EQ(must(store->addJob(someJob("new"), someEvent("e"))).first.id, 6);
+}
+
+TEST_P(StoreVersions, OldAndNewStatesHaveTheSameTables) {
+  auto tablesOf = [](const std::string &url) {
+    auto database = must(openDatabase(url));
+    std::vector<Row> rows;
+    must(database->read([&](Connection &connection) -> Result<void> {
+      rows = must(connection.query(
+          database->kind() == "sqlite"
+              ? "select m.type, m.name, c.name, c.type, c.pk from sqlite_master m left join pragma_table_info(m.name) "
+                "c "
+                "order by 1, 2, 3"
+              : "select c.relname::text, a.attname::text, a.atttypid::bigint from pg_class c join pg_attribute a "
+                "on a.attrelid = c.oid where c.relnamespace = current_schema()::regnamespace and a.attnum > 0 "
+                "order by 1, 2"));
+      return {};
+    }));
+    return rows;
+  };
+  run({std::begin(kVersionOne), std::end(kVersionOne)});
+  openStore(state.url) = nullptr;
+  TestState fresh(GetParam());
+  openStore(fresh.url) = nullptr;
+  EXPECT_GT(tablesOf(fresh.url).size(), 60u);
+  EXPECT_EQ(tablesOf(state.url), tablesOf(fresh.url));
 }
 
 TEST_P(StoreVersions, VersionsOfTheFutureAreLeftAlone) {

@@ -1,9 +1,9 @@
 """An API server of Kubernetes for tests, with nodes, controllers and kubelets that run containers as processes.
 
-    fake_kubernetes.py FOLDER [--scale 0.2] [--port-file FILE] a1=a100:4 k1=k80:8
+    fake_kubernetes.py FOLDER [--scale 0.1] [--grace 1] a1=a100:4 k1=k80:8
 
 Refuses what the schemas of test/emit/Inputs/kubernetes.schema.json do not describe (422), as `fieldValidation=Strict` does, also with
-`dryRun=All`. Grace periods and tolerations last `scale` times as long. What tests ask of it stands below /fake:
+`dryRun=All`. Tolerations and deadlines last `scale` times as long, grace periods of pods `grace` times. What tests ask of it stands below /fake:
     POST /fake/fault {"at": 3, "count": 1, "kind": "500"|"429"|"garbage"|"hang"|"drop"|"slow"|"endless"}
         what becomes of the request that follows after `at` others, and of `count` in all
     POST /fake/node {"name": "a1", "up": false}
@@ -160,7 +160,7 @@ def too_long(job_set):
 
 
 class Cluster:
-    def __init__(self, nodes, scale, log):
+    def __init__(self, nodes, scale, grace, log):
         self.store = Store()
         self.faults, self.requests = [], 0
         for name, (kind, devices) in nodes.items():
@@ -172,7 +172,7 @@ class Cluster:
             "allocatable": {"cpu": "8"}, "conditions": [{"type": "Ready", "status": "True", "reason": "", "message": ""}]}
         self.store.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
         self.controllers = Controllers(self.store, RESOURCE, scale)
-        self.kubelet = Kubelet(lambda *asked: self.answer(*asked, {}), nodes, scale, log)
+        self.kubelet = Kubelet(lambda *asked: self.answer(*asked, {}), nodes, grace, log)
 
     def answer(self, method, path, body, query):
         """Status and object of a request."""
@@ -357,9 +357,9 @@ def node_of(text):
     return name, (kind, int(devices))
 
 
-def start(nodes, scale=1.0, log=None):
+def start(nodes, scale=1.0, grace=1.0, log=None):
     """A running server: its URL and what ends it."""
-    cluster = Cluster(dict(nodes), scale, log or open(os.devnull, "wb"))
+    cluster = Cluster(dict(nodes), scale, grace, log or open(os.devnull, "wb"))
     over = threading.Event()
     threading.Thread(target=cluster.run, args=(over,), daemon=True).start()
     server = Server(("127.0.0.1", 0), type("ClusterHandler", (Handler,), {"cluster": cluster}))
@@ -376,11 +376,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--grace", type=float, default=1.0)
     parser.add_argument("nodes", nargs="+", type=node_of)
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
     with open(os.path.join(arguments.folder, "output"), "wb") as log:
-        url, end = start(arguments.nodes, arguments.scale, log)
+        url, end = start(arguments.nodes, arguments.scale, arguments.grace, log)
         print(url, flush=True)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:

@@ -1,5 +1,5 @@
-"""kubernetes_engine.py ACCORD_UNIT FOLDER FILTER...: runs tests of the engine, each filter against an API server of its own, all at
-once, within a minute."""
+"""kubernetes_engine.py ACCORD_UNIT FOLDER GRACE FILTER...: runs tests of the engine, each filter against an API server of its own, all
+at once, within a minute; grace periods of pods last GRACE times as long."""
 import json
 import os
 import subprocess
@@ -23,12 +23,12 @@ def post(url, body):
 
 
 def main():
-    unit, folder, filters = sys.argv[1], sys.argv[2], sys.argv[3:]
+    unit, folder, grace, filters = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     started, tests = [], []
     try:
         for number, wanted in enumerate(filters):
             server = subprocess.Popen([sys.executable, "-B", os.path.join(HERE, "fake_kubernetes.py"), os.path.join(folder, str(number)),
-                                       "--scale", "0.1", "a1=a100:4", "a2=a100:4"], stdout=subprocess.PIPE, text=True)
+                                       "--scale", "0.1", "--grace", grace, "a1=a100:4", "a2=a100:4"], stdout=subprocess.PIPE, text=True)
             started.append(server)
             url = server.stdout.readline().strip()
             for path, one in QUEUES:

@@ -38,7 +38,7 @@ def misspelt(value, path=()):
 
 
 def main():
-    cluster = fake_kubernetes.Cluster({}, 1.0, None)
+    cluster = fake_kubernetes.Cluster({}, 1.0, 1.0, None)
     counts, refused = {}, 0
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:

@@ -128,15 +128,21 @@ assert done.returncode == 1 and re.search(r"compare/0: not applied: vit-\d faile
 
 # A script starts torchrun on its server with the plan's arguments in the place of @megatron, and words as they were.
 for tool, text in {"torchrun": 'for one in "$@"; do printf "%s\\t" "$one"; done; echo "$ACCORD_JOB"', "srun": 'shift; exec "$@"',
-                   "scontrol": "echo new1"}.items():
+                   "scontrol": "echo new1", "nvidia-smi": 'for one in 0 1 2 3 4 5 6 7; do echo "$DEVICES"; done'}.items():
     with open(os.path.join(tools, tool), "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\n{text}\n")
     os.chmod(os.path.join(tools, tool), 0o755)
-slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "new1"}
+slurm = {"PATH": os.path.abspath(tools) + ":/usr/bin:/bin", "SLURM_JOB_ID": "70123", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "new1"}
+
+
+products = {"h100": "NVIDIA H100 80GB HBM3, 81559 MiB", "a100_80g": "NVIDIA A100-SXM4-80GB, 81920 MiB", "a100_40g": "NVIDIA A100-SXM4-40GB, 40960 MiB"}
 
 
 def started(name, *words, **variables):
-    return subprocess.run(["bash", os.path.join(launch, name + ".sbatch"), *words], text=True, capture_output=True, env={**slurm, **variables}, check=False)
+    job, index = name.split("/")
+    kind = next(one for one in jobs["jobs"] if label(one["name"]) == job)["runs"][int(index)]["type"]
+    return subprocess.run(["bash", os.path.join(launch, name + ".sbatch"), *words], text=True, capture_output=True,
+                          env={**slurm, "DEVICES": products[kind], **variables}, check=False)
 
 
 first = next(job for job in jobs["jobs"] if job["name"] == "lm")["runs"][0]
@@ -151,3 +157,5 @@ done = started("vit/0", "vit.py", "@megatron")
 assert done.returncode == 2 and done.stdout == "" and "builds another model than vit_b_16" in done.stderr, done.stderr
 assert started("vit/0").returncode != 0
 assert started("tune-1/0", "bert.py", "--save=@job").stdout.endswith("--save=tune-1\ttune-1\n")
+done = started("lm/0", "gpt.py", DEVICES="Tesla K80, 11441 MiB")
+assert done.returncode == 78 and done.stdout == "" and "has 8 'Tesla K80' (11441 MiB), and the plan needs" in done.stderr, done.stderr

@@ -41,6 +41,8 @@ arguments=(
   --bf16
   --optimizer adam
 )
+# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.
+accord_guard || exit
 exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$NODE_RANK" \
   --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" \
   "$MEGATRON/pretrain_gpt.py" "${arguments[@]}" "$@"

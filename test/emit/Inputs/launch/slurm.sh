@@ -2,7 +2,7 @@
 #SBATCH --job-name=gpt3-job
 #SBATCH --nodes=128
 #SBATCH --ntasks-per-node=1
-#SBATCH --gpus-per-node=8
+#SBATCH --gpus-per-node=a100-80g:8
 #SBATCH --exclusive
 # gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
 # sbatch slurm.sh train.py ARGUMENTS
@@ -20,6 +20,10 @@ export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
 export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
+# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.
+# shellcheck disable=SC2016
+accord_guard'
+srun --kill-on-bad-exit=1 sh -c "$guard"
 # One torchrun on each server; each variable is that of its server.
 # shellcheck disable=SC2016
-srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_NODEID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"
+srun --kill-on-bad-exit=1 bash -c 'exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$SLURM_PROCID" --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" "$@"' torchrun "$@"

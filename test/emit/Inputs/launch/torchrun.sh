@@ -18,6 +18,8 @@ export ACCORD_GLOBAL_BATCH="1536"
 export ACCORD_SCHEDULE="interleaved"
 export ACCORD_VIRTUAL_STAGES="3"
 export ACCORD_STAGE_LAYERS="5 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 5"
+# What has to be there, on each server, before anything starts; ACCORD_GUARD=off starts unchecked.
+accord_guard || exit
 exec torchrun --nnodes=128 --nproc-per-node=8 --node-rank="$NODE_RANK" \
   --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" \
   "$@"

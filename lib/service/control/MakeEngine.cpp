@@ -1,0 +1,172 @@
+#include "lib/service/control/MakeEngine.h"
+#include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
+#include "lib/service/engines/local/LocalEngine.h"
+#include "lib/service/engines/local/PodmanEngine.h"
+#include "lib/service/engines/slurm/SlurmEngine.h"
+#include "lib/support/Number.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace accord::service {
+namespace {
+
+std::string valueOf(const EngineOptions &options, const std::string &name, const std::string &usual = {}) {
+  auto at = options.find(name);
+  return at == options.end() || at->second.empty() ? usual : at->second;
+}
+
+Error wrongValue(const std::string &name, const std::string &value, const std::string &allowed) {
+  return Error{Code::EngineFailed,
+               fmt::format("option '{}' is '{}', and has to be {}", name, firstLineOf(value), allowed)};
+}
+
+Result<double> secondsOf(const EngineOptions &options, const std::string &name, double usual) {
+  std::string text = valueOf(options, name);
+  if (text.empty())
+    return usual;
+  Result<double> seconds = parseReal(text);
+  if (!seconds || !(*seconds > 0) || *seconds > 3600)
+    return wrongValue(name, text, "a number of seconds above 0, at most 3600");
+  return seconds;
+}
+
+/// What stands between blanks.
+std::vector<std::string> wordsOf(const EngineOptions &options, const std::string &name) {
+  const std::string text = valueOf(options, name);
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ' ', -1, false);
+  std::vector<std::string> words;
+  for (llvm::StringRef part : parts)
+    words.push_back(part.str());
+  return words;
+}
+
+/// "a100_80g=a100, h100=h100".
+Result<std::map<std::string, std::string>> pairsOf(const EngineOptions &options, const std::string &name) {
+  const std::string text = valueOf(options, name);
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',', -1, false);
+  std::map<std::string, std::string> pairs;
+  for (llvm::StringRef part : parts) {
+    auto [key, value] = part.split('=');
+    if (key.trim().empty() || value.trim().empty() || !pairs.emplace(key.trim().str(), value.trim().str()).second)
+      return wrongValue(name, text, "pairs NAME=VALUE between commas, each name once");
+  }
+  return pairs;
+}
+
+Result<LocalOptions> localOptionsFrom(const EngineOptions &options) {
+  ACCORD_TRY(nodes, localNodesFrom(valueOf(options, "nodes")));
+  ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", 10));
+  return LocalOptions{nodes, valueOf(options, "folder"), valueOf(options, "prefix"), timeLimit};
+}
+
+Result<std::unique_ptr<Engine>> makeLocal(const EngineOptions &options) {
+  ACCORD_TRY(local, localOptionsFrom(options));
+  return localEngine(std::move(local));
+}
+
+Result<std::unique_ptr<Engine>> makePodman(const EngineOptions &options) {
+  ACCORD_TRY(local, localOptionsFrom(options));
+  PodmanOptions podman;
+  podman.local = std::move(local);
+  podman.image = valueOf(options, "image");
+  podman.runtime = valueOf(options, "runtime");
+  podman.network = valueOf(options, "network", podman.network);
+  podman.device = valueOf(options, "device");
+  podman.program = valueOf(options, "program", podman.program);
+  podman.options = wordsOf(options, "options");
+  return podmanEngine(std::move(podman));
+}
+
+Result<std::unique_ptr<Engine>> makeSlurm(const EngineOptions &options) {
+  SlurmOptions slurm{.prefix = valueOf(options, "prefix"), .folder = valueOf(options, "folder")};
+  ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", slurm.timeLimit));
+  ACCORD_TRY(types, pairsOf(options, "types"));
+  slurm.partition = valueOf(options, "partition");
+  slurm.account = valueOf(options, "account");
+  slurm.sbatch = wordsOf(options, "sbatch");
+  slurm.gres = valueOf(options, "gres", slurm.gres);
+  slurm.types = std::move(types);
+  slurm.timeLimit = timeLimit;
+  slurm.tools = valueOf(options, "tools");
+  if (std::string file = valueOf(options, "conf"); !file.empty())
+    slurm.environment.emplace_back("SLURM_CONF", file);
+  return slurmEngine(slurm);
+}
+
+Result<std::unique_ptr<Engine>> makeKubernetes(const EngineOptions &options) {
+  KubernetesOptions kubernetes;
+  const std::pair<const char *, std::string *> texts[] = {{"kubeconfig", &kubernetes.kubeconfig},
+                                                          {"context", &kubernetes.context},
+                                                          {"url", &kubernetes.url},
+                                                          {"namespace", &kubernetes.nameSpace},
+                                                          {"image", &kubernetes.image},
+                                                          {"resource", &kubernetes.resource},
+                                                          {"node-label", &kubernetes.nodeLabel},
+                                                          {"queue", &kubernetes.queue},
+                                                          {"runtime", &kubernetes.runtime},
+                                                          {"priority-class", &kubernetes.priorityClass},
+                                                          {"prefix", &kubernetes.prefix},
+                                                          {"claim", &kubernetes.claim},
+                                                          {"mount", &kubernetes.mount}};
+  for (const auto &[name, value] : texts)
+    *value = valueOf(options, name, *value);
+  const std::map<std::string, KubernetesKind> kinds{
+      {"job", KubernetesKind::Job}, {"jobset", KubernetesKind::JobSet}, {"trainjob", KubernetesKind::TrainJob}};
+  const std::string kind = valueOf(options, "kind", "job"), own = valueOf(options, "queue-of-tenant", "no");
+  if (!kinds.contains(kind))
+    return wrongValue("kind", kind, "job, jobset or trainjob");
+  if (own != "yes" && own != "no")
+    return wrongValue("queue-of-tenant", own, "yes or no");
+  kubernetes.kind = kinds.at(kind);
+  kubernetes.queueOfTenant = own == "yes";
+  if (std::string keep = valueOf(options, "keep"); !keep.empty()) {
+    Result<int64_t> seconds = parseWhole(keep, {0, 366 * int64_t(86400)});
+    if (!seconds)
+      return wrongValue("keep", keep, "a whole number of seconds, at most those of a year");
+    kubernetes.keep = *seconds;
+  }
+  ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", kubernetes.limits.call));
+  kubernetes.limits.call = timeLimit;
+  return kubernetesEngine(kubernetes);
+}
+
+} // namespace
+
+const std::vector<EngineKind> &engineKinds() {
+  static const std::vector<EngineKind> kinds{
+      {"kubernetes",
+       {"kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
+        "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "keep", "time-limit"},
+       makeKubernetes},
+      {"local", {"nodes", "folder", "prefix", "time-limit"}, makeLocal},
+      {"podman",
+       {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
+       makePodman},
+      {"slurm",
+       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf"},
+       makeSlurm},
+  };
+  return kinds;
+}
+
+Result<std::unique_ptr<Engine>> makeEngine(const std::string &kind, const EngineOptions &options) {
+  std::vector<std::string> names;
+  for (const EngineKind &one : engineKinds()) {
+    names.push_back(one.name);
+    if (one.name != kind)
+      continue;
+    for (const auto &[name, value] : options)
+      if (std::find(one.options.begin(), one.options.end(), name) == one.options.end())
+        return Error{Code::EngineFailed, fmt::format("engine '{}' has no option '{}': found instead of {}", kind,
+                                                     firstLineOf(name), fmt::join(one.options, ", "))};
+    return one.make(options);
+  }
+  return Error{Code::EngineFailed,
+               fmt::format("there is no engine '{}': found instead of {}", firstLineOf(kind), fmt::join(names, ", "))};
+}
+
+} // namespace accord::service

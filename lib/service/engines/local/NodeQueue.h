@@ -1,0 +1,47 @@
+// Nodes of one machine, and which waiting task starts next on which devices. Plain data.
+#pragma once
+#include "lib/service/engines/local/TaskFolder.h"
+#include <map>
+
+namespace accord::service {
+
+/// A node that is the machine, or a part of it.
+struct LocalNode {
+  std::string name;
+  std::string deviceType; ///< empty: not known
+  int64_t devices = 0;
+  int64_t firstDevice = 0; ///< number of its first device on the machine
+  std::string reason;      ///< why it is down; empty: it is up
+};
+
+/// "a1=a100:4, a2=a100:4@4": name, type, number of devices, and number of the first one on the machine (0 if it is not
+/// stated). A1203 for what is none, for a name that stands twice, and for more than 4,096 devices of a node.
+Result<std::vector<LocalNode>> localNodesFrom(const std::string &text);
+
+/// The machine itself with the GPUs that nvidia-smi counts. One that answers nothing within the limit, or an error, is
+/// a node that is down; without nvidia-smi there is no node.
+std::vector<LocalNode> nodesOfThisMachine(double timeLimit);
+
+/// Which devices of which node are free. Tasks start in the order in which they came, but one that waits only holds up
+/// those that want a node of it: a node is given to nobody else until the first task that wants it has it.
+class NodeQueue {
+public:
+  explicit NodeQueue(const std::vector<LocalNode> &nodes);
+  /// Devices that are in use, whether or not they are there.
+  void use(const std::string &node, const std::vector<int64_t> &devices);
+  void setDrained(const std::string &node) { drained_.push_back(node); }
+  /// In the order in which tasks came: the devices of each of its nodes, lowest numbers first; or nothing, and why.
+  std::optional<std::vector<std::vector<int64_t>>> next(const std::vector<std::string> &nodes, int64_t devices,
+                                                        std::string &why);
+
+private:
+  struct State {
+    int64_t firstDevice = 0;
+    std::vector<bool> isFree;
+    bool isPromised = false, isDown = false;
+  };
+  std::map<std::string, State> nodes_;
+  std::vector<std::string> drained_;
+};
+
+} // namespace accord::service

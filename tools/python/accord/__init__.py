@@ -1,0 +1,1 @@
+"""Accord in Python."""
