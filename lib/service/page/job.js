@@ -33,6 +33,7 @@ function jobFacts(job) {
   return facts;
 }
 
+const lineWords = { done: "solid: done", between: "dotted: before this page was open", planned: "dashed: at its planned speed", ahead: "dotted, ahead: as it goes on" };
 /// Lines of the chart: [class, points of time and share].
 function progressLines(job) {
   const seen = known.seen.get(job.id) || [], lines = [], run = known.runs.find(r => r.job === job.id && r.outcome === "runs"), at = now();
@@ -51,7 +52,7 @@ function progressLines(job) {
 
 function drawProgress(job) {
   const host = byId("job-chart"), lines = progressLines(job), W = Math.max(260, host.clientWidth || 600), H = 190, left = 44, right = W - 8, top = 10, bottom = H - 22;
-  put(byId("job-chart-hint"), lines.length ? "solid: done; dashed: at its planned speed; dotted: as it goes on, and what was before this page was open" : "");
+  put(byId("job-chart-hint"), [...new Set(lines.map(([kind]) => lineWords[kind]))].join("; "));
   if (!lines.length) { host.replaceChildren(el("p", { class: "quiet" }, isOver(job.phase) ? `${percent(job.share)} of its work was done` : "nothing is known of its progress yet")); return; }
   const times = lines.flatMap(([, points]) => points.map(p => p[0])), deadline = job.submission.deadline_s, from = Math.min(...times);
   const until = Math.max(from + 60, ...times, deadline && deadline - from < 3 * (Math.max(...times) - from) ? deadline : 0);
@@ -62,7 +63,7 @@ function drawProgress(job) {
   if (deadline && deadline <= until && deadline >= from) root.append(svg("line", { class: "deadline", x1: x(deadline), x2: x(deadline), y1: top, y2: bottom }), svg("text", { x: x(deadline) - 5, y: top + 10, "text-anchor": "end" }, "deadline"));
   if (now() > from && now() < until) root.append(svg("line", { class: "now", x1: x(now()), x2: x(now()), y1: top, y2: bottom }));
   for (const [kind, points] of lines) root.append(svg("path", { class: `progress-line ${kind}`, d: "M" + points.map(p => `${x(p[0]).toFixed(1)},${y(p[1]).toFixed(1)}`).join(" L") }));
-  if (!isOver(job.phase)) root.append(svg("circle", { class: "here", cx: Math.min(right, x(now())), cy: y(job.share), r: 4 }));
+  if (!isOver(job.phase) && now() >= from) root.append(svg("circle", { class: "here", cx: Math.min(right, x(now())), cy: y(job.share), r: 4 }));
   host.replaceChildren(root);
 }
 
@@ -78,7 +79,7 @@ function drawJob() {
   keep(byId("job-facts"), jobFacts(job), f => f[0], ([name]) => el("div", name === "command" ? { class: "wide" } : {}, el("dt", {}, name), el("dd")), (e, [, text]) => put(e.lastChild, text));
   const runs = known.runs.filter(r => r.job === jobView.id).sort((a, b) => a.start_s - b.start_s);
   keep(byId("job-runs"), runs.length ? runs : [null], r => (r ? `${r.run || 0} ${r.run ? 0 : r.start_s}` : ""), () => el("li", {}, el("b"), el("span")), (e, r) => {
-    put(e.firstChild, r ? `${r.run ? `run ${r.run}` : "planned"}: ${outcomes[r.outcome] || r.outcome}` : "");
+    put(e.firstChild, r ? r.run ? `run ${r.run}: ${outcomes[r.outcome] || r.outcome},` : "planned:" : "");
     put(e.lastChild, r ? ` ${moment(r.start_s)} to ${r.outcome === "runs" ? "now" : moment(r.end_s)}, ${r.devices} ${r.device_type}${(r.nodes || []).length ? ` on ${r.nodes.join(", ")}` : ""}` : "none in the span of time above");
   });
 }

@@ -2,6 +2,7 @@
 
 With a fourth argument it also writes pictures of both sizes, light and dark, to the folder.
 """
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from page_browser import Browser
 
 SECONDS = 58
 ROWS = "document.querySelectorAll('#queue-rows > tr').length"
-FULL = "known.isComplete && known.runs.length > 0 && !reading.over.busy && document.querySelectorAll('#queue-rows > tr').length > 0"
+FULL = "known.isComplete && known.runs.length > 0 && reading.over.took > 0 && document.querySelectorAll('#queue-rows > tr').length > 0"
 NARROW, WIDE = (360, 740), (1280, 900)
 
 
@@ -35,6 +36,19 @@ def expect_refused(browser, status):
     """A browser notes on its console what is refused to a script; this was meant."""
     assert all(m.startswith("error: Failed to load resource") and f"{status}" in m for m in browser.messages), browser.messages
     browser.messages.clear()
+
+
+def check_shapes(source, world):
+    """What is played is what the schemas of the interface say."""
+    sys.path.insert(0, os.path.join(source, "test/tools"))
+    from check_schema import check
+    errors = []
+    for name, document in (("job_queue", {"jobs": [world.view(i) for i in world.jobs]}), ("cluster_view", world.cluster()), *(("service_event", e) for e in world.events)):
+        with open(os.path.join(source, "docs/schema", name + ".schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)
+        check(document, schema, schema, name, errors)
+    assert not errors, errors
+    print("the stand-in answers as the schemas say")
 
 
 def check_queue(browser, server):
@@ -188,7 +202,7 @@ def check_many(browser, server, pictures):
 
 
 def check_empty(browser, server):
-    sign_in(browser, server, World(0), until="known.isComplete && !byId('queue-empty').hidden")
+    sign_in(browser, server, World(0), until="known.isComplete && byId('queue-empty').textContent === 'there are no jobs'")
     print("an empty cluster:", browser.value("byId('queue-empty').textContent"))
 
 
@@ -236,6 +250,7 @@ def main(chromium, source, folder, *rest):
     server = Server([os.path.join(source, "lib/service/page"), os.path.join(source, "lib/report/page")], world)
     browser = None
     try:
+        check_shapes(source, world)
         browser = Browser(chromium)
         browser.size(*WIDE)
         check_queue(browser, server)

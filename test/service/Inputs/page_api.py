@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socketserver
+import sys
 import threading
 import time
 import traceback
@@ -95,13 +96,13 @@ class World:
 
     def cluster(self):
         used = {}
-        for job in self.jobs.values():
+        for job in list(self.jobs.values()):
             if job["phase"] == "running":
                 used.setdefault(job["nodes"][0], []).append((job["id"], job["devices"]))
-        nodes = [{"name": n, "device_type": t, "state": s, "reason": r, "devices": d, "used": sum(k for _, k in used.get(n, [])), "jobs": [j for j, _ in used.get(n, [])]} for n, t, d, s, r in self.nodes]
+        nodes = [{"name": n, "device_type": t, "state": s, "reason": r, "devices": d, "used": sum(k for _, k in used.get(n, [])), **({"jobs": [j for j, _ in used[n]]} if n in used else {})} for n, t, d, s, r in self.nodes]
         of = lambda t, key: sum(n[key] for n in nodes if n["device_type"] == t)
         types = [{"name": t, "devices": of(t, "devices"), "up": sum(n["devices"] for n in nodes if n["device_type"] == t and n["state"] == "up"), "used": of(t, "used"), "price_per_h": p} for t, p in (("A100", 0.42), ("H100", 1.31), ("V100", 0))]
-        phases = {p: sum(1 for j in self.jobs.values() if j["phase"] == p) for p in PHASES}
+        phases = {p: sum(1 for j in list(self.jobs.values()) if j["phase"] == p) for p in PHASES}
         return {"name": HOSTILE[0] if self.hostile else "lab", "engine": "slurm", "time_s": time.time(), "is_healthy": self.healthy, "health": "" if self.healthy else "sinfo ended with 1: " + HOSTILE[1],
                 "types": types, "nodes": nodes, "tenants": [{"name": t, "weight": i + 1, "running": 2, "queued": 5, "devices": 8 + i, "device_hours": 31.5 * (3 - i)} for i, t in enumerate(TENANTS)],
                 "phases": phases, "power_w": 11800, "power_limit_w": 16000, "planned_s": self.begin - 70, "plan_seconds": 1.42, "plan_status": "feasible", "plan_gap": 0.018, "objective": "mean completion time"}
@@ -232,7 +233,8 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
     def handle_error(self, *_):
-        self.errors.append(traceback.format_exc())
+        if not isinstance(sys.exc_info()[1], OSError):  # a browser leaves when it likes
+            self.errors.append(traceback.format_exc())
 
     def close(self):
         self.ends = True
