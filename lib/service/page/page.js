@@ -210,8 +210,8 @@ async function begin() {
     if (mine !== beginnings) return;
   } catch (refusal) {
     if (refusal.status === 401 || mine !== beginnings) return;
+    show(byId("sign-in"), true);
     if (refusal.status === 0 || refusal.status === 429 || refusal.status >= 500) { // not there yet
-      show(byId("sign-in"), true);
       put(byId("sign-in-error"), `${refusal.message}; trying again`);
       setTimeout(() => { if (mine === beginnings) begin(); }, 3000);
       return;

@@ -21,7 +21,7 @@ const tenantText = name => name || "no tenant";
 const mayCancel = job => !isOver(job.phase) && known.caller && known.caller.role !== "viewer";
 const isOperator = () => known.caller && known.caller.role === "operator";
 
-const tenantColors = ["forward", "data_gradient", "weight_gradient", "update", "communication", "recompute"];
+const kTenantColors = 6; // of style.css
 const tenantOrder = [];
 /// A tenant keeps its colour while the page is open.
 function tenantIndex(name) {
@@ -31,7 +31,7 @@ function tenantIndex(name) {
 }
 function tenantColor(name) {
   const i = tenantIndex(name);
-  return i < tenantColors.length ? `var(--${tenantColors[i]})` : `hsl(${(i * 137) % 360} 42% 50%)`;
+  return i < kTenantColors ? `var(--tenant-${i + 1})` : `light-dark(hsl(${(i * 137) % 360} 45% 38%), hsl(${(i * 137) % 360} 55% 70%))`;
 }
 const dot = name => {
   const e = el("i", { class: "dot", "aria-hidden": "true" });

@@ -4,6 +4,7 @@ With a fourth argument it also writes pictures of both sizes, light and dark, to
 """
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -49,6 +50,18 @@ def check_shapes(source, world):
         check(document, schema, schema, name, errors)
     assert not errors, errors
     print("the stand-in answers as the schemas say")
+
+
+def check_files(source):
+    """All files that the page asks for are in the program."""
+    def text(path):
+        with open(os.path.join(source, path), encoding="utf-8") as file:
+            return file.read()
+    names = {"index.html", *re.findall(r'"/page/([^"]+)"', text("lib/service/page/index.html"))}
+    listed = re.search(r"foreach\(file (index\.html [^)]*)\)", text("lib/CMakeLists.txt"))[1].split()
+    assert names == set(listed) == set(re.findall(r'\{"([^"]+)", \{"text/', text("lib/service/http/ServicePage.cpp.in"))), names
+    assert names >= set(os.listdir(os.path.join(source, "lib/service/page")))
+    print(f"{len(names)} files are in the program")
 
 
 def check_queue(browser, server):
@@ -250,6 +263,7 @@ def main(chromium, source, folder, *rest):
     server = Server([os.path.join(source, "lib/service/page"), os.path.join(source, "lib/report/page")], world)
     browser = None
     try:
+        check_files(source)
         check_shapes(source, world)
         browser = Browser(chromium)
         browser.size(*WIDE)
