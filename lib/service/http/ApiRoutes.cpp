@@ -132,6 +132,8 @@ HttpReply getCluster(const ApiContext &api, const ApiAsk &ask) {
   return jsonResponse(api.scheduler.cluster(ask.caller));
 }
 
+HttpReply getCaller(const ApiContext &, const ApiAsk &ask) { return jsonResponse(ask.caller); }
+
 HttpReply getEvents(const ApiContext &api, const ApiAsk &ask) {
   EventWatch watch{.caller = ask.caller,
                    .token = ask.token,
@@ -199,7 +201,9 @@ HttpReply getMetrics(const ApiContext &api, const ApiAsk &) {
                       .body = std::make_shared<std::string>(api.scheduler.metrics() + api.ownMetrics)};
 }
 
-HttpReply getHealth(const ApiContext &, const ApiAsk &) { return jsonResponse(HealthAnswer{.version = kVersion}); }
+HttpReply getHealth(const ApiContext &api, const ApiAsk &) {
+  return jsonResponse(HealthAnswer{.version = kVersion, .needsToken = !api.scheduler.callerOf("")});
+}
 
 HttpReply getOpenApi(const ApiContext &, const ApiAsk &) {
   static const auto kText = std::make_shared<const std::string>(jsonText(openApiDocument()) + "\n");
@@ -274,6 +278,12 @@ std::vector<ApiRoute> makeRoutes() {
        .about = "Devices, nodes, tenants and the plan.",
        .answer = schemaOf<ClusterView>,
        .handle = getCluster},
+      {.method = "GET",
+       .path = "/v1/caller",
+       .id = "getCaller",
+       .about = "Whose the token is, and what it may do.",
+       .answer = schemaOf<Caller>,
+       .handle = getCaller},
       {.method = "GET",
        .path = "/v1/events",
        .id = "listEvents",

@@ -67,6 +67,11 @@ void describe(JsonFields &f, ClusterView &cluster) {
   f.about("share, of the first objective").maybe("plan_gap", cluster.planGap).maybe("objective", cluster.objective);
 }
 
+void describe(JsonFields &f, Caller &caller) {
+  f.about("of the token").field("name", caller.name).about("left out: it is of all").maybe("tenant", caller.tenant);
+  f.field("role", caller.role);
+}
+
 void describe(JsonFields &f, ProgressReport &report) {
   constexpr NumberRange kSamples{0, kMaxSamples};
   f.about("that it trained on").maybeIf(report.samples >= 0, "samples", report.samples, kSamples);
@@ -93,6 +98,7 @@ void describe(JsonFields &f, TokenRequest &request) {
 void describe(JsonFields &f, TokenAnswer &answer) { f.about("not shown again").field("token", answer.token); }
 void describe(JsonFields &f, HealthAnswer &answer) {
   f.field("status", answer.status).field("version", answer.version);
+  f.about("left out: true").maybeIf(!answer.needsToken, "needs_token", answer.needsToken);
 }
 void describe(JsonFields &f, ApiError &error) {
   f.about("as `accord explain` takes it").field("code", error.code).field("message", error.message);

@@ -15,6 +15,7 @@ void describe(JsonFields &f, NodeView &node);
 void describe(JsonFields &f, TypeView &type);
 void describe(JsonFields &f, TenantView &tenant);
 void describe(JsonFields &f, ClusterView &cluster);
+void describe(JsonFields &f, Caller &caller);
 void describe(JsonFields &f, ProgressReport &report);
 
 struct SubmitAnswer {
@@ -62,6 +63,7 @@ void describe(JsonFields &f, TokenAnswer &answer);
 
 struct HealthAnswer {
   std::string status = "ok", version;
+  bool needsToken = true;
 };
 void describe(JsonFields &f, HealthAnswer &answer);
 

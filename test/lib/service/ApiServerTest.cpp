@@ -453,6 +453,7 @@ TEST_F(DescriptionTest, DescribesEveryAnswer) {
       {"POST", "/v1/progress", "/v1/progress", "task-token", R"({"samples": 1})"},
       {"GET", "/v1/runs", "/v1/runs", "alice-token", ""},
       {"GET", "/v1/cluster", "/v1/cluster", "alice-token", ""},
+      {"GET", "/v1/caller", "/v1/caller", "alice-token", ""},
       {"GET", "/v1/events", "/v1/events", "alice-token", ""},
       {"GET", "/v1/events/stream", "", "", ""},
       {"POST", "/v1/nodes/{name}/drain", "/v1/nodes/node1/drain", "root-token", R"({"reason": "fan"})"},
