@@ -152,7 +152,7 @@ def check_plan(runs, first, last, count):
 def run_changes(served, seconds, fail):
     """Each change is planned anew within 5 s: the job is told to save, or runs elsewhere."""
     large = submit(served, "large", seconds, [("a100", 8), ("a100", 4)], "red", "--elastic", "malleable")
-    served.wait(lambda: job(served, large).get("samples", 0) > 0, 20, "the large job does not run")
+    served.wait(lambda: job(served, large).get("progress", {}).get("samples", 0) > 0, 20, "the large job does not run")
     assert job(served, large)["devices"] == 8, job(served, large)
     at = time.time()
     urgent = submit(served, "urgent", 3, [("a100", 4)], "blue", "--priority", "500")
