@@ -42,7 +42,7 @@ void describeElasticity(JsonFields &f, Submission &submission) {
   bool isMoldable = submission.elasticity == jobs::Elasticity::Moldable;
   bool isRigid = isMoldable && submission.maxDevices > 0 && submission.minDevices == submission.maxDevices;
   size_t index = isRigid ? kRigid : isMoldable ? kMoldable : kMalleable;
-  f.visit("elasticity", false, isMoldable, [&](JsonVisitor &v) {
+  f.visit("elasticity", false, isRigid || !isMoldable, [&](JsonVisitor &v) {
     v.word(index, {"rigid", "moldable", "malleable"}, "expected rigid, moldable or malleable");
   });
   if (!f.reads())

@@ -47,12 +47,25 @@ TEST(ServiceJson, DefaultsStayDefaults) {
   auto read = readSubmission(R"({"name": "a", "command": ["x"], "samples": 1})");
   ASSERT_TRUE(read);
   EXPECT_EQ(textOf(*read), R"({"command":["x"],"name":"a","samples":1})");
-  EXPECT_EQ(read->elasticity, jobs::Elasticity::Malleable);
+  EXPECT_EQ(read->elasticity, jobs::Elasticity::Moldable);
   EXPECT_EQ(read->restart, -1);
   EXPECT_EQ(read->notice, 30);
   EXPECT_EQ(read->maxFailures, 3);
   EXPECT_EQ(read->minDevices, 1);
   EXPECT_EQ(read->maxDevices, 0);
+}
+
+TEST(ServiceJson, MalleableStaysMalleable) {
+  Submission one;
+  one.name = "a", one.command = {"x"}, one.samples = 1;
+  for (jobs::Elasticity elasticity : {jobs::Elasticity::Moldable, jobs::Elasticity::Malleable})
+    for (int64_t max : {0, 1, 8}) {
+      one.elasticity = elasticity, one.maxDevices = max;
+      auto read = readSubmission(textOf(one));
+      ASSERT_TRUE(read) << textOf(one);
+      EXPECT_EQ(read->elasticity, elasticity) << textOf(one);
+      EXPECT_EQ(read->maxDevices, max) << textOf(one);
+    }
 }
 
 TEST(ServiceJson, RigidIsOneNumberOfDevices) {

@@ -1,0 +1,223 @@
+"""Jobs of three tenants on two device types, scheduled by `accord serve` and run by a real Slurm, by processes of this machine, or on
+an API server of Kubernetes that runs containers as processes.
+
+    serve_jobs.py ACCORD FOLDER slurm|local|kubernetes jobs [JOBS [SECONDS]]
+        so many jobs of SECONDS to twice as long: each runs once, as planned, and how long they take in all
+    serve_jobs.py ACCORD FOLDER slurm|local|kubernetes changes [SECONDS]
+        an urgent job shrinks one of SECONDS, which grows again; its node fails, or is drained, and it goes on
+"""
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from served import Served  # noqa: E402
+from slurm_cluster import SlurmCluster  # noqa: E402
+import fake_kubernetes  # noqa: E402
+
+WORK = os.path.join(HERE, "work.py")
+RATES = {"a100": 10, "k80": 2}
+NODES = [("a1", "a100", 4), ("a2", "a100", 4), ("k1", "k80", 8)]
+SIZES = [[("a100", 4), ("k80", 8)], [("a100", 2)], [("a100", 1), ("k80", 4)], [("k80", 4)], [("a100", 8)], [("k80", 2)]]
+RESTART = 1.0  # seconds that a start takes, as jobs say
+INTERVAL = 0.5
+
+
+@contextlib.contextmanager
+def cluster_of(engine, folder):
+    """Words of `accord serve`, its environment, and what makes a node fail and come back (None: nothing does)."""
+    words = ["--engine", engine, "--name", "lab", "--interval", str(INTERVAL)]
+    if engine == "slurm":
+        with SlurmCluster(os.path.join(folder, "slurm"), NODES) as slurm:
+            yield words, slurm.environment, (slurm.fail, slurm.restart)
+    elif engine == "local":
+        nodes = ",".join(f"{name}={kind}:{devices}" for name, kind, devices in NODES)
+        yield [*words, "--engine-option", f"nodes={nodes}"], {}, None
+    else:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "containers"), "wb") as log:
+            url, end = fake_kubernetes.start([(name, (kind, devices)) for name, kind, devices in NODES], 0.1, 1.0, log)
+            try:
+                up = [lambda name, is_up=is_up: fake_kubernetes_node(url, name, is_up) for is_up in (False, True)]
+                yield [*words, "--engine-option", f"url={url}", "--engine-option", "image=work"], {}, up
+            finally:
+                end()
+
+
+def fake_kubernetes_node(url, name, is_up):
+    import json
+    import urllib.request
+    body = json.dumps({"name": name, "up": is_up}).encode()
+    urllib.request.urlopen(urllib.request.Request(url + "/fake/node", body, method="POST"), timeout=10).close()
+
+
+def submit(served, name, seconds, sizes, tenant, *words):
+    """A job that takes `seconds` on the first of `sizes`, (type, devices), beside its start."""
+    samples = seconds * RATES[sizes[0][0]] * sizes[0][1]
+    measured = [word for kind, devices in sizes for word in ("--measured", f"{kind}={devices}:{RATES[kind] * devices}")]
+    said = served.run("run", "--name", name, "--tenant", tenant, "--samples", str(round(samples)), *measured, "--restart", f"{RESTART:g}s",
+                      "--notice", "3s", *words, "--", sys.executable, WORK, *[f"{kind}={rate}" for kind, rate in RATES.items()])
+    return int(said.stdout.split()[1])
+
+
+def phases(served):
+    return {job["id"]: job["phase"] for job in served.jobs()}
+
+
+def job(served, number):
+    view = served.ask("GET", f"/v1/jobs/{number}")
+    return dict(view, nodes=view.get("nodes", []), devices=view.get("devices", 0))
+
+
+def runs_of(served, after=0.0):
+    """Runs that the engine had, and those that are planned."""
+    runs = served.ask("GET", f"/v1/runs?from_s={after:.0f}&until_s={time.time() + 3600:.0f}&limit=5000")["runs"]
+    return [run for run in runs if run.get("run", 0) > 0], [run for run in runs if run.get("run", 0) == 0]
+
+
+def run_jobs(served, count, seconds):
+    """All jobs come after one that holds no more than one device, so the plan has all of them before the first begins."""
+    draw = random.Random(5)
+    began = time.time()
+    gate = submit(served, "gate", 4 + 0.2 * count, [("k80", 1)], "red")
+    ids = [submit(served, f"job{i}", draw.uniform(seconds, 2 * seconds), draw.choice(SIZES), ["red", "green", "blue"][i % 3],
+                  "--after", str(gate)) for i in range(count)]
+    first, last = {}, {}
+
+    def look():
+        real, planned = runs_of(served, began - 60)
+        started = {run["job"] for run in real}
+        for run in planned:
+            if run["job"] in ids and run["job"] not in started:
+                last[run["job"]] = run
+        if not first and set(ids) <= {run["job"] for run in planned} and not started & set(ids):
+            first.update({run["job"]: run for run in planned if run["job"] in ids})
+        return all(phase in ("complete", "failed") for phase in phases(served).values())
+
+    served.wait(look, 60 + 20 * count + 4 * count * seconds, "not all are complete")
+    assert first, "no plan had all jobs before the first began"
+    real = [run for run in runs_of(served, began - 60)[0] if run["job"] != gate]
+    assert set(phases(served).values()) == {"complete"}, phases(served)
+    check_devices(real, ids)
+    check_plan(real, first, last, count)
+    start = min(run["start_s"] for run in real)
+    planned = max(run["end_s"] for run in first.values()) - min(run["start_s"] for run in first.values())
+    took = max(run["end_s"] for run in real) - start
+    print(f"makespan: {planned:.0f} s planned, {took:.1f} s measured, {100 * (took / planned - 1):+.0f} %")
+    beyond = [run["end_s"] - run["start_s"] - (first[run["job"]]["end_s"] - first[run["job"]]["start_s"]) for run in real
+              if run["configuration"] == first[run["job"]]["configuration"]]
+    print(f"a run took {sum(beyond) / len(beyond):+.2f} s against its plan, in the mean of {len(beyond)}")
+    return took, planned
+
+
+def check_devices(runs, ids):
+    """Each job ran once, on nodes of one type with enough devices, and no device was used twice."""
+    assert sorted(run["job"] for run in runs) == sorted(ids), "a job ran not exactly once"
+    assert all(run["outcome"] == "succeeded" for run in runs)
+    devices = {name: (kind, number) for name, kind, number in NODES}
+    for run in runs:
+        assert all(devices[node][0] == run["device_type"] for node in run["nodes"]), run
+    for node, (_, number) in devices.items():
+        here = [run for run in runs if node in run["nodes"]]
+        for run in here:
+            # A second is what Slurm's clock may be off by.
+            used = sum(other["devices"] // len(other["nodes"]) for other in here
+                       if other["start_s"] <= run["start_s"] and run["start_s"] + 1 < other["end_s"])
+            assert used <= number, (node, used)
+    print(f"{len(runs)} jobs ran once each, none on devices of another")
+
+
+def check_plan(runs, first, last, count):
+    """Against the first plan that has all jobs, and against the last one that each job was in before it began."""
+    def same(run, plan):
+        return run["device_type"] == plan["device_type"] and run["devices"] == plan["devices"] and sorted(run["nodes"]) == sorted(plan["nodes"])
+
+    for words, plans in (("the first plan", first), ("the last plan before it began", last)):
+        print(f"placed as {words}: {sum(same(run, plans[run['job']]) for run in runs if run['job'] in plans)} of {count}")
+    start = {run["job"]: run["start_s"] for run in runs}
+    pairs = wrong = 0
+    for a in runs:
+        for b in runs:
+            x, y = first[a["job"]], first[b["job"]]
+            if x["end_s"] <= y["start_s"] and set(x["nodes"]) & set(y["nodes"]) and set(a["nodes"]) & set(b["nodes"]):
+                pairs += 1
+                wrong += start[a["job"]] > start[b["job"]] + 1
+    print(f"order: {pairs - wrong} of {pairs} pairs that follow each other on a node in the first plan")
+
+
+def run_changes(served, seconds, fail):
+    """Each change is planned anew within 5 s: the job is told to save, or runs elsewhere."""
+    large = submit(served, "large", seconds, [("a100", 8), ("a100", 4)], "red", "--elastic", "malleable")
+    served.wait(lambda: job(served, large).get("progress", {}).get("samples", 0) > 0, 20, "the large job does not run")
+    assert job(served, large)["devices"] == 8, job(served, large)
+    at = time.time()
+    urgent = submit(served, "urgent", 3, [("a100", 4)], "blue", "--priority", "500")
+    served.wait(lambda: phases(served)[large] == "stopping", 10, "the large job is not told to save")
+    said = time.time() - at
+    served.wait(lambda: phases(served)[urgent] == "running", 20, "the urgent job does not run")
+    print(f"urgent: the large job was told to save after {said:.1f} s, the urgent one ran after {time.time() - at:.1f} s")
+    timely = [said]
+    served.wait(lambda: job(served, large)["devices"] == 4, 20, "the large job does not go on with what is left")
+    served.wait(lambda: phases(served)[urgent] == "complete", 30, "the urgent job is not complete")
+    served.wait(lambda: job(served, large)["devices"] == 8, 20, "the large job does not grow again")
+    if fail:
+        served.wait(lambda: phases(served)[large] == "running", 20, "the large job does not run")
+        lost = job(served, large)["nodes"][0]
+        before = max(run["run"] for run in runs_of(served)[0] if run["job"] == large)
+        fail[0](lost)
+        timely.append(elsewhere(served, large, lost, before, "after its node failed"))
+        fail[1](lost)
+        served.wait(lambda: job(served, large)["devices"] == 8 or phases(served)[large] == "complete", 30, "it does not grow again")
+    if phases(served)[large] != "complete":
+        served.wait(lambda: phases(served)[large] == "running", 20, "the large job does not run")
+        moved = job(served, large)["nodes"][0]
+        before = max(run["run"] for run in runs_of(served)[0] if run["job"] == large)
+        served.run("drain", moved, "--reason", "fans")
+        timely.append(elsewhere(served, large, moved, before, "after its node was drained"))
+        served.run("drain", moved, "--resume")
+    served.wait(lambda: phases(served)[large] == "complete", 30 + 4 * seconds, "the large job is not complete")
+    runs = [run for run in runs_of(served)[0] if run["job"] == large]
+    print("devices of the large job:", ", ".join(str(run["devices"]) for run in runs))
+    view = job(served, large)
+    assert view["share"] == 1 and runs[-1]["outcome"] == "succeeded", (view, runs)
+    return max(timely)
+
+
+def elsewhere(served, number, node, before, what):
+    """Seconds until a job has a new run that does not need a node."""
+    at = time.time()
+
+    def is_elsewhere():
+        runs = [run for run in runs_of(served)[0] if run["job"] == number and run["run"] > before]
+        return runs and node not in runs[-1]["nodes"]
+
+    served.wait(is_elsewhere, 25, f"no new run {what}")
+    took = time.time() - at
+    served.wait(lambda: phases(served)[number] in ("running", "complete"), 20, f"it does not run {what}")
+    print(f"{what}, the large job was given to the engine elsewhere after {took:.1f} s")
+    return took
+
+
+def main():
+    accord, folder, engine, what = sys.argv[1:5]
+    numbers = [float(word) for word in sys.argv[5:]]
+    state = os.path.join(folder, "state")
+    with cluster_of(engine, folder) as (words, environment, fail):
+        with Served(accord, state, words, environment) as served:
+            served.wait(lambda: len(served.ask("GET", "/v1/cluster").get("nodes", [])) == len(NODES), 20, "no nodes")
+            if what == "jobs":
+                took, planned = run_jobs(served, int(numbers[0]) if numbers else 30, numbers[1] if len(numbers) > 1 else 5)
+                print("within 15 % of the plan" if took <= 1.15 * planned else "NOT within 15 % of the plan")
+            else:
+                slowest = run_changes(served, numbers[0] if numbers else 15, fail)
+                print("each within 5 s" if slowest <= 5 else f"NOT each within 5 s: {slowest:.1f} s")
+        check = subprocess.run([accord, "serve", "--check", "--state", state], capture_output=True, text=True, timeout=60)
+        print((check.stdout + check.stderr).strip())
+
+
+if __name__ == "__main__":
+    main()
