@@ -33,7 +33,7 @@ function jobFacts(job) {
   return facts;
 }
 
-const lineWords = { done: "solid: done", between: "dotted: before this page was open", planned: "dashed: at its planned speed", ahead: "dotted, ahead: as it goes on" };
+const lineWords = { done: "solid: done", between: "dotted: before this page was open", planned: "dashed: at its planned speed", ahead: "dotted, ahead: at its own" };
 /// Lines of the chart: [class, points of time and share].
 function progressLines(job) {
   const seen = known.seen.get(job.id) || [], lines = [], run = known.runs.find(r => r.job === job.id && r.outcome === "runs"), at = now();
