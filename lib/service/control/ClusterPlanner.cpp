@@ -515,13 +515,14 @@ private:
 /// What is in use of each resource of a plan in each of its periods, so that runs can begin early in what is free.
 class EarlyRoom {
 public:
-  EarlyRoom(const ClusterPlan &plan, double now)
-      : answer(*plan.answer), problem(answer.problem), used(usedAmounts(problem, answer.schedule)),
+  /// Jobs that are not `open` any more use nothing.
+  EarlyRoom(const ClusterPlan &plan, double now, const std::set<int64_t> &open)
+      : answer(*plan.answer), problem(answer.problem), used(usedAmounts(problem, leftOf(plan, open))),
         first(std::clamp<int64_t>((static_cast<int64_t>(now) - plan.at) / problem.slot, 0, problem.slots - 1)) {
     servers.assign(answer.cluster.servers.size(), std::vector<int64_t>(problem.slots, 0));
     for (size_t p = 0; p < answer.schedule.jobs.size(); ++p)
       for (size_t r = 0; r < answer.schedule.jobs[p].runs.size() && p < answer.placements.size(); ++r)
-        if (r < answer.placements[p].size())
+        if (open.contains(plan.ids[p]) && r < answer.placements[p].size())
           occupy(answer.placements[p][r], answer.schedule.jobs[p].runs[r].begin, answer.schedule.jobs[p].runs[r].end);
   }
 
@@ -547,6 +548,13 @@ public:
   }
 
 private:
+  static JobSchedule leftOf(const ClusterPlan &plan, const std::set<int64_t> &open) {
+    JobSchedule left = plan.answer->schedule;
+    for (size_t p = 0; p < left.jobs.size(); ++p)
+      if (!open.contains(plan.ids[p]))
+        left.jobs[p].runs.clear();
+    return left;
+  }
   void occupy(const JobPlacement &placement, int64_t begin, int64_t end) {
     for (const ServerShare &share : placement)
       for (int64_t slot = begin; slot < std::min(end, problem.slots); ++slot)
@@ -579,7 +587,7 @@ std::vector<PlannedRun> dueRuns(const ClusterPlan &plan, double now, const std::
   std::vector<PlannedRun> due;
   std::optional<EarlyRoom> room;
   if (plan.answer)
-    room.emplace(plan, now);
+    room.emplace(plan, now, open);
   std::set<int64_t> found;
   // Runs of a job in their order; of several jobs the first that begins.
   for (const PlannedRun &run : plan.runs) {
