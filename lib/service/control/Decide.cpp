@@ -274,7 +274,7 @@ TaskRequest RunStarter::requestOf(const OpenJob &one, const JobRunRecord &run) c
   const jobs::LaunchPlan *launch = row ? row->launch.get() : nullptr;
   LaunchLayout &layout = task.layout;
   layout.nodes = static_cast<int64_t>(run.nodes.size()), layout.perNode = run.devicesPerNode;
-  layout.pools.push_back({run.deviceType, layout.nodes, layout.perNode});
+  layout.pools.push_back({run.deviceType, layout.nodes, layout.perNode, launch ? launch->memory : 0});
   layout.job = run.task;
   layout.title = sanitized(launch ? launch->title : fmt::format("{}, {}", from.name, run.configuration));
   if (launch)
