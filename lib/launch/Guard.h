@@ -38,7 +38,8 @@ constexpr int kGuardRefused = 78;
 /// a tool of the vendor (nvidia-smi, rocm-smi, amd-smi, hl-smi, neuron-ls), /proc/driver/nvidia or a TPU's environment,
 /// uname, tr, sleep and mktemp. `root` stands before paths of /proc and /sys.
 ///
-/// Variables of its caller: ACCORD_GUARD=off starts unchecked and says so, ACCORD_GUARD=virtual is `isVirtual`;
+/// Variables of its caller: ACCORD_GUARD=off starts unchecked and says so, ACCORD_GUARD=virtual is `isVirtual`,
+/// ACCORD_GUARD=auto is that where there is no tool;
 /// ACCORD_GUARD_PRODUCT is another product; ACCORD_GUARD_SECONDS (30) is how long a tool may take. It compares what
 /// CUDA_VISIBLE_DEVICES and its like leave of the devices, SLURM_GPUS_ON_NODE, the number of servers of Slurm and of
 /// PET_NNODES, this server's number, and WORLD_SIZE, which counts devices or, where one process is started on each

@@ -31,14 +31,21 @@ constexpr const char *kEnvironment = R"sh(  set +eu
   words_of() {
     printf "%s" "$1" | tr "[:upper:]" "[:lower:]" | tr -cs "[:alnum:]" " "
   }
+  has_tool() {
+    for one in nvidia-smi rocm-smi amd-smi hl-smi neuron-ls; do
+      if command -v "$one" >/dev/null 2>&1; then return 0; fi
+    done
+    [ -d "$root/proc/driver/nvidia" ] || [ -n "${TPU_ACCELERATOR_TYPE:-}" ]
+  }
   case "${ACCORD_GUARD:-on}" in
   on) ;;
+  auto) has_tool || virtual=1 ;;
   virtual) virtual=1 ;;
   off)
     printf "accord guard: off: node %s starts without a look at its devices\n" "$node" >&2
     exit 0
     ;;
-  *) refuse "ACCORD_GUARD is ${quote}$ACCORD_GUARD${quote}, which is none of on, virtual and off" ;;
+  *) refuse "ACCORD_GUARD is ${quote}$ACCORD_GUARD${quote}, which is none of on, auto, virtual and off" ;;
   esac
   if [ -n "${ACCORD_GUARD_PRODUCT:-}" ]; then
     product="$quote$ACCORD_GUARD_PRODUCT$quote" products="$(words_of "$ACCORD_GUARD_PRODUCT")"

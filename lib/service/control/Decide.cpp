@@ -126,7 +126,7 @@ void RunStarter::hand(const OpenJob &one) {
 
 void RunStarter::startDue() {
   std::vector<std::pair<PlannedRun, OpenJob>> starts;
-  std::vector<OpenJob> stops;
+  std::vector<OpenJob> stops, stranded;
   {
     std::scoped_lock lock(memory);
     std::map<std::string, int64_t> used; // devices of nodes in open runs
@@ -147,8 +147,12 @@ void RunStarter::startDue() {
         if (due.emplace(run.job, run).second)
           order.push_back(run.job);
     for (const auto &[id, one] : open)
-      if (one.run && one.run->state != State::Stopping && mayEnd(one, due))
-        stops.push_back(one);
+      if (one.run && one.run->state != State::Stopping) {
+        if (waitsForNode(one))
+          stranded.push_back(one);
+        else if (mayEnd(one, due))
+          stops.push_back(one);
+      }
     for (int64_t id : order) {
       const OpenJob &one = open.at(id);
       const PlannedRun &run = due.at(id);
@@ -157,8 +161,7 @@ void RunStarter::startDue() {
         continue;
       const int64_t each = run.servers.front().devices;
       const bool isFree = std::ranges::all_of(run.servers, [&](const jobs::ServerShare &share) {
-        return share.devices == each && share.server < nodes.names.size() &&
-               !std::ranges::count(nodes.away, share.server) &&
+        return share.devices == each && share.server < nodes.names.size() && takesTasks(share.server) &&
                used[nodes.names[share.server]] + each <= nodes.cluster.servers[share.server].devices;
       });
       const std::string &tenant = one.job.submission.tenant;
@@ -171,10 +174,25 @@ void RunStarter::startDue() {
       starts.emplace_back(run, one);
     }
   }
+  for (OpenJob &one : stranded)
+    end(one, "a node of it takes no tasks, so it would not start");
   for (OpenJob &one : stops)
     end(one, "the plan has it elsewhere or later");
   for (auto &[run, one] : starts)
     start(run, one);
+}
+
+/// Whether tasks may start on a server. What was drained in this cycle is not yet away.
+bool RunStarter::takesTasks(unsigned server) const {
+  return !std::ranges::count(nodes.away, server) && !drained.contains(nodes.names[server]);
+}
+
+/// Whether the engine keeps a task waiting for a node that takes none: it went after the task was handed in.
+bool RunStarter::waitsForNode(const OpenJob &one) const {
+  return one.run->state == State::Submitted && std::ranges::any_of(one.run->nodes, [&](const std::string &node) {
+           const auto found = std::ranges::find(nodes.names, node);
+           return found != nodes.names.end() && !takesTasks(static_cast<unsigned>(found - nodes.names.begin()));
+         });
 }
 
 /// Whether a run is to end: a malleable job that the plan has otherwise now.
@@ -274,7 +292,7 @@ TaskRequest RunStarter::requestOf(const OpenJob &one, const JobRunRecord &run) c
   const jobs::LaunchPlan *launch = row ? row->launch.get() : nullptr;
   LaunchLayout &layout = task.layout;
   layout.nodes = static_cast<int64_t>(run.nodes.size()), layout.perNode = run.devicesPerNode;
-  layout.pools.push_back({run.deviceType, layout.nodes, layout.perNode});
+  layout.pools.push_back({run.deviceType, layout.nodes, layout.perNode, launch ? launch->memory : 0});
   layout.job = run.task;
   layout.title = sanitized(launch ? launch->title : fmt::format("{}, {}", from.name, run.configuration));
   if (launch)

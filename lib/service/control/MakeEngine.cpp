@@ -57,6 +57,12 @@ Result<std::map<std::string, std::string>> pairsOf(const EngineOptions &options,
   return pairs;
 }
 
+Result<GuardMode> guardFrom(const EngineOptions &options, const std::string &usual) {
+  const std::string word = valueOf(options, "guard", usual);
+  auto mode = guardModeFrom(word);
+  return mode ? Result<GuardMode>(*mode) : wrongValue("guard", word, "on, off, virtual or auto");
+}
+
 Result<LocalOptions> localOptionsFrom(const EngineOptions &options) {
   ACCORD_TRY(nodes, localNodesFrom(valueOf(options, "nodes")));
   ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", 10));
@@ -65,6 +71,9 @@ Result<LocalOptions> localOptionsFrom(const EngineOptions &options) {
 
 Result<std::unique_ptr<Engine>> makeLocal(const EngineOptions &options) {
   ACCORD_TRY(local, localOptionsFrom(options));
+  // Nodes that are stated may be parts of this machine or invented.
+  ACCORD_TRY(guard, guardFrom(options, local.nodes.empty() ? "on" : "off"));
+  local.guard = guard;
   return localEngine(std::move(local));
 }
 
@@ -85,6 +94,8 @@ Result<std::unique_ptr<Engine>> makeSlurm(const EngineOptions &options) {
   SlurmOptions slurm{.prefix = valueOf(options, "prefix"), .folder = valueOf(options, "folder")};
   ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", slurm.timeLimit));
   ACCORD_TRY(types, pairsOf(options, "types"));
+  ACCORD_TRY(guard, guardFrom(options, "auto"));
+  slurm.guard = guard;
   slurm.partition = valueOf(options, "partition");
   slurm.account = valueOf(options, "account");
   slurm.sbatch = wordsOf(options, "sbatch");
@@ -142,12 +153,12 @@ const std::vector<EngineKind> &engineKinds() {
        {"kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
         "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "keep", "time-limit"},
        makeKubernetes},
-      {"local", {"nodes", "folder", "prefix", "time-limit"}, makeLocal},
+      {"local", {"nodes", "folder", "prefix", "time-limit", "guard"}, makeLocal},
       {"podman",
        {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
        makePodman},
       {"slurm",
-       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf"},
+       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf", "guard"},
        makeSlurm},
   };
   return kinds;

@@ -134,6 +134,8 @@ private:
   void end(OpenJob one, const std::string &why);
   bool mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const;
   bool areComplete(const OpenJob &one) const;
+  bool takesTasks(unsigned server) const;
+  bool waitsForNode(const OpenJob &one) const;
   std::string engineType(const std::string &type) const;
   TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
 };

@@ -207,6 +207,45 @@ TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
   EXPECT_EQ(life.job(id->first).phase, JobPhase::Cancelled);
 }
 
+TEST(SchedulerProcess, DrainsANodeWhoseGuardRefuses) {
+  Life life("guard");
+  life.begin();
+  life.cluster.fails = [](const TaskRequest &task) { return std::ranges::count(task.nodes, "a2") > 0; };
+  life.cluster.failCode = 78;
+  for (int i = 0; i < 3; ++i)
+    life.submit(fmt::format("j{}", i), 200, {{"a100", 4, 40}});
+  EXPECT_LT(life.run(100), 100);
+  int64_t refused = 0;
+  for (auto &[key, run] : life.tables->runs)
+    refused += run.exitCode == 78;
+  EXPECT_EQ(refused, 1); // none starts there again, not even in the same cycle
+  EXPECT_EQ(life.tables->runs.size(), 4u);
+  EXPECT_EQ(life.tables->drained.count("a2"), 1u);
+  for (int64_t id = 1; id <= 3; ++id) {
+    EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+    EXPECT_EQ(life.job(id).failures, 0);
+  }
+}
+
+TEST(SchedulerProcess, TakesBackWhatWaitsForANodeThatWent) {
+  for (EngineNode::State state : {EngineNode::State::Drained, EngineNode::State::Down}) {
+    Life life("stranded");
+    life.begin();
+    life.step();
+    const int64_t id = life.submit("waits", 100, {{"a100", 4, 40}});
+    for (int i = 0; i < 10 && life.cluster.tasks.empty(); ++i)
+      life.process->step();
+    ASSERT_EQ(life.cluster.tasks.size(), 1u);
+    const std::string node = life.cluster.tasks.begin()->second.asked.nodes[0];
+    life.cluster.setNode(node, state);
+    EXPECT_LT(life.run(60), 60);
+    EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+    EXPECT_EQ(life.job(id).failures, 0);
+    EXPECT_EQ(life.cluster.starts.size(), 1u);
+    EXPECT_NE(life.cluster.tasks.rbegin()->second.asked.nodes[0], node);
+  }
+}
+
 TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
   Life life("nodes");
   life.begin();

@@ -185,6 +185,7 @@ struct SimulatedCluster {
   std::map<std::string, int> starts; ///< of each name
   std::function<double(const TaskRequest &)> rate = [](const TaskRequest &) { return 1.0; };
   std::function<bool(const TaskRequest &)> fails = [](const TaskRequest &) { return false; };
+  int failCode = 1;
   double startDelay = 0.2;
   std::vector<std::string> conflicts; ///< what must never happen
 
@@ -204,7 +205,7 @@ struct SimulatedCluster {
       task.done = std::min(task.work, task.done + ran * task.rate);
       say(task);
       if (fails(task.asked))
-        end(task, EngineTask::State::Failed, 1);
+        end(task, EngineTask::State::Failed, failCode);
       else if (task.done >= task.work)
         end(task, EngineTask::State::Succeeded, 0);
       else if (task.endAt >= 0 && time >= task.endAt)

@@ -5,6 +5,8 @@ an API server of Kubernetes that runs containers as processes.
         so many jobs of SECONDS to twice as long: each runs once, as planned, and how long they take in all
     serve_jobs.py ACCORD FOLDER slurm|local|kubernetes changes [SECONDS]
         an urgent job shrinks one of SECONDS, which grows again; its node fails, or is drained, and it goes on
+    serve_jobs.py ACCORD FOLDER slurm guard
+        gres.conf says that a node has A100s, and nvidia-smi there says K80: the guard refuses, the node is drained
 """
 import contextlib
 import os
@@ -23,6 +25,13 @@ WORK = os.path.join(HERE, "work.py")
 RATES = {"a100": 10, "k80": 2}
 NODES = [("a1", "a100", 4), ("a2", "a100", 4), ("k1", "k80", 8)]
 SIZES = [[("a100", 4), ("k80", 8)], [("a100", 2)], [("a100", 1), ("k80", 4)], [("k80", 4)], [("a100", 8)], [("k80", 2)]]
+SMI = """#!/bin/sh
+case "$SLURMD_NODENAME" in
+a2) name="Tesla K80" memory=11441 ;;
+*) name="NVIDIA A100-SXM4-80GB" memory=81920 ;;
+esac
+for i in 0 1 2 3; do echo "$name, $memory MiB"; done
+"""
 RESTART = 1.0  # seconds that a start takes, as jobs say
 INTERVAL = 0.5
 
@@ -80,10 +89,14 @@ def runs_of(served, after=0.0):
 
 
 def run_jobs(served, count, seconds):
-    """All jobs come after one that holds no more than one device, so the plan has all of them before the first begins."""
+    """All jobs come after one that ends once a plan has all of them."""
     draw = random.Random(5)
     began = time.time()
-    gate = submit(served, "gate", 4 + 0.2 * count, [("k80", 1)], "red")
+    script = os.path.join(served.folder, "gate.sh")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"until [ -e {served.folder}/go ]; do sleep 0.1; done\n")
+    gate = int(served.run("run", "--name", "gate", "--tenant", "red", "--samples", "60", "--measured", "k80=1:2", "--",
+                          "/bin/sh", script).stdout.split()[1])
     ids = [submit(served, f"job{i}", draw.uniform(seconds, 2 * seconds), draw.choice(SIZES), ["red", "green", "blue"][i % 3],
                   "--after", str(gate)) for i in range(count)]
     first, last = {}, {}
@@ -96,6 +109,7 @@ def run_jobs(served, count, seconds):
                 last[run["job"]] = run
         if not first and set(ids) <= {run["job"] for run in planned} and not started & set(ids):
             first.update({run["job"]: run for run in planned if run["job"] in ids})
+            open(os.path.join(served.folder, "go"), "w").close()
         return all(phase in ("complete", "failed") for phase in phases(served).values())
 
     served.wait(look, 60 + 20 * count + 4 * count * seconds, "not all are complete")
@@ -187,6 +201,25 @@ def run_changes(served, seconds, fail):
     return max(timely)
 
 
+def run_guard(served):
+    """Two jobs that each need all devices of a node, of which one has others than it says."""
+    ids = [submit(served, f"job{i}", 2, [("a100_80g", 4)], "red") for i in range(2)]
+    served.wait(lambda: all(phase == "complete" for phase in phases(served).values()), 40, "not all are complete")
+    runs = sorted((run["job"], run["run"], run["nodes"], run["outcome"]) for run in runs_of(served)[0])
+    assert len(runs) == 3 and sum(nodes == ["a2"] for _, _, nodes, _ in runs) == 1, runs
+    assert all((outcome == "failed") == (nodes == ["a2"]) for _, _, nodes, outcome in runs), runs
+    print("runs on a1:", sum(nodes == ["a1"] for _, _, nodes, _ in runs), "of jobs", sorted({run[0] for run in runs if run[2] == ["a1"]}))
+    for node in served.ask("GET", "/v1/cluster")["nodes"]:
+        print(f"node {node['name']} is {node['state']}: {node.get('reason', 'nothing is said')}")
+    for event in served.ask("GET", "/v1/events?limit=1000")["events"]:
+        if event["kind"] == "refused":
+            print("event:", event["text"])
+    for name in sorted(os.listdir(os.path.join(served.folder, "tasks"))):
+        with open(os.path.join(served.folder, "tasks", name, "output"), encoding="utf-8") as output:
+            print("".join(line for line in output if line.startswith("accord guard")), end="")
+    assert all(job(served, number).get("failures", 0) == 0 for number in ids)
+
+
 def elsewhere(served, number, node, before, what):
     """Seconds until a job has a new run that does not need a node."""
     at = time.time()
@@ -206,12 +239,23 @@ def main():
     accord, folder, engine, what = sys.argv[1:5]
     numbers = [float(word) for word in sys.argv[5:]]
     state = os.path.join(folder, "state")
+    if what == "guard":
+        NODES[:] = [("a1", "a100_80g", 4), ("a2", "a100_80g", 4)]
+        RATES["a100_80g"] = 10
+        tools = os.path.join(folder, "tools")
+        os.makedirs(tools)
+        with open(os.path.join(tools, "nvidia-smi"), "w", encoding="utf-8") as smi:
+            smi.write(SMI)
+            os.fchmod(smi.fileno(), 0o755)
+        os.environ["PATH"] = tools + ":" + os.environ["PATH"]
     with cluster_of(engine, folder) as (words, environment, fail):
         with Served(accord, state, words, environment) as served:
             served.wait(lambda: len(served.ask("GET", "/v1/cluster").get("nodes", [])) == len(NODES), 20, "no nodes")
             if what == "jobs":
                 took, planned = run_jobs(served, int(numbers[0]) if numbers else 30, numbers[1] if len(numbers) > 1 else 5)
                 print("within 15 % of the plan" if took <= 1.15 * planned else "NOT within 15 % of the plan")
+            elif what == "guard":
+                run_guard(served)
             else:
                 slowest = run_changes(served, numbers[0] if numbers else 15, fail)
                 print("each within 5 s" if slowest <= 5 else f"NOT each within 5 s: {slowest:.1f} s")

@@ -261,7 +261,9 @@ Result<void> FolderEngine::make(const TaskOrder &order) const {
 }
 
 Result<std::string> FolderEngine::submit(const TaskRequest &request) {
-  ACCORD_TRY(order, orderFrom(request, options_.folder));
+  TaskRequest guarded = request;
+  addGuard(guarded, options_.guard, request.deviceType);
+  ACCORD_TRY(order, orderFrom(guarded, options_.folder));
   if (!llvm::StringRef(order.name).starts_with(options_.prefix))
     return Error{Code::EngineFailed, fmt::format("task '{}' does not begin with '{}'", order.name, options_.prefix)};
   auto held = lock();

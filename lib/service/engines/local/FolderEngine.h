@@ -5,15 +5,17 @@
 // use it at once; a process that dies under it leaves what the next one takes on from. Tasks that wait start when some
 // engine is asked for something after their devices have become free: the scheduler asks all the time.
 #pragma once
+#include "lib/service/engines/TaskGuard.h"
 #include "lib/service/engines/local/NodeQueue.h"
 
 namespace accord::service {
 
 struct LocalOptions {
-  std::vector<LocalNode> nodes; ///< parts of this machine; empty: the machine with the GPUs that nvidia-smi counts
-  std::string folder;           ///< absolute: its own state, for nobody else; made if it is not there
-  std::string prefix;           ///< of the names of its tasks
-  double timeLimit = 10;        ///< seconds for a call
+  std::vector<LocalNode> nodes;     ///< parts of this machine; empty: the machine with the GPUs that nvidia-smi counts
+  std::string folder;               ///< absolute: its own state, for nobody else; made if it is not there
+  std::string prefix;               ///< of the names of its tasks
+  double timeLimit = 10;            ///< seconds for a call
+  GuardMode guard = GuardMode::Off; ///< on each node of a task, before its program
 };
 
 /// A task as its folder says.

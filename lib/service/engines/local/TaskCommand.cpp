@@ -1,4 +1,5 @@
 #include "lib/service/engines/local/TaskCommand.h"
+#include "lib/launch/Guard.h"
 #include "lib/service/engines/Subprocess.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
@@ -121,6 +122,8 @@ Result<TaskOrder> orderFrom(const TaskRequest &request, const std::string &direc
   for (const std::string &path : {order.folder, order.directory})
     if (path.empty() || path[0] != '/')
       return refused(name, fmt::format("its folder '{}' is not absolute", path));
+  if (!request.layout.pools.empty() && !request.layout.pools[0].products.empty())
+    order.guard = guardText(guardOf(request.layout));
   order.notice = request.notice > 0 ? std::min(request.notice, 1e9) : 0;
   order.environment = request.layout.environment;
   if (request.start == Start::Megatron || request.batch.megatron)
@@ -154,6 +157,9 @@ std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vec
                                         fmt::format("--master-port={}", port)};
       rank.words.insert(rank.words.begin(), torchrun.begin(), torchrun.end());
     }
+    if (!order.guard.empty())
+      rank.words.insert(rank.words.begin(),
+                        {"/bin/sh", "-c", order.guard + "accord_guard || exit\nexec \"$@\"", order.name});
     const std::string list = listOf(devices[i]);
     const int64_t world = int64_t(nodes) * std::max<int64_t>(order.devicesPerNode, 1);
     rank.environment.insert(rank.environment.end(), {{"NODE_RANK", std::to_string(i)},

@@ -214,6 +214,7 @@ Record recordOf(const TaskOrder &order) {
   record.insert(record.end(), {order.isTorchrun ? "torchrun" : "plain", order.directory, order.folder,
                                fmt::format("{}", order.notice)});
   add(record, order.environment);
+  record.push_back(order.guard);
   return record;
 }
 
@@ -231,6 +232,8 @@ std::optional<TaskOrder> orderOf(const Record &record) {
   order.folder = reader.text();
   order.notice = reader.number<double>();
   order.environment = reader.pairs();
+  if (!reader.isAtEnd()) // an older program wrote no guard
+    order.guard = reader.text();
   return reader.isAtEnd() ? std::optional(order) : std::nullopt;
 }
 

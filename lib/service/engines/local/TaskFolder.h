@@ -74,6 +74,7 @@ struct TaskOrder {
   int64_t devicesPerNode = 1;
   std::vector<std::string> words; ///< to be started as it is, or by torchrun
   bool isTorchrun = false;
+  std::string guard; ///< a function of the shell that goes before (lib/launch/Guard.h); empty: none
   std::string directory, folder;
   double notice = 30;
   std::vector<std::pair<std::string, std::string>> environment;

@@ -74,7 +74,7 @@ private:
   TaskRecord record(const std::string &name) const { return TaskRecord(options_.folder, name); }
   Result<std::vector<SlurmJob>> jobs(const std::string &name = {}) const;
   Result<void> done(const std::vector<std::string> &words) const;
-  Result<std::string> handIn(const TaskRequest &task) const;
+  Result<std::string> handIn(TaskRequest task) const;
   Result<void> release(const std::string &id, const std::string &name) const;
   Result<void> carryOn(const TaskRecord &record, const SlurmJob &job) const;
   Result<void> signal(const SlurmJob &job, const TaskRecord &record, const char *which, const char *mark) const;
@@ -138,7 +138,10 @@ const SlurmJob *chosen(const std::vector<const SlurmJob *> &jobs, const std::str
   return first == jobs.end() ? nullptr : *first;
 }
 
-Result<std::string> SlurmEngine::handIn(const TaskRequest &task) const {
+Result<std::string> SlurmEngine::handIn(TaskRequest task) const {
+  auto given = options_.types.find(task.deviceType);
+  const std::string type = given == options_.types.end() ? task.deviceType : given->second;
+  addGuard(task, options_.guard, type);
   std::string launch = slurmTaskLaunch(task), hosts;
   for (const std::string &node : task.nodes)
     hosts += node + "\n";
@@ -146,8 +149,6 @@ Result<std::string> SlurmEngine::handIn(const TaskRequest &task) const {
        {std::pair{"launch", launch}, {"hosts", hosts}, {"script", slurmTaskScript(task, launch)}})
     if (Result<void> done = writeWhole(task.folder + "/" + file, text); !done)
       return done.takeError();
-  auto given = options_.types.find(task.deviceType);
-  const std::string type = given == options_.types.end() ? task.deviceType : given->second;
   std::string output = task.folder + "/output"; // "%" begins a pattern there
   for (size_t at = 0; (at = output.find('%', at)) != std::string::npos; at += 2)
     output.insert(at, "%");

@@ -5,7 +5,7 @@
 // call. So at most one job of a name ever runs. What is written down, a folder for each task, is the adapter's only
 // state: it has no threads, and ends of tasks that are due are carried out by `tasks`.
 #pragma once
-#include "lib/service/engines/Engine.h"
+#include "lib/service/engines/TaskGuard.h"
 #include <map>
 
 namespace accord::service {
@@ -17,6 +17,7 @@ struct SlurmOptions {
   std::vector<std::string> sbatch = {};          ///< further options of sbatch: "--qos=low"
   std::string gres = "gpu";                      ///< what Slurm calls devices
   std::map<std::string, std::string> types = {}; ///< device type to the type of the gres; empty: the gres has no types
+  GuardMode guard = GuardMode::Off;              ///< a step that looks at all nodes of a task before it starts
   double timeLimit = 20;                         ///< seconds of a command
   std::string tools = {};                        ///< folder of squeue, sbatch, ...; empty: they are on PATH
   std::vector<std::pair<std::string, std::string>> environment = {}; ///< of commands: SLURM_CONF
