@@ -17,6 +17,7 @@ namespace {
 using namespace jobs;
 
 constexpr double kLong = 8;             ///< of what takes longer than so many medians, the first part is planned
+constexpr double kMaxPlanned = 86400 * 365; ///< seconds of a job, whatever its median
 constexpr double kSlack = 1.3;          ///< of a horizon over the work of all jobs divided by all devices
 constexpr unsigned kHorizons = 6;       ///< each is twice as long as the one before
 constexpr unsigned kRelaxations = 16;   ///< of conflicts, before all deadlines and requirements are dropped
@@ -54,6 +55,22 @@ int64_t minDevices(const PlannerJob &job) {
   return std::max<int64_t>(1, min);
 }
 
+/// Whether a configuration is within what the description allows at any time.
+bool isAllowed(const PlannerJob &job, const TableRow &row, const PlannerInput &input) {
+  const std::string &type = input.cluster.types[row.type];
+  for (const JobsRequest::Tenant &tenant : input.operation.tenants)
+    for (const auto &[of, quota] : tenant.quota)
+      if (tenant.name == job.model->request.tenant && (of.empty() || of == type) && row.devices > quota)
+        return false;
+  return std::ranges::all_of(input.operation.capacities, [&](const JobsRequest::Capacity &capacity) {
+    const double needed = capacity.resource == kPowerResource ? row.watts
+                          : capacity.resource == type         ? static_cast<double>(row.devices)
+                                                              : 0;
+    return needed <= 0 ||
+           std::ranges::any_of(capacity.steps, [&](const auto &step) { return needed <= step.second; });
+  });
+}
+
 /// Devices of each type on servers that take tasks.
 std::vector<int64_t> devicesThere(const PlannerInput &input) {
   std::vector<int64_t> devices = input.cluster.capacity();
@@ -64,10 +81,11 @@ std::vector<int64_t> devicesThere(const PlannerInput &input) {
   return devices;
 }
 
-/// Whether a job has a configuration that these devices could hold.
-bool canRun(const PlannerJob &job, const std::vector<int64_t> &devices) {
-  return std::ranges::any_of(job.model->table.rows,
-                             [&](const TableRow &row) { return row.devices <= devices[row.type]; });
+/// Whether a job has a configuration that these devices could hold, within the quotas of its tenant and all power.
+bool canRun(const PlannerJob &job, const PlannerInput &input, const std::vector<int64_t> &devices) {
+  return std::ranges::any_of(job.model->table.rows, [&](const TableRow &row) {
+    return row.rate > 0 && row.devices <= devices[row.type] && isAllowed(job, row, input);
+  });
 }
 
 /// The jobs that are planned: see the header.
@@ -83,7 +101,7 @@ public:
     std::map<std::string, double> held;
     const std::vector<int64_t> devices = devicesThere(input);
     for (const PlannerJob &job : input.jobs) {
-      if (!job.state.running && !canRun(job, devices))
+      if (!job.state.running && !canRun(job, input, devices))
         continue;
       if (job.state.running) {
         take(job);
@@ -181,6 +199,7 @@ private:
     std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
     const double median = times[times.size() / 2];
     maxPlanned = std::max(kLong * median, static_cast<double>(options.slots * options.minSlot));
+    maxPlanned = std::min(maxPlanned, kMaxPlanned);
   }
   /// The samples of a job's work that are planned.
   double plannedWork(const PlannerJob &job) const {
@@ -197,7 +216,9 @@ private:
     const auto at = static_cast<double>(input.at);
     asked.after.clear();
     for (int64_t id : job.after)
-      asked.after.push_back(names.at(id));
+      if (const auto name = names.find(id); name != names.end())
+        asked.after.push_back(name->second);
+    asked.deviceTypes.clear(); // its table has those alone; others the cluster may not have now
     asked.arrival = std::max({0.0, asked.arrival - at, job.notBefore - at});
     if (asked.deadline >= 0)
       asked.deadline = std::max(0.0, asked.deadline - at);
@@ -227,6 +248,7 @@ private:
     const auto at = static_cast<double>(input.at);
     for (JobsRequest::Capacity &capacity : request.capacities)
       shift(capacity.steps, at);
+    followNodes();
     std::erase_if(request.maintenances, [&](const auto &one) { return one.until <= at; });
     for (JobsRequest::Maintenance &one : request.maintenances)
       one.from = std::max(0.0, one.from - at), one.until -= at;
@@ -251,6 +273,22 @@ private:
     setTimes();
   }
 
+  /// The description may speak of devices that are not there now.
+  void followNodes() {
+    const std::vector<int64_t> devices = input.cluster.capacity();
+    for (JobsRequest::Capacity &capacity : request.capacities)
+      for (size_t type = 0; type < devices.size(); ++type)
+        if (capacity.resource == input.cluster.types[type])
+          for (auto &[time, amount] : capacity.steps)
+            amount = std::min(amount, static_cast<double>(devices[type]));
+    std::erase_if(request.maintenances, [&](const JobsRequest::Maintenance &one) {
+      return std::ranges::any_of(one.servers, [&](unsigned server) {
+        return server >= input.cluster.servers.size() ||
+               input.cluster.types[input.cluster.servers[server].type] != one.deviceType;
+      });
+    });
+  }
+
   /// Periods are as stated, or so that there are about as many as wanted.
   void setTimes() {
     const double stated = input.operation.slot;
@@ -268,6 +306,8 @@ private:
   void dropLate() {
     for (size_t j = 0; j < request.jobs.size(); ++j) {
       JobsRequest::Job &job = request.jobs[j];
+      if (job.due > request.horizon) // counts when it is nearer
+        job.due = -1;
       if (job.deadline < 0)
         continue;
       if (job.deadline > request.horizon) { // counts when it is nearer
@@ -279,8 +319,6 @@ private:
                                            job.name, timeText(minSeconds(*picked[j])), timeText(job.deadline)));
         withoutDeadline(j);
       }
-      if (job.due > request.horizon)
-        job.due = -1;
     }
   }
   void withoutDeadline(size_t j) {
@@ -462,6 +500,9 @@ private:
         plan.waits.emplace(plan.ids[wait.job], wait.text);
     explainRest();
   }
+  bool mayEverRun(const PlannerJob &job) const {
+    return std::ranges::any_of(job.model->table.rows, [&](const TableRow &row) { return isAllowed(job, row, input); });
+  }
   /// Jobs that are not planned.
   void explainRest() {
     size_t before = picked.size();
@@ -472,8 +513,9 @@ private:
     for (const PlannerJob &job : input.jobs)
       if (job.model->table.rows.empty())
         plan.waits[job.id] = "it has no configuration: " + job.model->table.reason;
-      else if (!job.state.running && !canRun(job, devices))
-        plan.waits[job.id] = "the nodes that could hold it take no tasks";
+      else if (!job.state.running && !canRun(job, input, devices))
+        plan.waits[job.id] = mayEverRun(job) ? "the nodes that could hold it take no tasks"
+                                             : "quotas or limits of the cluster are below what it needs";
       else if (!planned.contains(job.id))
         plan.waits[job.id] = fmt::format("{} jobs are planned before it", before++);
   }
@@ -580,7 +622,16 @@ Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const Planner
   const size_t waiting = std::min(options.maxJobs, input.jobs.size() - static_cast<size_t>(running));
   if (static_cast<size_t>(running) + waiting > options.maxScheduled)
     return planMoment(input, options);
-  return Planner(input, options, before).run();
+  auto made = Planner(input, options, before).run();
+  if (made)
+    return made;
+  // A running cluster goes on: what no schedule over a horizon holds does not stop all others.
+  const std::string why = made.error().front().message;
+  auto moment = planMoment(input, options);
+  if (moment)
+    moment->dropped.push_back(
+        fmt::format("there is no schedule over a horizon ({}): the moment alone is planned, without deadlines", why));
+  return moment;
 }
 
 std::vector<PlannedRun> dueRuns(const ClusterPlan &plan, double now, const std::set<int64_t> &open) {

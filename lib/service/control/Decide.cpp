@@ -72,17 +72,29 @@ void RunStarter::decide() {
 /// Runs of which the engine may or may not know: it is asked to start them again, or to end them again.
 void RunStarter::askAgain() {
   std::vector<OpenJob> unsure;
+  std::vector<std::pair<OpenJob, std::string>> lost;
   {
     std::scoped_lock lock(memory);
+    std::set<std::string> known;
+    for (const EngineTask &task : seen.tasks)
+      known.insert(task.name);
     for (const auto &[id, one] : open) {
-      if (!one.run || retryAt[one.run->task] > now())
+      if (!one.run)
         continue;
-      const bool isKnown =
-          std::ranges::any_of(seen.tasks, [&](const EngineTask &task) { return task.name == one.run->task; });
-      if (one.run->state == State::Intended || (one.run->state == State::Stopping && isKnown))
+      const bool isKnown = known.contains(one.run->task), isIntended = one.run->state == State::Intended;
+      if (const auto retry = retryAt.find(one.run->task); retry != retryAt.end() && retry->second > now())
+        continue;
+      const bool waits = (isIntended && !isKnown) || one.run->state == State::Submitted;
+      if (waits && !hasItsNodes(*one.run))
+        lost.emplace_back(one, "its nodes take no tasks any more");
+      else if (isIntended && !isKnown && (!one.cannotModel.empty() || (one.model && one.row == kNoRow)))
+        lost.emplace_back(one, "it has no such configuration any more");
+      else if ((isIntended && one.model) || (one.run->state == State::Stopping && isKnown))
         unsure.push_back(one);
     }
   }
+  for (auto &[one, why] : lost)
+    end(std::move(one), why);
   for (const OpenJob &one : unsure) {
     if (one.run->state == State::Intended)
       hand(one);
@@ -92,6 +104,14 @@ void RunStarter::askAgain() {
     std::scoped_lock lock(memory);
     retryAt[one.run->task] = now() + kAskAgain;
   }
+}
+
+/// Whether all nodes of a run are there, and take tasks.
+bool RunStarter::hasItsNodes(const JobRunRecord &run) const {
+  return std::ranges::all_of(run.nodes, [&](const std::string &name) {
+    const auto server = static_cast<unsigned>(std::ranges::find(nodes.names, name) - nodes.names.begin());
+    return server < nodes.names.size() && !std::ranges::count(nodes.away, server);
+  });
 }
 
 /// Hands an intended run to the engine.
@@ -130,7 +150,7 @@ void RunStarter::startDue() {
   {
     std::scoped_lock lock(memory);
     std::map<std::string, int64_t> used; // devices of nodes in open runs
-    Held held(options.operation, now() - epoch);
+    Held held(options.operation, clusterTime());
     for (const auto &[id, one] : open)
       if (one.run) {
         for (const std::string &node : one.run->nodes)
@@ -143,7 +163,7 @@ void RunStarter::startDue() {
     std::map<int64_t, PlannedRun> due;
     std::vector<int64_t> order;
     if (plan)
-      for (PlannedRun &run : dueRuns(*plan, now() - epoch, known))
+      for (PlannedRun &run : dueRuns(*plan, clusterTime(), known))
         if (due.emplace(run.job, run).second)
           order.push_back(run.job);
     for (const auto &[id, one] : open)
@@ -226,11 +246,8 @@ void RunStarter::start(const PlannedRun &planned, OpenJob one) {
   run.planned = epoch + planned.begin, run.plannedEnd = epoch + planned.end;
   run.intended = now();
   run.samplesAtStart = one.job.progress.saved;
-  one.job.phase = JobPhase::Running, one.job.runs = run.number;
-  one.run = run;
   StoreChange change;
   change.runs.push_back(run);
-  change.jobs.push_back(one.job);
   {
     std::scoped_lock lock(changing);
     {
@@ -238,14 +255,17 @@ void RunStarter::start(const PlannedRun &planned, OpenJob one) {
       auto at = open.find(run.job);
       if (at == open.end() || at->second.run || at->second.job.phase != JobPhase::Queued)
         return; // cancelled meanwhile
+      one.job = at->second.job;
     }
+    one.job.phase = JobPhase::Running, one.job.runs = run.number;
+    change.jobs.push_back(one.job);
     if (!commit(std::move(change)))
       return;
     std::scoped_lock inner(memory);
     OpenJob &at = open[run.job];
     at.read = 0, at.isSpeedSeen = false;
     at.planned = planned.rate * at.pace;
-    at.row = planned.row;
+    at.row = at.model ? rowOfRun(run, at.model->table, nodes.cluster.types) : kNoRow;
     at.tracker = ProgressTracker(at.job.samples, run.samplesAtStart, 0, at.planned);
     one = at;
   }

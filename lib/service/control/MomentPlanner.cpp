@@ -33,6 +33,7 @@ public:
     resources();
     for (const PlannerJob *job : picked)
       addJob(*job);
+    keepWhatRuns();
     scale();
     SearchLimits limits = options.limits;
     limits.gap = kGap;
@@ -98,6 +99,22 @@ private:
       made.mayWait = true;
   }
 
+  /// What runs and cannot move goes on, whatever was limited meanwhile.
+  void keepWhatRuns() {
+    std::vector<int64_t> held(problem.capacity.size(), 0);
+    for (const AllocationJob &job : problem.jobs)
+      if (!job.mayWait) {
+        std::vector<int64_t> max(held.size(), 0);
+        for (const Configuration &one : job.configurations)
+          for (const ResourceUse &use : one.uses)
+            max[use.resource] = std::max(max[use.resource], use.amount);
+        for (size_t resource = 0; resource < held.size(); ++resource)
+          held[resource] += max[resource];
+      }
+    for (size_t resource = 0; resource < held.size(); ++resource)
+      problem.capacity[resource] = std::max(problem.capacity[resource], held[resource]);
+  }
+
   void scale() {
     double best = 0;
     for (const std::vector<double> &own : values)
@@ -105,7 +122,8 @@ private:
         best = std::max(best, value);
     for (size_t j = 0; j < problem.jobs.size() && best > 0; ++j)
       for (size_t k = 0; k < values[j].size(); ++k)
-        problem.jobs[j].configurations[k].value = std::llround(values[j][k] / best * kValueScale);
+        problem.jobs[j].configurations[k].value =
+            std::max<int64_t>(1, std::llround(values[j][k] / best * kValueScale));
   }
 
   const TableRow *chosen(size_t j) const {

@@ -1,9 +1,13 @@
 // What the engine and the tasks themselves say, and what follows for jobs and runs.
 #include "lib/service/control/SchedulerState.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "lib/service/problem/ServiceJson.h"
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace accord::service {
 
@@ -12,6 +16,7 @@ using Outcome = JobRunRecord::Outcome;
 
 constexpr int kGuardRefused = 78; ///< exit code of `accord guard`
 constexpr size_t kMaxRead = size_t(1) << 20;
+constexpr uint64_t kMaxBehind = 8 * kMaxRead; ///< of a file that grew by more, the end alone is read
 
 bool ClusterNodes::isSame(const ClusterNodes &other) const {
   return names == other.names && cluster.types == other.cluster.types &&
@@ -24,17 +29,19 @@ ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<s
                        const std::map<std::string, DrainRecord> &drained) {
   ClusterNodes made;
   made.cluster.types = types;
+  std::vector<std::string> labels;
   for (const std::string &type : types)
-    made.engineTypes.push_back(labelOf(type, "t-", 60));
+    labels.push_back(labelOf(type, "t-", 60));
+  made.engineTypes = labels;
   for (const EngineNode &node : nodes) {
     if (node.devices <= 0)
       continue;
     unsigned type = 0;
-    while (type < made.cluster.types.size() && made.cluster.types[type] != node.deviceType &&
-           made.engineTypes[type] != labelOf(node.deviceType, "t-", 60))
+    const std::string name = node.deviceType.empty() ? "device" : node.deviceType, label = labelOf(name, "t-", 60);
+    while (type < made.cluster.types.size() && made.cluster.types[type] != name && labels[type] != label)
       ++type;
     if (type == made.cluster.types.size()) {
-      made.cluster.types.push_back(node.deviceType.empty() ? "device" : node.deviceType);
+      made.cluster.types.push_back(name), labels.push_back(label);
       made.engineTypes.push_back(node.deviceType);
     }
     made.engineTypes[type] = node.deviceType;
@@ -83,8 +90,9 @@ void EngineObserver::takeNodes() {
         again.emplace_back(node.name, drain->second.reason);
     if (!nodes.isSame(found)) {
       plan = nullptr; // its servers are others
+      ++generation;
       for (auto &[id, one] : open)
-        one.model.reset(); // its configurations, too
+        one.model.reset(), one.cannotModel.clear(); // its configurations, too
       needPlan("the nodes of the cluster changed");
     } else if (nodes.away != found.away) {
       for (unsigned server = 0; server < found.names.size(); ++server) {
@@ -105,7 +113,7 @@ void EngineObserver::takeNodes() {
 
 /// Compares open runs with the tasks of the engine.
 void EngineObserver::observe() {
-  std::scoped_lock lock(changing);
+  std::unique_lock lock(changing);
   std::map<std::string, EngineTask> tasks;
   std::vector<OpenJob> running;
   {
@@ -126,7 +134,7 @@ void EngineObserver::observe() {
     const bool isOver = one.run->state == State::Ended;
     const JobRunRecord run = *one.run;
     if (!commit(std::move(change)))
-      return; // in the next cycle again
+      continue; // in the next cycle again
     std::scoped_lock inner(memory);
     if (isOver) {
       if (found)
@@ -142,6 +150,7 @@ void EngineObserver::observe() {
         at->second.tracker.begin(run.started + std::max(0.0, one.job.submission.restart));
     }
   }
+  lock.unlock();
   for (const EngineTask &task : ended)
     (void)engine->forget(task);
 }
@@ -232,12 +241,8 @@ void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &chan
   }
   if (isRefused) {
     job.phase = JobPhase::Queued;
-    for (const std::string &node : run.nodes) {
-      DrainRecord drain{node, "the guard found other devices than planned", "", now()};
-      change.drained.push_back(drain);
-      std::scoped_lock lock(memory);
-      drained[node] = drain;
-    }
+    for (const std::string &node : run.nodes)
+      change.drained.push_back({node, "the guard found other devices than planned", "", now()});
     return say("refused", fmt::format("the guard refused run {} of {} on {}: other devices than planned", run.number,
                                       name, fmt::join(run.nodes, ", ")));
   }
@@ -261,15 +266,27 @@ void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &chan
 /// New whole lines of the file in which a run says how far it is.
 void EngineObserver::readProgressOf(OpenJob &one) const {
   const std::string path = fmt::format("{}/{}/progress", options.folder, one.run->task);
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  // A task may have put anything there: a pipe that nobody writes is not waited for.
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0)
     return;
-  for (;;) {
-    file.clear();
-    file.seekg(static_cast<std::streamoff>(one.read));
-    std::string text(kMaxRead, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<size_t>(file.gcount()));
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+    readLinesOf(one, file, static_cast<uint64_t>(status.st_size));
+  ::close(file);
+}
+
+void EngineObserver::readLinesOf(OpenJob &one, int file, uint64_t size) const {
+  if (size < one.read)
+    one.read = 0; // it was written anew
+  if (size - one.read > kMaxBehind)
+    one.read = size - kMaxRead; // what comes before the first line's end is passed over
+  while (one.read < size) {
+    std::string text(std::min<uint64_t>(kMaxRead, size - one.read), '\0');
+    const ssize_t got = ::pread(file, text.data(), text.size(), static_cast<off_t>(one.read));
+    if (got <= 0)
+      return;
+    text.resize(static_cast<size_t>(got));
     const size_t end = text.rfind('\n');
     if (end == std::string::npos) {
       if (text.size() == kMaxRead)
@@ -289,7 +306,16 @@ void EngineObserver::readProgressOf(OpenJob &one) const {
   }
 }
 
+/// Numbers with which no sum or quotient leaves the range of numbers.
+static bool isPlausible(const ProgressReport &report) {
+  return std::ranges::all_of(
+      std::array{report.samples, report.saved, report.time, report.batch, report.noise, report.loss},
+      [](double number) { return std::abs(number) <= kMaxSamples; });
+}
+
 void EngineObserver::takeReport(OpenJob &one, const ProgressReport &report) const {
+  if (!isPlausible(report))
+    return;
   one.tracker.add(report, now());
   JobProgressState &progress = one.job.progress;
   if (report.samples >= 0)
@@ -322,11 +348,15 @@ void EngineObserver::readProgress() {
       continue;
     found->second.tracker = one.tracker, found->second.read = one.read;
     found->second.job.progress = one.job.progress;
-    if (isLearned(one.job.submission))
-      learn(found->second);
-    else
-      compareWithPlan(found->second);
+    compareSpeed(found->second);
   }
+}
+
+void EngineObserver::compareSpeed(OpenJob &one) {
+  if (isLearned(one.job.submission))
+    learn(one);
+  else
+    compareWithPlan(one);
 }
 
 /// The speed of a run, of a job that nobody described, becomes known, or another one.

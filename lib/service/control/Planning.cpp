@@ -20,7 +20,7 @@ jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
   const Submission &from = job.submission;
   jobs::JobsRequest::Job made;
   made.name = fmt::format("{}#{}", from.name, job.id);
-  made.train = from.files.empty() ? "" : from.train.empty() ? "training" : from.train;
+  made.train = from.main.empty() ? "" : from.train.empty() ? "training" : from.train;
   made.tenant = from.tenant;
   made.samples = job.samples;
   made.arrival = std::max(0.0, job.submitted - epoch);
@@ -34,7 +34,21 @@ jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
   return made;
 }
 
-bool isLearned(const Submission &submission) { return submission.files.empty() && submission.measured.empty(); }
+bool isLearned(const Submission &submission) { return submission.main.empty() && submission.measured.empty(); }
+
+unsigned rowOfRun(const JobRunRecord &run, const jobs::JobTable &table, const std::vector<std::string> &types) {
+  unsigned found = kNoRow;
+  for (unsigned i = 0; i < table.rows.size(); ++i) {
+    const jobs::TableRow &row = table.rows[i];
+    if (types[row.type] != run.deviceType || row.devices != run.devices)
+      continue;
+    if (row.plan == run.plan)
+      return i;
+    if (found == kNoRow && !row.launch) // one that is launched with another plan is another one
+      found = i;
+  }
+  return found;
+}
 
 jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
                              const std::map<std::string, double> &speeds, const std::vector<SeenSpeed> &seen) {
@@ -85,26 +99,35 @@ bool PlanMaker::modelNext() {
   ServedJob job;
   jobs::Cluster on;
   std::vector<SeenSpeed> seenSpeeds;
+  uint64_t of = 0;
   {
     std::scoped_lock lock(memory);
     auto next = std::ranges::find_if(open, [](const auto &one) { return one.second.needsModel(); });
     if (next == open.end() || nodes.cluster.servers.empty())
       return false;
-    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds;
+    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds, of = generation;
   }
   Result<ModelledJob, Errors> made;
-  if (job.submission.files.empty() || !modeller)
+  if (!job.submission.main.empty() && modeller) { // texts of files are not kept in memory
+    auto stored = store->job(job.id);
+    if (!stored || !*stored)
+      return false; // tried again
+    job.submission.files = std::move((*stored)->submission.files);
+  }
+  if (job.submission.main.empty() || !modeller)
     made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
   else
     made = modeller->model(job, on);
   std::scoped_lock lock(memory);
   auto at = open.find(job.id);
-  if (at == open.end())
-    return true;
+  if (at == open.end() || of != generation)
+    return true; // it is over, or the nodes are others
   if (made) {
     made->request = service::requestOf(at->second.job, epoch);
     at->second.isStale = false;
     at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
+    if (at->second.run)
+      at->second.row = rowOfRun(*at->second.run, at->second.model->table, on.types);
   } else {
     const Error &error = made.error().front();
     at->second.cannotModel = error.location.file.empty()
@@ -141,18 +164,68 @@ void PlanMaker::settleModels() {
   commit(std::move(change));
 }
 
+namespace {
+
+/// Devices of each server that the runs which were planned with leave.
+class RunRoom {
+public:
+  RunRoom(const ClusterNodes &nodes, const std::vector<EngineNode> &seen) : nodes(nodes), isOut(nodes.names.size()) {
+    for (unsigned server = 0; server < nodes.names.size(); ++server) {
+      serverOf.emplace(nodes.names[server], server);
+      const auto said = std::ranges::find(seen, nodes.names[server], &EngineNode::name);
+      const bool isDown = said == seen.end() || said->state == EngineNode::State::Down;
+      left.push_back(isDown ? 0 : nodes.cluster.servers[server].devices);
+    }
+    isIn = isOut;
+  }
+
+  /// Where a run is, if its nodes are what they were when it began. If not, it cannot be planned with.
+  std::optional<jobs::JobPlacement> place(const JobRunRecord &run) {
+    jobs::JobPlacement servers;
+    for (const std::string &node : run.nodes)
+      if (auto found = serverOf.find(node); found != serverOf.end())
+        servers.push_back({found->second, static_cast<unsigned>(run.devicesPerNode)});
+    const bool fits = servers.size() == run.nodes.size() && std::ranges::all_of(servers, [&](const auto &share) {
+                        return nodes.cluster.types[nodes.cluster.servers[share.server].type] == run.deviceType &&
+                               left[share.server] >= share.devices;
+                      });
+    for (const jobs::ServerShare &share : servers) {
+      (fits ? isIn : isOut)[share.server] = true;
+      if (fits)
+        left[share.server] -= share.devices;
+    }
+    return fits ? std::optional(std::move(servers)) : std::nullopt;
+  }
+  /// Servers that have only runs that cannot be planned with: nothing else is planned there.
+  std::vector<unsigned> taken() const {
+    std::vector<unsigned> servers;
+    for (unsigned server = 0; server < isOut.size(); ++server)
+      if (isOut[server] && !isIn[server] && !std::ranges::count(nodes.away, server))
+        servers.push_back(server);
+    return servers;
+  }
+
+private:
+  const ClusterNodes &nodes;
+  std::map<std::string, unsigned> serverOf;
+  std::vector<int64_t> left;
+  std::vector<bool> isOut, isIn;
+};
+
+} // namespace
+
 PlannerInput PlanMaker::plannerInput() const {
   PlannerInput input;
   input.operation = options.operation;
   input.cluster = nodes.cluster;
-  const double time = now() - epoch;
-  input.at = static_cast<int64_t>(std::ceil(time));
+  input.at = static_cast<int64_t>(std::ceil(std::min<double>(clusterTime(), jobs::kMaxSeconds)));
   for (unsigned server : nodes.away)
     input.outages.push_back({server, input.at + secondsThatStay(nodes.names[server]), jobs::kForGood});
-  std::map<std::string, unsigned> serverOf;
-  for (unsigned server = 0; server < nodes.names.size(); ++server)
-    serverOf.emplace(nodes.names[server], server);
+  RunRoom room(nodes, seen.nodes);
   for (const auto &[id, one] : open) {
+    std::optional<jobs::JobPlacement> at;
+    if (one.run && one.run->state != State::Stopping && !(at = room.place(*one.run)))
+      continue;
     if (!one.model)
       continue;
     PlannerJob job;
@@ -171,15 +244,15 @@ PlannerInput PlanMaker::plannerInput() const {
       job.state.running = true;
       job.state.deviceType = run.deviceType, job.state.devices = run.devices;
       job.state.configuration = run.configuration, job.state.plan = run.plan;
-      for (const std::string &node : run.nodes)
-        if (auto found = serverOf.find(node); found != serverOf.end())
-          job.state.servers.push_back({found->second, static_cast<unsigned>(run.devicesPerNode)});
+      job.state.servers = std::move(*at);
       const double begins = (run.started > 0 ? run.started : now()) + std::max(0.0, one.job.submission.restart);
       job.state.begun = std::max<int64_t>(0, static_cast<int64_t>(begins - epoch));
       job.state.restarting = std::max<int64_t>(0, job.state.begun - input.at);
     }
     input.jobs.push_back(std::move(job));
   }
+  for (unsigned server : room.taken())
+    input.outages.push_back({server, input.at, jobs::kForGood});
   return input;
 }
 
@@ -195,8 +268,9 @@ int64_t PlanMaker::secondsThatStay(const std::string &node) const {
       const Interval left = one.tracker.timeLeft(now());
       const auto end = plan ? plan->ends.find(id) : decltype(plan->ends.end()){};
       const bool isPlanned = plan && end != plan->ends.end();
-      longest = std::max({longest, left.value, isPlanned ? end->second - (now() - epoch) : 0});
+      longest = std::max({longest, left.value, isPlanned ? end->second - clusterTime() : 0});
     }
+  longest = std::min<double>(longest, jobs::kMaxSeconds);
   return longest > 0 ? static_cast<int64_t>(std::ceil(longest)) + (plan ? 2 * plan->slot : 2) : 0;
 }
 
@@ -209,7 +283,7 @@ bool PlanMaker::isLate(const OpenJob &one) const {
     return false;
   const double allowed =
       std::max(static_cast<double>(plan->slot), kLateShare * (end->second - static_cast<double>(plan->at)));
-  return now() - epoch > end->second + allowed;
+  return clusterTime() > end->second + allowed;
 }
 
 void PlanMaker::planIfNeeded() {
@@ -236,7 +310,7 @@ void PlanMaker::cancelOrphans() {
     std::scoped_lock inner(memory);
     for (const auto &[id, one] : open)
       for (int64_t before : one.job.submission.after)
-        if (auto over = ended.find(before); over != ended.end() && over->second != JobPhase::Complete && !one.run) {
+        if (auto over = ended.find(before); over != ended.end() && over->second != JobPhase::Complete && isOver(over->second) && !one.run) {
           ServedJob job = one.job;
           job.phase = JobPhase::Cancelled, job.ended = now();
           job.reason = fmt::format("job {}, which it comes after, is not complete and never will be", before);
@@ -253,8 +327,10 @@ void PlanMaker::cancelOrphans() {
 void PlanMaker::planNow() {
   PlannerInput input;
   std::shared_ptr<const ClusterPlan> before;
+  uint64_t of = 0;
   {
     std::scoped_lock lock(memory);
+    of = generation;
     input = plannerInput(), before = plan;
     lastReason = planReason;
     planReason.clear();
@@ -278,14 +354,16 @@ void PlanMaker::planNow() {
   }
   ready.notify_all();
   alarm.join();
-  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  takePlan(std::move(made), of, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, double seconds) {
+void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds) {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
     std::scoped_lock inner(memory);
+    if (of != generation)
+      return needPlan("the nodes of the cluster changed"); // its servers are others
     planSeconds = seconds, planned = now();
     planAgainAt = planned + std::max(kPlanPause, seconds); // no more than half of the time is spent on plans
     if (!made) {
@@ -321,10 +399,12 @@ void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
       if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)
         continue;
     }
-    if (models)
-      modelNext();
-    else
+    if (models) {
+      if (!modelNext()) // the disk does not answer
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    } else {
       planNow();
+    }
   }
 }
 

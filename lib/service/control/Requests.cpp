@@ -136,10 +136,11 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
     std::scoped_lock lock(memory);
     if (!open.contains(before) && !ended.contains(before)) {
       auto found = store->job(before);
-      if (found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant))
-        ended[before] = (*found)->phase;
-      else
+      const bool isThere = found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant);
+      if (!isThere)
         errors.push_back({Code::WrongServiceRequest, fmt::format("after: there is no job {}", before)});
+      else if (isOver((*found)->phase)) // else it is being taken in
+        ended[before] = (*found)->phase;
     }
   }
   if (!errors.empty())
@@ -156,6 +157,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
   const int64_t id = stored.id;
   if (isNew) {
     std::scoped_lock lock(memory);
+    stored.submission.files.clear();
     open[id].job = std::move(stored);
     ++lastEvent;
     changed.notify_all();
@@ -195,6 +197,7 @@ Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
     std::scoped_lock inner(memory);
     needPlan(fmt::format("job {} was cancelled", id));
     isUrgent = true;
+    changed.notify_all();
   }
   return {}; // the next cycle tells the engine
 }
@@ -229,10 +232,6 @@ Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node,
     return Error{Code::StateFailed, storeHealth};
   {
     std::scoped_lock inner(memory);
-    if (isDrained)
-      drained[node] = record;
-    else
-      drained.erase(node);
     needPlan(fmt::format("node '{}' was {}", node, isDrained ? "drained" : "resumed"));
     isUrgent = true;
   }
@@ -248,6 +247,7 @@ Result<void> SchedulerRequests::report(const std::string &taskToken, const Progr
       if (!std::isfinite(report.samples) || !std::isfinite(report.saved) || report.samples > kMaxSamples)
         return Error{Code::WrongProgress, "samples: expected a number"};
       takeReport(one, report);
+      compareSpeed(one);
       return {};
     }
   return Error{Code::NotAllowed, "the token is of no task that runs"};

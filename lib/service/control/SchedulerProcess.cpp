@@ -1,6 +1,7 @@
 // A scheduler process from its start to its end: what is written is read again, and cycles go on.
 #include "lib/service/control/SchedulerProcess.h"
 #include "lib/service/control/SchedulerState.h"
+#include "lib/support/Number.h"
 #include "lib/support/documents/AnswerFile.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -43,11 +44,15 @@ Result<void> SchedulerData::load() {
   if (!first.isEmpty())
     if (auto written = store->apply(first); !written)
       return written;
-  epoch = std::stod(settings["epoch"]), secret = settings["secret"];
+  const auto began = parseReal(settings["epoch"]);
+  if (!began || *began < 0)
+    return Error{Code::StateFailed, fmt::format("the state is damaged: 'epoch' is '{}'", settings["epoch"])};
+  epoch = *began, secret = settings["secret"];
   ACCORD_TRY(jobs, store->openJobs());
   for (ServedJob &job : jobs) {
     OpenJob &one = open[job.id];
     one.job = std::move(job);
+    one.job.submission.files.clear(); // read again where they are needed
   }
   for (const auto &[id, one] : open)
     for (int64_t before : one.job.submission.after)
@@ -62,6 +67,7 @@ Result<void> SchedulerData::load() {
       return Error{Code::StateFailed,
                    fmt::format("run {} of job {} is open, and the job is over", run.number, run.job)};
     OpenJob &one = found->second;
+    one.row = kNoRow; // until its table is there
     one.tracker = ProgressTracker(one.job.samples, run.samplesAtStart, run.started, 0);
     one.run = std::move(run);
   }
@@ -91,6 +97,8 @@ bool SchedulerData::commit(StoreChange change) {
     return true;
   std::vector<ServedJob> jobs = change.jobs;
   std::vector<JobRunRecord> runs = change.runs;
+  const std::vector<DrainRecord> drains = change.drained;
+  const std::vector<std::string> undrained = change.undrained;
   const size_t events = change.events.size();
   auto written = store->apply(std::move(change));
   std::scoped_lock lock(memory);
@@ -105,6 +113,8 @@ bool SchedulerData::commit(StoreChange change) {
     else
       open[job.id].job = std::move(job);
   for (JobRunRecord &run : runs) {
+    if (run.state == JobRunRecord::State::Ended)
+      retryAt.erase(run.task);
     auto found = open.find(run.job);
     if (found == open.end())
       continue;
@@ -113,6 +123,10 @@ bool SchedulerData::commit(StoreChange change) {
     else
       found->second.run = std::move(run);
   }
+  for (const DrainRecord &drain : drains)
+    drained[drain.node] = drain;
+  for (const std::string &node : undrained)
+    drained.erase(node);
   lastEvent += static_cast<int64_t>(events);
   changed.notify_all();
   return true;
@@ -144,7 +158,24 @@ std::string SchedulerData::tokenOfTask(const std::string &task) const {
   return fmt::format("task.{}.{}", task, sha256Of(secret + task).substr(0, 32));
 }
 
+/// Where the system's clock went back, what waits for a time does not wait for so much longer.
+void SchedulerCore::followClock() {
+  constexpr double kJitter = 1;
+  std::scoped_lock lock(memory);
+  const double time = now(), back = lastStep - time;
+  lastStep = time;
+  if (back <= kJitter)
+    return;
+  for (auto &[id, one] : open)
+    one.notBefore = std::max(0.0, one.notBefore - back);
+  retryAt.clear();
+  planAgainAt = lastAudit = 0;
+  planned = std::min(planned, time);
+  needPlan("the clock went back");
+}
+
 void SchedulerCore::step() {
+  followClock();
   if (lookAtEngine()) {
     takeNodes();
     observe();

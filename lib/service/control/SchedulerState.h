@@ -3,11 +3,17 @@
 #include "lib/service/control/SchedulerProcess.h"
 #include "lib/service/progress/LearnedTable.h"
 #include "lib/service/progress/ProgressTracker.h"
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 namespace accord::service {
+
+constexpr unsigned kNoRow = ~0u;
+
+/// The row of a table in which a run is, by its devices and, of those, its plan; `kNoRow`: there is none.
+unsigned rowOfRun(const JobRunRecord &run, const jobs::JobTable &table, const std::vector<std::string> &types);
 
 /// A job that is not over.
 struct OpenJob {
@@ -21,7 +27,7 @@ struct OpenJob {
   double notBefore = 0;            ///< it may not run earlier: it failed
   double planned = 0;              ///< samples a second, by the plan of its run
   std::string cannotModel;         ///< why its configurations cannot be priced; empty: they can, or nobody tried
-  unsigned row = 0;                ///< of its table, of its run
+  unsigned row = 0;                ///< of its table, of its run; `kNoRow`: it has none like it
   std::vector<SeenSpeed> speeds;   ///< of a job that nobody described; that of its run is the last, once it is known
   bool isSpeedSeen = false;        ///< that of its run is among them
   std::string trouble;             ///< what the engine said when it refused its run
@@ -61,6 +67,8 @@ public:
 
 protected:
   double now() const;
+  /// Seconds since the clock of the cluster began; 0 where the system's clock went back behind that.
+  double clusterTime() const { return std::max(0.0, now() - epoch); }
   std::string taskName(int64_t job, int64_t run) const;
   std::string tokenOfTask(const std::string &task) const;
   /// Writes a change to the disk, and if that succeeds takes it into memory. Callers hold `changing`.
@@ -88,6 +96,7 @@ protected:
   std::map<std::string, double> deviceSeconds; ///< of tenants
   EngineView seen;
   ClusterNodes nodes;
+  uint64_t generation = 0; ///< of `nodes`: plans and models of an earlier one say nothing of these
   std::shared_ptr<const ClusterPlan> plan;
   double planned = 0, planSeconds = 0; ///< when, and how long it took
   std::string planReason, planHealth;  ///< why a plan is due (empty: none is); why there is none
@@ -98,6 +107,7 @@ protected:
   bool isUrgent = false;   ///< the next cycle is to begin at once
   double lastAudit = 0;
   unsigned audits = 0;
+  double lastStep = 0; ///< when the last cycle was
   std::set<std::string> strays;          ///< tasks that were told to end
   std::map<std::string, double> retryAt; ///< tasks of which the engine refused something
 };
@@ -111,12 +121,15 @@ protected:
   void readProgress();
   void stopStrays();
   void takeReport(OpenJob &open, const ProgressReport &report) const;
+  /// What a report changes in what is planned. Callers hold `memory`.
+  void compareSpeed(OpenJob &open);
 
 private:
   bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
   void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
   void settleJob(OpenJob &open, bool wasStopping, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
+  void readLinesOf(OpenJob &open, int file, uint64_t size) const;
   void learn(OpenJob &open);
   void compareWithPlan(OpenJob &open);
 };
@@ -129,6 +142,7 @@ protected:
 private:
   void startDue();
   void askAgain();
+  bool hasItsNodes(const JobRunRecord &run) const;
   void hand(const OpenJob &one);
   void start(const PlannedRun &planned, OpenJob one);
   void end(OpenJob one, const std::string &why);
@@ -153,7 +167,7 @@ private:
   void planNow();
   void cancelOrphans();
   PlannerInput plannerInput() const;
-  void takePlan(Result<ClusterPlan, Errors> made, double seconds);
+  void takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds);
   bool isLate(const OpenJob &open) const;
   int64_t secondsThatStay(const std::string &node) const;
 };
@@ -202,6 +216,9 @@ public:
       : SchedulerData(std::move(options), std::move(store), std::move(engine), std::move(modeller)) {}
   void run(const std::atomic<bool> &stop) override;
   void step() override;
+
+private:
+  void followClock();
 };
 
 } // namespace accord::service

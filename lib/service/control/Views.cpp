@@ -104,6 +104,8 @@ std::string SchedulerViews::waitOf(const OpenJob &one) const {
   if (plan)
     if (auto wait = plan->waits.find(one.job.id); wait != plan->waits.end())
       return wait->second;
+  if (!one.cannotModel.empty())
+    return "it has no configuration: " + one.cannotModel;
   if (one.job.phase == JobPhase::Modelling)
     return "its configurations are being priced";
   if (one.notBefore > now())
@@ -238,7 +240,8 @@ ClusterView SchedulerViews::cluster(const Caller &by) const {
     view.planStatus = status(answer.schedule.status);
     if (!answer.problem.objectives.empty() && !answer.schedule.values.empty()) {
       view.objective = jobs::wordsOf(answer.problem.objectives.front());
-      view.planGap = jobs::gapOf(answer.schedule.values.front(), answer.schedule.proofs.front().bound);
+      if (!answer.schedule.proofs.empty())
+        view.planGap = jobs::gapOf(answer.schedule.values.front(), answer.schedule.proofs.front().bound);
     }
   }
   return view;

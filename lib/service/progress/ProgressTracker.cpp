@@ -1,4 +1,5 @@
 #include "lib/service/progress/ProgressTracker.h"
+#include "lib/support/documents/JsonParse.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
@@ -141,10 +142,8 @@ Result<std::vector<ProgressReport>> parseProgress(std::string_view text) {
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (one.empty())
       continue;
-    auto value = llvm::json::parse(llvm::StringRef(one.data(), one.size()));
+    auto value = readJsonText(llvm::StringRef(one.data(), one.size()));
     const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-    if (!value)
-      llvm::consumeError(value.takeError());
     if (!object)
       return Error{Code::WrongProgress, fmt::format("line {}: expected an object of JSON", line)};
     ProgressReport report;

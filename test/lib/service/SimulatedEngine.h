@@ -49,8 +49,11 @@ public:
       std::scoped_lock lock(tables->lock);
       if (tables->isFull)
         return Error{Code::StateFailed, "the disk is full"};
-      for (ServedJob &job : change.jobs)
+      for (ServedJob &job : change.jobs) {
+        if (job.submission.files.empty()) // they stay
+          job.submission.files = tables->jobs[job.id].submission.files;
         tables->jobs[job.id] = job;
+      }
       for (JobRunRecord &run : change.runs)
         tables->runs[{run.job, run.number}] = run;
       for (ServiceEvent &event : change.events)
@@ -100,7 +103,7 @@ public:
     std::vector<ServedJob> found;
     for (auto &[id, one] : tables->jobs)
       if (!isOver(one.phase))
-        found.push_back(one);
+        found.push_back(one), found.back().submission.files.clear();
     return std::move(found);
   }
   Result<std::vector<JobRunRecord>> runsOf(int64_t job) override {
