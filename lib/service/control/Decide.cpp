@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <span>
 
 namespace accord::service {
 
@@ -74,8 +75,9 @@ void RunStarter::askAgain() {
   std::vector<OpenJob> unsure;
   {
     std::scoped_lock lock(memory);
+    std::erase_if(retryAt, [time = now()](const auto &one) { return one.second <= time; });
     for (const auto &[id, one] : open) {
-      if (!one.run || retryAt[one.run->task] > now())
+      if (!one.run || retryAt.contains(one.run->task))
         continue;
       const bool isKnown =
           std::ranges::any_of(seen.tasks, [&](const EngineTask &task) { return task.name == one.run->task; });
@@ -137,9 +139,10 @@ void RunStarter::startDue() {
           used[node] += one.run->devicesPerNode;
         held.add(one.job.submission.tenant, one.run->deviceType, one.run->devices, wattsOf(one, one.row));
       }
-    std::set<int64_t> known;
-    for (const auto &[id, one] : open)
-      known.insert(id);
+    std::set<int64_t> known; // open jobs of the plan
+    for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>())
+      if (open.contains(run.job))
+        known.insert(run.job);
     std::map<int64_t, PlannedRun> due;
     std::vector<int64_t> order;
     if (plan)

@@ -83,8 +83,10 @@ void EngineObserver::takeNodes() {
         again.emplace_back(node.name, drain->second.reason);
     if (!nodes.isSame(found)) {
       plan = nullptr; // its servers are others
-      for (auto &[id, one] : open)
+      for (auto &[id, one] : open) {
         one.model.reset(); // its configurations, too
+        needModel(one);
+      }
       needPlan("the nodes of the cluster changed");
     } else if (nodes.away != found.away) {
       for (unsigned server = 0; server < found.names.size(); ++server) {
@@ -344,6 +346,7 @@ void EngineObserver::learn(OpenJob &one) {
   one.planned = rate;
   one.tracker.setPlanned(rate);
   one.isStale = true;
+  needModel(one);
   needPlan(fmt::format("the speed of job {} became known", one.job.id));
 }
 
@@ -364,7 +367,10 @@ void EngineObserver::stopStrays() {
   std::vector<EngineTask> found;
   {
     std::scoped_lock lock(memory);
-    std::set<std::string> known;
+    std::set<std::string> known, there;
+    for (const EngineTask &task : seen.tasks)
+      there.insert(task.name);
+    std::erase_if(strays, [&](const std::string &task) { return !there.contains(task); });
     for (const auto &[id, one] : open)
       if (one.run)
         known.insert(one.run->task);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace accord::service {
 
@@ -11,6 +13,8 @@ using State = JobRunRecord::State;
 /// A plan that failed is tried again after so many seconds.
 constexpr double kPlanAgain = 5;
 constexpr double kPlanPause = 0.2;
+constexpr int kPlanNice = 5;           ///< of threads that plan, against those that answer
+constexpr size_t kSettledAtOnce = 500; ///< jobs of a transaction, so that submissions do not wait for it
 /// A run that is later than planned by this share of its length, or some periods, makes a plan due.
 constexpr double kLateShare = 0.05;
 /// Samples of a job that does not say how many there are: it runs on.
@@ -87,10 +91,11 @@ bool PlanMaker::modelNext() {
   std::vector<SeenSpeed> seenSpeeds;
   {
     std::scoped_lock lock(memory);
-    auto next = std::ranges::find_if(open, [](const auto &one) { return one.second.needsModel(); });
-    if (next == open.end() || nodes.cluster.servers.empty())
+    if (toModel.empty() || nodes.cluster.servers.empty())
       return false;
-    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds;
+    const OpenJob &next = open.at(*toModel.begin());
+    toModel.erase(toModel.begin()); // what becomes known meanwhile has it priced once more
+    job = next.job, on = nodes.cluster, seenSpeeds = next.speeds;
   }
   Result<ModelledJob, Errors> made;
   if (job.submission.files.empty() || !modeller)
@@ -99,7 +104,7 @@ bool PlanMaker::modelNext() {
     made = modeller->model(job, on);
   std::scoped_lock lock(memory);
   auto at = open.find(job.id);
-  if (at == open.end())
+  if (at == open.end() || toModel.contains(job.id)) // the cluster is another one now, or more is known
     return true;
   if (made) {
     made->request = service::requestOf(at->second.job, epoch);
@@ -116,13 +121,15 @@ bool PlanMaker::modelNext() {
   return true;
 }
 
-/// Writes down which jobs were priced, and which cannot be.
-void PlanMaker::settleModels() {
+/// Writes down of some jobs that they were priced, or cannot be; true if there are more.
+bool PlanMaker::settleModels() {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
     std::scoped_lock inner(memory);
     for (const auto &[id, one] : open) {
+      if (change.jobs.size() == kSettledAtOnce)
+        break;
       if (one.job.phase != JobPhase::Modelling || (!one.model && one.cannotModel.empty()))
         continue;
       ServedJob job = one.job;
@@ -138,7 +145,8 @@ void PlanMaker::settleModels() {
       change.jobs.push_back(std::move(job));
     }
   }
-  commit(std::move(change));
+  const bool isFull = change.jobs.size() == kSettledAtOnce;
+  return commit(std::move(change)) && isFull;
 }
 
 PlannerInput PlanMaker::plannerInput() const {
@@ -213,7 +221,8 @@ bool PlanMaker::isLate(const OpenJob &one) const {
 }
 
 void PlanMaker::planIfNeeded() {
-  settleModels();
+  while (settleModels())
+    ;
   cancelOrphans();
   {
     std::scoped_lock lock(memory);
@@ -260,28 +269,36 @@ void PlanMaker::planNow() {
     planReason.clear();
   }
   const auto began = std::chrono::steady_clock::now();
+  auto made = planWithin(input, before.get());
+  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+}
+
+/// Plans in a thread that yields to those that answer requests and holds no lock, and ends it after `planLimit`.
+Result<ClusterPlan, Errors> PlanMaker::planWithin(const PlannerInput &input, const ClusterPlan *before) const {
   PlannerOptions how = options.planner;
   std::atomic<bool> stop = false;
   how.limits.stop = &stop;
   std::condition_variable ready;
   std::mutex waits;
-  bool isDone = false;
-  std::thread alarm([&] {
-    std::unique_lock lock(waits);
-    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return isDone; }))
-      stop = true;
-  });
-  auto made = planCluster(input, how, before.get());
-  {
+  std::optional<Result<ClusterPlan, Errors>> made;
+  std::thread planning([&] {
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPlanNice);
+    auto plan = planCluster(input, how, before);
     std::scoped_lock lock(waits);
-    isDone = true;
+    made = std::move(plan);
+    ready.notify_all();
+  });
+  {
+    std::unique_lock lock(waits);
+    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return made.has_value(); }))
+      stop = true;
   }
-  ready.notify_all();
-  alarm.join();
-  takePlan(std::move(made), std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  planning.join();
+  return std::move(*made);
 }
 
 void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, double seconds) {
+  std::shared_ptr<const ClusterPlan> old; // ends when nothing is locked any more
   std::scoped_lock lock(changing);
   StoreChange change;
   {
@@ -299,7 +316,7 @@ void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, double seconds) {
     for (const std::string &text : made->dropped)
       if (!std::ranges::count(before, text))
         change.events.push_back(event("planned", nullptr, text));
-    plan = std::make_shared<const ClusterPlan>(std::move(*made));
+    old = std::exchange(plan, std::make_shared<const ClusterPlan>(std::move(*made)));
     isUrgent = true;
   }
   changed.notify_all();
@@ -315,7 +332,7 @@ void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
         if (stop || nodes.cluster.servers.empty())
           return bool(stop);
         if (models)
-          return std::ranges::any_of(open, [](const auto &one) { return one.second.needsModel(); });
+          return !toModel.empty();
         return !planReason.empty() && now() >= planAgainAt;
       };
       if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)

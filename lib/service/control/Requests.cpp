@@ -136,10 +136,10 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
     std::scoped_lock lock(memory);
     if (!open.contains(before) && !ended.contains(before)) {
       auto found = store->job(before);
-      if (found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant))
-        ended[before] = (*found)->phase;
-      else
+      if (!found || !*found || (!by.tenant.empty() && (*found)->submission.tenant != by.tenant))
         errors.push_back({Code::WrongServiceRequest, fmt::format("after: there is no job {}", before)});
+      else if (isOver((*found)->phase) && (*found)->phase != JobPhase::Complete)
+        ended[before] = (*found)->phase;
     }
   }
   if (!errors.empty())
@@ -156,7 +156,9 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
   const int64_t id = stored.id;
   if (isNew) {
     std::scoped_lock lock(memory);
-    open[id].job = std::move(stored);
+    OpenJob &one = open[id];
+    one.job = std::move(stored);
+    needModel(one);
     ++lastEvent;
     changed.notify_all();
   }
@@ -173,9 +175,14 @@ Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
     {
       std::scoped_lock inner(memory);
       const auto found = open.find(id);
-      if (found == open.end() || (!by.tenant.empty() && found->second.job.submission.tenant != by.tenant))
+      if (found == open.end()) {
+        const auto past = store->job(id);
+        const bool isKnown = past && *past && (by.tenant.empty() || (*past)->submission.tenant == by.tenant);
         return Error{Code::NotServed,
-                     ended.contains(id) ? fmt::format("job {} is over", id) : fmt::format("there is no job {}", id)};
+                     isKnown ? fmt::format("job {} is over", id) : fmt::format("there is no job {}", id)};
+      }
+      if (!by.tenant.empty() && found->second.job.submission.tenant != by.tenant)
+        return Error{Code::NotServed, fmt::format("there is no job {}", id)};
       one = found->second;
     }
     one.job.reason = fmt::format("cancelled by {}", by.name);
