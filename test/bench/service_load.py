@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Submissions at a steady rate, with watchers of all events beside them, against a scheduler process.
 
-usage: test/bench/service_load.py URL [--token TOKEN] [--rate N] [--seconds N] [--watchers N] [--pid PID] [--command WORD]
+usage: test/bench/service_load.py URL [--token TOKEN] [--rate N] [--seconds N] [--watchers N] [--pid PID] [--command WORDS]
   URL        http://HOST:PORT of `accord serve`; the token (or ACCORD_TOKEN) is that of a submitter
   --pid      of the server, for its memory and processor time
   --command  of the jobs that are submitted, default `true`
@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import selectors
+import shlex
 import socket
 import threading
 import time
@@ -80,7 +81,7 @@ class Submitters:
                 return
             due = self.begin + number / self.options.rate
             time.sleep(max(0, due - time.time()))
-            job = {"name": f"load-{number}", "command": [self.options.command], "samples": 1e6, "key": f"{self.begin}-{number}"}
+            job = {"name": f"load-{number}", "command": shlex.split(self.options.command), "samples": 1e6, "key": f"{self.begin}-{number}"}
             try:
                 connection.request("POST", "/v1/jobs", json.dumps(job), headers)
                 response = connection.getresponse()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <span>
 
 namespace accord::service {
 
@@ -75,6 +76,7 @@ void RunStarter::askAgain() {
   std::vector<std::pair<OpenJob, std::string>> lost;
   {
     std::scoped_lock lock(memory);
+    std::erase_if(retryAt, [time = now()](const auto &one) { return one.second <= time; });
     std::set<std::string> known;
     for (const EngineTask &task : seen.tasks)
       known.insert(task.name);
@@ -82,7 +84,7 @@ void RunStarter::askAgain() {
       if (!one.run)
         continue;
       const bool isKnown = known.contains(one.run->task), isIntended = one.run->state == State::Intended;
-      if (const auto retry = retryAt.find(one.run->task); retry != retryAt.end() && retry->second > now())
+      if (retryAt.contains(one.run->task))
         continue;
       const bool waits = (isIntended && !isKnown) || one.run->state == State::Submitted;
       if (waits && !hasItsNodes(*one.run))
@@ -157,9 +159,10 @@ void RunStarter::startDue() {
           used[node] += one.run->devicesPerNode;
         held.add(one.job.submission.tenant, one.run->deviceType, one.run->devices, wattsOf(one, one.row));
       }
-    std::set<int64_t> known;
-    for (const auto &[id, one] : open)
-      known.insert(id);
+    std::set<int64_t> known; // open jobs of the plan
+    for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>())
+      if (open.contains(run.job))
+        known.insert(run.job);
     std::map<int64_t, PlannedRun> due;
     std::vector<int64_t> order;
     if (plan)

@@ -91,8 +91,10 @@ void EngineObserver::takeNodes() {
     if (!nodes.isSame(found)) {
       plan = nullptr; // its servers are others
       ++generation;
-      for (auto &[id, one] : open)
+      for (auto &[id, one] : open) {
         one.model.reset(), one.cannotModel.clear(); // its configurations, too
+        needModel(one);
+      }
       needPlan("the nodes of the cluster changed");
     } else if (nodes.away != found.away) {
       for (unsigned server = 0; server < found.names.size(); ++server) {
@@ -270,7 +272,7 @@ void EngineObserver::readProgressOf(OpenJob &one) const {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return;
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
     readLinesOf(one, file, static_cast<uint64_t>(status.st_size));
   ::close(file);
@@ -374,6 +376,7 @@ void EngineObserver::learn(OpenJob &one) {
   one.planned = rate;
   one.tracker.setPlanned(rate);
   one.isStale = true;
+  needModel(one);
   needPlan(fmt::format("the speed of job {} became known", one.job.id));
 }
 
@@ -394,7 +397,10 @@ void EngineObserver::stopStrays() {
   std::vector<EngineTask> found;
   {
     std::scoped_lock lock(memory);
-    std::set<std::string> known;
+    std::set<std::string> known, there;
+    for (const EngineTask &task : seen.tasks)
+      there.insert(task.name);
+    std::erase_if(strays, [&](const std::string &task) { return !there.contains(task); });
     for (const auto &[id, one] : open)
       if (one.run)
         known.insert(one.run->task);

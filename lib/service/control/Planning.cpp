@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace accord::service {
 
@@ -11,6 +13,8 @@ using State = JobRunRecord::State;
 /// A plan that failed is tried again after so many seconds.
 constexpr double kPlanAgain = 5;
 constexpr double kPlanPause = 0.2;
+constexpr int kPlanNice = 5;           ///< of threads that plan, against those that answer
+constexpr size_t kSettledAtOnce = 500; ///< jobs of a transaction, so that submissions do not wait for it
 /// A run that is later than planned by this share of its length, or some periods, makes a plan due.
 constexpr double kLateShare = 0.05;
 /// Samples of a job that does not say how many there are: it runs on.
@@ -102,16 +106,21 @@ bool PlanMaker::modelNext() {
   uint64_t of = 0;
   {
     std::scoped_lock lock(memory);
-    auto next = std::ranges::find_if(open, [](const auto &one) { return one.second.needsModel(); });
-    if (next == open.end() || nodes.cluster.servers.empty())
+    if (toModel.empty() || nodes.cluster.servers.empty())
       return false;
-    job = next->second.job, on = nodes.cluster, seenSpeeds = next->second.speeds, of = generation;
+    const OpenJob &next = open.at(*toModel.begin());
+    toModel.erase(toModel.begin()); // what becomes known meanwhile has it priced once more
+    job = next.job, on = nodes.cluster, seenSpeeds = next.speeds, of = generation;
   }
   Result<ModelledJob, Errors> made;
   if (!job.submission.main.empty() && modeller) { // texts of files are not kept in memory
     auto stored = store->job(job.id);
-    if (!stored || !*stored)
-      return false; // tried again
+    if (!stored || !*stored) {
+      std::scoped_lock lock(memory);
+      if (open.contains(job.id))
+        toModel.insert(job.id); // tried again
+      return false;
+    }
     job.submission.files = std::move((*stored)->submission.files);
   }
   if (job.submission.main.empty() || !modeller)
@@ -120,8 +129,9 @@ bool PlanMaker::modelNext() {
     made = modeller->model(job, on);
   std::scoped_lock lock(memory);
   auto at = open.find(job.id);
-  if (at == open.end() || of != generation)
-    return true; // it is over, or the nodes are others
+  // It is over, the nodes are others, or more is known.
+  if (at == open.end() || of != generation || toModel.contains(job.id))
+    return true;
   if (made) {
     made->request = service::requestOf(at->second.job, epoch);
     at->second.isStale = false;
@@ -139,13 +149,15 @@ bool PlanMaker::modelNext() {
   return true;
 }
 
-/// Writes down which jobs were priced, and which cannot be.
-void PlanMaker::settleModels() {
+/// Writes down of some jobs that they were priced, or cannot be; true if there are more.
+bool PlanMaker::settleModels() {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
     std::scoped_lock inner(memory);
     for (const auto &[id, one] : open) {
+      if (change.jobs.size() == kSettledAtOnce)
+        break;
       if (one.job.phase != JobPhase::Modelling || (!one.model && one.cannotModel.empty()))
         continue;
       ServedJob job = one.job;
@@ -161,7 +173,8 @@ void PlanMaker::settleModels() {
       change.jobs.push_back(std::move(job));
     }
   }
-  commit(std::move(change));
+  const bool isFull = change.jobs.size() == kSettledAtOnce;
+  return commit(std::move(change)) && isFull;
 }
 
 namespace {
@@ -287,7 +300,8 @@ bool PlanMaker::isLate(const OpenJob &one) const {
 }
 
 void PlanMaker::planIfNeeded() {
-  settleModels();
+  while (settleModels())
+    ;
   cancelOrphans();
   {
     std::scoped_lock lock(memory);
@@ -310,7 +324,8 @@ void PlanMaker::cancelOrphans() {
     std::scoped_lock inner(memory);
     for (const auto &[id, one] : open)
       for (int64_t before : one.job.submission.after)
-        if (auto over = ended.find(before); over != ended.end() && over->second != JobPhase::Complete && isOver(over->second) && !one.run) {
+        if (auto over = ended.find(before);
+            over != ended.end() && over->second != JobPhase::Complete && isOver(over->second) && !one.run) {
           ServedJob job = one.job;
           job.phase = JobPhase::Cancelled, job.ended = now();
           job.reason = fmt::format("job {}, which it comes after, is not complete and never will be", before);
@@ -336,28 +351,36 @@ void PlanMaker::planNow() {
     planReason.clear();
   }
   const auto began = std::chrono::steady_clock::now();
+  auto made = planWithin(input, before.get());
+  takePlan(std::move(made), of, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+}
+
+/// Plans in a thread that yields to those that answer requests and holds no lock, and ends it after `planLimit`.
+Result<ClusterPlan, Errors> PlanMaker::planWithin(const PlannerInput &input, const ClusterPlan *before) const {
   PlannerOptions how = options.planner;
   std::atomic<bool> stop = false;
   how.limits.stop = &stop;
   std::condition_variable ready;
   std::mutex waits;
-  bool isDone = false;
-  std::thread alarm([&] {
-    std::unique_lock lock(waits);
-    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return isDone; }))
-      stop = true;
-  });
-  auto made = planCluster(input, how, before.get());
-  {
+  std::optional<Result<ClusterPlan, Errors>> made;
+  std::thread planning([&] {
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPlanNice);
+    auto plan = planCluster(input, how, before);
     std::scoped_lock lock(waits);
-    isDone = true;
+    made = std::move(plan);
+    ready.notify_all();
+  });
+  {
+    std::unique_lock lock(waits);
+    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return made.has_value(); }))
+      stop = true;
   }
-  ready.notify_all();
-  alarm.join();
-  takePlan(std::move(made), of, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  planning.join();
+  return std::move(*made);
 }
 
 void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds) {
+  std::shared_ptr<const ClusterPlan> old; // ends when nothing is locked any more
   std::scoped_lock lock(changing);
   StoreChange change;
   {
@@ -377,7 +400,7 @@ void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double s
     for (const std::string &text : made->dropped)
       if (!std::ranges::count(before, text))
         change.events.push_back(event("planned", nullptr, text));
-    plan = std::make_shared<const ClusterPlan>(std::move(*made));
+    old = std::exchange(plan, std::make_shared<const ClusterPlan>(std::move(*made)));
     isUrgent = true;
   }
   changed.notify_all();
@@ -393,7 +416,7 @@ void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
         if (stop || nodes.cluster.servers.empty())
           return bool(stop);
         if (models)
-          return std::ranges::any_of(open, [](const auto &one) { return one.second.needsModel(); });
+          return !toModel.empty();
         return !planReason.empty() && now() >= planAgainAt;
       };
       if (!changed.wait_for(lock, std::chrono::milliseconds(500), isDue) || stop)

@@ -139,7 +139,7 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
       const bool isThere = found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant);
       if (!isThere)
         errors.push_back({Code::WrongServiceRequest, fmt::format("after: there is no job {}", before)});
-      else if (isOver((*found)->phase)) // else it is being taken in
+      else if (isOver((*found)->phase) && (*found)->phase != JobPhase::Complete) // else it is being taken in
         ended[before] = (*found)->phase;
     }
   }
@@ -158,7 +158,9 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
   if (isNew) {
     std::scoped_lock lock(memory);
     stored.submission.files.clear();
-    open[id].job = std::move(stored);
+    OpenJob &one = open[id];
+    one.job = std::move(stored);
+    needModel(one);
     ++lastEvent;
     changed.notify_all();
   }
@@ -175,9 +177,14 @@ Result<void> SchedulerRequests::cancel(const Caller &by, int64_t id) {
     {
       std::scoped_lock inner(memory);
       const auto found = open.find(id);
-      if (found == open.end() || (!by.tenant.empty() && found->second.job.submission.tenant != by.tenant))
+      if (found == open.end()) {
+        const auto past = store->job(id);
+        const bool isKnown = past && *past && (by.tenant.empty() || (*past)->submission.tenant == by.tenant);
         return Error{Code::NotServed,
-                     ended.contains(id) ? fmt::format("job {} is over", id) : fmt::format("there is no job {}", id)};
+                     isKnown ? fmt::format("job {} is over", id) : fmt::format("there is no job {}", id)};
+      }
+      if (!by.tenant.empty() && found->second.job.submission.tenant != by.tenant)
+        return Error{Code::NotServed, fmt::format("there is no job {}", id)};
       one = found->second;
     }
     one.job.reason = fmt::format("cancelled by {}", by.name);

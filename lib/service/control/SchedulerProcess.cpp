@@ -58,7 +58,8 @@ Result<void> SchedulerData::load() {
     for (int64_t before : one.job.submission.after)
       if (!open.contains(before)) {
         ACCORD_TRY(found, store->job(before));
-        ended[before] = found ? found->phase : JobPhase::Cancelled;
+        if (!found || found->phase != JobPhase::Complete)
+          ended[before] = found ? found->phase : JobPhase::Cancelled;
       }
   ACCORD_TRY(runs, store->openRuns());
   for (JobRunRecord &run : runs) {
@@ -72,7 +73,7 @@ Result<void> SchedulerData::load() {
     one.run = std::move(run);
   }
   for (auto &[id, one] : open)
-    if (isLearned(one.job.submission)) {
+    if (one.job.runs > 0 && isLearned(one.job.submission)) {
       ACCORD_TRY(past, store->runsOf(id));
       for (const JobRunRecord &run : past)
         if (run.ended > run.started && run.started > 0 && run.samplesAtEnd > run.samplesAtStart)
@@ -88,6 +89,8 @@ Result<void> SchedulerData::load() {
     tokens[token.hash] = std::move(token);
   ACCORD_TRY(last, store->lastEvent());
   lastEvent = last;
+  for (const auto &[id, one] : open)
+    needModel(one);
   needPlan("the scheduler started");
   return {};
 }
@@ -108,10 +111,13 @@ bool SchedulerData::commit(StoreChange change) {
   }
   storeHealth.clear();
   for (ServedJob &job : jobs)
-    if (isOver(job.phase))
-      open.erase(job.id), ended[job.id] = job.phase;
-    else
+    if (isOver(job.phase)) {
+      open.erase(job.id), toModel.erase(job.id);
+      if (job.phase != JobPhase::Complete)
+        ended[job.id] = job.phase;
+    } else {
       open[job.id].job = std::move(job);
+    }
   for (JobRunRecord &run : runs) {
     if (run.state == JobRunRecord::State::Ended)
       retryAt.erase(run.task);
@@ -135,6 +141,11 @@ bool SchedulerData::commit(StoreChange change) {
 void SchedulerData::needPlan(const std::string &why) {
   if (planReason.empty())
     planReason = why;
+}
+
+void SchedulerData::needModel(const OpenJob &one) {
+  if (one.needsModel())
+    toModel.insert(one.job.id);
 }
 
 ServiceEvent SchedulerData::event(const std::string &kind, const ServedJob *job, const std::string &text,
@@ -208,12 +219,13 @@ void SchedulerCore::run(const std::atomic<bool> &stop) {
 Result<std::vector<std::string>> SchedulerData::check() {
   ACCORD_TRY(found, store->check());
   ACCORD_TRY(jobs, store->openJobs());
+  std::set<int64_t> stored;
   std::scoped_lock lock(memory);
   for (const ServedJob &job : jobs)
-    if (!open.contains(job.id))
+    if (stored.insert(job.id); !open.contains(job.id))
       found.push_back(fmt::format("job {} is open on the disk and unknown in memory", job.id));
   for (const auto &[id, one] : open) {
-    if (std::ranges::find(jobs, id, &ServedJob::id) == jobs.end())
+    if (!stored.contains(id))
       found.push_back(fmt::format("job {} is in memory and not on the disk", id));
     if (one.run.has_value() != (one.job.phase == JobPhase::Running || one.job.phase == JobPhase::Stopping))
       found.push_back(fmt::format("the phase of job {} contradicts its run", id));

@@ -77,6 +77,8 @@ protected:
                      const std::string &who = "") const;
   /// Callers hold `memory`.
   void needPlan(const std::string &why);
+  /// Has a job priced (anew) if it needs that. Callers hold `memory`.
+  void needModel(const OpenJob &one);
 
   const SchedulerOptions options;
   const std::unique_ptr<ServiceStore> store;
@@ -90,7 +92,8 @@ protected:
   mutable std::mutex memory;
   mutable std::condition_variable changed; ///< of events, plans to make, jobs to model
   std::map<int64_t, OpenJob> open;
-  std::map<int64_t, JobPhase> ended; ///< jobs that are over, of those that others come after
+  std::set<int64_t> toModel;         ///< open jobs of which `needsModel` holds
+  std::map<int64_t, JobPhase> ended; ///< jobs that are over and not complete: what comes after them never runs
   std::map<std::string, DrainRecord> drained;
   std::map<std::string, TokenRecord> tokens;   ///< by hash
   std::map<std::string, double> deviceSeconds; ///< of tenants
@@ -107,7 +110,7 @@ protected:
   bool isUrgent = false;   ///< the next cycle is to begin at once
   double lastAudit = 0;
   unsigned audits = 0;
-  double lastStep = 0; ///< when the last cycle was
+  double lastStep = 0;                   ///< when the last cycle was
   std::set<std::string> strays;          ///< tasks that were told to end
   std::map<std::string, double> retryAt; ///< tasks of which the engine refused something
 };
@@ -163,8 +166,9 @@ protected:
   void work(const std::atomic<bool> &stop, bool models);
 
 private:
-  void settleModels();
+  bool settleModels();
   void planNow();
+  Result<ClusterPlan, Errors> planWithin(const PlannerInput &input, const ClusterPlan *before) const;
   void cancelOrphans();
   PlannerInput plannerInput() const;
   void takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds);

@@ -4,6 +4,7 @@
 #include "lib/service/problem/ServiceJson.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <span>
 
 namespace accord::service {
 namespace {
@@ -203,7 +204,7 @@ Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, double from,
                        run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome)});
   }
   std::scoped_lock lock(memory);
-  for (const PlannedRun &run : plan ? plan->runs : std::vector<PlannedRun>()) {
+  for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>()) {
     const auto found = open.find(run.job);
     if (found == open.end() || found->second.run || views.size() >= limit || epoch + run.begin > until)
       continue;
