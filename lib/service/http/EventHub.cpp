@@ -1,5 +1,4 @@
 #include "lib/service/http/EventHub.h"
-#include "lib/service/http/HttpSocket.h"
 #include "lib/service/http/ViewJson.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>

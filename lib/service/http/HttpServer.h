@@ -1,4 +1,5 @@
-// A server for HTTP/1.1 and TLS: one thread moves the bytes of all connections, a few others answer requests.
+// A server for HTTP/1.1 and TLS over Boost.Beast and Asio: one thread moves the bytes of all connections, a few others
+// answer requests.
 //
 // No client can hold more than its connection: the head, the body and the answer of a request each have a time, and
 // everything that is kept of a client is bounded. An answer may stay open: its pieces are sent as they come, by
@@ -58,6 +59,9 @@ struct HttpHandlers {
   /// block.
   std::function<HttpResponse(const HttpRequest &, const HttpRefusal &)> refuse;
 };
+
+/// For threads of a server: signals are for those of the program.
+void blockSignals();
 
 class HttpServer {
 public:

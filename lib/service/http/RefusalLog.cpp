@@ -1,5 +1,5 @@
 #include "lib/service/http/RefusalLog.h"
-#include "lib/service/http/HttpSocket.h"
+#include "lib/service/http/HttpServer.h"
 #include "llvm/Support/JSON.h"
 #include <fmt/format.h>
 
