@@ -88,7 +88,7 @@ int runGuard(const GuardOptions &options, const GuardExpectation &expected) {
                     "guard");
   const llvm::scope_exit removed([&] {
     if (!said.empty())
-      llvm::sys::fs::remove(said);
+      (void)llvm::sys::fs::remove(said);
   });
   const std::string script = guardText(expected) + "accord_guard";
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, std::nullopt, std::nullopt};

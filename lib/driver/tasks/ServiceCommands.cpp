@@ -158,7 +158,7 @@ int follow(const ApiClient &client, int64_t id, bool json, const char *command) 
 // ------------------------------------------------------------- queue and top
 
 std::string phaseInk(const TextStyle &style, JobPhase phase) {
-  const std::string word(nameOf(phase));
+  std::string word(nameOf(phase));
   switch (phase) {
   case JobPhase::Running:
     return inked(style, Ink::Green, word);

@@ -478,9 +478,9 @@ TEST(GuardDocument, IsReadAgain) {
   auto again = guardFrom(text, "guard.json");
   ASSERT_TRUE(static_cast<bool>(again)) << again.error().message;
   EXPECT_EQ(*again, *expected);
-  for (const char *wrong : {"", "[]", "{\"guard\": 2}", "{\"guard\": 1}",
-                            "{\"guard\": 1, \"device_type\": \"a\", \"products\": [], \"devices_per_server\": 0, "
-                            "\"servers\": 1, \"world_size\": 1}"}) {
+  const char *none =
+      R"({"guard": 1, "device_type": "a", "products": [], "devices_per_server": 0, "servers": 1, "world_size": 1})";
+  for (const char *wrong : {"", "[]", "{\"guard\": 2}", "{\"guard\": 1}", none}) {
     auto read = guardFrom(wrong, "guard.json");
     ASSERT_FALSE(static_cast<bool>(read)) << wrong;
     EXPECT_EQ(numberOf(read.error().code), "A0901");

@@ -177,7 +177,7 @@ public:
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
     listen(fd_, 16);
     socklen_t size = sizeof(address);
     getsockname(fd_, reinterpret_cast<sockaddr *>(&address), &size);
@@ -262,7 +262,7 @@ TEST_F(ApiClientTest, WatchesAcrossRestartsOfTheServer) {
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < 50; ++i)
       scheduler.happen("node", i % 2 ? "speech" : "vision");
-    for (int i = 0; i < 500 && seen < size_t(round * 25 + (round % 2 ? 25 : 1)); ++i)
+    for (int i = 0; i < 500 && seen < static_cast<size_t>(round) * 25 + (round % 2 ? 25 : 1); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     server->stop();
     ApiOptions options;

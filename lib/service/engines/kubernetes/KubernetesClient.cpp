@@ -187,7 +187,7 @@ Result<std::string> KubernetesClient::bearer() const {
   std::string text(kMaxToken, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  const std::string token = llvm::StringRef(text).trim().str();
+  std::string token = llvm::StringRef(text).trim().str();
   if (token.empty() || llvm::any_of(token, [](char c) { return c <= 32 || c == 127; }))
     return failed(fmt::format("'{}' has no token for the Kubernetes API server", server.tokenFile));
   return token;

@@ -63,7 +63,7 @@ private:
   Result<Listing> listing(const std::string &task);
   Result<void> addWorkloads(Listing &all);
   Result<std::set<std::string>> lostNodes(const Listing &all);
-  Result<void> change(const std::string &method, const std::string &path, Value body);
+  Result<void> change(const std::string &method, const std::string &path, const Value &body);
   Result<void> annotate(const std::string &object, const std::string &key, const std::string &value);
   Result<void> finish(const KubernetesTask &task, const KubernetesFindings &findings);
   Result<std::string> createdId(const TaskRequest &task, const KubernetesAnswer &answer, const Value &object,
@@ -74,7 +74,7 @@ private:
 };
 
 /// What is gone needs no change.
-Result<void> KubernetesEngine::change(const std::string &method, const std::string &path, Value body) {
+Result<void> KubernetesEngine::change(const std::string &method, const std::string &path, const Value &body) {
   ACCORD_TRY(answer, client.call(method, path, &body));
   if (!answer.isDone() && answer.status != 404)
     return failed(fmt::format("{} {}: answer {}: '{}'", method, path, answer.status, answer.message()));
@@ -204,7 +204,7 @@ Result<std::string> KubernetesEngine::createdId(const TaskRequest &task, const K
   }
   const Object *body = held->body.getAsObject();
   const Object *metadata = body ? body->getObject("metadata") : nullptr;
-  const std::string id = metadata ? metadata->getString("uid").value_or("").str() : "";
+  std::string id = metadata ? metadata->getString("uid").value_or("").str() : "";
   if (!held->isDone() || id.empty())
     return failed(fmt::format("'{}' is not created: answer {}: '{}'", name, answer.status, answer.message()));
   if (kubernetesAnnotation(*body, Keys::task) != task.name)

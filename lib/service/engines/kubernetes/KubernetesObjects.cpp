@@ -1,7 +1,7 @@
 // A task as objects of Kubernetes.
-#include "lib/service/engines/local/TaskCommand.h"
 #include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "lib/service/engines/kubernetes/KubernetesState.h"
+#include "lib/service/engines/local/TaskCommand.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"

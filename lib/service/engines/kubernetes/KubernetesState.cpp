@@ -326,11 +326,9 @@ std::string kubernetesName(const Object &object) { return text(part(&object, "me
 
 double kubernetesTime(StringRef text) {
   std::tm moment{};
-  int used = 0;
   const std::string copy = text.str();
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &moment.tm_year, &moment.tm_mon, &moment.tm_mday,
-                  &moment.tm_hour, &moment.tm_min, &moment.tm_sec, &used) != 6 ||
-      used != 19)
+  const char *end = strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &moment);
+  if (!end || end - copy.c_str() != 19)
     return 0;
   StringRef rest = StringRef(copy).drop_front(19);
   double fraction = 0;
@@ -339,7 +337,6 @@ double kubernetesTime(StringRef text) {
   rest = rest.drop_while([](char c) { return llvm::isDigit(c) || c == '.'; });
   if (rest != "Z")
     return 0;
-  moment.tm_year -= 1900, moment.tm_mon -= 1;
   const time_t seconds = timegm(&moment);
   return seconds <= 0 ? 0 : static_cast<double>(seconds) + fraction;
 }
