@@ -174,6 +174,9 @@ bool EngineObserver::observeRun(OpenJob &one, const EngineTask *task, StoreChang
     endRun(one, outcome, task, change);
     return true;
   }
+  // What waits may be handed in by half, by a call that failed or a life that ended: it is handed in again.
+  if (run.state == State::Intended && task->state == EngineTask::State::Waiting)
+    return false;
   State state = run.state == State::Stopping                ? State::Stopping
                 : task->state == EngineTask::State::Waiting ? State::Submitted
                                                             : State::Running;
@@ -393,8 +396,9 @@ void EngineObserver::compareWithPlan(OpenJob &one) {
 }
 
 /// Tasks of ours that no open run knows: of a life before a backup was restored, or handed in twice. They are ended.
+/// Those that are over are of a life that ended before it could have the engine forget them.
 void EngineObserver::stopStrays() {
-  std::vector<EngineTask> found;
+  std::vector<EngineTask> found, over;
   {
     std::scoped_lock lock(memory);
     std::set<std::string> known, there;
@@ -405,9 +409,15 @@ void EngineObserver::stopStrays() {
       if (one.run)
         known.insert(one.run->task);
     for (const EngineTask &task : seen.tasks)
-      if (!known.contains(task.name) && !isOver(task.state) && strays.insert(task.name).second)
+      if (known.contains(task.name))
+        continue;
+      else if (isOver(task.state))
+        over.push_back(task);
+      else if (strays.insert(task.name).second)
         found.push_back(task);
   }
+  for (const EngineTask &task : over)
+    (void)engine->forget(task); // in the next cycle again, if it is still there
   for (const EngineTask &task : found) {
     const bool isDone = bool(engine->stop(task, 0));
     audit("engine", "", fmt::format("task '{}' is of no open run and is ended", task.name));

@@ -244,6 +244,23 @@ TEST(SchedulerProcess, AllocatesTheMomentWhereHundredsRun) {
   EXPECT_TRUE(life.cluster.conflicts.empty());
 }
 
+// As a batch job of Slurm that is held until its number is written down, and whose release fails.
+TEST(SchedulerProcess, HandsInAgainWhatWasHandedInByHalf) {
+  for (bool dies : {false, true}) {
+    Life life("half");
+    life.begin();
+    const int64_t id = life.submit("lm", 400, both(4, 8));
+    life.handle->holdsAfter = 0;
+    life.step();
+    ASSERT_EQ(life.cluster.tasks.size(), 1);
+    if (dies)
+      life.process.reset(), life.begin();
+    EXPECT_LT(life.run(100), 30);
+    EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+    EXPECT_EQ(life.job(id).runs, 1);
+  }
+}
+
 TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
   int64_t calls = 0;
   for (int64_t last = 0;; ++last) {
@@ -258,7 +275,7 @@ TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
         ids.push_back(life.submit(fmt::format("j{}", ids.size()), 150 + 50 * static_cast<double>(ids.size()),
                                   ids.size() % 2 ? both(4, 8) : both(8, 4),
                                   ids.size() == 2 ? jobs::Elasticity::Malleable : jobs::Elasticity::Moldable));
-      for (; steps < 300 && !life.isOver(); ++steps) {
+      for (; steps < 300 && (!life.isOver() || life.cluster.forgotten.size() < life.cluster.tasks.size()); ++steps) {
         if (steps == 5)
           (void)life.process->cancel(life.local, ids[3]);
         life.step();

@@ -179,13 +179,14 @@ struct SimulatedCluster {
     EngineTask is;
     TaskRequest asked;
     double work = 0, done = 0, rate = 1, endAt = -1; ///< `endAt`: it is ended then
-    bool saves = true;
+    bool saves = true, isHeld = false;
     double said = 0;
   };
   double time = 1.7e9;
   std::vector<EngineNode> nodes;
   std::map<std::string, Task> tasks;
   std::map<std::string, int> starts; ///< of each name
+  std::set<std::string> forgotten;
   std::function<double(const TaskRequest &)> rate = [](const TaskRequest &) { return 1.0; };
   std::function<bool(const TaskRequest &)> fails = [](const TaskRequest &) { return false; };
   int failCode = 1;
@@ -237,6 +238,8 @@ struct SimulatedCluster {
 
 private:
   bool hasRoom(const Task &task) {
+    if (task.isHeld)
+      return false;
     for (const std::string &name : task.asked.nodes) {
       const auto node = std::ranges::find(nodes, name, &EngineNode::name);
       if (node == nodes.end() || node->state != EngineNode::State::Up ||
@@ -267,7 +270,8 @@ public:
       return Error{Code::EngineFailed, "it does not answer"};
     std::vector<EngineTask> found;
     for (auto &[name, task] : cluster.tasks)
-      found.push_back(task.is);
+      if (!cluster.forgotten.contains(name))
+        found.push_back(task.is);
     return std::move(found);
   }
   Result<std::string> submit(const TaskRequest &asked) override {
@@ -291,9 +295,10 @@ public:
         if (name != asked.name && other.asked.job == asked.job && !isOver(other.is.state))
           cluster.conflicts.push_back(fmt::format("{} and {} at once", name, asked.name));
     }
+    at->second.isHeld = holdsAfter-- == 0;
     if (fate)
       fate->pass(false);
-    if (breaksAfter-- == 0)
+    if (breaksAfter-- == 0 || at->second.isHeld)
       return Error{Code::EngineFailed, "timed out"};
     return at->second.is.id;
   }
@@ -318,10 +323,17 @@ public:
         one.state = drained ? EngineNode::State::Drained : EngineNode::State::Up;
     return {};
   }
-  Result<void> forget(const EngineTask &) override { return {}; }
+  Result<void> forget(const EngineTask &task) override {
+    if (fate)
+      fate->pass(true);
+    if (isOver(task.state))
+      cluster.forgotten.insert(task.name);
+    return {};
+  }
 
   bool isDown = false;
   int breaksAfter = -1; ///< the n-th submission is done, and an error is returned
+  int holdsAfter = -1;  ///< the n-th submission is done by half: its task waits until it is handed in again
 
 private:
   SimulatedCluster &cluster;
