@@ -92,11 +92,8 @@ def run_jobs(served, count, seconds):
     """All jobs come after one that ends once a plan has all of them."""
     draw = random.Random(5)
     began = time.time()
-    script = os.path.join(served.folder, "gate.sh")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(f"until [ -e {served.folder}/go ]; do sleep 0.1; done\n")
-    gate = int(served.run("run", "--name", "gate", "--tenant", "red", "--samples", "60", "--measured", "k80=1:2", "--",
-                          "/bin/sh", script).stdout.split()[1])
+    gate = int(served.run("run", "--name", "gate", "--tenant", "red", "--samples", "60", "--measured", "k80=1:2", "--", "sh", "-c",
+                          f"until [ -e {served.folder}/go ]; do sleep 0.1; done").stdout.split()[1])
     ids = [submit(served, f"job{i}", draw.uniform(seconds, 2 * seconds), draw.choice(SIZES), ["red", "green", "blue"][i % 3],
                   "--after", str(gate)) for i in range(count)]
     first, last = {}, {}
