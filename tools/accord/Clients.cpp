@@ -19,8 +19,10 @@ const CommandEntry kRun("run", "Hand a job to the scheduler of a cluster", [](Co
   command.option("--samples", job.samples, "Samples that it trains on (default: what its description says)");
   command.option("--job", options->job, "A .dnn file with the `train` block of its training");
   command.option("--train", job.train, "Which block, where there are several");
-  command.option("--measured", options->measured,
-                 "TYPE=DEVICES:RATE: samples a second that were measured, as in a100=4:120 (may be repeated)");
+  command
+      .option("--measured", options->measured,
+              "TYPE=DEVICES:RATE: samples a second that were measured, as in a100=4:120 (may be repeated)")
+      .oneWord();
   command.option("--name", job.name, "Of the job (default: that of the program)");
   command.option("--tenant", job.tenant, "(default: that of the token)");
   command
@@ -33,17 +35,17 @@ const CommandEntry kRun("run", "Hand a job to the scheduler of a cluster", [](Co
       .showDefault();
   command.option("--min-devices", job.minDevices, "At least").positive();
   command.option("--max-devices", job.maxDevices, "At most").positive();
-  command.option("--device-types", job.deviceTypes, "On which it may run (default: all)").commaSeparated();
+  command.option("--device-types", job.deviceTypes, "On which it may run (default: all)").commaSeparated().oneWord();
   command.option("--priority", job.priority, "Its weight among all jobs").showDefault();
   command.option("--deadline", options->deadline, "From now on, as in 6h");
   command.option("--due", options->due, "From now on; later costs --late-price");
   command.option("--late-price", job.latePrice, "Dollars a second after --due");
-  command.option("--after", job.after, "Jobs that have to be complete before it starts").commaSeparated();
+  command.option("--after", job.after, "Jobs that have to be complete before it starts").commaSeparated().oneWord();
   command.option("--restart", options->restart, "Time until it makes progress after a start");
   command.option("--notice", options->notice, "Time between the signal to save and the end (default: 30 s)");
   command.option("--max-failures", job.maxFailures, "After so many it is given up").positive().showDefault();
   command.option("--directory", job.directory, "Where it runs (default: here)");
-  command.option("--env", options->environment, "NAME=VALUE (may be repeated)");
+  command.option("--env", options->environment, "NAME=VALUE (may be repeated)").oneWord();
   command.option("--key", job.key, "Handed in again with the same key, it is the same job");
   command.flag("--wait", options->waits, "Says what happens to it, until it is over");
   addClient(command, options->client);

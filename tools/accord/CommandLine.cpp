@@ -64,6 +64,7 @@ OptionEntry &OptionEntry::positive() { return option_->check(CLI::PositiveNumber
 OptionEntry &OptionEntry::oneOf(const std::vector<std::string> &words) {
   return option_->check(CLI::IsMember(words)), *this;
 }
+OptionEntry &OptionEntry::oneWord() { return option_->allow_extra_args(false), *this; }
 OptionEntry &OptionEntry::commaSeparated() { return option_->delimiter(','), *this; }
 OptionEntry &OptionEntry::valueIfAlone(const std::string &value) {
   return option_->expected(0, 1)->default_str(value), *this;

@@ -41,6 +41,8 @@ public:
   OptionEntry &oneOf(const std::vector<std::string> &words);
   /// Several values in one word: a,b,c.
   OptionEntry &commaSeparated();
+  /// One word behind each time that it stands; the words that follow are other arguments.
+  OptionEntry &oneWord();
   /// The option may stand without a value, and then means this one.
   OptionEntry &valueIfAlone(const std::string &value);
   /// The function returns what is wrong with a value, or "".

@@ -1,6 +1,10 @@
 // The guard (lib/launch/Guard.h) before the program of a task.
 #pragma once
+#include "lib/launch/Guard.h"
+#include "lib/launch/Products.h"
 #include "lib/service/engines/Engine.h"
+#include <algorithm>
+#include <optional>
 
 namespace accord::service {
 
@@ -14,11 +18,35 @@ enum class GuardMode : uint8_t {
 };
 
 /// "off", "on", "virtual", "auto"; nothing for another word.
-std::optional<GuardMode> guardModeFrom(const std::string &word);
+inline std::optional<GuardMode> guardModeFrom(const std::string &word) {
+  constexpr std::pair<const char *, GuardMode> kModes[] = {
+      {"off", GuardMode::Off}, {"on", GuardMode::On}, {"virtual", GuardMode::Virtual}, {"auto", GuardMode::Auto}};
+  for (const auto &[name, mode] : kModes)
+    if (word == name)
+      return mode;
+  return std::nullopt;
+}
 
 /// Makes the layout of a task one pool that says what its devices are called, so that launchers put the guard before it
 /// (`LaunchLayout::Pool`). `engineType`: as the engine calls the type; empty: it has no names for types, so there is
 /// nothing to compare and no guard.
-void addGuard(TaskRequest &task, GuardMode mode, const std::string &engineType);
+inline void addGuard(TaskRequest &task, GuardMode mode, const std::string &engineType) {
+  if (mode == GuardMode::Off || engineType.empty() || task.devicesPerNode <= 0)
+    return;
+  LaunchLayout &shape = task.layout;
+  if (shape.pools.empty())
+    shape.pools.push_back({.name = task.deviceType});
+  shape.pools.resize(1);
+  LaunchLayout::Pool &pool = shape.pools[0];
+  pool.nodes = shape.nodes = static_cast<int64_t>(task.nodes.size());
+  pool.perNode = shape.perNode = task.devicesPerNode;
+  pool.deviceName = engineType;
+  describeDevices(pool, "");
+  shape.isVirtual = mode == GuardMode::Virtual || (mode == GuardMode::Auto && productsOf(pool.name).empty());
+  const bool isSaid =
+      std::ranges::any_of(task.environment, [](const auto &variable) { return variable.first == "ACCORD_GUARD"; });
+  if (mode == GuardMode::Auto && !shape.isVirtual && !isSaid)
+    task.environment.emplace_back("ACCORD_GUARD", "auto");
+}
 
 } // namespace accord::service

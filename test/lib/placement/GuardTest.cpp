@@ -384,6 +384,14 @@ TEST_F(Guard, VirtualDevicesAreTypesOfSlurm) {
   passes({{"ACCORD_GUARD", "virtual"}, {"SLURM_JOB_ID", "7"}});
 }
 
+TEST_F(Guard, AutoIsVirtualWithoutATool) {
+  passes({{"ACCORD_GUARD", "auto"}});
+  gpus(4, "Tesla K80", "11441 MiB");
+  EXPECT_THAT(refusal({{"ACCORD_GUARD", "auto"}}), HasSubstr("Tesla K80"));
+  gpus(4, "NVIDIA A100-SXM4-80GB", "81920 MiB");
+  passes({{"ACCORD_GUARD", "auto"}});
+}
+
 TEST_F(Guard, EachShell) {
   for (const char *shell : {"/bin/sh", "/bin/dash", "/bin/bash"})
     for (const char *options : {"set -eu", "", "set -e; IFS=,; set -f"}) {

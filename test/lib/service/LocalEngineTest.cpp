@@ -2,6 +2,7 @@
 // of tests append a line to a file at each start, so that what ran twice is seen.
 #include "lib/service/engines/local/LocalEngine.h"
 #include "lib/service/engines/local/ProcessTree.h"
+#include "lib/service/engines/local/TaskCommand.h"
 #include "lib/service/engines/local/TaskSupervisor.h"
 #include "lib/support/SplitMix.h"
 #include "test/lib/service/EngineContract.h"
@@ -564,6 +565,29 @@ TEST(NodeQueue, GivesLowestNumbersFirstAndKeepsTheOrder) {
   EXPECT_EQ(why, "devices of node 'a' are in use");
   EXPECT_FALSE(queue.next({"a"}, 1, why));
   EXPECT_EQ(queue.next({"b"}, 0, why), (Devices{{}}));
+}
+
+TEST_F(LocalEngineTest, AGuardGoesBeforeTheProgram) {
+  TaskRequest task;
+  task.name = "t-guarded", task.nodes = {"n1"}, task.deviceType = "a100_80g", task.devicesPerNode = 2;
+  task.command = {"/bin/echo", "it runs"};
+  auto wordsWith = [&](GuardMode mode, const std::string &type) {
+    TaskRequest guarded = task;
+    addGuard(guarded, mode, type);
+    auto order = orderFrom(guarded, folder_);
+    EXPECT_TRUE(order) << (order ? "" : order.error().message);
+    auto read = order ? orderOf(recordOf(*order)) : std::nullopt;
+    return read ? ranksOf(*read, {{0, 1}}, "127.0.0.1", 1)[0].words : std::vector<std::string>();
+  };
+  EXPECT_EQ(wordsWith(GuardMode::Off, "a100_80g"), task.command);
+  EXPECT_EQ(wordsWith(GuardMode::On, ""), task.command); // there is no name that could be compared
+  for (GuardMode mode : {GuardMode::On, GuardMode::Virtual, GuardMode::Auto}) {
+    const std::vector<std::string> words = wordsWith(mode, "a100_80g");
+    ASSERT_EQ(words.size(), 6u);
+    EXPECT_EQ(words[0], "/bin/sh");
+    EXPECT_EQ(words[4], "/bin/echo");
+    EXPECT_NE(words[2].find(mode == GuardMode::Virtual ? "virtual=1\n" : "virtual=0\n"), std::string::npos);
+  }
 }
 
 TEST(NodeQueue, ReadsNodes) {
