@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace accord::service {
 
@@ -13,7 +11,6 @@ using State = JobRunRecord::State;
 /// A plan that failed is tried again after so many seconds.
 constexpr double kPlanAgain = 5;
 constexpr double kPlanPause = 0.2;
-constexpr int kPlanNice = 5;           ///< of threads that plan, against those that answer
 constexpr size_t kSettledAtOnce = 500; ///< jobs of a transaction, so that submissions do not wait for it
 /// A run that is later than planned by this share of its length, or some periods, makes a plan due.
 constexpr double kLateShare = 0.05;
@@ -351,32 +348,25 @@ void PlanMaker::planNow() {
     planReason.clear();
   }
   const auto began = std::chrono::steady_clock::now();
-  auto made = planWithin(input, before.get());
-  takePlan(std::move(made), of, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-}
-
-/// Plans in a thread that yields to those that answer requests and holds no lock, and ends it after `planLimit`.
-Result<ClusterPlan, Errors> PlanMaker::planWithin(const PlannerInput &input, const ClusterPlan *before) const {
   PlannerOptions how = options.planner;
   std::atomic<bool> stop = false;
   how.limits.stop = &stop;
   std::condition_variable ready;
   std::mutex waits;
-  std::optional<Result<ClusterPlan, Errors>> made;
-  std::thread planning([&] {
-    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kPlanNice);
-    auto plan = planCluster(input, how, before);
-    std::scoped_lock lock(waits);
-    made = std::move(plan);
-    ready.notify_all();
-  });
-  {
+  bool isDone = false;
+  std::thread alarm([&] {
     std::unique_lock lock(waits);
-    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return made.has_value(); }))
+    if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return isDone; }))
       stop = true;
+  });
+  auto made = planCluster(input, how, before.get());
+  {
+    std::scoped_lock lock(waits);
+    isDone = true;
   }
-  planning.join();
-  return std::move(*made);
+  ready.notify_all();
+  alarm.join();
+  takePlan(std::move(made), of, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
 void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds) {
@@ -400,7 +390,7 @@ void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double s
     for (const std::string &text : made->dropped)
       if (!std::ranges::count(before, text))
         change.events.push_back(event("planned", nullptr, text));
-    old = std::exchange(plan, std::make_shared<const ClusterPlan>(std::move(*made)));
+    plan = std::make_shared<const ClusterPlan>(std::move(*made));
     isUrgent = true;
   }
   changed.notify_all();

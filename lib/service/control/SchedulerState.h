@@ -168,7 +168,6 @@ protected:
 private:
   bool settleModels();
   void planNow();
-  Result<ClusterPlan, Errors> planWithin(const PlannerInput &input, const ClusterPlan *before) const;
   void cancelOrphans();
   PlannerInput plannerInput() const;
   void takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds);

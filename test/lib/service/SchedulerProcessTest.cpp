@@ -171,6 +171,53 @@ TEST(SchedulerProcess, TakesBackWhatWaitsForANodeThatWent) {
   }
 }
 
+TEST(SchedulerProcess, KnowsJobsThatAreOverFromTheDisk) {
+  Life life("over");
+  life.begin();
+  const int64_t good = life.submit("good", 100, {{"a100", 4, 40}});
+  life.run(50);
+  ASSERT_EQ(life.job(good).phase, JobPhase::Complete);
+  auto cancelAs = [&](const std::string &tenant, int64_t id) {
+    auto done = life.process->cancel({"one", tenant, Role::Submitter}, id);
+    return done ? "" : done.error().message;
+  };
+  EXPECT_EQ(cancelAs("", good), fmt::format("job {} is over", good));
+  EXPECT_EQ(cancelAs("others", good), fmt::format("there is no job {}", good));
+  EXPECT_EQ(cancelAs("", good + 1), fmt::format("there is no job {}", good + 1));
+  Submission later;
+  later.name = "later", later.command = {"x"}, later.samples = 100, later.restart = 0;
+  later.measured = {{"a100", 4, 40}}, later.after = {good};
+  auto first = life.process->submit(life.local, later);
+  life.process.reset();
+  life.begin(); // what it comes after was over before this life
+  auto second = life.process->submit(life.local, later);
+  ASSERT_TRUE(first && second);
+  life.run(50);
+  EXPECT_EQ(life.job(first->first).phase, JobPhase::Complete);
+  EXPECT_EQ(life.job(second->first).phase, JobPhase::Complete);
+}
+
+TEST(SchedulerProcess, TakesManyJobsAtOnceAndANewNodeMeanwhile) {
+  Life life("many");
+  life.begin();
+  constexpr int kJobs = 1200; // more than two transactions have
+  for (int i = 0; i < kJobs; ++i)
+    life.submit(fmt::format("job{}", i), 1e6, {{"a100", 4, 40}});
+  life.step();
+  int64_t waiting = 0;
+  for (auto &[id, job] : life.tables->jobs)
+    waiting += job.phase == JobPhase::Queued || job.phase == JobPhase::Running;
+  EXPECT_EQ(waiting, kJobs);
+  life.cluster.nodes.push_back({EngineNode::State::Up, "a3", "a100", 4, ""});
+  for (int i = 0; i < 5; ++i)
+    life.step();
+  std::set<std::string> used;
+  for (auto &[key, run] : life.tables->runs)
+    used.insert(run.nodes.begin(), run.nodes.end());
+  EXPECT_THAT(used, ::testing::ElementsAre("a1", "a2", "a3"));
+  EXPECT_TRUE(life.process->check()->empty());
+}
+
 TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
   Life life("nodes");
   life.begin();
