@@ -103,7 +103,7 @@ struct TrainingPlans::State {
   int64_t generation = 0;      ///< of the steps that are kept together
   std::optional<bool> hasRows; ///< some gradient has; nothing: not looked at yet
   double samples = 0;
-  double parameters = 0; ///< of the model as it is written; 0: not counted yet
+  double parameters = 0;                         ///< of the model as it is written; 0: not counted yet
   std::optional<ModelArchitecture> architecture; ///< nothing: not looked for yet
   std::vector<std::string> assumptions;
   std::vector<std::string> latest; ///< what was assumed for the last problem

@@ -15,10 +15,10 @@ struct ServeOptions {
   std::string name;                       ///< of the cluster; empty: as described
   bool isOpen = false;                    ///< without tokens
   bool hasOpenMetrics = false;
-  double interval = 1, planLimit = 5;     ///< seconds
-  int64_t period = 0;                     ///< seconds of a period of plans; 0: by the length of what is planned
-  std::string backup;                     ///< writes a copy of the database to this file, and ends
-  bool checks = false;                    ///< checks the database, and ends
+  double interval = 1, planLimit = 5; ///< seconds
+  int64_t period = 0;                 ///< seconds of a period of plans; 0: by the length of what is planned
+  std::string backup;                 ///< writes a copy of the database to this file, and ends
+  bool checks = false;                ///< checks the database, and ends
 };
 
 /// Runs until SIGTERM or SIGINT. `options.file` describes the cluster; empty: nothing does. The exit status.
