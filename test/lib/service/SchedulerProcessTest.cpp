@@ -218,6 +218,25 @@ TEST(SchedulerProcess, TakesManyJobsAtOnceAndANewNodeMeanwhile) {
   EXPECT_TRUE(life.process->check()->empty());
 }
 
+TEST(SchedulerProcess, PlansManyJobsBehindOneGate) {
+  Life life("gate");
+  life.begin();
+  const int64_t gate = life.submit("gate", 40, {{"k80", 1, 2}});
+  for (int i = 0; i < 20; ++i) {
+    Submission one;
+    one.name = fmt::format("behind{}", i), one.command = {"train"}, one.samples = 100, one.restart = 0;
+    one.measured = both(2, 4), one.after = {gate};
+    ASSERT_TRUE(life.process->submit(life.local, one));
+  }
+  life.step();
+  EXPECT_THAT(life.process->job(life.local, gate + 20)->wait, ::testing::HasSubstr("it comes after job 1"));
+  EXPECT_LT(life.run(200), 200);
+  for (auto &[key, run] : life.tables->runs)
+    if (run.job != gate) {
+      EXPECT_GE(run.started, life.job(gate).ended);
+    }
+}
+
 TEST(SchedulerProcess, WaitsWhereNoNodeTakesTasks) {
   Life life("nodes");
   life.begin();
