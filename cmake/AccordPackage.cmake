@@ -29,3 +29,5 @@ foreach(room dialects lib passes)
 endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/lib/catalog" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
   FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn" PATTERN "*.calibration" PATTERN "*.csv")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/tools/python" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
+  FILES_MATCHING PATTERN "*.py")

@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/Serve.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/driver/Workspace.h"
 #include "lib/driver/service/ClusterDescription.h"
 #include "lib/driver/service/TrainingModeller.h"
 #include "lib/service/control/MakeEngine.h"
@@ -52,23 +53,46 @@ public:
     return ServiceStore::open(how.database.empty() ? (folder / "state.db").string() : how.database);
   }
   /// The first token is kept for whoever may read the folder, and said once.
-  Result<std::string> keepToken(const std::string &token) const {
-    const std::filesystem::path path = folder / "operator.token";
+  Result<void> keepToken(const std::string &token) const {
     const mode_t before = umask(077);
-    std::ofstream file(path);
+    std::ofstream file(tokenFile());
     file << token << "\n";
     file.close();
     umask(before);
     if (!file)
-      return Error{Code::StateFailed, fmt::format("cannot write '{}'", path.string())};
-    return path.string();
+      return Error{Code::StateFailed, fmt::format("cannot write '{}'", tokenFile())};
+    return {};
   }
+  std::string tokenFile() const { return (folder / "operator.token").string(); }
 
   std::filesystem::path folder;
 
 private:
   const ServeOptions &how;
 };
+
+/// `accord.progress` is copied into the state, which nodes see, too: a folder for PYTHONPATH of tasks. Containers see
+/// no folder but their own. Empty where there is none.
+std::string pythonPath(const ServeOptions &how, const std::filesystem::path &folder) {
+  if (how.engine != "local" && how.engine != "slurm")
+    return "";
+  const std::filesystem::path from = std::filesystem::path(catalogFolder()).parent_path() / "python" / "accord";
+  const std::filesystem::path to = folder / "python";
+  std::error_code error;
+  std::filesystem::create_directories(to / "accord", error);
+  for (const char *name : {"__init__.py", "progress.py"}) {
+    const std::filesystem::path fresh = to / (std::string(name) + ".new");
+    std::filesystem::copy_file(from / name, fresh, std::filesystem::copy_options::overwrite_existing, error);
+    if (!error) // whole at any moment, for tasks that read it
+      std::filesystem::rename(fresh, to / "accord" / name, error);
+  }
+  if (!std::filesystem::exists(to / "accord" / "progress.py", error)) {
+    llvm::errs() << fmt::format("note: tasks get no 'accord.progress', which is not in '{}'\n", from.string());
+    return "";
+  }
+  const char *own = how.engine == "local" ? std::getenv("PYTHONPATH") : nullptr; // which its tasks have, too
+  return to.string() + (own && *own ? fmt::format(":{}", own) : "");
+}
 
 /// What an engine is told beside what the command line says: the start of names of its tasks, a folder, and of the
 /// machines that a description has, nodes for those that have none of their own.
@@ -142,6 +166,7 @@ int serve(const Options &options, const ServeOptions &how) {
     return fail(engine.error());
   scheduling.operation = cluster.operation, scheduling.types = cluster.types;
   scheduling.folder = (state.folder / "tasks").string();
+  scheduling.pythonPath = pythonPath(how, state.folder);
   scheduling.interval = how.interval, scheduling.planLimit = how.planLimit;
   scheduling.planner.limits.effort = options.effort;
   scheduling.isOpen = how.isOpen;
@@ -160,7 +185,7 @@ int serve(const Options &options, const ServeOptions &how) {
   auto process = SchedulerProcess::open(scheduling, std::move(*store), std::move(*engine), modeller);
   if (!process)
     return fail(process.error());
-  auto token = (*process)->firstToken();
+  auto token = (*process)->firstToken([&](const std::string &text) { return state.keepToken(text); });
   if (!token)
     return fail(token.error());
   auto server = ApiServer::start(**process, api);
@@ -173,13 +198,10 @@ int serve(const Options &options, const ServeOptions &how) {
   std::signal(SIGINT, stopServing);
   std::signal(SIGPIPE, SIG_IGN);
   llvm::outs() << fmt::format("accord serves '{}' by {} at {}\n", scheduling.cluster, how.engine, url);
-  if (*token && !how.isOpen) {
-    auto kept = state.keepToken(**token);
-    if (!kept)
-      return fail(kept.error());
-    llvm::outs() << fmt::format("the token of its operator is in {}: export ACCORD_SERVER={} ACCORD_TOKEN=$(cat {})\n",
-                                *kept, url, *kept);
-  }
+  if (*token && !how.isOpen)
+    llvm::outs() << fmt::format(
+        "the token of its operator is in {0}: export ACCORD_SERVER={1} ACCORD_TOKEN=$(cat {0})\n", state.tokenFile(),
+        url);
   llvm::outs().flush();
   (*process)->run(theStop);
   (*server)->stop();

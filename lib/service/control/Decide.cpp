@@ -338,7 +338,13 @@ TaskRequest RunStarter::requestOf(const OpenJob &one, const JobRunRecord &run) c
   }
   task.environment = layout.environment;
   for (const auto &[name, value] : from.environment)
-    task.environment.emplace_back(name, value);
+    if (name != "PYTHONPATH" || options.pythonPath.empty())
+      task.environment.emplace_back(name, value);
+  if (!options.pythonPath.empty()) {
+    const auto own = from.environment.find("PYTHONPATH");
+    const bool isStated = own != from.environment.end() && !own->second.empty();
+    task.environment.emplace_back("PYTHONPATH", options.pythonPath + (isStated ? ":" + own->second : ""));
+  }
   BatchOptions &batch = task.batch;
   batch.comment = fmt::format("job {} '{}', run {}", run.job, from.name, run.number);
   batch.deviceType = engineType(run.deviceType);

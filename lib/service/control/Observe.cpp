@@ -1,11 +1,14 @@
 // What the engine and the tasks themselves say, and what follows for jobs and runs.
 #include "lib/service/control/SchedulerState.h"
 #include "lib/service/problem/ServiceJson.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +200,28 @@ bool EngineObserver::observeRun(OpenJob &one, const EngineTask *task, StoreChang
   return true;
 }
 
+/// The last line that a run said, and where all of them are; empty where the engine keeps its output elsewhere.
+std::string EngineObserver::lastWordsOf(const JobRunRecord &run) const {
+  constexpr std::streamoff kTail = 4096;
+  constexpr size_t kMaxLine = 240;
+  const std::string path = fmt::format("{}/{}/output", options.folder, run.task);
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file)
+    return "";
+  file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kTail));
+  std::string tail(kTail, '\0');
+  file.read(tail.data(), kTail);
+  tail.resize(static_cast<size_t>(std::max<std::streamsize>(0, file.gcount())));
+  std::string line = llvm::StringRef(tail).rtrim().rsplit('\n').second.str();
+  if (line.empty()) // one line alone
+    line = llvm::StringRef(tail).trim().str();
+  for (char &c : line)
+    if (c >= 0 && (c < ' ' || c == 127))
+      c = ' ';
+  line = llvm::json::fixUTF8(llvm::StringRef(line).trim().take_front(kMaxLine));
+  return line.empty() ? "" : fmt::format("it said last: {} (all of it is in '{}')", line, path);
+}
+
 /// A run is over: what is kept of it.
 void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
@@ -214,6 +239,9 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
     outcome = Outcome::Stopped;
   if (wasStopping && outcome == Outcome::Failed)
     outcome = Outcome::Stopped; // ended by the signal
+  if (outcome == Outcome::Failed)
+    if (const std::string said = lastWordsOf(run); !said.empty())
+      run.reason += (run.reason.empty() ? "" : "; ") + said;
   run.outcome = outcome;
   // All that it said if it is complete, else what a checkpoint has.
   double kept = run.samplesAtStart;

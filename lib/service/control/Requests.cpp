@@ -39,6 +39,14 @@ Errors wrongHere(const Submission &from, const jobs::JobsRequest &operation) {
   return errors;
 }
 
+std::string randomToken() {
+  std::random_device device;
+  std::string token = "accord.";
+  for (int i = 0; i < 8; ++i)
+    token += fmt::format("{:08x}", device());
+  return token;
+}
+
 Error notAllowed(const Caller &by, Role needed, const std::string &what) {
   return {Code::NotAllowed,
           fmt::format("{} needs a token of {}; '{}' is of {}", what, roleName(needed), by.name, roleName(by.role))};
@@ -46,13 +54,19 @@ Error notAllowed(const Caller &by, Role needed, const std::string &what) {
 
 } // namespace
 
-Result<std::optional<std::string>> SchedulerRequests::firstToken() {
+Result<std::optional<std::string>>
+SchedulerRequests::firstToken(const std::function<Result<void>(const std::string &)> &keep) {
   {
     std::scoped_lock lock(memory);
     if (!tokens.empty())
       return std::optional<std::string>();
   }
-  ACCORD_TRY(token, makeToken({"", "", Role::Operator}, {"operator", "", Role::Operator}, 0));
+  std::string token = randomToken();
+  if (auto kept = keep(token); !kept)
+    return kept.takeError();
+  const Caller first{"operator", "", Role::Operator};
+  if (auto added = addToken(token, {"", "", Role::Operator}, first, 0); !added)
+    return added.takeError();
   return std::optional<std::string>(std::move(token));
 }
 
@@ -72,10 +86,13 @@ Result<std::string> SchedulerRequests::makeToken(const Caller &by, const Caller 
     return notAllowed(by, Role::Operator, "making a token");
   if (of.name.empty() || of.name.size() > kMaxNameLength)
     return Error{Code::WrongServiceRequest, fmt::format("name: expected 1 to {} characters", kMaxNameLength)};
-  std::random_device device;
-  std::string token = "accord.";
-  for (int i = 0; i < 8; ++i)
-    token += fmt::format("{:08x}", device());
+  std::string token = randomToken();
+  if (auto added = addToken(token, by, of, expires); !added)
+    return added.takeError();
+  return std::move(token);
+}
+
+Result<void> SchedulerRequests::addToken(const std::string &token, const Caller &by, const Caller &of, double expires) {
   TokenRecord record{sha256Of(token), of, now(), expires, false};
   std::scoped_lock lock(changing);
   {
@@ -92,7 +109,7 @@ Result<std::string> SchedulerRequests::makeToken(const Caller &by, const Caller 
     return Error{Code::StateFailed, storeHealth};
   std::scoped_lock inner(memory);
   tokens[record.hash] = record;
-  return std::move(token);
+  return {};
 }
 
 Result<void> SchedulerRequests::revokeToken(const Caller &by, const std::string &name) {

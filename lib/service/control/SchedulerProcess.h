@@ -19,6 +19,7 @@ struct SchedulerOptions {
   std::vector<std::string> types;       ///< device types that are described; the engine's are matched by name or label
   std::map<std::string, double> speeds; ///< of one device of each type against each other, where they are known
   std::string folder;                   ///< absolute; of tasks: one in it for each
+  std::string pythonPath;               ///< what PYTHONPATH of tasks begins with: folders, with ":"; empty: nothing
   PlannerOptions planner;
   double interval = 1;           ///< seconds between two looks at the engine
   double replanAfter = 300;      ///< seconds after which a plan is made anew though nothing happened
@@ -43,7 +44,9 @@ public:
   /// One cycle: looks at the engine, stores what it saw, plans if something changed, and does the next thing.
   virtual void step() = 0;
   /// The first token, of an operator, if there is none yet; else nothing.
-  virtual Result<std::optional<std::string>> firstToken() = 0;
+  /// `keep` gets it before it is valid: who dies in between has a token that is none, and gets another one.
+  virtual Result<std::optional<std::string>>
+  firstToken(const std::function<Result<void>(const std::string &)> &keep) = 0;
   /// At which tasks reach this process; before `run`.
   virtual void setUrl(const std::string &url) = 0;
   /// What contradicts itself in memory and on the disk; empty: nothing.

@@ -130,6 +130,7 @@ protected:
 private:
   bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
   void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
+  std::string lastWordsOf(const JobRunRecord &run) const;
   void settleJob(OpenJob &open, bool wasStopping, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
   void readLinesOf(OpenJob &open, int file, uint64_t size) const;
@@ -178,7 +179,7 @@ private:
 /// What clients change (Requests.cpp).
 class SchedulerRequests : public virtual EngineObserver {
 public:
-  Result<std::optional<std::string>> firstToken() override;
+  Result<std::optional<std::string>> firstToken(const std::function<Result<void>(const std::string &)> &keep) override;
   std::optional<Caller> callerOf(const std::string &token) const override;
   Result<std::string> makeToken(const Caller &by, const Caller &of, double expires) override;
   Result<void> revokeToken(const Caller &by, const std::string &name) override;
@@ -187,6 +188,9 @@ public:
   Result<void> drain(const Caller &by, const std::string &node, bool drained, const std::string &reason) override;
   Result<void> report(const std::string &taskToken, const ProgressReport &report) override;
   void audit(const std::string &kind, const std::string &who, const std::string &text) override;
+
+private:
+  Result<void> addToken(const std::string &token, const Caller &by, const Caller &of, double expires);
 };
 
 /// What clients see (Views.cpp).

@@ -111,7 +111,7 @@ std::string TextTable::text(const TextStyle &style) const {
   for (size_t w : width)
     total += w;
   if (total > style.width)
-    width[0] = std::max<size_t>(12, width[0] > total - style.width ? width[0] - (total - style.width) : 12);
+    width[0] = std::min(width[0], std::max<size_t>(12, width[0] - std::min(width[0], total - style.width)));
   std::string out;
   auto print = [&](const std::vector<std::string> &cells, bool dim) {
     std::string line;
