@@ -16,12 +16,12 @@ namespace accord::service {
 namespace {
 using namespace jobs;
 
-constexpr double kLong = 8;             ///< of what takes longer than so many medians, the first part is planned
+constexpr double kLong = 8;                 ///< of what takes longer than so many medians, the first part is planned
 constexpr double kMaxPlanned = 86400 * 365; ///< seconds of a job, whatever its median
-constexpr double kSlack = 1.3;          ///< of a horizon over the work of all jobs divided by all devices
-constexpr unsigned kHorizons = 6;       ///< each is twice as long as the one before
-constexpr unsigned kRelaxations = 16;   ///< of conflicts, before all deadlines and requirements are dropped
-constexpr double kDefaultRestart = 120; ///< seconds, as a `jobs` block has it
+constexpr double kSlack = 1.3;              ///< of a horizon over the work of all jobs divided by all devices
+constexpr unsigned kHorizons = 6;           ///< each is twice as long as the one before
+constexpr unsigned kRelaxations = 16;       ///< of conflicts, before all deadlines and requirements are dropped
+constexpr double kDefaultRestart = 120;     ///< seconds, as a `jobs` block has it
 
 double workLeft(const PlannerJob &job) { return std::max(0.0, job.work - job.state.done); }
 
@@ -66,8 +66,7 @@ bool isAllowed(const PlannerJob &job, const TableRow &row, const PlannerInput &i
     const double needed = capacity.resource == kPowerResource ? row.watts
                           : capacity.resource == type         ? static_cast<double>(row.devices)
                                                               : 0;
-    return needed <= 0 ||
-           std::ranges::any_of(capacity.steps, [&](const auto &step) { return needed <= step.second; });
+    return needed <= 0 || std::ranges::any_of(capacity.steps, [&](const auto &step) { return needed <= step.second; });
   });
 }
 

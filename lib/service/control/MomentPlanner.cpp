@@ -122,8 +122,7 @@ private:
         best = std::max(best, value);
     for (size_t j = 0; j < problem.jobs.size() && best > 0; ++j)
       for (size_t k = 0; k < values[j].size(); ++k)
-        problem.jobs[j].configurations[k].value =
-            std::max<int64_t>(1, std::llround(values[j][k] / best * kValueScale));
+        problem.jobs[j].configurations[k].value = std::max<int64_t>(1, std::llround(values[j][k] / best * kValueScale));
   }
 
   const TableRow *chosen(size_t j) const {

@@ -270,7 +270,7 @@ void EngineObserver::readProgressOf(OpenJob &one) const {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return;
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
     readLinesOf(one, file, static_cast<uint64_t>(status.st_size));
   ::close(file);

@@ -291,9 +291,13 @@ void PlanMaker::planIfNeeded() {
   cancelOrphans();
   {
     std::scoped_lock lock(memory);
-    for (const auto &[id, one] : open)
+    for (const auto &[id, one] : open) {
       if (isLate(one))
         needPlan(fmt::format("job {} is late", id));
+      const double may = one.notBefore - epoch; // a plan of the moment has none that may not run yet
+      if (plan && !one.run && one.notBefore > 0 && may > static_cast<double>(plan->at) && may <= clusterTime())
+        needPlan(fmt::format("job {} may run again", id));
+    }
     if (planReason.empty() && plan && now() - planned > options.replanAfter)
       needPlan("the plan is old");
     if (!options.isInline || planReason.empty() || nodes.cluster.servers.empty())
@@ -310,7 +314,8 @@ void PlanMaker::cancelOrphans() {
     std::scoped_lock inner(memory);
     for (const auto &[id, one] : open)
       for (int64_t before : one.job.submission.after)
-        if (auto over = ended.find(before); over != ended.end() && over->second != JobPhase::Complete && isOver(over->second) && !one.run) {
+        if (auto over = ended.find(before);
+            over != ended.end() && over->second != JobPhase::Complete && isOver(over->second) && !one.run) {
           ServedJob job = one.job;
           job.phase = JobPhase::Cancelled, job.ended = now();
           job.reason = fmt::format("job {}, which it comes after, is not complete and never will be", before);

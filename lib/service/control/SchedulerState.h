@@ -107,7 +107,7 @@ protected:
   bool isUrgent = false;   ///< the next cycle is to begin at once
   double lastAudit = 0;
   unsigned audits = 0;
-  double lastStep = 0; ///< when the last cycle was
+  double lastStep = 0;                   ///< when the last cycle was
   std::set<std::string> strays;          ///< tasks that were told to end
   std::map<std::string, double> retryAt; ///< tasks of which the engine refused something
 };

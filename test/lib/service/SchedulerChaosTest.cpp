@@ -167,7 +167,6 @@ TEST(SchedulerChaos, TakesBackARunWhoseNodeWentBeforeItBegan) {
   EXPECT_LT(life.run(30), 30);
   EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
   EXPECT_EQ(life.job(id).failures, 0);
-  life.handle->breaksAfter = 1'000'000;
 }
 
 TEST(SchedulerChaos, MatchesTypesByLabelOnEachNode) {
@@ -292,12 +291,8 @@ TEST(SchedulerChaos, StartsADescribedJobByItsPlanAfterARestart) {
   Submission one = plain("lm", 0, {});
   one.files = {{"main.dnn", "text"}}, one.main = "main.dnn";
   const int64_t first = take(life, one), second = take(life, one), third = take(life, one);
-  life.handle->isDown = false;
   steps(life, 2);
   life.process.reset();
-  for (auto &[name, task] : life.cluster.tasks) // the engine never got them
-    if (task.is.state == EngineTask::State::Waiting)
-      task.is.state = EngineTask::State::Waiting;
   life.begin();
   life.run(60);
   for (int64_t id : {first, second, third})
@@ -408,6 +403,8 @@ void live(uint64_t seed) {
   SplitMix random(seed);
   Life life(fmt::format("chaos{}", seed));
   life.operation.tenants = {{"red", 1, {{"", 8}}, {}}, {"blue", 2, {}, {}}};
+  if (seed > 0)
+    life.planner.maxScheduled = 0; // plans of the moment, which take no time
   life.cluster.rate = [&](const TaskRequest &task) {
     const double devices = static_cast<double>(task.devicesPerNode) * static_cast<double>(task.nodes.size());
     return (task.deviceType == "a100" ? 10 : 2) * devices * (0.5 + static_cast<double>(random.below(1000)) / 1000);
@@ -447,6 +444,111 @@ void live(uint64_t seed) {
 TEST(SchedulerChaos, KeepsItsPromisesInRandomLives) {
   for (uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed)
     live(seed);
+}
+
+/// An engine that several threads ask, in real time.
+class SharedEngine : public Engine {
+public:
+  explicit SharedEngine(SimulatedCluster &cluster) : cluster(cluster), engine(cluster, nullptr) {}
+  std::string kind() const override { return "simulated"; }
+  Result<std::vector<EngineNode>> nodes() override {
+    std::scoped_lock lock(mutex);
+    return engine.nodes();
+  }
+  Result<std::vector<EngineTask>> tasks() override {
+    std::scoped_lock lock(mutex);
+    const double time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    cluster.advance(std::max(0.0, time - cluster.time));
+    return engine.tasks();
+  }
+  Result<std::string> submit(const TaskRequest &task) override {
+    std::scoped_lock lock(mutex);
+    return engine.submit(task);
+  }
+  Result<void> stop(const EngineTask &task, double notice) override {
+    std::scoped_lock lock(mutex);
+    return engine.stop(task, notice);
+  }
+  Result<void> setDrained(const std::string &node, bool drained, const std::string &reason) override {
+    std::scoped_lock lock(mutex);
+    return engine.setDrained(node, drained, reason);
+  }
+  Result<void> forget(const EngineTask &) override { return {}; }
+
+private:
+  SimulatedCluster &cluster;
+  SimulatedEngine engine;
+  std::mutex mutex;
+};
+
+TEST(SchedulerChaos, ServesManyClientsWhileItRuns) {
+  Life life("clients");
+  life.cluster.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  life.cluster.rate = [](const TaskRequest &) { return 1000.0; };
+  SchedulerOptions options;
+  options.cluster = "lab", options.folder = life.folder.string(), options.isOpen = true, options.types = life.types;
+  options.interval = 0.01, options.planner.maxScheduled = 0, options.planner.limits.effort = 1;
+  auto made = SchedulerProcess::open(options, std::make_unique<MemoryStore>(life.tables, nullptr),
+                                     std::make_unique<SharedEngine>(life.cluster), nullptr);
+  ASSERT_TRUE(made);
+  SchedulerProcess &process = **made;
+  process.setUrl("http://localhost");
+  std::atomic<bool> stop = false, ends = false;
+  std::thread runs([&] { process.run(ends); });
+  std::vector<std::thread> clients;
+  auto client = [&](auto act) {
+    clients.emplace_back([&stop, act] {
+      for (uint64_t i = 1; !stop; ++i) {
+        act(i);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+  };
+  const Caller local{"local", "", Role::Operator};
+  client([&](uint64_t i) {
+    Submission one = plain(fmt::format("j{}", i), 100 + static_cast<double>(i % 7) * 30, both(1 << (i % 3), 4));
+    if (i % 5 == 0)
+      one.measured.clear(), one.elasticity = jobs::Elasticity::Malleable;
+    if (i % 6 == 0)
+      one.after = {static_cast<int64_t>(i) - 1};
+    if (i < 80)
+      (void)process.submit(local, one);
+  });
+  client([&](uint64_t i) { (void)process.cancel(local, static_cast<int64_t>(i * 3)); });
+  client([&](uint64_t i) { (void)process.drain(local, i % 2 ? "a1" : "a2", i % 4 < 2, "test"); });
+  client([&](uint64_t i) {
+    (void)process.jobs(local, {});
+    (void)process.cluster(local);
+    (void)process.explain(local, static_cast<int64_t>(i % 40) + 1);
+    (void)process.runs(local, 0, 1e10, 1000);
+    (void)process.metrics();
+  });
+  client([&](uint64_t i) { (void)process.events(local, static_cast<int64_t>(i), 100, std::chrono::milliseconds(20)); });
+  client([&](uint64_t i) {
+    process.audit("refused", "nobody", "a request");
+    (void)process.report("task.x.y", {static_cast<double>(i), -1, 0, 0, 0, 0});
+    if (auto token = process.makeToken(local, {fmt::format("t{}", i), "", Role::Viewer}, 0))
+      (void)process.callerOf(*token);
+    (void)process.revokeToken(local, fmt::format("t{}", i));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  stop = true;
+  for (std::thread &one : clients)
+    one.join();
+  for (const char *node : {"a1", "a2"})
+    (void)process.drain(local, node, false, "");
+  auto isDone = [&] {
+    auto counts = process.cluster(local).phases;
+    return counts["modelling"] + counts["queued"] + counts["running"] + counts["stopping"] == 0;
+  };
+  for (int i = 0; i < 500 && !isDone(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ends = true;
+  runs.join();
+  for (auto &[id, job] : life.tables->jobs)
+    EXPECT_TRUE(isOver(job.phase)) << id << " " << static_cast<int>(job.phase) << ": " << process.job(local, id)->wait;
+  EXPECT_TRUE(process.check()->empty());
+  EXPECT_TRUE(life.cluster.conflicts.empty());
 }
 
 } // namespace

@@ -12,6 +12,7 @@ public:
       : folder(std::filesystem::temp_directory_path() / fmt::format("accord-{}-{}", name, getpid())) {
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
+    planner.limits.effort = 1;
     cluster.nodes = {{EngineNode::State::Up, "a1", "a100", 4, ""},
                      {EngineNode::State::Up, "a2", "a100", 4, ""},
                      {EngineNode::State::Up, "k1", "k80", 8, ""}};
@@ -29,7 +30,7 @@ public:
     SchedulerOptions options;
     options.cluster = "lab", options.folder = folder.string(), options.isOpen = true, options.isInline = true;
     options.clock = [this] { return cluster.time; };
-    options.planner.limits.effort = 1;
+    options.planner = planner;
     options.retryDelay = 2;
     options.operation = operation;
     options.types = types;
@@ -71,6 +72,7 @@ public:
   SimulatedCluster cluster;
   Fate fate;
   jobs::JobsRequest operation;
+  PlannerOptions planner;
   std::vector<std::string> types{"a100", "k80"};
   std::shared_ptr<JobModeller> modeller;
   std::shared_ptr<MemoryStore::Tables> tables = std::make_shared<MemoryStore::Tables>();
