@@ -167,7 +167,6 @@ TEST(SchedulerChaos, TakesBackARunWhoseNodeWentBeforeItBegan) {
   EXPECT_LT(life.run(30), 30);
   EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
   EXPECT_EQ(life.job(id).failures, 0);
-  life.handle->breaksAfter = 1'000'000;
 }
 
 TEST(SchedulerChaos, MatchesTypesByLabelOnEachNode) {
@@ -292,12 +291,8 @@ TEST(SchedulerChaos, StartsADescribedJobByItsPlanAfterARestart) {
   Submission one = plain("lm", 0, {});
   one.files = {{"main.dnn", "text"}}, one.main = "main.dnn";
   const int64_t first = take(life, one), second = take(life, one), third = take(life, one);
-  life.handle->isDown = false;
   steps(life, 2);
   life.process.reset();
-  for (auto &[name, task] : life.cluster.tasks) // the engine never got them
-    if (task.is.state == EngineTask::State::Waiting)
-      task.is.state = EngineTask::State::Waiting;
   life.begin();
   life.run(60);
   for (int64_t id : {first, second, third})
@@ -408,9 +403,8 @@ void live(uint64_t seed) {
   SplitMix random(seed);
   Life life(fmt::format("chaos{}", seed));
   life.operation.tenants = {{"red", 1, {{"", 8}}, {}}, {"blue", 2, {}, {}}};
-  life.planner.slots = 12, life.planner.maxJobs = 4;
-  if (seed % 4)
-    life.planner.maxScheduled = 0; // plans of the moment
+  if (seed > 0)
+    life.planner.maxScheduled = 0; // plans of the moment, which take no time
   life.cluster.rate = [&](const TaskRequest &task) {
     const double devices = static_cast<double>(task.devicesPerNode) * static_cast<double>(task.nodes.size());
     return (task.deviceType == "a100" ? 10 : 2) * devices * (0.5 + static_cast<double>(random.below(1000)) / 1000);
@@ -448,7 +442,7 @@ void live(uint64_t seed) {
 }
 
 TEST(SchedulerChaos, KeepsItsPromisesInRandomLives) {
-  for (uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed)
+  for (uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed)
     live(seed);
 }
 
@@ -549,9 +543,10 @@ TEST(SchedulerChaos, ServesManyClientsWhileItRuns) {
   };
   for (int i = 0; i < 500 && !isDone(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_TRUE(isDone());
   ends = true;
   runs.join();
+  for (auto &[id, job] : life.tables->jobs)
+    EXPECT_TRUE(isOver(job.phase)) << id << " " << static_cast<int>(job.phase) << ": " << process.job(local, id)->wait;
   EXPECT_TRUE(process.check()->empty());
   EXPECT_TRUE(life.cluster.conflicts.empty());
 }
