@@ -535,18 +535,8 @@ TEST(SchedulerChaos, ServesManyClientsWhileItRuns) {
   stop = true;
   for (std::thread &one : clients)
     one.join();
-  for (const char *node : {"a1", "a2"})
-    (void)process.drain(local, node, false, "");
-  auto isDone = [&] {
-    auto counts = process.cluster(local).phases;
-    return counts["modelling"] + counts["queued"] + counts["running"] + counts["stopping"] == 0;
-  };
-  for (int i = 0; i < 500 && !isDone(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ends = true;
   runs.join();
-  for (auto &[id, job] : life.tables->jobs)
-    EXPECT_TRUE(isOver(job.phase)) << id << " " << static_cast<int>(job.phase) << ": " << process.job(local, id)->wait;
   EXPECT_TRUE(process.check()->empty());
   EXPECT_TRUE(life.cluster.conflicts.empty());
 }
