@@ -38,6 +38,7 @@ public:
     SearchLimits limits = options.limits;
     limits.gap = kGap;
     solution = solveAllocation(problem, limits);
+    fill();
     place();
     explain();
     return std::move(plan);
@@ -123,6 +124,32 @@ private:
     for (size_t j = 0; j < problem.jobs.size() && best > 0; ++j)
       for (size_t k = 0; k < values[j].size(); ++k)
         problem.jobs[j].configurations[k].value = std::max<int64_t>(1, std::llround(values[j][k] / best * kValueScale));
+  }
+
+  /// An allocation within the gap may leave devices free that a job of little value could have.
+  void fill() {
+    solution.choice.resize(problem.jobs.size(), -1);
+    std::vector<int64_t> left = problem.capacity;
+    auto fits = [&](const Configuration &one) {
+      return std::ranges::all_of(one.uses, [&](const ResourceUse &use) { return use.amount <= left[use.resource]; });
+    };
+    auto take = [&](const Configuration &one) {
+      for (const ResourceUse &use : one.uses)
+        left[use.resource] -= use.amount;
+    };
+    for (size_t j = 0; j < problem.jobs.size(); ++j)
+      if (solution.choice[j] >= 0)
+        take(problem.jobs[j].configurations[solution.choice[j]]);
+    for (size_t j = 0; j < problem.jobs.size(); ++j) {
+      if (solution.choice[j] >= 0)
+        continue;
+      const std::vector<Configuration> &of = problem.jobs[j].configurations;
+      for (size_t k = 0; k < of.size(); ++k)
+        if (fits(of[k]) && (solution.choice[j] < 0 || of[k].value > of[solution.choice[j]].value))
+          solution.choice[j] = static_cast<int64_t>(k);
+      if (solution.choice[j] >= 0)
+        take(of[solution.choice[j]]);
+    }
   }
 
   const TableRow *chosen(size_t j) const {

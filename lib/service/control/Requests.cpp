@@ -13,7 +13,7 @@ namespace {
 
 using State = JobRunRecord::State;
 
-constexpr double kMaxPriority = 1000;
+constexpr double kMaxPriority = 1000, kMaxNotice = 3600;
 constexpr unsigned kAuditsPerSecond = 20; ///< of what was refused
 
 std::string roleName(Role role) {
@@ -34,6 +34,9 @@ Errors wrongHere(const Submission &from, const jobs::JobsRequest &operation) {
   if (from.priority > kMaxPriority) // else sums over jobs would leave their range
     errors.push_back({Code::WrongServiceRequest,
                       fmt::format("'priority' is {:g}, allowed is above 0 to {:g}", from.priority, kMaxPriority)});
+  if (from.notice > kMaxNotice)
+    errors.push_back(
+        {Code::WrongServiceRequest, fmt::format("'notice_s' is {:g}, allowed is 0 to {:g}", from.notice, kMaxNotice)});
   if (!from.measured.empty() && !from.files.empty())
     errors.push_back({Code::WrongServiceRequest, "'measured' stands beside 'files', allowed is one of them"});
   return errors;

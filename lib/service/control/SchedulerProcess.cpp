@@ -4,6 +4,8 @@
 #include "lib/support/Number.h"
 #include "lib/support/documents/AnswerFile.h"
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <random>
 
@@ -198,6 +200,31 @@ void SchedulerCore::step() {
   planIfNeeded();
   if (seen.isHealthy)
     decide();
+  forgetOld();
+}
+
+/// Once an hour, jobs that ended long ago are forgotten, with their events and the folders of their tasks.
+void SchedulerCore::forgetOld() {
+  constexpr double kHour = 3600;
+  if (now() - forgot < kHour)
+    return;
+  forgot = now();
+  (void)store->prune(forgot - options.keep); // tried again in an hour
+  std::error_code error;
+  const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(std::llround(options.keep));
+  std::set<std::string> running;
+  {
+    std::scoped_lock lock(memory);
+    for (const auto &[id, one] : open)
+      if (one.run)
+        running.insert(one.run->task);
+  }
+  for (auto at = std::filesystem::directory_iterator(options.folder, error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error))
+    if (std::error_code none; !running.contains(at->path().filename().string()) &&
+                              at->path().filename().string().starts_with(prefixOf(options.cluster)) &&
+                              std::filesystem::last_write_time(at->path(), none) < oldest && !none)
+      std::filesystem::remove_all(at->path(), none);
 }
 
 void SchedulerCore::run(const std::atomic<bool> &stop) {

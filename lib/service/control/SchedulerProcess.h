@@ -26,6 +26,7 @@ struct SchedulerOptions {
   double maxDeviation = 0.1;     ///< of a job's speed from the plan, above which it is planned anew
   double retryDelay = 10;        ///< seconds before a job that failed runs again, doubled each time
   double planLimit = 5;          ///< seconds that a plan may take
+  double keep = 90 * 86400.0;    ///< seconds for which jobs that are over are known, with the folders of their tasks
   bool isOpen = false;           ///< who has no token is an operator
   bool isInline = false;         ///< plans and models within `step`: for tests
   std::function<double()> clock; ///< seconds since 1970; empty: the system's

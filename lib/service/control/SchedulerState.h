@@ -225,6 +225,8 @@ public:
   void step() override;
 
 private:
+  void forgetOld();
+  double forgot = 0; ///< when that was done last
   void followClock();
 };
 

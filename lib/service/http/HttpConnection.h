@@ -101,18 +101,18 @@ inline Result<void> listenAt(asio::ip::tcp::acceptor &acceptor, const std::strin
   for (const auto &one : found) {
     const Endpoint &endpoint = one.endpoint();
     ErrorCode ignored;
-    acceptor.close(ignored);
+    (void)acceptor.close(ignored);
     // Asio's own would be inherited by the tasks that this process starts.
     int fd = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     error.assign(fd < 0 ? errno : 0, boost::system::system_category());
     if (!error)
-      acceptor.assign(endpoint.protocol(), fd, error);
+      (void)acceptor.assign(endpoint.protocol(), fd, error);
     if (!error)
-      acceptor.set_option(asio::socket_base::reuse_address(true), error);
+      (void)acceptor.set_option(asio::socket_base::reuse_address(true), error);
     if (!error)
-      acceptor.bind(endpoint, error);
+      (void)acceptor.bind(endpoint, error);
     if (!error)
-      acceptor.listen(asio::socket_base::max_listen_connections, error);
+      (void)acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (!error)
       return {};
   }

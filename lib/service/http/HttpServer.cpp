@@ -69,7 +69,7 @@ private:
   void submit(const Client &client);
   void refuse(const Client &client, const HttpRefusal &refusal);
   void answer(const Client &client, const HttpResponse &response, bool mayKeep);
-  void keepOpen(uint64_t id, HttpOpen open);
+  void keepOpen(uint64_t id, const HttpOpen &open);
   void complete(uint64_t id, const HttpResponse &response);
   void queue(const Client &client, std::shared_ptr<const std::string> bytes);
   void write(const Client &client);
@@ -77,7 +77,7 @@ private:
   void endWriting(const Client &client);
   void drain(const Client &client);
   bool isBodyTooMuch(const Client &client, size_t held);
-  void remove(const Client &client);
+  void remove(Client client); // the map may have it last
   void tick();
   void checkTimes(double now);
   void beginToEnd();
@@ -218,7 +218,7 @@ void Server::accept(Socket socket, const Endpoint &peer) {
   if (isTooMany && clients_.size() >= options_.connections + kTurnedAway)
     return;
   ErrorCode ignored;
-  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  (void)socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   auto client = std::make_shared<HttpConnection>(++lastId_, std::move(names), std::move(socket),
                                                  options_.limits.headerBytes + 4096);
   ++addresses_[client->group].connections;
@@ -447,7 +447,7 @@ void Server::answer(const Client &client, const HttpResponse &response, bool may
       steadyNow() + options_.writeSeconds + static_cast<double>(client->outBytes) / options_.writeBytesPerSecond;
 }
 
-void Server::keepOpen(uint64_t id, HttpOpen open) {
+void Server::keepOpen(uint64_t id, const HttpOpen &open) {
   auto stream = std::make_shared<HttpStream>();
   stream->connection = id;
   Client client = clientOf(id);
@@ -549,7 +549,7 @@ void Server::endWriting(const Client &client) {
     if (client->state == State::Gone)
       return;
     ErrorCode ignored;
-    client->stream.socket.shutdown(Socket::shutdown_send, ignored);
+    (void)client->stream.socket.shutdown(Socket::shutdown_send, ignored);
     drain(client);
   };
   if (client->stream.tls)
@@ -583,8 +583,7 @@ bool Server::isBodyTooMuch(const Client &client, size_t held) {
   return grows && (bodies_ > options_.bodiesInAll || mine.bodies > options_.bodiesPerAddress);
 }
 
-void Server::remove(const Client &given) {
-  Client client = given; // the map may have it last
+void Server::remove(Client client) {
   if (client->state == State::Gone)
     return;
   client->state = State::Gone;
@@ -594,7 +593,7 @@ void Server::remove(const Client &given) {
   if (auto mine = addresses_.find(client->group); --mine->second.connections == 0)
     addresses_.erase(mine);
   ErrorCode ignored;
-  client->stream.socket.close(ignored);
+  (void)client->stream.socket.close(ignored);
   clients_.erase(client->id);
   counters_.open = clients_.size();
   if (ending_ != kNever && clients_.empty())
@@ -640,7 +639,7 @@ void Server::beginToEnd() {
     return;
   ending_ = steadyNow();
   ErrorCode ignored;
-  acceptor_.close(ignored);
+  (void)acceptor_.close(ignored);
   std::map<uint64_t, Client> all = clients_;
   for (const auto &[id, client] : all)
     if (client->state == State::Greeting || client->state == State::Reading || client->open)
