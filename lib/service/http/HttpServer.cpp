@@ -598,6 +598,7 @@ void Server::remove(Client client) {
   counters_.open = clients_.size();
   if (ending_ != kNever && clients_.empty())
     io_.stop();
+  client.reset(); // nobody else may have it
 }
 
 void Server::tick() {

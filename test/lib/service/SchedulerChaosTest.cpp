@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         Absurd{"quota", [](Submission &one) { one.measured = {{"a100", 8, 80}}; }},
         Absurd{"nothing", [](Submission &one) { one.tenant = "none"; }},
         Absurd{"large", [](Submission &one) { one.measured.clear(), one.minDevices = 1'000'000; }},
-        Absurd{"notice", [](Submission &one) { one.notice = 1e9, one.elasticity = jobs::Elasticity::Malleable; }}),
+        Absurd{"notice", [](Submission &one) { one.notice = 3600, one.elasticity = jobs::Elasticity::Malleable; }}),
     [](const auto &info) { return info.param.name; });
 
 TEST(SchedulerChaos, RefusesAJobAfterOneThatIsNotThere) {
