@@ -179,7 +179,7 @@ void Server::work(uint64_t id, const HttpRequest &request) {
   }
   asio::post(io_, [this, id, reply = std::move(reply)]() mutable {
     if (auto *open = std::get_if<HttpOpen>(&reply))
-      keepOpen(id, std::move(*open));
+      keepOpen(id, *open);
     else
       complete(id, std::get<HttpResponse>(reply));
   });
