@@ -102,8 +102,11 @@ int runGuard(const GuardOptions &options, const GuardExpectation &expected) {
                               error.empty() ? fmt::format("it ends with status {}", status) : error),
                   options.json, "guard");
   answer.isRefused = status != 0;
-  if (!options.json)
+  if (!options.json) {
+    if (answer.isRefused) // beside what the function said, a code to look up
+      (void)refuse(Code::WrongDevices, "the devices here are not those of the plan", false, "guard");
     return status;
+  }
   if (auto buffer = llvm::MemoryBuffer::getFile(said))
     answer.message = (*buffer)->getBuffer().rtrim().str();
   llvm::outs() << jsonText(toDocument(answer)) << "\n";

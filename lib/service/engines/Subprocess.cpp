@@ -213,11 +213,11 @@ void closeOthersAtExec() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pid_t child = vfork();
+  pid_t child = vfork(); // NOLINT(bugprone-unsafe-functions): posix_spawn sets no parent-death signal
   if (child == 0) {
     if (!prepared.detached)
       becomeProgram(prepared);
-    pid_t grandchild = vfork();
+    pid_t grandchild = vfork(); // NOLINT(bugprone-unsafe-functions): as above
     if (grandchild == 0)
       becomeProgram(prepared);
     int failed = grandchild < 0 ? errno : 0;

@@ -10,7 +10,7 @@ WITHOUT_INPUT = {"A0806"}
 
 # Of problems and answers that commands check before they write them, and whose files are read only
 # if they agree with each other: tests of the checks alone meet them.
-BY_UNIT_TESTS = {"A0940", "A0943", "A0944", "A0950", "A0951", "A0952", "A1104", "A1105", "A1106"}
+BY_UNIT_TESTS = {"A0940", "A0943", "A0944", "A0950", "A0951", "A0952", "A1104", "A1105", "A1106", "A1208"}
 
 
 def main():
