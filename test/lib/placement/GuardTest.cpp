@@ -72,7 +72,7 @@ protected:
   Answer run(std::map<std::string, std::string> variables = {}, const std::string &shell = "/bin/dash",
              const std::string &options = "set -eu") {
     write(folder + "/guard.sh",
-          options + "\n" + guardText(expected, folder + "/root") + "accord_guard\necho started\n");
+          options + "\n" + guardText(expected, folder + "/node") + "accord_guard\necho started\n");
     variables.emplace("PATH", folder + "/bin:/usr/bin:/bin");
     variables.emplace("TMPDIR", folder + "/tmp");
     variables.emplace("SLURMD_NODENAME", "k1");
@@ -258,12 +258,12 @@ TEST_F(Guard, AsksOnceMoreWithoutMig) {
 
 TEST_F(Guard, TheDriversFilesWithoutTheTool) {
   for (int i = 0; i < 4; ++i)
-    write(folder + "/root/proc/driver/nvidia/gpus/0000:0" + std::to_string(i) + ":00.0/information",
+    write(folder + "/node/proc/driver/nvidia/gpus/0000:0" + std::to_string(i) + ":00.0/information",
           "Model: \t\t NVIDIA A100-SXM4-80GB\nIRQ:   \t\t 57\nGPU UUID: \t GPU-7\n");
   const Answer answer = run();
   EXPECT_EQ(answer.status, 0);
   EXPECT_THAT(answer.said, HasSubstr("whose memory no tool says: its name alone was compared"));
-  write(folder + "/root/proc/driver/nvidia/gpus/0000:09:00.0/information", "Model: \t\t Tesla K80\n");
+  write(folder + "/node/proc/driver/nvidia/gpus/0000:09:00.0/information", "Model: \t\t Tesla K80\n");
   EXPECT_THAT(refusal(), HasSubstr("1 'Tesla K80'"));
 }
 
@@ -305,7 +305,7 @@ TEST_F(Guard, NeuronDevicesAndTheirCores) {
   const std::string device = "{\"neuron_device\": 0, \"bdf\": \"00:04.0\", \"connected_to\": [1, 2], \"nc_count\": 2, "
                              "\"memory_size\": 34359738368, \"neuron_processes\": []}";
   tool("neuron-ls", "[" + device + ", " + device + "]\n");
-  write(folder + "/root/sys/devices/virtual/dmi/id/product_name", "trn1.32xlarge\n");
+  write(folder + "/node/sys/devices/virtual/dmi/id/product_name", "trn1.32xlarge\n");
   expected = {.deviceType = "trainium1",
               .deviceName = "",
               .products = {"trn1"},
@@ -317,9 +317,9 @@ TEST_F(Guard, NeuronDevicesAndTheirCores) {
   EXPECT_THAT(refusal(), HasSubstr("4 'AWS Neuron trn1.32xlarge' (16384 MiB)"));
   expected.memory = int64_t(16220) << 20;
   passes();
-  std::filesystem::remove(folder + "/root/sys/devices/virtual/dmi/id/product_name");
+  std::filesystem::remove(folder + "/node/sys/devices/virtual/dmi/id/product_name");
   EXPECT_THAT(refusal(), HasSubstr("4 'AWS Neuron device' (16384 MiB)"));
-  write(folder + "/root/sys/devices/virtual/dmi/id/product_name", "inf2.48xlarge\n");
+  write(folder + "/node/sys/devices/virtual/dmi/id/product_name", "inf2.48xlarge\n");
   EXPECT_THAT(refusal(), HasSubstr("'AWS Neuron inf2.48xlarge'"));
 }
 
