@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A training that waits instead: so many samples a second on its devices, said line by line; it saves when it gets SIGUSR1.
 
-    work.py a100=10 k80=2 [--fail-at SHARE]
+    work.py a100=10 k80=2 [--fail-at SHARE] [--hurry FILE]
+
+It is a hundred times faster from the moment when FILE is there.
 """
 import json
 import os
@@ -11,6 +13,7 @@ import time
 
 rates = dict(word.split("=") for word in sys.argv[1:] if "=" in word)
 fail_at = float(sys.argv[sys.argv.index("--fail-at") + 1]) if "--fail-at" in sys.argv else 2
+hurry = sys.argv[sys.argv.index("--hurry") + 1] if "--hurry" in sys.argv else None
 devices = int(os.environ["ACCORD_DEVICES_PER_NODE"]) * int(os.environ["ACCORD_NODES"])
 rate = float(rates[os.environ["ACCORD_DEVICE_TYPE"]]) * devices
 work, done = float(os.environ["ACCORD_SAMPLES"]), float(os.environ["ACCORD_SAMPLES_DONE"])
@@ -38,6 +41,8 @@ at = time.time()
 while done < work and not stop:
     time.sleep(min(0.1, (work - done) / rate))
     now = time.time()
+    if hurry and os.path.exists(hurry):
+        hurry, rate = None, 100 * rate
     done, at = min(work, done + rate * (now - at)), now
     report(False)
     if done / work > fail_at:
