@@ -241,6 +241,10 @@ bool RunStarter::areComplete(const OpenJob &one) const {
 void RunStarter::start(const PlannedRun &planned, OpenJob one) {
   JobRunRecord run;
   run.job = one.job.id, run.number = one.job.runs + 1;
+  // A state that was restored from a copy begins to count where it did before: what has a folder has had its task.
+  std::error_code none;
+  while (std::filesystem::exists(fmt::format("{}/{}", options.folder, taskName(run.job, run.number)), none))
+    ++run.number;
   run.task = taskName(run.job, run.number);
   run.deviceType = planned.deviceType, run.devices = planned.devices;
   run.devicesPerNode = planned.servers.front().devices;

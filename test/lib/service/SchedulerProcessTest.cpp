@@ -327,6 +327,43 @@ TEST(SchedulerProcess, HandsInAgainWhatWasHandedInByHalf) {
   }
 }
 
+// A copy of the state is put back: what it does not know is ended, and no name of a task is used again, though jobs and
+// runs get the numbers of those that came after the copy.
+TEST(SchedulerProcess, GoesOnFromACopyOfItsState) {
+  Life life("copy");
+  life.begin();
+  const int64_t before = life.submit("before", 400, both(4, 8), jobs::Elasticity::Malleable);
+  life.run(3);
+  const auto copy = std::make_shared<MemoryStore::Tables>();
+  copy->jobs = life.tables->jobs, copy->runs = life.tables->runs, copy->events = life.tables->events;
+  copy->tokens = life.tables->tokens, copy->settings = life.tables->settings;
+  ASSERT_EQ(life.job(before).phase, JobPhase::Running);
+  const int64_t after = life.submit("after", 4000, {{"k80", 8, 16}});
+  life.run(3);
+  ASSERT_EQ(life.job(after).phase, JobPhase::Running);
+  const std::string lost = life.cluster.tasks.rbegin()->first;
+  ASSERT_EQ(life.cluster.tasks.at(lost).asked.job, after);
+  life.process.reset();
+  life.tables = copy;
+  life.begin();
+  life.run(5);
+  EXPECT_EQ(life.cluster.tasks.at(lost).is.state, EngineTask::State::Stopped);
+  const int64_t fresh = life.submit("fresh", 160, {{"k80", 8, 16}});
+  EXPECT_EQ(fresh, after);
+  life.run(200);
+  EXPECT_EQ(life.job(before).phase, JobPhase::Complete);
+  EXPECT_EQ(life.job(fresh).phase, JobPhase::Complete);
+  int64_t ran = 0;
+  for (const auto &[name, task] : life.cluster.tasks)
+    if (task.asked.job == fresh && name != lost) {
+      ++ran;
+      EXPECT_EQ(task.work, 160) << name;
+    }
+  EXPECT_EQ(ran, 1);
+  for (const auto &[key, run] : life.tables->runs)
+    EXPECT_EQ(run.outcome, JobRunRecord::Outcome::Succeeded) << run.task;
+}
+
 TEST(SchedulerProcess, DiesAtEachCallAndNoJobIsLostOrDoubled) {
   int64_t calls = 0;
   for (int64_t last = 0;; ++last) {
