@@ -38,19 +38,23 @@ int fail(const Error &error) { return refuse(error.code, error.message, false, "
 
 /// The database of a state, and its folders.
 class State {
+  std::error_code error;
+
 public:
-  explicit State(const ServeOptions &how) : how(how) {}
+  explicit State(const ServeOptions &how)
+      : folder(std::filesystem::absolute(how.state, error)),
+        database(how.database.empty() ? (folder / "state.db").string() : how.database), how(how) {}
 
   Result<std::unique_ptr<ServiceStore>> open() {
-    std::error_code error;
-    folder = std::filesystem::absolute(how.state, error);
+    if (std::error_code none; how.checks && how.database.empty() && !std::filesystem::exists(database, none))
+      return Error{Code::StateFailed, fmt::format("there is no state '{}'", database)}; // it would make one
     if (!error)
       std::filesystem::create_directories(folder / "tasks", error);
     if (!error)
       std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
     if (error)
       return Error{Code::StateFailed, fmt::format("cannot make the folder '{}': {}", how.state, error.message())};
-    return ServiceStore::open(how.database.empty() ? (folder / "state.db").string() : how.database);
+    return ServiceStore::open(database);
   }
   /// The first token is kept for whoever may read the folder, and said once.
   Result<void> keepToken(const std::string &token) const {
@@ -65,7 +69,8 @@ public:
   }
   std::string tokenFile() const { return (folder / "operator.token").string(); }
 
-  std::filesystem::path folder;
+  const std::filesystem::path folder;
+  const std::string database;
 
 private:
   const ServeOptions &how;
@@ -140,15 +145,15 @@ int serve(const Options &options, const ServeOptions &how) {
     return refuse(Code::BadCommandLine, fmt::format("--listen: expected ADDRESS:PORT, found '{}'", how.listen), false,
                   "serve");
   State state(how);
+  if (!how.backup.empty()) {
+    auto made = copyDatabase(state.database, how.backup);
+    return made ? kDone : fail(made.error());
+  }
   auto store = state.open();
   if (!store)
     return fail(store.error());
   if (how.checks)
     return report((*store)->check());
-  if (!how.backup.empty()) {
-    auto made = (*store)->backup(how.backup);
-    return made ? kDone : fail(made.error());
-  }
   ClusterDescription cluster;
   if (!options.file.empty()) {
     auto read = readClusterDescription(options);

@@ -65,9 +65,17 @@ Result<ProcessLock> ProcessLock::take(const std::string &path, const std::string
   return lock;
 }
 
+static bool isPostgres(const std::string &url) {
+  return url.starts_with("postgresql://") || url.starts_with("postgres://");
+}
+
 Result<std::unique_ptr<Database>> openDatabase(const std::string &url) {
-  bool isPostgres = url.starts_with("postgresql://") || url.starts_with("postgres://");
-  return isPostgres ? openPostgres(url) : openSqlite(url);
+  return isPostgres(url) ? openPostgres(url) : openSqlite(url);
+}
+
+Result<void> copyDatabase(const std::string &url, const std::string &to) {
+  return isPostgres(url) ? stateError("a database of PostgreSQL is copied by pg_dump, not by the scheduler")
+                         : copySqlite(url, to);
 }
 
 } // namespace accord::service

@@ -51,4 +51,8 @@ public:
 /// number of the first. Error A1204.
 Result<std::unique_ptr<Database>> openDatabase(const std::string &url);
 
+/// Writes a consistent copy to a file, whether or not a process has the database open. Error A1204: there is none, the
+/// file cannot be written, or it is of PostgreSQL, which has pg_dump for this.
+Result<void> copyDatabase(const std::string &url, const std::string &to);
+
 } // namespace accord::service

@@ -8,6 +8,8 @@ namespace accord::service {
 
 /// By the path of its file; a folder holds it as "state.db".
 Result<std::unique_ptr<Database>> openSqlite(const std::string &path);
+/// `copyDatabase` of such a file.
+Result<void> copySqlite(const std::string &path, const std::string &to);
 /// By a URL "postgresql://user@host:port/name".
 Result<std::unique_ptr<Database>> openPostgres(const std::string &url);
 

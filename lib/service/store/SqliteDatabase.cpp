@@ -276,7 +276,7 @@ Result<void> flushFolder(const std::filesystem::path &folder) {
   return stateError(fmt::format("cannot flush the folder '{}': {}", folder.string(), std::strerror(reason)));
 }
 
-Result<void> SqliteDatabase::backup(const std::string &to) {
+Result<void> copyFile(const std::string &path, const std::string &to) {
   namespace fs = std::filesystem;
   std::error_code problem;
   fs::path target = fs::absolute(to, problem);
@@ -300,6 +300,8 @@ Result<void> SqliteDatabase::backup(const std::string &to) {
   }
   return flushFolder(target.parent_path());
 }
+
+Result<void> SqliteDatabase::backup(const std::string &to) { return copyFile(path, to); }
 
 Result<std::vector<std::string>> SqliteDatabase::check() {
   std::vector<std::string> wrong;
@@ -352,6 +354,13 @@ Result<void> makeFile(const std::string &path) {
 }
 
 } // namespace
+
+Result<void> copySqlite(const std::string &given, const std::string &to) {
+  ACCORD_TRY(path, pathOf(given));
+  if (std::error_code none; !std::filesystem::exists(path, none))
+    return stateError(fmt::format("there is no state '{}'", path));
+  return copyFile(path, to);
+}
 
 Result<std::unique_ptr<Database>> openSqlite(const std::string &given) {
   ACCORD_TRY(path, pathOf(given));

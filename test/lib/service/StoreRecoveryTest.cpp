@@ -371,6 +371,12 @@ TEST(StoreRecovery, BackupIsAState) {
   }
   ends = true;
   writer.join();
+  const std::string other = folder.file("other.db"); // by another process, which does not open it
+  EXPECT_TRUE(copyDatabase(url, other));
+  EXPECT_EQ(must(openStore(other)->openJobs()).size(), must(store->openJobs()).size());
+  EXPECT_FALSE(copyDatabase(folder.file("none.db"), other));
+  EXPECT_FALSE(fs::exists(folder.file("none.db")));
+  EXPECT_FALSE(copyDatabase("postgresql://localhost/none", other));
   auto copied = openStore(copy);
   EXPECT_GE(must(copied->openJobs()).size(), before);
   EXPECT_EQ(must(copied->check()), std::vector<std::string>());
