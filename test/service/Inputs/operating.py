@@ -192,11 +192,13 @@ class Operating:
                 self.session.run("accord token bob > bob.token")
             if at == stops[1]:
                 self.restored(goes_on, is_over, after, unknown)
-                self.moment = self.runs(goes_on)
+                found = self.runs(goes_on)
             self.session.run(command)
             if at == stops[0]:
                 self.still_copy(commands[copies[0]])
-        assert self.runs(goes_on) == self.moment, "the task was not found again"
+        assert self.runs(goes_on) == found, "the task was not found again"
+        # Whoever is told to save before it hears signals has the whole notice.
+        self.wait(lambda: all(self.job(job)["progress"].get("samples", 0) > 0 for job in (goes_on, is_over, after)), "no progress")
         self.session.run(f"accord cancel {goes_on} {is_over} {after}")
         self.wait(lambda: not self.alive(), "tasks of cancelled jobs go on")
 
