@@ -1,6 +1,7 @@
 #include "lib/driver/service/TrainingModeller.h"
 #include "lib/driver/jobs/TrainingPlans.h"
 #include "lib/driver/service/SubmissionFiles.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
@@ -20,6 +21,10 @@ public:
   Result<ModelledJob, Errors> model(const ServedJob &job, const jobs::Cluster &cluster) override {
     const Submission &from = job.submission;
     const std::filesystem::path at = std::filesystem::path(folder) / std::to_string(job.id);
+    const llvm::scope_exit forget([&] { // the state has them
+      std::error_code error;
+      std::filesystem::remove_all(at, error);
+    });
     if (auto written = writeSubmissionFiles(from.files, at.string()); !written)
       return Errors{written.error()};
     Options own = options;

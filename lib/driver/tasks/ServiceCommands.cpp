@@ -9,7 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
-#include <csignal>
+#include <cmath>
 #include <fmt/format.h>
 #include <thread>
 
@@ -54,6 +54,9 @@ public:
   explicit SubmissionBuilder(RunCommandOptions &options) : options(options), out(options.submission) {}
 
   Result<void> build() {
+    if (options.job.empty() && out.samples == 0)
+      return Error{Code::BadCommandLine, "nothing says how long the job trains: --samples N, the number of samples "
+                                         "after which it is complete, or --job FILE.dnn, whose `train` block says it"};
     if (out.name.empty())
       out.name = nameOf(out.command.empty() ? "" : out.command.front());
     if (auto taken = times(); !taken)
@@ -113,7 +116,8 @@ private:
       const auto [devices, rate] = rest.split(':');
       MeasuredConfiguration one;
       one.deviceType = type.str();
-      if (type.empty() || devices.getAsInteger(10, one.devices) || rate.getAsDouble(one.rate) || one.rate <= 0)
+      if (type.empty() || devices.getAsInteger(10, one.devices) || rate.getAsDouble(one.rate) ||
+          !(one.rate > 0 && std::isfinite(one.rate)))
         return Error{Code::BadCommandLine,
                      fmt::format("--measured: expected TYPE=DEVICES:SAMPLES_PER_SECOND, found '{}'", text)};
       out.measured.push_back(std::move(one));
@@ -138,6 +142,8 @@ private:
 
 /// Says what happens to a job until it is over.
 int follow(const ApiClient &client, int64_t id, bool json, const char *command) {
+  if (auto found = client.job(id); !found) // nothing would ever happen to it
+    return fail(found.error(), json, command);
   bool isComplete = false;
   auto watched = client.watch(0, [&](const ServiceEvent &event) {
     if (event.job != id)

@@ -271,8 +271,8 @@ void RunStarter::start(const PlannedRun &planned, OpenJob one) {
     std::scoped_lock inner(memory);
     OpenJob &at = open[run.job];
     at.read = 0, at.isSpeedSeen = false;
-    at.planned = planned.rate * at.pace;
     at.row = at.model ? rowOfRun(run, at.model->table, nodes.cluster.types) : kNoRow;
+    at.planned = plannedRate(at);
     at.tracker = ProgressTracker(at.job.samples, run.samplesAtStart, 0, at.planned);
     one = at;
   }

@@ -21,6 +21,13 @@ constexpr int kGuardRefused = 78; ///< exit code of `accord guard`
 constexpr size_t kMaxRead = size_t(1) << 20;
 constexpr uint64_t kMaxBehind = 8 * kMaxRead; ///< of a file that grew by more, the end alone is read
 
+/// Numbers with which no sum or quotient leaves the range of numbers.
+bool isPlausible(const ProgressReport &report) {
+  return std::ranges::all_of(
+      std::array{report.samples, report.saved, report.time, report.batch, report.noise, report.loss},
+      [](double number) { return std::abs(number) <= kMaxSamples; });
+}
+
 bool ClusterNodes::isSame(const ClusterNodes &other) const {
   return names == other.names && cluster.types == other.cluster.types &&
          std::ranges::equal(cluster.servers, other.cluster.servers, [](const jobs::Server &a, const jobs::Server &b) {
@@ -222,6 +229,19 @@ std::string EngineObserver::lastWordsOf(const JobRunRecord &run) const {
   return line.empty() ? "" : fmt::format("it said last: {} (all of it is in '{}')", line, path);
 }
 
+/// How far a run that is over was when.
+void EngineObserver::keepHistory(OpenJob &one) {
+  constexpr size_t kKept = 120; // it is stored with the job
+  std::vector<ProgressPoint> &history = one.job.progress.history;
+  if (one.run->started > 0)
+    history.push_back({one.run->started, one.run->samplesAtStart});
+  history.insert(history.end(), one.tracker.history().begin(), one.tracker.history().end());
+  if (one.run->started > 0)
+    history.push_back({one.run->ended, one.run->samplesAtEnd});
+  std::ranges::sort(history, {}, &ProgressPoint::time);
+  history = thinned(history, kKept);
+}
+
 /// A run is over: what is kept of it.
 void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
@@ -250,10 +270,15 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
   else if (reports)
     kept = job.progress.saved;
   run.samplesAtEnd = job.progress.samples = job.progress.saved = kept;
+  keepHistory(one);
   job.runs = run.number;
   settleJob(one, wasStopping, change);
   change.jobs.push_back(job);
   change.runs.push_back(run);
+}
+
+static std::string timesOf(int64_t count) {
+  return count == 1 ? "once" : count == 2 ? "twice" : fmt::format("{} times", count);
 }
 
 /// What becomes of a job whose run is over: it is complete, waits again, or is given up.
@@ -281,7 +306,7 @@ void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &chan
   }
   if (failed && ++job.failures >= job.submission.maxFailures) {
     job.phase = JobPhase::Failed, job.ended = run.ended;
-    job.reason = fmt::format("it failed {} times, last with exit code {}{}", job.failures, run.exitCode,
+    job.reason = fmt::format("it failed {}, last with exit code {}{}", timesOf(job.failures), run.exitCode,
                              run.reason.empty() ? "" : ": " + run.reason);
     return say("failed", fmt::format("{} is given up: {}", name, job.reason));
   }
@@ -304,12 +329,19 @@ void EngineObserver::readProgressOf(OpenJob &one) const {
   if (file < 0)
     return;
   struct stat status{};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-    readLinesOf(one, file, static_cast<uint64_t>(status.st_size));
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    // Lines that say no time are of the moment when the file was written, however late they are read.
+    const double written =
+        static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+    if (readLinesOf(one, file, static_cast<uint64_t>(status.st_size), options.clock ? now() : std::min(now(), written)))
+      takeProgress(one);
+  }
   ::close(file);
 }
 
-void EngineObserver::readLinesOf(OpenJob &one, int file, uint64_t size) const {
+/// True if a report was among them.
+bool EngineObserver::readLinesOf(OpenJob &one, int file, uint64_t size, double written) const {
+  bool isAny = false;
   if (size < one.read)
     one.read = 0; // it was written anew
   if (size - one.read > kMaxBehind)
@@ -318,13 +350,13 @@ void EngineObserver::readLinesOf(OpenJob &one, int file, uint64_t size) const {
     std::string text(std::min<uint64_t>(kMaxRead, size - one.read), '\0');
     const ssize_t got = ::pread(file, text.data(), text.size(), static_cast<off_t>(one.read));
     if (got <= 0)
-      return;
+      return isAny;
     text.resize(static_cast<size_t>(got));
     const size_t end = text.rfind('\n');
     if (end == std::string::npos) {
       if (text.size() == kMaxRead)
         one.read += kMaxRead; // a line without an end
-      return;
+      return isAny;
     }
     text.resize(end + 1);
     one.read += text.size();
@@ -333,26 +365,18 @@ void EngineObserver::readLinesOf(OpenJob &one, int file, uint64_t size) const {
       auto reports = parseProgress(std::string_view(text).substr(at, stop - at));
       if (reports) // a line that cannot be read is passed over
         for (const ProgressReport &report : *reports)
-          takeReport(one, report);
+          if (isPlausible(report))
+            one.tracker.add(report, report.time > 0 ? now() : written), isAny = true;
       at = stop + 1;
     }
   }
+  return isAny;
 }
 
-/// Numbers with which no sum or quotient leaves the range of numbers.
-static bool isPlausible(const ProgressReport &report) {
-  return std::ranges::all_of(
-      std::array{report.samples, report.saved, report.time, report.batch, report.noise, report.loss},
-      [](double number) { return std::abs(number) <= kMaxSamples; });
-}
-
-void EngineObserver::takeReport(OpenJob &one, const ProgressReport &report) const {
-  if (!isPlausible(report))
-    return;
-  one.tracker.add(report, now());
+/// What the tracker of a run says, in its job.
+void EngineObserver::takeProgress(OpenJob &one) {
   JobProgressState &progress = one.job.progress;
-  if (report.samples >= 0)
-    progress.samples = report.samples;
+  progress.samples = one.tracker.reported();
   progress.saved = std::max(one.run->samplesAtStart, one.tracker.saved());
   progress.reported = one.tracker.last;
   const Interval rate = one.tracker.rate();
@@ -414,11 +438,10 @@ void EngineObserver::learn(OpenJob &one) {
 /// A job whose speed is not what its table says is planned anew with the speed that it has.
 void EngineObserver::compareWithPlan(OpenJob &one) {
   const double deviation = one.tracker.deviation();
-  if (one.planned <= 0 || std::abs(deviation) <= options.maxDeviation)
+  if (std::abs(deviation) <= options.maxDeviation)
     return;
   one.pace *= 1 + deviation;
-  one.planned *= 1 + deviation;
-  one.tracker.setPlanned(one.planned);
+  one.tracker.setPlanned(one.tracker.rate().value);
   needPlan(fmt::format("job {} runs {:.0f} % {} than planned", one.job.id, 100 * std::abs(deviation),
                        deviation > 0 ? "faster" : "slower"));
 }

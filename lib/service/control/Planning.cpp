@@ -37,6 +37,12 @@ jobs::JobsRequest::Job requestOf(const ServedJob &job, double epoch) {
 
 bool isLearned(const Submission &submission) { return submission.main.empty() && submission.measured.empty(); }
 
+double plannedRate(const OpenJob &one) {
+  if (!one.model || one.row >= one.model->table.rows.size() || (isLearned(one.job.submission) && one.speeds.empty()))
+    return 0;
+  return one.model->table.rows[one.row].rate * one.pace;
+}
+
 unsigned rowOfRun(const JobRunRecord &run, const jobs::JobTable &table, const std::vector<std::string> &types) {
   unsigned found = kNoRow;
   for (unsigned i = 0; i < table.rows.size(); ++i) {
@@ -133,8 +139,13 @@ bool PlanMaker::modelNext() {
     made->request = service::requestOf(at->second.job, epoch);
     at->second.isStale = false;
     at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
-    if (at->second.run)
+    if (at->second.run) {
       at->second.row = rowOfRun(*at->second.run, at->second.model->table, on.types);
+      if (at->second.planned <= 0) { // it began in an earlier life
+        at->second.planned = plannedRate(at->second);
+        at->second.tracker.setPlanned(at->second.planned);
+      }
+    }
   } else {
     const Error &error = made.error().front();
     at->second.cannotModel = error.location.file.empty()

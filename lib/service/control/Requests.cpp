@@ -267,17 +267,24 @@ Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node,
 }
 
 Result<void> SchedulerRequests::report(const std::string &taskToken, const ProgressReport &report) {
+  // The token names its task, and that its job: one is looked up, whoever asks.
+  const llvm::StringRef task = llvm::StringRef(taskToken).split('.').second.rsplit('.').first;
+  int64_t job = 0;
+  if (task.rsplit('-').first.rsplit('-').second.getAsInteger(10, job))
+    return Error{Code::NotAllowed, "the token is of no task"};
   std::scoped_lock lock(changing);
   std::scoped_lock inner(memory);
-  for (auto &[id, one] : open)
-    if (one.run && tokenOfTask(one.run->task) == taskToken) {
-      if (!std::isfinite(report.samples) || !std::isfinite(report.saved) || report.samples > kMaxSamples)
-        return Error{Code::WrongProgress, "samples: expected a number"};
-      takeReport(one, report);
-      compareSpeed(one);
-      return {};
-    }
-  return Error{Code::NotAllowed, "the token is of no task that runs"};
+  const auto found = open.find(job);
+  // Compared by hash, so that the time that it takes says nothing.
+  if (found == open.end() || !found->second.run || found->second.run->task != task ||
+      sha256Of(tokenOfTask(found->second.run->task)) != sha256Of(taskToken))
+    return Error{Code::NotAllowed, "the token is of no task that runs"};
+  if (!isPlausible(report))
+    return Error{Code::WrongProgress, fmt::format("samples: expected numbers of at most {:g}", kMaxSamples)};
+  found->second.tracker.add(report, now());
+  takeProgress(found->second);
+  compareSpeed(found->second);
+  return {};
 }
 
 void SchedulerRequests::audit(const std::string &kind, const std::string &who, const std::string &text) {

@@ -25,6 +25,7 @@ struct JobView {
   double plannedStart = 0, plannedEnd = 0; ///< of what is left of it; 0: not planned
   std::string wait;                        ///< why it does not run, one sentence; empty: it runs, or is over
   int64_t restarts = 0;
+  std::vector<ProgressPoint> history; ///< over all runs, by time, at most some hundred; empty in lists of jobs
 };
 
 /// A bar of the picture of past and plan.

@@ -180,7 +180,7 @@ void SchedulerCore::followClock() {
   if (back <= kJitter)
     return;
   for (auto &[id, one] : open)
-    one.notBefore = std::max(0.0, one.notBefore - back);
+    one.notBefore = std::max(0.0, one.notBefore - back), one.tracker.shift(-back);
   retryAt.clear();
   planAgainAt = lastAudit = 0;
   planned = std::min(planned, time);

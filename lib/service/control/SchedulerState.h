@@ -25,7 +25,7 @@ struct OpenJob {
   ProgressTracker tracker;         ///< of the run
   uint64_t read = 0;               ///< bytes of its file of progress that were read
   double notBefore = 0;            ///< it may not run earlier: it failed
-  double planned = 0;              ///< samples a second, by the plan of its run
+  double planned = 0;              ///< samples a second, by the plan that started its run; 0: it is not known
   std::string cannotModel;         ///< why its configurations cannot be priced; empty: they can, or nobody tried
   unsigned row = 0;                ///< of its table, of its run; `kNoRow`: it has none like it
   std::vector<SeenSpeed> speeds;   ///< of a job that nobody described; that of its run is the last, once it is known
@@ -33,6 +33,13 @@ struct OpenJob {
   std::string trouble;             ///< what the engine said when it refused its run
   double pace = 1;                 ///< its speed against its table, as it was seen
 };
+
+/// Samples a second of a job in the row of its run, at its pace; 0: not known, as of a job that nobody described and
+/// that did not run yet.
+double plannedRate(const OpenJob &one);
+
+/// Whether no sum or quotient with the numbers of a report leaves the range of numbers.
+bool isPlausible(const ProgressReport &report);
 
 /// What the engine said last.
 struct EngineView {
@@ -123,7 +130,7 @@ protected:
   void observe();
   void readProgress();
   void stopStrays();
-  void takeReport(OpenJob &open, const ProgressReport &report) const;
+  static void takeProgress(OpenJob &open);
   /// What a report changes in what is planned. Callers hold `memory`.
   void compareSpeed(OpenJob &open);
 
@@ -133,7 +140,8 @@ private:
   std::string lastWordsOf(const JobRunRecord &run) const;
   void settleJob(OpenJob &open, bool wasStopping, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
-  void readLinesOf(OpenJob &open, int file, uint64_t size) const;
+  bool readLinesOf(OpenJob &open, int file, uint64_t size, double written) const;
+  static void keepHistory(OpenJob &open);
   void learn(OpenJob &open);
   void compareWithPlan(OpenJob &open);
 };

@@ -44,6 +44,7 @@ JobView SchedulerViews::viewOf(const ServedJob &job) const {
   JobView view;
   view.job = job;
   view.job.submission.files.clear();
+  view.job.progress.history.clear();
   view.restarts = std::max<int64_t>(0, job.runs - 1);
   const auto found = open.find(job.id);
   if (found == open.end()) {
@@ -53,6 +54,7 @@ JobView SchedulerViews::viewOf(const ServedJob &job) const {
   }
   const OpenJob &one = found->second;
   view.job.phase = one.job.phase, view.job.reason = one.job.reason, view.job.progress = one.job.progress;
+  view.job.progress.history.clear();
   double done = one.job.progress.samples;
   if (one.run && one.run->state >= State::Running)
     done = std::max(done, one.tracker.samples(now()));
@@ -70,14 +72,15 @@ void SchedulerViews::addRun(JobView &view, const OpenJob &one) const {
   const JobRunRecord &run = *one.run;
   const double rate = one.tracker.rate().value;
   view.deviceType = run.deviceType, view.devices = run.devices, view.plan = run.plan, view.nodes = run.nodes;
-  view.deviation = one.planned > 0 && rate > 0 && one.tracker.hasReports() ? rate / one.planned - 1 : 0;
+  view.deviation = one.tracker.deviationFrom(one.planned);
   view.goodput = run.state == State::Running ? rate : 0;
 }
 
 void SchedulerViews::addTimes(JobView &view, const OpenJob &one) const {
   const double time = now();
+  const bool isKnown = !isLearned(one.job.submission) || !one.speeds.empty(); // else the plan guesses
   if (plan) {
-    if (auto end = plan->ends.find(one.job.id); end != plan->ends.end()) {
+    if (auto end = plan->ends.find(one.job.id); end != plan->ends.end() && isKnown) {
       view.plannedEnd = epoch + end->second;
       view.timeLeft = std::max(0.0, view.plannedEnd - time);
     }
@@ -125,7 +128,13 @@ Result<JobView> SchedulerViews::job(const Caller &by, int64_t id) const {
   if (!found || !maySee(by, found->submission.tenant))
     return Error{Code::NotServed, fmt::format("there is no job {}", id)};
   std::scoped_lock lock(memory);
-  return viewOf(*found);
+  JobView view = viewOf(*found);
+  view.history = std::move(found->progress.history);
+  if (const auto one = open.find(id); one != open.end() && one->second.run && one->second.run->started > 0) {
+    view.history.push_back({one->second.run->started, one->second.run->samplesAtStart});
+    view.history.insert(view.history.end(), one->second.tracker.history().begin(), one->second.tracker.history().end());
+  }
+  return view;
 }
 
 Result<std::vector<JobView>> SchedulerViews::jobs(const Caller &by, const JobFilter &filter) const {

@@ -27,6 +27,8 @@ void describe(JsonFields &f, JobView &view) {
   f.about("its parallelism").maybe("plan", view.plan).maybe("nodes", view.nodes);
   f.maybe("planned_start_s", view.plannedStart, kTimes).maybe("planned_end_s", view.plannedEnd, kTimes);
   f.about("why it does not run").maybe("wait", view.wait).maybe("restarts", view.restarts);
+  f.about("how far it was when, over all of its runs, thinned out; of one job that is asked for alone");
+  f.maybe("history", view.history);
 }
 
 void describe(JsonFields &f, RunView &run) {
@@ -112,7 +114,6 @@ JobView shownToReaders(JobView view) {
   for (auto &[path, text] : view.job.submission.files)
     text.clear();
   view.job.submission.key.clear();
-  view.job.progress.tracker.clear();
   return view;
 }
 

@@ -80,8 +80,8 @@ struct ErrorList {
 };
 void describe(JsonFields &f, ErrorList &list);
 
-/// A job without what the readers of its tenant need not know: values of its environment, texts of its files, the state
-/// of its tracker, its key.
+/// A job without what the readers of its tenant need not know: values of its environment, texts of its files, its
+/// key.
 JobView shownToReaders(JobView view);
 
 } // namespace accord::service

@@ -64,6 +64,11 @@ enum class JobPhase : uint8_t {
 };
 constexpr bool isOver(JobPhase phase) { return phase >= JobPhase::Complete; }
 
+/// So many samples were done at a time.
+struct ProgressPoint {
+  double time = 0, samples = 0;
+};
+
 /// How far a job is, by what it reported itself.
 struct JobProgressState {
   double samples = 0;  ///< that it trained on
@@ -72,7 +77,7 @@ struct JobProgressState {
   double rate = 0, rateLow = 0,
          rateHigh = 0;                   ///< samples a second in its configuration, with a 90 % interval; 0: not known
   double batch = 0, noise = 0, loss = 0; ///< 0: not reported
-  std::string tracker;                   ///< the state of its ProgressTracker, as text
+  std::vector<ProgressPoint> history;    ///< of the runs that ended, by time: a few, thinned out
 };
 
 struct ServedJob {

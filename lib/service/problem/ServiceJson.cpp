@@ -104,13 +104,15 @@ void describe(JsonFields &f, Submission &submission) {
   f.about("a second submission with the same key is the first").maybe("key", submission.key);
 }
 
+void describe(JsonFields &f, ProgressPoint &point) { f.field("time_s", point.time).field("samples", point.samples); }
+
 void describe(JsonFields &f, JobProgressState &progress) {
   f.maybe("samples", progress.samples).maybe("saved", progress.saved).maybe("reported_s", progress.reported);
   f.maybe("samples_per_s", progress.rate);
   f.about("of an interval with 90 % confidence").maybe("samples_per_s_low", progress.rateLow);
   f.about("of an interval with 90 % confidence").maybe("samples_per_s_high", progress.rateHigh);
   f.maybe("batch", progress.batch).maybe("noise", progress.noise, kAnyNumber).maybe("loss", progress.loss, kAnyNumber);
-  f.maybe("tracker", progress.tracker);
+  f.about("of the runs that ended, thinned out").maybe("history", progress.history);
 }
 
 void describe(JsonFields &f, ServedJob &job) {

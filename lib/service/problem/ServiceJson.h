@@ -18,6 +18,7 @@ void describe(JsonVisitor &v, Role &role);
 void describe(JsonFields &f, MeasuredConfiguration &measured);
 /// "elasticity" is "rigid" where it is moldable and `minDevices` and `maxDevices` are one number, 1 or more.
 void describe(JsonFields &f, Submission &submission);
+void describe(JsonFields &f, ProgressPoint &point);
 void describe(JsonFields &f, JobProgressState &progress);
 void describe(JsonFields &f, ServedJob &job);
 void describe(JsonFields &f, JobRunRecord &run);

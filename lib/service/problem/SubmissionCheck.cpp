@@ -156,7 +156,9 @@ void Check::measured() {
 }
 
 void Check::work() {
-  if (all.main.empty())
+  if (all.main.empty() && all.samples == 0)
+    add("'samples' is 0, and no 'main' describes the training: one of them says how long it trains");
+  else if (all.main.empty())
     positive("samples", all.samples, kMaxSamples);
   else
     number("samples", all.samples, 0, kMaxSamples);

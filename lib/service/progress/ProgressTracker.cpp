@@ -23,6 +23,9 @@ double student(unsigned count) { return kStudent[std::min<unsigned>(count - 2, 6
 
 void ProgressTracker::add(const ProgressReport &report, double now) {
   const double time = report.time > 0 ? std::min(report.time, now) : now;
+  if (time < last)
+    return;
+  last = time;
   if (report.saved >= 0)
     savedSamples = report.saved;
   if (report.batch > 0)
@@ -31,32 +34,47 @@ void ProgressTracker::add(const ProgressReport &report, double now) {
     noise = report.noise;
   if (report.loss != 0)
     loss = report.loss;
-  if (!(report.samples >= 0) || time < last)
-    return;
-  last = time;
-  if (!points.empty() && report.samples < points.back().samples)
-    points.clear();
-  if (!points.empty() && points.back().time == time)
-    points.back().samples = report.samples;
+  if (report.samples >= 0)
+    addPoint({time, report.samples});
+}
+
+void ProgressTracker::addPoint(ProgressPoint point) {
+  if (!points.empty() && point.samples < points.back().samples)
+    points.clear(), spacing = reports = 0;
+  const size_t size = points.size();
+  const bool isSame = size > 0 && points.back().time == point.time;
+  reports += isSame ? 0 : 1;
+  if (isSame || (size > 1 && points.back().time - points[size - 2].time < spacing))
+    points.back() = point;
   else
-    points.push_back({time, report.samples});
+    points.push_back(point);
   if (points.size() <= kMaxPoints)
     return;
-  std::vector<Point> kept; // of the older half each second one
-  for (size_t i = 0; i < points.size(); ++i)
-    if (i >= points.size() / 2 || i % 2 == 0)
-      kept.push_back(points[i]);
-  points = std::move(kept);
+  spacing = (points.back().time - points.front().time) / (kMaxPoints / 2);
+  points = thinned(points, kMaxPoints / 2);
+}
+
+void ProgressTracker::shift(double seconds) {
+  for (ProgressPoint &point : points)
+    point.time += seconds;
+  for (double *time : {&began, &last})
+    if (*time > 0)
+      *time = std::max(0.0, *time + seconds);
+}
+
+/// Seconds between two reports.
+double ProgressTracker::gap() const {
+  return reports > 1 ? (points.back().time - points.front().time) / (reports - 1) : 1;
 }
 
 /// Between reports, on a straight line.
 double ProgressTracker::samplesAt(double time) const {
-  const auto after = std::ranges::lower_bound(points, time, {}, &Point::time);
+  const auto after = std::ranges::lower_bound(points, time, {}, &ProgressPoint::time);
   if (after == points.begin())
     return points.front().samples;
   if (after == points.end())
     return points.back().samples;
-  const Point &a = *std::prev(after), &b = *after;
+  const ProgressPoint &a = *std::prev(after), &b = *after;
   return a.samples + (b.samples - a.samples) * (time - a.time) / (b.time - a.time);
 }
 
@@ -64,10 +82,11 @@ ProgressTracker::Speeds ProgressTracker::speeds() const {
   Speeds found;
   if (points.size() < 2)
     return found;
-  const double end = points.back().time, all = end - points.front().time;
+  const ProgressPoint &first = points[points.size() > 2 && points[0].samples <= start ? 1 : 0];
+  const double end = points.back().time, all = end - first.time;
   const double window = std::min(all, std::max(kMinWindow, all / 3));
   const auto inside =
-      static_cast<unsigned>(points.end() - std::ranges::lower_bound(points, end - window, {}, &Point::time));
+      static_cast<unsigned>(points.end() - std::ranges::lower_bound(points, end - window, {}, &ProgressPoint::time));
   found.count = std::clamp(inside - 1, 1u, kBlocks);
   found.seconds = window / found.count;
   std::vector<double> rates;
@@ -97,10 +116,7 @@ double ProgressTracker::samples(double now) const {
   const double max = work > 0 ? work : 1e300, speed = rate().value;
   if (points.empty())
     return std::min(max, start + (began > 0 ? std::max(0.0, now - began) * speed : 0));
-  double gap = 1;
-  if (points.size() > 1)
-    gap = (points.back().time - points.front().time) / static_cast<double>(points.size() - 1);
-  return std::min(max, points.back().samples + std::clamp(now - points.back().time, 0.0, 2 * gap) * speed);
+  return std::min(max, points.back().samples + std::clamp(now - points.back().time, 0.0, 2 * gap()) * speed);
 }
 
 Interval ProgressTracker::timeLeft(double now) const {
@@ -111,25 +127,36 @@ Interval ProgressTracker::timeLeft(double now) const {
   const Speeds seen = speeds();
   if (seen.count < 2)
     return {seconds, left / speed.high, left / speed.low};
-  const double blocks = std::max(1.0, seconds / seen.seconds);
-  const double error = student(seen.count) * seen.deviation / seen.mean * std::sqrt(1.0 / seen.count + 1 / blocks);
+  const double error = student(seen.count) * seen.deviation / seen.mean *
+                       std::sqrt(seconds * seconds / seen.count + seconds * seen.seconds);
   // One report more or less is not known either.
-  const double gap = (points.back().time - points.front().time) / static_cast<double>(points.size() - 1);
-  const double wide = std::max(error, kMinError) * seconds + gap;
+  const double wide = std::max(error, kMinError * seconds) + gap();
   return {seconds, std::max(0.0, seconds - wide), seconds + wide};
 }
 
-double ProgressTracker::deviation() const {
-  const Interval speed = rate();
-  if (planned <= 0 || !isSettled() || (planned >= speed.low && planned <= speed.high))
+double ProgressTracker::deviationFrom(double rate) const {
+  const Interval speed = this->rate();
+  if (rate <= 0 || !isSettled() || (rate >= speed.low && rate <= speed.high))
     return 0;
-  return speed.value / planned - 1;
+  return speed.value / rate - 1;
 }
 
 bool ProgressTracker::isSettled() const {
   const Speeds seen = speeds();
   return seen.count >= 4 && seen.mean > 0 &&
          student(seen.count) * seen.deviation / std::sqrt(seen.count) <= kSettled * seen.mean;
+}
+
+std::vector<ProgressPoint> thinned(const std::vector<ProgressPoint> &points, size_t max) {
+  if (points.size() <= max || max < 3)
+    return points;
+  const double apart = (points.back().time - points.front().time) / static_cast<double>(max - 1);
+  std::vector<ProgressPoint> kept{points.front()};
+  for (size_t i = 1; i + 1 < points.size(); ++i)
+    if (points[i].time >= kept.back().time + apart && kept.size() + 1 < max)
+      kept.push_back(points[i]);
+  kept.push_back(points.back());
+  return kept;
 }
 
 Result<std::vector<ProgressReport>> parseProgress(std::string_view text) {
@@ -158,7 +185,7 @@ Result<std::vector<ProgressReport>> parseProgress(std::string_view text) {
       else
         to = *given;
     };
-    number("samples", report.samples, 0), number("saved", report.saved, 0), number("time", report.time, 0);
+    number("samples", report.samples, 0), number("saved", report.saved, 0), number("time_s", report.time, 0);
     number("batch", report.batch, 0), number("noise", report.noise, 0), number("loss", report.loss, -1e300);
     if (!wrong.empty())
       return Error{Code::WrongProgress, wrong};

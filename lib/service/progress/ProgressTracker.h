@@ -11,8 +11,9 @@ struct Interval {
   double value = 0, low = 0, high = 0;
 };
 
-/// Of one run. Times are seconds since 1970. Reports may come late, twice, or out of order; the last one by its time
-/// counts. Where samples go back, the program went on from its last checkpoint, and what was before tells no speed.
+/// Of one run. Times are seconds since 1970. Reports may come late, twice, or out of order: one that is older than
+/// another says nothing. Where samples go back, the program went on from its last checkpoint, and what was before tells
+/// no speed.
 class ProgressTracker {
 public:
   ProgressTracker() = default;
@@ -25,28 +26,35 @@ public:
   void setPlanned(double rate) { planned = rate; }
   void setWork(double samples) { work = samples; }
   void add(const ProgressReport &report, double now);
+  /// All times are later by so many seconds: the clock was set.
+  void shift(double seconds);
   bool hasReports() const { return !points.empty(); }
+  /// What was reported, by time, at most 512 points that are about as far from each other.
+  const std::vector<ProgressPoint> &history() const { return points; }
 
   /// Samples that are done at a time: the last report and what its speed adds since, but no more than two reports would
   /// have said, and at most the work; without reports what the plan says.
   double samples(double now) const;
+  /// As the last report says; without one, those at the start.
+  double reported() const { return points.empty() ? start : points.back().samples; }
   /// Of them, those that a checkpoint has; a program that reports none has saved nothing.
   double saved() const { return savedSamples; }
   /// Samples a second, with what it loses to checkpoints and the like: over the last third of the run, or a minute. The
-  /// interval is that of the mean of the rates of up to 8 equal times in it (batch means; Student's t).
+  /// interval is that of the mean of the rates of up to 8 equal times in it (batch means; Student's t). The time until
+  /// the first progress is that of the start, and tells no speed.
   Interval rate() const;
-  /// Seconds until the work is done: the interval counts that the time to come varies as the time before did.
+  /// Seconds until the work is done. The interval counts that the time to come varies as the time before did: samples
+  /// of times that do not overlap are taken for independent, so that the error of a time T by n blocks of B seconds is
+  /// t s / m sqrt(T^2 / n + T B), with the mean m and the deviation s of their rates.
   Interval timeLeft(double now) const;
-  /// Its speed against the plan: -0.1 is a tenth slower; 0 while that may be chance.
-  double deviation() const;
+  /// Its speed against one that was planned: -0.1 is a tenth slower; 0 while that may be chance, or none was planned.
+  double deviationFrom(double rate) const;
+  double deviation() const { return deviationFrom(planned); }
   /// Whether its speed is known well enough to plan with: within a tenth.
   bool isSettled() const;
   double batch = 0, noise = 0, loss = 0, last = 0; ///< as reported; `last`: when
 
 private:
-  struct Point {
-    double time = 0, samples = 0;
-  };
   struct Speeds {
     double mean = 0, deviation = 0; ///< of the rates of equal times
     unsigned count = 0;
@@ -54,12 +62,19 @@ private:
   };
   Speeds speeds() const;
   double samplesAt(double time) const;
+  double gap() const;
+  void addPoint(ProgressPoint point);
 
   double work = 0, start = 0, began = 0, planned = 0, savedSamples = 0;
-  std::vector<Point> points; ///< by time; older ones are thinned out
+  std::vector<ProgressPoint> points; ///< by time; all but the last are at least `spacing` seconds apart
+  double spacing = 0;
+  double reports = 0; ///< that the points are of
 };
 
-/// Whole lines of JSON: {"samples": 51200, "saved": 50000, "time": 1.7e9, "batch": 256, "noise": 900, "loss": 2.1};
+/// At most so many points of a longer history: the first, the last, and others about as far from each other.
+std::vector<ProgressPoint> thinned(const std::vector<ProgressPoint> &points, size_t max);
+
+/// Whole lines of JSON: {"samples": 51200, "saved": 50000, "time_s": 1.7e9, "batch": 256, "noise": 900, "loss": 2.1};
 /// other keys are passed over. Error A1208 with the number of the line.
 Result<std::vector<ProgressReport>> parseProgress(std::string_view text);
 

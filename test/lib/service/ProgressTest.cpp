@@ -86,6 +86,80 @@ TEST(ProgressTracker, TakesLateDoubleAndBackwardReports) {
   EXPECT_LE(tracker.samples(4000), 2400 + 200 + 1e-6);
 }
 
+/// Reports of each second over ten hours, of which few points are kept: they are about as far from each other all
+/// along, so that the interval is that of what varied in the last third, and not of the last minutes alone.
+TEST(ProgressTracker, KeepsPointsOfALongRunEvenly) {
+  ProgressTracker tracker(1e9, 0, 0, 0);
+  double samples = 0;
+  for (int i = 0; i <= 36000; ++i) {
+    samples += (i / 600) % 2 == 0 ? 90 : 110; // ten minutes slower, ten faster
+    ProgressReport report;
+    report.time = 1000 + i, report.samples = samples;
+    tracker.add(report, report.time);
+  }
+  const std::vector<ProgressPoint> &history = tracker.history();
+  ASSERT_LE(history.size(), 512u);
+  ASSERT_GE(history.size(), 200u);
+  EXPECT_EQ(history.front().time, 1000);
+  EXPECT_EQ(history.back().time, 37000);
+  for (size_t i = 1; i < history.size(); ++i)
+    EXPECT_LE(history[i].time - history[i - 1].time, 36000 / 128.0);
+  const Interval rate = tracker.rate();
+  EXPECT_LE(rate.low, 100);
+  EXPECT_GE(rate.high, 100);
+  // Two reports are two seconds, however far the points are that are kept.
+  EXPECT_NEAR(tracker.samples(38000), samples + 2 * rate.value, 0.01 * rate.value);
+}
+
+TEST(ProgressTracker, LateReportsChangeNothing) {
+  ProgressTracker tracker(1000, 0, 0, 10);
+  auto say = [&](double time, double samples, double saved) {
+    ProgressReport report;
+    report.time = time, report.samples = samples, report.saved = saved;
+    tracker.add(report, time);
+  };
+  say(10, 100, 100), say(20, 200, 200), say(15, 150, 100);
+  EXPECT_EQ(tracker.saved(), 200);
+  EXPECT_EQ(tracker.reported(), 200);
+}
+
+TEST(ProgressTracker, TheStartTellsNoSpeed) {
+  ProgressTracker tracker(10000, 500, 100, 0);
+  ProgressReport report;
+  for (auto [time, samples] : {std::pair(100, 500), {130, 600}, {140, 700}, {150, 800}, {160, 900}}) {
+    report.time = time, report.samples = samples;
+    tracker.add(report, time);
+  }
+  EXPECT_NEAR(tracker.rate().value, 10, 1e-9); // not 400 samples in 60 s
+}
+
+TEST(ProgressTracker, GoesOnWhereTheClockIsSetBack) {
+  ProgressTracker tracker(1e6, 0, 0, 0);
+  ProgressReport report;
+  for (int i = 0; i < 60; ++i) {
+    report.samples = 10 * i;
+    tracker.add(report, 5000 + i);
+  }
+  tracker.shift(-3600);
+  for (int i = 60; i < 120; ++i) {
+    report.samples = 10 * i;
+    tracker.add(report, 1400 + i);
+  }
+  EXPECT_EQ(tracker.reported(), 1190);
+  EXPECT_NEAR(tracker.rate().value, 10, 1e-6);
+}
+
+TEST(ProgressHistory, IsThinnedEvenlyWithBothEnds) {
+  std::vector<ProgressPoint> points;
+  for (int i = 0; i < 1000; ++i)
+    points.push_back({static_cast<double>(i), 2.0 * i});
+  const std::vector<ProgressPoint> kept = thinned(points, 11);
+  ASSERT_EQ(kept.size(), 11u);
+  for (int i = 0; i < 11; ++i)
+    EXPECT_NEAR(kept[i].time, 99.9 * i, 1);
+  EXPECT_EQ(thinned(points, 2000).size(), 1000u);
+}
+
 TEST(ProgressTracker, ReadsLinesStrictly) {
   auto reports = parseProgress("{\"samples\": 12, \"loss\": -1.5, \"epoch\": 3}\n\n{\"saved\": 10}\n");
   ASSERT_TRUE(reports);

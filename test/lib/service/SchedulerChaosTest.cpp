@@ -200,8 +200,8 @@ TEST(SchedulerChaos, PassesOverProgressThatIsNone) {
   };
   std::ofstream(file(deep), std::ios::app) << std::string(500'000, '[') << "\n"
                                            << R"({"samples": 1e300, "saved": 1e300, "noise": 1e305})" << "\n"
-                                           << R"({"samples": 0, "time": 1e-300})" << "\n"
-                                           << R"({"samples": 1e18, "time": 2e-300})" << "\n";
+                                           << R"({"samples": 0, "time_s": 1e-300})" << "\n"
+                                           << R"({"samples": 1e18, "time_s": 2e-300})" << "\n";
   std::filesystem::remove(file(pipe));
   ASSERT_EQ(mkfifo(file(pipe).c_str(), 0600), 0);
   {

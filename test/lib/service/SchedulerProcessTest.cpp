@@ -108,6 +108,104 @@ TEST(SchedulerProcess, LearnsHowFastAJobIsThatNobodyDescribed) {
   EXPECT_EQ(max, 8);
 }
 
+TEST(SchedulerProcess, KeepsWhatItSawOfASpeedAcrossRuns) {
+  Life life("pace");
+  life.begin();
+  // It says 40 samples a second, and does 20; its node goes, so that there is a second run.
+  life.cluster.rate = [](const TaskRequest &) { return 20; };
+  const int64_t id = life.submit("slow", 10000, {{"a100", 4, 40}});
+  for (int i = 0; i < 120; ++i)
+    life.step();
+  auto view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_NEAR(view->deviation, -0.5, 0.05); // from the plan that started it, though it is planned anew
+  EXPECT_NEAR(view->timeLeft, (10000 - view->job.progress.samples) / 20, 30);
+  life.cluster.setNode(view->nodes.front(), EngineNode::State::Down);
+  for (int i = 0; i < 120; ++i)
+    life.step();
+  view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->restarts, 1);
+  EXPECT_EQ(view->deviation, 0); // the plan knew
+  ASSERT_GT(view->history.size(), 10u);
+  EXPECT_TRUE(std::ranges::is_sorted(view->history, {}, &ProgressPoint::time));
+  EXPECT_TRUE(view->job.progress.history.empty());
+  // A new life compares it with what it said again.
+  life.process.reset();
+  life.begin();
+  for (int i = 0; i < 10; ++i)
+    life.step();
+  view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_NEAR(view->deviation, -0.5, 0.05);
+  EXPECT_LT(life.run(600), 600);
+  view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_GT(view->history.size(), 20u);
+  EXPECT_LE(view->history.size(), 120u);
+  EXPECT_EQ(view->history.back().samples, 10000);
+}
+
+TEST(SchedulerProcess, TakesReportsByTokensOfTasksThatRun) {
+  Life life("tokens");
+  life.begin();
+  life.process->setUrl("http://localhost:1");
+  const int64_t id = life.submit("one", 1000, {{"a100", 4, 40}}), other = life.submit("two", 1000, {{"a100", 4, 40}});
+  for (int i = 0; i < 3; ++i)
+    life.step();
+  std::string token;
+  for (const auto &[name, task] : life.cluster.tasks)
+    if (task.asked.job == id)
+      for (const auto &[key, value] : task.asked.environment)
+        if (key == "ACCORD_TASK_TOKEN")
+          token = value;
+  ASSERT_FALSE(token.empty());
+  ProgressReport report;
+  report.samples = 900;
+  EXPECT_TRUE(life.process->report(token, report));
+  EXPECT_EQ(life.process->job(life.local, id)->job.progress.samples, 900);
+  EXPECT_LT(life.process->job(life.local, other)->job.progress.samples, 900);
+  report.samples = 1e300;
+  EXPECT_EQ(life.process->report(token, report).error().code, Code::WrongProgress);
+  report.samples = 950;
+  for (const std::string &wrong : std::vector<std::string>{
+           "", "task", "task.", "task..", "task.accord-lab-1-1.", token + "0", "task.accord-lab-9-1.0",
+           "task.accord-lab-99999999999999999999-1.0", token.substr(0, token.size() - 1)}) {
+    auto done = life.process->report(wrong, report);
+    ASSERT_FALSE(done) << wrong;
+    EXPECT_EQ(done.error().code, Code::NotAllowed) << wrong;
+  }
+}
+
+TEST(SchedulerProcess, SaysOnceAndTwice) {
+  for (auto [failures, word] : {std::pair(1, "it failed once,"), {2, "it failed twice,"}, {3, "it failed 3 times,"}}) {
+    Life life("times");
+    life.begin();
+    life.cluster.fails = [](const TaskRequest &) { return true; };
+    Submission one;
+    one.name = "bad", one.command = {"x"}, one.samples = 100, one.restart = 0, one.maxFailures = failures;
+    one.measured = {{"a100", 4, 40}};
+    auto id = life.process->submit(life.local, one);
+    ASSERT_TRUE(id);
+    life.run(100);
+    EXPECT_THAT(life.job(id->first).reason, ::testing::StartsWith(word));
+  }
+}
+
+TEST(SchedulerProcess, SaysNoTimeOfAJobOfWhichNothingIsKnown) {
+  Life life("unknown");
+  life.begin();
+  Submission one;
+  one.name = "script", one.command = {"train.py"}, one.samples = 4000, one.restart = 0;
+  auto id = life.process->submit(life.local, one);
+  ASSERT_TRUE(id);
+  life.process->step();
+  auto view = life.process->job(life.local, id->first);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->timeLeft, -1);
+  EXPECT_EQ(view->deviation, 0);
+}
+
 TEST(SchedulerProcess, DrainedNodesTakeNoTasksAndFailuresEnd) {
   Life life("drain");
   life.begin();

@@ -169,7 +169,7 @@ TEST(ServiceJson, JobsAndRunsReadBack) {
   job.phase = JobPhase::Cancelled;
   job.reason = "by \"hand\"\n";
   job.progress.samples = 0.1, job.progress.saved = 1e-300, job.progress.rate = 3, job.progress.noise = -2;
-  job.progress.loss = -1.5, job.progress.tracker = "{\"a\": [1]}";
+  job.progress.loss = -1.5, job.progress.history = {{1.5, 0}, {2, 64}};
   JobRunRecord run;
   run.job = 1, run.number = 2, run.exitCode = -9, run.nodes = {"n 1", "n2"}, run.deviceType = "a100";
   run.state = JobRunRecord::State::Ended, run.outcome = JobRunRecord::Outcome::Lost;

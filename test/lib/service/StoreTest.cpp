@@ -52,7 +52,7 @@ TEST_P(StoreTest, JobsKeepEverything) {
   job.submission.measured = {{"a100", 8, 0.1}, {"h100", 1, 1e-300}};
   job.submission.restart = 0;
   job.phase = JobPhase::Modelling;
-  job.progress.tracker = "{\"state\": [1, 2.5]}";
+  job.progress.history = {{1.5, 0}, {2, 64}};
   job.progress.loss = -1.25;
   job.samples = std::numeric_limits<double>::max();
   job.user = "me";
@@ -361,7 +361,7 @@ StoreChange randomChange(SplitMix &random, const Model &model) {
       next.phase = static_cast<JobPhase>(random.next() % 7);
       next.reason = draw(random, "reason", 9);
       next.progress.samples = double(random.next() % 1000) / 7;
-      next.progress.tracker = draw(random, "t", 100);
+      next.progress.history.assign(random.next() % 9, {1.5, double(random.next() % 100)});
       change.jobs.push_back(next);
       JobRunRecord run = someRun(id, 1 + int64_t(random.next() % 3));
       run.state = static_cast<JobRunRecord::State>(random.next() % 5);

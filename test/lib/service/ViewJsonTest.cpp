@@ -32,11 +32,12 @@ JobView fullJob() {
   view.share = 0.25, view.timeLeft = 7, view.timeLeftLow = 0, view.timeLeftHigh = 9.5, view.deviation = -0.1;
   view.goodput = 10, view.deviceType = "a100", view.devices = 11, view.plan = "dp=8", view.nodes = {"n1", "n2"};
   view.plannedStart = 12, view.plannedEnd = 13, view.wait = "w", view.restarts = 14;
+  view.history = {{1, 2}, {3, 4}};
   return view;
 }
 
 TEST(ViewJson, EveryMemberGoesThereAndBack) {
-  expectSame(fullJob(), 26);
+  expectSame(fullJob(), 27);
   RunView run{1, 2, "n", "t", "a100", "8 x a100", 8, {"n1"}, 3, 4, "lost"};
   expectSame(run, 11);
   ClusterView cluster;
@@ -73,7 +74,6 @@ TEST(ViewJson, ReadersGetNoSecrets) {
   view.job.submission.environment = {{"KEY", "secret"}};
   view.job.submission.key = "secret";
   view.job.submission.files = {{"a.dnn", "secret"}};
-  view.job.progress.tracker = "secret";
   std::string text = jsonLine(toDocument(shownToReaders(view)));
   EXPECT_EQ(text.find("secret"), std::string::npos) << text;
   EXPECT_NE(text.find("\"KEY\""), std::string::npos);

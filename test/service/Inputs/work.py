@@ -29,7 +29,7 @@ def save(*_):
 def report(saved):
     if not first:
         return
-    line = {"samples": done, "time": time.time(), "batch": 32}
+    line = {"samples": done, "time_s": time.time(), "batch": 32}
     if saved:
         line["saved"] = done
     with open(os.environ["ACCORD_PROGRESS"], "a") as file:
