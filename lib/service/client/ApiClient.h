@@ -23,7 +23,7 @@ struct ClientOptions {
 
 class ApiClient {
 public:
-  /// Error A1206: the URL is none.
+  /// Error A1206: the URL is none, or the file of the authority cannot be read.
   static Result<ApiClient> open(const ClientOptions &options);
 
   Result<SubmitAnswer, Errors> submit(const Submission &submission) const;

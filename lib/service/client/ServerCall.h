@@ -1,10 +1,6 @@
 // One request to the scheduler, as often as it takes.
 #pragma once
-#include "lib/support/Result.h"
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
+#include "lib/service/call/HttpCall.h"
 
 namespace accord::service {
 
@@ -25,20 +21,15 @@ enum class Repeat : uint8_t {
   Unreceived, ///< only if it cannot have arrived
 };
 
-struct ServerAnswer {
-  int status = 0;
-  std::string body;
-};
-
 class ServerCall {
 public:
-  /// Error A1206: the URL is none.
+  /// Error A1206: the URL is none, or the file of the authority cannot be read.
   static Result<ServerCall> open(ServerPlace place);
 
   /// An answer with status 200 to 299, else the errors that the server states, as it states them. Busy servers (429,
   /// 503) are asked again. Error A1206: no answer, or none that can be read.
-  Result<ServerAnswer, Errors> call(const std::string &method, const std::string &path, const std::string &body = "",
-                                    Repeat repeat = Repeat::Always, double wait = 0) const;
+  Result<HttpAnswer, Errors> call(const std::string &method, const std::string &path, const std::string &body = "",
+                                  Repeat repeat = Repeat::Always, double wait = 0) const;
   /// Hands the bytes of an answer that stays open to `take` until it says no (then true), or the answer ends (false).
   /// Errors as above, without repeating.
   Result<bool> stream(const std::string &path, int64_t lastEvent,
@@ -49,12 +40,14 @@ public:
 
 private:
   explicit ServerCall(ServerPlace place) : place_(std::move(place)) {}
+  HttpAsk ask(const std::string &method, const std::string &path, const std::string &body) const;
+
   ServerPlace place_;
+  HttpUrl url_;
+  HttpTrust trust_;
 };
 
 /// What a server says of an answer with an error: its codes and messages.
 Errors errorsOf(int status, const std::string &body);
-/// "a b" is "a%20b".
-std::string encodePercent(std::string_view text);
 
 } // namespace accord::service

@@ -1,13 +1,10 @@
 // What the server is made of, over Asio: where it listens, its certificate, and one connection of a client.
 //
-// Boost.Beast and Asio are large: HttpServer.cpp alone includes this.
+// HttpServer.cpp alone includes this.
 #pragma once
+#include "lib/service/call/ByteStream.h"
 #include "lib/service/http/HttpServer.h"
 #include <algorithm>
-#include <boost/asio.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 #include <cctype>
 #include <cerrno>
 #include <deque>
@@ -18,13 +15,7 @@
 
 namespace accord::service {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-using ErrorCode = boost::system::error_code;
 using Endpoint = asio::ip::tcp::endpoint;
-/// Beside its base of any executor, this one costs no call through a table.
-using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -47,8 +38,6 @@ inline bool isRequestId(std::string_view text) {
   return !text.empty() && text.size() <= 64 &&
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; });
 }
-
-inline std::string_view viewOf(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// Status line, headers and the empty line. `length`: of the body, or -1 where the end of the connection ends it.
 inline std::string responseHead(const HttpResponse &response, int64_t length, const std::string &requestId,
@@ -119,27 +108,6 @@ inline Result<void> listenAt(asio::ip::tcp::acceptor &acceptor, const std::strin
   return wrong(error ? error.message() : "no such address");
 }
 
-/// The bytes of a client, in TLS or plain: a stream as Asio and Beast take it.
-struct HttpClientStream {
-  using executor_type = Socket::executor_type;
-  Socket socket;
-  std::unique_ptr<asio::ssl::stream<Socket &>> tls; ///< null: plain
-
-  executor_type get_executor() { return socket.get_executor(); }
-  template <typename Buffers, typename Handler> void async_read_some(const Buffers &buffers, Handler &&handler) {
-    if (tls)
-      tls->async_read_some(buffers, std::forward<Handler>(handler));
-    else
-      socket.async_read_some(buffers, std::forward<Handler>(handler));
-  }
-  template <typename Buffers, typename Handler> void async_write_some(const Buffers &buffers, Handler &&handler) {
-    if (tls)
-      tls->async_write_some(buffers, std::forward<Handler>(handler));
-    else
-      socket.async_write_some(buffers, std::forward<Handler>(handler));
-  }
-};
-
 struct HttpConnection {
   enum class State : uint8_t {
     Greeting,  ///< TLS begins
@@ -156,7 +124,7 @@ struct HttpConnection {
 
   const uint64_t id;
   const std::string address, group; ///< as of HttpRequest
-  HttpClientStream stream;
+  ByteStream stream;
   State state = State::Greeting;
   double deadline = kNever;
   std::optional<HttpRefusal> turnedAway; ///< it is one too many

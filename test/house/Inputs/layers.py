@@ -14,7 +14,6 @@ LIBRARIES = {
     "qhull": r"libqhull_r/",
     "sqlite": r"sqlite3\.h",
     "pqxx": r"pqxx/",
-    "httplib": r"httplib\.h",
     "eigen": r"Eigen/",
     "beast": r"boost/(beast|asio)",
     "boost": r"boost/(?!beast|asio)",

@@ -363,7 +363,10 @@ TEST_F(TlsTest, RefusesWhoDoesNot) {
   EXPECT_EQ(error.code, Code::SchedulerUnreachable);
   EXPECT_NE(error.message.find("not trusted"), std::string::npos) << error.message;
   EXPECT_EQ(clientOf("alice-token", "http").cluster().error().code, Code::SchedulerUnreachable);
-  EXPECT_NE(clientOf("a", "https", folder / "none.pem").cluster().error().message.find("cannot be read"),
+  EXPECT_NE(ApiClient::open({.server = "https://a", .authority = folder / "none.pem"}).error().message.find("none.pem"),
+            std::string::npos);
+  std::ofstream(folder / "garbage.pem") << "no certificate";
+  EXPECT_NE(clientOf("a", "https", folder / "garbage.pem").cluster().error().message.find("cannot be read"),
             std::string::npos);
   RawHttp silent(server->port()), garbage(server->port());
   garbage.send(std::string(5000, '\x16'));

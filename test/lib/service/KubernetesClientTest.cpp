@@ -1,9 +1,9 @@
-// How API servers are asked: limits, attempts, lists in pages, kubeconfig. The server is httplib's, or a socket where
-// it has to misbehave.
+// How API servers are asked: limits, attempts, lists in pages, kubeconfig. The server is that of accord, or a socket
+// where it has to misbehave.
 #include "lib/service/engines/kubernetes/KubernetesClient.h"
-#include "lib/service/problem/Httplib.h"
+#include "RawServer.h"
+#include "lib/service/http/HttpServer.h"
 #include "gmock/gmock.h"
-#include <arpa/inet.h>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -11,8 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -25,69 +23,22 @@ namespace {
 
 class Server {
 public:
-  explicit Server(httplib::Server::Handler handler) {
-    for (const char *method : {"get", "post", "patch", "delete"}) {
-      if (*method == 'g')
-        server.Get(".*", handler);
-      else if (*method == 'p' && method[1] == 'o')
-        server.Post(".*", handler);
-      else if (*method == 'p')
-        server.Patch(".*", handler);
-      else
-        server.Delete(".*", handler);
-    }
-    port = server.bind_to_any_port("127.0.0.1");
-    thread = std::thread([this] { server.listen_after_bind(); });
-    while (!server.is_running())
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  using Handler = std::function<HttpResponse(const HttpRequest &)>;
+  explicit Server(const Handler &handler) {
+    auto started = HttpServer::start(
+        {}, {.answer = handler, .refuse = [](const auto &, const auto &) { return HttpResponse{.status = 400}; }});
+    EXPECT_TRUE(started);
+    server = std::move(*started);
   }
-  ~Server() {
-    server.stop();
-    thread.join();
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
 
 private:
-  httplib::Server server;
-  int port = 0;
-  std::thread thread;
+  std::unique_ptr<HttpServer> server;
 };
 
-/// Takes connections, reads what comes, and does with them what it is told until the client goes away.
-class RawServer {
-public:
-  explicit RawServer(std::function<void(int, const std::atomic<bool> &)> serve) {
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr *>(&address), size), 0);
-    EXPECT_EQ(listen(listener, 16), 0);
-    getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
-    port = ntohs(address.sin_port);
-    thread = std::thread([this, serve] {
-      while (!isOver) {
-        pollfd ready{listener, POLLIN, 0};
-        if (poll(&ready, 1, 20) <= 0)
-          continue;
-        const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-        if (client >= 0)
-          serve(client, isOver), close(client);
-      }
-    });
-  }
-  ~RawServer() {
-    isOver = true;
-    thread.join();
-    close(listener);
-  }
-  std::string url(const std::string &scheme = "http") const { return scheme + "://127.0.0.1:" + std::to_string(port); }
-
-private:
-  int listener = -1, port = 0;
-  std::atomic<bool> isOver = false;
-  std::thread thread;
-};
+HttpResponse answered(const std::string &text, int status = 200) {
+  return {.status = status, .body = std::make_shared<std::string>(text)};
+}
 
 KubernetesServer at(const std::string &url) {
   KubernetesServer server;
@@ -129,10 +80,10 @@ public:
 } // namespace
 
 TEST(KubernetesClient, AsksAsTheApiWantsIt) {
-  httplib::Request seen;
-  Server server([&](const httplib::Request &request, httplib::Response &response) {
+  HttpRequest seen;
+  Server server([&](const HttpRequest &request) {
     seen = request;
-    response.set_content(R"({"kind": "Pod"})", "application/json");
+    return answered(R"({"kind": "Pod"})");
   });
   KubernetesServer place = at(server.url());
   place.token = "secret";
@@ -143,17 +94,17 @@ TEST(KubernetesClient, AsksAsTheApiWantsIt) {
   EXPECT_EQ(answer->body.getAsObject()->getString("kind"), "Pod");
   EXPECT_EQ(seen.method, "PATCH");
   EXPECT_EQ(seen.body, R"({"a":null})");
-  EXPECT_EQ(seen.get_header_value("Content-Type"), "application/merge-patch+json");
-  EXPECT_EQ(seen.get_header_value("Authorization"), "Bearer secret");
+  EXPECT_EQ(seen.header("content-type"), "application/merge-patch+json");
+  EXPECT_EQ(seen.header("authorization"), "Bearer secret");
   ASSERT_TRUE(client.call("DELETE", "/x", &body));
-  EXPECT_EQ(seen.get_header_value("Content-Type"), "application/json");
+  EXPECT_EQ(seen.header("content-type"), "application/json");
 }
 
 TEST(KubernetesClient, ReadsATokenAgain) {
   std::string seen;
-  Server server([&](const httplib::Request &request, httplib::Response &response) {
-    seen = request.get_header_value("Authorization");
-    response.set_content("{}", "application/json");
+  Server server([&](const HttpRequest &request) {
+    seen = request.header("authorization");
+    return answered("{}");
   });
   const Folder folder;
   KubernetesServer place = at(server.url());
@@ -172,11 +123,11 @@ TEST(KubernetesClient, ReadsATokenAgain) {
 
 TEST(KubernetesClient, TriesAgainWhatPasses) {
   std::atomic<int> asked = 0;
-  Server server([&](const httplib::Request &, httplib::Response &response) {
+  Server server([&](const HttpRequest &) {
     static constexpr int kStatuses[] = {500, 429, 503, 200};
-    response.status = kStatuses[std::min(asked++, 3)];
-    response.set_header("Retry-After", "0");
-    response.set_content("{}", "application/json");
+    HttpResponse response = answered("{}", kStatuses[std::min(asked++, 3)]);
+    response.headers.emplace_back("Retry-After", "0");
+    return response;
   });
   KubernetesClient client(at(server.url()));
   auto answer = client.call("POST", "/x");
@@ -186,11 +137,11 @@ TEST(KubernetesClient, TriesAgainWhatPasses) {
 
 TEST(KubernetesClient, DoesNotWaitLongerThanItMay) {
   std::atomic<int> asked = 0;
-  Server server([&](const httplib::Request &, httplib::Response &response) {
+  Server server([&](const HttpRequest &) {
     ++asked;
-    response.status = 429;
-    response.set_header("Retry-After", "3600");
-    response.set_content(R"({"message": "too many"})", "application/json");
+    HttpResponse response = answered(R"({"message": "too many"})", 429);
+    response.headers.emplace_back("Retry-After", "3600");
+    return response;
   });
   KubernetesClient client(at(server.url()), {.call = 0.5});
   EXPECT_LT(secondsOf([&] { EXPECT_THAT(errorOf(client), HasSubstr("answer 429: 'too many'")); }), 5);
@@ -199,10 +150,8 @@ TEST(KubernetesClient, DoesNotWaitLongerThanItMay) {
 
 TEST(KubernetesClient, TellsStatusesApart) {
   int status = 404;
-  Server server([&](const httplib::Request &, httplib::Response &response) {
-    response.status = status;
-    response.set_content(R"({"kind": "Status", "message": "is what it is"})", "application/json");
-  });
+  Server server(
+      [&](const HttpRequest &) { return answered(R"({"kind": "Status", "message": "is what it is"})", status); });
   KubernetesClient client(at(server.url()));
   for (int taken : {404, 409, 410, 422}) {
     status = taken;
@@ -219,8 +168,7 @@ TEST(KubernetesClient, TellsStatusesApart) {
 
 TEST(KubernetesClient, TakesJsonAlone) {
   std::string text;
-  Server server(
-      [&](const httplib::Request &, httplib::Response &response) { response.set_content(text, "application/json"); });
+  Server server([&](const HttpRequest &) { return answered(text); });
   KubernetesClient client(at(server.url()));
   for (const char *garbage : {"<html>", "[1]", "{\"a\": 1, \"a\": 2}", "{", "12"}) {
     text = garbage;
@@ -251,6 +199,7 @@ TEST(KubernetesClient, EndsInTime) {
   EXPECT_THAT(answerOf(head, std::string(1 << 16, ' ')), HasSubstr("more than"));  // for ever
   EXPECT_THAT(answerOf("HTTP/1.1 200 OK\r\n", "X: y\r\n"), HasSubstr("attempts")); // headers for ever
   EXPECT_THAT(answerOf("", "x"), HasSubstr("attempts"));                           // no HTTP
+  EXPECT_THAT(answerOf("HTTP/1.1 200 ", std::string(1 << 16, 'x')), HasSubstr("beside its body"));
   RawServer silent([](int socket, const std::atomic<bool> &isOver) {
     char byte;
     while (!isOver && recv(socket, &byte, 1, MSG_DONTWAIT) != 0)
@@ -266,20 +215,18 @@ TEST(KubernetesClient, EndsInTime) {
 
 TEST(KubernetesClient, ReadsListsInPages) {
   int changes = 1;
-  Server server([&](const httplib::Request &request, httplib::Response &response) {
-    const std::string from = request.get_param_value("continue");
-    if (from == "2" && changes-- > 0) {
-      response.status = 410;
-      return response.set_content(R"({"message": "expired"})", "application/json");
-    }
-    EXPECT_EQ(request.get_param_value("labelSelector"), "accord/x=y z");
-    response.set_content(from.empty()  ? R"({"metadata": {"continue": "1"}, "items": [{"n": 0}]})"
-                         : from == "1" ? R"({"metadata": {"continue": "2"}, "items": [{"n": 1}]})"
-                                       : R"({"metadata": {}, "items": [{"n": 2}]})",
-                         "application/json");
+  Server server([&](const HttpRequest &request) {
+    const auto continued = request.query.find("continue");
+    const std::string from = continued == request.query.end() ? "" : continued->second;
+    if (from == "2" && changes-- > 0)
+      return answered(R"({"message": "expired"})", 410);
+    EXPECT_EQ(request.query.at("labelSelector"), "accord/x=y z");
+    return answered(from.empty()  ? R"({"metadata": {"continue": "1"}, "items": [{"n": 0}]})"
+                    : from == "1" ? R"({"metadata": {"continue": "2"}, "items": [{"n": 1}]})"
+                                  : R"({"metadata": {}, "items": [{"n": 2}]})");
   });
   KubernetesClient client(at(server.url()));
-  auto items = client.list("/api/v1/pods", "labelSelector=" + urlWord("accord/x=y z"));
+  auto items = client.list("/api/v1/pods", "labelSelector=" + encodePercent("accord/x=y z"));
   ASSERT_TRUE(items) << items.error().message;
   ASSERT_EQ(items->size(), 3u);
   for (int i = 0; i < 3; ++i)
@@ -288,8 +235,7 @@ TEST(KubernetesClient, ReadsListsInPages) {
 
 TEST(KubernetesClient, EndsListsThatDoNot) {
   std::string text = R"({"metadata": {"continue": "1"}, "items": []})";
-  Server server(
-      [&](const httplib::Request &, httplib::Response &response) { response.set_content(text, "application/json"); });
+  Server server([&](const HttpRequest &) { return answered(text); });
   KubernetesClient client(at(server.url()));
   EXPECT_THAT(client.list("/x").takeError().message, HasSubstr("follows itself"));
   text = R"({"kind": "Pod"})";

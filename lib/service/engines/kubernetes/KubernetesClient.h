@@ -5,9 +5,9 @@
 //   auto answer = client.call("GET", "/api/v1/nodes");
 //
 // Every call ends within its limit: a server that does not answer, answers slowly or answers for ever is an error. Only
-// the resolution of names is left to the limits of the system's resolver. A server is trusted as far as that the first
-// line of an answer is short: cpp-httplib matches it by a recursive expression.
+// the resolution of names is left to the limits of the system's resolver.
 #pragma once
+#include "lib/service/call/HttpCall.h"
 #include "lib/support/Result.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -63,15 +63,11 @@ public:
   Result<std::vector<llvm::json::Value>> list(const std::string &path, const std::string &query = "");
 
 private:
-  struct Attempt;
   Result<std::string> bearer() const;
-  Result<KubernetesAnswer> read(const std::string &what, const Attempt &attempt) const;
+  Result<KubernetesAnswer> read(const std::string &what, const HttpAnswer &said) const;
 
   KubernetesServer server;
   KubernetesLimits limits;
 };
-
-/// A text as part of a path or query of a URL: all but letters, digits, "-", ".", "_" and "~" as %XX.
-std::string urlWord(const std::string &text);
 
 } // namespace accord::service

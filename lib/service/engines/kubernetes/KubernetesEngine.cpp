@@ -41,8 +41,8 @@ private:
   };
 
   std::string pathOf(StringRef group, StringRef resource, const std::string &name = "") const {
-    return fmt::format("/{}/namespaces/{}/{}{}", group.str(), urlWord(options.nameSpace), resource.str(),
-                       name.empty() ? "" : "/" + urlWord(name));
+    return fmt::format("/{}/namespaces/{}/{}{}", group.str(), encodePercent(options.nameSpace), resource.str(),
+                       name.empty() ? "" : "/" + encodePercent(name));
   }
   std::string objectPath(const std::string &name = "") const {
     switch (options.kind) {
@@ -98,7 +98,7 @@ Result<KubernetesEngine::Listing> KubernetesEngine::listing(const std::string &t
   std::string selector = fmt::format("{}={}", Keys::scheduler, label);
   if (!task.empty())
     selector += fmt::format(",{}={}", Keys::object, kubernetesObjectName(task));
-  const std::string query = "labelSelector=" + urlWord(selector);
+  const std::string query = "labelSelector=" + encodePercent(selector);
   Listing all;
   ACCORD_TRY(pods, client.list(podPath(), query));
   ACCORD_TRY(objects, client.list(objectPath(), query)); // behind: a pod that is not listed has an object that ended
@@ -151,7 +151,7 @@ Result<std::set<std::string>> KubernetesEngine::lostNodes(const Listing &all) {
   for (const auto &[name, task] : all.tasks)
     doubtful.merge(kubernetesDoubtfulNodes(task));
   for (const std::string &node : doubtful) {
-    ACCORD_TRY(answer, client.call("GET", "/api/v1/nodes/" + urlWord(node)));
+    ACCORD_TRY(answer, client.call("GET", "/api/v1/nodes/" + encodePercent(node)));
     const Object *object = answer.body.getAsObject();
     if (answer.status == 404 || (answer.isDone() && object && !isKubernetesNodeReady(*object)))
       lost.insert(node);
@@ -279,7 +279,7 @@ Result<void> KubernetesEngine::stop(const EngineTask &task, double notice) {
 }
 
 Result<void> KubernetesEngine::setDrained(const std::string &node, bool drained, const std::string &reason) {
-  const std::string path = "/api/v1/nodes/" + urlWord(node);
+  const std::string path = "/api/v1/nodes/" + encodePercent(node);
   const Value why = drained ? Value(llvm::json::fixUTF8(reason)) : Value(nullptr);
   const Value body = Object{{"metadata", Object{{"annotations", Object{{Keys::drained, why}}}}},
                             {"spec", Object{{"unschedulable", drained}}}};
