@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Submissions at a steady rate, with watchers of all events beside them, against a scheduler process.
 
-usage: test/bench/service_load.py URL [--token TOKEN] [--rate N] [--seconds N] [--watchers N] [--pid PID] [--command WORDS]
-  URL        http://HOST:PORT of `accord serve`; the token (or ACCORD_TOKEN) is that of a submitter
-  --pid      of the server, for its memory and processor time
-  --command  of the jobs that are submitted, default `true`
+usage: test/bench/service_load.py PROGRAM|URL [options]
+  PROGRAM    `accord`: it serves 16 devices of this machine for the time of the test, in a folder that is removed
+  URL        http://HOST:PORT of an `accord serve`; --token (or ACCORD_TOKEN) is that of a submitter, --pid its process
+  --rate N, --seconds N, --watchers N, --threads N, --command WORDS   submissions a second, for how long; of the jobs
+  --state FOLDER   of PROGRAM, kept; --database URL, else SQLite
 Latencies are counted from when a submission was due, not from when it was sent, so a server that falls behind shows it.
+On a machine that others use, compare processor time and the time for which threads waited for a processor.
 """
 import argparse
 import http.client
@@ -14,7 +16,11 @@ import multiprocessing
 import os
 import selectors
 import shlex
+import shutil
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -96,27 +102,81 @@ class Submitters:
             self.done[json.loads(body)["id"]] = time.time()
 
 
-def usage_of(pid):
-    """Resident bytes at their highest and now, threads, seconds of processor time."""
+def memory_of(pid):
+    """Resident memory now and at its highest, threads."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         lines = dict(line.split(":", 1) for line in file)
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    ticks = os.sysconf("SC_CLK_TCK")
-    return lines["VmHWM"].strip(), lines["VmRSS"].strip(), lines["Threads"].strip(), (int(fields[11]) + int(fields[12])) / ticks
+    return f"{lines['VmRSS'].strip()} resident, at most {lines['VmHWM'].strip()}, {lines['Threads'].strip()} threads"
+
+
+def threads_of(pid):
+    """By the name of threads: seconds that they ran, and that they could have run if a processor had been free."""
+    found = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as file:
+                name = file.read().strip()
+            with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+                ran, waited = (int(word) / 1e9 for word in file.read().split()[:2])
+        except FileNotFoundError:
+            continue
+        before = found.get(name, (0, 0))
+        found[name] = (before[0] + ran, before[1] + waited)
+    return found
+
+
+def time_of(host, port, token, path):
+    begin = time.time()
+    connection = http.client.HTTPConnection(host, port, timeout=30)
+    connection.request("GET", path, headers={"Authorization": "Bearer " + token})
+    answer = connection.getresponse()
+    size = len(answer.read())
+    return f"{path} {(time.time() - begin) * 1e3:.0f} ms, {size / 1e6:.2f} MB"
+
+
+def serve(options, folder):
+    """Starts the program; its process, URL and token."""
+    words = [options.target, "serve", "--engine", "local", "--engine-option", "nodes=n1=a100:8,n2=a100:8", "--listen", "127.0.0.1:0",
+             "--state", folder]
+    if options.database:
+        words += ["--database", options.database]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    said = process.stdout.readline()
+    if " at http" not in said:
+        raise SystemExit(f"the program does not serve: {said}")
+    with open(os.path.join(folder, "operator.token"), encoding="ascii") as file:
+        return process, said.split(" at ")[1].split()[0], file.read().strip()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("url")
+    parser.add_argument("target")
     parser.add_argument("--token", default=os.environ.get("ACCORD_TOKEN", ""))
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--watchers", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--pid", type=int)
-    parser.add_argument("--command", default="true")
+    parser.add_argument("--command", default="sleep 10")
+    parser.add_argument("--state")
+    parser.add_argument("--database")
     options = parser.parse_args()
+    if options.target.startswith("http"):
+        options.url = options.target
+        return measure(options)
+    folder = options.state or tempfile.mkdtemp(prefix="accord-load-")
+    process, options.url, options.token = serve(options, folder)
+    options.pid = process.pid
+    try:
+        measure(options)
+    finally:
+        process.terminate()
+        process.wait(30)
+        if not options.state:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure(options):
     url = urllib.parse.urlsplit(options.url)
     ready, ends, answer = multiprocessing.Event(), multiprocessing.Event(), multiprocessing.Queue()
     watcher = multiprocessing.Process(
@@ -124,7 +184,9 @@ def main():
     watcher.start()
     if not ready.wait(60):
         raise SystemExit("the watchers did not get their streams within 60 s")
-    before = usage_of(options.pid) if options.pid else None
+    before = threads_of(options.pid) if options.pid else None
+    if options.pid:
+        print(f"server, before    {memory_of(options.pid)}")
     load = Submitters(options, url.hostname, url.port)
     threads = [threading.Thread(target=load.run) for _ in range(options.threads)]
     for thread in threads:
@@ -132,7 +194,7 @@ def main():
     for thread in threads:
         thread.join()
     took = time.time() - load.begin
-    after = usage_of(options.pid) if options.pid else None
+    after = threads_of(options.pid) if options.pid else None
     time.sleep(2)
     ends.set()
     events, seen, lost = answer.get(timeout=30)
@@ -143,10 +205,17 @@ def main():
               f"max {max(values, default=float('nan')) * 1e3:.1f} ms")
     print(f"watchers          {options.watchers}, of each {min(events, default=0)} to {max(events, default=0)} events, "
           f"{sum(events)} in all, {lost} lost their stream; of {len(load.done)} jobs {len(delays)} were seen")
-    if before:
-        print(f"server            {after[1]} resident, at most {after[0]}, {after[2]} threads, "
-              f"{after[3] - before[3]:.1f} s of processor time")
+    for path in ("/v1/jobs?limit=100", "/v1/jobs?limit=1000", "/v1/cluster", "/v1/runs?limit=1000", "/metrics"):
+        print(f"answer            {time_of(url.hostname, url.port, options.token, path)}")
+    if not options.pid:
+        return
+    print(f"server, after     {memory_of(options.pid)}")
+    spent = {name: [now - was for now, was in zip(after[name], before.get(name, (0, 0)))] for name in after}
+    for name, (ran, waited) in sorted(spent.items(), key=lambda item: -item[1][0]):
+        print(f"threads           {name:<15} {ran:6.2f} s ran, {waited:6.2f} s waited for a processor")
+    print(f"threads           {'all':<15} {sum(ran for ran, _ in spent.values()):6.2f} s ran, of {took:.0f} s; load average "
+          f"{os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

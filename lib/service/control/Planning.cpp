@@ -1,5 +1,6 @@
 // When a plan is due, what it is made of, and the threads that make it.
 #include "lib/service/control/SchedulerState.h"
+#include "lib/support/ThreadRole.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -414,6 +415,8 @@ void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double s
 
 /// A thread that prices jobs, or makes plans, when there is something to do.
 void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
+  nameThread(models ? "tables" : "plans");
+  lowerPriority(); // behind those who answer and start tasks
   while (!stop) {
     {
       std::unique_lock lock(memory);

@@ -1,5 +1,6 @@
 #include "lib/service/http/EventHub.h"
 #include "lib/service/http/ViewJson.h"
+#include "lib/support/ThreadRole.h"
 #include "lib/support/documents/JsonText.h"
 #include <algorithm>
 #include <chrono>
@@ -63,6 +64,7 @@ void EventHub::pause(double seconds) {
 
 void EventHub::loop() {
   blockSignals();
+  nameThread("events");
   for (;;) {
     bool wasIdle = watchers_.empty();
     {

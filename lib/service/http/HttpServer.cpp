@@ -2,10 +2,10 @@
 #define BOOST_DISABLE_ASSERTS
 #include "lib/service/http/HttpServer.h"
 #include "lib/service/http/HttpConnection.h"
+#include "lib/support/ThreadRole.h"
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <sys/resource.h>
 #include <thread>
 
@@ -130,6 +130,7 @@ Result<void> Server::run() {
 }
 
 void Server::loop() {
+  nameThread("connections");
   for (;;)
     try {
       io_.run();
@@ -171,6 +172,7 @@ Client Server::clientOf(uint64_t id) const {
 
 /// By a worker.
 void Server::work(uint64_t id, const HttpRequest &request) {
+  [[maybe_unused]] static thread_local const bool isNamed = (nameThread("answers"), true);
   HttpReply reply;
   try {
     reply = handlers_.answer(request);
@@ -650,12 +652,6 @@ void Server::beginToEnd() {
 }
 
 } // namespace
-
-void blockSignals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandlers handlers) {
   try {

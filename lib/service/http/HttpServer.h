@@ -60,9 +60,6 @@ struct HttpHandlers {
   std::function<HttpResponse(const HttpRequest &, const HttpRefusal &)> refuse;
 };
 
-/// For threads of a server: signals are for those of the program.
-void blockSignals();
-
 class HttpServer {
 public:
   /// Error A0801: it cannot listen, or the certificate cannot be used.

@@ -1,5 +1,5 @@
 #include "lib/service/http/RefusalLog.h"
-#include "lib/service/http/HttpServer.h"
+#include "lib/support/ThreadRole.h"
 #include "llvm/Support/JSON.h"
 #include <fmt/format.h>
 
@@ -45,6 +45,7 @@ void RefusalLog::note(std::string who, std::string_view text, double now) {
 
 void RefusalLog::loop() {
   blockSignals();
+  nameThread("refusals");
   for (;;) {
     std::pair<std::string, std::string> line;
     {
