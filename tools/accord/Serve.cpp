@@ -22,7 +22,9 @@ const CommandEntry kEntry("serve", "Schedule the jobs of a cluster and have its 
   command.option("--state", how.state, "A folder: database, folders of tasks, first token").showDefault();
   command.option("--database", how.database, "postgresql://… instead of SQLite in the folder");
   command.option("--listen", how.listen, "ADDRESS:PORT of the interface; port 0 is any that is free").showDefault();
-  command.option("--url", how.url, "At which tasks and people reach it, if not as it listens");
+  command.option("--url", how.url,
+                 "At which tasks and people reach it (default: where it listens, by the name of this machine if "
+                 "everywhere)");
   command.option("--certificate", how.certificate, "TLS: a file with the certificate");
   command.option("--key", how.key, "TLS: a file with its key");
   command.option("--name", how.name, "Of the cluster, if not as it is described");

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace accord {
 namespace {
@@ -32,6 +33,22 @@ std::optional<Listen> readListen(llvm::StringRef text) {
   if (address.empty() || port.getAsInteger(10, made.port) || made.port < 0 || made.port > 65535)
     return std::nullopt;
   return made;
+}
+
+bool isLoopback(llvm::StringRef address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+/// Where it is reached: by the name of this machine if it listens at all of its addresses, which nodes of a cluster
+/// know.
+std::string urlOf(const Listen &listen, int port, bool isSecure) {
+  char name[256] = "";
+  const bool isAny = listen.address == "0.0.0.0" || listen.address == "::";
+  if (isAny && (gethostname(name, sizeof(name) - 1) != 0 || !name[0]))
+    return urlOf({"localhost", port}, port, isSecure);
+  const std::string host = isAny ? name : listen.address;
+  return fmt::format("{}://{}:{}", isSecure ? "https" : "http",
+                     llvm::StringRef(host).contains(':') ? "[" + host + "]" : host, port);
 }
 
 int fail(const Error &error) { return refuse(error.code, error.message, false, "serve", error.suggestion); }
@@ -196,9 +213,10 @@ int serve(const Options &options, const ServeOptions &how) {
   auto server = ApiServer::start(**process, api);
   if (!server)
     return fail(server.error());
-  const std::string url = fmt::format("{}://{}:{}", isSecure ? "https" : "http",
-                                      listen->address == "0.0.0.0" ? "localhost" : listen->address, (*server)->port());
-  (*process)->setUrl(how.url.empty() ? url : how.url);
+  const std::string url = how.url.empty() ? urlOf(*listen, (*server)->port(), isSecure) : how.url;
+  (*process)->setUrl(url);
+  if (how.engine == "kubernetes" && how.url.empty() && isLoopback(listen->address)) // they have no other way to report
+    llvm::errs() << fmt::format("note: tasks on other machines do not reach '{}': see --listen and --url\n", url);
   std::signal(SIGTERM, stopServing);
   std::signal(SIGINT, stopServing);
   std::signal(SIGPIPE, SIG_IGN);

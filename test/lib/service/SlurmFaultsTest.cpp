@@ -41,6 +41,7 @@ act() {
     [ -f "$(last "$@")" ] || { echo "sbatch: error: no script" >&2; return 1; }
     set -- "$@"
     id=1000; for file in "$FAKE"/jobs/*; do [ -f "$file" ] && id=$((id + 1)); done
+    option gres "$@" > "$FAKE/gres"
     set_state "$id" "$(option job-name "$@")" PENDING "$(option nodelist "$@")"
     echo "$id" ;;
   scancel)
@@ -54,7 +55,9 @@ act() {
     release*)
       read -r name state nodes < "$FAKE/jobs/$2" || return 1
       [ "$state" = PENDING ] && { echo "$2" >> "$FAKE/released"; set_state "$2" "$name" RUNNING "$nodes"; } ;;
-    "show node") echo "NodeName=a1 Gres=gpu:a100:4 State=IDLE Partitions=batch CfgTRES=cpu=8" ;;
+    "show node")
+      if [ -f "$FAKE/nodes" ]; then cat "$FAKE/nodes"
+      else echo "NodeName=a1 Gres=gpu:a100:4 State=IDLE Partitions=batch CfgTRES=cpu=8"; fi ;;
     "show job")
       id=$(last "$@")
       if [ -f "$FAKE/jobs/$id" ]; then read -r name rest < "$FAKE/jobs/$id"; echo "JobId=$id JobName=$name JobState=X"
@@ -89,9 +92,10 @@ public:
   }
   ~StandIn() { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<Engine> open(double timeLimit = 10) const {
+  std::unique_ptr<Engine> open(double timeLimit = 10, const std::map<std::string, std::string> &types = {}) const {
     auto engine = slurmEngine({.prefix = "lab-",
                                .folder = folder_ + "/adapter",
+                               .types = types,
                                .timeLimit = timeLimit,
                                .tools = folder_ + "/bin",
                                .environment = {{"FAKE", folder_}}});
@@ -130,6 +134,14 @@ public:
   }
   void setJob(const std::string &id, const std::string &name, const std::string &state) const {
     std::ofstream(folder_ + "/jobs/" + id) << name << " " << state << " a1,a2\n";
+  }
+  /// Nodes a1, a2, ... by their gres and features.
+  void setNodes(const std::vector<std::pair<std::string, std::string>> &nodes) const {
+    std::ofstream file(folder_ + "/nodes");
+    int number = 0;
+    for (const auto &[gres, features] : nodes)
+      file << "NodeName=a" << ++number << " AvailableFeatures=" << features << " ActiveFeatures=" << features
+           << " Gres=" << gres << " State=IDLE Partitions=batch CfgTRES=cpu=8\n";
   }
   void forgetJobs() const {
     for (const auto &[id, state] : jobs())
@@ -266,6 +278,49 @@ TEST(SlurmTasks, AreLostOnlyIfSlurmSaysSo) {
   EXPECT_GT(tasks->front().ended, 1e9);
   EXPECT_EQ(*engine->submit(other.task()), tasks->front().id);
   EXPECT_TRUE(other.jobs().empty());
+}
+
+/// Device types as an operator calls them, and what is asked of Slurm for a task on nodes of them.
+TEST(SlurmTasks, AreAskedForAsTheGresOfTheirNodesIsCalled) {
+  using Types = std::map<std::string, std::string>;
+  struct Case {
+    std::vector<std::pair<std::string, std::string>> nodes;
+    Types types;
+    std::vector<std::string> found;
+    std::string asked;
+  };
+  for (const Case &one :
+       std::vector<Case>{{{{"gpu:a100:4", "(null)"}, {"gpu:a100:4", "(null)"}}, {}, {"a100", "a100"}, "gpu:a100:4"},
+                         {{{"gpu:a100:4", "ib"}, {"gpu:a100:4", "ib"}},
+                          {{"a100_80g", "a100"}},
+                          {"a100_80g", "a100_80g"},
+                          "gpu:a100:4"},
+                         {{{"gpu:4", "(null)"}, {"gpu:4(S:0-1)", "(null)"}}, {}, {"", ""}, "gpu:4"},
+                         {{{"gpu:4", "ib"}, {"gpu:4", "ib"}}, {{"a100_80g", "gpu"}}, {"a100_80g", "a100_80g"}, "gpu:4"},
+                         {{{"gpu:4", "80gb,ib"}, {"gpu:4", "40gb"}},
+                          {{"a100_40g", "40gb"}, {"a100_80g", "80gb"}},
+                          {"a100_80g", "a100_40g"},
+                          "gpu:4"},
+                         {{{"gpu:a100:4", "80gb"}, {"gpu:4", "80gb"}},
+                          {{"a100_40g", "a100"}, {"a100_80g", "80gb"}},
+                          {"a100_80g", "a100_80g"},
+                          "gpu:4"}}) {
+    StandIn slurm;
+    slurm.setNodes(one.nodes);
+    auto engine = slurm.open(10, one.types);
+    ASSERT_TRUE(engine);
+    TaskRequest task = slurm.task();
+    task.deviceType = one.found[0].empty() ? "device" : one.found[0];
+    EXPECT_TRUE(engine->submit(task)); // also before anybody asked for nodes
+    EXPECT_EQ(slurm.lines("gres"), std::vector<std::string>{one.asked});
+    auto nodes = engine->nodes();
+    ASSERT_TRUE(nodes) << nodes.error().message;
+    ASSERT_EQ(nodes->size(), 2u);
+    for (size_t i = 0; i < 2; ++i)
+      EXPECT_EQ((*nodes)[i].deviceType, one.found[i]) << one.asked;
+  }
+  EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100"}, {"a100_40g", "a100"}}));
+  EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100,b"}}));
 }
 
 TEST(SlurmTasks, OfAKilledCallerAreReleasedOrCancelled) {

@@ -13,6 +13,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from accord.progress import Progress
 progress = Progress()
 batch, rate = 20, 800 * int(os.environ["ACCORD_NODES"]) * int(os.environ["ACCORD_DEVICES_PER_NODE"])
 with open("ran", "a") as ran:
-    ran.write(" ".join(os.environ[name] for name in ("ACCORD_JOB", "ACCORD_RUN", "SLURMD_NODENAME")) + "\\n")
+    ran.write(" ".join(os.environ[name] for name in ("ACCORD_JOB", "ACCORD_RUN", "SLURMD_NODENAME", "ACCORD_SERVER")) + "\\n")
 samples = progress.done
 while samples < progress.total and not progress.should_save:
     time.sleep(batch / rate)
@@ -123,9 +124,12 @@ class Operating:
         self.session.wait(condition, f"{what}; it said:\n{self.session.text()}")
 
     def ran(self):
-        """(job, run, node) of each time that train.py was started."""
+        """(job, run, node) of each time that train.py was started, each with a URL that other machines know."""
         with open(os.path.join(self.work, "ran"), encoding="utf-8") as file:
-            return [(int(job), int(run), node) for job, run, node in map(str.split, file)]
+            lines = [line.split() for line in file]
+        url = f"http://{socket.gethostname()}:{self.served.url.rsplit(':', 1)[1]}"
+        assert all(server == url for _, _, _, server in lines), lines
+        return [(int(job), int(run), node) for job, run, node, _ in lines]
 
     def runs(self, job):
         runs = self.served.ask("GET", f"/v1/runs?from_s=0&until_s={time.time() + 3600:.0f}&limit=5000")["runs"]

@@ -43,7 +43,7 @@ std::optional<StringRef> valueOf(StringRef line, StringRef key, bool isRest = fa
 }
 
 /// Devices by "gpu:a100:4(S:0-1),gpu:k80:2,nvme:1".
-void readDevices(StringRef text, StringRef gres, EngineNode &node) {
+void readDevices(StringRef text, StringRef gres, SlurmNode &node) {
   llvm::SmallVector<StringRef> parts;
   std::string flat; // without what stands in brackets, which has commas of its own
   int depth = 0;
@@ -72,9 +72,23 @@ void readDevices(StringRef text, StringRef gres, EngineNode &node) {
     }
     if (count > node.devices) {
       node.devices = count;
-      node.deviceType = words.size() > 2 ? words[1].str() : "";
+      node.gresType = words.size() > 2 ? words[1].str() : "";
     }
   }
+}
+
+/// What an operator calls the devices of a node.
+std::string deviceTypeOf(const SlurmNode &node, StringRef features, const std::string &gres,
+                         const std::map<std::string, std::string> &types) {
+  llvm::SmallVector<StringRef> words;
+  features.split(words, ',');
+  for (const auto &[type, word] : types)
+    if (llvm::is_contained(words, word))
+      return type;
+  for (const auto &[type, word] : types)
+    if (word == (node.gresType.empty() ? gres : node.gresType))
+      return type;
+  return node.gresType;
 }
 
 EngineNode::State nodeState(StringRef text, std::string &reason) {
@@ -137,20 +151,22 @@ Result<std::vector<SlurmJob>> slurmJobs(const std::string &text) {
   return jobs;
 }
 
-Result<std::vector<EngineNode>> slurmNodes(const std::string &text, const std::string &gres) {
-  std::vector<EngineNode> nodes;
+Result<std::vector<SlurmNode>> slurmNodes(const std::string &text, const std::string &gres,
+                                          const std::map<std::string, std::string> &types) {
+  std::vector<SlurmNode> nodes;
   StringRef rest(text);
   while (!rest.empty()) {
     auto [line, others] = rest.split('\n');
     rest = others;
     if (!line.starts_with("NodeName="))
       continue;
-    EngineNode node;
+    SlurmNode node;
     node.name = valueOf(line, "NodeName")->str();
     std::optional<StringRef> state = valueOf(line, "State"), devices = valueOf(line, "Gres");
     if (node.name.empty() || !state || state->empty() || !devices || !valueOf(line, "CfgTRES")) // it stands behind them
       return cutShort("node", line);
     readDevices(*devices, gres, node);
+    node.deviceType = deviceTypeOf(node, valueOf(line, "ActiveFeatures").value_or(""), gres, types);
     node.state = nodeState(*state, node.reason);
     if (std::optional<StringRef> reason = valueOf(line, "Reason", true);
         reason && node.state != EngineNode::State::Up) {
@@ -166,10 +182,10 @@ Result<std::vector<EngineNode>> slurmNodes(const std::string &text, const std::s
   if (nodes.empty() && StringRef(text).find("NodeName=") == StringRef::npos)
     return Error{Code::EngineFailed,
                  fmt::format("Slurm lists no nodes: {}", text.empty() ? "it said nothing" : firstLineOf(text))};
-  std::sort(nodes.begin(), nodes.end(), [](const EngineNode &a, const EngineNode &b) { return a.name < b.name; });
-  nodes.erase(std::unique(nodes.begin(), nodes.end(),
-                          [](const EngineNode &a, const EngineNode &b) { return a.name == b.name; }),
-              nodes.end());
+  std::sort(nodes.begin(), nodes.end(), [](const SlurmNode &a, const SlurmNode &b) { return a.name < b.name; });
+  nodes.erase(
+      std::unique(nodes.begin(), nodes.end(), [](const SlurmNode &a, const SlurmNode &b) { return a.name == b.name; }),
+      nodes.end());
   return nodes;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/service/engines/Engine.h"
 #include "lib/support/Result.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +26,16 @@ extern const char *const kSlurmJobFields;
 /// of a job is cut, or a message stands where they should be.
 Result<std::vector<SlurmJob>> slurmJobs(const std::string &text);
 
+/// A node whose device type has the name that an operator gave it, else that of its gres.
+struct SlurmNode : EngineNode {
+  std::string gresType; ///< "a100" of "gpu:a100:4"; empty: the gres has no types
+};
+
 /// Nodes of `scontrol show node --oneliner` that have devices of a gres ("gpu"), by name. Of several types on a node
-/// the one with the most devices counts. A1203 if a line of a node is cut.
-Result<std::vector<EngineNode>> slurmNodes(const std::string &text, const std::string &gres);
+/// the one with the most devices counts. `types` says how a device type is recognized: by a feature of its nodes, else
+/// by the type of their gres, or by the name of the gres where that has no types. A1203 if a line of a node is cut.
+Result<std::vector<SlurmNode>> slurmNodes(const std::string &text, const std::string &gres,
+                                          const std::map<std::string, std::string> &types = {});
 
 /// Where a job stands by its state. A state that is not known is taken for Running: nobody concludes that it has ended.
 EngineTask::State slurmTaskState(const std::string &state);

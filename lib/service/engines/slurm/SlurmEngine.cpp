@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <mutex>
 #include <set>
 #include <unistd.h>
 
@@ -74,7 +75,8 @@ private:
   TaskRecord record(const std::string &name) const { return TaskRecord(options_.folder, name); }
   Result<std::vector<SlurmJob>> jobs(const std::string &name = {}) const;
   Result<void> done(const std::vector<std::string> &words) const;
-  Result<std::string> handIn(TaskRequest task) const;
+  Result<std::string> gresTypeOf(const std::vector<std::string> &nodes);
+  Result<std::string> handIn(TaskRequest task);
   Result<void> release(const std::string &id, const std::string &name) const;
   Result<void> carryOn(const TaskRecord &record, const SlurmJob &job) const;
   Result<void> signal(const SlurmJob &job, const TaskRecord &record, const char *which, const char *mark) const;
@@ -82,6 +84,8 @@ private:
   Result<std::optional<EngineTask>> forgottenBySlurm(const TaskRecord &record) const;
 
   const SlurmOptions options_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> gresTypes_; ///< of nodes, as Slurm said last; guarded by `mutex_`
 };
 
 /// A command of Slurm with nothing of the scheduler's own variables, which a job would inherit: they may be secret.
@@ -122,7 +126,29 @@ Result<std::vector<SlurmJob>> SlurmEngine::jobs(const std::string &name) const {
 
 Result<std::vector<EngineNode>> SlurmEngine::nodes() {
   ACCORD_TRY(text, outputOf(command({"scontrol", "show", "node", "--oneliner"})));
-  return slurmNodes(text, options_.gres);
+  ACCORD_TRY(found, slurmNodes(text, options_.gres, options_.types));
+  std::scoped_lock lock(mutex_);
+  gresTypes_.clear();
+  for (const SlurmNode &node : found)
+    gresTypes_[node.name] = node.gresType;
+  return std::vector<EngineNode>(found.begin(), found.end());
+}
+
+/// What the gres of nodes calls their devices; empty: it has no types, or they have several.
+Result<std::string> SlurmEngine::gresTypeOf(const std::vector<std::string> &nodes) {
+  auto areKnown = [&] {
+    std::scoped_lock lock(mutex_);
+    return llvm::all_of(nodes, [&](const std::string &node) { return gresTypes_.contains(node); });
+  };
+  if (!areKnown())
+    if (auto asked = this->nodes(); !asked)
+      return asked.takeError();
+  std::set<std::string> types;
+  std::scoped_lock lock(mutex_);
+  for (const std::string &node : nodes)
+    if (auto at = gresTypes_.find(node); at != gresTypes_.end())
+      types.insert(at->second);
+  return types.size() == 1 ? *types.begin() : std::string();
 }
 
 /// The job that stands for a task: the one that is written down, else one that was released, else the first.
@@ -138,10 +164,11 @@ const SlurmJob *chosen(const std::vector<const SlurmJob *> &jobs, const std::str
   return first == jobs.end() ? nullptr : *first;
 }
 
-Result<std::string> SlurmEngine::handIn(TaskRequest task) const {
-  auto given = options_.types.find(task.deviceType);
-  const std::string type = given == options_.types.end() ? task.deviceType : given->second;
-  addGuard(task, options_.guard, type);
+Result<std::string> SlurmEngine::handIn(TaskRequest task) {
+  ACCORD_TRY(type, gresTypeOf(task.nodes));
+  // A guard without a tool compares "gpu:TYPE", which has to be there.
+  if (options_.guard == GuardMode::On || (!type.empty() && options_.gres == "gpu"))
+    addGuard(task, options_.guard, type.empty() && options_.types.contains(task.deviceType) ? task.deviceType : type);
   std::string launch = slurmTaskLaunch(task), hosts;
   for (const std::string &node : task.nodes)
     hosts += node + "\n";
@@ -439,9 +466,12 @@ Result<std::unique_ptr<Engine>> slurmEngine(const SlurmOptions &options) {
     return failed(fmt::format("the folder '{}' of the adapter for Slurm is not absolute", options.folder));
   if (!isName(options.gres))
     return failed(fmt::format("'{}' is no name of a gres", options.gres));
-  for (const auto &[type, name] : options.types)
-    if (!name.empty() && !isName(name))
-      return failed(fmt::format("'{}' is no type of a gres of Slurm", name));
+  std::set<std::string> words;
+  for (const auto &[type, word] : options.types)
+    if (!isName(word) || !words.insert(word).second)
+      return failed(fmt::format("option 'types': '{}' {}", word,
+                                isName(word) ? "is said of two device types"
+                                             : "is no feature of nodes or type of a gres of Slurm"));
   std::error_code error;
   std::filesystem::create_directories(options.folder, error);
   if (error)

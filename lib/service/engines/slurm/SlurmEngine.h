@@ -13,13 +13,15 @@ namespace accord::service {
 struct SlurmOptions {
   std::string prefix; ///< of the names of all tasks: the cluster's, as "lab-"
   std::string folder; ///< where the adapter writes down what it did; absolute, made if it is not there
-  std::string partition = {}, account = {};      ///< empty: Slurm's default
-  std::vector<std::string> sbatch = {};          ///< further options of sbatch: "--qos=low"
-  std::string gres = "gpu";                      ///< what Slurm calls devices
-  std::map<std::string, std::string> types = {}; ///< device type to the type of the gres; empty: the gres has no types
-  GuardMode guard = GuardMode::Off;              ///< a step that looks at all nodes of a task before it starts
-  double timeLimit = 20;                         ///< seconds of a command
-  std::string tools = {};                        ///< folder of squeue, sbatch, ...; empty: they are on PATH
+  std::string partition = {}, account = {}; ///< empty: Slurm's default
+  std::vector<std::string> sbatch = {};     ///< further options of sbatch: "--qos=low"
+  std::string gres = "gpu";                 ///< what Slurm calls devices
+  /// By which word the devices of a type are recognized: a feature of their nodes, the type of their gres, or the name
+  /// of the gres where it has no types. Others are called as their gres calls them.
+  std::map<std::string, std::string> types = {};
+  GuardMode guard = GuardMode::Off; ///< a step that looks at all nodes of a task before it starts
+  double timeLimit = 20;            ///< seconds of a command
+  std::string tools = {};           ///< folder of squeue, sbatch, ...; empty: they are on PATH
   std::vector<std::pair<std::string, std::string>> environment = {}; ///< of commands: SLURM_CONF
 };
 
