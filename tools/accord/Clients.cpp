@@ -45,7 +45,8 @@ const CommandEntry kRun("run", "Hand a job to the scheduler of a cluster", [](Co
   command.option("--notice", options->notice, "Time between the signal to save and the end (default: 30 s)");
   command.option("--max-failures", job.maxFailures, "After so many it is given up").positive().showDefault();
   command.option("--directory", job.directory, "Where it runs (default: here)");
-  command.option("--env", options->environment, "NAME=VALUE (may be repeated)").oneWord();
+  command.option("--env", options->environment, "NAME=VALUE, or NAME alone for what it is here (may be repeated)")
+      .oneWord();
   command.option("--key", job.key, "Handed in again with the same key, it is the same job");
   command.flag("--wait", options->waits, "Says what happens to it, until it is over");
   addClient(command, options->client);

@@ -107,9 +107,12 @@ private:
   Result<void> pairs() {
     for (const std::string &text : options.environment) {
       const auto [name, value] = llvm::StringRef(text).split('=');
-      if (name.size() == text.size())
-        return Error{Code::BadCommandLine, fmt::format("--env: expected NAME=VALUE, found '{}'", text)};
-      out.environment[name.str()] = value.str();
+      const bool isStated = name.size() < text.size();
+      const char *here = isStated ? nullptr : std::getenv(text.c_str());
+      if (name.empty() || (!isStated && !here))
+        return Error{Code::BadCommandLine,
+                     fmt::format("--env: expected NAME=VALUE, or NAME of a variable that is set, found '{}'", text)};
+      out.environment[name.str()] = here ? here : value.str();
     }
     for (const std::string &text : options.measured) {
       const auto [type, rest] = llvm::StringRef(text).split('=');

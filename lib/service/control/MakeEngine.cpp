@@ -103,6 +103,7 @@ Result<std::unique_ptr<Engine>> makeSlurm(const EngineOptions &options) {
   slurm.types = std::move(types);
   slurm.timeLimit = timeLimit;
   slurm.tools = valueOf(options, "tools");
+  slurm.setup = valueOf(options, "setup");
   if (std::string file = valueOf(options, "conf"); !file.empty())
     slurm.environment.emplace_back("SLURM_CONF", file);
   return slurmEngine(slurm);
@@ -158,7 +159,8 @@ const std::vector<EngineKind> &engineKinds() {
        {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
        makePodman},
       {"slurm",
-       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf", "guard"},
+       {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf", "guard",
+        "setup"},
        makeSlurm},
   };
   return kinds;

@@ -159,5 +159,22 @@ TEST(SlurmScripts, QuoteWhatTheyAreGivenAndNameTheFirstServer) {
   EXPECT_EQ(said->output, "echo|$HOME `id`|it's|a\nb||'; exit 1; '|");
 }
 
+/// Tasks have what an operator sets up, which sees their variables, and nothing of how the scheduler asks Slurm.
+TEST(SlurmScripts, ReadTheSetupOfTheOperator) {
+  TaskRequest task;
+  task.name = "lab-1-1", task.nodes = {"a"}, task.folder = "/tmp/none", task.command = {"true"};
+  task.environment = {{"ACCORD_DEVICE_TYPE", "a100"}};
+  const std::string run = "bash() { printf '%s|' \"$MODULES\" \"${LC_ALL-unset}\" \"${SLURM_TIME_FORMAT-unset}\"; }\n";
+  for (const std::string setup : {"", "/dev/stdin"}) {
+    const std::string script = slurmTaskScript(task, "", setup);
+    auto said = runCommand({.words = {"bash", "-c", run + script},
+                            .environment = {{"LC_ALL", "C"}, {"SLURM_TIME_FORMAT", "%s"}, {"MODULES", "none"}},
+                            .input = "MODULES=\"cuda for $ACCORD_DEVICE_TYPE\"\n"});
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->output, setup.empty() ? "none|unset|unset|" : "cuda for a100|unset|unset|");
+  }
+  EXPECT_FALSE(slurmEngine({.prefix = "lab-", .folder = "/tmp/accord-none", .setup = "relative"}));
+}
+
 } // namespace
 } // namespace accord::service

@@ -33,7 +33,8 @@ from accord.progress import Progress
 progress = Progress()
 batch, rate = 20, 800 * int(os.environ["ACCORD_NODES"]) * int(os.environ["ACCORD_DEVICES_PER_NODE"])
 with open("ran", "a") as ran:
-    ran.write(" ".join(os.environ[name] for name in ("ACCORD_JOB", "ACCORD_RUN", "SLURMD_NODENAME", "ACCORD_SERVER")) + "\\n")
+    names = ("ACCORD_JOB", "ACCORD_RUN", "SLURMD_NODENAME", "ACCORD_SERVER", "MARK")
+    ran.write(" ".join(os.environ.get(name, "none") for name in names) + "\\n")
 samples = progress.done
 while samples < progress.total and not progress.should_save:
     time.sleep(batch / rate)
@@ -124,12 +125,13 @@ class Operating:
         self.session.wait(condition, f"{what}; it said:\n{self.session.text()}")
 
     def ran(self):
-        """(job, run, node) of each time that train.py was started, each with a URL that other machines know."""
+        """(job, run, node) of each time that train.py was started: with a URL that other machines know, and MARK of who
+        handed it in."""
         with open(os.path.join(self.work, "ran"), encoding="utf-8") as file:
             lines = [line.split() for line in file]
         url = f"http://{socket.gethostname()}:{self.served.url.rsplit(':', 1)[1]}"
-        assert all(server == url for _, _, _, server in lines), lines
-        return [(int(job), int(run), node) for job, run, node, _ in lines]
+        assert all(server == url and mark == ("none" if int(job) <= 2 else "here") for job, _, _, server, mark in lines), lines
+        return [(int(job), int(run), node) for job, run, node, _, _ in lines]
 
     def runs(self, job):
         runs = self.served.ask("GET", f"/v1/runs?from_s=0&until_s={time.time() + 3600:.0f}&limit=5000")["runs"]
@@ -140,7 +142,7 @@ class Operating:
         return self.slurm.run("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%j").split()
 
     def submit(self, samples):
-        said = self.session.run(f"accord run --samples {samples} --measured a100=1:800 train.py")
+        said = self.session.run(f"MARK=here accord run --env MARK --samples {samples} --measured a100=1:800 train.py")
         return int(said.split("job ")[1].split()[0])
 
     # ------------------------------------------------------------- Ten minutes
@@ -234,6 +236,8 @@ class Operating:
         self.wait(lambda: self.job(after)["phase"] == "running", "a new job does not run")
         assert [run["outcome"] for run in self.runs(after)] == ["runs"], self.runs(after)
         assert unknown not in self.alive()
+        started = {(goes_on, 1), (is_over, 2), (after, self.runs(after)[0]["run"])}
+        self.wait(lambda: started <= {(job, run) for job, run, _ in self.ran()}, "a program does not start")
         print("the state was put back")
 
     def older(self):

@@ -173,7 +173,7 @@ Result<std::string> SlurmEngine::handIn(TaskRequest task) {
   for (const std::string &node : task.nodes)
     hosts += node + "\n";
   for (const auto &[file, text] :
-       {std::pair{"launch", launch}, {"hosts", hosts}, {"script", slurmTaskScript(task, launch)}})
+       {std::pair{"launch", launch}, {"hosts", hosts}, {"script", slurmTaskScript(task, launch, options_.setup)}})
     if (Result<void> done = writeWhole(task.folder + "/" + file, text); !done)
       return done.takeError();
   std::string output = task.folder + "/output"; // "%" begins a pattern there
@@ -464,6 +464,8 @@ Result<std::unique_ptr<Engine>> slurmEngine(const SlurmOptions &options) {
                     options.prefix));
   if (!StringRef(options.folder).starts_with("/"))
     return failed(fmt::format("the folder '{}' of the adapter for Slurm is not absolute", options.folder));
+  if (!options.setup.empty() && options.setup[0] != '/')
+    return failed(fmt::format("the file 'setup' of tasks, '{}', is not absolute", options.setup));
   if (!isName(options.gres))
     return failed(fmt::format("'{}' is no name of a gres", options.gres));
   std::set<std::string> words;

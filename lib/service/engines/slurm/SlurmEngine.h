@@ -20,6 +20,7 @@ struct SlurmOptions {
   /// of the gres where it has no types. Others are called as their gres calls them.
   std::map<std::string, std::string> types = {};
   GuardMode guard = GuardMode::Off; ///< a step that looks at all nodes of a task before it starts
+  std::string setup = {};           ///< a file for bash that tasks read first: modules, PATH; empty: none
   double timeLimit = 20;            ///< seconds of a command
   std::string tools = {};           ///< folder of squeue, sbatch, ...; empty: they are on PATH
   std::vector<std::pair<std::string, std::string>> environment = {}; ///< of commands: SLURM_CONF
@@ -30,7 +31,8 @@ Result<std::unique_ptr<Engine>> slurmEngine(const SlurmOptions &options);
 
 /// The batch script of a task: what the launcher for Slurm (lib/launch) asks for, the variables of the task, and its
 /// words, which `folder`/launch starts. It hears no signal, so that it can write the exit code to `folder`/exit last.
-std::string slurmTaskScript(const TaskRequest &task, const std::string &launch);
+/// `setup` is read when the variables are set, and may change them; empty: nothing is.
+std::string slurmTaskScript(const TaskRequest &task, const std::string &launch, const std::string &setup = {});
 
 /// The script of lib/launch for a task, with its ranks in the order of its nodes.
 std::string slurmTaskLaunch(const TaskRequest &task);

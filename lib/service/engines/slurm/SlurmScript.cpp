@@ -37,7 +37,7 @@ std::string slurmTaskLaunch(const TaskRequest &task) {
   return slurmText(shape, options);
 }
 
-std::string slurmTaskScript(const TaskRequest &task, const std::string &launch) {
+std::string slurmTaskScript(const TaskRequest &task, const std::string &launch, const std::string &setup) {
   std::string head = "#!/usr/bin/env bash\n";
   llvm::StringRef rest(launch);
   while (rest.starts_with("#")) { // devices are asked for by type where the job is handed in
@@ -47,9 +47,12 @@ std::string slurmTaskScript(const TaskRequest &task, const std::string &launch) 
       head += line.str() + "\n";
   }
   const std::string folder = shellQuoted(task.folder);
-  std::string text = head + "# Ends when its program does, and says last how that ended.\ntrap '' USR1 TERM INT HUP\n";
+  std::string text = head + "# Ends when its program does, and says last how that ended.\ntrap '' USR1 TERM INT HUP\n"
+                            "unset LC_ALL SLURM_TIME_FORMAT # of the scheduler's commands\n";
   for (const auto &[name, value] : task.environment)
     text += "export " + name + "=" + shellQuoted(value) + "\n";
+  if (!setup.empty())
+    text += "source " + shellQuoted(setup) + "\n";
   if (task.nodes.size() > 1) // ranks in the order of the plan, not of names
     text += fmt::format("export SLURM_HOSTFILE={}/hosts SLURM_DISTRIBUTION=arbitrary\n", folder);
   std::vector<std::string> words = task.command;
