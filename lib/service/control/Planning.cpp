@@ -130,7 +130,7 @@ bool PlanMaker::modelNext() {
   if (job.submission.main.empty() || !modeller)
     made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
   else
-    made = modeller->model(job, on);
+    runBehind("tables", [&] { made = modeller->model(job, on); });
   std::scoped_lock lock(memory);
   auto at = open.find(job.id);
   // It is over, the nodes are others, or more is known.
@@ -375,7 +375,8 @@ void PlanMaker::planNow() {
     if (!ready.wait_for(lock, std::chrono::duration<double>(options.planLimit), [&] { return isDone; }))
       stop = true;
   });
-  auto made = planCluster(input, how, before.get());
+  Result<ClusterPlan, Errors> made;
+  runBehind("plans", [&] { made = planCluster(input, how, before.get()); });
   {
     std::scoped_lock lock(waits);
     isDone = true;
@@ -415,8 +416,6 @@ void PlanMaker::takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double s
 
 /// A thread that prices jobs, or makes plans, when there is something to do.
 void PlanMaker::work(const std::atomic<bool> &stop, bool models) {
-  nameThread(models ? "tables" : "plans");
-  lowerPriority(); // behind those who answer and start tasks
   while (!stop) {
     {
       std::unique_lock lock(memory);
