@@ -6,6 +6,7 @@ usage: test/bench/service_load.py PROGRAM|URL [options]
   URL        http://HOST:PORT of an `accord serve`; --token (or ACCORD_TOKEN) is that of a submitter, --pid its process
   --rate N, --seconds N, --watchers N, --threads N, --command WORDS   submissions a second, for how long; of the jobs
   --state FOLDER   of PROGRAM, kept; --database URL, else SQLite
+  --realtime       this program and the server, not what it starts, run before others (root)
 Latencies are counted from when a submission was due, not from when it was sent, so a server that falls behind shows it.
 On a machine that others use, compare processor time and the time for which threads waited for a processor.
 """
@@ -74,7 +75,7 @@ class Submitters:
     def __init__(self, options, host, port):
         self.options, self.host, self.port = options, host, port
         self.lock, self.next, self.begin = threading.Lock(), 0, time.time() + 0.2
-        self.latencies, self.done, self.failures = [], {}, []
+        self.latencies, self.slow, self.done, self.failures = [], {}, {}, []
 
     def run(self):
         total = int(self.options.rate * self.options.seconds)
@@ -99,6 +100,8 @@ class Submitters:
                 connection.close()
                 continue
             self.latencies.append(time.time() - due)
+            second = int(due - self.begin)
+            self.slow[second] = max(self.slow.get(second, 0), self.latencies[-1])
             self.done[json.loads(body)["id"]] = time.time()
 
 
@@ -160,7 +163,10 @@ def main():
     parser.add_argument("--command", default="sleep 10")
     parser.add_argument("--state")
     parser.add_argument("--database")
+    parser.add_argument("--realtime", action="store_true")
     options = parser.parse_args()
+    if options.realtime:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     if options.target.startswith("http"):
         options.url = options.target
         return measure(options)
@@ -184,6 +190,8 @@ def measure(options):
     watcher.start()
     if not ready.wait(60):
         raise SystemExit("the watchers did not get their streams within 60 s")
+    if options.realtime and options.pid:
+        subprocess.run(["chrt", "--all-tasks", "--reset-on-fork", "--rr", "--pid", "1", str(options.pid)], check=True)
     before = threads_of(options.pid) if options.pid else None
     if options.pid:
         print(f"server, before    {memory_of(options.pid)}")
@@ -203,6 +211,7 @@ def measure(options):
     for name, values in (("submission", load.latencies), ("until the event", delays)):
         print(f"{name:<17} p50 {percentile(values, 0.5) * 1e3:.1f} ms, p99 {percentile(values, 0.99) * 1e3:.1f} ms, "
               f"max {max(values, default=float('nan')) * 1e3:.1f} ms")
+    print("slowest, each s   " + " ".join(f"{load.slow.get(second, 0) * 1e3:.0f}" for second in range(int(took) + 1)))
     print(f"watchers          {options.watchers}, of each {min(events, default=0)} to {max(events, default=0)} events, "
           f"{sum(events)} in all, {lost} lost their stream; of {len(load.done)} jobs {len(delays)} were seen")
     for path in ("/v1/jobs?limit=100", "/v1/jobs?limit=1000", "/v1/cluster", "/v1/runs?limit=1000", "/metrics"):

@@ -12,7 +12,7 @@ using State = JobRunRecord::State;
 /// A plan that failed is tried again after so many seconds.
 constexpr double kPlanAgain = 5;
 constexpr double kPlanPause = 0.2;
-constexpr size_t kSettledAtOnce = 500; ///< jobs of a transaction, so that submissions do not wait for it
+constexpr size_t kSettledAtOnce = 50; ///< jobs of a transaction, so that submissions do not wait for it
 /// A run that is later than planned by this share of its length, or some periods, makes a plan due.
 constexpr double kLateShare = 0.05;
 /// Samples of a job that does not say how many there are: it runs on.
@@ -158,15 +158,15 @@ bool PlanMaker::modelNext() {
   return true;
 }
 
-/// Writes down of some jobs that they were priced, or cannot be; true if there are more.
-bool PlanMaker::settleModels() {
+/// Writes down of some jobs, from a number on, that they were priced, or cannot be. Returns from where to go on;
+/// nothing: that was all.
+std::optional<int64_t> PlanMaker::settleModels(int64_t from) {
   std::scoped_lock lock(changing);
   StoreChange change;
   {
     std::scoped_lock inner(memory);
-    for (const auto &[id, one] : open) {
-      if (change.jobs.size() == kSettledAtOnce)
-        break;
+    for (auto at = open.lower_bound(from); at != open.end() && change.jobs.size() < kSettledAtOnce; ++at) {
+      const auto &[id, one] = *at;
       if (one.job.phase != JobPhase::Modelling || (!one.model && one.cannotModel.empty()))
         continue;
       ServedJob job = one.job;
@@ -182,8 +182,10 @@ bool PlanMaker::settleModels() {
       change.jobs.push_back(std::move(job));
     }
   }
-  const bool isFull = change.jobs.size() == kSettledAtOnce;
-  return commit(std::move(change)) && isFull;
+  if (change.jobs.size() < kSettledAtOnce)
+    return (void)commit(std::move(change)), std::nullopt;
+  const int64_t next = change.jobs.back().id + 1;
+  return commit(std::move(change)) ? std::optional(next) : std::nullopt;
 }
 
 namespace {
@@ -309,8 +311,8 @@ bool PlanMaker::isLate(const OpenJob &one) const {
 }
 
 void PlanMaker::planIfNeeded() {
-  while (settleModels())
-    ;
+  for (std::optional<int64_t> from = 0; from;)
+    from = settleModels(*from);
   cancelOrphans();
   {
     std::scoped_lock lock(memory);

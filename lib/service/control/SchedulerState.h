@@ -175,7 +175,7 @@ protected:
   void work(const std::atomic<bool> &stop, bool models);
 
 private:
-  bool settleModels();
+  std::optional<int64_t> settleModels(int64_t from);
   void planNow();
   void cancelOrphans();
   PlannerInput plannerInput() const;

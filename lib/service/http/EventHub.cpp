@@ -10,9 +10,10 @@ namespace accord::service {
 namespace {
 
 constexpr size_t kRecent = 8192, kUnderWay = size_t(64) << 10, kAsks = 32, kAtOnce = 500;
-/// Seconds between two rounds, so that many events go out together: a round to 1,000 watchers takes the thread of
-/// the connections some 8 ms, during which requests wait.
-constexpr double kRound = 0.03, kRoundOfEach = 1e-4, kMaxRound = 0.2;
+/// Seconds between two rounds, so that many events go out together; and after each `kSlice` watchers that were sent
+/// some, so that requests do not wait for the thread of the connections until it has served a thousand.
+constexpr double kRound = 0.03, kSlicePause = 0.005;
+constexpr size_t kSlice = 50;
 
 double steadyNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,9 +82,16 @@ void EventHub::loop() {
     asks_ = 0;
     isMoreToRead_ = false;
     texts_.clear();
-    watchers_.remove_if([&](Watcher &watcher) { return !serve(watcher, now); });
+    sent_ = 0;
+    for (auto at = watchers_.begin(); at != watchers_.end();) {
+      at = serve(*at, now) ? std::next(at) : watchers_.erase(at);
+      if (sent_ >= kSlice) {
+        sent_ = 0;
+        pause(kSlicePause);
+      }
+    }
     if (!watchers_.empty() && follow())
-      pause(std::clamp(kRoundOfEach * static_cast<double>(watchers_.size()), kRound, kMaxRound));
+      pause(kRound);
   }
 }
 
@@ -173,8 +181,7 @@ bool EventHub::check(Watcher &watcher, double now) {
   }
   if (watcher.watch.streams && now - watcher.sent >= heartbeat_ && watcher.stream->pending == 0) {
     // Tells a client that has gone from one that waits, and how far it is among events that it may not see.
-    server_->send(watcher.stream, std::make_shared<std::string>(fmt::format("id: {}\n\n", watcher.watch.position)));
-    watcher.sent = now;
+    send(watcher, std::make_shared<std::string>(fmt::format("id: {}\n\n", watcher.watch.position)), now);
   }
   return true;
 }
@@ -205,10 +212,7 @@ bool EventHub::readRecent(Watcher &watcher, double now) {
   if (watcher.watch.streams)
     if (auto found = texts_.find(key); found != texts_.end()) {
       watcher.watch.position = found->second.second;
-      if (!found->second.first->empty()) {
-        server_->send(watcher.stream, found->second.first);
-        watcher.sent = now;
-      }
+      send(watcher, found->second.first, now);
       return true;
     }
   auto first = std::ranges::upper_bound(recent_, watcher.watch.position, {}, &ServiceEvent::number);
@@ -222,19 +226,24 @@ bool EventHub::readRecent(Watcher &watcher, double now) {
     return events.empty() || give(watcher, std::move(events), now);
   auto text = std::make_shared<const std::string>(textOf(events));
   texts_[key] = {text, watcher.watch.position};
-  if (!text->empty()) {
-    server_->send(watcher.stream, std::move(text));
-    watcher.sent = now;
-  }
+  send(watcher, std::move(text), now);
   return true;
 }
 
-bool EventHub::give(Watcher &watcher, std::vector<ServiceEvent> events, double now) {
+void EventHub::send(Watcher &watcher, std::shared_ptr<const std::string> text, double now) {
+  if (text->empty())
+    return;
+  server_->send(watcher.stream, std::move(text));
   watcher.sent = now;
+  ++sent_;
+}
+
+bool EventHub::give(Watcher &watcher, std::vector<ServiceEvent> events, double now) {
   if (watcher.watch.streams) {
-    server_->send(watcher.stream, std::make_shared<std::string>(textOf(events)));
+    send(watcher, std::make_shared<std::string>(textOf(events)), now);
     return true;
   }
+  ++sent_;
   server_->finish(watcher.stream, format_(std::move(events)));
   return false;
 }

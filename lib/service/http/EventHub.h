@@ -51,6 +51,7 @@ private:
   bool check(Watcher &watcher, double now);
   bool readBehind(Watcher &watcher, double now);
   bool readRecent(Watcher &watcher, double now);
+  void send(Watcher &watcher, std::shared_ptr<const std::string> text, double now);
   bool give(Watcher &watcher, std::vector<ServiceEvent> events, double now);
   void pause(double seconds);
 
@@ -69,7 +70,7 @@ private:
   std::deque<ServiceEvent> recent_; ///< the last ones, without holes, up to `newest_`
   int64_t newest_ = 0;              ///< number of the last event that is known
   int64_t before_ = 0;              ///< of the one before the first of `recent_`
-  size_t asks_ = 0;                 ///< of this round
+  size_t asks_ = 0, sent_ = 0;      ///< of this round; of this slice of it
   bool isMoreToRead_ = false;       ///< somebody is behind, and could take more at once
   /// Texts of this round, by position and tenant: most watchers get the same one.
   std::map<std::pair<int64_t, std::string>, std::pair<std::shared_ptr<const std::string>, int64_t>> texts_;
