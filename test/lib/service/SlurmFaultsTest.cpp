@@ -74,6 +74,7 @@ fail*) echo "slurm_load_jobs error: Unable to contact slurm controller (connect 
 hang*) exec sleep 1000 ;;
 garbage*) printf 'slurm_load_jobs error: Unable to contact slurm controller\n\001\377|||\n'; exit 0 ;;
 cut) printf '%s' "$answer" | head -c $((${#answer} / 2)); exit $code ;;
+noise*) printf '\001\377|||\n'; exit 0 ;;
 die*) kill -9 "$PPID"; exec sleep 1000 ;;
 esac
 )sh";
@@ -250,7 +251,7 @@ TEST_P(SlurmFaults, AtAnyCallLeaveOneRun) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SlurmFaults,
                          ::testing::Values("fail-before", "fail-after", "hang-before", "hang-after", "garbage-before",
-                                           "garbage-after", "cut", "die-before", "die-after"));
+                                           "noise-before", "garbage-after", "cut", "die-before", "die-after"));
 
 TEST(SlurmTasks, AreLostOnlyIfSlurmSaysSo) {
   StandIn slurm;

@@ -116,11 +116,11 @@ Result<std::optional<FolderTask>> FolderEngine::read(const std::string &name) co
     return Error{Code::EngineFailed, fmt::format("'{}/request' is not the request of a task", task.folder)};
   task.order = std::move(*order);
   ACCORD_TRY(assigned, readRecord(task.folder + "/assigned"));
-  if (assigned)
-    task.assignment = assignmentOf(*assigned);
+  if (assigned && !(task.assignment = assignmentOf(*assigned)))
+    return Error{Code::EngineFailed, fmt::format("'{}/assigned' does not say what a task got", task.folder)};
   ACCORD_TRY(ended, readRecord(task.folder + "/end"));
-  if (ended)
-    task.end = endOf(*ended);
+  if (ended && !(task.end = endOf(*ended)))
+    return Error{Code::EngineFailed, fmt::format("'{}/end' does not say how a task ended", task.folder)};
   task.isStopping = access((task.folder + "/stop").c_str(), F_OK) == 0;
   return std::optional<FolderTask>(std::move(task));
 }

@@ -68,8 +68,8 @@ private:
     if (ended && (task.end = endOf(*ended)))
       return {};
     ACCORD_TRY(began, readRecord(task.folder + "/began"));
-    if (!began)
-      return hasSupervisor ? Result<void>() : start(task);
+    if (!began) // one that was told to end does not begin, as after a start of the machine in between
+      return hasSupervisor ? Result<void>() : task.isStopping ? end(task) : start(task);
     if (began->size() == 3)
       std::from_chars((*began)[2].data(), (*began)[2].data() + (*began)[2].size(), task.started);
     task.state = EngineTask::State::Running;

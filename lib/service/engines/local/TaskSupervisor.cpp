@@ -165,7 +165,7 @@ private:
     int status = 0;
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
       for (size_t i = 0; i < ranks_.size(); ++i)
-        if (ranks_[i].number == ended) {
+        if (ranks_[i].number == ended && !ranks_[i].hasEnded) { // later ones have the number of an ended one again
           ranks_[i].hasEnded = true;
           ranks_[i].exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
           if (WIFSIGNALED(status))
