@@ -220,6 +220,8 @@ private:
     JobsRequest::Job asked = job.model->request;
     const auto at = static_cast<double>(input.at);
     asked.after.clear();
+    if (job.staysAsItIs())
+      asked.elasticity = Elasticity::Moldable;
     for (int64_t id : job.after)
       if (const auto name = names.find(id); name != names.end())
         asked.after.push_back(name->second);

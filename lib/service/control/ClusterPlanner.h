@@ -22,7 +22,12 @@ struct PlannerJob {
   double work = 0;                          ///< samples of the whole job, above 0
   double notBefore = 0;                     ///< it may not start earlier
   jobs::JobState state;                     ///< how far it is and where it runs; servers are indices into the cluster
+  bool mayMove = true;                      ///< false: a malleable one that runs would lose what it did
   std::vector<int64_t> after;               ///< jobs that are not complete and have to be, before it starts
+  /// Whether it runs on to its end in its configuration and on its servers.
+  bool staysAsItIs() const {
+    return state.running && (!mayMove || model->request.elasticity != jobs::Elasticity::Malleable);
+  }
 };
 
 struct PlannerInput {

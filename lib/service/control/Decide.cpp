@@ -89,7 +89,7 @@ void RunStarter::askAgain() {
       const bool waits = (isIntended && !isKnown) || one.run->state == State::Submitted;
       if (waits && !hasItsNodes(*one.run))
         lost.emplace_back(one, "its nodes take no tasks any more");
-      else if (isIntended && !isKnown && (!one.cannotModel.empty() || (one.model && one.row == kNoRow)))
+      else if (isIntended && (!one.cannotModel.empty() || (one.model && one.row == kNoRow)))
         lost.emplace_back(one, "it has no such configuration any more");
       else if ((isIntended && one.model) || (one.run->state == State::Stopping && isKnown))
         unsure.push_back(one);
@@ -220,7 +220,7 @@ bool RunStarter::waitsForNode(const OpenJob &one) const {
 
 /// Whether a run is to end: a malleable job that the plan has otherwise now.
 bool RunStarter::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const {
-  if (!plan || one.job.submission.elasticity != jobs::Elasticity::Malleable || one.run->state == State::Intended)
+  if (!plan || !one.mayMove() || one.run->state == State::Intended)
     return false;
   const bool isPlanned = std::ranges::count(plan->ids, one.job.id) > 0;
   // A plan of before it began says nothing of it.

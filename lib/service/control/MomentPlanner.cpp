@@ -77,7 +77,7 @@ private:
   }
 
   void addJob(const PlannerJob &job) {
-    const bool stays = job.state.running && job.model->request.elasticity != Elasticity::Malleable;
+    const bool stays = job.staysAsItIs();
     AllocationJob &made = problem.jobs.emplace_back();
     std::vector<unsigned> &of = rows.emplace_back();
     std::vector<double> &own = values.emplace_back();
@@ -162,13 +162,13 @@ private:
   void place() {
     Cluster left = cluster;
     for (const PlannerJob *job : picked)
-      if (job->state.running && job->model->request.elasticity != Elasticity::Malleable)
+      if (job->staysAsItIs())
         for (const ServerShare &share : job->state.servers)
           left.servers[share.server].devices -= std::min(left.servers[share.server].devices, share.devices);
     std::vector<PackingRequest> requests;
     for (size_t j = 0; j < picked.size(); ++j) {
       const TableRow *row = chosen(j);
-      const bool stays = picked[j]->state.running && picked[j]->model->request.elasticity != Elasticity::Malleable;
+      const bool stays = picked[j]->staysAsItIs();
       requests.push_back({row ? row->type : 0, row && !stays ? static_cast<unsigned>(row->devices) : 0,
                           stays ? JobPlacement() : picked[j]->state.servers});
     }
@@ -176,7 +176,7 @@ private:
     for (size_t j = 0; j < picked.size(); ++j) {
       const PlannerJob &job = *picked[j];
       plan.ids.push_back(job.id);
-      const bool stays = job.state.running && job.model->request.elasticity != Elasticity::Malleable;
+      const bool stays = job.staysAsItIs();
       const TableRow *row = chosen(j);
       if (!row || (!stays && placements[j].empty()))
         continue;

@@ -63,15 +63,59 @@ ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<s
   return made;
 }
 
+static bool isRefused(const JobRunRecord &run) {
+  return run.outcome == Outcome::Failed && run.exitCode == kGuardRefused;
+}
+
+bool hasFailed(const JobRunRecord &run) {
+  return (run.outcome == Outcome::Failed && !isRefused(run)) || (run.outcome == Outcome::Stopped && run.stopping <= 0);
+}
+
+double retryTime(const ServedJob &job, const JobRunRecord &last, double delay, double now) {
+  constexpr int64_t kMaxDoublings = 10;
+  if (!hasFailed(last))
+    return 0;
+  const int64_t doublings = std::clamp<int64_t>(job.failures - 1, 0, kMaxDoublings);
+  return std::min(last.ended, now) + delay * static_cast<double>(int64_t(1) << doublings);
+}
+
+bool keptNothing(const JobRunRecord &run) {
+  return run.outcome == Outcome::Stopped && run.started > 0 && run.stopping > run.started &&
+         run.samplesAtEnd <= run.samplesAtStart;
+}
+
+bool OpenJob::mayMove() const {
+  if (job.submission.elasticity != jobs::Elasticity::Malleable)
+    return false;
+  if (!run || run->started <= 0 || tracker.saved() > 0)
+    return true; // it has nothing to lose, or saves
+  return tracker.hasReports() && !hasLostWork;
+}
+
+void OpenJob::takePast(const std::vector<JobRunRecord> &past, double delay, double now) {
+  for (const JobRunRecord &one : past) {
+    if (one.state != State::Ended)
+      continue;
+    hasLostWork |= keptNothing(one);
+    notBefore = retryTime(job, one, delay, now); // of the last one
+    if (isLearned(job.submission) && one.ended > one.started && one.started > 0 &&
+        one.samplesAtEnd > one.samplesAtStart)
+      speeds.push_back({one.deviceType, one.devices,
+                        (one.samplesAtEnd - one.samplesAtStart) / (one.ended - one.started), one.ended - one.started});
+  }
+}
+
 /// Asks the engine; false where it does not answer, so that nothing is known.
 bool EngineObserver::lookAtEngine() {
   auto tasks = engine->tasks();
   auto found = tasks ? engine->nodes() : Result<std::vector<EngineNode>>(tasks.error());
   std::string health = found ? "" : found.error().message;
-  bool isNew = false;
+  if (tasks) // the engine goes by the prefix alone, which those of a cluster with a longer name have, too
+    std::erase_if(*tasks, [&](const EngineTask &task) { return !jobOfTask(task.name); });
+  bool isNew = false; // an engine that fails in another way each time is said to fail once
   {
     std::scoped_lock lock(memory);
-    isNew = seen.health != health;
+    isNew = seen.at == 0 || seen.isHealthy != health.empty();
     seen.isHealthy = health.empty(), seen.health = health, seen.at = now();
     if (found)
       seen.tasks = std::move(*tasks), seen.nodes = std::move(*found);
@@ -89,15 +133,15 @@ bool EngineObserver::lookAtEngine() {
 
 /// Nodes that came, went, or changed; drains of ours that the engine lost are stated again.
 void EngineObserver::takeNodes() {
-  std::scoped_lock lock(changing);
-  std::vector<std::pair<std::string, std::string>> again;
+  std::unique_lock lock(changing);
+  std::vector<std::string> again;
   StoreChange change;
   {
     std::scoped_lock inner(memory);
     ClusterNodes found = clusterOf(seen.nodes, options.types, drained);
     for (const EngineNode &node : seen.nodes)
       if (auto drain = drained.find(node.name); drain != drained.end() && node.state == EngineNode::State::Up)
-        again.emplace_back(node.name, drain->second.reason);
+        again.push_back(node.name);
     if (!nodes.isSame(found)) {
       plan = nullptr; // its servers are others
       ++generation;
@@ -119,8 +163,27 @@ void EngineObserver::takeNodes() {
     nodes = std::move(found);
   }
   commit(std::move(change));
-  for (const auto &[node, reason] : again)
-    (void)engine->setDrained(node, true, reason); // asked again in the next cycle
+  lock.unlock();
+  drainAgain(again);
+}
+
+/// Nodes that are drained by us and not by the engine; what fails is asked again in the next cycle.
+void EngineObserver::drainAgain(const std::vector<std::string> &names) {
+  const std::unique_lock lock(draining, std::try_to_lock);
+  if (!lock)
+    return; // an operator is about it
+  for (const std::string &node : names) {
+    std::string reason;
+    {
+      std::scoped_lock inner(memory);
+      const auto found = drained.find(node);
+      if (found == drained.end())
+        continue; // it takes tasks again meanwhile
+      reason = found->second.reason;
+    }
+    if (!engine->setDrained(node, true, reason))
+      return;
+  }
 }
 
 /// Compares open runs with the tasks of the engine.
@@ -154,7 +217,7 @@ void EngineObserver::observe() {
       const double seconds = std::max(0.0, run.ended - (run.started > 0 ? run.started : run.ended));
       deviceSeconds[one.job.submission.tenant] += seconds * static_cast<double>(run.devices);
       if (auto at = open.find(one.job.id); at != open.end())
-        at->second.notBefore = one.notBefore, at->second.pace = one.pace;
+        at->second.notBefore = one.notBefore, at->second.pace = one.pace, at->second.hasLostWork = one.hasLostWork;
       needPlan(fmt::format("a run of job {} ended", one.job.id));
       isUrgent = true;
     } else if (run.state == State::Running) {
@@ -272,7 +335,8 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
   run.samplesAtEnd = job.progress.samples = job.progress.saved = kept;
   keepHistory(one);
   job.runs = run.number;
-  settleJob(one, wasStopping, change);
+  one.hasLostWork |= keptNothing(run);
+  settleJob(one, change);
   change.jobs.push_back(job);
   change.runs.push_back(run);
 }
@@ -282,12 +346,11 @@ static std::string timesOf(int64_t count) {
 }
 
 /// What becomes of a job whose run is over: it is complete, waits again, or is given up.
-void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &change) {
+void EngineObserver::settleJob(OpenJob &one, StoreChange &change) {
   JobRunRecord &run = *one.run;
   ServedJob &job = one.job;
   const std::string name = fmt::format("job {} '{}'", job.id, job.submission.name);
-  const bool failed = run.outcome == Outcome::Failed || (run.outcome == Outcome::Stopped && !wasStopping);
-  const bool isRefused = run.outcome == Outcome::Failed && run.exitCode == kGuardRefused;
+  const bool failed = hasFailed(run);
   auto say = [&](const char *kind, const std::string &text) { change.events.push_back(event(kind, &job, text)); };
   if (run.outcome == Outcome::Succeeded) {
     job.phase = JobPhase::Complete, job.ended = run.ended;
@@ -297,7 +360,7 @@ void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &chan
     job.phase = JobPhase::Cancelled, job.ended = run.ended;
     return say("cancelled", fmt::format("{} is cancelled: {}", name, job.reason));
   }
-  if (isRefused) {
+  if (isRefused(run)) {
     job.phase = JobPhase::Queued;
     for (const std::string &node : run.nodes)
       change.drained.push_back({node, "the guard found other devices than planned", "", now()});
@@ -314,9 +377,7 @@ void EngineObserver::settleJob(OpenJob &one, bool wasStopping, StoreChange &chan
   const char *how = run.outcome == Outcome::Failed ? "failed"
                     : run.outcome == Outcome::Lost ? "was lost"
                                                    : "was stopped";
-  if (failed)
-    one.notBefore =
-        now() + options.retryDelay * static_cast<double>(int64_t(1) << std::min<int64_t>(job.failures - 1, 10));
+  one.notBefore = retryTime(job, run, options.retryDelay, now());
   say("stopped", fmt::format("run {} of {} {}{}; it waits again", run.number, name, how,
                              run.reason.empty() ? "" : ": " + run.reason));
 }

@@ -102,6 +102,15 @@ jobs::JobTable measuredTable(const ServedJob &job, const jobs::Cluster &cluster,
   return table;
 }
 
+/// The row of the run, and of one that an earlier life began the speed, which its plan said.
+static void findRow(OpenJob &one, const jobs::Cluster &on) {
+  one.row = rowOfRun(*one.run, one.model->table, on.types);
+  if (one.planned > 0)
+    return;
+  one.planned = plannedRate(one);
+  one.tracker.setPlanned(one.planned);
+}
+
 /// Prices the configurations of the first job that waits for that; false if none does.
 bool PlanMaker::modelNext() {
   ServedJob job;
@@ -140,13 +149,8 @@ bool PlanMaker::modelNext() {
     made->request = service::requestOf(at->second.job, epoch);
     at->second.isStale = false;
     at->second.model = std::make_shared<const ModelledJob>(std::move(*made));
-    if (at->second.run) {
-      at->second.row = rowOfRun(*at->second.run, at->second.model->table, on.types);
-      if (at->second.planned <= 0) { // it began in an earlier life
-        at->second.planned = plannedRate(at->second);
-        at->second.tracker.setPlanned(at->second.planned);
-      }
-    }
+    if (at->second.run)
+      findRow(at->second, on);
   } else {
     const Error &error = made.error().front();
     at->second.cannotModel = error.location.file.empty()
@@ -265,7 +269,7 @@ PlannerInput PlanMaker::plannerInput() const {
     job.state.starts = one.job.runs;
     if (one.run && one.run->state != State::Stopping) {
       const JobRunRecord &run = *one.run;
-      job.state.running = true;
+      job.state.running = true, job.mayMove = one.mayMove();
       job.state.deviceType = run.deviceType, job.state.devices = run.devices;
       job.state.configuration = run.configuration, job.state.plan = run.plan;
       job.state.servers = std::move(*at);
@@ -287,8 +291,7 @@ int64_t PlanMaker::secondsThatStay(const std::string &node) const {
     return 0;
   double longest = 0;
   for (const auto &[id, one] : open)
-    if (one.run && one.job.submission.elasticity != jobs::Elasticity::Malleable &&
-        std::ranges::count(one.run->nodes, node) > 0) {
+    if (one.run && !one.mayMove() && std::ranges::count(one.run->nodes, node) > 0) {
       const Interval left = one.tracker.timeLeft(now());
       const auto end = plan ? plan->ends.find(id) : decltype(plan->ends.end()){};
       const bool isPlanned = plan && end != plan->ends.end();

@@ -3,6 +3,7 @@
 #include "lib/service/problem/ServiceJson.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/AnswerFile.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -153,15 +154,15 @@ Result<std::pair<int64_t, bool>, Errors> SchedulerRequests::submit(const Caller 
                                                  by.tenant, from.tenant)}};
   Errors errors = wrongHere(from, options.operation);
   for (int64_t before : from.after) {
+    auto found = store->job(before);
+    const bool isThere = found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant);
     std::scoped_lock lock(memory);
-    if (!open.contains(before) && !ended.contains(before)) {
-      auto found = store->job(before);
-      const bool isThere = found && *found && (by.tenant.empty() || (*found)->submission.tenant == by.tenant);
-      if (!isThere)
-        errors.push_back({Code::WrongServiceRequest, fmt::format("after: there is no job {}", before)});
-      else if (isOver((*found)->phase) && (*found)->phase != JobPhase::Complete) // else it is being taken in
-        ended[before] = (*found)->phase;
-    }
+    if (!found)
+      errors.push_back(found.error());
+    else if (!isThere)
+      errors.push_back({Code::WrongServiceRequest, fmt::format("after: there is no job {}", before)});
+    else if (isOver((*found)->phase) && (*found)->phase != JobPhase::Complete)
+      ended[before] = (*found)->phase;
   }
   if (!errors.empty())
     return std::move(errors);
@@ -233,7 +234,8 @@ Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node,
                                       const std::string &reason) {
   if (by.role != Role::Operator)
     return notAllowed(by, Role::Operator, "draining a node");
-  std::scoped_lock lock(changing);
+  std::scoped_lock telling(draining);
+  std::unique_lock lock(changing);
   StoreChange change;
   DrainRecord record{node, reason.substr(0, 200), by.name, now()};
   {
@@ -263,6 +265,7 @@ Result<void> SchedulerRequests::drain(const Caller &by, const std::string &node,
     isUrgent = true;
   }
   changed.notify_all();
+  lock.unlock();
   return engine->setDrained(node, isDrained, record.reason);
 }
 

@@ -3,6 +3,7 @@
 #include "lib/service/control/SchedulerState.h"
 #include "lib/support/Number.h"
 #include "lib/support/documents/AnswerFile.h"
+#include "llvm/ADT/StringRef.h"
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -63,6 +64,11 @@ Result<void> SchedulerData::load() {
         if (!found || found->phase != JobPhase::Complete)
           ended[before] = found ? found->phase : JobPhase::Cancelled;
       }
+  for (auto &[id, one] : open)
+    if (one.job.runs > 0) {
+      ACCORD_TRY(past, store->runsOf(id));
+      one.takePast(past, options.retryDelay, now());
+    }
   ACCORD_TRY(runs, store->openRuns());
   for (JobRunRecord &run : runs) {
     auto found = open.find(run.job);
@@ -71,18 +77,10 @@ Result<void> SchedulerData::load() {
                    fmt::format("run {} of job {} is open, and the job is over", run.number, run.job)};
     OpenJob &one = found->second;
     one.row = kNoRow; // until its table is there
-    one.tracker = ProgressTracker(one.job.samples, run.samplesAtStart, run.started, 0);
+    const double began = run.started > 0 ? run.started + std::max(0.0, one.job.submission.restart) : 0;
+    one.tracker = ProgressTracker(one.job.samples, run.samplesAtStart, began, 0);
     one.run = std::move(run);
   }
-  for (auto &[id, one] : open)
-    if (one.job.runs > 0 && isLearned(one.job.submission)) {
-      ACCORD_TRY(past, store->runsOf(id));
-      for (const JobRunRecord &run : past)
-        if (run.ended > run.started && run.started > 0 && run.samplesAtEnd > run.samplesAtStart)
-          one.speeds.push_back({run.deviceType, run.devices,
-                                (run.samplesAtEnd - run.samplesAtStart) / (run.ended - run.started),
-                                run.ended - run.started});
-    }
   ACCORD_TRY(drains, store->drained());
   for (DrainRecord &drain : drains)
     drained[drain.node] = std::move(drain);
@@ -163,6 +161,15 @@ std::string SchedulerData::taskName(int64_t job, int64_t run) const {
   return prefixOf(options.cluster) + fmt::format("{}-{}", job, run);
 }
 
+std::optional<int64_t> SchedulerData::jobOfTask(const std::string &task) const {
+  llvm::StringRef rest(task);
+  int64_t job = 0, run = 0;
+  if (!rest.consume_front(prefixOf(options.cluster)) || rest.consumeInteger(10, job) || !rest.consume_front("-") ||
+      rest.consumeInteger(10, run) || !rest.empty() || taskName(job, run) != task)
+    return std::nullopt; // of a cluster with a longer name, too
+  return job;
+}
+
 std::string SchedulerProcess::prefixOf(const std::string &cluster) {
   return labelOf(fmt::format("accord-{}", cluster), "accord-", 36) + "-";
 }
@@ -182,7 +189,7 @@ void SchedulerCore::followClock() {
   for (auto &[id, one] : open)
     one.notBefore = std::max(0.0, one.notBefore - back), one.tracker.shift(-back);
   retryAt.clear();
-  planAgainAt = lastAudit = 0;
+  planAgainAt = lastAudit = forgot = 0;
   planned = std::min(planned, time);
   needPlan("the clock went back");
 }
@@ -212,19 +219,20 @@ void SchedulerCore::forgetOld() {
   (void)store->prune(forgot - options.keep); // tried again in an hour
   std::error_code error;
   const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(std::llround(options.keep));
-  std::set<std::string> running;
-  {
-    std::scoped_lock lock(memory);
-    for (const auto &[id, one] : open)
-      if (one.run)
-        running.insert(one.run->task);
-  }
   for (auto at = std::filesystem::directory_iterator(options.folder, error);
        !error && at != std::filesystem::directory_iterator(); at.increment(error))
-    if (std::error_code none; !running.contains(at->path().filename().string()) &&
-                              at->path().filename().string().starts_with(prefixOf(options.cluster)) &&
-                              std::filesystem::last_write_time(at->path(), none) < oldest && !none)
+    if (std::error_code none; std::filesystem::last_write_time(at->path(), none) < oldest && !none &&
+                              isForgotten(at->path().filename().string()))
       std::filesystem::remove_all(at->path(), none);
+}
+
+/// Whether a name is of a task whose job is not known any more.
+bool SchedulerCore::isForgotten(const std::string &task) const {
+  const std::optional<int64_t> id = jobOfTask(task);
+  if (!id)
+    return false;
+  const auto found = store->job(*id);
+  return found && !*found;
 }
 
 void SchedulerCore::run(const std::atomic<bool> &stop) {

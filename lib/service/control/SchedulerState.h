@@ -32,6 +32,13 @@ struct OpenJob {
   bool isSpeedSeen = false;        ///< that of its run is among them
   std::string trouble;             ///< what the engine said when it refused its run
   double pace = 1;                 ///< its speed against its table, as it was seen
+  bool hasLostWork = false;        ///< a run of it that was told to save kept nothing
+  /// Whether its run may end before its work is done, so that it goes on elsewhere: a malleable job of which there is
+  /// reason to believe that it saves. It said so, or it says how far it is and was never told to save.
+  bool mayMove() const;
+  /// Takes over what runs that are over tell: why it has to wait, whether it saves. `past`: by number; `delay`: seconds
+  /// that it waits after a first failure.
+  void takePast(const std::vector<JobRunRecord> &past, double delay, double now);
 };
 
 /// Samples a second of a job in the row of its run, at its pace; 0: not known, as of a job that nobody described and
@@ -40,6 +47,14 @@ double plannedRate(const OpenJob &one);
 
 /// Whether no sum or quotient with the numbers of a report leaves the range of numbers.
 bool isPlausible(const ProgressReport &report);
+
+/// Whether a run failed by itself, or was ended by somebody else than the scheduler.
+bool hasFailed(const JobRunRecord &run);
+/// When a job runs again whose last run is this one: `delay` seconds after its end, doubled with each failure. 0: at
+/// once, it did not fail.
+double retryTime(const ServedJob &job, const JobRunRecord &last, double delay, double now);
+/// Whether a run was told to save, and nothing of what it did was kept.
+bool keptNothing(const JobRunRecord &run);
 
 /// What the engine said last.
 struct EngineView {
@@ -77,6 +92,8 @@ protected:
   /// Seconds since the clock of the cluster began; 0 where the system's clock went back behind that.
   double clusterTime() const { return std::max(0.0, now() - epoch); }
   std::string taskName(int64_t job, int64_t run) const;
+  /// The job of a task by the name that `taskName` gives it; nothing for names that it never gives.
+  std::optional<int64_t> jobOfTask(const std::string &task) const;
   std::string tokenOfTask(const std::string &task) const;
   /// Writes a change to the disk, and if that succeeds takes it into memory. Callers hold `changing`.
   bool commit(StoreChange change);
@@ -95,7 +112,8 @@ protected:
   std::string url;    ///< at which tasks reach this process; empty: they do not
   std::string secret; ///< of tokens of tasks
 
-  std::mutex changing; ///< who changes jobs, runs or nodes; taken before `memory`
+  std::mutex draining; ///< who tells the engine of drains, which may take long; taken before `changing`
+  std::mutex changing; ///< who changes jobs, runs or nodes; taken before `memory`. Nobody waits for the engine under it
   mutable std::mutex memory;
   mutable std::condition_variable changed; ///< of events, plans to make, jobs to model
   std::map<int64_t, OpenJob> open;
@@ -135,10 +153,11 @@ protected:
   void compareSpeed(OpenJob &open);
 
 private:
+  void drainAgain(const std::vector<std::string> &nodes);
   bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
   void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
   std::string lastWordsOf(const JobRunRecord &run) const;
-  void settleJob(OpenJob &open, bool wasStopping, StoreChange &change);
+  void settleJob(OpenJob &open, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
   bool readLinesOf(OpenJob &open, int file, uint64_t size, double written) const;
   static void keepHistory(OpenJob &open);
@@ -234,6 +253,7 @@ public:
 
 private:
   void forgetOld();
+  bool isForgotten(const std::string &task) const;
   double forgot = 0; ///< when that was done last
   void followClock();
 };

@@ -38,6 +38,11 @@ std::string label(const std::string &text) {
   return out;
 }
 
+/// Whether a malleable job runs that is not moved, because it would lose what it did.
+bool isHeldFast(const OpenJob &one) {
+  return one.run && one.job.submission.elasticity == jobs::Elasticity::Malleable && !one.mayMove();
+}
+
 } // namespace
 
 JobView SchedulerViews::viewOf(const ServedJob &job) const {
@@ -182,6 +187,10 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
       for (const std::string &text : model.assumptions)
         lines.push_back("assumed: " + text);
     }
+    if (const auto found = open.find(id); found != open.end() && isHeldFast(found->second))
+      lines.push_back(found->second.hasLostWork
+                          ? "it is not moved any more: when it was told to save, it kept nothing"
+                          : "it is not moved: it has not said how far it is, so that what it did may be lost");
     if (plan && !isOver(of.phase)) {
       lines.push_back(fmt::format("the plan was made because {}, in {:.2f} s", lastReason, planSeconds));
       for (const std::string &text : plan->dropped)
