@@ -191,7 +191,7 @@ TEST(SchedulerChaos, PassesOverProgressThatIsNone) {
                 huge = life.submit("huge", 600, {{"k80", 8, 40}});
   steps(life, 3);
   for (auto &[name, task] : life.cluster.tasks)
-    task.saves = false;
+    task.reports = false;
   auto file = [&](int64_t id) {
     for (auto &[key, run] : life.tables->runs)
       if (run.job == id && run.state != State::Ended)
@@ -231,7 +231,7 @@ TEST(SchedulerChaos, LearnsFromProgressThatIsReported) {
   const int64_t id = take(life, one);
   for (int i = 0; i < 400 && !life.isOver(); ++i) {
     for (auto &[name, task] : life.cluster.tasks) {
-      task.saves = false;
+      task.reports = false;
       for (const auto &[key, value] : task.asked.environment)
         if (key == "ACCORD_TASK_TOKEN" && task.is.state == EngineTask::State::Running)
           (void)life.process->report(value, {task.done, task.done, 0, 0, 0, 0});

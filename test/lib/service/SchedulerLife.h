@@ -31,14 +31,19 @@ public:
     options.cluster = "lab", options.folder = folder.string(), options.isOpen = true, options.isInline = true;
     options.clock = [this] { return cluster.time; };
     options.planner = planner;
-    options.retryDelay = 2;
+    options.retryDelay = 2, options.keep = keep;
     options.operation = operation;
     options.types = types;
     options.replanAfter = 1e9;
     auto engine = std::make_unique<SimulatedEngine>(cluster, &fate);
     handle = engine.get();
-    auto made =
-        SchedulerProcess::open(options, std::make_unique<MemoryStore>(tables, &fate), std::move(engine), modeller);
+    std::unique_ptr<ServiceStore> store = std::make_unique<MemoryStore>(tables, &fate);
+    if (!storeUrl.empty()) {
+      auto opened = ServiceStore::open(storeUrl);
+      ASSERT_TRUE(opened) << opened.error().message;
+      store = std::move(*opened);
+    }
+    auto made = SchedulerProcess::open(options, std::move(store), std::move(engine), modeller);
     ASSERT_TRUE(made) << made.error().message;
     process = std::move(*made);
   }
@@ -72,6 +77,8 @@ public:
   SimulatedCluster cluster;
   Fate fate;
   jobs::JobsRequest operation;
+  double keep = 1e9;    ///< seconds
+  std::string storeUrl; ///< empty: `tables`
   PlannerOptions planner;
   std::vector<std::string> types{"a100", "k80"};
   std::shared_ptr<JobModeller> modeller;

@@ -179,7 +179,8 @@ struct SimulatedCluster {
     EngineTask is;
     TaskRequest asked;
     double work = 0, done = 0, rate = 1, endAt = -1; ///< `endAt`: it is ended then
-    bool saves = true, isHeld = false;
+    bool reports = true, saves = true;               ///< whether it says how far it is, and that it saved
+    bool isHeld = false;
     double said = 0;
   };
   double time = 1.7e9;
@@ -190,6 +191,7 @@ struct SimulatedCluster {
   std::function<double(const TaskRequest &)> rate = [](const TaskRequest &) { return 1.0; };
   std::function<bool(const TaskRequest &)> fails = [](const TaskRequest &) { return false; };
   int failCode = 1;
+  bool report = true, save = true; ///< of tasks that come: `reports`, `saves`
   double startDelay = 0.2;
   std::vector<std::string> conflicts; ///< what must never happen
 
@@ -249,10 +251,11 @@ private:
     return true;
   }
   static void say(Task &task) {
-    if (!task.saves)
+    if (!task.reports)
       return;
     std::ofstream file(task.asked.folder + "/progress", std::ios::app);
-    file << fmt::format("{{\"samples\": {:.6f}, \"saved\": {:.6f}}}\n", task.done, task.done);
+    file << fmt::format("{{\"samples\": {:.6f}", task.done);
+    file << (task.saves ? fmt::format(", \"saved\": {:.6f}}}\n", task.done) : "}\n");
   }
 };
 
@@ -290,7 +293,7 @@ public:
         if (name == "ACCORD_SAMPLES_DONE")
           task.done = std::stod(value);
       }
-      task.rate = cluster.rate(asked);
+      task.rate = cluster.rate(asked), task.reports = cluster.report, task.saves = cluster.save;
       for (auto &[name, other] : cluster.tasks)
         if (name != asked.name && other.asked.job == asked.job && !isOver(other.is.state))
           cluster.conflicts.push_back(fmt::format("{} and {} at once", name, asked.name));
@@ -318,6 +321,7 @@ public:
     return {};
   }
   Result<void> setDrained(const std::string &node, bool drained, const std::string &) override {
+    onDrain();
     for (EngineNode &one : cluster.nodes)
       if (one.name == node && one.state != EngineNode::State::Down)
         one.state = drained ? EngineNode::State::Drained : EngineNode::State::Up;
@@ -331,6 +335,7 @@ public:
     return {};
   }
 
+  std::function<void()> onDrain = [] {};
   bool isDown = false;
   int breaksAfter = -1; ///< the n-th submission is done, and an error is returned
   int holdsAfter = -1;  ///< the n-th submission is done by half: its task waits until it is handed in again
