@@ -42,6 +42,22 @@ Result<GuardExpectation> guardOf(const PlacementPlan &plan, const LaunchOptions 
   return guardOf(named);
 }
 
+std::map<std::string, std::string> guardRefusals(llvm::StringRef text) {
+  std::map<std::string, std::string> refusals;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    llvm::SmallVector<llvm::StringRef> parts;
+    line.split(parts, '\t', 2);
+    if (parts.size() != 3 || parts[0] != kGuardMark || parts[1].empty())
+      continue;
+    std::string sentence = llvm::json::fixUTF8(parts[2]);
+    std::ranges::replace_if(sentence, [](char c) { return (c >= 0 && c < ' ') || c == 127; }, ' ');
+    refusals.emplace(llvm::json::fixUTF8(parts[1]), std::move(sentence));
+  }
+  return refusals;
+}
+
 void describe(JsonFields &f, GuardExpectation &expected) {
   f.constant("guard", 1, "expected the document of a guard, 1")
       .about("of the plan")

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/launch/Launch.h"
 #include "lib/support/documents/Fields.h"
+#include <map>
 
 namespace accord {
 
@@ -30,8 +31,15 @@ Result<GuardExpectation> guardOf(const PlacementPlan &plan, const LaunchOptions 
 /// sixteenth) and the driver leave, 92 %. With `product` the device has to be called so.
 void describeDevices(LaunchLayout::Pool &pool, const std::string &product);
 
-/// The exit status of a refusal: EX_CONFIG of sysexits.h.
+/// The exit status of a refusal: EX_CONFIG of sysexits.h. Other programs end with it, too.
 constexpr int kGuardRefused = 78;
+/// The variable with the path of a file to which a refusal because of a node's devices adds its mark, a line:
+/// kGuardMark, the node and the sentence, with tabs between. Other refusals (numbers of servers or ranks, settings of
+/// the guard) are no fault of a node, and leave none.
+constexpr const char *kGuardMarkVariable = "ACCORD_GUARD_MARK";
+constexpr const char *kGuardMark = "accord-guard-refused";
+/// The sentences of the marks in a text, by node; other lines are passed over. Control characters become blanks.
+std::map<std::string, std::string> guardRefusals(llvm::StringRef text);
 
 /// A function of the POSIX shell, `accord_guard`, without a single quote and without `$$`, so that it may stand within
 /// single quotes. It returns 0, or says on standard error in one sentence why not and returns `kGuardRefused`. It needs
@@ -40,7 +48,8 @@ constexpr int kGuardRefused = 78;
 ///
 /// Variables of its caller: ACCORD_GUARD=off starts unchecked and says so, ACCORD_GUARD=virtual is `isVirtual`,
 /// ACCORD_GUARD=auto is that where there is no tool;
-/// ACCORD_GUARD_PRODUCT is another product; ACCORD_GUARD_SECONDS (30) is how long a tool may take. It compares what
+/// ACCORD_GUARD_PRODUCT is another product; ACCORD_GUARD_SECONDS (30) is how long a tool may take. The node is
+/// SLURMD_NODENAME, ACCORD_NODE or what uname says. It compares what
 /// CUDA_VISIBLE_DEVICES and its like leave of the devices, SLURM_GPUS_ON_NODE, the number of servers of Slurm and of
 /// PET_NNODES, this server's number, and WORLD_SIZE, which counts devices or, where one process is started on each
 /// server, servers.

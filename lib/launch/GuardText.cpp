@@ -15,11 +15,12 @@ constexpr const char *kEnvironment = R"sh(  set +eu
   unset IFS
   LC_ALL=C PATH="$PATH:/usr/bin:/bin:/usr/sbin:/sbin:/opt/rocm/bin:/opt/aws/neuron/bin"
   export LC_ALL PATH
-  node="${SLURMD_NODENAME:-$(uname -n)}"
-  quote="$(printf "\047")" asked=""
+  node="${SLURMD_NODENAME:-${ACCORD_NODE:-$(uname -n)}}"
+  quote="$(printf "\047")" asked="" mark=""
   refuse() { # SENTENCE [WHAT TO DO]
     printf "accord guard: %s: nothing was started%s\n" "$1" "${2:+ ($2)}" >&2
     exec 2>/dev/null # a shell may say that it killed something
+    if [ -n "$mark" ]; then printf "accord-guard-refused\t%s\t%s\n" "$node" "$1" >>"$mark"; fi
     if [ -n "$asked" ]; then kill -9 "$asked"; fi
     exit 78
   }
@@ -68,6 +69,7 @@ constexpr const char *kEnvironment = R"sh(  set +eu
   if is_number "$given" && [ "$given" -ne "$world" ] && [ "$given" -ne "$servers" ]; then
     refuse "WORLD_SIZE is $given, and the plan has $world devices on $servers servers"
   fi
+  mark="${ACCORD_GUARD_MARK:-}" # from here on it is the node
   given="${SLURM_GPUS_ON_NODE:-}"
   if is_number "$given" && [ "$given" -lt "$devices" ]; then
     refuse "Slurm gives node $node $given devices, and $needs"

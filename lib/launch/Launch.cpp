@@ -111,6 +111,28 @@ static int64_t countedLayers(const PlacementPlan &plan, const std::vector<bool> 
   return std::ranges::count_if(layers, [&](PlacementProblem::Id i) { return isBlock[i]; });
 }
 
+/// Where in the network the groups are of a plan with one parallel configuration, from the inside out.
+static void addSpans(LaunchLayout &shape, const ParallelConfig &parallel, int64_t groups) {
+  struct Level {
+    const char *what;
+    int64_t degree, devices; ///< from the first to the last one of a group
+  };
+  const int64_t all = parallel.devices() * groups;
+  const bool isReplicaInside = parallel.order == RankOrder::TensorPipelineData;
+  const Level data{"data", parallel.data, isReplicaInside ? all : parallel.devices()};
+  const Level pipeline{"pipeline", groups, isReplicaInside ? parallel.tensor * groups : all};
+  for (const Level &level : {Level{"tensor", parallel.tensor, parallel.tensor}, isReplicaInside ? pipeline : data,
+                             isReplicaInside ? data : pipeline}) {
+    if (level.degree == 1)
+      continue;
+    const int64_t servers = (level.devices + shape.perNode - 1) / shape.perNode;
+    shape.spans += fmt::format("{}{} parallel {} in {}", shape.spans.empty() ? "" : ", ", level.what, level.degree,
+                               servers == 1 ? "a server" : fmt::format("{} servers", servers));
+    if (servers > 1 && shape.groupNodes == 1 && level.devices % shape.perNode == 0)
+      shape.groupNodes = servers;
+  }
+}
+
 Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDeviceTypes) {
   auto cannot = [&](std::string error) { return Error{Code::LauncherCannot, std::move(error), plan.location, {}}; };
   if (!plan.result.plan)
@@ -158,9 +180,13 @@ Result<LaunchLayout> launchLayout(const PlacementPlan &plan, bool allowMixedDevi
     const bool isStated = plan.deviceMemory && k < plan.deviceMemory->types.size();
     const int64_t memory = isStated ? plan.deviceMemory->types[k].capacity : problem.deviceTypes[k].memory;
     shape.pools.push_back({problem.deviceTypes[k].name, used[k] / perNode, perNode, memory, "", {}});
+    shape.pools.back().devicesPerNode =
+        problem.deviceTypes[k].devices > 1 ? devicesPerNode : 0; // one is a part of a server
     shape.nodes += used[k] / perNode;
   }
   shape.perNode = shape.pools.front().perNode;
+  if (same)
+    addSpans(shape, first, static_cast<int64_t>(groups));
   for (size_t g = 0; g < groups; ++g)
     add(stageRanks, before[problem.parallelConfigs[placement.stages[g].parallelConfig].deviceType] + within[g]);
   shape.job = jobName(plan.job.empty() ? plan.model : plan.job);
@@ -211,7 +237,24 @@ Result<LaunchLayout> describedLayout(LaunchLayout shape, Launcher launcher, cons
   return shape;
 }
 
+/// Groups of servers can be asked for where the launcher knows what is between them.
+static std::optional<Error> wrongGroups(Launcher launcher, const LaunchOptions &options) {
+  if (options.groupTopology.empty())
+    return std::nullopt;
+  if (launcher == Launcher::Slurm && options.groupTopology != "block")
+    return Error{Code::LauncherCannot, fmt::format("Slurm places groups of servers in a 'block' of topology/block "
+                                                   "alone, found '{}'",
+                                                   sanitized(options.groupTopology))};
+  if (launcher == Launcher::Kubernetes && options.queue.empty())
+    return Error{Code::LauncherCannot, fmt::format("Kueue alone places groups of servers in a '{}', and no queue is "
+                                                   "stated",
+                                                   sanitized(options.groupTopology))};
+  return std::nullopt;
+}
+
 Result<std::string> launchText(const PlacementPlan &plan, Launcher launcher, const LaunchOptions &options) {
+  if (auto wrong = wrongGroups(launcher, options))
+    return *wrong;
   bool jobset = launcher == Launcher::Kubernetes && options.kind == KubernetesKind::JobSet;
   ACCORD_TRY(bare, launchLayout(plan, jobset));
   ACCORD_TRY(shape, describedLayout(std::move(bare), launcher, options));

@@ -61,7 +61,7 @@ struct KubernetesRun {
 };
 
 /// Whether pods of a run get their ranks in the order of its nodes: each is an object of its own then, or a set of its
-/// own in a JobSet of at most 256 nodes. Kueue admits an object as a whole, with at most 18 sets of pods (Workload
+/// own in a JobSet of at most 64 nodes. Kueue admits an object as a whole, with at most 18 sets of pods (Workload
 /// v1beta2), and a TrainJob has one set: there the nodes are those of the run, but which of them is rank 0 is known
 /// only when they run.
 bool keepsOrderOfNodes(const KubernetesRun &run, KubernetesKind kind, bool isQueued);
@@ -77,8 +77,13 @@ struct LaunchOptions {
   std::string product;    ///< what tools on a server call a device; empty: by lib/catalog/products.csv
   std::string constraint; ///< of Slurm; empty: none
   int64_t switches = 0;   ///< of Slurm: at most so many leaf switches; 0: any
-  std::string topology;   ///< Kubernetes: a label of servers that all of the job have in common; empty: none
-  bool isVirtual = false; ///< the guard compares names of the scheduler alone
+  /// Where each group of `groupNodes` servers is together: Slurm, "block" of topology/block; Kubernetes with Kueue, a
+  /// label of servers. Empty: anywhere.
+  std::string groupTopology;
+  std::string topology;              ///< Kubernetes: a label of servers that all of the job have in common; empty: none
+  bool prefersTopology = false;      ///< it starts all the same where they have not
+  std::string queue;                 ///< Kubernetes: a LocalQueue of Kueue; empty: that of `batch`, or none
+  bool isVirtual = false;            ///< the guard compares names of the scheduler alone
   std::optional<BatchOptions> batch; ///< of a run of a job; Slurm and JobSets alone
   std::optional<KubernetesRun> run;  ///< on nodes by name, with `batch`; Kubernetes alone
 };
@@ -101,13 +106,20 @@ struct LaunchLayout {
     std::vector<std::string> products = {}; ///< as tools on a server do (lib/launch/Guard.h)
     int64_t reported = 0;                   ///< bytes that a tool reports of a device, at least; 0: not compared
     double devicesPerUnit = 1;              ///< in one that the tool counts
+    int64_t devicesPerNode = 0;             ///< devices that its servers have; 0: not known
+    /// Whether nobody else can have devices of its servers.
+    bool fillsServers() const { return devicesPerNode > 0 && perNode >= devicesPerNode; }
   };
   std::vector<Pool> pools;
   int64_t nodes = 0, perNode = 1; ///< of all pools; of the first
   std::string job;                ///< letters, digits, "-", starts with a letter: fit for every backend
   std::string title;              ///< "gpt3 on selene: tensor 8, …", on one line
   std::vector<std::pair<std::string, std::string>> environment; ///< degrees; digits and blanks
-  bool isVirtual = false;                                       ///< the guard compares names of the scheduler alone
+  /// Servers of one group of the innermost parallelism that exchanges across servers; 1: none does. Groups begin at its
+  /// multiples.
+  int64_t groupNodes = 1;
+  std::string spans; ///< where groups are: "tensor parallel in a server, data parallel in 4, ..."; empty: not known
+  bool isVirtual = false; ///< the guard compares names of the scheduler alone
 };
 /// Which layers of a plan are blocks: the longest run of layers of one class; of an encoder with a decoder, all runs.
 std::vector<bool> blocksOf(const PlacementPlan &plan);

@@ -21,8 +21,9 @@ constexpr int64_t kUnreachable = 30;
 constexpr int64_t kKill = 5;
 /// Of a Workload of Kueue v1beta2.
 constexpr size_t kMaxPodSets = 18;
-/// Of a JobSet: etcd takes 1.5 MiB for an object, and each set has some 3 KB with usual commands and variables.
-constexpr size_t kMaxSetsOfJobSet = 256;
+/// Of a JobSet: etcd takes 1.5 MiB for an object, and each set has some 15 KB with the guard and usual commands and
+/// variables.
+constexpr size_t kMaxSetsOfJobSet = 64;
 
 /// Kubernetes replaces $(NAME) in words and variables; a second $ keeps it from that, and goes away itself.
 std::string literal(const std::string &text) {
@@ -30,10 +31,6 @@ std::string literal(const std::string &text) {
   for (char c : text)
     out += c == '$' ? std::string("$$") : std::string(1, c);
   return out;
-}
-
-Object nodeVariable() {
-  return Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}};
 }
 
 Object objectOf(const std::map<std::string, std::string> &all) {
@@ -91,7 +88,7 @@ Array productLabels(const LaunchLayout::Pool &pool) {
 
 /// Which servers a pod may be on, in its specification: those with the label of the type, and where the vendor's labels
 /// are there, too, those on which they say a product of the plan with its memory. `peers` is a label of the pods of the
-/// job, which with a topology are on servers with the same value of it.
+/// job, which with a topology are on servers with the same value of it; empty: something else sees to that.
 void addServers(Object &pod, const LaunchLayout::Pool &pool, const LaunchOptions &options, Object peers) {
   Object affinity;
   if (!options.nodeLabel.empty())
@@ -109,10 +106,13 @@ void addServers(Object &pod, const LaunchLayout::Pool &pool, const LaunchOptions
     affinity["nodeAffinity"] =
         Object{{"requiredDuringSchedulingIgnoredDuringExecution", Object{{"nodeSelectorTerms", std::move(terms)}}}};
   }
-  if (!options.topology.empty() && !peers.empty())
-    affinity["podAffinity"] = Object{{"requiredDuringSchedulingIgnoredDuringExecution",
-                                      Array{Object{{"labelSelector", Object{{"matchLabels", std::move(peers)}}},
-                                                   {"topologyKey", options.topology}}}}};
+  if (!options.topology.empty() && !peers.empty()) {
+    Object term{{"labelSelector", Object{{"matchLabels", std::move(peers)}}}, {"topologyKey", options.topology}};
+    affinity["podAffinity"] = options.prefersTopology
+                                  ? Object{{"preferredDuringSchedulingIgnoredDuringExecution",
+                                            Array{Object{{"weight", 100}, {"podAffinityTerm", std::move(term)}}}}}
+                                  : Object{{"requiredDuringSchedulingIgnoredDuringExecution", Array{std::move(term)}}};
+  }
   if (!affinity.empty())
     pod["affinity"] = std::move(affinity);
 }
@@ -139,15 +139,21 @@ public:
   Manifest trainJob();
 
 private:
-  bool isQueued() const { return batch && !batch->queue.empty(); }
+  std::string queue() const { return !options.queue.empty() ? options.queue : batch ? batch->queue : ""; }
+  bool isQueued() const { return !queue().empty(); }
   bool isOrdered() const { return run && keepsOrderOfNodes(*run, options.kind, isQueued()); }
   std::string imageOf();
   std::string scriptOf();
   Array environmentOf(bool isIndexed) const;
   void addCommand(Object &container, const PodSet &pods, bool isIndexed);
+  Array commandOf(size_t pool, const std::string &program) const;
+  void addRunCommand(Object &container, Array &args, size_t pool) const;
+  void addRunVariables(Array &environment) const;
   Object container(const PodSet &pods);
   Object affinityOf(const PodSet &pods) const;
   void addPlacement(Object &pod, const PodSet &pods) const;
+  Object peersOf(const PodSet &pods) const;
+  Object topologyOf(int64_t nodes) const;
   Object podTemplate(const PodSet &pods);
   Object jobSpec(const PodSet &pods);
   Object metadataOf(const std::string &name) const;
@@ -189,6 +195,13 @@ Array KubernetesObjects::environmentOf(bool isIndexed) const {
   return all;
 }
 
+/// The node of a pod, and where its guard leaves its mark: in the message with which the container ends.
+void KubernetesObjects::addRunVariables(Array &environment) const {
+  environment.push_back(
+      Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}});
+  environment.push_back(Object{{"name", kGuardMarkVariable}, {"value", "/dev/termination-log"}});
+}
+
 /// Command and arguments of a container, by torchrun unless the run says otherwise.
 void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool isIndexed) {
   if (batch && !batch->torchrun && !run) {
@@ -203,10 +216,7 @@ void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool i
     const bool isAdded = isIndexed && pods.first > 0; // by the shell
     const std::string program =
         isAdded ? fmt::format("torchrun --node-rank=$((NODE_RANK + {}))", pods.first) : "torchrun";
-    if (run)
-      container["command"] = Array{"torchrun"}; // one set of pods whose ranks are counted, or a set for each rank
-    else
-      container["command"] = guardedCommand(shape, pods.of, program);
+    container["command"] = commandOf(pods.of, program); // of a run: one set whose ranks are counted, or one for each
     if (!isIndexed || pods.first == 0)
       args.push_back("--node-rank=" + (isIndexed ? kRank : std::to_string(pods.first)));
     args.push_back("--master-addr=" + pods.master);
@@ -216,13 +226,31 @@ void KubernetesObjects::addCommand(Object &container, const PodSet &pods, bool i
     if (batch && !run)
       behind["args"] = megatronLines(*batch);
   }
-  for (size_t i = 0; run && i < run->command.size(); ++i)
-    if (i == 0 && !batch->torchrun)
-      container["command"] = Array{literal(run->command[i])};
-    else
-      args.push_back(literal(run->command[i]));
+  if (run)
+    addRunCommand(container, args, pods.of);
   if (!args.empty())
     container["args"] = std::move(args);
+}
+
+/// Behind the guard, where the layout says what devices are called.
+Array KubernetesObjects::commandOf(size_t pool, const std::string &program) const {
+  return shape.pools[pool].products.empty() ? Array{program} : guardedCommand(shape, pool, program);
+}
+
+/// The words of a run, behind those of torchrun where that starts it.
+void KubernetesObjects::addRunCommand(Object &container, Array &args, size_t pool) const {
+  const bool isGuarded = !shape.pools[pool].products.empty();
+  Array words;
+  for (const std::string &word : run->command)
+    words.push_back(literal(word));
+  if (!batch->torchrun && isGuarded)
+    container["command"] = guardedCommand(shape, pool, "");
+  else if (!batch->torchrun && !words.empty()) {
+    container["command"] = Array{words.front()};
+    words.erase(words.begin());
+  }
+  for (llvm::json::Value &word : words)
+    args.push_back(std::move(word));
 }
 
 Object KubernetesObjects::container(const PodSet &pods) {
@@ -244,8 +272,7 @@ Object KubernetesObjects::container(const PodSet &pods) {
   environment.push_back(Object{{"name", "WORLD_SIZE"}, {"value", std::to_string(shape.nodes * shape.perNode)}});
   environment.push_back(Object{{"name", "MASTER_ADDR"}, {"value", pods.master}});
   environment.push_back(Object{{"name", "MASTER_PORT"}, {"value", std::to_string(kRendezvousPort)}});
-  environment.push_back(
-      Object{{"name", "ACCORD_NODE"}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "spec.nodeName"}}}}}});
+  addRunVariables(environment);
   if (!run->directory.empty())
     made["workingDir"] = run->directory;
   if (!run->claim.empty())
@@ -292,8 +319,7 @@ Object KubernetesObjects::podTemplate(const PodSet &pods) {
   if (!pods.subdomain.empty())
     pod["subdomain"] = pods.subdomain;
   if (!run)
-    addServers(pod, shape.pools[pods.of], options,
-               pods.subdomain.empty() ? Object{} : Object{{kInstance, pods.subdomain}});
+    addServers(pod, shape.pools[pods.of], options, peersOf(pods));
   if (batch && (batch->notice > 0 || run))
     pod["terminationGracePeriodSeconds"] = batch->notice + (run ? kKill : 0);
   Object labels;
@@ -309,10 +335,41 @@ Object KubernetesObjects::podTemplate(const PodSet &pods) {
       labels["accord/rank"] = std::to_string(pods.first);
   }
   pod["volumes"] = std::move(volumes);
-  Object made{{"spec", std::move(pod)}};
+  Object made{{"spec", std::move(pod)}}, metadata;
   if (!labels.empty())
-    made["metadata"] = Object{{"labels", std::move(labels)}};
+    metadata["labels"] = std::move(labels);
+  if (Object annotations = topologyOf(pods.pool.nodes); !annotations.empty())
+    metadata["annotations"] = std::move(annotations);
+  if (!metadata.empty())
+    made["metadata"] = std::move(metadata);
   return made;
+}
+
+/// A label that the pods of a job have in common, by which they stay together; nothing where Kueue places them, or a
+/// JobSet has a domain for itself.
+Object KubernetesObjects::peersOf(const PodSet &pods) const {
+  if (isQueued())
+    return {};
+  if (options.kind == KubernetesKind::Job)
+    return Object{{kInstance, pods.subdomain}};
+  if (options.kind == KubernetesKind::JobSet && !options.prefersTopology)
+    return {};
+  return Object{{"jobset.sigs.k8s.io/jobset-name", labelOf(shape.job, "d-", 30)}};
+}
+
+/// What Kueue is told of the network, by annotations of pods (topology-aware scheduling; slices since version 0.13).
+Object KubernetesObjects::topologyOf(int64_t nodes) const {
+  Object annotations;
+  if (run || !isQueued())
+    return annotations;
+  if (!options.topology.empty())
+    annotations[options.prefersTopology ? "kueue.x-k8s.io/podset-preferred-topology"
+                                        : "kueue.x-k8s.io/podset-required-topology"] = options.topology;
+  if (!options.groupTopology.empty() && shape.groupNodes > 1 && nodes % shape.groupNodes == 0) {
+    annotations["kueue.x-k8s.io/podset-slice-required-topology"] = options.groupTopology;
+    annotations["kueue.x-k8s.io/podset-slice-size"] = std::to_string(shape.groupNodes);
+  }
+  return annotations;
 }
 
 /// The specification of an indexed Job: a pod for each node.
@@ -335,17 +392,18 @@ Object KubernetesObjects::metadataOf(const std::string &name) const {
     labels = objectOf(run->labels);
     if (!run->annotations.empty())
       made["annotations"] = objectOf(run->annotations);
-  } else if (isQueued()) {
+  } else if (batch && !batch->queue.empty()) {
     made["namespace"] = batch->queue;
   }
   if (isQueued()) {
-    labels["kueue.x-k8s.io/queue-name"] = batch->queue;
-    if (!batch->priorityClass.empty())
+    labels["kueue.x-k8s.io/queue-name"] = queue();
+    if (batch && !batch->priorityClass.empty())
       labels["kueue.x-k8s.io/priority-class"] = batch->priorityClass;
   }
   if (!labels.empty())
     made["labels"] = std::move(labels);
-  if (!run && options.kind == KubernetesKind::JobSet && !options.topology.empty())
+  if (!run && options.kind == KubernetesKind::JobSet && !options.topology.empty() && !options.prefersTopology &&
+      !isQueued())
     made["annotations"] = Object{{"alpha.jobset.sigs.k8s.io/exclusive-topology", options.topology}};
   return made;
 }
@@ -486,22 +544,19 @@ Manifest KubernetesObjects::trainJob() {
                  {"numNodes", shape.nodes},
                  {"numProcPerNode", shape.perNode},
                  {"resourcesPerNode", Object{{"limits", Object{{options.resource, shape.perNode}}}}}};
-  Array environment = environmentOf(false), words;
+  Array environment = environmentOf(false), args;
   if (run)
-    environment.push_back(nodeVariable());
+    addRunVariables(environment);
   if (!environment.empty())
     trainer["env"] = std::move(environment);
-  for (const std::string &word : run ? run->command : std::vector<std::string>{})
-    words.push_back(literal(word));
-  if (!run) {
-    trainer["command"] = guardedCommand(shape, 0, "torchrun");
-    trainer["args"] = Array{scriptOf()};
-  } else if (batch->torchrun) {
-    trainer["command"] = Array{"torchrun"};
-    trainer["args"] = std::move(words);
-  } else {
-    trainer["command"] = std::move(words);
-  }
+  if (!run || batch->torchrun)
+    trainer["command"] = commandOf(0, "torchrun");
+  if (run)
+    addRunCommand(trainer, args, 0);
+  else
+    args.push_back(scriptOf());
+  if (!args.empty())
+    trainer["args"] = std::move(args);
   Object spec{
       {"runtimeRef",
        Object{{"name", options.runtime}, {"kind", "ClusterTrainingRuntime"}, {"apiGroup", "trainer.kubeflow.org"}}},
@@ -523,11 +578,16 @@ Manifest KubernetesObjects::trainJob() {
       spec["suspend"] = true;
   } else {
     head.push_back("runtimePatches are those of Kubeflow Trainer 2.2 and later.");
-    Object pod;
-    addServers(pod, shape.pools.front(), options,
-               Object{{"jobset.sigs.k8s.io/jobset-name", labelOf(shape.job, "d-", 30)}});
+    if (isQueued())
+      spec["suspend"] = true;
+    Object pod, patch;
+    addServers(pod, shape.pools.front(), options, peersOf({}));
+    if (Object annotations = topologyOf(shape.nodes); !annotations.empty())
+      patch["metadata"] = Object{{"annotations", std::move(annotations)}};
     if (!pod.empty())
-      spec["runtimePatches"] = patchesOf("accord/emit", Object{{"spec", std::move(pod)}});
+      patch["spec"] = std::move(pod);
+    if (!patch.empty())
+      spec["runtimePatches"] = patchesOf("accord/emit", std::move(patch));
   }
   return made(Object{{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
                      {"kind", "TrainJob"},
@@ -572,6 +632,8 @@ std::string kubernetesText(const LaunchLayout &shape, const LaunchOptions &optio
   for (const LaunchLayout::Pool &pool : shape.pools)
     if (!options.batch && !options.nodeLabel.empty())
       text += fmt::format("# kubectl label node SERVER {}={}\n", sanitized(options.nodeLabel), pool.deviceName);
+  if (!options.batch && !shape.spans.empty())
+    text += "# Groups: " + shape.spans + ".\n";
   bool isFirst = true;
   for (const Manifest &one : kubernetesObjects(shape, options)) {
     text += (isFirst ? "" : "---\n") + yamlText(one);

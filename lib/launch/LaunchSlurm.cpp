@@ -76,6 +76,25 @@ static std::string constraintOf(const std::string &features) {
   return text;
 }
 
+/// Whether groups of servers are asked for, each in one block of topology/block (Slurm 24.05).
+static bool hasSegments(const LaunchLayout &shape, const LaunchOptions &options) {
+  return !options.groupTopology.empty() && shape.groupNodes > 1;
+}
+
+/// Which groups of devices exchange across servers, and what of it Slurm is not told.
+static std::string spansOf(const LaunchLayout &shape, const LaunchOptions &options) {
+  if (options.batch || shape.spans.empty())
+    return "";
+  std::string text = "# Groups: " + shape.spans + ".\n";
+  if (options.switches > 0 && !hasSegments(shape, options) && shape.groupNodes > 1 && shape.groupNodes < shape.nodes)
+    text += fmt::format("# --switches counts those of the whole job: that each {} servers have one in common is not "
+                        "said.\n",
+                        shape.groupNodes);
+  if (!options.groupTopology.empty() && shape.groupNodes == 1 && shape.nodes > 1)
+    text += "# No --segment: no group fills several servers.\n";
+  return text;
+}
+
 /// Servers and their devices by type, and where in the network the servers are.
 static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &options) {
   std::string name = shape.pools.front().deviceName;
@@ -86,6 +105,8 @@ static std::string devicesOf(const LaunchLayout &shape, const LaunchOptions &opt
     text += fmt::format("#SBATCH --constraint=\"{}\"\n", constraintOf(options.constraint));
   if (options.switches > 0)
     text += fmt::format("#SBATCH --switches={}\n", options.switches);
+  if (hasSegments(shape, options))
+    text += fmt::format("#SBATCH --segment={}\n", shape.groupNodes);
   return text;
 }
 
@@ -104,6 +125,7 @@ static std::string guardStep(const LaunchLayout &shape) {
 std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
   const BatchOptions *batch = options.batch ? &*options.batch : nullptr;
   const bool isPlain = batch && !batch->torchrun;
+  const bool isExclusive = batch ? batch->exclusive : shape.pools.front().fillsServers();
   std::string inner = isPlain ? "exec \"$@\""
                               : fmt::format("exec torchrun --nnodes={} --nproc-per-node={} "
                                             "--node-rank=\"$SLURM_PROCID\" --master-addr=\"$MASTER_ADDR\" "
@@ -116,22 +138,23 @@ std::string slurmText(const LaunchLayout &shape, const LaunchOptions &options) {
     if (batch->notice > 0) // who does not handle the signal ignores it, torchrun among them
       inner = "trap \"\" USR1; " + inner;
   }
-  return fmt::format(
-      "#!/usr/bin/env bash\n"
-      "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
-      "{}{}{}"
-      "# {}\n{}"
-      "set -euo pipefail\n{}"
-      "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
-      "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
-      "{}# One {} on each server; each variable is that of its server.\n"
-      "# shellcheck disable=SC2016\n"
-      "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
-      shape.job, shape.nodes, devicesOf(shape, options), !batch || batch->exclusive ? "#SBATCH --exclusive\n" : "",
-      batch ? requestOf(*batch) : "", shape.title, batch ? remarks : "# sbatch slurm.sh train.py ARGUMENTS\n",
-      batch ? usageOf(*batch) : "", batch ? kPortOfJob : std::to_string(kRendezvousPort), exportsOf(shape),
-      batch && !isPlain ? commandOf(*batch) : "", guardStep(shape), isPlain ? "command" : "torchrun", inner,
-      isPlain ? "command" : "torchrun", batch && !isPlain ? "${command[@]}" : "$@");
+  return fmt::format("#!/usr/bin/env bash\n"
+                     "#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
+                     "{}{}{}"
+                     "# {}\n{}"
+                     "set -euo pipefail\n{}"
+                     "mapfile -t hosts < <(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
+                     "export MASTER_ADDR=\"${{hosts[0]}}\" MASTER_PORT=\"${{MASTER_PORT:-{}}}\"\n{}{}"
+                     "{}# One {} on each server; each variable is that of its server.\n"
+                     "# shellcheck disable=SC2016\n"
+                     "srun --kill-on-bad-exit=1 bash -c '{}' {} \"{}\"\n",
+                     shape.job, shape.nodes, devicesOf(shape, options), isExclusive ? "#SBATCH --exclusive\n" : "",
+                     batch ? requestOf(*batch) : "", shape.title,
+                     batch ? remarks : spansOf(shape, options) + "# sbatch slurm.sh train.py ARGUMENTS\n",
+                     batch ? usageOf(*batch) : "", batch || !isExclusive ? kPortOfJob : std::to_string(kRendezvousPort),
+                     exportsOf(shape), batch && !isPlain ? commandOf(*batch) : "", guardStep(shape),
+                     isPlain ? "command" : "torchrun", inner, isPlain ? "command" : "torchrun",
+                     batch && !isPlain ? "${command[@]}" : "$@");
 }
 
 } // namespace accord

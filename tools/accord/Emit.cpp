@@ -99,6 +99,12 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
       .positive();
   command.option("--topology", options->launch.topology,
                  "Kubernetes: a label of which all servers of the job have the same value, as of a rack");
+  command.flag("--prefer-topology", options->launch.prefersTopology,
+               "Kubernetes: the job starts all the same where --topology cannot be");
+  command.option("--group-topology", options->launch.groupTopology,
+                 "Where the servers of each group that exchanges across servers are together: Slurm, block (of "
+                 "topology/block); Kubernetes with --queue, a label");
+  command.option("--queue", options->launch.queue, "Kubernetes: the LocalQueue of Kueue that admits the job");
   addDeviceNames(command, options->launch);
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"

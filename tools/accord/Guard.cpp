@@ -69,7 +69,7 @@ std::optional<GuardExpectation> expectationOf(const GuardOptions &options) {
   const std::string jobsFile = options.path + "/" + jobs::kJobsCertificate;
   if (!options.run.empty() || llvm::sys::fs::exists(jobsFile))
     return expectationOfRun(options, jobsFile);
-  auto plan = readPlacement(options.path, options.json, "guard");
+  auto plan = readLaunchedPlan(options.path, options.json, "guard");
   if (!plan)
     return std::nullopt;
   auto expected = guardOf(*plan, options.launch);

@@ -85,6 +85,9 @@ Result<std::unique_ptr<Engine>> makePodman(const EngineOptions &options) {
   podman.runtime = valueOf(options, "runtime");
   podman.network = valueOf(options, "network", podman.network);
   podman.device = valueOf(options, "device");
+  // Without devices of their own, containers show none.
+  ACCORD_TRY(guard, guardFrom(options, podman.device.empty() ? "off" : "auto"));
+  podman.local.guard = guard;
   podman.program = valueOf(options, "program", podman.program);
   podman.options = wordsOf(options, "options");
   return podmanEngine(std::move(podman));
@@ -141,6 +144,8 @@ Result<std::unique_ptr<Engine>> makeKubernetes(const EngineOptions &options) {
       return wrongValue("keep", keep, "a whole number of seconds, at most those of a year");
     kubernetes.keep = *seconds;
   }
+  ACCORD_TRY(guard, guardFrom(options, "auto"));
+  kubernetes.guard = guard;
   ACCORD_TRY(timeLimit, secondsOf(options, "time-limit", kubernetes.limits.call));
   kubernetes.limits.call = timeLimit;
   return kubernetesEngine(kubernetes);
@@ -152,11 +157,12 @@ const std::vector<EngineKind> &engineKinds() {
   static const std::vector<EngineKind> kinds{
       {"kubernetes",
        {"kubeconfig", "context", "url", "namespace", "kind", "image", "resource", "node-label", "queue",
-        "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "keep", "time-limit"},
+        "queue-of-tenant", "priority-class", "runtime", "prefix", "claim", "mount", "keep", "time-limit", "guard"},
        makeKubernetes},
       {"local", {"nodes", "folder", "prefix", "time-limit", "guard"}, makeLocal},
       {"podman",
-       {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options"},
+       {"nodes", "folder", "prefix", "time-limit", "image", "runtime", "network", "device", "program", "options",
+        "guard"},
        makePodman},
       {"slurm",
        {"prefix", "folder", "partition", "account", "sbatch", "gres", "types", "time-limit", "tools", "conf", "guard",

@@ -17,7 +17,6 @@ namespace accord::service {
 using State = JobRunRecord::State;
 using Outcome = JobRunRecord::Outcome;
 
-constexpr int kGuardRefused = 78; ///< exit code of `accord guard`
 constexpr size_t kMaxRead = size_t(1) << 20;
 constexpr uint64_t kMaxBehind = 8 * kMaxRead; ///< of a file that grew by more, the end alone is read
 
@@ -63,12 +62,8 @@ ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<s
   return made;
 }
 
-static bool isRefused(const JobRunRecord &run) {
-  return run.outcome == Outcome::Failed && run.exitCode == kGuardRefused;
-}
-
 bool hasFailed(const JobRunRecord &run) {
-  return (run.outcome == Outcome::Failed && !isRefused(run)) || (run.outcome == Outcome::Stopped && run.stopping <= 0);
+  return run.outcome == Outcome::Failed || (run.outcome == Outcome::Stopped && run.stopping <= 0);
 }
 
 double retryTime(const ServedJob &job, const JobRunRecord &last, double delay, double now) {
@@ -322,6 +317,8 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
     outcome = Outcome::Stopped;
   if (wasStopping && outcome == Outcome::Failed)
     outcome = Outcome::Stopped; // ended by the signal
+  if (outcome == Outcome::Failed && !task->refusals.empty())
+    outcome = Outcome::Refused;
   if (outcome == Outcome::Failed)
     if (const std::string said = lastWordsOf(run); !said.empty())
       run.reason += (run.reason.empty() ? "" : "; ") + said;
@@ -336,7 +333,7 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
   keepHistory(one);
   job.runs = run.number;
   one.hasLostWork |= keptNothing(run);
-  settleJob(one, change);
+  settleJob(one, task, change);
   change.jobs.push_back(job);
   change.runs.push_back(run);
 }
@@ -346,7 +343,7 @@ static std::string timesOf(int64_t count) {
 }
 
 /// What becomes of a job whose run is over: it is complete, waits again, or is given up.
-void EngineObserver::settleJob(OpenJob &one, StoreChange &change) {
+void EngineObserver::settleJob(OpenJob &one, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
   ServedJob &job = one.job;
   const std::string name = fmt::format("job {} '{}'", job.id, job.submission.name);
@@ -360,12 +357,15 @@ void EngineObserver::settleJob(OpenJob &one, StoreChange &change) {
     job.phase = JobPhase::Cancelled, job.ended = run.ended;
     return say("cancelled", fmt::format("{} is cancelled: {}", name, job.reason));
   }
-  if (isRefused(run)) {
+  if (run.outcome == Outcome::Refused) {
     job.phase = JobPhase::Queued;
-    for (const std::string &node : run.nodes)
-      change.drained.push_back({node, "the guard found other devices than planned", "", now()});
+    std::vector<std::string> refused;
+    for (const auto &[node, sentence] : task->refusals) {
+      change.drained.push_back({node, "the guard found other devices than planned: " + sentence, "", now()});
+      refused.push_back(node);
+    }
     return say("refused", fmt::format("the guard refused run {} of {} on {}: other devices than planned", run.number,
-                                      name, fmt::join(run.nodes, ", ")));
+                                      name, fmt::join(refused, ", ")));
   }
   if (failed && ++job.failures >= job.submission.maxFailures) {
     job.phase = JobPhase::Failed, job.ended = run.ended;

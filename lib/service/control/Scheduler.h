@@ -35,7 +35,7 @@ struct RunView {
   int64_t devices = 0;
   std::vector<std::string> nodes;
   double start = 0, end = 0; ///< end 0: it runs
-  std::string outcome;       ///< "succeeded", "failed", "stopped", "lost", "runs", "planned"
+  std::string outcome;       ///< "succeeded", "failed", "stopped", "lost", "refused", "runs", "planned"
 };
 
 struct NodeView {

@@ -157,7 +157,7 @@ private:
   bool observeRun(OpenJob &open, const EngineTask *task, StoreChange &change);
   void endRun(OpenJob &open, JobRunRecord::Outcome outcome, const EngineTask *task, StoreChange &change);
   std::string lastWordsOf(const JobRunRecord &run) const;
-  void settleJob(OpenJob &open, StoreChange &change);
+  void settleJob(OpenJob &open, const EngineTask *task, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
   bool readLinesOf(OpenJob &open, int file, uint64_t size, double written) const;
   static void keepHistory(OpenJob &open);

@@ -21,6 +21,7 @@ const char *wordOf(JobRunRecord::Outcome outcome) {
          : outcome == Outcome::Failed  ? "failed"
          : outcome == Outcome::Stopped ? "stopped"
          : outcome == Outcome::Lost    ? "lost"
+         : outcome == Outcome::Refused ? "refused"
                                        : "runs";
 }
 

@@ -11,6 +11,7 @@
 #include "lib/launch/Launch.h"
 #include "lib/service/problem/ServedJob.h"
 #include "lib/support/Result.h"
+#include <map>
 #include <memory>
 
 namespace accord::service {
@@ -53,6 +54,9 @@ struct EngineTask {
   double started = 0, ended = 0;  ///< seconds since 1970; 0: not yet, or not known
   int exitCode = -1;              ///< -1: not known
   std::string reason;             ///< in the engine's words: "Resources", "OOMKilled"; empty: none
+  /// Of a task that failed: what the guard said on nodes that have other devices than planned, by node. They are known
+  /// by the guard's own mark (lib/launch/Guard.h), not by an exit status that a program may have, too.
+  std::map<std::string, std::string> refusals = {};
 };
 constexpr bool isOver(EngineTask::State state) { return state >= EngineTask::State::Succeeded; }
 

@@ -49,4 +49,13 @@ inline void addGuard(TaskRequest &task, GuardMode mode, const std::string &engin
     task.environment.emplace_back("ACCORD_GUARD", "auto");
 }
 
+/// The file of a task's folder where its guards leave their marks.
+inline std::string guardMarkOf(const std::string &folder) { return folder + "/refused"; }
+/// Marks of nodes of a task; of others there are none.
+inline std::map<std::string, std::string> refusalsOf(llvm::StringRef marks, const std::vector<std::string> &nodes) {
+  std::map<std::string, std::string> refusals = guardRefusals(marks);
+  std::erase_if(refusals, [&](const auto &one) { return std::ranges::find(nodes, one.first) == nodes.end(); });
+  return refusals;
+}
+
 } // namespace accord::service

@@ -5,7 +5,7 @@ namespace {
 
 constexpr IntegerRange kTotal{0};
 constexpr NumberRange kTimes{0, kMaxTime};
-const Words kOutcomeWords{{"succeeded", "failed", "stopped", "lost", "runs", "planned"},
+const Words kOutcomeWords{{"succeeded", "failed", "stopped", "lost", "refused", "runs", "planned"},
                           "expected an outcome of a run, runs or planned"};
 const Words kNodeWords{{"up", "drained", "down"}, "expected up, drained or down"};
 

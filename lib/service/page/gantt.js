@@ -2,7 +2,7 @@
 
 const kRows = 24; // nodes at once
 const gantt = { hours: 6, middle: 0, page: 0, bars: [], at: null, spans: [0, 0], width: 0, isCut: false };
-const outcomes = { succeeded: "ended well", failed: "failed", stopped: "stopped by the scheduler", lost: "lost with its node", runs: "runs", planned: "planned" };
+const outcomes = { succeeded: "ended well", failed: "failed", stopped: "stopped by the scheduler", lost: "lost with its node", refused: "refused by the guard", runs: "runs", planned: "planned" };
 
 /// When a run ends, as far as one knows.
 function endOf(run) {
@@ -50,7 +50,7 @@ const hatch = i => svg("pattern", { id: `hatch-${i}`, width: 6, height: 6, patte
 
 /// How a run ended, as a shape.
 function outcomeMark(outcome, x, y) {
-  const shapes = { succeeded: "M-3,0 L-1,2.5 L3.5,-2.5", failed: "M-2.6,-2.6 L2.6,2.6 M2.6,-2.6 L-2.6,2.6", stopped: "M-1.8,-2.6 V2.6 M1.8,-2.6 V2.6", lost: "M0,-3 L3,2.4 H-3 Z" };
+  const shapes = { succeeded: "M-3,0 L-1,2.5 L3.5,-2.5", failed: "M-2.6,-2.6 L2.6,2.6 M2.6,-2.6 L-2.6,2.6", stopped: "M-1.8,-2.6 V2.6 M1.8,-2.6 V2.6", lost: "M0,-3 L3,2.4 H-3 Z", refused: "M-3,-3 H3 V3 H-3 Z M-3,3 L3,-3" };
   if (!shapes[outcome]) return null;
   return svg("g", { class: `mark ${outcome}`, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }, svg("circle", { r: 6 }), svg("path", { d: shapes[outcome] }));
 }
@@ -121,8 +121,8 @@ function drawBar(root, { run, node, lane, height }, top, rowHeight, x, left, rig
   if (isPlanned || until < b) bar.append(svg("rect", { class: "rest", x: isPlanned ? a : until, y, width: Math.max(2, b - (isPlanned ? a : until)), height: h, rx: 2, fill: `url(#hatch-${i})`, stroke: color }));
   if (!isPlanned) bar.append(svg("rect", { x: a, y, width: Math.max(2, until - a), height: h, rx: 2, fill: color }));
   const mark = w >= 15 && h >= 8 && b < right ? outcomeMark(run.outcome, b - 8, middle) : null, solid = isPlanned ? w : until - a;
-  const room = (solid > 40 ? solid : w) - (mark ? 22 : 8), isOn = !isPlanned && solid > 40 && !["failed", "lost"].includes(run.outcome); // those are pale
-  const letters = Math.floor(room / 6.1), end = ["failed", "lost", "stopped"].includes(run.outcome) ? ` · ${run.outcome}` : "";
+  const room = (solid > 40 ? solid : w) - (mark ? 22 : 8), isOn = !isPlanned && solid > 40 && !["failed", "lost", "refused"].includes(run.outcome); // those are pale
+  const letters = Math.floor(room / 6.1), end = ["failed", "lost", "refused", "stopped"].includes(run.outcome) ? ` · ${run.outcome}` : "";
   const text = letters > end.length + 6 ? shorten(run.name, letters - end.length) + end : shorten(run.name, letters);
   if (h >= 11 && room > 26) bar.append(svg("text", { class: isOn ? "on" : "beside", x: a + 5, y: middle + 3.5 }, text));
   if (mark) bar.append(mark);
@@ -174,7 +174,7 @@ function drawLegend(shown) {
   if (host.key === key) return;
   host.key = key;
   host.replaceChildren(...used.slice(0, 12).map(name => el("span", {}, dot(name), tenantText(name))), ...(used.length > 12 ? [el("span", {}, `and ${used.length - 12} more`)] : []),
-    el("span", {}, el("i", { class: "hatched", "aria-hidden": "true" }), "planned"), ...["succeeded", "failed", "stopped", "lost"].map(o => el("span", {}, mark(o), outcomes[o])));
+    el("span", {}, el("i", { class: "hatched", "aria-hidden": "true" }), "planned"), ...["succeeded", "failed", "stopped", "lost", "refused"].map(o => el("span", {}, mark(o), outcomes[o])));
 }
 
 function listenToGantt() {

@@ -106,7 +106,8 @@ struct JobRunRecord {
     Succeeded, ///< the job is complete
     Failed,    ///< by itself
     Stopped,   ///< as the scheduler asked
-    Lost       ///< its node failed, or the engine does not know it any more
+    Lost,      ///< its node failed, or the engine does not know it any more
+    Refused    ///< a guard found other devices than planned
   } outcome = Outcome::None;
   int64_t job = 0, number = 0; ///< runs of a job count from 1
   std::string task;            ///< its name for the engine: the same name never starts twice

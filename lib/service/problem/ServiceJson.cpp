@@ -7,7 +7,7 @@ namespace {
 constexpr StringRef kStarts[] = {"plain", "torchrun", "megatron"};
 constexpr StringRef kPhases[] = {"modelling", "queued", "running", "stopping", "complete", "failed", "cancelled"};
 constexpr StringRef kStates[] = {"intended", "submitted", "running", "stopping", "ended"};
-constexpr StringRef kOutcomes[] = {"none", "succeeded", "failed", "stopped", "lost"};
+constexpr StringRef kOutcomes[] = {"none", "succeeded", "failed", "stopped", "lost", "refused"};
 constexpr StringRef kRoles[] = {"viewer", "submitter", "operator"};
 
 template <typename E> void describeWord(JsonVisitor &v, E &value, ArrayRef<StringRef> words, StringLiteral expected) {

@@ -31,7 +31,7 @@ std::string_view nameOf(JobPhase phase);
 std::optional<JobPhase> jobPhase(std::string_view name);
 /// "intended", "submitted", "running", "stopping", "ended".
 std::string_view nameOf(JobRunRecord::State state);
-/// "none", "succeeded", "failed", "stopped", "lost".
+/// "none", "succeeded", "failed", "stopped", "lost", "refused".
 std::string_view nameOf(JobRunRecord::Outcome outcome);
 /// "viewer", "submitter", "operator".
 std::string_view nameOf(Role role);

@@ -195,7 +195,7 @@ Result<JobRunRecord> runOf(const Row &row) {
   Cells cells(row, "a run of job", 22);
   cells.all(run.job, run.number);
   cells.word(run.state, JobRunRecord::State::Ended);
-  cells.word(run.outcome, JobRunRecord::Outcome::Lost);
+  cells.word(run.outcome, JobRunRecord::Outcome::Refused);
   cells.all(run.task, run.engineId, run.deviceType, run.devices, run.devicesPerNode, run.configuration, run.plan);
   cells.json(run.nodes);
   cells.all(run.planned, run.plannedEnd, run.intended, run.started, run.stopping, run.ended, run.samplesAtStart,

@@ -123,6 +123,48 @@ TEST_F(Guard, AcceptsWhatThePlanNeeds) {
   passes();
 }
 
+/// A refusal because of a node's devices is known by its mark, since other programs end with status 78, too.
+TEST_F(Guard, LeavesAMarkWhereTheNodeIsNotAsPlanned) {
+  const std::string mark = folder + "/refused";
+  auto marks = [&] {
+    auto text = llvm::MemoryBuffer::getFile(mark);
+    return text ? (*text)->getBuffer().str() : "";
+  };
+  const std::map<std::string, std::string> known{{kGuardMarkVariable, mark}};
+  gpus(4, "NVIDIA A100-SXM4-80GB", "81920 MiB");
+  passes(known);
+  for (auto one : std::map<std::string, std::string>{{"SLURM_NNODES", "3"}, {"WORLD_SIZE", "7"}, {"NODE_RANK", "2"}})
+    refusal({*known.begin(), one}); // is no fault of the node
+  refusal({*known.begin(), {"ACCORD_GUARD", "perhaps"}});
+  EXPECT_EQ(marks(), "");
+  gpus(8, "Tesla K80", "11441 MiB");
+  EXPECT_EQ(run({*known.begin(), {"ACCORD_GUARD", "off"}}).status, 0);
+  EXPECT_EQ(marks(), "");
+  refusal(known);
+  EXPECT_EQ(guardRefusals(marks()).at("k1"),
+            "node k1 has 8 'Tesla K80' (11441 MiB), and the plan needs 4 a100_80g ('A100-SXM4-80GB' or 'A100 80GB "
+            "PCIe' with at least 80184 MiB)");
+  std::filesystem::remove(folder + "/bin/nvidia-smi");
+  refusal({*known.begin(), {"SLURMD_NODENAME", ""}, {"ACCORD_NODE", "k2"}}); // each adds a line of its own
+  ASSERT_EQ(guardRefusals(marks()).size(), 2u);
+  EXPECT_THAT(guardRefusals(marks()).at("k2"), StartsWith("node k2 shows no device"));
+  EXPECT_THAT(refusal({{kGuardMarkVariable, folder + "/none/refused"}}), HasSubstr("shows no device"));
+}
+
+TEST(GuardMarks, AreLinesOfTheirOwn) {
+  const std::string mark = kGuardMark;
+  EXPECT_TRUE(guardRefusals("").empty());
+  EXPECT_TRUE(guardRefusals("accord guard: node k1 has 8 'Tesla K80'\n" + mark + "\n" + mark + "\tk1\n" + mark +
+                            "\t\tnothing\n " + mark + "\tk1\tx")
+                  .empty());
+  const std::map<std::string, std::string> two{{"k1", "a b"}, {"k2", "c d"}};
+  EXPECT_EQ(guardRefusals(mark + "\tk1\ta\tb\nother\n" + mark +
+                          "\tk2\tc\x01"
+                          "d\n" +
+                          mark + "\tk1\tagain"),
+            two);
+}
+
 TEST_F(Guard, RefusesOtherDevices) {
   gpus(8, "Tesla K80", "11441 MiB");
   EXPECT_EQ(refusal(), "accord guard: node k1 has 8 'Tesla K80' (11441 MiB), and the plan needs 4 a100_80g "

@@ -2,6 +2,7 @@
 #include "test/support/PlacementFixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <fmt/format.h>
 
 using namespace accord;
 using testing::Contains;
@@ -184,6 +185,79 @@ TEST(EmitLaunch, EveryLauncherAsksForTheType) {
     EXPECT_THAT(text(launcher), HasSubstr("accord_guard"));
   options.product = "A100-PG509";
   EXPECT_THAT(text(Launcher::Torchrun), HasSubstr("products=\"a100 pg509\""));
+}
+
+// Servers of groups, counted by hand: 8 devices a server, 8 * 16 a stage of 8.
+TEST(EmitLaunch, SaysWhichServersExchange) {
+  auto spans = [](const test::PlacementShape &of, RankOrder order = RankOrder::TensorDataPipeline) {
+    PlacementPlan plan = test::gptPlacement(of);
+    for (ParallelConfig &one : plan.problem.parallelConfigs)
+      one.order = order;
+    auto shape = launchLayout(plan);
+    return shape ? fmt::format("{}: {}", shape->groupNodes, shape->spans) : shape.error().message;
+  };
+  EXPECT_EQ(spans({}), "16: tensor parallel 8 in a server, data parallel 16 in 16 servers, pipeline parallel 8 in 128 "
+                       "servers");
+  EXPECT_EQ(spans({}, RankOrder::TensorPipelineData), "8: tensor parallel 8 in a server, pipeline parallel 8 in 8 "
+                                                      "servers, data parallel 16 in 128 servers");
+  EXPECT_EQ(spans({.stages = 1, .tensor = 16, .data = 4}), "2: tensor parallel 16 in 2 servers, data parallel 4 in 8 "
+                                                           "servers");
+  EXPECT_EQ(spans({.stages = 2, .tensor = 2, .data = 2}), "1: tensor parallel 2 in a server, data parallel 2 in a "
+                                                          "server, pipeline parallel 2 in a server");
+  EXPECT_EQ(spans({.stages = 4, .tensor = 4, .data = 3, .batch = 48}),
+            "6: tensor parallel 4 in a server, data parallel 3 in 2 servers, pipeline parallel 4 in 6 servers");
+}
+
+TEST(EmitLaunch, AsksForWhatOfTheNetworkALauncherCanSay) {
+  const PlacementPlan plan = test::gptPlacement();
+  LaunchOptions options;
+  auto text = [&](Launcher launcher) {
+    auto made = launchText(plan, launcher, options);
+    return made ? *made : numberOf(made.error().code) + " " + made.error().message;
+  };
+  EXPECT_THAT(text(Launcher::Slurm), Not(HasSubstr("--segment")));
+  options.switches = 4;
+  EXPECT_THAT(text(Launcher::Slurm), HasSubstr("that each 16 servers have one in common is not said"));
+  options.groupTopology = "block";
+  EXPECT_THAT(text(Launcher::Slurm), HasSubstr("#SBATCH --segment=16\n"));
+  EXPECT_THAT(text(Launcher::Slurm), Not(HasSubstr("is not said")));
+  options.groupTopology = "rack";
+  EXPECT_EQ(text(Launcher::Slurm),
+            "A0955 Slurm places groups of servers in a 'block' of topology/block alone, found 'rack'");
+  EXPECT_EQ(text(Launcher::Kubernetes), "A0955 Kueue alone places groups of servers in a 'rack', and no queue is "
+                                        "stated");
+  options.topology = "zone", options.queue = "lab";
+  for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob}) {
+    options.kind = kind, options.prefersTopology = false;
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("kueue.x-k8s.io/queue-name: \"lab\"\n"));
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("suspend: true\n"));
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("kueue.x-k8s.io/podset-required-topology: \"zone\"\n"));
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("kueue.x-k8s.io/podset-slice-required-topology: \"rack\"\n"));
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("kueue.x-k8s.io/podset-slice-size: \"16\"\n"));
+    EXPECT_THAT(text(Launcher::Kubernetes), Not(HasSubstr("podAffinity")));
+    options.prefersTopology = true;
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("kueue.x-k8s.io/podset-preferred-topology: \"zone\"\n"));
+  }
+  options.queue = options.groupTopology = "";
+  for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob}) {
+    options.kind = kind;
+    EXPECT_THAT(text(Launcher::Kubernetes), HasSubstr("preferredDuringScheduling"));
+    EXPECT_THAT(text(Launcher::Kubernetes), Not(HasSubstr("exclusive-topology")));
+  }
+}
+
+// Nobody else is on servers that a plan fills; on others there may be.
+TEST(EmitLaunch, SharesServersThatItDoesNotFill) {
+  auto text = [](const test::PlacementShape &of) {
+    auto made = launchText(test::gptPlacement(of), Launcher::Slurm);
+    return made ? *made : made.error().message;
+  };
+  EXPECT_THAT(text({}), HasSubstr("#SBATCH --exclusive\n"));
+  EXPECT_THAT(text({}), HasSubstr("${MASTER_PORT:-29500}"));
+  const std::string half = text({.stages = 2, .tensor = 2, .data = 1});
+  EXPECT_THAT(half, HasSubstr(":4\n"));
+  EXPECT_THAT(half, Not(HasSubstr("--exclusive")));
+  EXPECT_THAT(half, HasSubstr("SLURM_JOB_ID % 10000"));
 }
 
 // A layout without names of its devices cannot be checked; its request has the type that the engine knows.

@@ -252,6 +252,23 @@ TYPED_TEST_P(EngineContract, RunsTasksAndTellsTheirEnd) {
   this->expectStarts(bad, 1);
 }
 
+TYPED_TEST_P(EngineContract, KnowsRefusalsByTheMarkOfTheGuard) {
+  TaskRequest refused = this->request(
+      "refused", 2,
+      {.exitCode = 78,
+       .shell = "[ " + this->cluster_.rankInShell() + " != 1 ] || printf 'accord-guard-refused\\t%s\\t%s\\n' \"" +
+                this->cluster_.nodeInShell() + "\" 'it has others' >>\"$ACCORD_GUARD_MARK\""});
+  TaskRequest other = this->request("config", 1, {.exitCode = 78, .shell = "echo 'accord guard: it has others'"});
+  this->submit(refused);
+  this->submit(other);
+  EngineTask task = this->waitForEnd(refused.name);
+  EXPECT_EQ(task.state, EngineTask::State::Failed) << task.reason;
+  EXPECT_EQ(task.refusals, (std::map<std::string, std::string>{{refused.nodes[1], "it has others"}}));
+  task = this->waitForEnd(other.name);
+  EXPECT_EQ(task.exitCode, 78);
+  EXPECT_TRUE(task.refusals.empty()) << task.refusals.begin()->second;
+}
+
 TYPED_TEST_P(EngineContract, StartsANameOnce) {
   TaskRequest task = this->request("once", 1, {.seconds = 0.5});
   std::vector<std::string> ids(6);
@@ -450,8 +467,8 @@ TYPED_TEST_P(EngineContract, RunsManyTasks) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(EngineContract, ListsItsNodes, RunsTasksAndTellsTheirEnd, StartsANameOnce,
-                            KeepsTheOrderOfNodes, WaitsForDevices, SharesTheDevicesOfANode,
+REGISTER_TYPED_TEST_SUITE_P(EngineContract, ListsItsNodes, RunsTasksAndTellsTheirEnd, KnowsRefusalsByTheMarkOfTheGuard,
+                            StartsANameOnce, KeepsTheOrderOfNodes, WaitsForDevices, SharesTheDevicesOfANode,
                             AsksTasksToSaveBeforeTheirEnd, EndsTasksAtTheEndOfTheirNotice, EndsTasksAtOnce,
                             EndsTasksThatWait, AStopAfterTheEndChangesNothing, DrainsNodes, ForgetsTasks,
                             TellsOfLostNodes, PassesWordsAndVariablesAsTheyAre, RunsManyTasks);

@@ -1,10 +1,13 @@
 // States of tasks from objects as API servers give them: written by hand from the API's reference (Job, Pod and Node
 // status, JobSet v1alpha2, Workload v1beta2).
 #include "lib/service/engines/kubernetes/KubernetesState.h"
+#include "lib/service/engines/kubernetes/KubernetesEngine.h"
 #include "lib/support/SplitMix.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
 
+using namespace accord;
 using namespace accord::service;
 using llvm::json::Array;
 using llvm::json::Object;
@@ -125,6 +128,50 @@ TEST(KubernetesState, TellsHowItEnded) {
   EXPECT_EQ(found.task.nodes, (std::vector<std::string>{"a1", "a2"}));
   found = look({job(conditions({{"Failed", "True", "DeadlineExceeded", "late"}}))}, {pod(0, "Failed", over(143))});
   EXPECT_EQ(found.task.reason, "DeadlineExceeded: late");
+}
+
+TEST(KubernetesState, KnowsRefusalsByTheMarkOfTheGuard) {
+  const Object failed = job(conditions({{"Failed", "True", "BackoffLimitExceeded", ""}}));
+  auto ends = [&](int code, const std::string &message, const std::string &node) {
+    Object state = over(code);
+    (*state.getObject("terminated"))["message"] = message;
+    return pod(1, "Failed", std::move(state), node);
+  };
+  const std::string mark = "accord-guard-refused\ta2\tnode a2 has 4 'Tesla K80'\n";
+  const std::map<std::string, std::string> refused{{"a2", "node a2 has 4 'Tesla K80'"}};
+  EXPECT_EQ(look({failed}, {ends(78, mark, "a2")}).task.refusals, refused);
+  EXPECT_EQ(look({failed}, {ends(143, "said before\n" + mark, "a2")}).task.refusals, refused);
+  for (const Object &none : {ends(78, "", "a2"), ends(78, "node a2 has 4 'Tesla K80'", "a2"), ends(78, mark, "a3")})
+    EXPECT_TRUE(look({failed}, {none}).task.refusals.empty());
+  const Object stopped = job(conditions({{"Failed", "True", "BackoffLimitExceeded", ""}}), {{"accord/stop", "1"}});
+  EXPECT_TRUE(look({stopped}, {ends(78, mark, "a2")}).task.refusals.empty());
+}
+
+TEST(KubernetesState, TasksHaveTheGuardBeforeTheirProgram) {
+  TaskRequest task;
+  task.name = "t-1", task.nodes = {"a1", "a2"}, task.deviceType = "a100_80g", task.devicesPerNode = 4;
+  task.command = {"train", "$(A)"}, task.folder = "/shared/t-1", task.batch.torchrun = false;
+  KubernetesOptions options;
+  options.image = "registry/train:1";
+  for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob})
+    for (Start start : {Start::Plain, Start::Torchrun})
+      for (GuardMode mode : {GuardMode::Off, GuardMode::On, GuardMode::Auto}) {
+        options.kind = kind, options.guard = mode, task.start = start;
+        auto objects = kubernetesTaskObjects(task, options, "lab");
+        ASSERT_TRUE(objects) << objects.error().message;
+        const std::string text = llvm::formatv("{0}", objects->front()).str();
+        EXPECT_EQ(text.find("accord_guard || exit") != std::string::npos, mode != GuardMode::Off);
+        EXPECT_NE(text.find("/dev/termination-log"), std::string::npos);
+        EXPECT_EQ(text.find("\"ACCORD_GUARD\"") != std::string::npos, mode == GuardMode::Auto);
+        const std::string words = start == Start::Plain ? "\"train\",\"$$(A)\"]" : "\"train\",\"$$(A)\"";
+        EXPECT_NE(text.find(words), std::string::npos) << text;
+      }
+  options.kind = KubernetesKind::JobSet, options.guard = GuardMode::On; // etcd takes 1.5 MiB
+  for (int i = 3; i <= 64; ++i)
+    task.nodes.push_back("a" + std::to_string(i));
+  auto large = kubernetesTaskObjects(task, options, "lab");
+  ASSERT_TRUE(large);
+  EXPECT_LT(llvm::formatv("{0}", large->front()).str().size(), size_t(1200) << 10);
 }
 
 TEST(KubernetesState, IsNotOverWhileAPodRuns) {

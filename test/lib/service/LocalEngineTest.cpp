@@ -590,6 +590,35 @@ TEST_F(LocalEngineTest, AGuardGoesBeforeTheProgram) {
   }
 }
 
+TEST_F(LocalEngineTest, AGuardRefusesByItsMark) {
+  options_.guard = GuardMode::On;
+  options_.nodes = {{"n1", "a100_80g", 4, 0, {}}, {"n2", "a100_80g", 4, 4, {}}};
+  const std::string tool = folder_ + "/bin/nvidia-smi";
+  fs::create_directories(folder_ + "/bin");
+  std::ofstream(tool) << "#!/bin/sh\n[ \"$ACCORD_NODE\" = n1 ] && name='NVIDIA A100-SXM4-80GB, 81920' || name='Tesla "
+                         "K80, 11441'\nfor i in 1 2 3 4 5 6 7 8; do echo \"$name MiB\"; done\n";
+  fs::permissions(tool, fs::perms::owner_all);
+  auto engine = open();
+  auto run = [&](const std::string &name, const std::string &shell, const std::vector<std::string> &nodes) {
+    TaskRequest task = request(name, shell, nodes);
+    task.deviceType = "a100_80g";
+    task.environment = {{"PATH", folder_ + "/bin:/usr/bin:/bin"}};
+    EXPECT_TRUE(engine->submit(task));
+    return waitForEnd(*engine, task.name);
+  };
+  EXPECT_EQ(run("good", "exit 0", {"n1"}).state, EngineTask::State::Succeeded);
+  const EngineTask other = run("config", "exit 78", {"n1"});
+  EXPECT_EQ(other.exitCode, 78);
+  EXPECT_TRUE(other.refusals.empty());
+  const EngineTask refused = run("gang", "sleep 600", {"n1", "n2"});
+  EXPECT_EQ(refused.state, EngineTask::State::Failed);
+  ASSERT_EQ(refused.refusals.size(), 1u);
+  EXPECT_EQ(refused.refusals.begin()->first, "n2");
+  EXPECT_TRUE(refused.refusals.at("n2").starts_with("node n2 has 'Tesla K80' (11441 MiB), and the plan needs") ||
+              refused.refusals.at("n2").starts_with("node n2 has 1 'Tesla K80' (11441 MiB), and the plan needs"))
+      << refused.refusals.at("n2");
+}
+
 TEST(NodeQueue, ReadsNodes) {
   auto nodes = localNodesFrom("a1=a100:4, a2=a100:4@4,cpu=:0");
   ASSERT_TRUE(nodes) << nodes.error().message;

@@ -234,20 +234,51 @@ TEST(SchedulerProcess, DrainsANodeWhoseGuardRefuses) {
   Life life("guard");
   life.begin();
   life.cluster.fails = [](const TaskRequest &task) { return std::ranges::count(task.nodes, "a2") > 0; };
-  life.cluster.failCode = 78;
+  life.cluster.failCode = 1; // the mark of the guard counts, whatever the status
+  life.cluster.refusals = [](const TaskRequest &) {
+    return std::map<std::string, std::string>{{"a2", "node a2 has 4 'Tesla K80'"}};
+  };
   for (int i = 0; i < 3; ++i)
     life.submit(fmt::format("j{}", i), 200, {{"a100", 4, 40}});
   EXPECT_LT(life.run(100), 100);
   int64_t refused = 0;
   for (auto &[key, run] : life.tables->runs)
-    refused += run.exitCode == 78;
+    refused += run.exitCode == 1;
   EXPECT_EQ(refused, 1); // none starts there again, not even in the same cycle
   EXPECT_EQ(life.tables->runs.size(), 4u);
-  EXPECT_EQ(life.tables->drained.count("a2"), 1u);
+  ASSERT_EQ(life.tables->drained.count("a2"), 1u);
+  EXPECT_EQ(life.tables->drained.at("a2").reason,
+            "the guard found other devices than planned: node a2 has 4 'Tesla K80'");
   for (int64_t id = 1; id <= 3; ++id) {
     EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
     EXPECT_EQ(life.job(id).failures, 0);
   }
+}
+
+TEST(SchedulerProcess, DrainsOnlyTheNodeThatIsNotAsPlanned) {
+  Life life("guard-of-two");
+  life.begin();
+  life.cluster.fails = [](const TaskRequest &task) { return task.nodes.size() == 2; };
+  life.cluster.refusals = [](const TaskRequest &) { return std::map<std::string, std::string>{{"a1", "K80s"}}; };
+  const int64_t id = life.submit("two", 200, {{"a100", 8, 80}});
+  for (int i = 0; i < 30 && life.tables->drained.empty(); ++i)
+    life.step();
+  ASSERT_EQ(life.tables->drained.size(), 1u);
+  EXPECT_EQ(life.tables->drained.begin()->first, "a1");
+  EXPECT_EQ(life.job(id).failures, 0);
+  EXPECT_EQ(life.job(id).phase, JobPhase::Queued);
+}
+
+TEST(SchedulerProcess, AProgramThatEndsAsTheGuardDoesIsNoRefusal) {
+  Life life("status-78");
+  life.begin();
+  life.cluster.fails = [](const TaskRequest &) { return true; };
+  life.cluster.failCode = 78;
+  const int64_t id = life.submit("config", 200, {{"a100", 4, 40}});
+  life.run(200);
+  EXPECT_TRUE(life.tables->drained.empty());
+  EXPECT_EQ(life.job(id).phase, JobPhase::Failed);
+  EXPECT_EQ(life.job(id).failures, 3);
 }
 
 TEST(SchedulerProcess, TakesBackWhatWaitsForANodeThatWent) {

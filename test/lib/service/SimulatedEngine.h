@@ -192,6 +192,10 @@ struct SimulatedCluster {
   std::function<bool(const TaskRequest &)> fails = [](const TaskRequest &) { return false; };
   int failCode = 1;
   bool report = true, save = true; ///< of tasks that come: `reports`, `saves`
+  /// What guards say of nodes of a task that fails.
+  std::function<std::map<std::string, std::string>(const TaskRequest &)> refusals = [](const TaskRequest &) {
+    return std::map<std::string, std::string>();
+  };
   double startDelay = 0.2;
   std::vector<std::string> conflicts; ///< what must never happen
 
@@ -220,6 +224,8 @@ struct SimulatedCluster {
   }
   void end(Task &task, EngineTask::State state, int exitCode) {
     task.is.state = state, task.is.ended = time, task.is.exitCode = exitCode;
+    if (state == EngineTask::State::Failed)
+      task.is.refusals = refusals(task.asked);
   }
   void setNode(const std::string &name, EngineNode::State state) {
     for (EngineNode &node : nodes)

@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -61,6 +62,9 @@ class Container:
                 variables[one["name"]] = expand(one["value"], variables)
             else:
                 variables[one["name"]] = fields[one["valueFrom"]["fieldRef"]["fieldPath"]]
+        # Each container has a file of its own there; its text is the message with which it ends.
+        self.message = tempfile.NamedTemporaryFile(prefix="termination-")
+        variables = {name: self.message.name if value == "/dev/termination-log" else value for name, value in variables.items()}
         hook = spec.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])
         self.saves = any("kill -USR1" in word for word in hook)
         self.pause = int(re.search(r"sleep (\d+)", hook[-1])[1]) if self.saves else 0
@@ -104,8 +108,9 @@ class Container:
         if self.code is None:
             return {"running": {"startedAt": moment(self.started)}}
         reason = "Completed" if self.code == 0 else "OOMKilled" if self.code == 251 else "Error"
+        self.message.seek(0)
         return {"terminated": {"exitCode": self.code, "reason": reason, "startedAt": moment(self.started),
-                               "finishedAt": moment(self.ended)}}
+                               "finishedAt": moment(self.ended), "message": self.message.read(4096).decode(errors="replace")}}
 
 
 class Kubelet(threading.Thread):

@@ -211,7 +211,7 @@ def run_guard(served):
     served.wait(lambda: all(phase == "complete" for phase in phases(served).values()), 40, "not all are complete")
     runs = sorted((run["job"], run["run"], run["nodes"], run["outcome"]) for run in runs_of(served)[0])
     assert len(runs) == 3 and sum(nodes == ["a2"] for _, _, nodes, _ in runs) == 1, runs
-    assert all((outcome == "failed") == (nodes == ["a2"]) for _, _, nodes, outcome in runs), runs
+    assert all((outcome == "refused") == (nodes == ["a2"]) for _, _, nodes, outcome in runs), runs
     print("runs on a1:", sum(nodes == ["a1"] for _, _, nodes, _ in runs), "of jobs", sorted({run[0] for run in runs if run[2] == ["a1"]}))
     for node in served.ask("GET", "/v1/cluster")["nodes"]:
         print(f"node {node['name']} is {node['state']}: {node.get('reason', 'nothing is said')}")

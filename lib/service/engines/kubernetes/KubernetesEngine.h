@@ -4,7 +4,7 @@
 // a TrainJob's container has none, and gets SIGTERM alone. Ranks are in the order of nodes but in a TrainJob and in
 // what Kueue admits as one set of pods (`keepsOrderOfNodes`).
 #pragma once
-#include "lib/service/engines/Engine.h"
+#include "lib/service/engines/TaskGuard.h"
 #include "lib/service/engines/kubernetes/KubernetesClient.h"
 
 namespace accord::service {
@@ -24,6 +24,7 @@ struct KubernetesOptions {
   std::string prefix = "accord-";            ///< of names of tasks; tasks of other schedulers have others
   std::string claim, mount; ///< a PersistentVolumeClaim and where it is mounted, as on the scheduler; empty: none
   int64_t keep = 86400;     ///< seconds for which objects of ended tasks can be read
+  GuardMode guard = GuardMode::Off; ///< in each container, by its `sh`, before the program
   KubernetesLimits limits;
 };
 

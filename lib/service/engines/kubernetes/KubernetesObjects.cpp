@@ -52,14 +52,18 @@ std::string kubernetesObjectName(const std::string &task) {
   return fmt::format("{}-{:016x}", start, llvm::xxh3_64bits(StringRef(task)));
 }
 
-Result<std::vector<llvm::json::Value>> kubernetesTaskObjects(const TaskRequest &task, const KubernetesOptions &options,
+Result<std::vector<llvm::json::Value>> kubernetesTaskObjects(const TaskRequest &asked, const KubernetesOptions &options,
                                                              const std::string &nameSpace) {
+  TaskRequest task = asked;
+  addGuard(task, options.guard, options.nodeLabel.empty() ? "" : task.deviceType);
   ACCORD_TRY(order, orderFrom(task, "/"));
   if (Result<void> checked = check(task); !checked)
     return checked.takeError();
   LaunchLayout layout;
   layout.nodes = static_cast<int64_t>(task.nodes.size()), layout.perNode = task.devicesPerNode;
   layout.pools = {{task.deviceType, layout.nodes, layout.perNode}};
+  if (!order.guard.empty())
+    layout.pools = task.layout.pools, layout.isVirtual = task.layout.isVirtual;
   layout.job = kubernetesObjectName(task.name), layout.title = task.name;
   layout.environment = environmentOf(order.environment);
   LaunchOptions launch;

@@ -61,6 +61,7 @@ struct Pod {
   int64_t exitCode = -1;
   bool isEnding = false, isDisrupted = false;
   std::string disruption, waiting;
+  std::string message; ///< with which its containers ended
 
   bool isFinished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool hasStarted() const { return started > 0 || phase == "Running" || isFinished(); }
@@ -96,6 +97,7 @@ Pod podOf(const Object &object) {
       pod.started = kubernetesTime(text(running, "startedAt"));
     if (const Object *over = part(state, "terminated")) {
       pod.started = kubernetesTime(text(over, "startedAt")), pod.ended = kubernetesTime(text(over, "finishedAt"));
+      pod.message += text(over, "message") + "\n";
       const int64_t code = over->getInteger("exitCode").value_or(-1);
       if (pod.exitCode <= 0)
         pod.exitCode = code, pod.reason = text(over, "reason");
@@ -249,6 +251,9 @@ void Findings::addEnd() {
     task.exitCode = 0;
   if (task.state == State::Succeeded)
     return;
+  for (const Pod &pod : pods)
+    if (task.state == State::Failed && !pod.node.empty() && pod.exitCode > 0)
+      task.refusals.merge(refusalsOf(pod.message, {pod.node}));
   for (const Object *one : objects.objects)
     if (const Object *failure = failureOf(*one); failure && task.reason.empty())
       task.reason = words(failure);

@@ -1,6 +1,6 @@
 // What objects of Kubernetes say of a task: its state, and what is still to be done so that it gets there.
 #pragma once
-#include "lib/service/engines/Engine.h"
+#include "lib/service/engines/TaskGuard.h"
 #include "llvm/Support/JSON.h"
 #include <set>
 

@@ -52,6 +52,8 @@ EngineTask taskOf(const FolderTask &task) {
     seen.ended = task.end->ended;
     seen.exitCode = task.end->exitCode;
     seen.reason = task.end->reason;
+    if (seen.state == EngineTask::State::Failed)
+      seen.refusals = refusalsOf(smallFile(guardMarkOf(task.order.folder)).value_or(""), task.order.nodes);
     return seen;
   }
   seen.started = task.started;

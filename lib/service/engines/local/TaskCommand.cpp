@@ -1,6 +1,6 @@
 #include "lib/service/engines/local/TaskCommand.h"
-#include "lib/launch/Guard.h"
 #include "lib/service/engines/Subprocess.h"
+#include "lib/service/engines/TaskGuard.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -170,7 +170,8 @@ std::vector<TaskRank> ranksOf(const TaskOrder &order, const std::vector<std::vec
                                                      {"CUDA_VISIBLE_DEVICES", list},
                                                      {"ROCR_VISIBLE_DEVICES", list},
                                                      {"ACCORD_DEVICES", list},
-                                                     {"ACCORD_NODE", order.nodes[i]}});
+                                                     {"ACCORD_NODE", order.nodes[i]},
+                                                     {kGuardMarkVariable, guardMarkOf(order.folder)}});
     ranks.push_back(std::move(rank));
   }
   return ranks;

@@ -259,6 +259,12 @@ Result<std::string> SlurmEngine::submit(const TaskRequest &task) {
   return id;
 }
 
+/// Of a task that failed: what its guards left in its folder.
+void addRefusals(EngineTask &task, const TaskRecord &record) {
+  if (task.state == State::Failed)
+    task.refusals = refusalsOf(readWhole(guardMarkOf(record.read("folder"))), task.nodes);
+}
+
 EngineTask SlurmEngine::taskOf(const SlurmJob &job, const TaskRecord &record) const {
   EngineTask task;
   task.name = job.name;
@@ -282,6 +288,7 @@ EngineTask SlurmEngine::taskOf(const SlurmJob &job, const TaskRecord &record) co
     task.state = State::Ending;
   else if (task.state == State::Failed && task.reason == "NonZeroExitCode")
     task.reason.clear(); // the exit code says more
+  addRefusals(task, record);
   return task;
 }
 
@@ -298,6 +305,7 @@ Result<std::optional<EngineTask>> SlurmEngine::forgottenBySlurm(const TaskRecord
   if (task.exitCode >= 0) {
     task.state = wasStopped ? State::Stopped : task.exitCode == 0 ? State::Succeeded : State::Failed;
     task.ended = record.exitTime();
+    addRefusals(task, record);
     return std::optional(task);
   }
   task.reason = "Slurm does not know it any more";

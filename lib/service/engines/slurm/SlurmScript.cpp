@@ -51,6 +51,7 @@ std::string slurmTaskScript(const TaskRequest &task, const std::string &launch, 
                             "unset LC_ALL SLURM_TIME_FORMAT # of the scheduler's commands\n";
   for (const auto &[name, value] : task.environment)
     text += "export " + name + "=" + shellQuoted(value) + "\n";
+  text += fmt::format("export {}={}\n", kGuardMarkVariable, shellQuoted(guardMarkOf(task.folder)));
   if (!setup.empty())
     text += "source " + shellQuoted(setup) + "\n";
   if (task.nodes.size() > 1) // ranks in the order of the plan, not of names

@@ -5,6 +5,7 @@
 #SBATCH --gpus-per-node=a100-80g:8
 #SBATCH --exclusive
 # gpt3 on selene: tensor 8 (sequence), pipeline 8 x 3 virtual stages, data 16 (ZeRO 1); accord test
+# Groups: tensor parallel 8 in a server, data parallel 16 in 16 servers, pipeline parallel 8 in 128 servers.
 # sbatch slurm.sh train.py ARGUMENTS
 set -euo pipefail
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
