@@ -116,7 +116,7 @@ constexpr const char *kVirtual = R"sh(  if [ "$virtual" = 1 ]; then
 
 /// Devices one by one: which of them the launcher will see, and whether each is as planned.
 constexpr const char *kDevices =
-    R"sh(  index=-1 count=0 misfits=0 mixed=0 unread=0 run=0 shown="" found="" chosen="" numbered=1 failed="" seen=""
+    R"sh(  index=-1 count=0 misfits=0 misfit=0 mixed=0 kinds=0 unread=0 run=0 shown="" found="" chosen="" numbered=1 failed="" seen=""
   choose() { # LIST: what a variable leaves of the devices
     case "$1" in
     *MIG-*) refuse "node $node gives a part of a device (MIG), and $needs" ;;
@@ -140,7 +140,7 @@ constexpr const char *kDevices =
   see() { # NAME MIB: the next device; MIB is empty where it is not known
     index=$((index + 1))
     if [ "$1,$2" != "$seen" ]; then
-      seen="$1,$2" fits=0 words=" $(words_of "$1") " rest="$products|"
+      seen="$1,$2" kinds=$((kinds + 1)) fits=0 words=" $(words_of "$1") " rest="$products|"
       while [ -n "$rest" ]; do
         case "$words" in
         *" ${rest%%|*} "*) fits=1 ;;
@@ -153,7 +153,8 @@ constexpr const char *kDevices =
         unread=1
       fi
     fi
-    [ "$fits" = 1 ] || mixed=1
+    if [ "$fits" = 0 ]; then misfit=1; fi
+    if [ "$misfit" = 1 ] && [ "$kinds" -gt 1 ]; then mixed=1; fi
     case "$chosen" in
     "" | *,"$index",*) ;;
     *) [ "$numbered" = 0 ] || return 0 ;;

@@ -118,7 +118,8 @@ struct LaunchLayout {
   /// Servers of one group of the innermost parallelism that exchanges across servers; 1: none does. Groups begin at its
   /// multiples.
   int64_t groupNodes = 1;
-  std::string spans; ///< where groups are: "tensor parallel in a server, data parallel in 4, ..."; empty: not known
+  std::string spans =
+      {}; ///< where groups are: "tensor parallel in a server, data parallel in 4, ..."; empty: not known
   bool isVirtual = false; ///< the guard compares names of the scheduler alone
 };
 /// Which layers of a plan are blocks: the longest run of layers of one class; of an encoder with a decoder, all runs.

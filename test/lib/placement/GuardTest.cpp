@@ -123,6 +123,15 @@ TEST_F(Guard, AcceptsWhatThePlanNeeds) {
   passes();
 }
 
+// Devices that are chosen by number are of one kind if all of the node are, though it is the wrong one.
+TEST_F(Guard, SaysWhatTheChosenDevicesAre) {
+  gpus(8, "Tesla K80", "11441 MiB");
+  EXPECT_THAT(refusal({{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}}), HasSubstr("has 4 'Tesla K80' (11441 MiB), and"));
+  EXPECT_THAT(refusal({{"CUDA_VISIBLE_DEVICES", "GPU-1a,GPU-2b"}}), HasSubstr("has 2 'Tesla K80' (11441 MiB), and"));
+  tool("nvidia-smi", "NVIDIA A100-SXM4-80GB, 81920 MiB\nTesla K80, 11441 MiB\n");
+  EXPECT_THAT(refusal({{"CUDA_VISIBLE_DEVICES", "0"}}), HasSubstr("devices of several kinds"));
+}
+
 /// A refusal because of a node's devices is known by its mark, since other programs end with status 78, too.
 TEST_F(Guard, LeavesAMarkWhereTheNodeIsNotAsPlanned) {
   const std::string mark = folder + "/refused";
