@@ -243,7 +243,7 @@ private:
       relaxed.assign(rows.capacity.size(), 0);
       relaxed[*row] = 1;
     } else {
-      relaxed = master.relaxedPrices(isMissing);
+      relaxed = master.relaxedPrices(isMissing, limits);
     }
     if (!isSum(stage.measure) && !isMissing) {
       isConverged = true; // shares of the trajectories fit

@@ -4,6 +4,7 @@
 #include "lib/jobs/solve/LagrangePrices.h"
 #include "lib/jobs/solve/PricedOptions.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace accord::jobs {
@@ -11,6 +12,14 @@ namespace accord::jobs {
 constexpr int64_t kLoosening = 1024;             ///< parts of a capacity, of which one more is given
 constexpr int64_t kMaxScaled = int64_t(1) << 20; ///< larger capacities have parts enough
 constexpr double kMissing = 1e-6;                ///< shares of capacities below are rounding
+
+constexpr double kLinearWork = 3e7; ///< of a relaxation at effort 0: cubes of rows
+constexpr unsigned kMaxDoublings = 16;
+
+/// Rows of a relaxation: more would take longer than all else.
+static size_t maxRowsOf(const SearchLimits &limits) {
+  return static_cast<size_t>(std::cbrt(kLinearWork * std::exp2(std::min(limits.effort, kMaxDoublings))));
+}
 
 static bool hasRows(JobMeasure measure) { return measure != JobMeasure::Makespan && measure != JobMeasure::Slowdown; }
 
@@ -303,12 +312,13 @@ std::optional<OpenOptions> fittingOptions(const CompactAllocation &problem) {
 
 /// Takes one set of prices as the proof where that is better. Under the limit of an objective before, one device in one
 /// slot may cost many times the largest value, so the denominator follows from the prices.
-void boundByPrices(const AllocationProblem &problem, AllocationSolution &solution) {
+void boundByPrices(const AllocationProblem &problem, AllocationSolution &solution, const SearchLimits &limits) {
   const CompactAllocation compacted = compact(problem);
   const auto open = fittingOptions(compacted);
   if (!open)
     return;
-  const Relaxation relaxed = relax(compacted, compacted.capacity, *open, RelaxedObjective::Value);
+  const Relaxation relaxed =
+      relax(compacted, compacted.capacity, *open, RelaxedObjective::Value, limits, maxRowsOf(limits));
   double max = 1;
   for (double price : relaxed.prices)
     max = std::max(max, price);
@@ -344,7 +354,7 @@ AllocationSolution TrajectoryProblem::solve(const SearchLimits &limits) const {
   const AllocationProblem reduced = kept.reduced();
   AllocationSolution solution = solveAllocation(reduced, limits);
   if (solution.status == AllocationStatus::Feasible || solution.status == AllocationStatus::Unknown)
-    boundByPrices(reduced, solution);
+    boundByPrices(reduced, solution, limits);
   for (AllocationProof::Node &node : solution.proof.nodes)
     if (node.job < 0 && (!node.prices.empty() || kept.isEmpty()))
       node.prices = kept.expanded(node.prices);
@@ -372,7 +382,7 @@ static AllocationProblem loosened(AllocationProblem problem, std::vector<double>
 /// The relaxation over all options that fit into rows below `firstLimit`. Those that exceed the limit of a sum by
 /// themselves stay: paths that are priced know nothing of it, so that its price has to keep them away.
 static std::optional<Relaxation> relaxAll(AllocationProblem problem, const KeptRows &kept, size_t firstLimit,
-                                          RelaxedObjective objective) {
+                                          RelaxedObjective objective, const SearchLimits &limits) {
   const std::vector<int64_t> given = problem.capacity;
   for (const AllocationJob &job : problem.jobs)
     for (const Configuration &one : job.configurations)
@@ -387,28 +397,28 @@ static std::optional<Relaxation> relaxAll(AllocationProblem problem, const KeptR
   for (size_t row = 0; row < left.size(); ++row)
     if (given[row] < problem.capacity[row])
       left[row] = given[row];
-  return relax(compacted, left, *open, objective);
+  return relax(compacted, left, *open, objective, limits, maxRowsOf(limits));
 }
 
-std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing) const {
+std::vector<double> TrajectoryProblem::relaxedPrices(bool &isMissing, const SearchLimits &limits) const {
   const KeptRows kept(made);
   const size_t firstLimit = rows.limited.empty() ? made.capacity.size() : rows.limited.front().row;
   if (!isMissing) {
     std::vector<double> scale;
-    if (auto relaxed = relaxAll(loosened(kept.reduced(), scale), kept, firstLimit, RelaxedObjective::Value)) {
+    if (auto relaxed = relaxAll(loosened(kept.reduced(), scale), kept, firstLimit, RelaxedObjective::Value, limits)) {
       for (size_t row = 0; row < relaxed->prices.size(); ++row)
         relaxed->prices[row] *= scale[row];
       return kept.expanded(relaxed->prices);
     }
   }
-  auto relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Value);
+  auto relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Value, limits);
   if (!relaxed) { // nothing of a job fits
     isMissing = true;
     return std::vector<double>(made.capacity.size(), 0);
   }
   isMissing &= relaxed->overflow > kMissing;
   if (isMissing)
-    relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Fit);
+    relaxed = relaxAll(kept.reduced(), kept, firstLimit, RelaxedObjective::Fit, limits);
   return kept.expanded(relaxed->prices);
 }
 

@@ -62,7 +62,7 @@ public:
   AllocationSolution solve(const SearchLimits &limits) const;
   /// Prices of all rows by the linear relaxation, in the unit of the measure. If `isMissing` says that
   /// nothing is known to fit and nothing does, the prices are those of what is missing of capacities; else it is false.
-  std::vector<double> relaxedPrices(bool &isMissing) const;
+  std::vector<double> relaxedPrices(bool &isMissing, const SearchLimits &limits) const;
   /// The trajectories of a choice.
   std::vector<JobTrajectory> trajectories(const std::vector<int64_t> &choice) const;
   /// The choice of a schedule of listed trajectories; empty if one of them is not listed.

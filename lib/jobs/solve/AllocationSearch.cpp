@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kMaxRounds = 6;         ///< of one relaxation, each with more options
 constexpr uint64_t kRelaxedWork = 50; ///< of a product of two uses in a relaxation, in units of pricing one
+constexpr uint64_t kSystemWork = 64;  ///< cubes of rows of a linear system that take as long as a unit
+constexpr double kMinRows = 256;      ///< of a relaxation, whatever is left of the budget
+constexpr double kRelaxations = 8;    ///< of as many rows as possible that the budget is enough for
 constexpr size_t kNodesToTable = 64;  ///< half of the nodes before the second dynamic program
 constexpr double kMissing = 1e-7;     ///< shares of capacities below are rounding
 constexpr double kWholeShare = 1e-6;  ///< of an option: from 0 or 1 where it is taken as whole
@@ -163,7 +166,12 @@ private:
       const uint64_t terms = 1 + problem.options[option].lastUse - problem.options[option].firstUse;
       work += kRelaxedWork * terms * (terms + 1) / 2;
     }
-    return relax(problem, partial.left, columns, objective);
+    const uint64_t rest = budget.work - std::min(budget.work, work);
+    const double rows = std::cbrt(static_cast<double>(rest) * static_cast<double>(kSystemWork) / kRelaxations);
+    Relaxation relaxed =
+        relax(problem, partial.left, columns, objective, control, static_cast<size_t>(std::max(kMinRows, rows)));
+    work += relaxed.work / kSystemWork;
+    return relaxed;
   }
 
   /// Options of open jobs whose loss is at most what a better allocation may lose, or all that fit.
@@ -319,7 +327,7 @@ private:
       tablesDone = true;
     if (some == 0 || rootBound <= cutoff())
       return;
-    TableAnswer table = improveByTable(problem, root, answer.found, some);
+    TableAnswer table = improveByTable(problem, root, answer.found, some, control);
     if (table.better.found())
       offer(std::move(table.better));
     tablesDone |= table.exact;

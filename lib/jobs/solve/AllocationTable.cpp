@@ -6,6 +6,7 @@ namespace accord::jobs {
 namespace {
 
 constexpr uint64_t kMinStates = 64;
+constexpr size_t kResourcesOfState = 64; ///< that take as long as the rest of a state
 
 /// States after one more job.
 struct Stage {
@@ -17,25 +18,34 @@ struct Stage {
 
 class Table {
 public:
-  Table(const CompactAllocation &problem, const PricedOptions &priced, const FoundChoice &incumbent)
-      : problem(problem), priced(priced), n(problem.resources()), start(problem.capacity) {
+  Table(const CompactAllocation &problem, const PricedOptions &priced, const FoundChoice &incumbent,
+        const SearchControl &control)
+      : problem(problem), priced(priced), control(control), n(problem.resources()), start(problem.capacity) {
     allowed = priced.bound - Priced(incumbent.value + 1) * priced.denominator;
     selectJobs();
-    selectRemaining();
   }
 
   TableAnswer run(uint64_t work) {
     TableAnswer answer;
     if (allowed < 0)
       return answer;
-    stages.emplace_back();
-    offer(stages.back(), start.data(), 0, 0, 0, 0);
     size_t options = 1;
     for (const std::vector<unsigned> &job : jobs)
       options += job.size();
-    const size_t width = std::max<uint64_t>(kMinStates, work / options);
+    const uint64_t cost = 1 + n / kResourcesOfState, states = work / options / cost;
+    if (cost > 1 && states < kMinStates) {
+      answer.exact = false;
+      return answer;
+    }
+    const size_t width = std::max(kMinStates, states);
+    selectRemaining();
+    stages.emplace_back();
+    offer(stages.back(), start.data(), 0, 0, 0, 0);
     for (size_t j = 0; j < jobs.size() && stages.back().size() > 0; ++j) {
-      expand(j);
+      if (!expand(j)) {
+        answer.exact = false;
+        return answer;
+      }
       answer.states += stages.back().size();
       answer.exact &= shrink(stages.back(), width);
     }
@@ -79,30 +89,33 @@ private:
   void selectRemaining() {
     remainingMin.assign((jobs.size() + 1) * n, 0);
     remainingMax = remainingMin;
-    for (size_t j = jobs.size(); j-- > 0;)
-      for (size_t r = 0; r < n; ++r) {
-        int64_t min = kMaxAllocationNumber, max = 0;
-        for (unsigned i : jobs[j]) {
-          const int64_t amount = amountOf(i, r);
-          min = std::min(min, amount), max = std::max(max, amount);
+    std::vector<int64_t> min(n), max(n);
+    std::vector<size_t> users(n);
+    for (size_t j = jobs.size(); j-- > 0;) {
+      std::fill(min.begin(), min.end(), kMaxAllocationNumber);
+      std::fill(max.begin(), max.end(), 0);
+      std::fill(users.begin(), users.end(), 0);
+      for (unsigned i : jobs[j])
+        for (unsigned u = problem.options[i].firstUse; u < problem.options[i].lastUse; ++u) {
+          const auto &[r, amount] = problem.uses[u];
+          min[r] = std::min(min[r], amount), max[r] = std::max(max[r], amount), ++users[r];
         }
-        remainingMin[j * n + r] = remainingMin[(j + 1) * n + r] + min;
-        remainingMax[j * n + r] = remainingMax[(j + 1) * n + r] + max;
+      for (size_t r = 0; r < n; ++r) {
+        remainingMin[j * n + r] = remainingMin[(j + 1) * n + r] + (users[r] == jobs[j].size() ? min[r] : 0);
+        remainingMax[j * n + r] = remainingMax[(j + 1) * n + r] + max[r];
       }
-  }
-  int64_t amountOf(unsigned option, unsigned resource) const {
-    for (unsigned u = problem.options[option].firstUse; u < problem.options[option].lastUse; ++u)
-      if (problem.uses[u].resource == resource)
-        return problem.uses[u].amount;
-    return 0;
+    }
   }
 
-  void expand(size_t j) {
+  /// False if it is stopped.
+  bool expand(size_t j) {
     const Stage &from = stages.back();
     Stage to;
     slots.assign(1024, 0);
     std::vector<int64_t> left(n);
-    for (size_t state = 0; state < from.size(); ++state)
+    for (size_t state = 0; state < from.size(); ++state) {
+      if (control.stopped())
+        return false;
       for (unsigned i : jobs[j]) {
         const Priced loss = from.loss[state] + priced.loss(problem, i);
         if (loss > allowed)
@@ -111,7 +124,9 @@ private:
         problem.add(i, -1, left);
         offer(to, left.data(), j + 1, loss, state, i);
       }
+    }
     stages.push_back(std::move(to));
+    return true;
   }
 
   /// Adds a state before job `j` if it can still be better than the incumbent.
@@ -195,6 +210,7 @@ private:
 
   const CompactAllocation &problem;
   const PricedOptions &priced;
+  const SearchControl &control;
   const size_t n;
   std::vector<int64_t> start; ///< what fixed jobs leave
   Priced allowed = 0;         ///< largest loss that is better than the incumbent
@@ -208,8 +224,8 @@ private:
 } // namespace
 
 TableAnswer improveByTable(const CompactAllocation &problem, const PricedOptions &priced, const FoundChoice &incumbent,
-                           uint64_t work) {
-  return Table(problem, priced, incumbent).run(work);
+                           uint64_t work, const SearchControl &control) {
+  return Table(problem, priced, incumbent, control).run(work);
 }
 
 } // namespace accord::jobs

@@ -1,6 +1,7 @@
 // A dynamic program over the free capacities of the jobs that prices leave undecided.
 #pragma once
 #include "lib/jobs/solve/AllocationRounding.h"
+#include "lib/search/SearchLimits.h"
 
 namespace accord::jobs {
 
@@ -14,8 +15,9 @@ struct TableAnswer {
 /// reduced costs). Jobs with one such option are fixed. The others are taken one by one; a state is what is left of
 /// each resource, where more than all later jobs together can use counts as that, with the smallest loss by which it is
 /// reached. States whose loss is too large to be better than the incumbent are dropped. If more than about `work`
-/// states would be made in all, those of larger loss are left out at each job.
+/// states would be made in all, those of larger loss are left out at each job; with more than 64 resources a state
+/// counts as several, and nothing is done where that leaves too few. Stopped by `control`, nothing is found.
 TableAnswer improveByTable(const CompactAllocation &problem, const PricedOptions &priced, const FoundChoice &incumbent,
-                           uint64_t work);
+                           uint64_t work, const SearchControl &control);
 
 } // namespace accord::jobs

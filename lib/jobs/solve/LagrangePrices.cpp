@@ -9,20 +9,58 @@ constexpr int kMaxSteps = 60;
 constexpr double kRelativeGap = 1e-10; ///< of the primal and the dual objective at the end
 constexpr double kStepShare = 0.995;   ///< of the way to the boundary
 constexpr double kMaxPriceCap = 1e6;   ///< for what is missing, in scaled values
+constexpr unsigned kRowRounds = 4;     ///< of adding rows that are exceeded, where not all are taken
+constexpr double kExceeded = 1e-6;     ///< of the largest use: less is rounding
 
 struct ScaledUse {
   unsigned row = 0;
   double amount = 0;
 };
 
+/// A resource that all jobs together could use up.
+struct Contended {
+  unsigned resource = 0;
+  int64_t maxAmount = 0; ///< the largest use of one job
+};
+
+std::vector<Contended> contendedResources(const CompactAllocation &problem, const std::vector<int64_t> &left,
+                                          const OpenOptions &open) {
+  std::vector<int64_t> jobMax(problem.resources(), 0), amountMax(problem.resources(), 0);
+  std::vector<double> total(problem.resources(), 0);
+  std::vector<unsigned> touched;
+  for (size_t j = 0; j + 1 < open.first.size(); ++j) {
+    for (unsigned i = open.first[j]; i < open.first[j + 1]; ++i) {
+      const AllocationOption &option = problem.options[open.options[i]];
+      for (unsigned u = option.firstUse; u < option.lastUse; ++u) {
+        const ResourceUse &use = problem.uses[u];
+        if (jobMax[use.resource] == 0)
+          touched.push_back(use.resource);
+        jobMax[use.resource] = std::max(jobMax[use.resource], use.amount);
+      }
+    }
+    for (unsigned r : touched) {
+      total[r] += jobMax[r];
+      amountMax[r] = std::max(amountMax[r], jobMax[r]);
+      jobMax[r] = 0;
+    }
+    touched.clear();
+  }
+  std::vector<Contended> contended;
+  for (unsigned r = 0; r < problem.resources(); ++r)
+    if (total[r] > left[r])
+      contended.push_back({r, amountMax[r]});
+  return contended;
+}
+
 /// Maximize v x with sum of x of a job = 1, A x + s - t = c, and x, s, t from 0; t costs `cap`. The dual has y of jobs
 /// and p of rows: z = y + p A - v, and p and cap - p are the reduced costs of s and t.
 class InteriorPoint {
 public:
   InteriorPoint(const CompactAllocation &problem, const std::vector<int64_t> &left, const OpenOptions &open,
-                RelaxedObjective objective)
-      : problem(problem), left(left), open(open), jobs(open.first.size() - 1), count(open.options.size()) {
-    selectRows();
+                RelaxedObjective objective, const SearchControl &control, const std::vector<Contended> &contended)
+      : problem(problem), left(left), open(open), control(control), jobs(open.first.size() - 1),
+        count(open.options.size()) {
+    setRows(contended);
     scale(objective);
   }
 
@@ -47,36 +85,14 @@ public:
 private:
   size_t rows() const { return resource.size(); }
 
-  /// A resource of which all jobs together cannot use up what is left has no row.
-  void selectRows() {
-    std::vector<int64_t> jobMax(problem.resources(), 0), amountMax(problem.resources(), 0);
-    std::vector<double> total(problem.resources(), 0);
-    std::vector<unsigned> touched;
-    for (size_t j = 0; j < jobs; ++j) {
-      for (unsigned i = open.first[j]; i < open.first[j + 1]; ++i) {
-        const AllocationOption &option = problem.options[open.options[i]];
-        for (unsigned u = option.firstUse; u < option.lastUse; ++u) {
-          const ResourceUse &use = problem.uses[u];
-          if (jobMax[use.resource] == 0)
-            touched.push_back(use.resource);
-          jobMax[use.resource] = std::max(jobMax[use.resource], use.amount);
-        }
-      }
-      for (unsigned r : touched) {
-        total[r] += jobMax[r];
-        amountMax[r] = std::max(amountMax[r], jobMax[r]);
-        jobMax[r] = 0;
-      }
-      touched.clear();
-    }
+  void setRows(const std::vector<Contended> &contended) {
     rowOf.assign(problem.resources(), -1);
-    for (size_t r = 0; r < problem.resources(); ++r)
-      if (total[r] > left[r]) {
-        rowOf[r] = rows();
-        resource.push_back(r);
-        amountScale.push_back(amountMax[r]);
-        c.push_back(left[r] / amountScale.back());
-      }
+    for (const Contended &one : contended) {
+      rowOf[one.resource] = rows();
+      resource.push_back(one.resource);
+      amountScale.push_back(one.maxAmount);
+      c.push_back(left[one.resource] / amountScale.back());
+    }
   }
 
   void scale(RelaxedObjective objective) {
@@ -172,7 +188,7 @@ private:
     return sum;
   }
 
-  /// One predictor and one corrector. False if the numbers give no direction any more.
+  /// One predictor and one corrector. False if it is stopped, or the numbers give no direction any more.
   bool advance() {
     const double terms = count + 2 * rows(), mu = gap() / terms;
     if (!factor())
@@ -202,13 +218,16 @@ private:
     return true;
   }
 
-  /// The normal equations A D A^T - sum over jobs h h^T / weight + diagonal, as a Cholesky factor.
+  /// The normal equations A D A^T - sum over jobs h h^T / weight + diagonal, as a Cholesky factor. False if it is
+  /// stopped or has none.
   bool factor() {
     const size_t n = rows();
     matrix.assign(n * n, 0);
     std::fill(h.begin(), h.end(), 0);
     std::vector<size_t> touched; // rows by one job
     for (size_t j = 0; j < jobs; ++j) {
+      if (control.stopped())
+        return false;
       double *hj = h.data() + j * n;
       weight[j] = 0;
       for (unsigned i = open.first[j]; i < open.first[j + 1]; ++i) {
@@ -231,7 +250,9 @@ private:
     }
     for (size_t a = 0; a < n; ++a)
       matrix[a * n + a] += s[a] / p[a] + t[a] / (cap[a] - p[a]);
-    for (size_t a = 0; a < n; ++a)
+    for (size_t a = 0; a < n; ++a) {
+      if (control.stopped())
+        return false;
       for (size_t b = 0; b <= a; ++b) {
         double sum = matrix[a * n + b];
         for (size_t k = 0; k < b; ++k)
@@ -243,6 +264,7 @@ private:
         else
           return false;
       }
+    }
     return true;
   }
 
@@ -326,6 +348,7 @@ private:
   const CompactAllocation &problem;
   const std::vector<int64_t> &left;
   const OpenOptions &open;
+  const SearchControl &control;
   const size_t jobs, count;
   std::vector<int> rowOf;          ///< of resources, -1: none
   std::vector<unsigned> resource;  ///< of rows
@@ -337,11 +360,75 @@ private:
   std::vector<double> h, weight, matrix; ///< rows of `h` are jobs
 };
 
+/// Adds to the rows that are taken those that shares exceed most, as many as there is room for.
+class WorkingRows {
+public:
+  WorkingRows(const CompactAllocation &problem, const std::vector<int64_t> &left, const OpenOptions &open,
+              std::vector<Contended> contended, size_t maxRows)
+      : problem(problem), left(left), open(open), all(std::move(contended)), isTaken(all.size()),
+        maxRows(std::max<size_t>(1, maxRows)) {
+    // Neighbours are often slots of one resource: one of some stands for them.
+    const size_t step = all.size() <= this->maxRows ? 1 : (2 * all.size() + this->maxRows - 1) / this->maxRows;
+    for (size_t i = 0; i < all.size(); i += step)
+      isTaken[i] = true, ++taken;
+  }
+
+  std::vector<Contended> rows() const {
+    std::vector<Contended> chosen;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (isTaken[i])
+        chosen.push_back(all[i]);
+    return chosen;
+  }
+
+  /// Whether a row was added.
+  bool add(const std::vector<double> &shares) {
+    if (taken == all.size())
+      return false;
+    std::vector<double> used(problem.resources(), 0);
+    for (size_t i = 0; i < open.options.size(); ++i) {
+      const AllocationOption &option = problem.options[open.options[i]];
+      for (unsigned u = option.firstUse; u < option.lastUse; ++u)
+        used[problem.uses[u].resource] += shares[i] * static_cast<double>(problem.uses[u].amount);
+    }
+    std::vector<std::pair<double, size_t>> exceeded;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const double over = (used[all[i].resource] - static_cast<double>(left[all[i].resource])) /
+                          static_cast<double>(std::max<int64_t>(1, all[i].maxAmount));
+      if (!isTaken[i] && over > kExceeded)
+        exceeded.emplace_back(-over, i);
+    }
+    std::sort(exceeded.begin(), exceeded.end());
+    const size_t count = std::min({exceeded.size(), maxRows - taken, std::max<size_t>(1, maxRows / kRowRounds)});
+    for (size_t i = 0; i < count; ++i)
+      isTaken[exceeded[i].second] = true;
+    taken += count;
+    return count > 0;
+  }
+
+private:
+  const CompactAllocation &problem;
+  const std::vector<int64_t> &left;
+  const OpenOptions &open;
+  const std::vector<Contended> all;
+  std::vector<bool> isTaken;
+  const size_t maxRows;
+  size_t taken = 0;
+};
+
 } // namespace
 
 Relaxation relax(const CompactAllocation &problem, const std::vector<int64_t> &left, const OpenOptions &open,
-                 RelaxedObjective objective) {
-  return InteriorPoint(problem, left, open, objective).solve();
+                 RelaxedObjective objective, const SearchControl &control, size_t maxRows) {
+  WorkingRows working(problem, left, open, contendedResources(problem, left, open), maxRows);
+  uint64_t work = 0;
+  for (unsigned round = 0;; ++round) {
+    const std::vector<Contended> rows = working.rows();
+    Relaxation relaxed = InteriorPoint(problem, left, open, objective, control, rows).solve();
+    relaxed.work = work += static_cast<uint64_t>(rows.size()) * rows.size() * rows.size();
+    if (round == kRowRounds || control.stopped() || !working.add(relaxed.shares))
+      return relaxed;
+  }
 }
 
 } // namespace accord::jobs

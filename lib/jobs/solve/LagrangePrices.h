@@ -1,6 +1,8 @@
 // Prices of resources, and shares of options, of the linear relaxation of an allocation.
 #pragma once
 #include "lib/jobs/solve/CompactAllocation.h"
+#include "lib/search/SearchLimits.h"
+#include <limits>
 
 namespace accord::jobs {
 
@@ -15,6 +17,7 @@ struct Relaxation {
   std::vector<double> prices; ///< of one unit of each resource, in the unit of values
   std::vector<double> shares; ///< of each open option; those of a job sum to 1
   double overflow = 0;        ///< largest share of a capacity that is missing: above 0 if nothing fits
+  uint64_t work = 0;          ///< about the time of all linear systems: cubes of their rows
 };
 
 enum class RelaxedObjective {
@@ -26,7 +29,13 @@ enum class RelaxedObjective {
 /// of each resource. Method: primal-dual interior point method with predictor and corrector (Mehrotra, SIAM Journal on
 /// Optimization 2, 1992), whose normal equations have one row for each resource, because the rows of jobs are
 /// eliminated (generalized upper bounds).
+///
+/// The time is that of a linear system with one row for each resource that could be used up, to the third power. Of
+/// more than `maxRows` (1 or more) such resources, some are left out that the shares keep all the same, as far as a few
+/// rounds find them: the others have a price of 0, and `overflow` is that of those that were not left out. Stopped by
+/// `control`, the prices and shares are those so far.
 Relaxation relax(const CompactAllocation &problem, const std::vector<int64_t> &left, const OpenOptions &open,
-                 RelaxedObjective objective);
+                 RelaxedObjective objective, const SearchControl &control = {},
+                 size_t maxRows = std::numeric_limits<size_t>::max());
 
 } // namespace accord::jobs

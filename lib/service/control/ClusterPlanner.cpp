@@ -22,9 +22,6 @@ constexpr double kSlack = 1.3;              ///< of a horizon over the work of a
 constexpr unsigned kHorizons = 6;           ///< each is twice as long as the one before
 constexpr unsigned kRelaxations = 16;       ///< of conflicts, before all deadlines and requirements are dropped
 constexpr double kDefaultRestart = 120;     ///< seconds, as a `jobs` block has it
-/// Jobs that come after others which are not complete: schedules with many of them take long. The others wait until
-/// what they come after is complete.
-constexpr size_t kMaxDependent = 4;
 
 double workLeft(const PlannerJob &job) { return std::max(0.0, job.work - job.state.done); }
 
@@ -121,7 +118,6 @@ public:
                std::tuple(-b->model->request.priority, deadline(b), b->id);
       });
     std::map<std::string, size_t> next;
-    size_t dependent = 0;
     for (size_t room = maxJobs; room > 0;) {
       const std::string *turn = nullptr;
       for (const auto &[tenant, jobs] : waiting)
@@ -130,8 +126,6 @@ public:
       if (!turn)
         break;
       const PlannerJob &job = *waiting[*turn][next[*turn]++];
-      if (!job.after.empty() && ++dependent > kMaxDependent)
-        continue;
       if (!std::ranges::all_of(job.after, [&](int64_t id) { return taken.contains(id); }))
         continue;
       take(job);
