@@ -11,6 +11,7 @@ constexpr double kStepShare = 0.995;   ///< of the way to the boundary
 constexpr double kMaxPriceCap = 1e6;   ///< for what is missing, in scaled values
 constexpr unsigned kRowRounds = 4;     ///< of adding rows that are exceeded, where not all are taken
 constexpr double kExceeded = 1e-6;     ///< of the largest use: less is rounding
+constexpr size_t kSmall = 100;         ///< rows of a relaxation that takes milliseconds and is always solved
 
 struct ScaledUse {
   unsigned row = 0;
@@ -84,6 +85,7 @@ public:
 
 private:
   size_t rows() const { return resource.size(); }
+  bool isStopped() const { return rows() > kSmall && control.stopped(); }
 
   void setRows(const std::vector<Contended> &contended) {
     rowOf.assign(problem.resources(), -1);
@@ -226,7 +228,7 @@ private:
     std::fill(h.begin(), h.end(), 0);
     std::vector<size_t> touched; // rows by one job
     for (size_t j = 0; j < jobs; ++j) {
-      if (control.stopped())
+      if (isStopped())
         return false;
       double *hj = h.data() + j * n;
       weight[j] = 0;
@@ -251,7 +253,7 @@ private:
     for (size_t a = 0; a < n; ++a)
       matrix[a * n + a] += s[a] / p[a] + t[a] / (cap[a] - p[a]);
     for (size_t a = 0; a < n; ++a) {
-      if (control.stopped())
+      if (isStopped())
         return false;
       for (size_t b = 0; b <= a; ++b) {
         double sum = matrix[a * n + b];

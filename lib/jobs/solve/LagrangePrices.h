@@ -33,7 +33,7 @@ enum class RelaxedObjective {
 /// The time is that of a linear system with one row for each resource that could be used up, to the third power. Of
 /// more than `maxRows` (1 or more) such resources, some are left out that the shares keep all the same, as far as a few
 /// rounds find them: the others have a price of 0, and `overflow` is that of those that were not left out. Stopped by
-/// `control`, the prices and shares are those so far.
+/// `control`, the prices and shares of more than 100 rows are those so far.
 Relaxation relax(const CompactAllocation &problem, const std::vector<int64_t> &left, const OpenOptions &open,
                  RelaxedObjective objective, const SearchControl &control = {},
                  size_t maxRows = std::numeric_limits<size_t>::max());

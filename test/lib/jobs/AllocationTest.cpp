@@ -1,3 +1,4 @@
+#include "lib/jobs/solve/LagrangePrices.h"
 #include "test/lib/jobs/AllocationCases.h"
 
 namespace accord::jobs {
@@ -66,6 +67,70 @@ TEST(Allocation, EndsEarlyAtAGapWhenStoppedAndWithoutEffort) {
     EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
     EXPECT_EQ(solution.proof.nodes.size(), 1u) << i;
     EXPECT_LE(solution.bound - solution.value, solution.value / 20) << i;
+  }
+}
+
+/// Jobs each of which begins in one of the slots of a gate, and not before its end: a row of each slot and job.
+static AllocationProblem gateProblem(unsigned jobs, unsigned slots) {
+  AllocationProblem problem;
+  problem.capacity.assign(static_cast<size_t>(slots) * (jobs + 1), 1);
+  std::fill_n(problem.capacity.begin(), slots, jobs); // of devices
+  for (unsigned job = 0; job <= jobs; ++job) {
+    AllocationJob made{{}, false};
+    for (unsigned begin = 0; begin < slots; ++begin) {
+      Configuration one{static_cast<int64_t>(slots - begin), {{begin, static_cast<int64_t>(jobs / 2)}}};
+      for (unsigned of = 1; of <= jobs; ++of)
+        for (unsigned slot = 0; slot < slots; ++slot)
+          if (job == 0 ? slot <= begin : of == job && slot >= begin)
+            one.uses.push_back({of * slots + slot, 1});
+      std::sort(one.uses.begin(), one.uses.end());
+      made.configurations.push_back(std::move(one));
+    }
+    problem.jobs.push_back(std::move(made));
+  }
+  return problem;
+}
+
+TEST(Allocation, BoundsTheWorkOfRelaxations) {
+  const CompactAllocation problem = compact(gateProblem(20, 48));
+  OpenOptions open;
+  open.first.push_back(0);
+  for (size_t job = 0; job < problem.jobs(); ++job) {
+    for (unsigned i = problem.first[job]; i < problem.first[job + 1]; ++i)
+      open.options.push_back(i);
+    open.first.push_back(static_cast<unsigned>(open.options.size()));
+  }
+  std::atomic<bool> stop = true;
+  SearchControl stopped;
+  stopped.stop = &stop;
+  for (size_t maxRows : {1, 10, 100, 300}) {
+    const Relaxation relaxed = relax(problem, problem.capacity, open, RelaxedObjective::Value, {}, maxRows);
+    EXPECT_LE(relaxed.work, 5 * maxRows * maxRows * maxRows);
+    EXPECT_LE(std::ranges::count_if(relaxed.prices, [](double price) { return price > 0; }), maxRows);
+    for (size_t job = 0; job < problem.jobs(); ++job) {
+      double sum = 0;
+      for (unsigned i = open.first[job]; i < open.first[job + 1]; ++i)
+        sum += relaxed.shares[i];
+      EXPECT_NEAR(sum, 1, 0.01) << job;
+    }
+    // Stopped, there is one round at most.
+    EXPECT_LE(relax(problem, problem.capacity, open, RelaxedObjective::Value, stopped, maxRows).work,
+              maxRows * maxRows * maxRows);
+  }
+}
+
+TEST(Allocation, BoundsManyRowsAtLittleEffort) {
+  const AllocationProblem problem = gateProblem(20, 48);
+  // The gate is alone in the first slot, then two jobs begin in each.
+  int64_t best = 48;
+  for (int64_t pair = 0; pair < 10; ++pair)
+    best += 2 * (47 - pair);
+  for (unsigned effort : {0, 1, 2}) {
+    SearchLimits limits;
+    limits.effort = effort;
+    const AllocationSolution solution = solveAllocation(problem, limits);
+    EXPECT_EQ(textOf(verifyAllocation(problem, solution)), "");
+    EXPECT_EQ(solution.value, best) << effort;
   }
 }
 

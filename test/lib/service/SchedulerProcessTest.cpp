@@ -358,7 +358,7 @@ TEST(SchedulerProcess, PlansManyJobsBehindOneGate) {
     ASSERT_TRUE(life.process->submit(life.local, one));
   }
   life.step();
-  EXPECT_THAT(life.process->job(life.local, gate + 20)->wait, ::testing::HasSubstr("it comes after job 1"));
+  EXPECT_THAT(life.process->job(life.local, gate + 20)->wait, ::testing::HasSubstr("it comes after 'gate#1'"));
   EXPECT_LT(life.run(200), 200);
   for (auto &[key, run] : life.tables->runs)
     if (run.job != gate) {
