@@ -339,6 +339,63 @@ TEST_F(LocalEngineTest, TellsOfRestartsOfTheMachine) {
   EXPECT_EQ(linesOf(task.folder + "/starts").size(), 1u);
 }
 
+TEST_F(LocalEngineTest, WhatWasToldToEndDoesNotBeginAfterARestartOfTheMachine) {
+  auto engine = open();
+  TaskRequest first = request("first", "exec sleep 1000", {"n1"}, 4), second = request("second", "", {"n1"}, 4);
+  ASSERT_TRUE(engine->submit(first));
+  ASSERT_TRUE(engine->submit(second));
+  // It gets its devices, and is told to save within a day; the machine is off before its supervisor has begun.
+  const std::string folder = options_.folder + "/tasks/" + second.name;
+  auto order = orderFrom(second, folder_);
+  ASSERT_TRUE(order);
+  TaskAssignment assignment{29500, second.folder, second.folder, 30, ranksOf(*order, {{0, 1, 2, 3}}, "127.0.0.1", 1)};
+  ASSERT_TRUE(writeRecord(folder + "/assigned", recordOf(assignment)));
+  ASSERT_TRUE(writeStop(folder, 86400));
+  engine = open();
+  EXPECT_EQ(waitForEnd(*engine, second.name).state, EngineTask::State::Stopped);
+  EXPECT_TRUE(linesOf(second.folder + "/starts").empty());
+}
+
+/// In a name space of processes of its own. The child ends with 0 if all is right, 77 if it may not have one.
+TEST_F(LocalEngineTest, AProcessWithTheNumberOfARankThatEndedIsNotThatRank) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0)
+      _exit(77);
+    const pid_t first = fork(); // the first one there
+    if (first != 0) {
+      int status = 0;
+      waitpid(first, &status, 0);
+      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("proc", "/proc", "proc", 0, nullptr) != 0 || access("/proc/sys/kernel/ns_last_pid", W_OK) != 0)
+      _exit(77);
+    auto engine = localEngine(options_);
+    // What the second leaves behind gets the number of the first, and ends with 9.
+    TaskRequest task = request("reused",
+                               "if [ $NODE_RANK = 0 ]; then echo $$ > new; mv new first; exit 0; fi\n"
+                               "while [ ! -e first ]; do sleep 0.02; done; read -r old < first\n"
+                               "while kill -0 $old 2> /dev/null; do sleep 0.02; done\n"
+                               "(echo $((old - 1)) > /proc/sys/kernel/ns_last_pid\n"
+                               " sh -c 'echo $$ > other; sleep 0.1; exit 9' &)\n"
+                               "while [ ! -e other ] || kill -0 $old 2> /dev/null; do sleep 0.02; done; sleep 1",
+                               {"n1", "n2"}, 1);
+    if (!engine || !(*engine)->submit(task))
+      _exit(2);
+    const EngineTask ended = waitForEnd(**engine, task.name);
+    if (linesOf(task.folder + "/first") != linesOf(task.folder + "/other"))
+      _exit(77); // the system gave another number
+    _exit(ended.state == EngineTask::State::Succeeded && ended.exitCode == 0 ? 0 : 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "numbers of processes cannot be chosen here";
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_F(LocalEngineTest, ASignalToTheSupervisorEndsItsTask) {
   auto engine = open();
   TaskRequest task = request("service", "trap 'touch saved; exit 0' USR1; touch began; while :; do sleep 0.05; done");
@@ -505,6 +562,19 @@ TEST_F(LocalEngineTest, DamagedFilesAreErrors) {
     EXPECT_FALSE(tasks) << size;
   }
   std::ofstream(file, std::ios::binary) << whole;
+  EXPECT_TRUE(engine->tasks());
+  // Of another version: nothing is concluded from what cannot be understood.
+  const std::string folder = options_.folder + "/tasks/t-x";
+  auto assigned = readRecord(folder + "/assigned");
+  ASSERT_TRUE(assigned && *assigned);
+  Record longer = **assigned;
+  longer.push_back("more");
+  ASSERT_TRUE(writeRecord(folder + "/assigned", longer));
+  EXPECT_FALSE(engine->tasks());
+  ASSERT_TRUE(writeRecord(folder + "/assigned", **assigned));
+  ASSERT_TRUE(writeRecord(folder + "/end", {"end", "more"}));
+  EXPECT_FALSE(engine->tasks());
+  fs::remove(folder + "/end");
   EXPECT_TRUE(engine->tasks());
 }
 

@@ -4,7 +4,7 @@
 
 HOW: `local` or `slurm`: the scheduler is killed COUNT times and started again; `slurm-faults`: COUNT commands of Slurm
 fail, hang, answer garbage, or do their work and then fail; `full`: the disk of the state (a small one of its own) is
-full COUNT times. Jobs are handed in meanwhile, with keys, again and again until there is an answer.
+full COUNT times; `supervisors`: COUNT supervisors of local tasks are killed, now and then with the scheduler. Jobs are handed in meanwhile, with keys, again and again until there is an answer.
 """
 import contextlib
 import http.client
@@ -125,6 +125,24 @@ def kill_again(served, submitter, count, draw):
         submitter.deaths = death + 1
 
 
+def kill_supervisors(served, submitter, state, count, draw):
+    """Of the tasks that run; where none runs for long, fewer."""
+    mark = f"ACCORD_TASK_FOLDER={state}/local/tasks/".encode()
+    killed, end = 0, time.time() + 20 + 3 * count
+    while killed < count and time.time() < end:
+        time.sleep(draw.uniform(0.05, 0.7))
+        if draw.random() < 0.2:
+            served.kill()
+            served.start()
+        found = [number for number, environment, words in processes()
+                 if b"supervises" in words and any(one.startswith(mark) for one in environment)]
+        if found:
+            signal_process(draw.choice(found), 9)
+            killed += 1
+        submitter.deaths = max(killed, count - int((end - time.time()) / 3))
+    submitter.deaths = count
+
+
 def lie(tools, submitter, count):
     open(os.path.join(tools, "lies"), "w").close()
     end = time.time() + 20 + 3 * count
@@ -183,7 +201,7 @@ def check(served, submitter, folder, how, jobs):
     for number, job in enumerate(jobs):
         own = [run for run in runs if run["job"] == submitter.ids[number]]
         if how != "full" and job["elasticity"] == "moldable":  # else work that cannot write fails
-            ends = sorted(run["outcome"] for run in own)
+            ends = sorted(run["outcome"] for run in own if how != "supervisors" or run["outcome"] != "lost")
             assert ends == ["failed"] * int(job["environment"]["FAILS"]) + ["succeeded"], f"{job['name']}: {own}"
         if "after" in job:
             before = max(run["end_s"] for run in runs if run["job"] == job["after"][0])
@@ -219,6 +237,8 @@ def run(accord, folder, count, how, size, seed, slurm):
         try:
             if how == "slurm-faults":
                 lie(tools, submitter, count)
+            elif how == "supervisors":
+                kill_supervisors(served, submitter, state, count, draw)
             elif how == "full":
                 fill_again(state, submitter, count, draw)
             else:
