@@ -623,6 +623,11 @@ TEST_F(LocalEngineTest, AFullDiskLosesNoEnd) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(ProcessTree, NothingIsBelowNoProcess) {
+  EXPECT_TRUE(descendantsOf(0).empty()); // as Podman numbers the process of a container that has none
+  EXPECT_TRUE(descendantsOf(-1).empty());
+}
+
 TEST(NodeQueue, GivesLowestNumbersFirstAndKeepsTheOrder) {
   NodeQueue queue({{"a", "x", 4, 8, {}}, {"b", "x", 2, 0, {}}, {"down", "x", 2, 0, "no driver"}});
   using Devices = std::vector<std::vector<int64_t>>;

@@ -188,6 +188,20 @@ TEST(SchedulerRestart, LeavesTheTasksOfAClusterWithALongerName) {
     EXPECT_EQ(isOver(task.is.state), name == "accord-lab-7-1") << name;
 }
 
+TEST(SchedulerRestart, DoesNotTakeOverWhatAnEarlierTaskOfTheNameSaid) {
+  Life life("backup"); // an older state was put in place, and counts to the same numbers again
+  std::filesystem::create_directories(life.folder / "accord-lab-1-1");
+  std::ofstream(life.folder / "accord-lab-1-1" / "progress") << "{\"samples\": 390, \"saved\": 390}\n";
+  life.cluster.report = false;
+  life.cluster.fails = [](const TaskRequest &task) { return task.run == 1; };
+  life.begin();
+  const int64_t id = life.submit("lm", 400, {{"a100", 4, 40}});
+  life.run(100);
+  EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
+  ASSERT_EQ(life.tables->runs.size(), 2u);
+  EXPECT_EQ(life.tables->runs.rbegin()->second.samplesAtStart, 0);
+}
+
 TEST(SchedulerRestart, ForgetsWhatEndedLongAgo) {
   Life life("forgets");
   life.keep = 1000;

@@ -85,6 +85,8 @@ bool handles(pid_t number, int signal) {
 } // namespace
 
 std::vector<pid_t> descendantsOf(pid_t ancestor) {
+  if (ancestor <= 0)
+    return {};
   std::set<pid_t> members{ancestor};
   addDescendants(allProcesses(), members);
   members.erase(ancestor);

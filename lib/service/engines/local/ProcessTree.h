@@ -8,7 +8,8 @@
 
 namespace accord::service {
 
-/// All processes below one, without itself, ascending. Those that have ended and wait to be reaped are left out.
+/// All processes below one, without itself, ascending. Those that have ended and wait to be reaped are left out. None
+/// for 0, which stands for no process: it is above all.
 std::vector<pid_t> descendantsOf(pid_t ancestor);
 
 /// Processes that have an entry "NAME=VALUE" in the environment with which their program began, those in a session of

@@ -221,7 +221,8 @@ private:
     while (!descendantsOf(getpid()).empty()) {
       endAll();
       pollfd news{news_.number(), POLLIN, 0};
-      poll(&news, 1, uptime() >= ending_ + kKillSeconds ? 5 : 50);
+      const double since = uptime() - ending_; // one that no signal reaches may stay for hours
+      poll(&news, 1, since >= 2 * kKillSeconds ? 1000 : since >= kKillSeconds ? 5 : 50);
       waitForSignals();
       reapLeftOver();
     }
