@@ -159,6 +159,56 @@ TEST(KubernetesTrainJobs, RunAndStop) {
   LedTask(*engine, cluster, 1).lead(false);
 }
 
+// The guard of a container looks at the devices of its node, and says which one has others.
+TEST(KubernetesTrainJobs, AndJobsAreGuarded) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  Jobs cluster;
+  const std::string bin = cluster.folderOf("bin");
+  std::filesystem::create_directories(bin);
+  std::ofstream(bin + "/nvidia-smi") << "#!/bin/sh\ncase $ACCORD_NODE in a1) name='NVIDIA A100-SXM4-80GB, 81920' ;; *) "
+                                        "name='Tesla K80, 11441' ;; esac\n"
+                                        "for i in 1 2 3 4; do echo \"$name MiB\"; done\n";
+  std::filesystem::permissions(bin + "/nvidia-smi", std::filesystem::perms::owner_all);
+  for (KubernetesKind kind : {KubernetesKind::Job, KubernetesKind::JobSet, KubernetesKind::TrainJob})
+    for (size_t nodes : {1, 2}) {
+      KubernetesOptions options = testOptions();
+      options.kind = kind, options.prefix = "guarded-", options.guard = GuardMode::On;
+      auto engine = kubernetesEngine(options);
+      ASSERT_TRUE(engine) << engine.error().message;
+      TaskRequest task;
+      task.name = "guarded-" + std::to_string(int(kind)) + "-" + std::to_string(nodes);
+      task.nodes = {"a1", "a2"}, task.nodes.resize(nodes);
+      task.deviceType = "a100_80g", task.devicesPerNode = 4;
+      task.folder = cluster.folderOf(task.name);
+      std::filesystem::create_directories(task.folder);
+      const std::string says = "echo \"$0 $*\" >'" + task.folder + "/started'";
+      task.command = {"sh", "-c", nodes == 1 ? says : "exec sleep 600", "two words", "$HOME"};
+      task.environment = {{"PATH", bin + ":/usr/bin:/bin"}};
+      ASSERT_TRUE((*engine)->submit(task));
+      EngineTask seen;
+      for (int i = 0; i < 3000 && !isOver(seen.state); ++i) {
+        auto tasks = (*engine)->tasks();
+        for (const EngineTask &one : tasks ? *tasks : std::vector<EngineTask>())
+          if (one.name == task.name)
+            seen = one;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+      EXPECT_EQ(seen.state, nodes == 1 ? EngineTask::State::Succeeded : EngineTask::State::Failed) << seen.reason;
+      ASSERT_EQ(seen.refusals.size(), nodes - 1) << task.name;
+      if (nodes == 2) {
+        EXPECT_NE(seen.refusals.at("a2").find("node a2 has 4 'Tesla K80' (11441 MiB), and the plan needs 4 a100_80g"),
+                  std::string::npos);
+      } else {
+        std::ifstream in(task.folder + "/started");
+        std::string line;
+        std::getline(in, line);
+        EXPECT_EQ(line, "two words $HOME");
+      }
+      ASSERT_TRUE((*engine)->forget(seen));
+    }
+}
+
 // A request fails, each in its turn and in each way: nothing starts twice, nothing is concluded, and it goes on.
 TEST(KubernetesFaults, AtAnyRequest) {
   if (!url())
