@@ -31,7 +31,7 @@ struct TaskRequest {
   /// ACCORD_NOTICE (seconds), and those of the user.
   std::vector<std::pair<std::string, std::string>> environment;
   /// An existing folder of this task, which engines that share a file system with the scheduler use: script, `output`
-  /// (standard output and error), `exit` (the exit code, written when it has ended: last).
+  /// (standard output and error), `refused` (marks of guards), `exit` (the exit code, written when it has ended: last).
   std::string folder;
   double notice = 30; ///< seconds from the signal to save (SIGUSR1) to the end
   /// For the scripts of lib/launch: layout, degrees, names of tenants in the engine.

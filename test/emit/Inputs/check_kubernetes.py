@@ -41,6 +41,22 @@ def check_command(container):
     assert lines[-1].startswith("exec torchrun") and lines[-1].endswith(' "$@"'), lines[-1]
 
 
+KUEUE = "kueue.x-k8s.io/podset-"
+
+
+def check_topology(template, metadata, count):
+    """Kueue's own rules (its webhooks): one of required and preferred, levels are names of labels, a slice has its size, which
+    divides the pods; and only what it admits has them."""
+    told = {key.removeprefix(KUEUE): value for key, value in template.get("metadata", {}).get("annotations", {}).items()}
+    assert not told or "kueue.x-k8s.io/queue-name" in metadata["labels"], told
+    assert set(told) <= {"required-topology", "preferred-topology", "slice-required-topology", "slice-size"}, told
+    assert not {"required-topology", "preferred-topology"} <= set(told), told
+    assert ("slice-size" in told) == ("slice-required-topology" in told), told
+    assert count % int(told.get("slice-size", 1)) == 0, told
+    for key, value in told.items():
+        assert key == "slice-size" or re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value), told
+
+
 def first_node(container):
     """Number of the first server of an indexed job, by what torchrun is told."""
     for argument in container["command"] + container["args"]:
@@ -62,6 +78,7 @@ if kind == "JobSet":
         check_servers(pod)
         check_command(container)
         first, count = first_node(container), inner["completions"]
+        check_topology(inner["template"], objects[-1]["metadata"], count)
         assert inner["parallelism"] == count
         servers += range(first, first + count)
         pods.append(f"{name}-{job['name']}-0-{count}-12345")
@@ -80,9 +97,11 @@ elif kind == "TrainJob":
     (job,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
     assert job["name"] == "node", "the trainer of a runtime"
     check_servers(job["template"]["spec"]["template"]["spec"])
+    check_topology(job["template"]["spec"]["template"], objects[-1]["metadata"], trainer["numNodes"])
     assert trainer["numNodes"] == int(nodes)
     assert list(trainer["resourcesPerNode"]["limits"].values()) == [trainer["numProcPerNode"]]
 else:
     pod = spec["template"]["spec"]
     check_servers(pod)
     check_command(pod["containers"][0])
+    check_topology(spec["template"], objects[-1]["metadata"], spec["completions"])
