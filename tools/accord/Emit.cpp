@@ -7,6 +7,8 @@
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "tools/accord/CommandLine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -38,6 +40,19 @@ void describe(JsonFields &f, EmittedText &one) {
 }
 const DocumentEntry kDocument("emit", "accord emit --json", "The script or manifest that starts a plan.",
                               [] { return schemaOf<EmittedText>(); });
+
+/// "" of the key of a label of Kubernetes: a name, before which a domain and "/" may stand.
+std::string wrongLabel(const std::string &key) {
+  const auto [domain, rest] = llvm::StringRef(key).rsplit('/');
+  const llvm::StringRef name = rest.empty() ? domain : rest;
+  auto isMade = [](llvm::StringRef text, llvm::StringRef of, size_t max) {
+    return !text.empty() && text.size() <= max && llvm::isAlnum(text.front()) && llvm::isAlnum(text.back()) &&
+           llvm::all_of(text, [&](char c) { return llvm::isAlnum(c) || of.contains(c); });
+  };
+  if (isMade(name, "-_.", 63) && (rest.empty() ? !key.ends_with('/') : isMade(domain, "-.", 253)))
+    return "";
+  return "expected a label as 'rack' or 'topology.example.com/rack', found '" + key + "'";
+}
 
 int emitCommand(const EmitOptions &options) {
   auto plan = readLaunchedPlan(options.path, options.json, "emit");
@@ -97,14 +112,23 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
   command.option("--constraint", options->launch.constraint, "Slurm: features that servers have to have");
   command.option("--switches", options->launch.switches, "Slurm: at most so many leaf switches connect the servers")
       .positive();
-  command.option("--topology", options->launch.topology,
-                 "Kubernetes: a label of which all servers of the job have the same value, as of a rack");
+  command
+      .option("--topology", options->launch.topology,
+              "Kubernetes: a label of which all servers of the job have the same value, as of a rack")
+      .check(wrongLabel);
   command.flag("--prefer-topology", options->launch.prefersTopology,
                "Kubernetes: the job starts all the same where --topology cannot be");
-  command.option("--group-topology", options->launch.groupTopology,
-                 "Where the servers of each group that exchanges across servers are together: Slurm, block (of "
-                 "topology/block); Kubernetes with --queue, a label");
-  command.option("--queue", options->launch.queue, "Kubernetes: the LocalQueue of Kueue that admits the job");
+  command
+      .option("--group-topology", options->launch.groupTopology,
+              "Where the servers of each group that exchanges across servers are together: Slurm, block (of "
+              "topology/block); Kubernetes with --queue, a label")
+      .check(wrongLabel);
+  command.option("--queue", options->launch.queue, "Kubernetes: the LocalQueue of Kueue that admits the job")
+      .check([](const std::string &name) {
+        const bool isName = wrongLabel(name).empty() &&
+                            llvm::all_of(name, [](char c) { return llvm::isLower(c) || llvm::isDigit(c) || c == '-'; });
+        return isName ? "" : "expected lower case letters, digits and '-', found '" + name + "'";
+      });
   addDeviceNames(command, options->launch);
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"
