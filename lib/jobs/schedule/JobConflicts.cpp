@@ -52,10 +52,10 @@ public:
     JobConflict conflict;
     conflict.constraints = smallest(problem);
     for (const JobConstraint &one : conflict.constraints)
-      if (isFeasible(relaxed(problem, one)))
+      if (!limits.stopped() && isFeasible(relaxed(problem, one)))
         if (auto repair = cheapestRepair(problem, one))
           conflict.repairs.push_back(*repair);
-    if (conflict.repairs.empty())
+    if (conflict.repairs.empty() && !limits.stopped())
       conflict.together = repairTogether(conflict.constraints);
     return conflict;
   }
@@ -69,7 +69,7 @@ private:
 
   /// A job that cannot run by itself is a conflict of its own, which is found without the others.
   std::vector<JobConstraint> smallest(const JobScheduleProblem &of) const {
-    for (unsigned j = 0; j < of.jobs.size(); ++j) {
+    for (unsigned j = 0; j < of.jobs.size() && !limits.stopped(); ++j) {
       JobScheduleProblem alone = of;
       alone.jobs = {of.jobs[j]};
       alone.jobs[0].after.clear();

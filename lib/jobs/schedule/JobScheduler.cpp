@@ -196,8 +196,19 @@ private:
 
 } // namespace
 
+bool canListTrajectories(const JobScheduleProblem &problem) {
+  size_t left = kMaxTrajectories;
+  return std::ranges::all_of(problem.jobs, [&](const ScheduledJob &job) {
+    const auto count = countTrajectories(problem, job, left);
+    left -= count.value_or(0);
+    return count.has_value();
+  });
+}
+
 /// The trajectories of all jobs; nothing where they are too many.
 static std::optional<TrajectoryLists> listAll(const JobScheduleProblem &problem) {
+  if (!canListTrajectories(problem))
+    return std::nullopt;
   TrajectoryLists lists;
   size_t left = kMaxTrajectories;
   for (const ScheduledJob &job : problem.jobs) {
@@ -225,8 +236,6 @@ static void beginEarly(const JobScheduleProblem &problem, JobSchedule &found) {
       return; // proofs are of the values that were found
   found.jobs = std::move(earlier);
 }
-
-bool canListTrajectories(const JobScheduleProblem &problem) { return listAll(problem).has_value(); }
 
 JobSchedule solveJobSchedule(const JobScheduleProblem &problem, const SearchLimits &limits,
                              const std::vector<JobTrajectory> &known) {

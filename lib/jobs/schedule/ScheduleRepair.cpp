@@ -92,13 +92,13 @@ std::optional<std::vector<JobTrajectory>> ScheduleRepair::build(const std::vecto
   return schedule;
 }
 
-void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses) {
+void ScheduleRepair::improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses, const SearchLimits &limits) {
   takeAll(schedule);
   const TrajectoryPrices plain{Prices(rows.capacity.size(), 0), 1};
   bool isBetter = true;
   for (unsigned pass = 0; isBetter && pass < maxPasses; ++pass) {
     isBetter = false;
-    for (size_t job = 0; job < schedule.size(); ++job) {
+    for (size_t job = 0; job < schedule.size() && !limits.stopped(); ++job) {
       const JobTrajectory before = schedule[job];
       use(job, before, -1);
       auto trajectory = place(job, schedule, plain);

@@ -19,7 +19,7 @@ public:
   std::optional<std::vector<JobTrajectory>> build(const std::vector<double> &keys, const TrajectoryPrices &prices);
   /// Takes one job after the other out and places it anew where that makes the measure of the stage less, until no
   /// single job does. Of a max, sums of completion stand for it.
-  void improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses);
+  void improve(std::vector<JobTrajectory> &schedule, unsigned maxPasses, const SearchLimits &limits);
   /// Places jobs anew in what the others of a schedule leave, in an order in which dependences allow it; false where
   /// one has no place.
   bool fill(std::vector<JobTrajectory> &schedule, const std::vector<size_t> &missing);

@@ -229,7 +229,7 @@ private:
         auto schedule = repair.build(order, one);
         if (!schedule || !repair.keepsAll(*schedule))
           continue;
-        repair.improve(*schedule, kPasses);
+        repair.improve(*schedule, kPasses, limits);
         offer(std::move(*schedule));
       }
   }
@@ -370,7 +370,7 @@ private:
     if (solution.status != AllocationStatus::Optimal && solution.status != AllocationStatus::Feasible)
       return;
     auto schedule = master.trajectories(solution.choice);
-    repair.improve(schedule, kPasses);
+    repair.improve(schedule, kPasses, limits);
     offer(std::move(schedule));
   }
 

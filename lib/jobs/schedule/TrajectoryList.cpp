@@ -9,22 +9,27 @@ int64_t divideUp(__int128 a, int64_t b) { return static_cast<int64_t>((a + b - 1
 
 class Lister {
 public:
-  Lister(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max)
-      : problem(problem), job(job), max(max), maxLeft(maxWorkLeft(problem, job, endOf(problem, job))) {
+  Lister(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max, bool counts)
+      : problem(problem), job(job), max(max), counts(counts), maxLeft(maxWorkLeft(problem, job, endOf(problem, job))) {
     for (const JobConfiguration &one : job.configurations)
       fastest = std::max(fastest, one.speed);
   }
 
-  std::optional<std::vector<JobTrajectory>> list() {
+  /// How many there are.
+  std::optional<size_t> count() {
     if (job.work == 0) {
       if (job.deadline < 0 || job.arrival <= job.deadline)
-        made.push_back({{}, job.arrival});
+        add(job.arrival);
     } else {
       leave(job.work);
       for (int64_t begin = firstSlot(problem, job); begin < problem.slots && isGoingOn(); ++begin)
         extend(begin, job.work, -1);
     }
-    if (isTooLong || made.size() + job.mayBeRejected > max)
+    const size_t all = found + job.mayBeRejected;
+    return isTooLong || all > max ? std::nullopt : std::optional(all);
+  }
+  std::optional<std::vector<JobTrajectory>> list() {
+    if (!count())
       return std::nullopt;
     std::sort(made.begin(), made.end());
     if (job.mayBeRejected)
@@ -33,6 +38,12 @@ public:
   }
 
 private:
+  /// Adds the trajectory of the runs so far.
+  void add(int64_t completion, bool continues = false) {
+    ++found;
+    if (!counts)
+      made.push_back({runs, completion, continues});
+  }
   /// Adds all trajectories that go on with a run from `begin`; `before`: the configuration that ended there, or -1.
   void extend(int64_t begin, int64_t work, int64_t before) {
     if (++steps > kStepsPerTrajectory * max) // most lead nowhere
@@ -50,7 +61,7 @@ private:
     const auto complete = completeIn(problem, job, begin, k, work);
     if (complete) {
       runs.push_back({begin, complete->end, k});
-      made.push_back({runs, complete->completion});
+      add(complete->completion);
       runs.pop_back();
     }
     const bool isMoldable = job.elasticity == Elasticity::Moldable;
@@ -74,13 +85,13 @@ private:
   /// Adds the trajectory of the runs so far that continues with so much work, if it may.
   void leave(int64_t work) {
     if (work <= maxLeft)
-      made.push_back({runs, endOf(problem, job), true});
+      add(endOf(problem, job), true);
   }
   /// Whether a configuration is of the same family as the runs before.
   bool isOfFamily(unsigned k) const {
     return runs.empty() || job.configurations[runs.front().configuration].family == job.configurations[k].family;
   }
-  bool isGoingOn() const { return !isTooLong && made.size() <= max; }
+  bool isGoingOn() const { return !isTooLong && found <= max; }
   /// Whether the fastest configuration without a restart would be in time, or need not be.
   bool canComplete(int64_t begin, int64_t work) const {
     if (maxLeft > 0) // or continue
@@ -92,10 +103,11 @@ private:
   const JobScheduleProblem &problem;
   const ScheduledJob &job;
   const size_t max;
+  const bool counts;     ///< none is kept
   const int64_t maxLeft; ///< work with which it may continue
   static constexpr size_t kStepsPerTrajectory = 10;
   int64_t fastest = 1;
-  size_t steps = 0;
+  size_t steps = 0, found = 0;
   bool isTooLong = false;
   std::vector<JobRun> runs;
   std::vector<JobTrajectory> made;
@@ -173,7 +185,11 @@ int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job) {
 
 std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job,
                                                            size_t max) {
-  return Lister(problem, job, max).list();
+  return Lister(problem, job, max, false).list();
+}
+
+std::optional<size_t> countTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max) {
+  return Lister(problem, job, max, true).count();
 }
 
 int64_t termOf(const JobScheduleProblem &problem, JobMeasure measure, const ScheduledJob &job,

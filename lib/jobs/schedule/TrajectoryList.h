@@ -33,6 +33,8 @@ int64_t firstSlot(const JobScheduleProblem &problem, const ScheduledJob &job);
 /// ten times as many beginnings of trajectories.
 std::optional<std::vector<JobTrajectory>> listTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job,
                                                            size_t max);
+/// How many `listTrajectories` lists, without keeping them; nothing where it lists nothing.
+std::optional<size_t> countTrajectories(const JobScheduleProblem &problem, const ScheduledJob &job, size_t max);
 
 /// What a job with so much work left counts in `Unfinished`; its work is 1 or more.
 int64_t unfinishedTerm(const ScheduledJob &job, int64_t left);

@@ -110,6 +110,9 @@ public:
       }
     }
     for (auto &[tenant, jobs] : waiting)
+      for (const PlannerJob *job : jobs)
+        waits.emplace(job->id, job);
+    for (auto &[tenant, jobs] : waiting)
       std::sort(jobs.begin(), jobs.end(), [](const PlannerJob *a, const PlannerJob *b) {
         auto deadline = [](const PlannerJob *job) {
           return job->model->request.deadline >= 0 ? job->model->request.deadline : 1e300;
@@ -125,12 +128,14 @@ public:
           turn = &tenant;
       if (!turn)
         break;
-      const PlannerJob &job = *waiting[*turn][next[*turn]++];
-      if (!std::ranges::all_of(job.after, [&](int64_t id) { return taken.contains(id); }))
+      std::vector<const PlannerJob *> together;
+      if (!collect(*waiting[*turn][next[*turn]++], room, together))
         continue;
-      take(job);
-      held[*turn] += static_cast<double>(minDevices(job)) / weightOf(job);
-      --room;
+      for (const PlannerJob *job : together) {
+        take(*job);
+        held[job->model->request.tenant] += static_cast<double>(minDevices(*job)) / weightOf(*job);
+        --room;
+      }
     }
     std::ranges::sort(picked, {}, &PlannerJob::id);
     return picked;
@@ -141,6 +146,24 @@ private:
     const auto found = weights.find(job.model->request.tenant);
     return found == weights.end() || found->second <= 0 ? 1 : found->second;
   }
+  /// A job and all that it comes after, as far as they are not taken; false where they are more than there is room
+  /// for, or one of them cannot run.
+  bool collect(const PlannerJob &job, size_t room, std::vector<const PlannerJob *> &together) const {
+    if (taken.contains(job.id))
+      return false;
+    std::set<int64_t> seen{job.id};
+    together.push_back(&job);
+    for (size_t i = 0; i < together.size() && together.size() <= room; ++i)
+      for (int64_t id : together[i]->after) {
+        if (taken.contains(id) || !seen.insert(id).second)
+          continue;
+        const auto before = waits.find(id);
+        if (before == waits.end())
+          return false;
+        together.push_back(before->second);
+      }
+    return together.size() <= room;
+  }
   void take(const PlannerJob &job) {
     picked.push_back(&job);
     taken.insert(job.id);
@@ -149,6 +172,7 @@ private:
   const PlannerInput &input;
   const size_t maxJobs;
   std::map<std::string, double> weights;
+  std::map<int64_t, const PlannerJob *> waits;
   std::vector<const PlannerJob *> picked;
   std::set<int64_t> taken;
 };
@@ -384,6 +408,8 @@ private:
     std::optional<JobConflict> conflict;
     if (schedule.status == AllocationStatus::Infeasible && ++relaxations <= kRelaxations)
       conflict = explainConflict(problem, options.limits);
+    if (options.limits.stopped()) // it is not the smallest
+      conflict.reset();
     std::vector<std::string> texts;
     for (const JobsRequest::Limit &limit : request.limits)
       texts.push_back(limit.text);

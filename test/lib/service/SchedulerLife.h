@@ -35,6 +35,7 @@ public:
     options.operation = operation;
     options.types = types;
     options.replanAfter = 1e9;
+    options.planLimit = 3600; // plans end by their effort, however busy the machine is
     auto engine = std::make_unique<SimulatedEngine>(cluster, &fate);
     handle = engine.get();
     std::unique_ptr<ServiceStore> store = std::make_unique<MemoryStore>(tables, &fate);
