@@ -63,7 +63,9 @@ ClusterNodes clusterOf(const std::vector<EngineNode> &nodes, const std::vector<s
 }
 
 bool hasFailed(const JobRunRecord &run) {
-  return run.outcome == Outcome::Failed || (run.outcome == Outcome::Stopped && run.stopping <= 0);
+  // Whom others end, as a time limit of the engine does, has failed unless it got further than before.
+  return run.outcome == Outcome::Failed ||
+         (run.outcome == Outcome::Stopped && run.stopping <= 0 && run.samplesAtEnd <= run.samplesAtStart);
 }
 
 double retryTime(const ServedJob &job, const JobRunRecord &last, double delay, double now) {

@@ -1,5 +1,6 @@
 // The adapter for Slurm on commands that play one from files, and fail, hang, answer garbage, cut their answer short,
 // or kill their caller at the n-th call, before or after they did what was asked: for all n.
+#include "lib/service/engines/slurm/SlurmAnswers.h"
 #include "lib/service/engines/slurm/SlurmEngine.h"
 #include "test/lib/service/EngineContract.h"
 #include <csignal>
@@ -35,7 +36,8 @@ act() {
       read -r name state nodes < "$file"
       [ -n "$wanted" ] && [ "$wanted" != "$name" ] && continue
       reason=None; [ "$state" = PENDING ] && { reason=JobHeldUser; nodes=; }
-      echo "${file##*/}|$state|0|1700000000|1700000100|$nodes|$reason|$name|"
+      end=1700000100; [ "$state" = RUNNING ] && end=$(cat "$FAKE/limit" 2>/dev/null || echo N/A)
+      echo "${file##*/}|$state|0|1700000000|$end|$nodes|$reason|$name|"
     done ;;
   sbatch)
     [ -f "$(last "$@")" ] || { echo "sbatch: error: no script" >&2; return 1; }
@@ -144,6 +146,7 @@ public:
       file << "NodeName=a" << ++number << " AvailableFeatures=" << features << " ActiveFeatures=" << features
            << " Gres=" << gres << " State=IDLE Partitions=batch CfgTRES=cpu=8\n";
   }
+  void setLimit(time_t end) const { std::ofstream(folder_ + "/limit") << end << "\n"; }
   void forgetJobs() const {
     for (const auto &[id, state] : jobs())
       std::filesystem::remove(folder_ + "/jobs/" + id);
@@ -322,6 +325,34 @@ TEST(SlurmTasks, AreAskedForAsTheGresOfTheirNodesIsCalled) {
   }
   EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100"}, {"a100_40g", "a100"}}));
   EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100,b"}}));
+}
+
+/// Slurm will end it: it is told to save before, is stopped whatever it ends with, and no program of it is complete.
+TEST(SlurmTasks, AreToldToSaveBeforeTheirTimeLimit) {
+  StandIn slurm;
+  auto engine = slurm.open();
+  TaskRequest task = slurm.task();
+  task.notice = 600;
+  auto id = engine->submit(task);
+  ASSERT_TRUE(id);
+  auto state = [&] {
+    auto tasks = engine->tasks(); // tells it
+    tasks = engine->tasks();
+    return tasks && tasks->size() == 1 ? tasks->front() : EngineTask();
+  };
+  EXPECT_EQ(state().state, EngineTask::State::Running); // there is no limit
+  slurm.setLimit(time(nullptr) + 3600);
+  EXPECT_EQ(state().state, EngineTask::State::Running);
+  EXPECT_TRUE(slurm.lines("signals").empty());
+  slurm.setLimit(time(nullptr) + 300);
+  EXPECT_EQ(state().state, EngineTask::State::Ending);
+  EXPECT_EQ(slurm.lines("signals"), std::vector<std::string>{"USR1"});
+  slurm.setJob(*id, task.name, "COMPLETED");
+  slurm.writeExit("0");
+  EXPECT_EQ(state().state, EngineTask::State::Stopped);
+  EXPECT_EQ(state().reason, "its time limit in Slurm");
+  EXPECT_EQ(slurmTaskState("TIMEOUT"), EngineTask::State::Stopped); // the scheduler was away meanwhile
+  EXPECT_EQ(slurmTaskScript(task, slurmTaskLaunch(task)).find("--signal"), std::string::npos);
 }
 
 TEST(SlurmTasks, OfAKilledCallerAreReleasedOrCancelled) {

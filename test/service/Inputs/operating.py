@@ -187,12 +187,12 @@ class Operating:
         stops = [at for at, command in enumerate(commands) if command.startswith("kill")]
         assert copies == [0] and len(stops) == 2, commands
         goes_on, is_over = self.submit(10000000), self.submit(10000000)
-        self.wait(lambda: self.job(goes_on)["phase"] == self.job(is_over)["phase"] == "running", "two jobs do not run")
+        self.wait(lambda: all(self.job(job).get("progress", {}).get("samples", 0) > 0 for job in (goes_on, is_over)), "two jobs do not run")
         for at, command in enumerate(commands):
             if at == stops[0]:
                 after = self.submit(10000000)
-                self.wait(lambda: self.job(after)["phase"] == "running", "the job after the copy does not run")
                 unknown = f"accord-lab-{after}-1"
+                self.wait(lambda: unknown in self.alive(), "the job after the copy does not run")
                 self.session.run(f"accord cancel {is_over}")
                 self.wait(lambda: set(self.alive()) == {f"accord-lab-{goes_on}-1", unknown}, "it is not cancelled")
                 self.session.run("accord token bob > bob.token")

@@ -195,7 +195,7 @@ EngineTask::State slurmTaskState(const std::string &state) {
       {"PENDING", State::Waiting},      {"CONFIGURING", State::Waiting},  {"REQUEUED", State::Waiting},
       {"REQUEUE_HOLD", State::Waiting}, {"REQUEUE_FED", State::Waiting},  {"RESV_DEL_HOLD", State::Waiting},
       {"SPECIAL_EXIT", State::Waiting}, {"COMPLETING", State::Ending},    {"COMPLETED", State::Succeeded},
-      {"FAILED", State::Failed},        {"TIMEOUT", State::Failed},       {"DEADLINE", State::Failed},
+      {"FAILED", State::Failed},        {"TIMEOUT", State::Stopped},      {"DEADLINE", State::Stopped},
       {"OUT_OF_MEMORY", State::Failed}, {"LAUNCH_FAILED", State::Failed}, {"CANCELLED", State::Stopped},
       {"PREEMPTED", State::Stopped},    {"REVOKED", State::Stopped},      {"NODE_FAIL", State::Lost},
       {"BOOT_FAIL", State::Lost}};

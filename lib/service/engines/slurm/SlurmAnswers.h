@@ -11,11 +11,11 @@
 namespace accord::service {
 
 struct SlurmJob {
-  std::string id, name, state; ///< state: Slurm's word, "RUNNING"
-  std::string reason;          ///< empty: "None"
-  std::string nodes;           ///< as Slurm abbreviates them: "a[1-2]"
-  double started = 0, ended = 0;
-  int exitCode = -1; ///< 128 and the number of a signal that ended it
+  std::string id, name, state;   ///< state: Slurm's word, "RUNNING"
+  std::string reason;            ///< empty: "None"
+  std::string nodes;             ///< as Slurm abbreviates them: "a[1-2]"
+  double started = 0, ended = 0; ///< seconds since 1970; of a job that runs, `ended` is its limit; 0: it has none
+  int exitCode = -1;             ///< 128 and the number of a signal that ended it
   bool isHeld() const;
 };
 

@@ -78,6 +78,7 @@ private:
   Result<std::string> gresTypeOf(const std::vector<std::string> &nodes);
   Result<std::string> handIn(TaskRequest task);
   Result<void> release(const std::string &id, const std::string &name) const;
+  Result<void> endBeforeLimit(const TaskRecord &record, const SlurmJob &job) const;
   Result<void> carryOn(const TaskRecord &record, const SlurmJob &job) const;
   Result<void> signal(const SlurmJob &job, const TaskRecord &record, const char *which, const char *mark) const;
   EngineTask taskOf(const SlurmJob &job, const TaskRecord &record) const;
@@ -232,8 +233,9 @@ Result<std::string> SlurmEngine::submit(const TaskRequest &task) {
       same.push_back(&job);
   const SlurmJob *job = chosen(same, id);
   if (id.empty()) {
-    for (const auto &[file, text] :
-         {std::pair{"folder", task.folder}, {"nodes", fmt::format("{}", fmt::join(task.nodes, "\n"))}})
+    for (const auto &[file, text] : {std::pair{"folder", task.folder},
+                                     {"nodes", fmt::format("{}", fmt::join(task.nodes, "\n"))},
+                                     {"notice", fmt::format("{:.3f}", task.notice)}})
       if (Result<void> done = record.write(file, text); !done)
         return done.takeError();
     if (job) {
@@ -282,6 +284,8 @@ EngineTask SlurmEngine::taskOf(const SlurmJob &job, const TaskRecord &record) co
   if (over && task.state != State::Lost && !task.nodes.empty())
     task.exitCode = record.exitCode() >= 0 ? record.exitCode() : job.exitCode;
   const bool wasStopped = !record.read("told").empty();
+  if (wasStopped && !record.read("limited").empty())
+    task.reason = "its time limit in Slurm";
   if (wasStopped && (task.state == State::Succeeded || task.state == State::Failed))
     task.state = State::Stopped;
   else if (!over && !isWaiting && wasStopped)
@@ -342,8 +346,8 @@ Result<std::vector<EngineTask>> SlurmEngine::tasks() {
     EngineTask task = taskOf(*job, record);
     if (isOver(task.state) && record.isForgotten())
       continue;
-    if (isAnswered && !isOver(task.state) && !record.read("stop").empty())
-      isAnswered = bool(carryOn(record, *job)); // the next call tries again, and none waits for many limits of time
+    if (isAnswered && !isOver(task.state)) // the next call tries again, and none waits for many limits of time
+      isAnswered = endBeforeLimit(record, *job) && (record.read("stop").empty() || carryOn(record, *job));
     tasks.push_back(std::move(task));
   }
   for (const std::string &name : names) {
@@ -387,6 +391,19 @@ Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, 
     if (Result<void> written = record.write(one, fmt::format("{:.3f}", now())); !written)
       return written;
   return {};
+}
+
+/// A job that Slurm will end at its limit of time is to save before, and to end a little earlier.
+Result<void> SlurmEngine::endBeforeLimit(const TaskRecord &record, const SlurmJob &job) const {
+  if (job.state != "RUNNING" || job.ended <= job.started || !record.read("stop").empty())
+    return {};
+  const double end = job.ended - kSecondsAfterSignal, left = std::max(end - job.started, 0.0);
+  const double notice = std::strtod(record.read("notice").c_str(), nullptr);
+  if (now() < end - std::min(notice, left / 2))
+    return {};
+  if (Result<void> done = record.write("limited", "1"); !done)
+    return done;
+  return record.write("stop", fmt::format("{:.3f}", end));
 }
 
 /// Does what is due for a task that is to end; again, nothing more.

@@ -40,10 +40,12 @@ std::string slurmTaskLaunch(const TaskRequest &task) {
 std::string slurmTaskScript(const TaskRequest &task, const std::string &launch, const std::string &setup) {
   std::string head = "#!/usr/bin/env bash\n";
   llvm::StringRef rest(launch);
-  while (rest.starts_with("#")) { // devices are asked for by type where the job is handed in
+  // Devices are asked for by type where the job is handed in, and the adapter itself sends the signal before a limit.
+  while (rest.starts_with("#")) {
     auto [line, others] = rest.split('\n');
     rest = others;
-    if (line.starts_with("#SBATCH ") && !line.starts_with("#SBATCH --gpus-per-node"))
+    if (line.starts_with("#SBATCH ") && !line.starts_with("#SBATCH --gpus-per-node") &&
+        !line.starts_with("#SBATCH --signal"))
       head += line.str() + "\n";
   }
   const std::string folder = shellQuoted(task.folder);
