@@ -7,18 +7,14 @@ namespace {
 
 /// What neither DDP nor FSDP2 has words for, and without which the step is another one or does not fit.
 std::string refusal(const PlacementPlan &plan, const ParallelConfig &config) {
-  if (std::string reason = refusalOfReplicas(plan); !reason.empty())
+  if (std::string reason = refusalOf(featuresOf(Launcher::Accelerate), plan); !reason.empty())
     return reason;
   if (config.data > 1 && config.zero == 1)
     return "shards nothing (DDP) or gradients and weights, too (FSDP2); the plan has ZeRO 1, which DeepSpeed has";
   if (config.context > 1 && config.zero < 2)
     return fmt::format("divides sequences beside FSDP2 alone; the plan does so with ZeRO {}", config.zero);
-  if (config.context > 1 && config.contextExchange == ContextExchange::AllToAll)
-    return "exchanges keys and values of a sequence by all-gather or in a ring; the plan does it by all-to-all";
   if (config.context > 1 && plan.architecture && !plan.architecture->causal)
     return fmt::format("divides sequences of causal attention alone; '{}' has another one", plan.model);
-  if (config.hostStates != config.hostWeights)
-    return "offloads weights with the optimizer or neither; the plan has one of them on the host";
   if (config.hostStates && (config.data == 1 || config.zero < 2))
     return "offloads what FSDP2 shards; the plan has one replica, or replicas that are whole";
   return {};

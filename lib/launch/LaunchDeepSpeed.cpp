@@ -8,12 +8,8 @@ namespace accord {
 namespace {
 
 std::string refusal(const PlacementPlan &plan, const ParallelConfig &config) {
-  if (std::string reason = refusalOfReplicas(plan); !reason.empty())
-    return reason + (config.tensor > 1 || plan.result.plan->groups() > 1
-                         ? "; models of Megatron-DeepSpeed have it in their own code"
-                         : "");
-  if (config.context > 1)
-    return fmt::format("leaves sequences whole; the plan divides each among {} devices", config.context);
+  if (std::string reason = refusalOf(featuresOf(Launcher::DeepSpeed), plan); !reason.empty())
+    return reason;
   if (config.hostWeights && config.zero < 3)
     return fmt::format("offloads weights where they are divided (ZeRO 3) alone; the plan has them on the host with "
                        "ZeRO {}",

@@ -1,6 +1,6 @@
 // A plan in the words of MaxText (JAX): its YAML over base.yml (src/maxtext/configs/base.yml and types.py of 2026), one
 // process for each server of GPUs, or host of TPUs. Axes within a server are called ici, those across servers dcn.
-#include "lib/launch/LaunchProgram.h"
+#include "lib/launch/LauncherFeatures.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -17,14 +17,17 @@ public:
   Result<LaunchProgram> run(const LaunchLayout &shape) {
     set("base_config", "\"base.yml\"");
     set("hardware", isTpu() ? "\"tpu\"" : "\"gpu\"");
-    std::string reason = refusalOfOneProgram(plan);
+    const LauncherFeatures &features = featuresOf(Launcher::MaxText);
+    std::string reason = refusalOf(features, plan);
+    if (reason.empty() && plan.architecture)
+      reason = refusalOfModel(features, *plan.architecture, plan.model);
     for (auto part : {&MaxText::model, &MaxText::schedule, &MaxText::memory, &MaxText::training})
       if (reason.empty())
         reason = (this->*part)();
     if (reason.empty())
       reason = axes(shape);
     if (!reason.empty())
-      return Error{Code::LauncherCannot, "MaxText " + reason, plan.location, {}};
+      return Error{Code::LauncherCannot, fmt::format("{} {}", features.name, reason), plan.location, {}};
     recompute();
     out.files.push_back({"maxtext.yml", text});
     if (isTpu()) { // their runtime knows hosts and slices
@@ -53,11 +56,7 @@ private:
       return {};
     }
     const ModelArchitecture &of = *plan.architecture;
-    const std::string notLlama = unlikeLlama(of, plan.model), notGpt = unlikeGpt(of, plan.model);
-    if (!notLlama.empty() && !notGpt.empty())
-      return "builds decoders of the kinds of Llama and GPT-3; " +
-             (of.norm == ModelArchitecture::Norm::LayerNorm ? notGpt : notLlama);
-    const bool gpt = notGpt.empty(), experts = of.experts > 1;
+    const bool gpt = unlikeGpt(of, plan.model).empty(), experts = of.experts > 1;
     const bool relu = of.activation == ModelArchitecture::Activation::Relu;
     if (gpt && !relu && of.activation != ModelArchitecture::Activation::Gelu)
       return fmt::format("has gelu and relu in blocks of GPT's kind; '{}' has neither", plan.model);
@@ -82,6 +81,8 @@ private:
     set("enable_dropout", of.dropout > 0);
     if (of.dropout > 0)
       set("dropout_rate", fmt::format("{:g}", of.dropout));
+    remarkDropout(out, plan, "MaxText", {of.dropout, 0, of.dropout}); // one rate for all places but the softmax
+    remarkPredictions(out, plan);
     return {};
   }
 
@@ -90,9 +91,6 @@ private:
   std::string schedule() {
     if (groups == 1)
       return {};
-    if (placement.schedule != PipelineSchedule::GPipe)
-      return fmt::format("runs all forward passes of a pipeline before the backward ones (gpipe); the plan has {}",
-                         name(placement.schedule));
     const StageBlocks cut = stageBlocks(plan);
     if (!cut.refusal.empty())
       return cut.refusal;
@@ -131,8 +129,6 @@ private:
     const int64_t accumulated = groups > 1 ? 1 : placement.microbatches;
     const PlannedPrecision precision = precisionOf(plan);
     const bool whole = precision.type == "fp32" || precision.type == "tf32", fp8 = precision.type == "fp8";
-    if (precision.type == "fp16")
-      return fmt::format("trains in bf16 or fp32; the plan has {}", plan.precision);
     if (fp8 && accumulated > 1)
       return "has no fp8 beside accumulated gradients";
     set("dtype", whole ? "\"float32\"" : "\"bfloat16\"");
@@ -140,8 +136,6 @@ private:
     if (fp8)
       set("quantization", "\"fp8\"");
     set("gradient_accumulation_steps", accumulated);
-    if (plan.optimizer != "adam" && plan.optimizer != "adamw" && plan.optimizer != "sgd")
-      return fmt::format("has AdamW and SGD; the plan has optimizer '{}'", plan.optimizer);
     set("opt_type", plan.optimizer == "sgd" ? "\"sgd\"" : "\"adamw\"");
     return {};
   }

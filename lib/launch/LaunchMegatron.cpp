@@ -1,4 +1,5 @@
 // A plan in the words of Megatron-LM: what it can say, and what it cannot.
+#include "lib/launch/LauncherFeatures.h"
 #include "lib/launch/MegatronModel.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include <algorithm>
@@ -15,8 +16,8 @@ public:
       : problem(plan.problem), plan(plan), placement(*plan.result.plan), groups(placement.groups()) {}
 
   Result<MegatronArguments> run() {
-    if (auto error = schedule())
-      return cannot(*error);
+    if (std::string error = refusalOf(featuresOf(Launcher::Megatron), plan); !error.empty())
+      return cannot(error);
     if (auto error = parallelConfigs())
       return cannot(*error);
     if (plan.architecture) {
@@ -29,8 +30,7 @@ public:
     if (!plan.architecture)
       modelByNames();
     numbers();
-    if (auto error = optimizer())
-      return cannot(*error);
+    optimizer();
     return std::move(out);
   }
 
@@ -51,32 +51,12 @@ private:
           "not in it");
   }
 
-  std::optional<std::string> schedule() const {
-    if (groups == 1 || placement.schedule == PipelineSchedule::OneFOneB ||
-        placement.schedule == PipelineSchedule::Interleaved)
-      return std::nullopt;
-    return fmt::format("has no schedule {}: it runs 1F1B, plain or interleaved", name(placement.schedule));
-  }
-
   std::optional<std::string> parallelConfigs() {
     const ParallelConfig &parallelConfig = problem.parallelConfigs[placement.stages[0].parallelConfig];
-    for (size_t s = 1; s < groups; ++s)
-      if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
-        return fmt::format("has one tensor and data parallel degree for all stages; stage {} has "
-                           "another parallel configuration than stage 0",
-                           s);
     if (parallelConfig.zero > 1 && groups > 1)
       return fmt::format("shards the optimizer's states alone (ZeRO 1) beside a pipeline; the plan "
                          "has ZeRO {}",
                          parallelConfig.zero);
-    if (parallelConfig.hostWeights)
-      return "keeps weights on the devices; the plan has them on the host";
-    if (parallelConfig.tables != Tables::Whole)
-      return "does not divide embedding tables among replicas";
-    for (const PlacedStage &stage : placement.stages)
-      for (size_t i = 0; i < stage.layers.size(); ++i)
-        if (problem.choiceOf(stage, i).hostActivations > 0)
-          return "keeps activations on the devices; the plan has some on the host";
     add(fmt::format("--tensor-model-parallel-size {}", parallelConfig.tensor));
     if (parallelConfig.order == RankOrder::TensorPipelineData)
       add("--use-tp-pp-dp-mapping");
@@ -119,28 +99,16 @@ private:
 
   std::optional<std::string> layers() {
     isBlock = blocksOf(plan);
-    numBlocks = std::count(isBlock.begin(), isBlock.end(), true);
+    const int64_t numBlocks = std::count(isBlock.begin(), isBlock.end(), true);
+    const StageBlocks stages = stageBlocks(plan);
+    if (!stages.refusal.empty())
+      return stages.refusal;
     std::vector<int64_t> blocks;
-    const Id first = std::ranges::find(isBlock, true) - isBlock.begin(), last = first + numBlocks;
-    for (size_t s = 0; s < placement.stages.size(); ++s) {
-      const std::vector<Id> &all = placement.stages[s].layers;
-      if (all.back() - all.front() + 1 != all.size())
-        return fmt::format("gives each stage layers in a row; stage {} has others between", s);
-      if (all.front() < first && s > 0)
-        return fmt::format("has all that stands before the blocks in stage 0; '{}' is in stage {}",
-                           problem.layers[all.front()].name, s);
-      if (all.back() >= last && s + 1 < placement.stages.size())
-        return fmt::format("has all that stands behind the blocks in the last stage; '{}' is in "
-                           "stage {}",
-                           problem.layers[all.back()].name, s);
-      blocks.push_back(std::count_if(all.begin(), all.end(), [&](Id i) { return isBlock[i]; }));
-    }
-    if (numBlocks < static_cast<int64_t>(placement.stages.size()))
+    for (const StageBlocks::Stage &stage : stages.stages)
+      blocks.push_back(stage.end - stage.first);
+    if (numBlocks < static_cast<int64_t>(blocks.size()))
       return fmt::format("cuts between equal blocks; the model has {} in a row for {} stages", numBlocks,
-                         placement.stages.size());
-    if (plan.architecture && placement.stages.size() > 1 && numBlocks != plan.architecture->layers)
-      return fmt::format("cuts between blocks; {} of them are {} equal layers of the plan", plan.architecture->layers,
-                         numBlocks);
+                         blocks.size());
     if (!plan.architecture)
       add(fmt::format("--num-layers {}", numBlocks));
     cut(blocks);
@@ -259,14 +227,11 @@ private:
   }
 
   /// Its adam is AdamW: the decay of weights is apart from their gradients.
-  std::optional<std::string> optimizer() {
+  void optimizer() {
     if (plan.optimizer == "adam" || plan.optimizer == "adamw")
       add("--optimizer adam");
-    else if (plan.optimizer == "sgd" || plan.optimizer == "momentum")
-      add(fmt::format("--optimizer sgd --sgd-momentum {}", plan.optimizer == "sgd" ? "0" : "0.9"));
     else
-      return "has the optimizers adam and sgd, not '" + plan.optimizer + "'";
-    return std::nullopt;
+      add(fmt::format("--optimizer sgd --sgd-momentum {}", plan.optimizer == "sgd" ? "0" : "0.9"));
   }
 
   /// What memory was planned with: types of gradients, and the padding of the vocabulary.
@@ -295,7 +260,7 @@ private:
   size_t groups;
   bool distributesOptimizer = false;
   std::vector<bool> isBlock; ///< by layer
-  int64_t numBlocks = 0, largest = 0;
+  int64_t largest = 0;
   MegatronArguments out;
 };
 

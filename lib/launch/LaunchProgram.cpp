@@ -22,14 +22,6 @@ std::string lines(const std::vector<std::string> &all, const char *before, const
   return text;
 }
 
-/// The class of most layers, the first of them.
-Id blockClass(const PlacementProblem &problem) {
-  std::map<Id, int64_t> counts;
-  for (const PlacementProblem::Layer &layer : problem.layers)
-    ++counts[layer.of];
-  return counts.empty() ? 0 : std::ranges::max_element(counts, {}, &std::pair<const Id, int64_t>::second)->first;
-}
-
 /// What computing all of a layer again takes.
 int64_t timeOfFull(const PlacementProblem::Cost &cost) {
   for (const RecomputeChoice &choice : cost.recomputeChoices)
@@ -97,7 +89,7 @@ std::string programText(const LaunchLayout &shape, const LaunchProgram &program)
 BlockRecompute blockRecompute(const PlacementPlan &plan) {
   const PlacementProblem &problem = plan.problem;
   const Placement &placement = *plan.result.plan;
-  const Id blocks = blockClass(problem);
+  const std::vector<bool> isBlock = blocksOf(plan);
   BlockRecompute made;
   std::vector<int64_t> more(std::max<size_t>(1, placement.groups()));
   for (size_t s = 0; s < placement.stages.size(); ++s) {
@@ -105,7 +97,7 @@ BlockRecompute blockRecompute(const PlacementPlan &plan) {
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       const RecomputeChoice &choice = problem.choiceOf(stage, i);
       made.onHost |= choice.hostActivations > 0;
-      if (problem.layers[stage.layers[i]].of != blocks)
+      if (!isBlock[stage.layers[i]])
         continue;
       ++made.blocks;
       std::string_view policy = choice.policy;
@@ -123,15 +115,10 @@ BlockRecompute blockRecompute(const PlacementPlan &plan) {
 StageBlocks stageBlocks(const PlacementPlan &plan) {
   const PlacementProblem &problem = plan.problem;
   const Placement &placement = *plan.result.plan;
-  Id first = 0, last = 0;
-  for (Id i = 0; i < problem.layers.size();) {
-    Id end = i + 1;
-    while (end < problem.layers.size() && problem.layers[end].of == problem.layers[i].of)
-      ++end;
-    if (end - i > last - first)
-      first = i, last = end;
-    i = end;
-  }
+  const std::vector<bool> isBlock = blocksOf(plan);
+  const auto first = static_cast<Id>(std::ranges::find(isBlock, true) - isBlock.begin());
+  const auto last =
+      static_cast<Id>(isBlock.size() - (std::find(isBlock.rbegin(), isBlock.rend(), true) - isBlock.rbegin()));
   StageBlocks made;
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const std::vector<Id> &all = placement.stages[s].layers;
@@ -150,85 +137,11 @@ StageBlocks stageBlocks(const PlacementPlan &plan) {
     stage.first = from - first, stage.end = to - first;
     made.stages.push_back(stage);
   }
+  const bool isTransformer = plan.architecture && plan.architecture->family != ModelArchitecture::Family::Other;
+  if (placement.stages.size() > 1 && isTransformer && last - first != plan.architecture->layers)
+    made.refusal = fmt::format("cuts between blocks; {} of them are {} equal layers of the plan",
+                               plan.architecture->layers, last - first);
   return made;
-}
-
-std::string refusalOfOneProgram(const PlacementPlan &plan) {
-  const Placement &placement = *plan.result.plan;
-  for (size_t s = 1; s < placement.stages.size(); ++s)
-    if (placement.stages[s].parallelConfig != placement.stages[0].parallelConfig)
-      return fmt::format("has the same degrees in all stages; stage {} has another parallel configuration than stage 0",
-                         s);
-  if (plan.problem.parallelConfigs[placement.stages[0].parallelConfig].tables != Tables::Whole)
-    return "does not divide embedding tables among replicas";
-  if (blockRecompute(plan).onHost)
-    return "keeps activations on the devices; the plan has some on the host";
-  return {};
-}
-
-static std::string noDecoder(const ModelArchitecture &model, const std::string &name) {
-  if (model.family == ModelArchitecture::Family::Other && !model.notUnderstood.empty())
-    return fmt::format("'{}' is not understood as one: {}", name, model.notUnderstood);
-  return model.family == ModelArchitecture::Family::Decoder && model.causal
-             ? ""
-             : fmt::format("'{}' is no decoder of transformers", name);
-}
-
-/// What neither Llama nor GPT has.
-static std::string unlikeDecoders(const ModelArchitecture &model, const std::string &name) {
-  if (model.embeddingNorm)
-    return fmt::format("'{}' has a norm behind its embedding", name);
-  if (model.headTransform || model.pairHead)
-    return fmt::format("'{}' has a head of several products", name);
-  if (model.unscaledAttention || model.embeddingScale != 1 || model.logitScale != 1)
-    return fmt::format("'{}' scales its embedding, scores or logits in another way", name);
-  return {};
-}
-
-std::string unlikeLlama(const ModelArchitecture &model, const std::string &name) {
-  using M = ModelArchitecture;
-  auto has = [&](const char *what) { return fmt::format("'{}' has {}", name, what); };
-  if (std::string other = noDecoder(model, name); !other.empty())
-    return other;
-  if (model.irregular)
-    return has("blocks of different sizes");
-  if (model.norm != M::Norm::RmsNorm || !model.finalNorm)
-    return has(model.norm == M::Norm::LayerNorm ? "LayerNorm" : "no RMS norm before each part and at the end");
-  if (model.normAfter)
-    return has("norms behind its blocks");
-  if (model.activation != M::Activation::SwiGlu)
-    return has("another activation than SwiGLU");
-  if (model.positions != M::Positions::Rope)
-    return has("no rotary positions");
-  if (model.linearBias || model.attentionBias || model.normBias || model.headBias)
-    return has("biases");
-  if (std::string other = unlikeDecoders(model, name); !other.empty())
-    return other;
-  if (model.experts > 1 && model.expertLayers != model.layers)
-    return fmt::format("'{}' has experts in {} of {} blocks", name, model.expertLayers, model.layers);
-  return {};
-}
-
-std::string unlikeGpt(const ModelArchitecture &model, const std::string &name) {
-  using M = ModelArchitecture;
-  auto has = [&](const char *what) { return fmt::format("'{}' has {}", name, what); };
-  if (std::string other = noDecoder(model, name); !other.empty())
-    return other;
-  if (model.irregular || model.experts > 1)
-    return has(model.irregular ? "blocks of different sizes" : "experts");
-  if (model.norm != M::Norm::LayerNorm || !model.finalNorm || model.normAfter)
-    return has("no LayerNorm before each part and at the end");
-  if (model.positions != M::Positions::Learned)
-    return has("no learned positions");
-  if (!model.linearBias || !model.attentionBias || !model.normBias)
-    return has("products or norms without biases");
-  if (model.headBias)
-    return has("a head with a bias");
-  if (std::string other = unlikeDecoders(model, name); !other.empty())
-    return other;
-  if (model.keyValueHeads != model.heads)
-    return has("grouped queries");
-  return {};
 }
 
 void remarkExchanges(LaunchProgram &program, const PlacementPlan &plan) {
@@ -262,6 +175,13 @@ void remarkCapacity(LaunchProgram &program, const ModelArchitecture &model, cons
     program.remarks.push_back(fmt::format("other work than planned: {} drops no token, so that experts with more than "
                                           "their share are slower; the plan gives each {:g} times its even share",
                                           launcher, model.expertCapacity));
+}
+
+void remarkPredictions(LaunchProgram &program, const PlacementPlan &plan) {
+  if (plan.architecture && plan.architecture->predictedPositions > 0)
+    program.remarks.push_back(fmt::format("more work than planned: the head is computed of all {} tokens of a sample, "
+                                          "the plan has {} of them",
+                                          plan.architecture->sequence, plan.architecture->predictedPositions));
 }
 
 PlannedPrecision precisionOf(const PlacementPlan &plan) {

@@ -45,7 +45,8 @@ std::string rendezvousText(const LaunchLayout &shape);
 /// The words of torchrun with which a script starts its program, on two lines.
 std::string torchrunText(const LaunchLayout &shape);
 
-/// How a plan computes its blocks again, which are the layers of its most frequent class.
+/// How a plan computes its blocks again (`blocksOf`). Their number is that of the plan's layers, which may have several
+/// blocks of the model each.
 struct BlockRecompute {
   int64_t blocks = 0, none = 0, selective = 0, full = 0;
   bool onHost = false;   ///< the host has activations of some layer
@@ -53,7 +54,7 @@ struct BlockRecompute {
 };
 BlockRecompute blockRecompute(const PlacementPlan &plan);
 
-/// Layers of each stage by their place: the longest run of layers of one class are the blocks.
+/// Layers of each stage by their place (`blocksOf`).
 struct StageBlocks {
   struct Stage {
     PlacementProblem::Id first = 0, end = 0; ///< blocks, counted from 0; none: both are equal
@@ -64,15 +65,6 @@ struct StageBlocks {
 };
 StageBlocks stageBlocks(const PlacementPlan &plan);
 
-/// What stands against one program for all stages: several parallel configurations, tables of embeddings that are
-/// divided, activations on the host. Empty: nothing.
-std::string refusalOfOneProgram(const PlacementPlan &plan);
-/// What keeps a model from being one of Llama's kind (RMS norms, SwiGLU, rotary positions, no biases), as "'gpt3' has
-/// LayerNorm"; empty: it is one, with experts or without.
-std::string unlikeLlama(const ModelArchitecture &model, const std::string &name);
-/// The same of GPT's kind: LayerNorm, learned positions, biases, a head that is the token table again.
-std::string unlikeGpt(const ModelArchitecture &model, const std::string &name);
-
 /// Where a program exchanges gradients after each micro-batch and the plan does after the last one: by how much a step
 /// is longer at most. Nothing where there is one micro-batch, or nothing to exchange.
 void remarkExchanges(LaunchProgram &program, const PlacementPlan &plan);
@@ -80,6 +72,8 @@ void remarkExchanges(LaunchProgram &program, const PlacementPlan &plan);
 void remarkFramework(LaunchProgram &program, const PlacementPlan &plan, const char *framework);
 /// That experts take all tokens that are sent to them, where the plan gives them places for so many.
 void remarkCapacity(LaunchProgram &program, const ModelArchitecture &model, const char *launcher);
+/// That the head is computed of all tokens of a sample, where the plan has some of them.
+void remarkPredictions(LaunchProgram &program, const PlacementPlan &plan);
 /// The type of products of a plan, and whether weights are kept in fp32 beside them.
 struct PlannedPrecision {
   std::string type; ///< "bf16", "fp16", "fp8", "tf32", "fp32", or what else the plan says

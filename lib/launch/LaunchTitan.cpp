@@ -1,6 +1,6 @@
 // A plan in the words of torchtitan 0.2: its TOML (torchtitan/config/job_config.py), and a module that adds the model
 // to those that torchtitan knows. Newer versions read configurations of Python alone.
-#include "lib/launch/LaunchProgram.h"
+#include "lib/launch/LauncherFeatures.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,9 +17,16 @@ public:
         replicas(config.data / config.context) {}
 
   Result<LaunchProgram> run(const LaunchLayout &shape) {
-    for (auto part : {&Titan::degrees, &Titan::schedule, &Titan::model, &Titan::training})
-      if (std::string reason = (this->*part)(); !reason.empty())
-        return Error{Code::LauncherCannot, "torchtitan " + reason, plan.location, {}};
+    const LauncherFeatures &features = featuresOf(Launcher::Titan);
+    std::string reason = refusalOf(features, plan);
+    if (reason.empty() && plan.architecture)
+      reason = refusalOfModel(features, *plan.architecture, plan.model);
+    for (auto part : {&Titan::degrees, &Titan::schedule, &Titan::model})
+      if (reason.empty())
+        reason = (this->*part)();
+    if (!reason.empty())
+      return Error{Code::LauncherCannot, fmt::format("{} {}", features.name, reason), plan.location, {}};
+    training();
     recompute();
     out.exports.push_back("export PYTHONPATH=\"$folder${PYTHONPATH:+:$PYTHONPATH}\"");
     out.exports.push_back("export PYTORCH_ALLOC_CONF=\"expandable_segments:True\"");
@@ -48,12 +55,6 @@ private:
 
   /// Degrees and what is divided. FSDP2 divides weights, gradients and states; DDP runs beside no other degree.
   std::string degrees() {
-    if (std::string reason = refusalOfOneProgram(plan); !reason.empty())
-      return reason;
-    if (config.context > 1 && config.contextExchange == ContextExchange::AllToAll)
-      return "exchanges keys and values of a sequence by all-gather or in a ring; the plan does it by all-to-all";
-    if (config.hostStates != config.hostWeights)
-      return "offloads weights with the optimizer or neither; the plan has one of them on the host";
     const bool replicates =
         config.zero == 0 && config.data > 1 && config.tensor == 1 && config.context == 1 && groups == 1;
     const bool shards = config.data > 1 && !replicates;
@@ -98,13 +99,10 @@ private:
                                                                 {PipelineSchedule::OneFOneB, "1F1B"},
                                                                 {PipelineSchedule::Interleaved, "Interleaved1F1B"},
                                                                 {PipelineSchedule::ZeroBubbleV, "ZBVZeroBubble"}};
-    const auto known = names.find(placement.schedule);
-    if (known == names.end())
-      return fmt::format("has no schedule {} with one stage for each device", name(placement.schedule));
     const StageBlocks cut = stageBlocks(plan);
     if (!cut.refusal.empty())
       return cut.refusal;
-    set("parallelism", "pipeline_parallel_schedule", std::string(known->second));
+    set("parallelism", "pipeline_parallel_schedule", std::string(names.at(placement.schedule)));
     set("parallelism", "pipeline_parallel_microbatch_size", config.microbatch);
     std::vector<std::string> parts;
     for (size_t s = 0; s < cut.stages.size(); ++s) {
@@ -130,8 +128,6 @@ private:
       return {};
     }
     const ModelArchitecture &of = *plan.architecture;
-    if (std::string reason = unlikeLlama(of, plan.model); !reason.empty())
-      return "builds models of Llama's kind; " + reason;
     const bool experts = of.experts > 1;
     const bool plain = !experts && !of.tiedEmbeddings && static_cast<__int128>(of.heads) * of.headSize == of.hidden;
     if (!plain && groups > 1)
@@ -147,9 +143,8 @@ private:
     set("experimental", "custom_import", std::string("accord_model"));
     out.files.push_back({"accord_model.py", plain ? llama(of) : qwen(of)});
     remarkCapacity(out, of, "torchtitan");
-    if (of.dropout > 0)
-      out.remarks.push_back(
-          fmt::format("less than planned: torchtitan drops nothing, the plan has a dropout of {:g}", of.dropout));
+    remarkDropout(out, plan, "torchtitan", {});
+    remarkPredictions(out, plan);
     return {};
   }
 
@@ -185,7 +180,7 @@ private:
   }
 
   /// Samples, types and the optimizer.
-  std::string training() {
+  void training() {
     set("training", "local_batch_size", groups > 1 ? config.microbatch * placement.microbatches : config.microbatch);
     set("training", "global_batch_size", plan.problem.batch);
     if (const int64_t sequence = sequenceOf(plan); sequence > 0)
@@ -194,8 +189,6 @@ private:
       sections["training"].push_back("seq_len = " + out.ask(plan, "SEQUENCE_LENGTH", "tokens of a sample"));
     set("training", "enable_cpu_offload", config.hostStates);
     const PlannedPrecision precision = precisionOf(plan);
-    if (precision.type == "fp16" || (precision.type == "fp8" && !precision.isMixed))
-      return fmt::format("trains in bf16 or fp32; the plan has {}", plan.precision);
     const bool whole = precision.type == "fp32" || precision.type == "tf32";
     set("training", "dtype", std::string(precision.isMixed || whole ? "float32" : "bfloat16"));
     set("training", "mixed_precision_param", std::string(whole ? "float32" : "bfloat16"));
@@ -204,10 +197,7 @@ private:
       sections["model"].push_back("converters = [\"quantize.linear.float8\"]");
     if (precision.type == "tf32")
       out.remarks.push_back("products in tf32 need torch.set_float32_matmul_precision(\"high\")");
-    if (plan.optimizer != "adam" && plan.optimizer != "adamw")
-      return fmt::format("has Adam and AdamW; the plan has optimizer '{}'", plan.optimizer);
     set("optimizer", "name", std::string(plan.optimizer == "adam" ? "Adam" : "AdamW"));
-    return {};
   }
 
   void recompute() {

@@ -1,4 +1,5 @@
 #include "lib/launch/TransformersModel.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -74,8 +75,8 @@ private:
   bool headsFillHidden() const { return Wide(of_.heads) * of_.headSize == of_.hidden; }
 
   std::optional<TransformersModel> decoder() {
-    if (unlikeLlama(of_, {}).empty())
-      return llama();
+    if (unlikeLlama(of_, {}).empty()) // Mixtral's weights of the experts of a token always add up to 1
+      return of_.experts > 1 && !of_.expertsNormalized ? std::nullopt : std::optional(llama());
     if (!unlikeGpt(of_, {}).empty() || !headsFillHidden())
       return std::nullopt;
     if (of_.activation == Activation::Gelu)
@@ -97,6 +98,7 @@ private:
     setNumber("resid_pdrop", of_.dropout), setNumber("embd_pdrop", of_.dropout);
     setNumber("attn_pdrop", of_.attentionDropout), setPositive("layer_norm_epsilon", of_.normEpsilon);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings);
+    made_.dropout = {of_.dropout, of_.attentionDropout, 0};
     return done("gpt2", "GPT2LMHeadModel", "GPT2Block", kCausal, "--block_size",
                 Wide(of_.vocabulary + positions) * of_.hidden + gptBlocks() + Wide(2) * of_.hidden + head());
   }
@@ -108,6 +110,7 @@ private:
     set("max_position_embeddings", of_.maxPositions - 2), setNumber("dropout", of_.dropout);
     setNumber("attention_dropout", of_.attentionDropout);
     setFlag("tie_word_embeddings", of_.tiedEmbeddings);
+    made_.dropout = {of_.dropout, of_.attentionDropout, 0};
     return done("opt", "OPTForCausalLM", "OPTDecoderLayer", kCausal, "--block_size",
                 Wide(of_.vocabulary + of_.maxPositions) * of_.hidden + gptBlocks() + Wide(2) * of_.hidden + head());
   }
@@ -127,6 +130,7 @@ private:
     setPositive("rope_theta", of_.rotaryBase);
     const Wide h = of_.hidden, q = Wide(of_.heads) * of_.headSize, kv = Wide(of_.keyValueHeads) * of_.headSize;
     const Wide network = 3 * h * of_.inner;
+    made_.dropout = {0, of_.attentionDropout, 0};
     const Wide block = 2 * h * q + 2 * h * kv + 2 * h + (experts ? of_.experts * network + h * of_.experts : network);
     return done(experts ? "mixtral" : "llama", experts ? "MixtralForCausalLM" : "LlamaForCausalLM",
                 experts ? "MixtralDecoderLayer" : "LlamaDecoderLayer", kCausal, "--block_size",
@@ -148,6 +152,7 @@ private:
     setNumber("attention_probs_dropout_prob", of_.attentionDropout);
     const Wide h = of_.hidden, pair = of_.pairHead ? h * h + h + 2 * h + 2 : 0; // pooler, and two logits
     const Wide tables = (of_.vocabulary + of_.maxPositions + segments) * h + 2 * h;
+    made_.dropout = {of_.dropout, of_.attentionDropout, 0};
     return done("bert", of_.pairHead ? "BertForPreTraining" : "BertForMaskedLM", "BertLayer",
                 of_.pairHead ? kOwn : kMasked, "--max_seq_length",
                 tables + gptBlocks() + h * h + h + 2 * h + of_.vocabulary + pair);
@@ -156,15 +161,23 @@ private:
   /// Whether blocks have LayerNorm, biases in all products and heads that fill the hidden size.
   bool isBiased() const {
     return of_.norm == Norm::LayerNorm && of_.normBias && of_.linearBias && of_.attentionBias && !of_.irregular &&
-           of_.experts <= 1 && of_.keyValueHeads == of_.heads && headsFillHidden() && !of_.unscaledAttention;
+           of_.experts == 0 && of_.keyValueHeads == of_.heads && headsFillHidden() && !of_.unscaledAttention &&
+           of_.embeddingScale == 1 && of_.logitScale == 1;
+  }
+
+  /// A head that is the token table gets its input divided by the root of the hidden size, another one does not.
+  bool isHeadScaled() const {
+    const double planned = of_.tiedEmbeddings ? 1 / std::sqrt(static_cast<double>(of_.hidden)) : 1;
+    return std::abs(of_.logitScale / planned - 1) < 1e-3;
   }
 
   /// Both sides have a table of distances in their first block; the token table is that of both sides.
   std::optional<TransformersModel> t5() {
     const bool gated = of_.activation == Activation::GeGlu;
     if (of_.norm != Norm::RmsNorm || of_.normAfter || !of_.finalNorm || of_.positions != Positions::Relative ||
-        of_.linearBias || of_.attentionBias || of_.normBias || of_.irregular || of_.experts > 1 ||
-        !of_.unscaledAttention || of_.keyValueHeads != of_.heads || (!gated && of_.activation != Activation::Relu))
+        of_.linearBias || of_.attentionBias || of_.normBias || of_.irregular || of_.experts > 0 ||
+        !of_.unscaledAttention || of_.embeddingScale != 1 || !isHeadScaled() || of_.headBias || of_.headTransform ||
+        of_.segments > 0 || of_.keyValueHeads != of_.heads || (!gated && of_.activation != Activation::Relu))
       return std::nullopt;
     set("num_layers", of_.encoderLayers), set("num_decoder_layers", of_.layers), set("d_model", of_.hidden);
     set("d_kv", of_.headSize), set("d_ff", of_.inner), set("num_heads", of_.heads), set("vocab_size", of_.vocabulary);
@@ -176,6 +189,7 @@ private:
     setFlag("tie_word_embeddings", of_.tiedEmbeddings);
     const Wide h = of_.hidden, attention = 4 * h * of_.heads * of_.headSize + h;
     const Wide network = (gated ? 3 : 2) * h * of_.inner + h;
+    made_.dropout = {of_.dropout, of_.dropout, of_.dropout}; // one rate for all
     TransformersModel model =
         done("t5", "T5ForConditionalGeneration", "T5Block", kOwn, "--max_target_length",
              of_.vocabulary * h + head() + of_.encoderLayers * (attention + network) +
@@ -193,6 +207,7 @@ private:
     set("num_attention_heads", of_.heads), set("image_size", of_.imageSize), set("patch_size", of_.patchSize);
     set("num_labels", of_.classes), setNumber("hidden_dropout_prob", of_.dropout);
     setNumber("attention_probs_dropout_prob", of_.attentionDropout), setPositive("layer_norm_eps", of_.normEpsilon);
+    made_.dropout = {of_.dropout, of_.attentionDropout, 0};
     const Wide h = of_.hidden, side = of_.imageSize / of_.patchSize, patch = Wide(3) * of_.patchSize * of_.patchSize;
     return done("vit", "ViTForImageClassification", "ViTLayer", kOwn, nullptr,
                 patch * h + h + h + (side * side + 1) * h + gptBlocks() + 2 * h + h * of_.classes + of_.classes);
@@ -202,6 +217,17 @@ private:
   std::vector<std::string> entries_; ///< of the configuration
   TransformersModel made_;
 };
+
+/// What a decoder, or a model that is not understood, has beside those of Transformers.
+std::string whyNone(const ModelArchitecture &of) {
+  if (of.family == Family::Other)
+    return of.notUnderstood.empty() ? "" : ": " + of.notUnderstood;
+  if (of.family != Family::Decoder)
+    return "";
+  const std::string own = of.norm == Norm::RmsNorm ? unlikeLlama(of, "it") : unlikeGpt(of, "it");
+  const bool isRaw = of.experts > 1 && !of.expertsNormalized;
+  return own.empty() ? isRaw ? ": the weights of the experts of a token do not add up to 1" : "" : ": " + own;
+}
 
 } // namespace
 
@@ -222,8 +248,8 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
     return Error{
         Code::LauncherCannot,
         fmt::format("{} trains gpt2, llama, mixtral, opt, bert, t5 and vit of Transformers; '{}' is built like "
-                    "none of them",
-                    launcher, plan.model),
+                    "none of them{}",
+                    launcher, plan.model, whyNone(*plan.architecture)),
         plan.location,
         {}};
   if (model->script == kOwn)
@@ -233,10 +259,8 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
                      "Transformers does for others",
                      model->type)});
   remarkCapacity(program, *plan.architecture, "Transformers");
-  if (plan.architecture->predictedPositions > 0)
-    program.remarks.push_back(fmt::format("more work than planned: the head is computed of all {} tokens of a sample, "
-                                          "the plan has {} of them",
-                                          plan.architecture->sequence, plan.architecture->predictedPositions));
+  remarkDropout(program, plan, "Transformers", model->dropout);
+  remarkPredictions(program, plan);
   const int64_t planned = plan.architecture->parameters;
   if (model->parameters > 0 && planned > 0 && model->parameters != planned)
     program.remarks.push_back(fmt::format("the model of Transformers has {} parameters, the plan {}: by the difference "
@@ -268,18 +292,6 @@ void addTransformersArguments(LaunchProgram &program, const PlacementPlan &plan,
     add("--optim sgd");
   else
     program.remarks.push_back("optimizer '" + plan.optimizer + "' has to be chosen by hand");
-}
-
-std::string refusalOfReplicas(const PlacementPlan &plan) {
-  const Placement &placement = *plan.result.plan;
-  const ParallelConfig &config = plan.problem.parallelConfigs[placement.stages.front().parallelConfig];
-  if (placement.groups() > 1)
-    return fmt::format("has no pipeline; the plan has {} stages", placement.stages.size());
-  if (config.tensor > 1)
-    return fmt::format("shards states and weights alone; the plan has a tensor parallel degree of {}", config.tensor);
-  if (config.expert > 1)
-    return "does not divide experts or embedding tables among replicas";
-  return refusalOfOneProgram(plan);
 }
 
 bool checkpointsBlocks(LaunchProgram &program, const PlacementPlan &plan, const char *launcher) {

@@ -1,6 +1,6 @@
 // Which model of Hugging Face Transformers a plan is for, found by its architecture.
 #pragma once
-#include "lib/launch/LaunchProgram.h"
+#include "lib/launch/LauncherFeatures.h"
 
 namespace accord {
 
@@ -15,6 +15,7 @@ struct TransformersModel {
   std::string overrides;     ///< "hidden_size=4096,…", where there is no configuration
   std::string sequence;      ///< argument for the tokens of a sample; empty: it has none, or they are not known
   int64_t parameters = 0;    ///< that are trained in it; 0: not known
+  DropoutRates dropout;      ///< of the configuration
 };
 
 /// The model of a plan's architecture: gpt2, llama, mixtral, opt, bert, t5 or vit. What the plan does not say is asked
@@ -28,9 +29,6 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
 void addTransformersArguments(LaunchProgram &program, const PlacementPlan &plan, const TransformersModel &model,
                               bool checkpoints);
 
-/// The same refusals for Accelerate and DeepSpeed, which divide what data parallel replicas have and nothing else:
-/// empty, or why not.
-std::string refusalOfReplicas(const PlacementPlan &plan);
 /// Whether blocks are checkpointed, as all or none can be; remarks say what that takes where the plan has some of both.
 bool checkpointsBlocks(LaunchProgram &program, const PlacementPlan &plan, const char *launcher);
 

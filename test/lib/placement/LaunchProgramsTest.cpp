@@ -97,6 +97,11 @@ PlacementPlan replicas(int64_t data, int zero, std::optional<Architecture> archi
   return plan;
 }
 
+void each(PlacementPlan &plan, void (*change)(ParallelConfig &)) {
+  for (ParallelConfig &config : plan.problem.parallelConfigs)
+    change(config);
+}
+
 using Maker = Result<LaunchProgram> (*)(const PlacementPlan &, const LaunchLayout &);
 LaunchProgram made(Maker program, const PlacementPlan &plan) {
   auto one = program(plan, *launchLayout(plan));
@@ -355,12 +360,104 @@ TEST(LaunchPrograms, MaxTextModelsAndPipelines) {
   shape.blocks = 32, shape.stages = 4, shape.batch = 512;
   PlacementPlan plan = test::gptPlacement(shape);
   plan.architecture = llama3();
-  EXPECT_THAT(refused(maxTextProgram, plan), HasSubstr("all forward passes of a pipeline before the backward ones"));
+  EXPECT_THAT(refused(maxTextProgram, plan), HasSubstr("MaxText has no schedule one_f_one_b: it runs gpipe"));
   plan.result.plan->schedule = PipelineSchedule::GPipe;
   const std::string text = file(made(maxTextProgram, plan), "maxtext.yml");
   EXPECT_EQ(number(text, "num_layers_per_pipeline_stage:"), 8);
   EXPECT_EQ(number(text, "num_pipeline_microbatches:"), 32);
   EXPECT_EQ(std::floor(512 * number(text, "per_device_batch_size:")), 512);
+}
+
+// A plan with something beside what every launcher has is refused by those without a word for it, whatever their file.
+TEST(LaunchPrograms, FeaturesAreThoseOfTheTable) {
+  const std::pair<Launcher, Maker> makers[] = {{Launcher::Accelerate, accelerateProgram},
+                                               {Launcher::DeepSpeed, deepSpeedProgram},
+                                               {Launcher::Titan, titanProgram},
+                                               {Launcher::MaxText, maxTextProgram}};
+  struct Change {
+    const char *why; ///< in the message
+    std::vector<Launcher> able;
+    void (*make)(PlacementPlan &plan);
+  };
+  using P = PlacementPlan;
+  const Change changes[] = {
+      {"tensor parallel degree of 2",
+       {Launcher::Titan, Launcher::MaxText},
+       [](P &p) { each(p, [](ParallelConfig &c) { c.tensor = 2, c.data = 4; }); }},
+      {"leaves sequences whole",
+       {Launcher::Accelerate, Launcher::Titan, Launcher::MaxText},
+       [](P &p) { each(p, [](ParallelConfig &c) { c.context = 2; }); }},
+      {"by all-to-all",
+       {},
+       [](P &p) { each(p, [](ParallelConfig &c) { c.context = 2, c.contextExchange = ContextExchange::AllToAll; }); }},
+      {"one of them on the host",
+       {Launcher::DeepSpeed, Launcher::MaxText},
+       [](P &p) { each(p, [](ParallelConfig &c) { c.hostStates = true; }); }},
+      {"does not divide embedding tables",
+       {},
+       [](P &p) { each(p, [](ParallelConfig &c) { c.tables = Tables::Rows; }); }},
+      {"; the plan has mixed(fp16)",
+       {Launcher::Accelerate, Launcher::DeepSpeed},
+       [](P &p) { p.precision = "mixed(fp16)"; }},
+      {"not 'sgd'", {Launcher::Accelerate, Launcher::DeepSpeed, Launcher::MaxText}, [](P &p) { p.optimizer = "sgd"; }},
+      {"not 'lion'", {Launcher::Accelerate, Launcher::DeepSpeed}, [](P &p) { p.optimizer = "lion"; }},
+  };
+  for (const Change &change : changes)
+    for (const auto &[launcher, maker] : makers) {
+      PlacementPlan plan = replicas(8, 3, llama3());
+      change.make(plan);
+      const std::string text = refused(maker, plan);
+      if (std::ranges::find(change.able, launcher) != change.able.end())
+        EXPECT_EQ(text, "not refused") << change.why << " " << featuresOf(launcher).name;
+      else
+        EXPECT_THAT(text, HasSubstr("A0955 " + std::string(featuresOf(launcher).name) + " ")) << change.why;
+      if (text != "not refused" && launcher != Launcher::DeepSpeed && launcher != Launcher::MaxText)
+        EXPECT_THAT(text, HasSubstr(change.why));
+    }
+}
+
+// No program is started with fewer blocks, tables or experts than planned without a word.
+TEST(LaunchPrograms, AnotherModelIsRefused) {
+  test::PlacementShape shape;
+  shape.blocks = 16, shape.stages = 4, shape.data = 16, shape.zero = 2, shape.batch = 512; // 32 blocks in 16 layers
+  PlacementPlan pairs = test::gptPlacement(shape);
+  pairs.architecture = llama3();
+  EXPECT_THAT(refused(titanProgram, pairs), HasSubstr("cuts between blocks; 32 of them are 16 equal layers"));
+  pairs.result.plan->schedule = PipelineSchedule::GPipe;
+  EXPECT_THAT(refused(maxTextProgram, pairs), HasSubstr("cuts between blocks; 32 of them are 16 equal layers"));
+  Architecture kinds = llama3(), alone = llama3(), raw = mixtral(), known;
+  kinds.segments = 3;
+  alone.experts = alone.expertsPerToken = 1, alone.expertLayers = alone.layers;
+  raw.expertsNormalized = false;
+  known.notUnderstood = "the model has no attention";
+  for (Maker maker : {accelerateProgram, deepSpeedProgram, titanProgram, maxTextProgram}) {
+    EXPECT_THAT(refused(maker, replicas(8, 3, kinds)), HasSubstr("has a table of 3 kinds of tokens"));
+    EXPECT_THAT(refused(maker, replicas(8, 3, alone)), HasSubstr("has one expert in a block, with a router"));
+    EXPECT_THAT(refused(maker, replicas(8, 3, known)), HasSubstr("the model has no attention"));
+    if (maker != static_cast<Maker>(titanProgram))
+      EXPECT_THAT(refused(maker, replicas(8, 3, raw)), HasSubstr("add up to 1"));
+  }
+  EXPECT_THAT(file(made(titanProgram, replicas(8, 3, raw)), "accord_model.py"), HasSubstr("route_norm=False"));
+  Architecture scaled = t5();
+  scaled.logitScale = 1;
+  EXPECT_THAT(refused(accelerateProgram, replicas(8, 3, scaled)), HasSubstr("built like none of them"));
+}
+
+TEST(LaunchPrograms, OtherDropoutIsStated) {
+  Architecture dropped = llama3();
+  dropped.dropout = dropped.attentionDropout = 0.1;
+  for (Maker maker : {accelerateProgram, deepSpeedProgram, titanProgram, maxTextProgram}) {
+    EXPECT_THAT(made(maker, replicas(8, 3, dropped)).remarks, Contains(HasSubstr("other dropout than planned")));
+    EXPECT_THAT(made(maker, replicas(8, 3, llama3())).remarks, Not(Contains(HasSubstr("dropout"))));
+  }
+  // Masks of two sums, 4096 wide, of 8192 tokens: 64 MiB.
+  dropped.attentionDropout = 0;
+  EXPECT_THAT(made(titanProgram, replicas(8, 3, dropped)).remarks,
+              Contains(HasSubstr("torchtitan drops what blocks add of none where the plan has 0.1, which takes 64 MiB "
+                                 "less of a block")));
+  Architecture inside = gpt(12, 768, 12, 50257, 1024, 124439808);
+  inside.dropout = inside.attentionDropout = inside.innerDropout = 0.1;
+  EXPECT_THAT(made(accelerateProgram, replicas(8, 3, inside)).remarks, Contains(HasSubstr("feed-forward networks of")));
 }
 
 // Names of a user end in no script as anything but letters.

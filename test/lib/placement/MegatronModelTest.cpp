@@ -133,7 +133,7 @@ TEST(MegatronModel, RefusesWhatItWouldBuildOtherwise) {
   plan.architecture->headBias = true, plan.architecture->positions = Architecture::Positions::Alibi;
   EXPECT_THAT(refusal(plan), AllOf(HasSubstr("no linear biases"), HasSubstr("its head has no bias")));
   plan = gpt(), plan.optimizer = "rowwise_adagrad";
-  EXPECT_THAT(refusal(plan), HasSubstr("has the optimizers adam and sgd, not 'rowwise_adagrad'"));
+  EXPECT_THAT(refusal(plan), HasSubstr("has the optimizers adam, adamw, sgd and momentum, not 'rowwise_adagrad'"));
 }
 
 TEST(MegatronModel, SaysBert) {
