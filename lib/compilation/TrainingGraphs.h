@@ -2,7 +2,7 @@
 // any pipeline is run, with what its passes say kept.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/placement/problem/ModelArchitecture.h"
+#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/support/Result.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -79,6 +79,7 @@ PlacementPlan placementOf(const Plan &plan) {
   PlacementPlan made;
   made.job = plan.job, made.model = graph.model, made.cluster = plan.machine.name;
   made.precision = graph.precision, made.optimizer = graph.optimizer, made.parameters = graph.parameters;
+  made.architecture = plan.architecture;
   made.sequence = plan.sequence, made.version = plan.version, made.conflicts = plan.conflicts;
   if (plan.sequence > 0)
     made.sizes.push_back({"seq", plan.sequence});

@@ -58,6 +58,10 @@ TrainingRequest &Session::trainingRequest() {
   return *theRequest;
 }
 
+std::optional<ModelArchitecture> Session::architecture() {
+  return theGraphs.cache().architecture(trainingRequest().training);
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
   dnn::ModelOp model = program().model(job());
   if (!model)

@@ -45,6 +45,8 @@ public:
   const std::optional<Cluster> &cluster() const { return theTarget.cluster(); }
   /// Tokens of a sample, where the model says so.
   std::optional<int64_t> sequence() const { return theSequence; }
+  /// What frameworks call the model of the job; nothing after errors.
+  std::optional<ModelArchitecture> architecture();
   void report(const Error &error, llvm::StringRef help = {}) { theWorkspace.report(error, help); }
   int finish(int status, llvm::StringRef command) const { return theWorkspace.finish(status, command); }
 

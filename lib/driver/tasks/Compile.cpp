@@ -134,6 +134,7 @@ int compile(Options options, const PlanSearchLimits &limits) {
   warnAboveCap(session, deviceWatts(*plan));
   plan->whatIf = whatIfTable(*plan, session.request());
   plan->sequence = session.sequence().value_or(0);
+  plan->architecture = session.architecture();
   if (!emitAll(session, *plan, options))
     return session.finish(kWrongInput, "compile");
   if (options.json) {

@@ -2,6 +2,7 @@
 // re-checks.
 #pragma once
 #include "lib/machine/model/Costs.h"
+#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/machine/model/Schedule.h"
 #include "lib/machine/model/StepEstimate.h"
 #include <array>
@@ -64,6 +65,7 @@ struct Plan {
   std::vector<WhatIf> whatIf;             ///< what would help; as searches found it
   int64_t sequence = 0;                   ///< tokens of a sample; 0: not known
   std::string version;
+  std::optional<ModelArchitecture> architecture; ///< nothing: it was not looked for
 };
 
 } // namespace accord

@@ -2,7 +2,6 @@
 // empty lists are left out of what there are many of.
 #include "lib/placement/output/PlacementDocumentCheck.h"
 #include "lib/placement/output/PlacementJson.h"
-#include "lib/planning/output/PlanJson.h"
 #include "lib/run/output/RunJson.h"
 #include "lib/support/documents/JsonText.h"
 

@@ -2,6 +2,7 @@
 // (certificate/placement.json), written and read back without loss.
 #pragma once
 #include "lib/placement/problem/PlacementPlan.h"
+#include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/SearchStatus.h"
 #include "llvm/Support/Error.h"
@@ -25,9 +26,6 @@ void describe(JsonVisitor &v, ContextExchange &exchange);
 void describe(JsonVisitor &v, RankOrder &order);
 void describe(JsonVisitor &v, PipelineSchedule &schedule);
 void describe(JsonVisitor &v, PlacementObjective &objective);
-/// Of plan.json and of the certificate.
-void describe(JsonFields &f, ModelArchitecture &architecture);
-
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 
 /// Of the bound, for `accord verify` alone: means of paths (lib/placement/problem/PlacementPaths.h) of the

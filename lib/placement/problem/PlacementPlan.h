@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/DeviceMemory.h"
-#include "lib/placement/problem/ModelArchitecture.h"
+#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/placement/problem/Placement.h"
 #include <memory>
 

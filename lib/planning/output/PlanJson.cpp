@@ -303,7 +303,9 @@ void describe(JsonFields &f, Plan &plan) {
   f.about("the same training with one thing changed, planned anew")
       .maybe("what_if", plan.whatIf)
       .about("tokens of a sample")
-      .maybe("sequence", plan.sequence);
+      .maybe("sequence", plan.sequence)
+      .about("what frameworks call the model")
+      .maybe("architecture", plan.architecture);
   // What follows from the above.
   auto one = [] { return int64_t(1); };
   f.about("distance to the bound as a share")

@@ -24,6 +24,7 @@ bool readWorkGraph(const llvm::json::Value &value, WorkGraph &graph, llvm::json:
 void describe(JsonFields &f, Conflict &conflict);
 void describe(JsonFields &f, StepEstimate &estimate);
 void describe(JsonFields &f, WhatIf &what);
+void describe(JsonFields &f, ModelArchitecture &architecture);
 /// Which activations are computed again.
 Words recomputeWords();
 

@@ -1,7 +1,7 @@
 // What frameworks call a model: recognized from its operations, shapes, shared weights and constants, never from names.
 #pragma once
 #include "dialects/dnn/Dnn.h"
-#include "lib/placement/problem/ModelArchitecture.h"
+#include "lib/machine/model/ModelArchitecture.h"
 
 namespace accord {
 

@@ -1,6 +1,6 @@
 // The parts of a transformer's blocks, found by what their operations do.
 #pragma once
-#include "lib/placement/problem/ModelArchitecture.h"
+#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/training/architecture/ModelWalk.h"
 #include <vector>
 

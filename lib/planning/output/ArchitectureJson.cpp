@@ -1,5 +1,5 @@
 // What frameworks call a model, in plan.json and in its certificate.
-#include "lib/placement/output/PlacementJson.h"
+#include "lib/planning/output/PlanJson.h"
 
 namespace accord {
 namespace {
