@@ -48,7 +48,7 @@ double plannedRate(const OpenJob &one);
 /// Whether no sum or quotient with the numbers of a report leaves the range of numbers.
 bool isPlausible(const ProgressReport &report);
 
-/// Whether a run failed by itself, or was ended by somebody else than the scheduler.
+/// Whether a run failed by itself, or was ended by somebody else than the scheduler before it got further.
 bool hasFailed(const JobRunRecord &run);
 /// When a job runs again whose last run is this one: `delay` seconds after its end, doubled with each failure. 0: at
 /// once, it did not fail.
