@@ -253,10 +253,6 @@ void RunStarter::start(const PlannedRun &planned, OpenJob one) {
   run.planned = epoch + planned.begin, run.plannedEnd = epoch + planned.end;
   run.intended = now();
   run.samplesAtStart = one.job.progress.saved;
-  // A name is new, but where a backup was put in place an earlier life may have used it: what that said is not its own.
-  std::error_code none;
-  for (const char *file : {"progress", "exit"})
-    std::filesystem::remove(fmt::format("{}/{}/{}", options.folder, run.task, file), none);
   StoreChange change;
   change.runs.push_back(run);
   {
