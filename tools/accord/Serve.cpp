@@ -18,7 +18,9 @@ const CommandEntry kEntry("serve", "Schedule the jobs of a cluster and have its 
                  "What describes the cluster: a .dnn file with a `jobs` block without jobs (tenants, quotas, power, "
                  "objectives), or a .accel file; else the engine alone says which devices there are");
   command.option("--engine", how.engine, "What runs the jobs: local, slurm, kubernetes or podman").showDefault();
-  command.option("--engine-option", how.engineOptions, "KEY=VALUE of the engine, see docs/operating.md");
+  command
+      .option("--engine-option", how.engineOptions, "KEY=VALUE of the engine, see docs/operating.md (may be repeated)")
+      .oneWord();
   command.option("--state", how.state, "A folder: database, folders of tasks, first token").showDefault();
   command.option("--database", how.database, "postgresql://… instead of SQLite in the folder");
   command.option("--listen", how.listen, "ADDRESS:PORT of the interface; port 0 is any that is free").showDefault();

@@ -161,6 +161,10 @@ int serve(const Options &options, const ServeOptions &how) {
   if (!listen)
     return refuse(Code::BadCommandLine, fmt::format("--listen: expected ADDRESS:PORT, found '{}'", how.listen), false,
                   "serve");
+  for (const auto &[option, seconds] : {std::pair("--interval", how.interval), {"--plan-limit", how.planLimit}})
+    if (!(seconds >= 0.01 && seconds <= 3600))
+      return refuse(Code::BadCommandLine, fmt::format("{}: expected 0.01 to 3600 s, found {}", option, seconds), false,
+                    "serve");
   State state(how);
   if (!how.backup.empty()) {
     auto made = copyDatabase(state.database, how.backup);

@@ -385,7 +385,8 @@ Result<void> SlurmEngine::signal(const SlurmJob &job, const TaskRecord &record, 
     StringRef text(sent.error().message);
     bool isOverNow = text.contains("Invalid job id") || text.contains("already completing") ||
                      text.contains("already finished") || text.contains("already completed");
-    return isOverNow ? Result<void>() : sent;
+    // It is over, or has no steps, so that the next signal is due.
+    return isOverNow ? record.write(mark, fmt::format("{:.3f}", now())) : sent;
   }
   for (const char *one : {"told", mark})
     if (Result<void> written = record.write(one, fmt::format("{:.3f}", now())); !written)
