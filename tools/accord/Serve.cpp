@@ -22,7 +22,9 @@ const CommandEntry kEntry("serve", "Schedule the jobs of a cluster and have its 
       .option("--engine-option", how.engineOptions, "KEY=VALUE of the engine, see docs/operating.md (may be repeated)")
       .oneWord();
   command.option("--state", how.state, "A folder: database, folders of tasks, first token").showDefault();
-  command.option("--database", how.database, "postgresql://… instead of SQLite in the folder");
+  command.option(
+      "--database", how.database,
+      "postgresql://…, or a file of SQLite (default: state.db in the folder, which then needs a local disk)");
   command.option("--listen", how.listen, "ADDRESS:PORT of the interface; port 0 is any that is free").showDefault();
   command.option("--url", how.url,
                  "At which tasks and people reach it (default: where it listens, by the name of this machine if "

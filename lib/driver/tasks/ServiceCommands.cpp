@@ -193,10 +193,12 @@ std::string queueText(const std::vector<JobView> &views, const TextStyle &style)
   TextTable table("rllrlrll",
                   {"job", "name", "tenant", "done", "phase", "samples/s", "left", "where, or why it waits"});
   for (const JobView &view : views) {
-    std::string where = !view.deviceType.empty() ? fmt::format("{} {}{}", view.devices, view.deviceType,
-                                                               view.nodes.size() == 1 ? ", " + view.nodes.front() : "")
-                        : !view.wait.empty()     ? view.wait
-                                                 : view.job.reason;
+    std::string where = !view.deviceType.empty()
+                            ? fmt::format("{} {}{}", view.devices, view.deviceType,
+                                          view.nodes.size() == 1 ? ", " + view.nodes.front() : "") +
+                                  (view.wait.empty() ? "" : ": " + view.wait)
+                        : !view.wait.empty() ? view.wait
+                                             : view.job.reason;
     table.row({std::to_string(view.job.id), view.job.submission.name, view.job.submission.tenant,
                view.job.samples > 0 ? fmt::format("{:.1f} %", 100 * view.share) : "", phaseInk(style, view.job.phase),
                view.goodput > 0 ? fmt::format("{:.4g}", view.goodput) : "", leftOf(view), where});

@@ -23,7 +23,8 @@ struct JobView {
   std::string plan; ///< its parallelism, in words
   std::vector<std::string> nodes;
   double plannedStart = 0, plannedEnd = 0; ///< of what is left of it; 0: not planned
-  std::string wait;                        ///< why it does not run, one sentence; empty: it runs, or is over
+  std::string wait;                        ///< why it does not run, one sentence, also of one that the engine has and
+                                           ///< lets wait; empty: it runs, is about to, or is over
   int64_t restarts = 0;
   std::vector<ProgressPoint> history; ///< over all runs, by time, at most some hundred; empty in lists of jobs
 };

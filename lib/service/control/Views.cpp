@@ -67,7 +67,7 @@ JobView SchedulerViews::viewOf(const ServedJob &job) const {
   view.share = one.job.samples > 0 ? std::clamp(done / one.job.samples, 0.0, 1.0) : 0;
   addRun(view, one);
   addTimes(view, one);
-  if (!one.run || (one.run->state == State::Intended && !one.trouble.empty()))
+  if (!one.run || one.run->state <= State::Submitted)
     view.wait = waitOf(one);
   return view;
 }
@@ -109,8 +109,13 @@ void SchedulerViews::addTimes(JobView &view, const OpenJob &one) const {
 
 /// Why a job does not run, one sentence.
 std::string SchedulerViews::waitOf(const OpenJob &one) const {
-  if (one.run)
+  if (one.run && one.run->state == State::Intended)
     return one.trouble;
+  if (one.run) {
+    const auto task = std::ranges::find(seen.tasks, one.run->task, &EngineTask::name);
+    const bool isSaid = task != seen.tasks.end() && task->state == EngineTask::State::Waiting && !task->reason.empty();
+    return isSaid ? fmt::format("{} lets it wait: {}", engine->kind(), task->reason) : "";
+  }
   if (plan)
     if (auto wait = plan->waits.find(one.job.id); wait != plan->waits.end())
       return wait->second;
@@ -169,8 +174,9 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
   if (of.samples > 0)
     lines.push_back(fmt::format("{:.1f} % of its {:.6g} samples are done", 100 * view.share, of.samples));
   if (!view.deviceType.empty())
-    lines.push_back(fmt::format("it runs on {} {} ({}) of {}", view.devices, view.deviceType,
-                                view.plan.empty() ? "no plan" : view.plan, fmt::join(view.nodes, ", ")));
+    lines.push_back(fmt::format("it {} on {} {} ({}) of {}", view.wait.empty() ? "runs" : "is to run", view.devices,
+                                view.deviceType, view.plan.empty() ? "no plan" : view.plan,
+                                fmt::join(view.nodes, ", ")));
   if (!view.wait.empty())
     lines.push_back(view.wait);
   if (view.timeLeft >= 0)

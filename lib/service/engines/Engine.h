@@ -47,7 +47,7 @@ struct EngineTask {
     Succeeded, ///< all of its processes ended with 0
     Failed,    ///< one did not
     Stopped,   ///< somebody ended it: `stop`, or a person
-    Lost       ///< a node of it failed
+    Lost       ///< a node of it failed, or the engine took it for others
   } state = State::Waiting;
   std::string name, id;
   std::vector<std::string> nodes; ///< empty: none yet

@@ -456,6 +456,46 @@ TEST(SchedulerProcess, HandsInAgainWhatWasHandedInByHalf) {
   }
 }
 
+TEST(SchedulerProcess, SaysWhyTheEngineLetsATaskWait) {
+  Life life("waits");
+  life.begin();
+  const int64_t id = life.submit("one", 400, both(4, 8));
+  life.process->step(); // no time passes, so that it waits
+  ASSERT_EQ(life.cluster.tasks.size(), 1u);
+  life.cluster.tasks.begin()->second.is.reason = "QOSMaxGRESPerUser";
+  life.process->step();
+  auto said = life.process->explain(life.local, id);
+  ASSERT_TRUE(said);
+  EXPECT_THAT(*said, ::testing::Contains("simulated lets it wait: QOSMaxGRESPerUser"));
+  EXPECT_THAT(*said, ::testing::Contains(::testing::StartsWith("it is to run on")));
+  life.step();
+  life.step();
+  auto view = life.process->job(life.local, id);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->wait, "");
+}
+
+// An engine may have a limit of time: who gets further from run to run goes on, and who does not is given up.
+TEST(SchedulerProcess, GoesOnWhereTheEngineStopsItAndItGotFurther) {
+  Life life("limit");
+  life.begin();
+  const int64_t saves = life.submit("saves", 4000, {{"a100", 4, 40}}),
+                forgets = life.submit("forgets", 4000, {{"k80", 8, 16}});
+  for (int i = 0; i < 400 && !life.isOver(); ++i) {
+    life.step();
+    for (auto &[name, task] : life.cluster.tasks) {
+      task.saves = task.asked.job == saves;
+      if (!isOver(task.is.state) && task.is.started > 0 && life.cluster.time > task.is.started + 10)
+        life.cluster.end(task, EngineTask::State::Stopped, 0);
+    }
+  }
+  EXPECT_EQ(life.job(saves).phase, JobPhase::Complete);
+  EXPECT_GT(life.job(saves).runs, 5);
+  EXPECT_EQ(life.job(saves).failures, 0);
+  EXPECT_EQ(life.job(forgets).phase, JobPhase::Failed);
+  EXPECT_LE(life.job(forgets).runs, 5);
+}
+
 // A copy of the state is put back: what it does not know is ended, and no name of a task is used again, though jobs and
 // runs get the numbers of those that came after the copy.
 TEST(SchedulerProcess, GoesOnFromACopyOfItsState) {

@@ -197,7 +197,7 @@ EngineTask::State slurmTaskState(const std::string &state) {
       {"SPECIAL_EXIT", State::Waiting}, {"COMPLETING", State::Ending},    {"COMPLETED", State::Succeeded},
       {"FAILED", State::Failed},        {"TIMEOUT", State::Stopped},      {"DEADLINE", State::Stopped},
       {"OUT_OF_MEMORY", State::Failed}, {"LAUNCH_FAILED", State::Failed}, {"CANCELLED", State::Stopped},
-      {"PREEMPTED", State::Stopped},    {"REVOKED", State::Stopped},      {"NODE_FAIL", State::Lost},
+      {"PREEMPTED", State::Lost},       {"REVOKED", State::Stopped},      {"NODE_FAIL", State::Lost},
       {"BOOT_FAIL", State::Lost}};
   auto found = states.find(StringRef(state).split(' ').first.split('+').first.str()); // "CANCELLED by 0", "CANCELLED+"
   return found == states.end() ? State::Running : found->second;
