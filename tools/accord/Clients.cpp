@@ -23,6 +23,10 @@ const CommandEntry kRun("run", "Hand a job to the scheduler of a cluster", [](Co
       .option("--measured", options->measured,
               "TYPE=DEVICES:RATE: samples a second that were measured, as in a100=4:120 (may be repeated)")
       .oneWord();
+  command.option("--progress-from", job.progressFrom,
+                 "URL of its metrics for Prometheus, as in http://{node}:9400/metrics, where it does not say by itself "
+                 "how far it is");
+  command.option("--progress-metric", job.progressMetric, "Which of them are its samples (default: samples_total)");
   command.option("--name", job.name, "Of the job (default: that of the program)");
   command.option("--tenant", job.tenant, "(default: that of the token)");
   command

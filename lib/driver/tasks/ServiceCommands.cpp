@@ -57,6 +57,8 @@ public:
     if (options.job.empty() && out.samples == 0)
       return Error{Code::BadCommandLine, "nothing says how long the job trains: --samples N, the number of samples "
                                          "after which it is complete, or --job FILE.dnn, whose `train` block says it"};
+    if (!out.progressFrom.empty() && out.progressMetric.empty())
+      out.progressMetric = "samples_total";
     if (out.name.empty())
       out.name = nameOf(out.command.empty() ? "" : out.command.front());
     if (auto taken = times(); !taken)

@@ -120,7 +120,7 @@ bool RunStarter::hasItsNodes(const JobRunRecord &run) const {
 void RunStarter::hand(const OpenJob &one) {
   JobRunRecord run = *one.run;
   std::error_code error;
-  std::filesystem::create_directories(fmt::format("{}/{}", options.folder, run.task), error);
+  std::filesystem::create_directories(fmt::format("{}/{}/traces", options.folder, run.task), error);
   auto id = error ? Result<std::string>(Error{Code::StateFailed, fmt::format("cannot make the folder of task '{}': {}",
                                                                              run.task, error.message())})
                   : engine->submit(requestOf(one, run));
@@ -270,7 +270,8 @@ void RunStarter::start(const PlannedRun &planned, OpenJob one) {
       return;
     std::scoped_lock inner(memory);
     OpenJob &at = open[run.job];
-    at.read = 0, at.isSpeedSeen = false;
+    at.read = 0, at.isSpeedSeen = at.isByEngine = false;
+    at.trace = {}, at.traceRead.clear(), at.sourceTrouble.clear(), at.lookAt = at.lookPause = 0;
     at.row = at.model ? rowOfRun(run, at.model->table, nodes.cluster.types) : kNoRow;
     at.planned = plannedRate(at);
     at.tracker = ProgressTracker(at.job.samples, run.samplesAtStart, 0, at.planned);
@@ -332,6 +333,7 @@ TaskRequest RunStarter::requestOf(const OpenJob &one, const JobRunRecord &run) c
   set("ACCORD_NODES", std::to_string(run.nodes.size()));
   set("ACCORD_DEVICE_TYPE", sanitized(run.deviceType));
   set("ACCORD_PROGRESS", task.folder + "/progress");
+  set("ACCORD_TRACES", task.folder + "/traces");
   set("ACCORD_NOTICE", fmt::format("{:.0f}", from.notice));
   set("ACCORD_SAMPLES_DONE", fmt::format("{:.0f}", run.samplesAtStart));
   if (one.job.samples > 0)

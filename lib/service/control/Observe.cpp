@@ -447,11 +447,33 @@ void EngineObserver::takeProgress(OpenJob &one) {
   progress.batch = one.tracker.batch, progress.noise = one.tracker.noise, progress.loss = one.tracker.loss;
 }
 
+void EngineObserver::takeReport(OpenJob &one, const ProgressReport &report) {
+  one.tracker.add(report, now());
+  takeProgress(one);
+  compareSpeed(one);
+}
+
+/// What the engine was told of a run that says nothing else: whole percents, mostly.
+void EngineObserver::takeShare(OpenJob &one, const EngineTask &task) {
+  if (task.share < 0 || one.job.samples <= 0 || (one.tracker.hasReports() && !one.isByEngine) ||
+      one.tracker.last >= std::max(task.shareAt, 1.0))
+    return;
+  ProgressReport report;
+  report.samples = std::min(1.0, task.share) * one.job.samples, report.time = task.shareAt;
+  one.isByEngine = true;
+  takeReport(one, report);
+}
+
 void EngineObserver::readProgress() {
   std::scoped_lock lock(changing);
   std::vector<OpenJob> running;
   {
     std::scoped_lock inner(memory);
+    for (const EngineTask &task : seen.tasks)
+      if (task.share >= 0)
+        for (auto &[id, one] : open)
+          if (one.run && one.run->task == task.name && one.run->state >= State::Running)
+            takeShare(one, task);
     for (const auto &[id, one] : open)
       if (one.run && one.run->state >= State::Running)
         running.push_back(one);
@@ -467,6 +489,7 @@ void EngineObserver::readProgress() {
     if (found == open.end() || !found->second.run || found->second.run->task != one.run->task)
       continue;
     found->second.tracker = one.tracker, found->second.read = one.read;
+    found->second.isByEngine = false;
     found->second.job.progress = one.job.progress;
     compareSpeed(found->second);
   }
@@ -482,14 +505,19 @@ void EngineObserver::compareSpeed(OpenJob &one) {
 /// The speed of a run, of a job that nobody described, becomes known, or another one.
 void EngineObserver::learn(OpenJob &one) {
   constexpr double kChange = 0.05;
-  if (!one.tracker.isSettled())
+  double rate = one.tracker.isSettled() ? one.tracker.rate().value : 0;
+  if (rate <= 0 && one.trace.steps > 0) // its profiler knows before many reports do
+    rate = one.tracker.batch / one.trace.seconds;
+  if (rate <= 0)
     return;
-  const double rate = one.tracker.rate().value;
-  if (one.isSpeedSeen && std::abs(rate / one.speeds.back().rate - 1) < kChange)
+  const double communication = one.trace.communication;
+  if (one.isSpeedSeen && std::abs(rate / one.speeds.back().rate - 1) < kChange &&
+      communication == one.speeds.back().communication)
     return;
   if (!one.isSpeedSeen)
     one.speeds.emplace_back();
-  one.speeds.back() = {one.run->deviceType, one.run->devices, rate, std::max(1.0, now() - one.run->started)};
+  one.speeds.back() = {one.run->deviceType, one.run->devices, rate, std::max(1.0, now() - one.run->started),
+                       communication};
   one.isSpeedSeen = true;
   one.planned = rate;
   one.tracker.setPlanned(rate);

@@ -1,6 +1,7 @@
 // What clients change: tokens, jobs that come or are cancelled, nodes that are drained, progress that is reported.
 #include "lib/service/control/SchedulerState.h"
 #include "lib/service/problem/ServiceJson.h"
+#include "lib/service/progress/Metrics.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/AnswerFile.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,6 +39,12 @@ Errors wrongHere(const Submission &from, const jobs::JobsRequest &operation) {
   if (from.notice > kMaxNotice)
     errors.push_back(
         {Code::WrongServiceRequest, fmt::format("'notice_s' is {:g}, allowed is 0 to {:g}", from.notice, kMaxNotice)});
+  if (!from.progressFrom.empty()) {
+    if (auto place = metricsPlace(from.progressFrom, "node"); !place)
+      errors.push_back({Code::WrongServiceRequest, "progress_from: " + place.error().message});
+    if (auto metric = checkMetric(from.progressMetric); !metric)
+      errors.push_back({Code::WrongServiceRequest, "progress_metric: " + metric.error().message});
+  }
   if (!from.measured.empty() && !from.files.empty())
     errors.push_back({Code::WrongServiceRequest, "'measured' stands beside 'files', allowed is one of them"});
   return errors;
@@ -284,9 +291,7 @@ Result<void> SchedulerRequests::report(const std::string &taskToken, const Progr
     return Error{Code::NotAllowed, "the token is of no task that runs"};
   if (!isPlausible(report))
     return Error{Code::WrongProgress, fmt::format("samples: expected numbers of at most {:g}", kMaxSamples)};
-  found->second.tracker.add(report, now());
-  takeProgress(found->second);
-  compareSpeed(found->second);
+  takeReport(found->second, report);
   return {};
 }
 

@@ -202,6 +202,8 @@ void SchedulerCore::step() {
     readProgress();
     stopStrays();
   }
+  if (options.isInline)
+    readSources();
   while (options.isInline && modelNext())
     ;
   planIfNeeded();
@@ -236,7 +238,8 @@ bool SchedulerCore::isForgotten(const std::string &task) const {
 }
 
 void SchedulerCore::run(const std::atomic<bool> &stop) {
-  std::thread models([&] { work(stop, true); }), plans([&] { work(stop, false); });
+  std::thread models([&] { work(stop, true); }), plans([&] { work(stop, false); }),
+      sources([&] { watchSources(stop); });
   while (!stop) {
     const auto began = std::chrono::steady_clock::now();
     step();
@@ -249,6 +252,7 @@ void SchedulerCore::run(const std::atomic<bool> &stop) {
   changed.notify_all();
   models.join();
   plans.join();
+  sources.join();
 }
 
 Result<std::vector<std::string>> SchedulerData::check() {

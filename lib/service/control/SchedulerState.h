@@ -3,6 +3,7 @@
 #include "lib/service/control/SchedulerProcess.h"
 #include "lib/service/progress/LearnedTable.h"
 #include "lib/service/progress/ProgressTracker.h"
+#include "lib/service/progress/StepTrace.h"
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -21,17 +22,22 @@ struct OpenJob {
   std::shared_ptr<const ModelledJob> model; ///< null: not yet
   bool isStale = false;                     ///< more is known than `model` has
   bool needsModel() const { return (!model || isStale) && cannotModel.empty(); }
-  std::optional<JobRunRecord> run; ///< that has not ended
-  ProgressTracker tracker;         ///< of the run
-  uint64_t read = 0;               ///< bytes of its file of progress that were read
-  double notBefore = 0;            ///< it may not run earlier: it failed
-  double planned = 0;              ///< samples a second, by the plan that started its run; 0: it is not known
-  std::string cannotModel;         ///< why its configurations cannot be priced; empty: they can, or nobody tried
-  unsigned row = 0;                ///< of its table, of its run; `kNoRow`: it has none like it
-  std::vector<SeenSpeed> speeds;   ///< of a job that nobody described; that of its run is the last, once it is known
-  bool isSpeedSeen = false;        ///< that of its run is among them
-  std::string trouble;             ///< what the engine said when it refused its run
-  double pace = 1;                 ///< its speed against its table, as it was seen
+  std::optional<JobRunRecord> run;  ///< that has not ended
+  ProgressTracker tracker;          ///< of the run
+  uint64_t read = 0;                ///< bytes of its file of progress that were read
+  double notBefore = 0;             ///< it may not run earlier: it failed
+  double planned = 0;               ///< samples a second, by the plan that started its run; 0: it is not known
+  std::string cannotModel;          ///< why its configurations cannot be priced; empty: they can, or nobody tried
+  unsigned row = 0;                 ///< of its table, of its run; `kNoRow`: it has none like it
+  std::vector<SeenSpeed> speeds;    ///< of a job that nobody described; that of its run is the last, once it is known
+  bool isSpeedSeen = false;         ///< that of its run is among them
+  std::string trouble;              ///< what the engine said when it refused its run
+  double pace = 1;                  ///< its speed against its table, as it was seen
+  StepTrace trace;                  ///< of its run, as it was profiled; no steps: it was not
+  std::string traceRead;            ///< the file of it, with its size and time
+  double lookAt = 0, lookPause = 0; ///< when its metrics and traces are looked at again; how long after a failure
+  std::string sourceTrouble;        ///< why they cannot be read; empty: they can, or there are none
+  bool isByEngine = false;          ///< its run tells the engine alone how far it is
   bool hasLostWork = false;        ///< a run of it that was told to save kept nothing
   /// Whether its run may end before its work is done, so that it goes on elsewhere: a malleable job of which there is
   /// reason to believe that it saves. It said so, or it says how far it is and was never told to save.
@@ -149,6 +155,8 @@ protected:
   void readProgress();
   void stopStrays();
   static void takeProgress(OpenJob &open);
+  /// What a report says, and what it changes in what is planned. Callers hold `changing` and `memory`.
+  void takeReport(OpenJob &open, const ProgressReport &report);
   /// What a report changes in what is planned. Callers hold `memory`.
   void compareSpeed(OpenJob &open);
 
@@ -159,10 +167,25 @@ private:
   std::string lastWordsOf(const JobRunRecord &run) const;
   void settleJob(OpenJob &open, const EngineTask *task, StoreChange &change);
   void readProgressOf(OpenJob &open) const;
+  void takeShare(OpenJob &open, const EngineTask &task);
   bool readLinesOf(OpenJob &open, int file, uint64_t size, double written) const;
   static void keepHistory(OpenJob &open);
   void learn(OpenJob &open);
   void compareWithPlan(OpenJob &open);
+};
+
+/// What has to be fetched to be known: metrics of programs, traces of their profilers (Sources.cpp).
+class ProgressSources : public virtual EngineObserver {
+protected:
+  /// Looks at those whose time it is. Takes seconds where they do not answer; nothing is locked then.
+  void readSources();
+  /// A thread that does so every second.
+  void watchSources(const std::atomic<bool> &stop);
+
+private:
+  void readMetrics(const OpenJob &one);
+  void readTraces(const OpenJob &one);
+  OpenJob *runOf(const OpenJob &one);
 };
 
 /// What is done next (Decide.cpp).
@@ -243,7 +266,11 @@ private:
   void addTenants(ClusterView &view, const Caller &by) const;
 };
 
-class SchedulerCore final : public RunStarter, public PlanMaker, public SchedulerRequests, public SchedulerViews {
+class SchedulerCore final : public RunStarter,
+                            public PlanMaker,
+                            public ProgressSources,
+                            public SchedulerRequests,
+                            public SchedulerViews {
 public:
   SchedulerCore(SchedulerOptions options, std::unique_ptr<ServiceStore> store, std::unique_ptr<Engine> engine,
                 std::shared_ptr<JobModeller> modeller)

@@ -191,6 +191,8 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
           lines.push_back(fmt::format("it could run on {} {}: {:.4g} samples a second{}", row.devices,
                                       row.type < nodes.cluster.types.size() ? nodes.cluster.types[row.type] : "devices",
                                       row.rate * found->second.pace, row.plan.empty() ? "" : ", " + row.plan));
+      if (!found->second.sourceTrouble.empty())
+        lines.push_back("its progress is not known: " + found->second.sourceTrouble);
       for (const std::string &text : model.assumptions)
         lines.push_back("assumed: " + text);
     }

@@ -57,6 +57,8 @@ struct EngineTask {
   /// Of a task that failed: what the guard said on nodes that have other devices than planned, by node. They are known
   /// by the guard's own mark (lib/launch/Guard.h), not by an exit status that a program may have, too.
   std::map<std::string, std::string> refusals = {};
+  double share = -1,
+         shareAt = 0; ///< of its job that it has done, as the engine was told, and when; -1: it was not told
 };
 constexpr bool isOver(EngineTask::State state) { return state >= EngineTask::State::Succeeded; }
 

@@ -87,6 +87,9 @@ void describe(JsonFields &f, Submission &submission) {
   f.maybe("measured", submission.measured);
   f.about("its whole work; left out: what `train` says")
       .maybe("samples", submission.samples, NumberRange{0, kMaxSamples});
+  f.about("URL of its metrics for Prometheus; {node} is the first node of its run");
+  f.maybe("progress_from", submission.progressFrom);
+  f.about("which of them are its samples").maybe("progress_metric", submission.progressMetric);
   f.about("seconds since 1970").maybe("deadline_s", submission.deadline, kMoment);
   f.about("seconds since 1970").maybe("due_s", submission.due, kMoment);
   f.about("dollars a second after `due_s`").maybe("late_price_per_s", submission.latePrice, kSpan);

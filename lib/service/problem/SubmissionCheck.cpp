@@ -162,6 +162,10 @@ void Check::work() {
     positive("samples", all.samples, kMaxSamples);
   else
     number("samples", all.samples, 0, kMaxSamples);
+  text("progress_from", all.progressFrom, 1'000);
+  text("progress_metric", all.progressMetric, 1'000);
+  if (all.progressFrom.empty() != all.progressMetric.empty())
+    add("'progress_from' and 'progress_metric' stand together: where its metrics are, and which is its samples");
   number("deadline_s", all.deadline, 0, kMaxTime);
   number("due_s", all.due, 0, kMaxTime);
   number("late_price_per_s", all.latePrice, 0, kMaxSpan);

@@ -30,7 +30,12 @@ TypeSpeeds speedsOf(const std::string &type, const std::vector<SeenSpeed> &seen)
     return made;
   // n / rate(n) = (1 - s) / r + n s / r is a straight line over n.
   double serial = kSerial;
-  if (made.means.size() > 1) {
+  if (made.means.size() == 1) {
+    const auto n = static_cast<double>(made.means.begin()->first);
+    for (const SeenSpeed &one : seen) // the last one
+      if (one.deviceType == type && n > 1 && one.communication >= 0 && one.communication < 1)
+        serial = std::min(1.0, one.communication / (1 - one.communication) / (n - 1));
+  } else {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (const auto &[devices, mean] : made.means) {
       const auto d = static_cast<double>(devices);

@@ -11,6 +11,7 @@ struct SeenSpeed {
   std::string deviceType;
   int64_t devices = 1;
   double rate = 0, seconds = 0;
+  double communication = -1; ///< share of its time in which it did nothing but communicate; -1: not known
 };
 
 /// Samples a second on devices that a job may have, of those `counts` of each type (index into `Cluster::types`);
@@ -18,8 +19,10 @@ struct SeenSpeed {
 /// rule of Pollux: Qiao et al., OSDI 2021, section 4.1) by Amdahl's law fitted to the numbers that were seen of the
 /// type,
 ///   rate(n) = r n / (1 + s (n - 1))
-/// where one number alone is seen with s = 0.05. A type that was not seen is as fast as one that was, times the ratio
-/// of `speeds`, which are of one device; 0: not known, then as fast.
+/// where one number n alone is seen with s = 0.05, or, if a trace says that a share c of its time on n > 1 devices is
+/// communication alone, so that it is 1 - c as fast as n times one device, with s = c / (1 - c) / (n - 1). A type that
+/// was not seen is as fast as one that was, times the ratio of `speeds`, which are of one device; 0: not known, then as
+/// fast.
 std::vector<SeenSpeed> learnedSpeeds(const jobs::Cluster &cluster, const std::vector<std::vector<int64_t>> &counts,
                                      const std::map<std::string, double> &speeds, const std::vector<SeenSpeed> &seen);
 

@@ -174,6 +174,18 @@ TEST(KubernetesState, TasksHaveTheGuardBeforeTheirProgram) {
   EXPECT_LT(llvm::formatv("{0}", large->front()).str().size(), size_t(1200) << 10);
 }
 
+TEST(KubernetesState, SaysWhatTheTrainerWasTold) {
+  Object said{{"progressPercentage", 45}, {"estimatedRemainingSeconds", 795649}, {"lastUpdatedTime", kEnd}};
+  EngineTask task = look({job(Object{{"trainerStatus", Object(said)}})}, {pod(0, "Running", running())}).task;
+  EXPECT_EQ(task.share, 0.45);
+  EXPECT_EQ(task.shareAt, kStartSeconds + 300);
+  EXPECT_EQ(look({job()}, {pod(0, "Running", running())}).task.share, -1);
+  for (Value wrong : {Value(101), Value(-1), Value("45"), Value(nullptr)}) {
+    said["progressPercentage"] = wrong;
+    EXPECT_EQ(look({job(Object{{"trainerStatus", Object(said)}})}, {pod(0, "Running", running())}).task.share, -1);
+  }
+}
+
 TEST(KubernetesState, IsNotOverWhileAPodRuns) {
   auto found = look({job(conditions({{"Failed", "True", "BackoffLimitExceeded", ""}}))},
                     {pod(0, "Failed", over(1)), pod(1, "Running", running())});

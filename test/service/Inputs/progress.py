@@ -2,9 +2,9 @@
 
     progress.py ACCORD FOLDER [JOBS [SAMPLES]]
 
-JOBS trainings (train.py) at once: some use accord.progress, some write lines themselves, some post; one fails once and
-goes on from its checkpoint, one is said to be twice as fast as it is. They write down what is true themselves. At many
-moments the scheduler is asked; afterwards that is compared with the truth:
+JOBS trainings (train.py) at once: some use accord.progress, some write lines themselves, some post, some export metrics
+for Prometheus; one fails once and goes on from its checkpoint, one is said to be twice as fast as it is. They write down
+what is true themselves. At many moments the scheduler is asked; afterwards that is compared with the truth:
     the share of the work is within 2 % of it at 95 % of the moments
     the time that was really left lies in the interval shown at 90 % of them, less twice the noise of so many jobs
     restarts, deviation from the plan, and the history are right
@@ -12,6 +12,7 @@ moments the scheduler is asked; afterwards that is compared with the truth:
 import bisect
 import math
 import os
+import socket
 import sys
 import time
 
@@ -20,7 +21,7 @@ sys.path.insert(0, HERE)
 from served import Served  # noqa: E402
 
 TRAIN = os.path.join(HERE, "train.py")
-KINDS = ("module", "lines", "post")
+KINDS = ("module", "lines", "post", "metrics")
 RESTARTS, SLOWER = 1, 2  # which job fails once, and which is slower than it was said
 SAID = 400.0  # samples a second that are said of the latter: about twice what it does
 PER_JOB = 4  # moments of a job that tell something new, as it were: others nearby say the same
@@ -43,6 +44,12 @@ class Truth:
         """Samples a second from the first third of the last run to a moment."""
         first = self.begin + (len(self.times) - self.begin) // 3
         return (self.at(until) - self.samples[first]) / (until - self.times[first])
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def watch(served, ids, limit):
@@ -91,6 +98,9 @@ def run(accord, folder, jobs, samples):
             if job == SLOWER:
                 options += ["--measured", f"a100=1:{SAID}"]
             kind = KINDS[job % len(KINDS)]
+            if kind == "metrics":
+                port = free_port()
+                options += ["--progress-from", f"http://127.0.0.1:{port}/metrics", "--env", f"METRICS_PORT={port}"]
             fails = ["--fail-at", "0.3"] if job == RESTARTS else []
             said = served.run("run", *options, "--", TRAIN, kind, "--seed", str(job), *fails).stdout
             ids.append(int(said.split()[1]))
@@ -109,11 +119,11 @@ def check(ids, truths, seen, views, shown, samples):
             continue
         truth = Truth(truths[index])
         found = compare(seen[job], truth, samples)
-        print(f"job {job} ({KINDS[index % 3]}): {found[1]} of {found[0]} moments within 2 %, at most {100 * found[2]:.1f} %, "
+        print(f"job {job} ({KINDS[index % len(KINDS)]}): {found[1]} of {found[0]} moments within 2 %, at most {100 * found[2]:.1f} %, "
               f"{found[4]} of {found[3]} intervals hold")
         sums = [a + b if i != 2 else max(a, b) for i, (a, b) in enumerate(zip(sums, found))]
         history = shown[job].get("history", [])
-        if not 10 <= len(history) <= 640 or any(
+        if not 5 <= len(history) <= 640 or any(
                 abs(point["samples"] - truth.at(point["time_s"])) > 0.05 * samples for point in history
                 if truth.times[truth.begin] < point["time_s"]):
             wrong.append(f"the history of job {job} is not what happened: {history[-3:]}")
@@ -140,4 +150,4 @@ if __name__ == "__main__":
     folder = os.path.abspath(sys.argv[2])
     os.makedirs(folder, exist_ok=True)
     numbers = [int(word) for word in sys.argv[3:]]
-    run(sys.argv[1], folder, numbers[0] if numbers else 6, numbers[1] if len(numbers) > 1 else 9000)
+    run(sys.argv[1], folder, numbers[0] if numbers else 8, numbers[1] if len(numbers) > 1 else 9000)

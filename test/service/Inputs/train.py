@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """A training as people write it: a small network, gradients by hand, an evaluation now and then, checkpoints.
 
-    train.py module|lines|post [--seed N] [--fail-at SHARE]
+    train.py module|lines|post|metrics [--seed N] [--fail-at SHARE]
 
-It says how far it is by accord.progress, by lines of JSON that it writes itself, or by posts to the scheduler. What is
-true stands beside it: a line "TIME SAMPLES" for each step, in the file TRUTH. Steps take the time of their arithmetic
-and a wait in place of an accelerator, of uneven length. It fails once at a share of its work.
+It says how far it is by accord.progress, by lines of JSON that it writes itself, by posts to the scheduler, or by metrics
+for Prometheus that are asked for at METRICS_PORT. What is true stands beside it: a line "TIME SAMPLES" for each step, in
+the file TRUTH. Steps take the time of their arithmetic and a wait in place of an accelerator, of uneven length. It fails
+once at a share of its work.
 """
+import http.server
 import json
 import math
 import os
 import random
 import sys
+import threading
 import time
 import urllib.request
 
@@ -23,7 +26,7 @@ how, seed = sys.argv[1], int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed"
 fail_at = float(sys.argv[sys.argv.index("--fail-at") + 1]) if "--fail-at" in sys.argv else 2
 truth_file = os.environ["TRUTH"]
 checkpoint_file = truth_file + ".checkpoint"
-draw = random.Random(seed)
+draw, began = random.Random(seed), time.time()
 total, done = float(os.environ["ACCORD_SAMPLES"]), float(os.environ["ACCORD_SAMPLES_DONE"])
 
 
@@ -88,13 +91,38 @@ class Posts:
             pass
 
 
+class Metrics:
+    """A counter of what this process trained on, as exporters have it, for whoever asks."""
+
+    def __init__(self):
+        count = self
+
+        class Page(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                text = f"# HELP samples_total Trained on.\n# TYPE samples_total counter\nsamples_total {count.samples}\n"
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.samples = 0.0
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["METRICS_PORT"])), Page)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def report(self, samples, saved=None, loss=None):
+        self.samples = samples - done
+
+
 def reporter():
     if how == "module":
         from accord.progress import Progress
         progress = Progress()
         assert progress.total == total and progress.done == done
         return progress
-    return Lines() if how == "lines" else Posts()
+    return {"lines": Lines, "post": Posts, "metrics": Metrics}[how]()
 
 
 progress, network = reporter(), load()
@@ -102,6 +130,7 @@ data = [(x, math.sin(3 * x)) for x in (draw.uniform(-1, 1) for _ in range(POINTS
 time.sleep(draw.uniform(0.5, 2))  # compiling, as it were
 samples, step, said, first = done, 0, 0.0, None
 truth = open(truth_file, "a", buffering=1)
+truth.write(f"{began:.6f} {samples:.0f}\n")
 while samples < total:
     batch = min(BATCH, int(total - samples))
     loss = network.step(draw.sample(data, batch))
@@ -116,7 +145,7 @@ while samples < total:
     if step % SAVE_EVERY == 0:
         save(network, samples)
         progress.report(samples, saved=samples, loss=loss)
-    elif how == "module" or time.time() - said >= 0.5:
+    elif how in ("module", "metrics") or time.time() - said >= 0.5:
         said = time.time()
         progress.report(samples, loss=loss)
     if done == 0 and samples / total > fail_at:

@@ -147,6 +147,7 @@ private:
   void addState();
   void addEnd();
   void addTimes();
+  void addProgress();
   void addDue();
   std::string whyItWaits() const;
 
@@ -270,6 +271,18 @@ void Findings::addEnd() {
       task.reason = pod.disruption;
 }
 
+/// What the program told Kubeflow's trainer (KEP-2779): a percentage of all of its training.
+void Findings::addProgress() {
+  for (const Object *one : objects.objects) {
+    const Object *said = part(part(one, "status"), "trainerStatus");
+    const auto percent = said ? said->getNumber("progressPercentage") : std::nullopt;
+    if (!percent || *percent < 0 || *percent > 100)
+      continue;
+    findings.task.share = *percent / 100;
+    findings.task.shareAt = kubernetesTime(text(said, "lastUpdatedTime"));
+  }
+}
+
 void Findings::addTimes() {
   EngineTask &task = findings.task;
   std::vector<std::string> nodes;
@@ -319,6 +332,7 @@ KubernetesFindings Findings::made() {
   read();
   addState();
   addTimes();
+  addProgress();
   addDue();
   return std::move(findings);
 }
