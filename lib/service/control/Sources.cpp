@@ -10,7 +10,7 @@ namespace {
 
 using State = JobRunRecord::State;
 
-constexpr double kLookAgain = 5, kMaxPause = 60; ///< seconds between two looks; and after failures
+constexpr double kLookAgain = 2, kMaxPause = 60; ///< seconds between two looks; and after failures
 constexpr double kFetchLimit = 2;                ///< seconds for a page of metrics
 constexpr size_t kMaxTraces = 1000;              ///< files of a folder that are looked at
 
