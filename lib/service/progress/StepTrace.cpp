@@ -14,6 +14,12 @@ constexpr size_t kMaxEvent = size_t(1) << 16, kMaxKernels = 4'000'000;
 constexpr int64_t kMaxBytes = int64_t(1) << 30;
 constexpr llvm::StringLiteral kStep = "ProfilerStep#";
 
+/// Kernels of NCCL and RCCL ("ncclDevKernel_…"), of NVSHMEM, and of DeepEP, which sends to experts.
+bool isCommunication(llvm::StringRef kernel) {
+  return kernel.starts_with("nccl") || kernel.contains("nvshmem") || kernel.contains("ep::internode::") ||
+         kernel.contains("ep::intranode::") || kernel.contains("ep::internode_ll::");
+}
+
 Error wrong(std::string why) { return {Code::WrongProgress, std::move(why)}; }
 
 } // namespace
@@ -56,7 +62,7 @@ bool StepTraceReader::take(std::string_view piece) {
 void StepTraceReader::takeEvent() {
   const llvm::StringRef text(object);
   const bool isStep = text.contains(kStep);
-  if (!isStep && !text.contains("\"kernel\""))
+  if (!isStep && !text.contains_insensitive("\"kernel\""))
     return;
   auto value = llvm::json::parse(text);
   if (!value)
@@ -67,12 +73,12 @@ void StepTraceReader::takeEvent() {
   if (!ts || !dur || *dur < 0 || event->getString("ph").value_or("") != "X")
     return;
   const Span span{*ts, *ts + *dur};
-  if (kind == "kernel") {
+  if (kind.equals_insensitive("kernel")) { // older ones: "Kernel"
     const llvm::json::Object *arguments = event->getObject("args");
     const double on = arguments ? arguments->getNumber("device").value_or(0) : 0;
     device = device < 0 ? on : device;
     if (on == device)
-      (name.starts_with("nccl") ? communicates : computes).push_back(span);
+      (isCommunication(name) ? communicates : computes).push_back(span);
   } else if (int64_t number = 0; kind != "gpu_user_annotation" && name.starts_with(kStep) &&
                                  !name.drop_front(kStep.size()).getAsInteger(10, number)) {
     steps.emplace_back(number, span);
@@ -107,7 +113,7 @@ Result<StepTrace> StepTraceReader::end() {
   made.seconds = (all.end - all.begin) / static_cast<double>(made.steps) * 1e-6;
   if (!(made.seconds > 0))
     return wrong("the steps of the trace take no time");
-  if (!computes.empty() || !communicates.empty()) {
+  if (!communicates.empty()) { // else it is one device, or communicates by kernels that are not known here
     std::vector<Span> both = computes;
     both.insert(both.end(), communicates.begin(), communicates.end());
     made.communication = (covered(std::move(both), all) - covered(computes, all)) / (all.end - all.begin);

@@ -10,13 +10,14 @@ namespace accord::service {
 struct StepTrace {
   int64_t steps = 0;         ///< that were counted; 0: none is in it
   double seconds = 0;        ///< of one of them, the mean
-  double communication = -1; ///< share of that time in which its device does nothing but communicate; -1: not known
+  double communication = -1; ///< share of that time in which its device does nothing but communicate; -1: it has no
+                             ///< kernel of which that is known
 };
 
 /// Reads a trace of torch.profiler (Kineto: JSON of the Trace Event Format), piece by piece. Steps are the annotations
 /// "ProfilerStep#N" that `profiler.step()` makes; the first of three or more is passed over, because it starts what was
-/// not started yet. Kernels are those of the first device that has one; of NCCL and RCCL they begin with "nccl". Memory
-/// is that of two numbers for each kernel, at most four million kernels.
+/// not started yet. Kernels are those of the first device that has one; those of NCCL, RCCL, NVSHMEM
+/// and DeepEP are communication. Memory is that of two numbers for each kernel, at most four million kernels.
 class StepTraceReader {
 public:
   /// False: it has seen enough.

@@ -190,6 +190,17 @@ TEST(StepTrace, TellsTimeAndCommunicationOfSteps) {
   }
 }
 
+TEST(StepTrace, KnowsNoCommunicationWhereThereIsNone) {
+  std::string text = trace(3);
+  for (size_t at = 0; (at = text.find("nccl", at)) != std::string::npos;)
+    text.replace(at, 4, "mine");
+  StepTraceReader reader;
+  reader.take(text);
+  auto read = reader.end();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->communication, -1);
+}
+
 TEST(StepTrace, RefusesWhatIsNone) {
   auto end = [](const std::string &text) {
     StepTraceReader reader;
