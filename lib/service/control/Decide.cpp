@@ -1,6 +1,7 @@
 // What is done next: runs whose time it is are started where their devices are free, others are told to save and end.
 #include "lib/service/control/SchedulerState.h"
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <span>
@@ -10,6 +11,9 @@ namespace accord::service {
 using State = JobRunRecord::State;
 
 constexpr double kAskAgain = 2; ///< seconds after an engine refused something
+/// A cycle asks the engine for so many intervals; what is left is asked in the next ones. Else an engine that lists its
+/// tasks, and hangs where one is to end, would keep the scheduler from seeing anything.
+constexpr double kMaxIntervals = 10;
 
 static std::vector<std::string> nodesOf(const PlannedRun &run, const ClusterNodes &nodes) {
   std::vector<std::string> names;
@@ -66,6 +70,8 @@ static bool isSame(const JobRunRecord &run, const PlannedRun &wanted, const std:
 }
 
 void RunStarter::decide() {
+  const auto longest = std::chrono::duration<double>(kMaxIntervals * options.interval);
+  askUntil = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(longest);
   askAgain();
   startDue();
 }
@@ -97,14 +103,22 @@ void RunStarter::askAgain() {
   }
   for (auto &[one, why] : lost)
     end(std::move(one), why);
+  // Where not all could be asked, it goes on behind the last one.
+  const auto next = std::ranges::upper_bound(unsure, askedLast, {}, [](const OpenJob &one) { return one.job.id; });
+  std::rotate(unsure.begin(), next, unsure.end());
   for (const OpenJob &one : unsure) {
+    askedLast = one.job.id;
     if (one.run->state == State::Intended)
       hand(one);
     else
       (void)engine->stop({EngineTask::State::Running, one.run->task, one.run->engineId, one.run->nodes, 0, 0, -1, ""},
                          one.job.submission.notice);
-    std::scoped_lock lock(memory);
-    retryAt[one.run->task] = now() + kAskAgain;
+    {
+      std::scoped_lock lock(memory);
+      retryAt[one.run->task] = now() + kAskAgain;
+    }
+    if (isLate())
+      return;
   }
 }
 
@@ -201,9 +215,14 @@ void RunStarter::startDue() {
     end(one, "a node of it takes no tasks, so it would not start");
   for (OpenJob &one : stops)
     end(one, "the plan has it elsewhere or later");
-  for (auto &[run, one] : starts)
+  for (auto &[run, one] : starts) {
     start(run, one);
+    if (isLate())
+      return;
+  }
 }
+
+bool RunStarter::isLate() const { return std::chrono::steady_clock::now() >= askUntil; }
 
 /// Whether tasks may start on a server. What was drained in this cycle is not yet away.
 bool RunStarter::takesTasks(unsigned server) const {
@@ -303,6 +322,8 @@ void RunStarter::end(OpenJob one, const std::string &why) {
     if (!commit(std::move(change)))
       return;
   }
+  if (isLate())
+    return; // it is asked again
   (void)engine->stop({EngineTask::State::Running, one.run->task, one.run->engineId, one.run->nodes, 0, 0, -1, ""},
                      one.job.submission.notice);
 }

@@ -196,6 +196,7 @@ protected:
 private:
   void startDue();
   void askAgain();
+  bool isLate() const;
   bool hasItsNodes(const JobRunRecord &run) const;
   void hand(const OpenJob &one);
   void start(const PlannedRun &planned, OpenJob one);
@@ -206,6 +207,9 @@ private:
   bool waitsForNode(const OpenJob &one) const;
   std::string engineType(const std::string &type) const;
   TaskRequest requestOf(const OpenJob &open, const JobRunRecord &run) const;
+
+  std::chrono::steady_clock::time_point askUntil; ///< after that, the engine is asked for nothing more in this cycle
+  int64_t askedLast = 0;                          ///< the job of whose run it was asked again last
 };
 
 /// When a plan is due, and what it is made of (Planning.cpp).

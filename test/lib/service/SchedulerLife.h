@@ -31,7 +31,7 @@ public:
     options.cluster = "lab", options.folder = folder.string(), options.isOpen = true, options.isInline = true;
     options.clock = [this] { return cluster.time; };
     options.planner = planner;
-    options.retryDelay = 2, options.keep = keep;
+    options.retryDelay = 2, options.keep = keep, options.interval = interval;
     options.operation = operation;
     options.types = types;
     options.replanAfter = 1e9;
@@ -78,8 +78,8 @@ public:
   SimulatedCluster cluster;
   Fate fate;
   jobs::JobsRequest operation;
-  double keep = 1e9;    ///< seconds
-  std::string storeUrl; ///< empty: `tables`
+  double keep = 1e9, interval = 1; ///< seconds
+  std::string storeUrl;            ///< empty: `tables`
   PlannerOptions planner;
   std::vector<std::string> types{"a100", "k80"};
   std::shared_ptr<JobModeller> modeller;

@@ -159,6 +159,34 @@ TEST(SchedulerRestart, AnEngineThatHangsHoldsUpNobodyElse) {
   EXPECT_EQ(life.job(id).phase, JobPhase::Cancelled);
 }
 
+TEST(SchedulerRestart, AsksAnEngineThatIsSlowForAFewThingsInEachCycle) {
+  Life life("slowly");
+  life.begin();
+  for (int i = 0; i < 3; ++i)
+    life.submit(fmt::format("j{}", i), 1e6, {{"a100", 2, 20}});
+  for (int i = 0; i < 20 && life.cluster.starts.size() < 3; ++i)
+    life.step();
+  ASSERT_EQ(life.cluster.starts.size(), 3u);
+  life.process.reset();
+  life.interval = 1e-3;
+  life.begin();
+  for (int64_t id = 1; id <= 3; ++id)
+    ASSERT_TRUE(life.process->cancel(life.local, id));
+  std::vector<std::string> asked;
+  life.handle->onStop = [&](const std::string &task) {
+    asked.push_back(task);
+    life.handle->isDown = true; // it refuses
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  for (size_t i = 1; i <= 3; ++i) {
+    life.handle->isDown = false;
+    life.step();
+    EXPECT_EQ(asked.size(), i);
+  }
+  // Each has its turn, though the first may be asked again meanwhile.
+  EXPECT_THAT(asked, ::testing::ElementsAre("accord-lab-1-1", "accord-lab-2-1", "accord-lab-3-1"));
+}
+
 TEST(SchedulerRestart, DrainsAgainWhatTheEngineForgot) {
   Life life("again");
   life.begin();

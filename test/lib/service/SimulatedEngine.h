@@ -312,6 +312,7 @@ public:
     return at->second.is.id;
   }
   Result<void> stop(const EngineTask &task, double notice) override {
+    onStop(task.name);
     if (fate)
       fate->pass(true);
     if (isDown)
@@ -342,6 +343,7 @@ public:
   }
 
   std::function<void()> onDrain = [] {};
+  std::function<void(const std::string &)> onStop = [](const std::string &) {};
   bool isDown = false;
   int breaksAfter = -1; ///< the n-th submission is done, and an error is returned
   int holdsAfter = -1;  ///< the n-th submission is done by half: its task waits until it is handed in again
