@@ -193,8 +193,7 @@ void RunStarter::startDue() {
     for (int64_t id : order) {
       const OpenJob &one = open.at(id);
       const PlannedRun &run = due.at(id);
-      if (one.run || one.job.phase != JobPhase::Queued || one.notBefore > now() || run.servers.empty() ||
-          !areComplete(one))
+      if (run.servers.empty() || !isReady(one))
         continue;
       const int64_t each = run.servers.front().devices;
       const bool isFree = std::ranges::all_of(run.servers, [&](const jobs::ServerShare &share) {
@@ -250,6 +249,11 @@ bool RunStarter::mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> 
     return true; // it pauses
   // Behind its planned end it is late, and goes on until there is a new plan.
   return !isSame(*one.run, wanted->second, nodesOf(wanted->second, nodes));
+}
+
+/// Whether a job waits for nothing but its devices.
+bool RunStarter::isReady(const OpenJob &one) const {
+  return !one.run && one.job.phase == JobPhase::Queued && one.notBefore <= now() && areComplete(one);
 }
 
 bool RunStarter::areComplete(const OpenJob &one) const {

@@ -202,6 +202,7 @@ private:
   void start(const PlannedRun &planned, OpenJob one);
   void end(OpenJob one, const std::string &why);
   bool mayEnd(const OpenJob &one, const std::map<int64_t, PlannedRun> &due) const;
+  bool isReady(const OpenJob &one) const;
   bool areComplete(const OpenJob &one) const;
   bool takesTasks(unsigned server) const;
   bool waitsForNode(const OpenJob &one) const;
