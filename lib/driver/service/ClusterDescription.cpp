@@ -1,6 +1,8 @@
 #include "lib/driver/service/ClusterDescription.h"
 #include "lib/driver/JobTarget.h"
+#include "lib/jobs/schedule/ScheduleBuilder.h"
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
 
 namespace accord {
 namespace {
@@ -15,6 +17,22 @@ void takeDevices(const JobTarget &target, ClusterDescription &made) {
     for (int64_t server = 0; server < group.servers; ++server)
       made.servers.emplace_back(group.machine.name, group.devicesPerNode);
   }
+}
+
+/// What the block says that its cluster cannot be: it would spoil every plan.
+Errors wrongFor(const ClusterDescription &described) {
+  jobs::JobsRequest request = described.operation;
+  request.slot = request.horizon = 0; // plans have their own
+  jobs::Cluster cluster;
+  for (const auto &[type, devices] : described.servers) {
+    const auto at = std::ranges::find(cluster.types, type);
+    const auto number = static_cast<unsigned>(at - cluster.types.begin());
+    if (at == cluster.types.end())
+      cluster.types.push_back(type);
+    cluster.servers.push_back({number, static_cast<unsigned>(devices)});
+  }
+  auto built = jobs::buildJobSchedule(request, cluster, {});
+  return built ? Errors() : std::move(built.error());
 }
 
 } // namespace
@@ -59,6 +77,13 @@ std::optional<ClusterDescription> readClusterDescription(const Options &given) {
   if (!hasJobs(asked))
     made.name = target.name();
   takeDevices(target, made);
+  if (hasJobs(asked)) {
+    const Errors errors = wrongFor(made);
+    for (const Error &error : errors)
+      workspace.report(error);
+    if (!errors.empty())
+      return fail();
+  }
   return made;
 }
 

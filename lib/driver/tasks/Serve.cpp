@@ -138,8 +138,9 @@ Result<EngineOptions> engineOptions(const ServeOptions &how, const std::string &
     options["folder"] = (folder / how.engine).string();
   if (knows("nodes") && !options.contains("nodes")) {
     std::string nodes;
+    const size_t width = std::to_string(servers.size()).size(); // in the order of their names, as engines list them
     for (size_t i = 0; i < servers.size(); ++i)
-      nodes += fmt::format("{}node{}={}:{}", i ? "," : "", i + 1, servers[i].first, servers[i].second);
+      nodes += fmt::format("{}node{:0{}}={}:{}", i ? "," : "", i + 1, width, servers[i].first, servers[i].second);
     options["nodes"] = nodes;
   }
   return std::move(options);

@@ -49,17 +49,39 @@ private:
     for (const ServerAway &away : input.outages)
       if (away.from <= input.at && away.until > input.at)
         cluster.servers[away.server].devices = 0;
+    const auto at = static_cast<double>(input.at);
+    for (const JobsRequest::Maintenance &one : input.operation.maintenances)
+      if (one.from <= at && at < one.until && areThere(one))
+        for (unsigned server : one.servers)
+          cluster.servers[server].devices = 0;
     problem.capacity = cluster.capacity();
-    for (const JobsRequest::Capacity &capacity : input.operation.capacities)
-      if (capacity.resource == "power") {
+    for (const JobsRequest::Maintenance &one : input.operation.maintenances)
+      if (one.from <= at && at < one.until)
+        for (size_t type = 0; type < cluster.types.size() && one.servers.empty(); ++type)
+          if (cluster.types[type] == one.deviceType)
+            problem.capacity[type] = std::max<int64_t>(0, problem.capacity[type] - one.devices);
+    for (const JobsRequest::Capacity &capacity : input.operation.capacities) {
+      const auto amount = static_cast<int64_t>(amountAt(capacity.steps, at));
+      for (size_t type = 0; type < cluster.types.size(); ++type)
+        if (cluster.types[type] == capacity.resource)
+          problem.capacity[type] = std::min(problem.capacity[type], amount);
+      if (capacity.resource == kPowerResource) {
         power = problem.capacity.size();
-        problem.capacity.push_back(static_cast<int64_t>(amountAt(capacity.steps, static_cast<double>(input.at))));
+        problem.capacity.push_back(amount);
       }
+    }
     for (const JobsRequest::Tenant &tenant : input.operation.tenants)
       for (const auto &[type, quota] : tenant.quota) {
         quotas.push_back({tenant.name, type, problem.capacity.size()});
         problem.capacity.push_back(quota);
       }
+  }
+
+  /// Whether the servers of a maintenance are those that the description speaks of.
+  bool areThere(const JobsRequest::Maintenance &one) const {
+    return std::ranges::all_of(one.servers, [&](unsigned server) {
+      return server < cluster.servers.size() && cluster.types[cluster.servers[server].type] == one.deviceType;
+    });
   }
 
   std::vector<ResourceUse> usesOf(const PlannerJob &job, const TableRow &row) const {
