@@ -14,6 +14,8 @@ void takeDevices(const JobTarget &target, ClusterDescription &made) {
   for (const Cluster &group : target.groups().groups) {
     made.types.push_back(group.machine.name);
     made.pricePerHour.push_back(group.pricePerHour);
+    if (group.machine.tdp.value > 0)
+      made.watts[group.machine.name] = group.machine.tdp.value;
     for (int64_t server = 0; server < group.servers; ++server)
       made.servers.emplace_back(group.machine.name, group.devicesPerNode);
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/driver/Options.h"
 #include "lib/jobs/problem/JobsRequest.h"
+#include <map>
 
 namespace accord {
 
@@ -11,6 +12,7 @@ struct ClusterDescription {
   std::string target;               ///< as --target names it: NAME or FILE:NAME; empty: nothing describes the devices
   std::vector<std::string> types;   ///< of its devices
   std::vector<double> pricePerHour; ///< of a device of each type; 0: not stated
+  std::map<std::string, double> watts; ///< that a device of each type may draw; none where the machine does not say
   std::vector<std::pair<std::string, int64_t>> servers; ///< type and devices of each, as described
 };
 

@@ -192,6 +192,7 @@ int serve(const Options &options, const ServeOptions &how) {
   if (!engine)
     return fail(engine.error());
   scheduling.operation = cluster.operation, scheduling.types = cluster.types;
+  scheduling.watts = cluster.watts;
   scheduling.folder = (state.folder / "tasks").string();
   scheduling.pythonPath = pythonPath(how, state.folder);
   scheduling.interval = how.interval, scheduling.planLimit = how.planLimit;

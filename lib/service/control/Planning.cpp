@@ -140,6 +140,10 @@ bool PlanMaker::modelNext() {
     made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
   else
     runBehind("tables", [&] { made = modeller->model(job, on); });
+  if (made)
+    for (jobs::TableRow &row : made->table.rows)
+      if (const auto watts = options.watts.find(on.types[row.type]); row.watts <= 0 && watts != options.watts.end())
+        row.watts = watts->second * static_cast<double>(row.devices);
   std::scoped_lock lock(memory);
   auto at = open.find(job.id);
   // It is over, the nodes are others, or more is known.

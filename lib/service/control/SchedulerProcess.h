@@ -18,6 +18,7 @@ struct SchedulerOptions {
   jobs::JobsRequest operation;          ///< of the `jobs` block that describes it, without jobs
   std::vector<std::string> types;       ///< device types that are described; the engine's are matched by name or label
   std::map<std::string, double> speeds; ///< of one device of each type against each other, where they are known
+  std::map<std::string, double> watts;  ///< of one device of each type, where known: what measured jobs draw
   std::string folder;                   ///< absolute; of tasks: one in it for each
   std::string pythonPath;               ///< what PYTHONPATH of tasks begins with: folders, with ":"; empty: nothing
   PlannerOptions planner;
