@@ -123,8 +123,13 @@ Result<std::vector<std::string>> ApiClient::explain(int64_t id) const {
   return std::move(explanation.sentences);
 }
 
-Result<std::vector<RunView>> ApiClient::runs(double from, double until, size_t limit) const {
-  ACCORD_TRY(list, get<RunList>(fmt::format("/v1/runs?from_s={}&until_s={}&limit={}", from, until, limit)));
+Result<std::vector<RunView>> ApiClient::runs(const RunFilter &filter) const {
+  std::string path = fmt::format("/v1/runs?from_s={}&until_s={}&limit={}", filter.from, filter.until, filter.limit);
+  if (filter.job > 0)
+    path += fmt::format("&job={}", filter.job);
+  if (!filter.tenant.empty())
+    path += "&tenant=" + encodePercent(filter.tenant);
+  ACCORD_TRY(list, get<RunList>(path));
   return std::move(list.runs);
 }
 

@@ -31,7 +31,7 @@ public:
   Result<JobView> job(int64_t id) const;
   Result<void> cancel(int64_t id) const;
   Result<std::vector<std::string>> explain(int64_t id) const;
-  Result<std::vector<RunView>> runs(double from, double until, size_t limit) const;
+  Result<std::vector<RunView>> runs(const RunFilter &filter) const;
   Result<ClusterView> cluster() const;
   /// Events above a number; waits for one, for so many seconds, at most 60.
   Result<std::vector<ServiceEvent>> events(int64_t after, size_t limit, double wait) const;

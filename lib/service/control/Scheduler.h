@@ -98,7 +98,8 @@ public:
   virtual Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const = 0;
   /// Sentences: what was decided of a job and why, what it waits for, its runs.
   virtual Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const = 0;
-  virtual Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const = 0;
+  /// Runs of the past, and those that are planned.
+  virtual Result<std::vector<RunView>> runs(const Caller &by, const RunFilter &filter) const = 0;
   virtual ClusterView cluster(const Caller &by) const = 0;
   /// Events above a number; waits for one for at most `wait` if there is none.
   virtual Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,

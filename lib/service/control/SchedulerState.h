@@ -254,7 +254,7 @@ public:
   Result<JobView> job(const Caller &by, int64_t id) const override;
   Result<std::vector<JobView>> jobs(const Caller &by, const JobFilter &filter) const override;
   Result<std::vector<std::string>> explain(const Caller &by, int64_t job) const override;
-  Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const override;
+  Result<std::vector<RunView>> runs(const Caller &by, const RunFilter &filter) const override;
   ClusterView cluster(const Caller &by) const override;
   Result<std::vector<ServiceEvent>> events(const Caller &by, int64_t after, size_t limit,
                                            std::chrono::milliseconds wait) const override;

@@ -213,30 +213,25 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
   return std::move(lines);
 }
 
-Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, double from, double until, size_t limit) const {
-  ACCORD_TRY(past, store->runsBetween(from, until, limit));
-  std::vector<RunView> views;
-  std::map<int64_t, std::pair<std::string, std::string>> names; // of jobs, with their tenants
-  auto nameOf = [&](int64_t id) -> const std::pair<std::string, std::string> & {
-    auto [at, isNew] = names.emplace(id, std::pair<std::string, std::string>());
-    if (isNew)
-      if (auto found = store->job(id); found && *found)
-        at->second = {(*found)->submission.name, (*found)->submission.tenant};
-    return at->second;
-  };
-  for (const JobRunRecord &run : past) {
-    const auto &[name, tenant] = nameOf(run.job);
-    if (maySee(by, tenant))
-      views.push_back({run.job, run.number, name, tenant, run.deviceType, run.configuration, run.devices, run.nodes,
-                       run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome)});
+Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, const RunFilter &filter) const {
+  RunFilter own = filter;
+  if (!by.tenant.empty()) {
+    if (!own.tenant.empty() && own.tenant != by.tenant)
+      return std::vector<RunView>();
+    own.tenant = by.tenant;
   }
+  ACCORD_TRY(past, store->runsBetween(own));
+  std::vector<RunView> views;
+  for (const auto &[run, name, tenant] : past)
+    views.push_back({run.job, run.number, name, tenant, run.deviceType, run.configuration, run.devices, run.nodes,
+                     run.started > 0 ? run.started : run.intended, run.ended, wordOf(run.outcome)});
   std::scoped_lock lock(memory);
   for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>()) {
     const auto found = open.find(run.job);
-    if (found == open.end() || found->second.run || views.size() >= limit || epoch + run.begin > until)
+    if (found == open.end() || found->second.run || views.size() >= own.limit || epoch + run.begin > own.until)
       continue;
     const Submission &of = found->second.job.submission;
-    if (!maySee(by, of.tenant))
+    if ((own.job > 0 && run.job != own.job) || (!own.tenant.empty() && of.tenant != own.tenant))
       continue;
     RunView view{run.job, 0, of.name, of.tenant, run.deviceType, run.configuration, run.devices, {}, 0, 0, "planned"};
     view.start = std::max(now(), epoch + run.begin), view.end = epoch + run.end;

@@ -121,10 +121,14 @@ HttpReply postProgress(const ApiContext &api, const ApiAsk &ask) {
 }
 
 HttpReply getRuns(const ApiContext &api, const ApiAsk &ask) {
-  double from = ask.number("from_s"), until = ask.number("until_s");
-  if (from > until)
+  RunFilter filter{.from = ask.number("from_s"),
+                   .until = ask.number("until_s"),
+                   .job = ask.integer("job"),
+                   .tenant = ask.text("tenant"),
+                   .limit = static_cast<size_t>(ask.integer("limit"))};
+  if (filter.from > filter.until)
     return errorResponse(400, {Error{Code::WrongServiceRequest, "'from_s' is after 'until_s'"}}, "from_s");
-  auto runs = api.scheduler.runs(ask.caller, from, until, ask.integer("limit"));
+  auto runs = api.scheduler.runs(ask.caller, filter);
   return runs ? jsonResponse(RunList{std::move(*runs)}) : failed(runs);
 }
 
@@ -269,6 +273,8 @@ std::vector<ApiRoute> makeRoutes() {
        .about = "Runs of the past, and those that are planned.",
        .query = {{"from_s", Kind::Number, "seconds since 1970", kEnd, "0"},
                  {"until_s", Kind::Number, "seconds since 1970", kEnd, "1000000000000"},
+                 {"job", Kind::Integer, "of this job"},
+                 {"tenant", Kind::Text, "of this tenant"},
                  {"limit", Kind::Integer, "at most so many", 10000, "1000"}},
        .answer = schemaOf<RunList>,
        .handle = getRuns},

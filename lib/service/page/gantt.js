@@ -1,7 +1,7 @@
 // Past and plan: a row for each node, a bar for each run of a job on it, as high as its share of the node's devices.
 
 const kRows = 24; // nodes at once
-const gantt = { hours: 6, middle: 0, page: 0, bars: [], at: null, spans: [0, 0], width: 0, isCut: false };
+const gantt = { zoom: "fit", fitted: 3600, middle: 0, page: 0, bars: [], at: null, spans: [0, 0], width: 0, isCut: false };
 const outcomes = { succeeded: "ended well", failed: "failed", stopped: "stopped by the scheduler", lost: "lost with its node", refused: "refused by the guard", runs: "runs", planned: "planned" };
 
 /// When a run ends, as far as one knows.
@@ -11,11 +11,27 @@ function endOf(run) {
   return Math.max(now(), (job && job.planned_end_s) || 0);
 }
 
+const kFits = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800]; // seconds
+const isAhead = run => run.outcome === "runs" || run.outcome === "planned";
+/// How long a span shows what runs and what is planned, with now at a third of it (at nine tenths if nothing is): from the first start to the
+/// last planned end, but no more of the past than of the future, and none in which most runs would be slivers.
+function fit() {
+  const t = now(), ahead = known.runs.filter(isAhead), shown = ahead.length ? ahead : [...known.runs].sort((a, b) => endOf(b) - endOf(a)).slice(0, 20);
+  if (!shown.length) return;
+  const lengths = shown.map(r => Math.max(1, endOf(r) - r.start_s)).sort((a, b) => a - b), after = Math.max(0, ...ahead.map(r => endOf(r) - t));
+  const past = t - Math.min(...shown.map(r => r.start_s)), before = ahead.length ? Math.min(past, Math.max(after, 60)) : past;
+  const wanted = Math.min(ahead.length ? Math.max(3 * before, 1.5 * after) : before / 0.9, 60 * lengths[lengths.length >> 1]);
+  if (gantt.fitted < wanted || gantt.fitted > 5 * wanted) gantt.fitted = kFits.find(length => length >= wanted) || kFits.at(-1);
+}
+/// Seconds that are shown; 0: all that is known.
+const shownSeconds = () => (gantt.zoom === "fit" ? gantt.fitted : gantt.zoom * 3600);
+
 /// The span of time that is shown.
 function ganttSpan() {
-  if (gantt.hours > 0) {
-    const middle = gantt.middle || now() + gantt.hours * 600;
-    return [middle - gantt.hours * 1800, middle + gantt.hours * 1800];
+  const length = shownSeconds();
+  if (length > 0) {
+    const past = gantt.zoom === "fit" && known.runs.length && !known.runs.some(isAhead) ? 0.9 : 1 / 3, middle = gantt.middle || now() + (0.5 - past) * length;
+    return [middle - length / 2, middle + length / 2];
   }
   let from = now() - 1800, until = now() + 1800;
   for (const run of known.runs) { from = Math.min(from, run.start_s); until = Math.max(until, endOf(run)); }
@@ -23,9 +39,9 @@ function ganttSpan() {
 }
 /// What has to be asked for: at least the last hour, for the use of the devices.
 function runsWanted() {
-  if (gantt.hours === 0) return [now() - 7 * 86400, now() + 365 * 86400];
+  if (gantt.zoom === 0) return [now() - 7 * 86400, now() + 365 * 86400];
   const [from, until] = ganttSpan();
-  return [Math.min(from, now() - 3600), Math.max(until, now() + 60)];
+  return [Math.min(from, now() - 3600), Math.max(until, now() + (gantt.zoom === "fit" ? 7 * 86400 : 60))];
 }
 
 /// Places the runs of a node: each on as many lanes as it has devices there, on free ones if there are.
@@ -70,18 +86,19 @@ function runWords(run) {
 }
 
 function drawAxis(root, [from, until], left, right, height) {
-  const width = right - left, nowAt = left + ((now() - from) / (until - from)) * width, steps = [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
+  const width = right - left, nowAt = left + ((now() - from) / (until - from)) * width, steps = [10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
   const step = steps.find(s => ((until - from) / s) * (s >= 86400 ? 84 : 58) <= width) || steps.at(-1), zone = new Date(from * 1000).getTimezoneOffset() * 60;
   for (let t = Math.ceil((from - zone) / step) * step + zone; t <= until; t += step) {
     const x = left + ((t - from) / (until - from)) * width;
     root.append(svg("line", { class: "grid", x1: x, x2: x, y1: 20, y2: height }));
-    if (x > left + 14 && x < right - 14 && Math.abs(x - nowAt) > 32) root.append(svg("text", { x, y: 13, "text-anchor": "middle" }, step >= 86400 ? moment(t).split(" ")[0] : clockTime(t)));
+    if (x > left + 14 && x < right - 14 && Math.abs(x - nowAt) > 32) root.append(svg("text", { x, y: 13, "text-anchor": "middle" }, step >= 86400 ? moment(t).split(" ")[0] : clockTime(t, step < 60)));
   }
 }
 
 function drawGantt() {
   const host = byId("gantt"), cluster = known.cluster, width = Math.max(260, host.clientWidth), narrow = width < 560, left = narrow ? 70 : 120, right = width - 4;
   const nodes = cluster.nodes;
+  if (!gantt.middle) fit();
   gantt.page = Math.max(0, Math.min(gantt.page, Math.ceil(nodes.length / kRows) - 1));
   const rows = nodes.slice(gantt.page * kRows, (gantt.page + 1) * kRows), view = (gantt.spans = ganttSpan()), x = t => left + ((t - view[0]) / (view[1] - view[0])) * (right - left);
   const byNode = new Map(rows.map(n => [n.name, []]));
@@ -177,20 +194,26 @@ function drawLegend(shown) {
     el("span", {}, el("i", { class: "hatched", "aria-hidden": "true" }), "planned"), ...["succeeded", "failed", "stopped", "lost", "refused"].map(o => el("span", {}, mark(o), outcomes[o])));
 }
 
+function setZoom(zoom) {
+  gantt.zoom = zoom;
+  gantt.middle = 0;
+  for (const one of document.querySelectorAll("[data-zoom]")) attribute(one, "aria-pressed", one.dataset.zoom === String(zoom));
+}
 function listenToGantt() {
-  for (const button of document.querySelectorAll("[data-zoom]"))
+  const kept = localStorage.getItem("accord-zoom"), zooms = [...document.querySelectorAll("[data-zoom]")];
+  if (zooms.some(one => one.dataset.zoom === kept)) setZoom(kept === "fit" ? kept : Number(kept));
+  for (const button of zooms)
     button.addEventListener("click", () => {
-      gantt.hours = Number(button.dataset.zoom);
-      gantt.middle = 0;
-      for (const one of document.querySelectorAll("[data-zoom]")) attribute(one, "aria-pressed", one === button);
+      setZoom(button.dataset.zoom === "fit" ? "fit" : Number(button.dataset.zoom));
+      localStorage.setItem("accord-zoom", button.dataset.zoom);
       drawGantt();
       refresh("runs");
     });
   for (const button of document.querySelectorAll("[data-move]"))
     button.addEventListener("click", () => {
       const by = Number(button.dataset.move), [from, until] = gantt.spans;
-      if (gantt.hours === 0 && by) return;
-      gantt.middle = by ? (from + until) / 2 + by * gantt.hours * 1800 : 0;
+      if (gantt.zoom === 0 && by) return;
+      gantt.middle = by ? (from + until) / 2 + (by * shownSeconds()) / 2 : 0;
       drawGantt();
       refresh("runs");
     });

@@ -1,6 +1,6 @@
 // One job: progress against its plan, facts, runs, why; and its cancellation.
 
-const jobView = { id: 0, explained: 0, isOpen: false };
+const jobView = { id: 0, runs: [], isOpen: false };
 
 function jobFacts(job) {
   const of = job.submission, p = job.progress, facts = [];
@@ -36,7 +36,10 @@ function jobFacts(job) {
 const lineWords = { done: "solid: done", between: "dotted: before this page was open", planned: "dashed: at its planned speed", ahead: "dotted, ahead: at its own" };
 /// Lines of the chart: [class, points of time and share].
 function progressLines(job) {
-  const seen = known.seen.get(job.id) || [], lines = [], run = known.runs.find(r => r.job === job.id && r.outcome === "runs"), at = now();
+  const lines = [], run = jobView.runs.find(r => r.outcome === "runs"), at = now();
+  // What the scheduler has seen, else what this page has.
+  const history = (job.history || []).filter(() => job.samples > 0).map(p => [p.time_s, Math.min(1, p.samples / job.samples)]);
+  const seen = history.length ? (run ? [...history, [Math.max(at, history.at(-1)[0]), job.share]] : history) : known.seen.get(job.id) || [];
   const begin = job.started_s || 0;
   if (seen.length && begin && begin < seen[0][0]) lines.push(["between", [[begin, 0], seen[0]]]);
   if (seen.length) lines.push(["done", seen.length > 1 ? seen : [seen[0], [at, job.share]]]);
@@ -77,19 +80,20 @@ function drawJob() {
   show(byId("job-actions"), Boolean(mayCancel(job)));
   drawProgress(job);
   keep(byId("job-facts"), jobFacts(job), f => f[0], ([name]) => el("div", name === "command" ? { class: "wide" } : {}, el("dt", {}, name), el("dd")), (e, [, text]) => put(e.lastChild, text));
-  const runs = known.runs.filter(r => r.job === jobView.id).sort((a, b) => a.start_s - b.start_s);
+  const runs = jobView.runs;
   keep(byId("job-runs"), runs.length ? runs : [null], r => (r ? `${r.run || 0} ${r.run ? 0 : r.start_s}` : ""), () => el("li", {}, el("b"), el("span")), (e, r) => {
     put(e.firstChild, r ? r.run ? `run ${r.run}: ${outcomes[r.outcome] || r.outcome},` : "planned:" : "");
-    put(e.lastChild, r ? ` ${moment(r.start_s)} to ${r.outcome === "runs" ? "now" : moment(r.end_s)}, ${r.devices} ${r.device_type}${(r.nodes || []).length ? ` on ${r.nodes.join(", ")}` : ""}` : "none in the span of time above");
+    put(e.lastChild, r ? ` ${moment(r.start_s)} to ${r.outcome === "runs" ? "now" : moment(r.end_s)}, ${r.devices} ${r.device_type}${(r.nodes || []).length ? ` on ${r.nodes.join(", ")}` : ""}` : "none yet");
   });
 }
 
 async function explainJob() {
   const id = jobView.id;
-  jobView.explained = Date.now();
   try {
-    const answer = await api.ask(`/v1/jobs/${id}/explain`);
+    const [answer, list] = await Promise.all([api.ask(`/v1/jobs/${id}/explain`), api.ask(`/v1/runs?job=${id}&limit=1000`), readJob(id)]);
     if (id !== jobView.id) return;
+    jobView.runs = list.runs.sort((a, b) => a.start_s - b.start_s);
+    drawJob();
     keep(byId("job-explain"), answer.sentences.map((text, i) => [i, text]), s => s[0], () => el("li"), (e, [, text]) => put(e, text));
   } catch (refusal) {
     if (id === jobView.id) keep(byId("job-explain"), [refusal.message], t => t, () => el("li"), put);
@@ -106,7 +110,7 @@ async function followAddress() {
   }
   if (!api.isIn || !known.cluster) return;
   const id = Number(found[1]);
-  if (jobView.id !== id) for (const host of ["job-facts", "job-runs", "job-explain", "job-chart"]) { byId(host).replaceChildren(); byId(host).kept = null; }
+  if (jobView.id !== id) for (const host of ["job-facts", "job-runs", "job-explain", "job-chart"]) { byId(host).replaceChildren(); byId(host).kept = null; jobView.runs = []; }
   Object.assign(jobView, { id, isOpen: true });
   if (!known.jobs.has(id) && !(await readJob(id))) {
     jobView.isOpen = false;

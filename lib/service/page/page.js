@@ -5,7 +5,8 @@ const kMaxRuns = 10000; // in one answer
 const kPoints = 600; // of the progress of a job that this page keeps
 
 function takeJob(job) {
-  const id = job.id, seen = known.seen.get(id) || [], at = now(), last = seen.at(-1);
+  const id = job.id, seen = known.seen.get(id) || [], at = now(), last = seen.at(-1), before = known.jobs.get(id);
+  if (!job.history && before && before.history) job.history = before.history; // lists have none
   known.jobs.set(id, job);
   if ((job.phase !== "running" && job.phase !== "stopping") || (last && last[1] === job.share)) return;
   seen.push([at, job.share]);
@@ -76,9 +77,10 @@ const readers = {
     }
     known.runs = runs;
   },
+  async job() { if (jobView.isOpen) await explainJob(); },
 };
 const changedJobs = new Set();
-const every = { cluster: 5, jobs: 5, running: 5, runs: 10 }; // seconds
+const every = { cluster: 5, jobs: 5, running: 5, runs: 10, job: 10 }; // seconds
 /// Many jobs are read as a whole less often: those that run, and those that events name, are read besides.
 const pauseOf = name => (name === "jobs" ? Math.max(every.jobs, known.jobs.size / 300) : every[name]);
 const reading = {}; // by reader: { busy, again, due, took }
@@ -220,7 +222,7 @@ async function begin() {
     return;
   }
   known.caller = caller;
-  for (const name of ["cluster", "jobs", "over", "runs", "running"]) refresh(name, 0);
+  for (const name of ["cluster", "jobs", "over", "runs", "running", "job"]) refresh(name, 0);
   follower.start();
   tick();
 }

@@ -187,7 +187,7 @@ public:
   Result<std::vector<JobRunRecord>> openRuns() override {
     return list(runOf, kRunColumns, "runs where state < ? order by job, number", {kEnded});
   }
-  Result<std::vector<JobRunRecord>> runsBetween(double from, double until, size_t limit) override;
+  Result<std::vector<NamedRun>> runsBetween(const RunFilter &filter) override;
   Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &tenant, size_t limit) override;
   Result<int64_t> lastEvent() override;
   Result<std::vector<ServiceEvent>> eventsOf(int64_t job, size_t limit) override;
@@ -301,13 +301,24 @@ Result<std::vector<ServedJob>> StoreInDatabase::jobs(const JobFilter &filter) {
               fmt::format("jobs {} order by id {} limit ?", where, filter.newestFirst ? "desc" : ""), parameters);
 }
 
-Result<std::vector<JobRunRecord>> StoreInDatabase::runsBetween(double from, double until, size_t limit) {
+Result<std::vector<NamedRun>> StoreInDatabase::runsBetween(const RunFilter &filter) {
   // A run that has not started was there since it was intended; an open one has no end.
   constexpr const char *kStart = "(case when started > 0 then started else intended end)";
-  return list(
-      runOf, kRunColumns,
-      fmt::format("runs where (state < ? or ended > ?) and {} < ? order by {}, job, number limit ?", kStart, kStart),
-      {kEnded, from, until, limitOf(limit)});
+  std::string more;
+  Row parameters = {kEnded, filter.from, filter.until};
+  if (filter.job > 0) {
+    more += " and job = ?";
+    parameters.emplace_back(filter.job);
+  }
+  if (!filter.tenant.empty()) {
+    more += " and exists (select 1 from jobs where id = job and tenant = ?)";
+    parameters.emplace_back(filter.tenant);
+  }
+  parameters.emplace_back(limitOf(filter.limit));
+  return list(namedRunOf, fmt::format("{}, {}", kRunColumns, kRunNames).c_str(),
+              fmt::format("runs where (state < ? or ended > ?) and {} < ?{} order by {}, job, number limit ?", kStart,
+                          more, kStart),
+              parameters);
 }
 
 Result<std::vector<ServiceEvent>> StoreInDatabase::events(int64_t after, const std::string &tenant, size_t limit) {

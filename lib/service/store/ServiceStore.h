@@ -40,6 +40,20 @@ struct JobFilter {
   bool newestFirst = false; ///< then `after`, if above 0, means ids below it
 };
 
+/// Runs that were there between two times.
+struct RunFilter {
+  double from = 0, until = 1e12; ///< seconds since 1970
+  int64_t job = 0;               ///< 0: of all
+  std::string tenant = {};       ///< empty: of all
+  size_t limit = 1000;           ///< the first ones by their start
+};
+
+/// A run with what its job is called.
+struct NamedRun {
+  JobRunRecord run;
+  std::string name, tenant;
+};
+
 class ServiceStore {
 public:
   /// Opens the database and brings it to the newest version of the tables, each step in a transaction. Error A1204: it
@@ -62,8 +76,8 @@ public:
   virtual Result<std::vector<ServedJob>> openJobs() = 0;
   virtual Result<std::vector<JobRunRecord>> runsOf(int64_t job) = 0;
   virtual Result<std::vector<JobRunRecord>> openRuns() = 0;
-  /// Runs that were there between two times, by start; for pictures of the past.
-  virtual Result<std::vector<JobRunRecord>> runsBetween(double from, double until, size_t limit) = 0;
+  /// By start; for pictures of the past.
+  virtual Result<std::vector<NamedRun>> runsBetween(const RunFilter &filter) = 0;
   /// Those with a number above `after`, ascending: of a tenant and of none, or with an empty `tenant` all.
   virtual Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &tenant, size_t limit) = 0;
   /// The number of the last event; 0: none.

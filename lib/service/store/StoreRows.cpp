@@ -205,6 +205,13 @@ Result<JobRunRecord> runOf(const Row &row) {
   return run;
 }
 
+Result<NamedRun> namedRunOf(const Row &row) {
+  if (row.size() < 2)
+    return stateError("the state is damaged: a run of a job cannot be read");
+  ACCORD_TRY(run, runOf(Row(row.begin(), row.end() - 2)));
+  return NamedRun{std::move(run), valueOf<std::string>(row[row.size() - 2]), valueOf<std::string>(row.back())};
+}
+
 Result<Row> rowOf(const ServiceEvent &event) {
   return finite({event.number, event.time, event.kind, event.job, event.tenant, event.who, event.text},
                 "an event of job", event.job);

@@ -10,6 +10,8 @@ constexpr const char *kJobColumns = "id, tenant, name, submission_key, phase, re
 constexpr const char *kRunColumns = "job, number, state, outcome, task, engine_id, device_type, devices, "
                                     "devices_per_node, configuration, plan, nodes, planned, planned_end, intended, "
                                     "started, stopping, ended, samples_at_start, samples_at_end, reason, exit_code";
+/// Behind those of a run, the name and the tenant of its job.
+constexpr const char *kRunNames = "(select name from jobs where id = job), (select tenant from jobs where id = job)";
 constexpr const char *kEventColumns = "number, time, kind, job, tenant, who, text";
 constexpr const char *kDrainColumns = "node, reason, who, since";
 constexpr const char *kTokenColumns = "hash, name, tenant, role, created, expires, is_revoked";
@@ -37,6 +39,7 @@ Result<Row> rowOf(const TokenRecord &token);
 /// What cannot be read is damaged (A1204).
 Result<ServedJob> jobOf(const Row &row);
 Result<JobRunRecord> runOf(const Row &row);
+Result<NamedRun> namedRunOf(const Row &row);
 Result<ServiceEvent> eventOf(const Row &row);
 Result<DrainRecord> drainOf(const Row &row);
 Result<TokenRecord> tokenOf(const Row &row);

@@ -71,7 +71,8 @@ TEST_F(ApiClientTest, CallsEveryRoute) {
   EXPECT_EQ(job->deviation, -0.1);
   EXPECT_EQ(job->wait, "It waits for devices.");
   EXPECT_EQ(alice.explain(1)->size(), 2u);
-  EXPECT_EQ(root.runs(0, 1e12, 10)->size(), 6u);
+  EXPECT_EQ(root.runs({.limit = 10})->size(), 6u);
+  EXPECT_EQ(root.runs({.job = 2})->size(), 1u);
   auto cluster = alice.cluster();
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->nodes.at(0).jobs, std::vector<int64_t>{1});

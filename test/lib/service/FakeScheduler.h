@@ -131,11 +131,12 @@ public:
       return Error{Code::NotServed, fmt::format("there is no job '{}'", id)};
     return std::vector<std::string>{"The job waits for devices.", "It was submitted once."};
   }
-  Result<std::vector<RunView>> runs(const Caller &by, double from, double until, size_t limit) const override {
+  Result<std::vector<RunView>> runs(const Caller &by, const RunFilter &filter) const override {
     std::scoped_lock lock(mutex);
     std::vector<RunView> views;
     for (const ServedJob &job : all)
-      if (views.size() < limit && isVisible(by, job) && job.submitted >= from && job.submitted <= until)
+      if (views.size() < filter.limit && isVisible(by, job) && (filter.job == 0 || job.id == filter.job) &&
+          job.submitted >= filter.from && job.submitted <= filter.until)
         views.push_back({.job = job.id,
                          .run = 1,
                          .name = job.submission.name,

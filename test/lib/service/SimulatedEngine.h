@@ -112,8 +112,11 @@ public:
   Result<std::vector<JobRunRecord>> openRuns() override {
     return runsWhere([&](const JobRunRecord &run) { return run.state != JobRunRecord::State::Ended; });
   }
-  Result<std::vector<JobRunRecord>> runsBetween(double, double, size_t) override {
-    return runsWhere([&](const JobRunRecord &) { return true; });
+  Result<std::vector<NamedRun>> runsBetween(const RunFilter &filter) override {
+    std::vector<NamedRun> found;
+    for (JobRunRecord &run : *runsWhere([&](const auto &run) { return filter.job == 0 || run.job == filter.job; }))
+      found.push_back({std::move(run), "", ""});
+    return std::move(found);
   }
   Result<std::vector<ServiceEvent>> events(int64_t after, const std::string &, size_t) override {
     std::scoped_lock lock(tables->lock);

@@ -192,8 +192,8 @@ TEST_P(StoreTest, RunsOfATime) {
   must(store->apply(change));
   auto numbers = [&](double from, double until, size_t limit = 10) {
     std::vector<int64_t> all;
-    for (const JobRunRecord &run : must(store->runsBetween(from, until, limit)))
-      all.push_back(run.number);
+    for (const NamedRun &one : must(store->runsBetween({.from = from, .until = until, .limit = limit})))
+      all.push_back(one.run.number);
     return all;
   };
   EXPECT_EQ(numbers(0, 1000), (std::vector<int64_t>{1, 2, 3, 4}));
@@ -202,6 +202,20 @@ TEST_P(StoreTest, RunsOfATime) {
   EXPECT_EQ(numbers(70, 91), (std::vector<int64_t>{4}));
   EXPECT_EQ(numbers(0, 1000, 2), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(must(store->openRuns()).size(), 1u);
+  ServedJob other = someJob("b");
+  other.submission.tenant = "another";
+  other = must(store->addJob(other, someEvent("e"))).first;
+  StoreChange more;
+  more.runs.push_back(someRun(other.id, 1));
+  more.runs.back().intended = 5;
+  must(store->apply(more));
+  auto first = must(store->runsBetween({.tenant = "another", .limit = 1}));
+  ASSERT_EQ(first.size(), 1u) << "those of others do not count against its limit";
+  EXPECT_EQ(first[0].run.job, other.id);
+  EXPECT_EQ(first[0].name, "b");
+  EXPECT_EQ(first[0].tenant, "another");
+  EXPECT_EQ(must(store->runsBetween({.job = 1})).size(), 4u);
+  EXPECT_EQ(must(store->runsBetween({.job = 1, .tenant = "another"})).size(), 0u);
 }
 
 TEST_P(StoreTest, SharesTransactionsOfManyThreads) {

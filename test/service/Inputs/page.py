@@ -12,7 +12,7 @@ import time
 from page_api import HOSTILE, Server, World
 from page_browser import Browser
 
-SECONDS = 58
+SECONDS = 150
 ROWS = "document.querySelectorAll('#queue-rows > tr').length"
 FULL = "known.isComplete && known.runs.length > 0 && reading.over.took > 0 && document.querySelectorAll('#queue-rows > tr').length > 0"
 NARROW, WIDE = (360, 740), (1280, 900)
@@ -112,6 +112,10 @@ def check_job(browser, world):
     browser.wait("byId('job').open && document.querySelectorAll('#job-explain li').length > 0 && document.querySelectorAll('#job-chart path').length > 0")
     share, planned = browser.value("[known.jobs.get(4).share, plannedShare(known.jobs.get(4))]")
     assert share < planned, (share, planned)
+    browser.wait("document.querySelectorAll('#job-runs li b').length === 1 && jobView.runs.length === 1")
+    points = browser.value("document.querySelector('#job-chart path.done').getAttribute('d').split(' L').length")
+    assert points == 12, points  # of its history, and now
+    print(f"job 4: its progress from the start, {browser.value('byId(`job-runs`).textContent.trim().split(`,`)[0]')}")
     print(f"job 4: behind its plan; why: {browser.value('document.querySelectorAll(`#job-explain li`).length')} sentences")
     browser.value("byId('job-cancel').click()")
     browser.wait("byId('question').open")

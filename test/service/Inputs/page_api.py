@@ -37,6 +37,15 @@ class World:
             return HOSTILE[i - 1]
         return f"{['pretrain', 'resnet', 'whisper', 'tune', 'eval'][i % 5]}-{['small', 'large', '7b'][i % 3]}-{i}"
 
+    def history(self, i):
+        """Of a job that runs: slow at first, with a pause in the middle."""
+        job = self.jobs[i]
+        if job["phase"] != "running":
+            return {}
+        start, samples, now = job["started_s"], job["progress"]["samples"], time.time()
+        shares = [(0, 0), (0.1, 0.04), (0.2, 0.1), (0.3, 0.22), (0.4, 0.34), (0.5, 0.48), (0.6, 0.48), (0.7, 0.6), (0.8, 0.74), (0.9, 0.87), (1, 1)]
+        return {"history": [{"time_s": start + at * (now - start), "samples": share * samples} for at, share in shares]}
+
     def add(self, i):
         at, tenant = self.begin, TENANTS[i % 3] if not (self.hostile and i == 2) else HOSTILE[0]
         job = {"id": i, "submission": {"name": self.name(i), "tenant": tenant, "command": ["python", "train.py", "--config", "x"], "samples": 6e5, "elasticity": "malleable",
@@ -183,7 +192,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/v1/events/stream":
             return self.stream(world, query)
         if path == "/v1/runs":
-            return self.json({"runs": [r for r in world.runs if r["start_s"] < float(query["until_s"]) and r.get("end_s", 1e12) > float(query["from_s"])]})
+            return self.json({"runs": [r for r in world.runs if r["start_s"] < float(query["until_s"]) and r.get("end_s", 1e12) > float(query["from_s"])]} if "from_s" in query
+                             else {"runs": [r for r in world.runs if r["job"] == int(query["job"])]})
         if path == "/v1/jobs":
             phases, newest = query["phase"].split(","), query.get("newest") == "true"
             found = [i for i in sorted(world.jobs, reverse=newest) if world.jobs[i]["phase"] in phases and (not after or (i < after if newest else i > after))][:limit]
@@ -200,7 +210,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 world.jobs[job]["phase"] = "stopping"
                 world.event("stopping", f"job {job} is being cancelled", job)
                 return self.send(204, b"")
-            return self.json(world.view(job))
+            return self.json({**world.view(job), **world.history(job)})
         if found := re.fullmatch(r"/v1/nodes/([^/]+)/(drain|resume)", path):
             for node in world.nodes:
                 if node[0] == urllib.parse.unquote(found[1]):
