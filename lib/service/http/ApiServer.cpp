@@ -151,6 +151,17 @@ std::optional<std::vector<std::string>> matched(StringRef path, const std::vecto
   return names;
 }
 
+/// The token of a header "Bearer TOKEN" (RFC 6750); empty: it is none.
+std::string tokenOf(std::string_view header) {
+  StringRef text(header.data(), header.size());
+  if (!text.take_front(7).equals_insensitive("bearer "))
+    return "";
+  text = text.drop_front(7).ltrim(' ');
+  bool isToken = text.size() <= 512 &&
+                 llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || StringRef("-._~+/=").contains(c); });
+  return isToken ? text.str() : "";
+}
+
 /// What a path and a method name.
 struct Target {
   const ApiRoute *route = nullptr; ///< null: the path has none for this method
@@ -192,7 +203,7 @@ HttpReply Api::answerRoute(const HttpRequest &request, Caller &caller) {
     response.headers.emplace_back("Allow", allowed);
     return response;
   }
-  if (!perStranger_.has(request.group, steadyNow()) && request.header("authorization").empty())
+  if (!perStranger_.has(request.group, steadyNow()) && tokenOf(request.header("authorization")).empty())
     return tooOften(perStranger_, request.group, "too many requests without a token");
   if (page) {
     perStranger_.take(request.group, steadyNow());
@@ -246,17 +257,6 @@ HttpResponse Api::wrongToken(const std::string &group, const std::string &messag
   HttpResponse response = errorResponse(401, {Error{Code::NotAllowed, message}});
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
-}
-
-/// The token of a header "Bearer TOKEN" (RFC 6750); empty: it is none.
-std::string tokenOf(std::string_view header) {
-  StringRef text(header.data(), header.size());
-  if (!text.take_front(7).equals_insensitive("bearer "))
-    return "";
-  text = text.drop_front(7).ltrim(' ');
-  bool isToken = text.size() <= 512 &&
-                 llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || StringRef("-._~+/=").contains(c); });
-  return isToken ? text.str() : "";
 }
 
 /// Whether nobody else can have a name lead to this machine: an address, a name without a dot, its own, or one of

@@ -11,7 +11,7 @@ function endOf(run) {
   return Math.max(now(), (job && job.planned_end_s) || 0);
 }
 
-const kFits = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800]; // seconds
+const kFits = [60, 90, 120, 180, 300, 450, 600, 900, 1350, 1800, 2700, 3600, 5400, 7200, 10800, 14400, 21600, 32400, 43200, 64800, 86400, 172800, 345600, 604800]; // seconds
 const isAhead = run => run.outcome === "runs" || run.outcome === "planned";
 /// How long a span shows what runs and what is planned, with now at a third of it (at nine tenths if nothing is): from the first start to the
 /// last planned end, but no more of the past than of the future, and none in which most runs would be slivers.

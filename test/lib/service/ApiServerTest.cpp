@@ -56,6 +56,15 @@ protected:
   std::unique_ptr<ApiServer> server;
 };
 
+TEST_F(ApiServerTest, LimitsStrangersWhateverTheySend) {
+  ApiOptions options;
+  options.strangersPerSecond = 1e-6, options.strangerBurst = 2;
+  begin(std::move(options));
+  for (int status : {401, 401, 429})
+    EXPECT_EQ(ask("GET", "/v1/cluster", "", "", "Authorization: Basic eDp5\r\n").status, status);
+  EXPECT_EQ(ask("GET", "/v1/cluster", "alice-token").status, 200);
+}
+
 TEST_F(ApiServerTest, AnswersEveryRoute) {
   begin();
   RawAnswer made = ask("POST", "/v1/jobs", "alice-token", kJob);

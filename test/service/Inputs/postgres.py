@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 
-SECONDS = 55
+SECONDS = 150
 WANTS_ENCRYPTION = {80877103, 80877104}
 
 
