@@ -168,12 +168,14 @@ private:
                                         gathered));
     if (full == 0 && selective == 0)
       return;
+    const std::string slower = fmt::format("slower than planned by {:.3g} ms a step at most: ",
+                                           static_cast<double>(blockRecompute(plan).untilFull) * 1e-9);
     if (full == 0) {
       add("--recompute-granularity selective");
       if (none > 0)
-        out.remarks.push_back(fmt::format("slower than planned: {} blocks keep all in the plan, "
+        out.remarks.push_back(fmt::format("{}{} blocks keep all in the plan, "
                                           "Megatron-LM recomputes selectively in all of them",
-                                          none));
+                                          slower, none));
       return;
     }
     add("--recompute-granularity full");
@@ -185,13 +187,13 @@ private:
       add(fmt::format("--recompute-num-layers {}", max));
     }
     if (selective > 0)
-      out.remarks.push_back(fmt::format("slower than planned: {} blocks recompute selectively in "
+      out.remarks.push_back(fmt::format("{}{} blocks recompute selectively in "
                                         "the plan; beside full recomputation Megatron-LM has none",
-                                        selective));
+                                        slower, selective));
     if (min != max)
-      out.remarks.push_back(fmt::format("slower than planned: stages recompute {} to {} blocks in "
+      out.remarks.push_back(fmt::format("{}stages recompute {} to {} blocks in "
                                         "the plan, one number holds for all of them",
-                                        min, max));
+                                        slower, min, max));
   }
 
   /// Of a plan whose architecture is not known: sizes are those of the model's parameters with the usual names.

@@ -92,6 +92,7 @@ BlockRecompute blockRecompute(const PlacementPlan &plan) {
   const std::vector<bool> isBlock = blocksOf(plan);
   BlockRecompute made;
   std::vector<int64_t> more(std::max<size_t>(1, placement.groups()));
+  made.stages.resize(more.size());
   for (size_t s = 0; s < placement.stages.size(); ++s) {
     const PlacedStage &stage = placement.stages[s];
     for (size_t i = 0; i < stage.layers.size(); ++i) {
@@ -99,9 +100,10 @@ BlockRecompute blockRecompute(const PlacementPlan &plan) {
       made.onHost |= choice.hostActivations > 0;
       if (!isBlock[stage.layers[i]])
         continue;
-      ++made.blocks;
+      ++made.blocks, ++made.stages[placement.groupOf(s)].blocks;
       std::string_view policy = choice.policy;
       policy = policy.substr(0, policy.find('+'));
+      made.stages[placement.groupOf(s)].recomputed += policy != "none";
       ++(policy == "none" ? made.none : policy == "full" ? made.full : made.selective);
       if (const auto &cost = problem.cost(stage.layers[i], stage.parallelConfig))
         more[placement.groupOf(s)] += std::max<int64_t>(0, timeOfFull(*cost) - choice.recomputeTime);

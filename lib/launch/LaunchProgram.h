@@ -49,7 +49,11 @@ std::string torchrunText(const LaunchLayout &shape);
 /// blocks of the model each.
 struct BlockRecompute {
   int64_t blocks = 0, none = 0, selective = 0, full = 0;
-  bool onHost = false;   ///< the host has activations of some layer
+  bool onHost = false; ///< the host has activations of some layer
+  struct Stage {
+    int64_t blocks = 0, recomputed = 0; ///< selectively or in full
+  };
+  std::vector<Stage> stages; ///< by devices: all virtual stages of the same ones together
   int64_t untilFull = 0; ///< picoseconds by which a step is longer at most if all of them were computed again in full
 };
 BlockRecompute blockRecompute(const PlacementPlan &plan);

@@ -200,8 +200,34 @@ private:
     set("optimizer", "name", std::string(plan.optimizer == "adam" ? "Adam" : "AdamW"));
   }
 
+  /// The largest N with which recomputing every Nth block of each stage, counted from its first one, recomputes as many
+  /// as planned; 1 where virtual stages have different numbers of micro-batches in flight, or layers are no blocks.
+  int64_t everyBlock(const BlockRecompute &blocks) const {
+    if (placement.virtualStages > 1 || !plan.architecture || plan.architecture->layers != blocks.blocks)
+      return 1;
+    int64_t every = blocks.blocks;
+    for (const BlockRecompute::Stage &stage : blocks.stages)
+      if (stage.recomputed > 0)
+        every = std::min(every, stage.blocks / stage.recomputed);
+    return every;
+  }
+
   void recompute() {
     const BlockRecompute blocks = blockRecompute(plan);
+    const int64_t every = everyBlock(blocks);
+    if (blocks.full > 0 && every > 1) {
+      int64_t all = 0;
+      for (const BlockRecompute::Stage &stage : blocks.stages)
+        all += stage.blocks / every;
+      set("activation_checkpoint", "mode", std::string("selective"));
+      set("activation_checkpoint", "selective_ac_option", std::to_string(every));
+      if (blocks.selective > 0 || all > blocks.full)
+        out.remarks.push_back(fmt::format("slower than planned by {:.3g} ms a step at most: of {} blocks the plan "
+                                          "recomputes {} in full and {} selectively, torchtitan {} in full",
+                                          static_cast<double>(blocks.untilFull) * 1e-9, blocks.blocks, blocks.full,
+                                          blocks.selective, all));
+      return;
+    }
     const bool full = blocks.full > 0, some = blocks.selective > 0;
     set("activation_checkpoint", "mode", std::string(full ? "full" : some ? "selective" : "none"));
     const double maxMore = static_cast<double>(blocks.untilFull) * 1e-9;

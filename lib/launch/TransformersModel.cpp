@@ -219,12 +219,12 @@ private:
 };
 
 /// What a decoder, or a model that is not understood, has beside those of Transformers.
-std::string whyNone(const ModelArchitecture &of) {
+std::string whyNone(const ModelArchitecture &of, const std::string &name) {
   if (of.family == Family::Other)
     return of.notUnderstood.empty() ? "" : ": " + of.notUnderstood;
   if (of.family != Family::Decoder)
     return "";
-  const std::string own = of.norm == Norm::RmsNorm ? unlikeLlama(of, "it") : unlikeGpt(of, "it");
+  const std::string own = of.norm == Norm::RmsNorm ? unlikeLlama(of, name) : unlikeGpt(of, name);
   const bool isRaw = of.experts > 1 && !of.expertsNormalized;
   return own.empty() ? isRaw ? ": the weights of the experts of a token do not add up to 1" : "" : ": " + own;
 }
@@ -249,7 +249,7 @@ Result<TransformersModel> transformersModel(LaunchProgram &program, const Placem
         Code::LauncherCannot,
         fmt::format("{} trains gpt2, llama, mixtral, opt, bert, t5 and vit of Transformers; '{}' is built like "
                     "none of them{}",
-                    launcher, plan.model, whyNone(*plan.architecture)),
+                    launcher, plan.model, whyNone(*plan.architecture, plan.model)),
         plan.location,
         {}};
   if (model->script == kOwn)

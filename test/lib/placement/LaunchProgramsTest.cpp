@@ -443,6 +443,35 @@ TEST(LaunchPrograms, AnotherModelIsRefused) {
   EXPECT_THAT(refused(accelerateProgram, replicas(8, 3, scaled)), HasSubstr("built like none of them"));
 }
 
+// Every Nth block is recomputed, counted from the first one of each stage: never fewer than planned.
+TEST(LaunchPrograms, TitanRecomputesEveryNthBlock) {
+  auto recomputes = [](std::vector<int64_t> full, bool areBlocks = true) {
+    test::PlacementShape shape;
+    shape.blocks = areBlocks ? 32 : 16, shape.stages = static_cast<int64_t>(full.size());
+    shape.data = 16, shape.zero = 2, shape.batch = 512;
+    PlacementPlan plan = test::gptPlacement(shape);
+    plan.architecture = llama3();
+    if (!areBlocks)
+      plan.architecture->layers = 32;
+    const std::vector<bool> isBlock = blocksOf(plan);
+    for (size_t s = 0; s < full.size(); ++s) {
+      PlacedStage &stage = plan.result.plan->stages[s];
+      int64_t left = full[s];
+      for (size_t i = 0; i < stage.layers.size(); ++i)
+        stage.recomputeChoices[i] = isBlock[stage.layers[i]] && left-- > 0 ? 2 : 0;
+    }
+    return made(titanProgram, plan);
+  };
+  LaunchProgram half = recomputes({4, 4, 4, 4});
+  EXPECT_THAT(file(half, "titan.toml"), HasSubstr("mode = \"selective\"\nselective_ac_option = \"2\""));
+  EXPECT_THAT(half.remarks, Not(Contains(HasSubstr("recomputes"))));
+  LaunchProgram uneven = recomputes({3, 1, 0, 2}); // of 8 each: every second one has 3
+  EXPECT_THAT(file(uneven, "titan.toml"), HasSubstr("selective_ac_option = \"2\""));
+  EXPECT_THAT(uneven.remarks, Contains(HasSubstr("recomputes 6 in full and 0 selectively, torchtitan 16 in full")));
+  for (const auto &all : {recomputes({8, 8, 8, 8}), recomputes({5, 0, 0, 0}), recomputes({8}, false)})
+    EXPECT_THAT(file(all, "titan.toml"), HasSubstr("mode = \"full\""));
+}
+
 TEST(LaunchPrograms, OtherDropoutIsStated) {
   Architecture dropped = llama3();
   dropped.dropout = dropped.attentionDropout = 0.1;
