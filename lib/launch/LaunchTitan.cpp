@@ -159,7 +159,10 @@ private:
     const __int128 usual = static_cast<__int128>(of.hidden) * 8 / 3;
     return fmt::format("from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n\n"
                        "llama3_args[\"accord\"] = TransformerModelArgs(\n{}    multiple_of={},\n{}"
-                       ")\n",
+                       ")\n"
+                       "# Llama 3.1 stretches rotary positions; the plan does not.\n"
+                       "if hasattr(llama3_args[\"accord\"], \"rope_scaling_args\"):\n"
+                       "    llama3_args[\"accord\"].rope_scaling_args.scaling_factor = 1.0\n",
                        sizesOf(of), of.inner,
                        usual > of.inner ? fmt::format("    ffn_dim_multiplier={} / {},\n", of.inner, 2 * usual) : "");
   }
@@ -169,7 +172,7 @@ private:
       experts = fmt::format("    moe_enabled=True,\n    moe_inter_dim={},\n    moe_args=MoEArgs(\n"
                             "        num_experts={},\n        num_shared_experts=0,\n        top_k={},\n"
                             "        score_func=\"softmax\",\n        route_norm={},\n"
-                            "        score_before_experts=False,\n    ),\n",
+                            "        score_before_experts=False,\n        load_balance_coeff=None,\n    ),\n",
                             of.inner, of.experts, std::max<int64_t>(1, of.expertsPerToken),
                             of.expertsNormalized ? "True" : "False");
     return fmt::format("from torchtitan.models.moe import MoEArgs\n"

@@ -437,7 +437,11 @@ TEST(LaunchPrograms, AnotherModelIsRefused) {
     if (maker != static_cast<Maker>(titanProgram))
       EXPECT_THAT(refused(maker, replicas(8, 3, raw)), HasSubstr("add up to 1"));
   }
-  EXPECT_THAT(file(made(titanProgram, replicas(8, 3, raw)), "accord_model.py"), HasSubstr("route_norm=False"));
+  const std::string own = file(made(titanProgram, replicas(8, 3, raw)), "accord_model.py");
+  EXPECT_THAT(own, HasSubstr("route_norm=False"));
+  EXPECT_THAT(own, HasSubstr("load_balance_coeff=None")); // the plan has no bias of experts
+  EXPECT_THAT(file(made(titanProgram, replicas(8, 3, llama3())), "accord_model.py"),
+              HasSubstr("rope_scaling_args.scaling_factor = 1.0"));
   Architecture scaled = t5();
   scaled.logitScale = 1;
   EXPECT_THAT(refused(accelerateProgram, replicas(8, 3, scaled)), HasSubstr("built like none of them"));
