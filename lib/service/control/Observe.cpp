@@ -302,6 +302,14 @@ void EngineObserver::keepHistory(OpenJob &one) {
   history = thinned(history, kKept);
 }
 
+/// What guards say, as the reason of a run.
+static std::string sentencesOf(const std::map<std::string, std::string> &refusals) {
+  std::string text;
+  for (const auto &[node, sentence] : refusals)
+    text += (text.empty() ? "" : "; ") + sentence;
+  return text;
+}
+
 /// A run is over: what is kept of it.
 void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *task, StoreChange &change) {
   JobRunRecord &run = *one.run;
@@ -320,7 +328,7 @@ void EngineObserver::endRun(OpenJob &one, Outcome outcome, const EngineTask *tas
   if (wasStopping && outcome == Outcome::Failed)
     outcome = Outcome::Stopped; // ended by the signal
   if (outcome == Outcome::Failed && !task->refusals.empty())
-    outcome = Outcome::Refused;
+    outcome = Outcome::Refused, run.reason = sentencesOf(task->refusals);
   if (outcome == Outcome::Failed)
     if (const std::string said = lastWordsOf(run); !said.empty())
       run.reason += (run.reason.empty() ? "" : "; ") + said;

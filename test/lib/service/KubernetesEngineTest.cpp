@@ -159,6 +159,41 @@ TEST(KubernetesTrainJobs, RunAndStop) {
   LedTask(*engine, cluster, 1).lead(false);
 }
 
+// Who deletes one of the Jobs of a task by hand stops all of it.
+TEST(KubernetesTrainJobs, AndJobsThatAreDeletedByHalvesEnd) {
+  if (!url())
+    GTEST_SKIP() << "ACCORD_TEST_KUBERNETES is not set";
+  Jobs cluster;
+  for (int part : {0, 1}) {
+    auto engine = cluster.open();
+    ASSERT_TRUE(engine);
+    TaskRequest task;
+    task.name = cluster.prefix() + "half-" + std::to_string(part), task.nodes = cluster.nodes();
+    task.devicesPerNode = 4, task.command = {"sleep", "600"}, task.folder = cluster.folderOf(task.name);
+    std::filesystem::create_directories(task.folder);
+    ASSERT_TRUE(engine->submit(task));
+    auto waitFor = [&](EngineTask::State state) {
+      EngineTask seen;
+      for (int i = 0; i < 3000; ++i) {
+        auto tasks = engine->tasks();
+        for (const EngineTask &one : tasks ? *tasks : std::vector<EngineTask>())
+          if (one.name == task.name)
+            seen = one;
+        if (seen.state == state || isOver(seen.state))
+          break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+      return seen;
+    };
+    EXPECT_EQ(waitFor(EngineTask::State::Running).state, EngineTask::State::Running);
+    ASSERT_TRUE(ask("DELETE", "/apis/batch/v1/namespaces/default/jobs/" + task.name + "-" + std::to_string(part),
+                    llvm::json::Object{{"propagationPolicy", "Background"}}));
+    const EngineTask ended = waitFor(EngineTask::State::Stopped);
+    EXPECT_EQ(ended.state, EngineTask::State::Stopped) << ended.reason;
+    ASSERT_TRUE(engine->forget(ended));
+  }
+}
+
 // The guard of a container looks at the devices of its node, and says which one has others.
 TEST(KubernetesTrainJobs, AndJobsAreGuarded) {
   if (!url())

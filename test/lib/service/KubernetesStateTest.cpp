@@ -250,9 +250,42 @@ TEST(KubernetesState, SeveralJobsAreOneTask) {
   const std::vector<Object> pods{pod(0, "Succeeded", over(0)), pod(1, "Succeeded", over(0))};
   EXPECT_EQ(look({job(complete, two), job(complete, two)}, pods).task.state, State::Succeeded);
   EXPECT_EQ(look({job(complete, two), job({}, two)}, pods).task.state, State::Running);
-  auto found = look({job({}, two)}, {pod(0, "Running", running())}); // the second one is not created yet
+  Object first = job({}, two); // the second one is not created yet
+  Object &metadata = *first.getObject("metadata");
+  metadata["name"] = "t-1-0", metadata["labels"] = Object{{"accord/object", "t-1"}};
+  auto found = look({first}, {pod(0, "Running", running())});
   EXPECT_EQ(found.task.state, State::Waiting);
   EXPECT_EQ(found.task.reason, "not all of its Jobs are there");
+}
+
+TEST(KubernetesState, OfDeletedPartsTheRestIsEnded) {
+  auto part = [](int number, std::map<std::string, std::string> annotations, Object status = {}) {
+    annotations["accord/objects"] = "3";
+    Object one = job(std::move(status), annotations);
+    Object &metadata = *one.getObject("metadata");
+    metadata["name"] = "t-1-" + std::to_string(number);
+    metadata["labels"] = Object{{"accord/object", "t-1"}};
+    return one;
+  };
+  const Object first = part(0, {}), whole = part(0, {{"accord/whole", "1"}}), second = part(1, {}), third = part(2, {});
+  // While it is being made the first ones are there.
+  EXPECT_EQ(look({first, second}, {pod(0, "Running", running())}).task.state, State::Waiting);
+  EXPECT_EQ(look({whole, second, third}, {pod(0, "Running", running())}).task.state, State::Waiting);
+  for (const std::vector<Object> &rest : {std::vector{whole, third}, std::vector{second, third}}) {
+    const KubernetesFindings live = look(rest, {pod(2, "Running", running(), "a3")});
+    EXPECT_EQ(live.task.state, State::Ending);
+    EXPECT_TRUE(live.stop);
+    EXPECT_EQ(names(live.endPods), std::vector<std::string>{"t-1-2"});
+    const KubernetesFindings none = look(rest, {});
+    EXPECT_EQ(none.task.state, State::Stopped);
+    EXPECT_EQ(none.task.reason, "some of its Jobs were deleted");
+    EXPECT_EQ(none.suspend.size(), 2u);
+    std::vector<Object> stopped = rest; // the rest fails because its pods are deleted
+    stopped[0] = part(rest.front() == whole ? 0 : 1, {{"accord/whole", "1"}, {"accord/stop", "1000000"}});
+    stopped[1] = part(2, {}, conditions({{"Failed", "True", "BackoffLimitExceeded", ""}}));
+    EXPECT_EQ(look(stopped, {pod(2, "Failed", over(143), "a3")}).task.state, State::Stopped);
+    EXPECT_FALSE(look(stopped, {}).stop);
+  }
 }
 
 TEST(KubernetesState, Nodes) {

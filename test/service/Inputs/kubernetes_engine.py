@@ -39,7 +39,7 @@ def main():
             tests.append((wanted, test))
         failed = False
         for wanted, test in tests:
-            output, _ = test.communicate(timeout=55)
+            output, _ = test.communicate(timeout=150)
             good = test.returncode == 0 and "PASSED" in output and "SKIPPED" not in output
             failed |= not good
             print(f"{wanted}: {'passed' if good else output}")

@@ -168,6 +168,11 @@ Result<void> KubernetesEngine::finish(const KubernetesTask &task, const Kubernet
   if (!findings.lostNode.empty())
     if (Result<void> done = annotate(kubernetesName(*task.objects.front()), Keys::lost, findings.lostNode); !done)
       return done;
+  if (findings.stop)
+    if (Result<void> done =
+            annotate(kubernetesName(*task.objects.front()), Keys::stop, fmt::format("{:.3f}", secondsNow()));
+        !done)
+      return done;
   for (const auto &[pod, grace] : findings.endPods)
     if (Result<void> done = change("DELETE", podPath(pod), Object{{"gracePeriodSeconds", grace}}); !done)
       return done;
@@ -218,6 +223,7 @@ Result<std::string> KubernetesEngine::submit(const TaskRequest &task) {
     return failed(fmt::format("the name of task '{}' does not begin with '{}'", task.name, options.prefix));
   ACCORD_TRY(objects, kubernetesTaskObjects(task, options, options.nameSpace));
   std::string first;
+  size_t jobs = 0;
   for (Value &object : objects) {
     const bool isService = object.getAsObject()->getString("kind") == StringRef("Service");
     if (isService)
@@ -232,13 +238,17 @@ Result<std::string> KubernetesEngine::submit(const TaskRequest &task) {
         return failed(fmt::format("service of '{}' is not created: '{}'", task.name, answer.message()));
       continue;
     }
+    ++jobs;
     bool isStopped = false;
     ACCORD_TRY(id, createdId(task, answer, object, isStopped));
     if (first.empty())
       first = id;
     if (isStopped) // while it was being created
-      break;
+      return first;
   }
+  if (jobs > 1)
+    if (Result<void> done = annotate(kubernetesName(*objects.front().getAsObject()), Keys::whole, "1"); !done)
+      return done.takeError();
   return first;
 }
 

@@ -146,6 +146,7 @@ private:
   void read();
   void addState();
   void addEnd();
+  void addReason(const Pod *failed);
   void addTimes();
   void addProgress();
   void addDue();
@@ -158,6 +159,7 @@ private:
   KubernetesFindings findings;
   size_t expectedPods = 1, expectedObjects = 1;
   bool isStopped = false, isLostTask = false, hasFailed = false, isComplete = false, isDeletedObject = false;
+  bool isTorn = false; ///< somebody deleted some of its Jobs: the others would wait for them for ever
   bool isAllSuspended = true, hasLive = false;
   double stopAt = 0;
   std::vector<std::string> planned;
@@ -189,6 +191,9 @@ void Findings::read() {
     isDeletedObject |= isDeleted(*one);
     isAllSuspended &= isSuspended(*one) || completionOf(*one) || failureOf(*one);
   }
+  const bool hasFirst = expectedObjects == 1 || kubernetesName(first) == kubernetesLabel(first, Keys::object) + "-0";
+  isTorn = objects.objects.size() < expectedObjects &&
+           (!hasFirst || !kubernetesAnnotation(first, Keys::whole).empty()); // they are made from the first one on
   isComplete = complete >= expectedObjects && complete == objects.objects.size();
   for (const Pod &pod : pods) {
     hasLive |= isLive(pod);
@@ -219,7 +224,7 @@ std::string Findings::whyItWaits() const {
 
 void Findings::addState() {
   EngineTask &task = findings.task;
-  const bool isAtEnd = isComplete || hasFailed || isLostTask || (isStopped && isAllSuspended);
+  const bool isAtEnd = isComplete || hasFailed || isLostTask || isTorn || (isStopped && isAllSuspended);
   if (isAtEnd && !hasLive)
     return addEnd();
   const size_t started = static_cast<size_t>(std::ranges::count_if(pods, &Pod::hasStarted));
@@ -242,10 +247,10 @@ void Findings::addEnd() {
     if (pod.exitCode > 0 && (!failed || pod.ended < failed->ended))
       failed = &pod;
   }
-  task.state = isLostTask              ? State::Lost
-               : isStopped || byPeople ? State::Stopped
-               : isComplete            ? State::Succeeded
-                                       : State::Failed;
+  task.state = isLostTask                                        ? State::Lost
+               : isStopped || byPeople || (isTorn && !hasFailed) ? State::Stopped
+               : isComplete                                      ? State::Succeeded
+                                                                 : State::Failed;
   if (failed)
     task.exitCode = static_cast<int>(std::min<int64_t>(failed->exitCode, std::numeric_limits<int>::max()));
   else if (allEnded || isComplete)
@@ -255,6 +260,12 @@ void Findings::addEnd() {
   for (const Pod &pod : pods)
     if (task.state == State::Failed && !pod.node.empty() && pod.exitCode > 0)
       task.refusals.merge(refusalsOf(pod.message, {pod.node}));
+  addReason(failed);
+}
+
+/// Why a task did not succeed; `failed` is the pod that failed first, or null.
+void Findings::addReason(const Pod *failed) {
+  EngineTask &task = findings.task;
   for (const Object *one : objects.objects)
     if (const Object *failure = failureOf(*one); failure && task.reason.empty())
       task.reason = words(failure);
@@ -266,8 +277,10 @@ void Findings::addEnd() {
     }
   else if (failed && !failed->reason.empty() && !StringRef(task.reason).starts_with("DeadlineExceeded"))
     task.reason = failed->reason;
+  if (isTorn && task.reason.empty())
+    task.reason = "some of its Jobs were deleted";
   for (const Pod &pod : pods)
-    if (byPeople && isOfPeople(pod))
+    if (isOfPeople(pod))
       task.reason = pod.disruption;
 }
 
@@ -314,15 +327,17 @@ void Findings::addTimes() {
 }
 
 void Findings::addDue() {
-  if (!isStopped && !hasFailed && !isLostTask)
+  if (!isStopped && !hasFailed && !isLostTask && !isTorn)
     return;
-  const double left = isStopped && !hasFailed && !isLostTask ? std::clamp(stopAt - now, 0.0, double(kMaxGrace)) : 0;
+  const double left =
+      isStopped && !hasFailed && !isLostTask && !isTorn ? std::clamp(stopAt - now, 0.0, double(kMaxGrace)) : 0;
   for (const Pod &pod : pods)
     if (isLive(pod) && !pod.isEnding)
       findings.endPods.push_back({pod.name, static_cast<int64_t>(std::ceil(left)) + kKubernetesKill});
   for (const Object *one : objects.objects)
     if (pods.empty() && !completionOf(*one) && !failureOf(*one) && !isSuspended(*one) && !isDeleted(*one))
       findings.suspend.push_back(kubernetesName(*one));
+  findings.stop = isTorn && !isStopped && !hasFailed && !isLostTask;
   const Object *spec = part(objects.workload, "spec");
   findings.deactivate =
       isStopped && spec && spec->getBoolean("active").value_or(true) && !conditionOf(*objects.workload, "Finished");

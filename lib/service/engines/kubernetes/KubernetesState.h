@@ -14,9 +14,10 @@ struct KubernetesKeys {
   static constexpr const char *task = "accord/task";           ///< annotation: the name of the task
   static constexpr const char *nodes = "accord/nodes";         ///< annotation: its nodes by rank, with commas
   static constexpr const char *objects = "accord/objects";     ///< annotation: how many Jobs it has
-  static constexpr const char *stop = "accord/stop";           ///< annotation: end of its notice, seconds since 1970
-  static constexpr const char *lost = "accord/lost";           ///< annotation: the node that failed
-  static constexpr const char *drained = "accord/drained";     ///< annotation of a node: why
+  static constexpr const char *whole = "accord/whole";     ///< annotation of the first of several Jobs: all were made
+  static constexpr const char *stop = "accord/stop";       ///< annotation: end of its notice, seconds since 1970
+  static constexpr const char *lost = "accord/lost";       ///< annotation: the node that failed
+  static constexpr const char *drained = "accord/drained"; ///< annotation of a node: why
 };
 
 /// Seconds from SIGTERM to SIGKILL.
@@ -34,8 +35,9 @@ struct KubernetesFindings {
   /// Pods that have to be deleted, each with its grace period in seconds.
   std::vector<std::pair<std::string, int64_t>> endPods;
   std::vector<std::string> suspend; ///< objects without pods that must not start any
-  bool deactivate = false;          ///< Kueue must not admit it any more
-  std::string lostNode;             ///< to be written down; empty: none is lost, or it is written down
+  bool stop = false; ///< somebody stopped it by deleting a part, which is to be written down before the rest is ended
+  bool deactivate = false; ///< Kueue must not admit it any more
+  std::string lostNode;    ///< to be written down; empty: none is lost, or it is written down
 };
 
 /// `lostNodes` are those that do not answer or are gone, as far as pods are on them that end. A task is over where its
