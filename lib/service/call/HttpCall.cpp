@@ -78,14 +78,33 @@ template <typename Begin> bool Call::step(double seconds, Begin begin) {
   return !error;
 }
 
+/// Why an address is not asked for a user; null: it may be.
+const char *refusalOf(const asio::ip::address &address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return refusalOf(asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()));
+  if (address.is_multicast())
+    return "multicast";
+  if (address.is_unspecified())
+    return "none";
+  if (address.is_v6())
+    return address.to_v6().is_link_local() ? "link-local" : nullptr;
+  const uint32_t ip = address.to_v4().to_uint();
+  return ip >> 16 == 0xA9FE ? "link-local" : ip >> 24 == 0 || ip >> 28 == 15 ? "none" : nullptr;
+}
+
 Call::Failed Call::connect() {
   ErrorCode unknown;
   auto found = asio::ip::tcp::resolver(io).resolve(url.host, url.port, unknown);
   if (unknown)
     return HttpFailure{Kind::Unreached, fmt::format("there is no host '{}' ({})", url.host, unknown.message())};
   bool isSlow = false;
+  const char *refusal = nullptr;
   for (const auto &one : found) {
     auto endpoint = one.endpoint();
+    if (const char *why = limits.isForeign ? refusalOf(endpoint.address()) : nullptr) {
+      refusal = why;
+      continue;
+    }
     (void)stream.socket.close(error);
     // Asio's own would be inherited by the tasks that this process starts.
     int fd = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -101,6 +120,8 @@ Call::Failed Call::connect() {
     }
     isSlow |= isLate;
   }
+  if (refusal)
+    return HttpFailure{Kind::Unreached, fmt::format("its address is {}, which is refused", refusal)};
   return HttpFailure{Kind::Unreached, isSlow ? "it does not answer in time" : "nobody listens there"};
 }
 

@@ -48,6 +48,9 @@ struct HttpCallLimits {
   double pause = 30;  ///< seconds in which no byte moves; also for the whole head of an answer
   double call = std::numeric_limits<double>::infinity(); ///< seconds in all
   size_t bytes = size_t(256) << 20;                      ///< of the body of an answer
+  /// Whether addresses are refused that are link-local (169.254.0.0/16, fe80::/10: where clouds keep secrets),
+  /// multicast or none: for URLs that a user states and another one's server asks.
+  bool isForeign = false;
 };
 
 struct HttpAnswer {

@@ -1,6 +1,6 @@
 // How far a program is by what it exports for Prometheus: the page is fetched, and one number is read from it.
 #pragma once
-#include "lib/support/Result.h"
+#include "lib/service/call/HttpCall.h"
 #include <string>
 #include <string_view>
 
@@ -8,16 +8,16 @@ namespace accord::service {
 
 /// Of a page with metrics: "http://node7:9400/metrics".
 struct MetricsPlace {
-  std::string host, port, path; ///< a name or an address without brackets; "9400"; "/metrics"
+  HttpUrl server;   ///< without a path
+  std::string path; ///< "/metrics", with its query
 };
 
 /// Reads a URL; "{node}" in it is the node on which the run has its first process. Error A1208: it does not begin with
-/// "http://", or has a user, no host, or a port that is none.
+/// "http://" or "https://", or has a user, no host, or a port that is none.
 Result<MetricsPlace> metricsPlace(std::string_view url, std::string_view node);
 
-/// The page, at most 4 MiB of it, within `seconds` (but for the look-up of the name, which the system limits).
-/// Addresses that are link-local (169.254.0.0/16, fe80::/10: where clouds keep secrets), multicast or none are refused;
-/// where an answer leads elsewhere, it is not followed. Error A1208 with the reason.
+/// The page, at most 4 MiB of it, within `seconds` (but for the look-up of the name, which the system limits), of no
+/// address that is refused to users (HttpCall.h). Error A1208 with the reason.
 Result<std::string> fetchMetrics(const MetricsPlace &place, double seconds);
 
 /// One number of a page.
