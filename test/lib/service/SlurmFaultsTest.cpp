@@ -323,6 +323,11 @@ TEST(SlurmTasks, AreAskedForAsTheGresOfTheirNodesIsCalled) {
     for (size_t i = 0; i < 2; ++i)
       EXPECT_EQ((*nodes)[i].deviceType, one.found[i]) << one.asked;
   }
+  StandIn none;
+  none.setNodes({{"(null)", "ib"}, {"shard:4", "ib"}});
+  auto nodes = none.open()->nodes();
+  ASSERT_FALSE(nodes);
+  EXPECT_EQ(nodes.error().message, "no node of Slurm has devices of gres 'gpu' (option 'gres')");
   EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100"}, {"a100_40g", "a100"}}));
   EXPECT_FALSE(StandIn().open(10, {{"a100_80g", "a100,b"}}));
 }

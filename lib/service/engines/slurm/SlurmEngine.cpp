@@ -129,6 +129,8 @@ Result<std::vector<SlurmJob>> SlurmEngine::jobs(const std::string &name) const {
 Result<std::vector<EngineNode>> SlurmEngine::nodes() {
   ACCORD_TRY(text, outputOf(command({"scontrol", "show", "node", "--oneliner"})));
   ACCORD_TRY(found, slurmNodes(text, options_.gres, options_.types));
+  if (found.empty())
+    return failed(fmt::format("no node of Slurm has devices of gres '{}' (option 'gres')", options_.gres));
   std::scoped_lock lock(mutex_);
   gresTypes_.clear();
   for (const SlurmNode &node : found)
