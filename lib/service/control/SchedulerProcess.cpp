@@ -187,7 +187,7 @@ void SchedulerCore::followClock() {
   if (back <= kJitter)
     return;
   for (auto &[id, one] : open)
-    one.notBefore = std::max(0.0, one.notBefore - back), one.tracker.shift(-back);
+    one.notBefore = std::max(0.0, one.notBefore - back), one.tracker.shift(-back), one.lookAt = 0;
   retryAt.clear();
   planAgainAt = lastAudit = forgot = 0;
   planned = std::min(planned, time);

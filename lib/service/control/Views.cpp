@@ -192,7 +192,7 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
                                       row.type < nodes.cluster.types.size() ? nodes.cluster.types[row.type] : "devices",
                                       row.rate * found->second.pace, row.plan.empty() ? "" : ", " + row.plan));
       if (!found->second.sourceTrouble.empty())
-        lines.push_back("its progress is not known: " + found->second.sourceTrouble);
+        lines.push_back("what it exports cannot be read: " + found->second.sourceTrouble);
       for (const std::string &text : model.assumptions)
         lines.push_back("assumed: " + text);
     }

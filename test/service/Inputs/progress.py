@@ -21,7 +21,7 @@ sys.path.insert(0, HERE)
 from served import Served  # noqa: E402
 
 TRAIN = os.path.join(HERE, "train.py")
-KINDS = ("module", "lines", "post", "metrics")
+KINDS = ("module", "lines", "post", "metrics", "remote")
 RESTARTS, SLOWER = 1, 2  # which job fails once, and which is slower than it was said
 SAID = 400.0  # samples a second that are said of the latter: about twice what it does
 PER_JOB = 4  # moments of a job that tell something new, as it were: others nearby say the same

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A training as people write it: a small network, gradients by hand, an evaluation now and then, checkpoints.
 
-    train.py module|lines|post|metrics [--seed N] [--fail-at SHARE]
+    train.py module|remote|lines|post|metrics [--seed N] [--fail-at SHARE]
 
-It says how far it is by accord.progress, by lines of JSON that it writes itself, by posts to the scheduler, or by metrics
-for Prometheus that are asked for at METRICS_PORT. What is true stands beside it: a line "TIME SAMPLES" for each step, in
-the file TRUTH. Steps take the time of their arithmetic and a wait in place of an accelerator, of uneven length. It fails
-once at a share of its work.
+It says how far it is by accord.progress (`remote`: without a folder that the scheduler sees), by lines of JSON that it
+writes itself, by posts to the scheduler, or by metrics for Prometheus that are asked for at METRICS_PORT. What is true
+stands beside it: a line "TIME SAMPLES" for each step, in the file TRUTH. Steps take the time of their arithmetic and a
+wait in place of an accelerator, of uneven length. It fails once at a share of its work.
 """
 import http.server
 import json
@@ -117,7 +117,9 @@ class Metrics:
 
 
 def reporter():
-    if how == "module":
+    if how == "remote":
+        del os.environ["ACCORD_PROGRESS"]
+    if how in ("module", "remote"):
         from accord.progress import Progress
         progress = Progress()
         assert progress.total == total and progress.done == done
@@ -145,7 +147,7 @@ while samples < total:
     if step % SAVE_EVERY == 0:
         save(network, samples)
         progress.report(samples, saved=samples, loss=loss)
-    elif how in ("module", "metrics") or time.time() - said >= 0.5:
+    elif how not in ("lines", "post") or time.time() - said >= 0.5:
         said = time.time()
         progress.report(samples, loss=loss)
     if done == 0 and samples / total > fail_at:
