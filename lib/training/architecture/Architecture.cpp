@@ -134,6 +134,8 @@ bool Recognizer::attention() {
     if (!isFirst && (part.residual.normAfter != found.normAfter || part.unscaled != found.unscaledAttention ||
                      part.fused != found.fusedAttention))
       return fail(part.at, "blocks are of two kinds");
+    if (!isFirst && (part.residual.dropout != found.dropout || part.dropout != found.attentionDropout))
+      return fail(part.at, "some blocks drop another share than others");
     found.attentionBias = part.inputBias, found.linearBias = part.bias;
     found.normAfter = part.residual.normAfter, found.unscaledAttention = part.unscaled;
     found.fusedAttention = part.fused;
@@ -176,6 +178,8 @@ bool Recognizer::networks() {
       return fail(part.at, "blocks are of two kinds");
     if (part.experts == 0 && part.bias != found.linearBias)
       return fail(part.at, "some products behind attention have a bias, others have none");
+    if (part.residual.dropout != found.dropout)
+      return fail(part.at, "another share is dropped behind it than behind attention");
     same(found.inner, part.inner, isFirst);
     if (part.experts > 0) {
       bool isFirstExpert = found.experts == 0;

@@ -296,6 +296,8 @@ TEST(Architecture, SaysWhatItDoesNotUnderstand) {
            Case{"    x = x + rms_norm(" + attention + ")\n    x = x + " + network + "\n", "a norm stands between"},
            Case{"    x = x + " + attention + "\n    x = x + gelu_mlp(rms_norm(x), 512, 1024)\n", "have a bias"},
            Case{"    x = x + " + network + "\n    x = x + " + attention + "\n", "does not stand behind attention"},
+           Case{"    x = x + maybe_dropout(" + attention + ", 0.1)\n    x = x + " + network + "\n",
+                "another share is dropped"},
            Case{"    x = x + " + attention + "\n", "0 feed-forward networks stand in 4 blocks"},
            Case{"    x = x + " + attention + "\n    x = tanh(x + " + network + ")\n", ""},
        }) {
