@@ -212,8 +212,18 @@ private:
       refuse("a job would begin before one that it is after is complete");
   }
 
-  /// Keeps what there is room for, longest runs first, and places the others anew.
-  void findKnown(const std::vector<JobTrajectory> &own, ScheduleRepair &repair) {
+  /// What a job does that goes on as it runs; nothing where it may start again, or would not be complete.
+  std::optional<JobTrajectory> goingOn(const ScheduledJob &job) const {
+    if (job.running < 0 || job.maxRestarts != 0 || job.work == 0)
+      return std::nullopt;
+    const auto configuration = static_cast<unsigned>(job.running);
+    const auto end = completeIn(problem, job, 0, configuration, job.work);
+    return end ? std::optional(JobTrajectory{{{0, end->end, configuration}}, end->completion}) : std::nullopt;
+  }
+
+  /// Keeps what there is room for, of jobs that may not start again and of others that run first, and places the rest
+  /// anew.
+  void findKnown(std::vector<JobTrajectory> own, ScheduleRepair &repair) {
     std::vector<std::vector<int64_t>> room;
     for (const SlotResource &resource : problem.resources)
       room.push_back(resource.capacity);
@@ -226,15 +236,22 @@ private:
       return fits;
     };
     std::vector<size_t> anew;
-    for (const bool runs : {true, false}) // those that run first
+    std::vector<int> rank;
+    for (size_t p = 0; p < problem.jobs.size(); ++p) {
+      auto only = goingOn(problem.jobs[p]);
+      rank.push_back(only ? 0 : problem.jobs[p].running >= 0 ? 1 : 2);
+      if (only)
+        own[p] = std::move(*only);
+    }
+    for (const int now : {0, 1, 2})
       for (size_t p = 0; p < problem.jobs.size(); ++p)
-        if (runs == (problem.jobs[p].running >= 0))
+        if (rank[p] == now)
           if (own[p].runs.empty() || !use(p, 1)) {
             if (!own[p].runs.empty())
               use(p, -1);
             anew.push_back(p);
           }
-    std::vector<JobTrajectory> schedule = own;
+    std::vector<JobTrajectory> schedule = std::move(own);
     if (repair.fill(schedule, anew) && repair.keepsAll(schedule))
       kept.known = std::move(schedule);
   }

@@ -6,6 +6,7 @@
 #include "lib/jobs/schedule/JobScheduler.h"
 #include "lib/jobs/schedule/KeptPlan.h"
 #include "lib/jobs/schedule/RemainingSchedule.h"
+#include "lib/jobs/schedule/TrajectoryList.h"
 #include "lib/jobs/schedule/WaitReasons.h"
 #include "lib/service/control/MomentPlanner.h"
 #include <algorithm>
@@ -19,6 +20,7 @@ using namespace jobs;
 constexpr double kLong = 8;                 ///< of what takes longer than so many medians, the first part is planned
 constexpr double kMaxPlanned = 86400 * 365; ///< seconds of a job, whatever its median
 constexpr double kSlack = 1.3;              ///< of a horizon over the work of all jobs divided by all devices
+constexpr double kMinGain = 0.02;           ///< of an objective, for which something that runs is interrupted
 constexpr unsigned kHorizons = 6;           ///< each is twice as long as the one before
 constexpr unsigned kRelaxations = 16;       ///< of conflicts, before all deadlines and requirements are dropped
 constexpr double kDefaultRestart = 120;     ///< seconds, as a `jobs` block has it
@@ -255,6 +257,8 @@ private:
     JobState state = job.state;
     state.name = job.model->request.name;
     state.samples = tables.back().samples;
+    if (state.running && job.model->request.elasticity != Elasticity::Malleable)
+      state.restarts = 0; // it stays where it is until it ends
     running.jobs.push_back(std::move(state));
   }
 
@@ -378,16 +382,51 @@ private:
         return errors;
       const JobScheduleProblem &problem = left.built.problem;
       if (kept.known.empty() && !problem.jobs.empty() && round < kHorizons && !keepsEverythingElse()) {
+        if (round > 0)
+          letMove();
         seconds *= 2; // the last jobs have no room, whatever their deadlines
         setTimes();
         continue;
       }
       schedule = solveJobSchedule(problem, options.limits, kept.known);
-      if (!schedule.jobs.empty() || problem.jobs.empty())
+      if (!schedule.jobs.empty() || problem.jobs.empty()) {
+        stayIfAsGood();
         return std::nullopt;
+      }
       relax();
     }
     return Errors{{Code::InternalError, "no schedule of the jobs was found"}};
+  }
+
+  /// What runs and may not change may have no room where it is, as its servers are serviced: then it is planned anew.
+  void letMove() {
+    for (JobState &job : running.jobs)
+      job.restarts = -1;
+  }
+
+  /// A schedule that is hardly better than the plan so far does not interrupt what runs. (Of several objectives, proofs
+  /// of the later ones are for the values of those before.)
+  void stayIfAsGood() {
+    const JobScheduleProblem &problem = left.built.problem;
+    if (kept.known.size() != problem.jobs.size() || schedule.values.size() != 1 || problem.objectives.size() != 1)
+      return;
+    size_t moves = 0, movesOfKnown = 0;
+    for (size_t p = 0; p < problem.jobs.size(); ++p) {
+      moves += isInterrupted(problem.jobs[p], schedule.jobs[p]);
+      movesOfKnown += isInterrupted(problem.jobs[p], kept.known[p]);
+    }
+    const int64_t value = valueOf(problem, problem.objectives.front(), kept.known);
+    const double gain = static_cast<double>(value) - static_cast<double>(schedule.values.front());
+    if (movesOfKnown >= moves || gain > kMinGain * std::abs(static_cast<double>(value)))
+      return;
+    schedule.jobs = kept.known;
+    schedule.values.front() = value;
+    if (!schedule.proofs.empty() && value > schedule.proofs.front().bound)
+      schedule.status = AllocationStatus::Feasible;
+  }
+  static bool isInterrupted(const ScheduledJob &job, const JobTrajectory &does) {
+    return job.running >= 0 && (does.runs.empty() || does.runs.front().begin > 0 ||
+                                static_cast<int64_t>(does.runs.front().configuration) != job.running);
   }
 
   /// Whether all jobs have a place within the horizon if deadlines and requirements did not count.
@@ -431,7 +470,7 @@ private:
       for (size_t i = 0; i < request.limits.size(); ++i)
         limits.insert(i);
       if (deadlines.empty() && limits.empty())
-        seconds *= 2, setTimes();
+        letMove(), seconds *= 2, setTimes();
     } else {
       words = "these exclude each other: " + words;
     }
