@@ -40,7 +40,7 @@ bool usesNoMore(const std::vector<ResourceUse> &a, const std::vector<ResourceUse
 struct SortedJob {
   size_t original = 0;
   bool mandatory = false;
-  std::vector<SlotOption> options; ///< none dominates another
+  std::vector<SlotOption> options; ///< where they are not very many, none dominates another
   std::vector<std::pair<unsigned, unsigned>> neverFits;
 };
 
@@ -62,6 +62,40 @@ std::vector<int64_t> usableCapacity(const AllocationProblem &problem) {
   return usable;
 }
 
+/// Comparisons of options of a job; what comes then stays, whether or not another one dominates it. Of a hundred
+/// thousand options, comparing all would take minutes, in each problem that is solved.
+constexpr size_t kMaxCompared = size_t{1} << 26;
+
+/// What tells of most pairs that one does not use less than the other.
+struct Outline {
+  Priced total = 0;
+  unsigned first = ~0u, last = 0; ///< resources; uses ascend by them
+
+  explicit Outline(const std::vector<ResourceUse> &uses) {
+    for (const ResourceUse &use : uses)
+      total += use.amount;
+    if (!uses.empty())
+      first = uses.front().resource, last = uses.back().resource;
+  }
+  bool mayUseNoMore(const Outline &than) const {
+    return total <= than.total && first >= than.first && last <= than.last;
+  }
+};
+
+/// The first of the options that uses no more than another one, among as many as may be compared; their number: none.
+size_t findBetter(const std::vector<SlotOption> &options, const std::vector<Outline> &outlines, const SlotOption &one,
+                  size_t &mayCompare) {
+  const Outline outline(one.uses);
+  const size_t end = std::min(options.size(), mayCompare);
+  for (size_t i = 0; i < end; ++i)
+    if (outlines[i].mayUseNoMore(outline) && usesNoMore(options[i].uses, one.uses)) {
+      mayCompare -= i + 1;
+      return i;
+    }
+  mayCompare -= end;
+  return options.size();
+}
+
 SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
   const AllocationJob &job = problem.jobs[number];
   SortedJob sorted;
@@ -80,26 +114,28 @@ SortedJob sortedJob(const AllocationProblem &problem, size_t number) {
   if (job.mayWait)
     all.push_back({0, {}, {static_cast<unsigned>(job.configurations.size())}});
   // A dominating option has a higher value, or the same and fewer uses: sums of amounts tell.
-  auto total = [](const SlotOption &one) {
-    Priced sum = 0;
-    for (const ResourceUse &use : one.uses)
-      sum += use.amount;
-    return sum;
-  };
-  std::sort(all.begin(), all.end(), [&](const SlotOption &a, const SlotOption &b) {
-    if (a.value != b.value)
-      return a.value > b.value;
-    return total(a) != total(b) ? total(a) < total(b) : a.slots < b.slots;
+  std::vector<std::pair<Priced, size_t>> order; // totals, which are compared often
+  for (size_t i = 0; i < all.size(); ++i)
+    order.emplace_back(Outline(all[i].uses).total, i);
+  std::sort(order.begin(), order.end(), [&](const auto &a, const auto &b) {
+    const int64_t first = all[a.second].value, second = all[b.second].value;
+    return first != second ? first > second : a < b; // by slot, then
   });
-  for (SlotOption &one : all) {
-    auto better = std::find_if(sorted.options.begin(), sorted.options.end(),
-                               [&](const SlotOption &kept) { return usesNoMore(kept.uses, one.uses); });
-    if (better == sorted.options.end())
-      sorted.options.push_back(std::move(one));
-    else
-      better->slots.push_back(one.slots.front());
+  std::vector<Outline> outlines;
+  size_t mayCompare = kMaxCompared;
+  for (const auto &[total, at] : order) {
+    SlotOption &one = all[at];
+    const size_t better = findBetter(sorted.options, outlines, one, mayCompare);
+    if (better < sorted.options.size()) {
+      sorted.options[better].slots.push_back(one.slots.front());
+      continue;
+    }
+    outlines.emplace_back(one.uses);
+    sorted.options.push_back(std::move(one));
   }
-  std::sort(sorted.options.begin(), sorted.options.end(), lessOption); // no two are equal
+  std::sort(sorted.options.begin(), sorted.options.end(), [](const SlotOption &a, const SlotOption &b) {
+    return lessOption(a, b) || (!lessOption(b, a) && a.slots < b.slots);
+  });
   return sorted;
 }
 

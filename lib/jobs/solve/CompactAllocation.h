@@ -1,5 +1,5 @@
 // An allocation problem in the order and form that searches need: jobs and options in an order that follows from their
-// numbers alone, without options that another one dominates.
+// numbers alone, without options that another one dominates (of many thousand options of a job, some of those stay).
 #pragma once
 #include "lib/jobs/problem/Allocation.h"
 

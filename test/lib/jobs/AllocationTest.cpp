@@ -1,3 +1,4 @@
+#include "lib/jobs/solve/CompactAllocation.h"
 #include "lib/jobs/solve/LagrangePrices.h"
 #include "test/lib/jobs/AllocationCases.h"
 
@@ -32,6 +33,52 @@ TEST(Allocation, ProvesTheOptimumOfASmallCluster) {
     AllocationSolution other = solveAllocation(shuffled(problem, random), {});
     EXPECT_EQ(other.value, solution.value);
   }
+}
+
+/// Each option of a job is in the compact form once, below one that uses no more and has no lower value.
+void expectCompacted(const AllocationProblem &problem) {
+  const CompactAllocation made = compact(problem);
+  for (size_t job = 0; job < made.jobs(); ++job) {
+    const AllocationJob &of = problem.jobs[made.original[job]];
+    std::vector<unsigned> slots;
+    for (const auto &[slot, resource] : made.neverFits[job])
+      slots.push_back(slot);
+    for (unsigned i = made.first[job]; i < made.first[job + 1]; ++i) {
+      const AllocationOption &option = made.options[i];
+      slots.insert(slots.end(), option.slots.begin(), option.slots.end());
+      for (unsigned slot : option.slots) {
+        const bool waits = slot == of.configurations.size();
+        EXPECT_GE(option.value, waits ? 0 : of.configurations[slot].value);
+        std::vector<int64_t> left(problem.capacity.size(), 0);
+        for (const ResourceUse &use : waits ? std::vector<ResourceUse>() : of.configurations[slot].uses)
+          left[use.resource] = use.amount;
+        EXPECT_TRUE(made.fits(i, left));
+      }
+    }
+    std::sort(slots.begin(), slots.end());
+    ASSERT_EQ(slots.size(), of.configurations.size() + of.mayWait);
+    for (unsigned i = 0; i < slots.size(); ++i)
+      ASSERT_EQ(slots[i], i);
+  }
+}
+
+TEST(Allocation, CompactsJobsOfManyOptions) {
+  SplitMix random(17);
+  for (unsigned i = 0; i < 200; ++i)
+    expectCompacted(randomProblem(random, shapeOf(i)));
+  AllocationProblem problem;
+  problem.capacity.assign(360, 8);
+  AllocationJob job;
+  for (int i = 0; i < 20'000; ++i) { // one at each time, of any length: few dominate another one
+    Configuration one;
+    one.value = 1'000'000 + i;
+    const auto begin = static_cast<unsigned>(random.below(300)), length = static_cast<unsigned>(1 + random.below(60));
+    for (unsigned at = begin; at < begin + length; ++at)
+      one.uses.push_back({at, static_cast<int64_t>(1 + random.below(8))});
+    job.configurations.push_back(std::move(one));
+  }
+  problem.jobs.push_back(std::move(job));
+  expectCompacted(problem);
 }
 
 TEST(Allocation, BoundsALargeClusterWithinAThousandth) {
