@@ -1,6 +1,9 @@
 // What a thread of a long-lived process is for: its name, its priority, and that signals are not for it.
 #pragma once
+#include <condition_variable>
 #include <csignal>
+#include <functional>
+#include <mutex>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -28,15 +31,50 @@ inline void lowerPriority() {
   (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-/// Runs `work` in a thread of its own behind all others, and waits for it. The caller keeps its priority: who computes
-/// at a low one must hold no lock, for those who want the lock would wait for a processor with it.
-template <typename Work> void runBehind(const char *name, const Work &work) {
-  std::thread thread([&] {
+/// A thread behind all others, for what is computed while no lock is held: who wants the lock would wait for a
+/// processor together with it. One that stays, as its memory would be that of a new one each time.
+class ThreadBehind {
+public:
+  explicit ThreadBehind(const char *name) : thread_([this, name] { loop(name); }) {}
+  ~ThreadBehind() {
+    {
+      std::scoped_lock lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  ThreadBehind(const ThreadBehind &) = delete;
+  /// Runs `work` there, and waits for it. One caller at a time.
+  void run(const std::function<void()> &work) {
+    std::unique_lock lock(mutex_);
+    work_ = &work;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !work_; });
+  }
+
+private:
+  void loop(const char *name) {
     nameThread(name);
     lowerPriority();
-    work();
-  });
-  thread.join();
-}
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return work_ || ends_; });
+      if (!work_)
+        return;
+      lock.unlock();
+      (*work_)();
+      lock.lock();
+      work_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()> *work_ = nullptr; ///< null: there is nothing to do
+  bool ends_ = false;
+  std::thread thread_; // last: it uses the others
+};
 
 } // namespace accord

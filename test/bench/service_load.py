@@ -191,7 +191,9 @@ def measure(options):
     if not ready.wait(60):
         raise SystemExit("the watchers did not get their streams within 60 s")
     if options.realtime and options.pid:
-        subprocess.run(["chrt", "--all-tasks", "--reset-on-fork", "--rr", "--pid", "1", str(options.pid)], check=True)
+        for task in map(int, os.listdir(f"/proc/{options.pid}/task")):
+            if os.sched_getscheduler(task) != os.SCHED_BATCH:  # else it plans behind the others
+                os.sched_setscheduler(task, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     before = threads_of(options.pid) if options.pid else None
     if options.pid:
         print(f"server, before    {memory_of(options.pid)}")

@@ -1,6 +1,5 @@
 // When a plan is due, what it is made of, and the threads that make it.
 #include "lib/service/control/SchedulerState.h"
-#include "lib/support/ThreadRole.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -139,7 +138,7 @@ bool PlanMaker::modelNext() {
   if (job.submission.main.empty() || !modeller)
     made = ModelledJob{service::requestOf(job, epoch), measuredTable(job, on, options.speeds, seenSpeeds), {}};
   else
-    runBehind("tables", [&] { made = modeller->model(job, on); });
+    tables.run([&] { made = modeller->model(job, on); });
   if (made)
     for (jobs::TableRow &row : made->table.rows)
       if (const auto watts = options.watts.find(on.types[row.type]); row.watts <= 0 && watts != options.watts.end())
@@ -385,7 +384,7 @@ void PlanMaker::planNow() {
       stop = true;
   });
   Result<ClusterPlan, Errors> made;
-  runBehind("plans", [&] { made = planCluster(input, how, before.get()); });
+  plans.run([&] { made = planCluster(input, how, before.get()); });
   {
     std::scoped_lock lock(waits);
     isDone = true;

@@ -4,6 +4,7 @@
 #include "lib/service/progress/LearnedTable.h"
 #include "lib/service/progress/ProgressTracker.h"
 #include "lib/service/progress/StepTrace.h"
+#include "lib/support/ThreadRole.h"
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -229,6 +230,8 @@ private:
   void takePlan(Result<ClusterPlan, Errors> made, uint64_t of, double seconds);
   bool isLate(const OpenJob &open) const;
   int64_t secondsThatStay(const std::string &node) const;
+
+  ThreadBehind tables{"tables"}, plans{"plans"};
 };
 
 /// What clients change (Requests.cpp).
