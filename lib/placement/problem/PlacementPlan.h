@@ -1,8 +1,8 @@
 // A placement with all that emitters print: what `accord compile` answers for a cluster.
 #pragma once
+#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/machine/model/Plan.h"
 #include "lib/placement/problem/DeviceMemory.h"
-#include "lib/machine/model/ModelArchitecture.h"
 #include "lib/placement/problem/Placement.h"
 #include <memory>
 

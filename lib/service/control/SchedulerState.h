@@ -39,7 +39,7 @@ struct OpenJob {
   double lookAt = 0, lookPause = 0; ///< when its metrics and traces are looked at again; how long after a failure
   std::string sourceTrouble;        ///< why they cannot be read; empty: they can, or there are none
   bool isByEngine = false;          ///< its run tells the engine alone how far it is
-  bool hasLostWork = false;        ///< a run of it that was told to save kept nothing
+  bool hasLostWork = false;         ///< a run of it that was told to save kept nothing
   /// Whether its run may end before its work is done, so that it goes on elsewhere: a malleable job of which there is
   /// reason to believe that it saves. It said so, or it says how far it is and was never told to save.
   bool mayMove() const;

@@ -84,9 +84,8 @@ TEST(Metrics, PlacesAreRead) {
   place = metricsPlace("http://[::1]:80", "");
   ASSERT_TRUE(place);
   EXPECT_EQ(place->server.host + " " + place->server.port + " " + place->path, "::1 80 /metrics");
-  for (const char *url :
-       {"", "ftp://a/", "http://", "http:///m", "http://a:0/", "http://a:99999/", "http://a:x/",
-        "http://u@a/", "http://a b/", "http://a/\r\nX: y", "http://[::1", "http://[::1]x/"})
+  for (const char *url : {"", "ftp://a/", "http://", "http:///m", "http://a:0/", "http://a:99999/", "http://a:x/",
+                          "http://u@a/", "http://a b/", "http://a/\r\nX: y", "http://[::1", "http://[::1]x/"})
     EXPECT_FALSE(metricsPlace(url, "n")) << url;
 }
 
