@@ -140,7 +140,7 @@ TEST(Metrics, AreTheProgressOfAJob) {
   for (int i = 0; i < 12; ++i) {
     life.step();
     for (auto &[name, task] : life.cluster.tasks)
-      task.saves = false;
+      task.reports = false;
   }
   auto view = life.process->job(life.local, id->first);
   ASSERT_TRUE(view);
@@ -267,7 +267,7 @@ TEST(EngineProgress, IsThatOfARunThatSaysNothingElse) {
   for (int i = 0; i < 3; ++i) {
     life.step();
     for (auto &[name, task] : life.cluster.tasks)
-      task.saves = false;
+      task.reports = false;
   }
   ASSERT_EQ(life.cluster.tasks.size(), 1u);
   auto &task = life.cluster.tasks.begin()->second;

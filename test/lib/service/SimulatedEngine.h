@@ -114,7 +114,8 @@ public:
   }
   Result<std::vector<NamedRun>> runsBetween(const RunFilter &filter) override {
     std::vector<NamedRun> found;
-    for (JobRunRecord &run : *runsWhere([&](const auto &run) { return filter.job == 0 || run.job == filter.job; }))
+    auto runs = runsWhere([&](const auto &run) { return filter.job == 0 || run.job == filter.job; });
+    for (JobRunRecord &run : *runs)
       found.push_back({std::move(run), "", ""});
     return std::move(found);
   }
