@@ -683,8 +683,8 @@ private:
 
 } // namespace
 
-Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const PlannerOptions &options,
-                                        const ClusterPlan *before) {
+static Result<ClusterPlan, Errors> planWith(const PlannerInput &input, const PlannerOptions &options,
+                                            const ClusterPlan *before) {
   const auto running = std::ranges::count_if(input.jobs, [](const PlannerJob &job) { return job.state.running; });
   const size_t waiting = std::min(options.maxJobs, input.jobs.size() - static_cast<size_t>(running));
   if (static_cast<size_t>(running) + waiting > options.maxScheduled)
@@ -699,6 +699,14 @@ Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const Planner
     moment->dropped.push_back(
         fmt::format("there is no schedule over a horizon ({}): the moment alone is planned, without deadlines", why));
   return moment;
+}
+
+Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const PlannerOptions &options,
+                                        const ClusterPlan *before) {
+  auto made = planWith(input, options, before);
+  if (made)
+    expectTimes(input, *made);
+  return made;
 }
 
 std::vector<PlannedRun> dueRuns(const ClusterPlan &plan, double now, const std::set<int64_t> &open) {

@@ -50,7 +50,10 @@ struct PlannerOptions {
 /// A run that is planned.
 struct PlannedRun {
   int64_t job = 0;
-  double begin = 0, end = 0; ///< on the clock of the cluster
+  double begin = 0, end = 0; ///< on the clock of the cluster, in whole periods
+  /// As the process starts it: as soon as the plan has its servers free, for as long as it takes. No later than
+  /// planned.
+  double expectedBegin = 0, expectedEnd = 0;
   std::string deviceType;
   int64_t devices = 0;
   jobs::JobPlacement servers; ///< empty: none are free for it, because what is free is scattered
@@ -78,6 +81,10 @@ struct ClusterPlan {
 /// said in `dropped`: a running cluster goes on. Errors: those of `buildJobSchedule`.
 Result<ClusterPlan, Errors> planCluster(const PlannerInput &input, const PlannerOptions &options,
                                         const ClusterPlan *before = nullptr);
+
+/// Sets the expected times of the runs of a plan, which are in the order of their begin. A run begins earlier than
+/// planned where it needs devices alone.
+void expectTimes(const PlannerInput &input, ClusterPlan &plan);
 
 /// The jobs that are planned: all that run, and at most so many that wait, by turn; by id. Jobs without configurations
 /// are not among them, and those that come after others only together with them.

@@ -87,11 +87,14 @@ void SchedulerViews::addTimes(JobView &view, const OpenJob &one) const {
   const bool isKnown = !isLearned(one.job.submission) || !one.speeds.empty(); // else the plan guesses
   if (plan) {
     if (auto end = plan->ends.find(one.job.id); end != plan->ends.end() && isKnown) {
-      view.plannedEnd = epoch + end->second;
+      const auto planned =
+          std::ranges::find_if(plan->runs, [&](const PlannedRun &run) { return run.job == one.job.id && run.isLast; });
+      const double early = planned != plan->runs.end() ? planned->end - planned->expectedEnd : 0;
+      view.plannedEnd = epoch + end->second - early;
       view.timeLeft = std::max(0.0, view.plannedEnd - time);
     }
     if (auto run = std::ranges::find(plan->runs, one.job.id, &PlannedRun::job); run != plan->runs.end())
-      view.plannedStart = epoch + run->begin;
+      view.plannedStart = epoch + run->expectedBegin;
   }
   if (one.run && one.run->state == State::Running) {
     const Interval left = one.tracker.timeLeft(time);
@@ -228,13 +231,13 @@ Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, const RunFil
   std::scoped_lock lock(memory);
   for (const PlannedRun &run : plan ? std::span<const PlannedRun>(plan->runs) : std::span<const PlannedRun>()) {
     const auto found = open.find(run.job);
-    if (found == open.end() || found->second.run || views.size() >= own.limit || epoch + run.begin > own.until)
+    if (found == open.end() || found->second.run || views.size() >= own.limit || epoch + run.expectedBegin > own.until)
       continue;
     const Submission &of = found->second.job.submission;
     if ((own.job > 0 && run.job != own.job) || (!own.tenant.empty() && of.tenant != own.tenant))
       continue;
     RunView view{run.job, 0, of.name, of.tenant, run.deviceType, run.configuration, run.devices, {}, 0, 0, "planned"};
-    view.start = std::max(now(), epoch + run.begin), view.end = epoch + run.end;
+    view.start = std::max(now(), epoch + run.expectedBegin), view.end = epoch + run.expectedEnd;
     for (const jobs::ServerShare &share : run.servers)
       view.nodes.push_back(nodes.names[share.server]);
     views.push_back(std::move(view));

@@ -141,6 +141,59 @@ TEST(ClusterPlanner, LeavesRunningJobsWhereTheyAre) {
   }
 }
 
+// Three jobs of 11 s, one after the other, in periods of 4 s.
+TEST(ClusterPlanner, ExpectsTimesThatAreNoWholePeriods) {
+  Input input;
+  input.cluster.servers = {{0, 4}};
+  for (int i = 0; i < 3; ++i) {
+    auto model = std::make_shared<ModelledJob>(*input.add(10).model);
+    std::erase_if(model->table.rows, [](const jobs::TableRow &row) { return row.type != 0 || row.devices != 4; });
+    model->table.rows.front().rate = 10;
+    input.jobs.back().model = std::move(model);
+  }
+  input.operation.slot = 4;
+  const ClusterPlan plan = planOf(input);
+  ASSERT_EQ(plan.runs.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(plan.runs[i].begin, 12.0 * static_cast<double>(i));
+    EXPECT_EQ(plan.runs[i].expectedBegin, 11.0 * static_cast<double>(i));
+    EXPECT_EQ(plan.runs[i].expectedEnd, 11.0 * static_cast<double>(i + 1));
+  }
+}
+
+// On no server more devices are expected to be used at once than it has, and nothing is expected later than planned.
+TEST(ClusterPlanner, ExpectsNoMoreThanThereIs) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Input input;
+    SplitMix random(seed);
+    for (int i = 0; i < 16; ++i)
+      input.add(5 + static_cast<double>(random.below(60)),
+                random.below(3) ? Elasticity::Moldable : Elasticity::Malleable,
+                i > 4 && random.below(4) == 0 ? std::vector<int64_t>{static_cast<int64_t>(1 + random.below(4))}
+                                              : std::vector<int64_t>());
+    const ClusterPlan plan = planOf(input);
+    std::map<int64_t, double> ends;
+    for (const PlannedRun &run : plan.runs) {
+      EXPECT_LE(run.expectedBegin, run.begin) << seed;
+      EXPECT_LE(run.expectedEnd, run.end) << seed;
+      EXPECT_DOUBLE_EQ(run.expectedEnd - run.expectedBegin, run.end - run.begin) << seed;
+      ends[run.job] = std::max(ends[run.job], run.expectedEnd);
+      for (const jobs::ServerShare &share : run.servers) {
+        int64_t used = 0;
+        for (const PlannedRun &other : plan.runs)
+          for (const jobs::ServerShare &its : other.servers)
+            if (its.server == share.server && other.expectedBegin <= run.expectedBegin &&
+                run.expectedBegin < other.expectedEnd)
+              used += its.devices;
+        EXPECT_LE(used, input.cluster.servers[share.server].devices) << seed << ": job " << run.job;
+      }
+    }
+    for (const PlannedRun &run : plan.runs)
+      for (int64_t before : input.jobs[run.job - 1].after)
+        EXPECT_GE(run.expectedBegin, ends[before]) << seed;
+  }
+}
+
 TEST(ClusterPlanner, KeepsCapacitiesAndMaintenanceOfTheMoment) {
   Input input;
   for (int i = 0; i < 12; ++i)
