@@ -43,8 +43,9 @@ TEST(SchedulerRestart, TriesALostRunAgainAtOnce) {
   EXPECT_EQ(timeOf(Outcome::Stopped, 0, 143), 120); // by somebody
   EXPECT_EQ(timeOf(Outcome::Stopped, 90, 143), 0);  // by the scheduler
   EXPECT_EQ(timeOf(Outcome::Lost, 0, -1), 0);
-  EXPECT_EQ(timeOf(Outcome::Failed, 0, 78), 0); // the guard refused a node
-  run.ended = 1e9;                              // by a clock that is wrong
+  EXPECT_EQ(timeOf(Outcome::Refused, 0, 78), 0);  // by the guard of a node
+  EXPECT_EQ(timeOf(Outcome::Failed, 0, 78), 120); // EX_CONFIG of a program
+  run.ended = 1e9;                                // by a clock that is wrong
   EXPECT_EQ(timeOf(Outcome::Failed, 0, 1), 1020);
   job.failures = 1000;
   EXPECT_EQ(timeOf(Outcome::Failed, 0, 1), 1000 + 10240);
@@ -221,13 +222,14 @@ TEST(SchedulerRestart, DoesNotTakeOverWhatAnEarlierTaskOfTheNameSaid) {
   std::filesystem::create_directories(life.folder / "accord-lab-1-1");
   std::ofstream(life.folder / "accord-lab-1-1" / "progress") << "{\"samples\": 390, \"saved\": 390}\n";
   life.cluster.report = false;
-  life.cluster.fails = [](const TaskRequest &task) { return task.run == 1; };
   life.begin();
   const int64_t id = life.submit("lm", 400, {{"a100", 4, 40}});
   life.run(100);
   EXPECT_EQ(life.job(id).phase, JobPhase::Complete);
-  ASSERT_EQ(life.tables->runs.size(), 2u);
-  EXPECT_EQ(life.tables->runs.rbegin()->second.samplesAtStart, 0);
+  ASSERT_EQ(life.tables->runs.size(), 1u);
+  const JobRunRecord &run = life.tables->runs.begin()->second;
+  EXPECT_EQ(run.task, "accord-lab-1-2");
+  EXPECT_EQ(run.samplesAtStart, 0);
 }
 
 TEST(SchedulerRestart, ForgetsWhatEndedLongAgo) {
