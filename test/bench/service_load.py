@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--watchers", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--pid", type=int)
-    parser.add_argument("--command", default="sleep 10")
+    parser.add_argument("--command", default="sleep 1000")
     parser.add_argument("--state")
     parser.add_argument("--database")
     parser.add_argument("--realtime", action="store_true")
