@@ -15,6 +15,13 @@ constexpr double kHour = 3600;
 
 bool maySee(const Caller &by, const std::string &tenant) { return by.tenant.empty() || by.tenant == tenant; }
 
+/// Makes a tenant that is asked for, empty for all, one that the caller may see; false: there is none.
+bool narrow(std::string &tenant, const Caller &by) {
+  if (tenant.empty())
+    tenant = by.tenant;
+  return maySee(by, tenant);
+}
+
 const char *wordOf(JobRunRecord::Outcome outcome) {
   using Outcome = JobRunRecord::Outcome;
   return outcome == Outcome::Succeeded ? "succeeded"
@@ -153,11 +160,8 @@ Result<JobView> SchedulerViews::job(const Caller &by, int64_t id) const {
 
 Result<std::vector<JobView>> SchedulerViews::jobs(const Caller &by, const JobFilter &filter) const {
   JobFilter own = filter;
-  if (!by.tenant.empty()) {
-    if (!own.tenant.empty() && own.tenant != by.tenant)
-      return std::vector<JobView>();
-    own.tenant = by.tenant;
-  }
+  if (!narrow(own.tenant, by))
+    return std::vector<JobView>();
   ACCORD_TRY(found, store->jobs(own));
   std::vector<JobView> views;
   std::scoped_lock lock(memory);
@@ -218,11 +222,8 @@ Result<std::vector<std::string>> SchedulerViews::explain(const Caller &by, int64
 
 Result<std::vector<RunView>> SchedulerViews::runs(const Caller &by, const RunFilter &filter) const {
   RunFilter own = filter;
-  if (!by.tenant.empty()) {
-    if (!own.tenant.empty() && own.tenant != by.tenant)
-      return std::vector<RunView>();
-    own.tenant = by.tenant;
-  }
+  if (!narrow(own.tenant, by))
+    return std::vector<RunView>();
   ACCORD_TRY(past, store->runsBetween(own));
   std::vector<RunView> views;
   for (const auto &[run, name, tenant] : past)
