@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import megatron_parameters  # noqa: E402
+from own_models import SHARES, TIED  # noqa: E402
 
 LLAMA3_70B = """module llama3_70b_logits(tokens) -> logits {
   let logits = llama_logits(tokens, layers = 80, hidden = 8192, heads = 64, kv_heads = 8, inner = 28672, vocab = 128256, base = 500000, flash = true)
@@ -44,31 +45,14 @@ T5_GELU = """model t5_gelu(layers = 12, hidden = 768, heads = 12, inner = 3072, 
   loss cross_entropy(linear(layer_norm(y), out = vocab, weight = words), labels)
 }
 """
-# Llama's blocks between one table of an odd number of tokens, and experts whose weights are their shares of all.
-TIED = """model tied(seq = 1024) {
-  input tokens : int32[seq]
-  input labels : int32[seq]
-  let words = parameter([49999, 3072])
-  var x = embedding(tokens, rows = 49999, dim = 3072, table = words)
-  repeat 8 as block {
-    x = x + fused_attention(rms_norm(x), heads = 24, kv_heads = 8, causal = true, bias = false, rotary = true)
-    x = x + swiglu_mlp(rms_norm(x), 3072, 8192)
-  }
-  loss cross_entropy(linear(rms_norm(x), out = 49999, bias = false, weight = words), labels)
-}
-"""
-SHARES = """model shares(seq = 1024) {
-  input tokens : int32[seq]
-  input labels : int32[seq]
-  var x = embedding(tokens, rows = 32000, dim = 2048)
-  repeat 8 as block {
-    x = x + fused_attention(rms_norm(x), heads = 16, kv_heads = 4, causal = true, bias = false, rotary = true)
-    x = x + moe(rms_norm(x), experts = 16, inner = 1408, top_k = 4, capacity_factor = 1, gated = true, normalize = false)
-  }
-  loss cross_entropy(linear(rms_norm(x), out = 32000, bias = false), labels)
-}
-"""
 GROUPED = "llama2(layers = 8, hidden = 6144, heads = 48, kv_heads = 6, inner = 16384, vocab = 50021, seq = 1024, flash = true)"
+
+
+def fused(text):
+    """Scores of attention never reach memory."""
+    return text.replace("attention(", "fused_attention(")
+
+
 DGX, POD = ("dgx", "dgx_a100"), ("dgx", "dgx_superpod_a100")
 # name, catalogue, text, call, cluster, batch, degrees, published parameters
 MODELS = [
@@ -87,8 +71,8 @@ MODELS = [
     ("t5_gelu", "transformer", T5_GELU, "t5_gelu()", DGX, 64, "tensor_parallel = 2, data_parallel = 4, zero = 1", None),
     ("megatron_1_7b", "megatron", "", "megatron_1_7b()", DGX, 16, "tensor_parallel = 2, sequence_parallel = 2, data_parallel = 4, zero = 1", None),
     ("grouped", "llama2", "", GROUPED, DGX, 16, "tensor_parallel = 2, pipeline_parallel = 2, data_parallel = 2, zero = 1", None),
-    ("tied", "transformer", TIED, "tied()", DGX, 16, "tensor_parallel = 4, pipeline_parallel = 2, data_parallel = 1", None),
-    ("shares", "transformer", SHARES, "shares()", DGX, 16, "tensor_parallel = 1, data_parallel = 8, expert_parallel = 4, zero = 1", None),
+    ("tied", "transformer", fused(TIED), "tied()", DGX, 16, "tensor_parallel = 4, pipeline_parallel = 2, data_parallel = 1", None),
+    ("shares", "transformer", fused(SHARES), "shares()", DGX, 16, "tensor_parallel = 1, data_parallel = 8, expert_parallel = 4, zero = 1", None),
     ("opt", "opt", "", "opt_1_3b()", DGX, 16, "tensor_parallel = 1, data_parallel = 8, zero = 1", None),
     ("bloom", "bloom", "", "bloom_176b()", POD, 64,
      "tensor_parallel = 8, sequence_parallel = 8, pipeline_parallel = 7, data_parallel = 2, zero = 1", None),
