@@ -4,6 +4,7 @@
 #include "lib/service/engines/local/LocalEngine.h"
 #include "lib/service/engines/local/PodmanEngine.h"
 #include "lib/service/engines/slurm/SlurmEngine.h"
+#include "lib/support/Diagnostics.h"
 #include "lib/support/Number.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,6 +21,14 @@ std::string valueOf(const EngineOptions &options, const std::string &name, const
 Error wrongValue(const std::string &name, const std::string &value, const std::string &allowed) {
   return Error{Code::EngineFailed,
                fmt::format("option '{}' is '{}', and has to be {}", name, firstLineOf(value), allowed)};
+}
+
+Error unknown(const std::string &what, const std::string &found, const std::vector<std::string> &allowed) {
+  return Error{Code::EngineFailed,
+               fmt::format("{} '{}'; allowed are {}", what, firstLineOf(found), fmt::join(allowed, ", ")),
+               {},
+               {},
+               nearest(found, allowed)};
 }
 
 Result<double> secondsOf(const EngineOptions &options, const std::string &name, double usual) {
@@ -180,12 +189,10 @@ Result<std::unique_ptr<Engine>> makeEngine(const std::string &kind, const Engine
       continue;
     for (const auto &[name, value] : options)
       if (std::find(one.options.begin(), one.options.end(), name) == one.options.end())
-        return Error{Code::EngineFailed, fmt::format("engine '{}' has no option '{}': found instead of {}", kind,
-                                                     firstLineOf(name), fmt::join(one.options, ", "))};
+        return unknown(fmt::format("engine '{}' has no option", kind), name, one.options);
     return one.make(options);
   }
-  return Error{Code::EngineFailed,
-               fmt::format("there is no engine '{}': found instead of {}", firstLineOf(kind), fmt::join(names, ", "))};
+  return unknown("there is no engine", kind, names);
 }
 
 } // namespace accord::service

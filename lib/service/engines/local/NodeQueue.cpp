@@ -11,8 +11,7 @@ namespace {
 constexpr int64_t kMaxDevices = 4096;
 
 Error wrongNode(llvm::StringRef text) {
-  return Error{Code::EngineFailed,
-               fmt::format("'{}' is no node: found instead of NAME=TYPE:DEVICES, as in a1=a100:4", text)};
+  return Error{Code::EngineFailed, fmt::format("'{}' is no node; a node is NAME=TYPE:DEVICES, as in a1=a100:4", text)};
 }
 
 bool isName(llvm::StringRef text) {

@@ -411,7 +411,7 @@ Result<std::unique_ptr<Engine>> podmanEngine(PodmanOptions options) {
   if (options.image.empty() || options.image[0] == '-')
     return Error{Code::EngineFailed, fmt::format("the image '{}' is none", firstLineOf(options.image))};
   if (options.network.empty())
-    return Error{Code::EngineFailed, "the network is empty: found instead of host, none, or a name"};
+    return Error{Code::EngineFailed, "the network is empty; allowed are host, none, or a name"};
   auto engine = std::make_unique<PodmanEngine>(std::move(options));
   if (Result<void> done = engine->open(); !done)
     return done.takeError();
