@@ -100,6 +100,10 @@ class Browser:
         self.call("Page.navigate", url=address)
         self.wait("document.readyState === 'complete'")
 
+    def leave(self):
+        """Ends the page that is open, and what it asks for."""
+        self.open("about:blank")
+
     def size(self, width, height, scheme="light", motion="no-preference"):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}])
