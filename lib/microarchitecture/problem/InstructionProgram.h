@@ -1,0 +1,65 @@
+// Streams of instructions as nests of loops with affine addresses.
+#pragma once
+#include "lib/microarchitecture/problem/Microarchitecture.h"
+
+namespace accord::microarchitecture {
+
+struct Register {
+  Index file = kNone, number = 0;
+  bool operator==(const Register &) const = default;
+};
+
+/// base + sum over the loops around the instruction, outermost first, of stride * iteration; in bytes.
+struct Address {
+  int64_t base = 0;
+  std::vector<int64_t> strides; ///< shorter than the nest: the inner loops do not move it
+};
+
+struct MemoryOperand {
+  Index storage = kNone;
+  Address address;
+  int64_t bytes = 0;
+};
+
+struct Instruction {
+  Index opcode = kNone;
+  std::vector<Register> reads, writes;
+  std::vector<MemoryOperand> memory; ///< loads, then stores, as many as the opcode has
+  std::vector<int64_t> immediates;
+  SourceLocation location;
+};
+
+/// A body is a list of items; an item is an instruction or a loop over a body.
+struct InstructionLoop;
+struct Item {
+  Index instruction = kNone; ///< of InstructionProgram::instructions
+  Index loop = kNone;        ///< of InstructionProgram::loops; one of both is set
+};
+using Body = std::vector<Item>;
+struct InstructionLoop {
+  std::string name;
+  int64_t count = 0; ///< iterations; 0 is none
+  Body body;
+  SourceLocation location;
+};
+
+struct InstructionProgram {
+  std::string name;
+  std::vector<Instruction> instructions;
+  std::vector<InstructionLoop> loops; ///< each is in exactly one body
+  Body body;
+};
+
+/// Whether a unit processes an instruction: it has the opcode, and reaches the registers and memories that are named.
+bool processes(const Unit &unit, const Instruction &instruction, const Microarchitecture &machine);
+/// By stage: whether a unit that processes the instruction is in it, or behind it.
+std::vector<char> stagesTo(const Instruction &instruction, const Microarchitecture &machine);
+
+/// All that is wrong with a program on a machine, each at its place: opcodes, registers and memories that do not exist,
+/// operands that no unit with the opcode can reach, addresses outside of a memory at any iteration, loops in a circle.
+Errors check(const InstructionProgram &program, const Microarchitecture &machine);
+
+/// Instructions that the program executes, in 128 bits.
+__int128 executedInstructions(const InstructionProgram &program);
+
+} // namespace accord::microarchitecture

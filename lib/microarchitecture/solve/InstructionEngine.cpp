@@ -1,0 +1,337 @@
+#include "lib/microarchitecture/solve/InstructionEngine.h"
+#include "lib/microarchitecture/problem/Evaluate.h"
+#include <numeric>
+#include <tuple>
+
+namespace accord::microarchitecture {
+namespace {
+
+/// First and last byte of an operand over the whole program, and its loops.
+struct Extent {
+  int64_t low = 0, high = 0;
+};
+
+} // namespace
+
+InstructionEngine::InstructionEngine(const Microarchitecture &machine, const InstructionProgram &program)
+    : machine(machine), fetchWidth(machine.fetch.width), fetchBuffer(machine.fetch.buffer), window(machine.window),
+      memory(machine) {
+  for (const Stage &stage : machine.stages) {
+    StageState state;
+    state.width = Ring(stage.width), state.capacity = Ring(stage.capacity);
+    stages.push_back(std::move(state));
+  }
+  std::vector<size_t> firstInstance, firstRegister;
+  for (const Unit &unit : machine.units) {
+    firstInstance.push_back(instances.size());
+    for (int32_t k = 0; k < unit.count; ++k) {
+      instances.emplace_back();
+      instances.back().entries = Ring(unit.entries);
+    }
+  }
+  size_t registerCount = 0;
+  for (const RegisterFile &file : machine.registers) {
+    firstRegister.push_back(registerCount);
+    registerCount += file.count;
+    readPorts.emplace_back(std::max(file.readPorts, 1)), writePorts.emplace_back(std::max(file.writePorts, 1));
+  }
+  registers.resize(registerCount);
+  use.resize(machine.units.size());
+
+  auto ports = [&](const std::vector<Register> &of, bool isWrite) {
+    std::vector<PortUse> uses;
+    for (Index file = 0; file < Index(machine.registers.size()); ++file) {
+      const RegisterFile &is = machine.registers[file];
+      const int32_t amount = std::count_if(of.begin(), of.end(), [&](const Register &r) { return r.file == file; });
+      if (amount > 0 && (isWrite ? is.writePorts : is.readPorts) > 0)
+        uses.push_back({file, amount});
+    }
+    return uses;
+  };
+  for (const Instruction &instruction : program.instructions) {
+    Decoded is;
+    const std::vector<char> reached = stagesTo(instruction, machine);
+    for (const Stage &stage : machine.stages) {
+      is.stageLatency.push_back(evaluate(stage.latency, instruction));
+      is.next.emplace_back(), is.ways.emplace_back();
+      for (Index next : stage.to)
+        if (reached[next])
+          is.next.back().push_back(next);
+      for (Index unit : stage.units)
+        for (const UnitOperation &operation : machine.units[unit].operations)
+          if (operation.opcode == instruction.opcode && processes(machine.units[unit], instruction, machine))
+            is.ways.back().push_back({unit, firstInstance[unit], size_t(machine.units[unit].count),
+                                      evaluate(operation.latency, instruction),
+                                      evaluate(operation.interval, instruction)});
+    }
+    for (const Register &r : instruction.reads)
+      is.reads.push_back(firstRegister[r.file] + r.number);
+    for (const Register &r : instruction.writes) {
+      is.writes.push_back(firstRegister[r.file] + r.number);
+      if (!machine.registers[r.file].renamed)
+        is.guarded.push_back(is.writes.back());
+    }
+    is.readPorts = ports(instruction.reads, false), is.writePorts = ports(instruction.writes, true);
+    is.memory = instruction.memory;
+    is.loads = machine.opcodes[instruction.opcode].loads;
+    is.redirects = machine.opcodes[instruction.opcode].redirects;
+    for (const MemoryOperand &operand : instruction.memory) {
+      is.operands.push_back(address.size());
+      address.push_back(operand.address.base);
+      period.push_back(memory.addressPeriod(operand.storage));
+    }
+    decoded.push_back(std::move(is));
+  }
+
+  // The loops around each instruction, the strides of its operands in them, and which operands meet.
+  moves.resize(program.loops.size());
+  std::vector<Extent> extents(address.size());
+  std::vector<Index> around;
+  auto walk = [&](auto &self, const Body &body) -> void {
+    for (const Item &item : body) {
+      if (item.loop != kNone) {
+        around.push_back(item.loop);
+        self(self, program.loops[item.loop].body);
+        around.pop_back();
+        continue;
+      }
+      const Decoded &is = decoded[item.instruction];
+      for (size_t o = 0; o < is.memory.size(); ++o) {
+        const Address &at = is.memory[o].address;
+        Extent extent{at.base, at.base + is.memory[o].bytes - 1};
+        for (size_t depth = 0; depth < at.strides.size(); ++depth) {
+          const int64_t stride = at.strides[depth], count = program.loops[around[depth]].count;
+          if (stride != 0)
+            moves[around[depth]].push_back({is.operands[o], stride});
+          (stride < 0 ? extent.low : extent.high) += stride * std::max<int64_t>(count - 1, 0);
+        }
+        extents[is.operands[o]] = extent;
+      }
+    }
+  };
+  walk(walk, program.body);
+
+  // Operands whose addresses meet in a memory that remembers addresses move as one array; others each by itself.
+  leader.resize(address.size());
+  std::iota(leader.begin(), leader.end(), 0);
+  auto last = [&](Index storage) {
+    while (machine.storages[storage].cache)
+      storage = machine.storages[storage].cache->behind;
+    return storage;
+  };
+  std::vector<Index> family(address.size());
+  std::vector<int64_t> reach(machine.storages.size(),
+                             0); // by last storage: bytes of a line or row; 0: nothing is remembered
+  for (Index s = 0; s < Index(machine.storages.size()); ++s) {
+    const Storage &is = machine.storages[s];
+    reach[last(s)] = std::max({reach[last(s)], is.rows.bytes, is.cache ? int64_t(is.cache->lineBytes) : 0});
+  }
+  for (const Decoded &is : decoded)
+    for (size_t o = 0; o < is.operands.size(); ++o)
+      family[is.operands[o]] = last(is.memory[o].storage);
+  std::vector<OperandId> order(leader);
+  std::sort(order.begin(), order.end(), [&](OperandId a, OperandId b) {
+    return std::tuple(family[a], extents[a].low, a) < std::tuple(family[b], extents[b].low, b);
+  });
+  int64_t high = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const OperandId o = order[i];
+    const bool isFirst = i == 0 || family[o] != family[order[i - 1]];
+    const int64_t whole = reach[family[o]];
+    if (!isFirst && whole > 0 && extents[o].low / whole <= high / whole)
+      leader[o] = leader[order[i - 1]];
+    high = isFirst ? extents[o].high : std::max(high, extents[o].high);
+  }
+}
+
+Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at) {
+  Cycles data = at, done = at;
+  for (int32_t o = 0; o < is.loads; ++o) {
+    const Served served =
+        memory.load(is.memory[o].storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, at);
+    data = std::max(data, served.first), done = std::max(done, served.done);
+  }
+  const Cycles loaded = done;
+  for (size_t o = is.loads; o < is.memory.size(); ++o) {
+    const Index storage = is.memory[o].storage;
+    const Served served = memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data);
+    done = std::max(done, served.done);
+    if (is.loads > 0)
+      done = std::max(done, loaded + machine.storages[storage].writeLatency);
+  }
+  return done;
+}
+
+Visit InstructionEngine::step(Index instruction) {
+  const Decoded &is = decoded[instruction];
+  ++count;
+  Visit visit;
+  // Fetch.
+  fetched = std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
+  visit.fetch = fetched;
+  fetchWidth.push(fetched + 1);
+  if (count % 64 == 0) {
+    memory.forget(fetched);
+    for (Calendar &file : readPorts)
+      file.forget(fetched);
+    for (Calendar &file : writePorts)
+      file.forget(fetched);
+  }
+  // Stages.
+  auto accepts = [](const StageState &stage) {
+    return std::max({stage.enter, stage.width.oldest(), stage.capacity.oldest()});
+  };
+  Index at = machine.fetch.to;
+  Cycles time = std::max(fetched + machine.fetch.latency, accepts(stages[at]));
+  fetchBuffer.push(time);
+  const Way *way = nullptr;
+  size_t instance = 0;
+  for (;;) {
+    StageState &stage = stages[at];
+    stage.enter = time;
+    stage.width.push(time + 1);
+    const Cycles ready = std::max(time + is.stageLatency[at], stage.leave);
+    Cycles best = INT64_MAX;
+    Index next = kNone;
+    for (Index candidate : is.next[at]) {
+      const Cycles then = std::max(ready, accepts(stages[candidate]));
+      if (then < best)
+        best = then, next = candidate;
+    }
+    for (const Way &candidate : is.ways[at])
+      for (size_t k = candidate.firstInstance; k < candidate.firstInstance + candidate.instances; ++k) {
+        const InstanceState &state = instances[k];
+        const Cycles then = std::max({ready, state.enter, state.entries.oldest(), window.oldest()});
+        if (then < best)
+          best = then, next = kNone, way = &candidate, instance = k;
+        if (best == ready)
+          break;
+      }
+    stage.leave = best;
+    stage.capacity.push(best);
+    time = best;
+    if (next == kNone)
+      break;
+    at = next;
+  }
+  visit.issue = time, visit.unit = way->unit, visit.instance = instance - way->firstInstance;
+  // Start.
+  InstanceState &unit = instances[instance];
+  unit.enter = time + 1;
+  Cycles start = std::max(time, unit.start);
+  for (uint32_t r : is.reads)
+    start = std::max(start, registers[r].ready);
+  for (uint32_t r : is.guarded)
+    start = std::max({start, registers[r].ready, registers[r].read});
+  if (!is.readPorts.empty()) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const PortUse &ports : is.readPorts)
+        if (Cycles free = readPorts[ports.file].firstFree(start, ports.amount); free != start)
+          start = free, changed = true;
+    }
+    for (const PortUse &ports : is.readPorts)
+      readPorts[ports.file].take(start, ports.amount);
+  }
+  for (uint32_t r : is.reads)
+    registers[r].read = std::max(registers[r].read, start);
+  unit.start = start + way->interval;
+  unit.entries.push(unit.start);
+  use[way->unit].instructions += 1, use[way->unit].busy += way->interval;
+  visit.start = start;
+  // Completion.
+  Cycles complete = start + way->latency;
+  if (!is.memory.empty())
+    complete = memoryDone(is, complete);
+  if (!is.writePorts.empty()) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const PortUse &ports : is.writePorts)
+        if (Cycles free = writePorts[ports.file].firstFree(complete, ports.amount); free != complete)
+          complete = free, changed = true;
+    }
+    for (const PortUse &ports : is.writePorts)
+      writePorts[ports.file].take(complete, ports.amount);
+  }
+  for (uint32_t r : is.writes)
+    registers[r] = {complete, 0};
+  retired = std::max(retired, complete);
+  window.push(retired);
+  if (is.redirects)
+    redirect = std::max(redirect, complete);
+  visit.complete = complete;
+  return visit;
+}
+
+void InstructionEngine::advance(Index loop, int64_t iterations) {
+  for (auto [operand, stride] : moves[loop])
+    address[operand] += stride * iterations;
+}
+
+Cycles InstructionEngine::base() const {
+  return std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
+}
+
+std::vector<int64_t> InstructionEngine::state() const {
+  std::vector<int64_t> all;
+  const Cycles base = this->base();
+  auto out = [&](int64_t value) { all.push_back(value); };
+  auto time = [&](Cycles value) { out(std::max<Cycles>(value - base, 0)); };
+  auto ring = [&](const Ring &ring) {
+    for (size_t i = 0; i < ring.times.size(); ++i)
+      time(ring.times[(ring.next + i) % ring.times.size()]);
+  };
+  ring(fetchWidth), ring(fetchBuffer), ring(window);
+  for (const StageState &stage : stages) {
+    time(stage.enter), time(stage.leave);
+    ring(stage.width), ring(stage.capacity);
+  }
+  for (const InstanceState &unit : instances) {
+    time(unit.enter), time(unit.start);
+    ring(unit.entries);
+  }
+  for (const RegisterState &r : registers)
+    time(r.ready), time(r.read);
+  for (const Calendar &file : readPorts)
+    file.write(base, out);
+  for (const Calendar &file : writePorts)
+    file.write(base, out);
+  for (OperandId o = 0; o < OperandId(address.size()); ++o)
+    out(leader[o] == o ? address[o] % period[o] : address[o] - address[leader[o]]);
+  std::vector<int64_t> origin(address.size());
+  for (size_t o = 0; o < origin.size(); ++o)
+    origin[o] = address[leader[o]];
+  memory.write(base, origin, out);
+  return all;
+}
+
+void InstructionEngine::skip(Cycles cycles, Index loop, int64_t iterations) {
+  auto ring = [&](Ring &ring) {
+    for (Cycles &time : ring.times)
+      time += cycles;
+  };
+  fetched += cycles, redirect += cycles, retired += cycles;
+  ring(fetchWidth), ring(fetchBuffer), ring(window);
+  for (StageState &stage : stages) {
+    stage.enter += cycles, stage.leave += cycles;
+    ring(stage.width), ring(stage.capacity);
+  }
+  for (InstanceState &unit : instances) {
+    unit.enter += cycles, unit.start += cycles;
+    ring(unit.entries);
+  }
+  for (RegisterState &r : registers)
+    r.ready += cycles, r.read += cycles;
+  for (Calendar &file : readPorts)
+    file.shift(cycles);
+  for (Calendar &file : writePorts)
+    file.shift(cycles);
+  memory.shift(cycles);
+  std::vector<int64_t> by(address.size(), 0), origin(address);
+  advance(loop, iterations);
+  for (size_t o = 0; o < by.size(); ++o)
+    by[o] = address[leader[o]] - origin[leader[o]];
+  memory.translate(by);
+}
+
+} // namespace accord::microarchitecture
