@@ -154,10 +154,10 @@ Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at) {
   const Cycles loaded = done;
   for (size_t o = is.loads; o < is.memory.size(); ++o) {
     const Index storage = is.memory[o].storage;
-    const Served served = memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data);
-    done = std::max(done, served.done);
-    if (is.loads > 0)
-      done = std::max(done, loaded + machine.storages[storage].writeLatency);
+    const Cycles earliestDone = is.loads > 0 ? loaded + machine.storages[storage].writeLatency : 0;
+    done = std::max(
+        done,
+        memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data, earliestDone).done);
   }
   return done;
 }

@@ -66,11 +66,12 @@ std::pair<Cycles, Cycles> MemorySystem::beats(State &state, OperandId by, int64_
   return {first, at - 1};
 }
 
-Served MemorySystem::plain(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles latency) {
+Served MemorySystem::plain(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles latency,
+                           Cycles earliestDone) {
   Cycles &slot = state.slots[state.next];
   state.next = state.next + 1 == state.slots.size() ? 0 : state.next + 1;
   auto [first, last] = beats(state, by, address, bytes, std::max(at, slot));
-  slot = last + latency;
+  slot = std::max(last + latency, earliestDone);
   return {first + latency, slot};
 }
 
@@ -80,10 +81,14 @@ Served MemorySystem::load(Index storage, OperandId by, int64_t address, int64_t 
                          : plain(state, by, address, bytes, at, state.is->readLatency);
 }
 
-Served MemorySystem::store(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at) {
+Served MemorySystem::store(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at,
+                           Cycles earliestDone) {
   State &state = states[storage];
-  return state.is->cache ? cached(state, by, address, bytes, at, true)
-                         : plain(state, by, address, bytes, at, state.is->writeLatency);
+  if (!state.is->cache)
+    return plain(state, by, address, bytes, at, state.is->writeLatency, earliestDone);
+  Served served = cached(state, by, address, bytes, at, true);
+  served.done = std::max(served.done, earliestDone);
+  return served;
 }
 
 MemorySystem::Line *MemorySystem::find(State &state, int64_t line) {

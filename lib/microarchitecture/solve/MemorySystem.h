@@ -20,7 +20,7 @@ public:
 
   /// Requests in program order; `at` is not before any `forget`.
   Served load(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at);
-  Served store(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at);
+  Served store(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles earliestDone = 0);
 
   void forget(Cycles before);
   void shift(Cycles by);
@@ -63,7 +63,8 @@ private:
 
   /// Beats of [address, address + bytes): cycles of the first and the last.
   std::pair<Cycles, Cycles> beats(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at);
-  Served plain(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles latency);
+  Served plain(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles latency,
+               Cycles earliestDone = 0);
   Served cached(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, bool isStore);
   /// The data of a line that the set does not have; allocates it.
   Served fill(State &state, OperandId by, int64_t line, Cycles at);

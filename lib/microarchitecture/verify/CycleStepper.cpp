@@ -73,15 +73,19 @@ bool CycleStepper::step() {
   clock.now = clock.wake, clock.wake = kNever;
   for (int64_t number = base; number < fetched(); ++number)
     advance(number);
+  dropOld();
+  if (!clock.logs)
+    memory.forget(clock.now);
+  return true;
+}
+
+void CycleStepper::dropOld() {
   auto isOver = [](const InFlight &at) {
     return at.place == Place::Complete &&
            std::all_of(at.operands.begin(), at.operands.end(), [&](int32_t o) { return at.requests[o].finished; });
   };
   while (!inFlight.empty() && isOver(inFlight.front()))
     inFlight.pop_front(), ++base;
-  if (!clock.logs)
-    memory.forget(clock.now);
-  return true;
 }
 
 bool CycleStepper::awaitFetch() {
@@ -92,6 +96,7 @@ bool CycleStepper::awaitFetch() {
 }
 
 bool CycleStepper::finish() {
+  dropOld();
   while (!inFlight.empty())
     if (!step())
       return false;

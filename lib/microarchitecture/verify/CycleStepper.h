@@ -86,6 +86,7 @@ private:
   void decode(const Instruction &instruction);
   bool canFetch();
   bool step();
+  void dropOld(); ///< forgets the oldest instructions that are over
   void depend(InFlight &made, int64_t number);
   void advance(int64_t number);
   bool leaveBuffer(InFlight &at, int64_t number);

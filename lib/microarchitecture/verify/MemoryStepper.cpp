@@ -126,7 +126,7 @@ void MemoryStepper::line(std::vector<MemoryRequest> &all, int32_t which, size_t 
   if (line.through >= 0) {
     if (line.fills && line.filled == kUnknown)
       return;
-    child(all, line.through, line.fills ? line.filled : line.at + latency, clock);
+    child(all, line.through, std::max(line.at + latency, line.fills ? line.filled : 0), clock);
     line.data = all[line.through].done;
   } else if (line.filled != kUnknown && line.data == kUnknown) {
     line.data = std::max(line.at + latency, line.filled);
