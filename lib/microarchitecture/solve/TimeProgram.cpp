@@ -85,6 +85,7 @@ private:
           searches = false;
           if (k >= is.count)
             break;
+          around.back() = k;
         }
       }
       body(is.body);

@@ -79,10 +79,10 @@ std::string AddressMotion::misaligned(Index operand) const {
   const __int128 by = shifts[operand];
   for (Index s = places.operands[operand].is->storage;; s = machine.storages[s].cache->behind) {
     const Storage &is = machine.storages[s];
-    if (by % (__int128(is.portBytes) * is.banks) != 0)
+    if (by % (__int128(is.portBytes) * (hasBanks(is) ? is.banks : 1)) != 0)
       return fmt::format("an address moves by {} bytes, no whole number of ports and banks of '{}'", int64_t(by),
                          is.name);
-    if (is.rows.bytes > 0 && is.rows.miss > 0 && by % is.rows.bytes != 0)
+    if (hasRows(is) && by % is.rows.bytes != 0)
       return fmt::format("an address moves by {} bytes, no whole number of rows of '{}'", int64_t(by), is.name);
     if (!is.cache)
       return "";
@@ -106,7 +106,7 @@ std::vector<ByteRange> AddressMotion::ranges(Index storage, const MemoryStepper 
   const Storage &is = machine.storages[storage];
   auto own = [&](ByteRange range) {
     range = aligned(range, is.cache ? is.cache->lineBytes : 0);
-    return aligned(range, is.rows.miss > 0 ? is.rows.bytes : 0);
+    return aligned(range, hasRows(is) ? is.rows.bytes : 0);
   };
   for (size_t o = 0; o < accessed.size(); ++o) {
     ByteRange range = accessed[o];
@@ -128,7 +128,7 @@ std::vector<ByteRange> AddressMotion::ranges(Index storage, const MemoryStepper 
           if (way.valid)
             moving(way.address, machine.storages[s].cache->lineBytes, way.touch);
   }
-  if (is.rows.miss > 0)
+  if (hasRows(is))
     for (const auto &[bank, row] : before.states[storage].rows)
       moving(row.address, 1, row.touch);
   return all;
@@ -141,7 +141,7 @@ std::string AddressMotion::obstacle(const MemoryStepper &before) const {
         return why;
   for (Index s = 0; s < Index(machine.storages.size()); ++s) {
     const Storage &is = machine.storages[s];
-    if (!is.cache && (is.rows.bytes == 0 || is.rows.miss == 0))
+    if (!is.cache && !hasRows(is))
       continue;
     const std::vector<ByteRange> all = ranges(s, before);
     for (size_t a = 0; a < all.size(); ++a)
@@ -161,7 +161,7 @@ std::string AddressMotion::obstacle(const MemoryStepper &before) const {
         for (const CacheContents::Way &way : set.ways)
           if (way.valid && meets(way.address, is.cache->lineBytes, way.touch))
             return old;
-    if (is.rows.bytes > 0)
+    if (hasRows(is))
       for (const auto &[bank, row] : before.states[s].rows)
         if (meets(row.address, 1, row.touch))
           return old;
@@ -174,7 +174,7 @@ std::vector<int64_t> AddressMotion::contents(const MemoryStepper &memory, Cycles
   for (size_t s = 0; s < memory.states.size(); ++s) {
     const MemoryStepper::State &state = memory.states[s];
     const Storage &is = machine.storages[s];
-    if (is.rows.bytes > 0 && is.rows.miss > 0)
+    if (hasRows(is))
       for (const auto &[bank, row] : state.rows)
         all.insert(all.end(), {bank, (row.address + moved * shift(row.touch)) / is.rows.bytes, shift(row.touch)});
     all.push_back(-1);

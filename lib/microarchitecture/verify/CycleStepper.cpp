@@ -436,6 +436,8 @@ std::vector<int64_t> CycleStepper::relativeTimes(CycleStepper &settled) const {
       return machine->registers[of.which].readPorts > 0 ? kNever : 0;
     case Taken::WritePort:
       return machine->registers[of.which].writePorts > 0 ? kNever : 0;
+    case Taken::Bank:
+      return hasBanks(machine->storages[of.which]) ? kNever : 0;
     default:
       return kNever;
     }

@@ -66,6 +66,11 @@ struct NumberedTimes {
   }
 };
 
+/// Whether an address's row of a bank changes times.
+inline bool hasRows(const Storage &is) { return is.rows.bytes > 0 && is.rows.miss > 0; }
+/// Whether it matters in which bank a beat is: not if only one beat a cycle passes the port anyway.
+inline bool hasBanks(const Storage &is) { return is.banks > 1 && (is.ports > 1 || hasRows(is)); }
+
 struct MemoryRequest {
   Index storage = kNone;
   bool store = false;
