@@ -54,9 +54,10 @@ public:
         measure(operand);
     for (size_t l = 0; l < program.loops.size(); ++l)
       perIteration.push_back(-1);
-    isUsed.assign(timing.recurrences.size(), false);
-    for (size_t r = 0; r < timing.recurrences.size() && errors.empty(); ++r)
+    for (size_t r = 0; r < timing.recurrences.size() && errors.empty(); ++r) {
       checkRecurrence(timing.recurrences[r]);
+      byPlace[{timing.recurrences[r].loop, timing.recurrences[r].around}].push_back(&timing.recurrences[r]);
+    }
     walk(program.body);
     if (errors.empty() && !stepper.finish())
       stuck();
@@ -149,20 +150,14 @@ private:
     stepper.fetch(index, addresses);
   }
 
-  /// The recurrence of a loop inside of the present iterations that begins next.
-  const Recurrence *next(Index loop, int64_t from) {
-    const Recurrence *found = nullptr;
-    for (const Recurrence *of : byLoop(loop))
-      if (of->around == around && of->first >= from && (!found || of->first < found->first))
-        found = of;
-    return found;
-  }
-  std::vector<const Recurrence *> byLoop(Index loop) const {
-    std::vector<const Recurrence *> all;
-    for (const Recurrence &of : timing.recurrences)
-      if (of.loop == loop)
-        all.push_back(&of);
-    return all;
+  /// The recurrence of a loop inside of the present iterations that begins next; found in the order of the certificate.
+  const Recurrence *next(Index loop, int64_t from) const {
+    const auto all = byPlace.find({loop, around});
+    if (all != byPlace.end())
+      for (const Recurrence *of : all->second)
+        if (of->first >= from)
+          return of;
+    return nullptr;
   }
 
   void loop(Index index) {
@@ -226,7 +221,8 @@ private:
       refuse(of, "units, registers or ports are not taken as before");
     else if (after.contents != before.contents)
       refuse(of, "caches or rows do not hold what they held before");
-    isUsed[size_t(&of - timing.recurrences.data())] = true;
+    if (&of != &timing.recurrences[used++])
+      refuse(of, "the certificate names others before it, which are not reached before it");
     offset += __int128(of.growth) * of.repeats;
     skipped.add(after.sums, before.sums, of.repeats);
     motion(of, loopStart).move(stepper.memory, of.repeats);
@@ -239,11 +235,10 @@ private:
   }
 
   void compare() {
-    for (size_t r = 0; r < isUsed.size(); ++r)
-      if (!isUsed[r]) {
-        const InstructionLoop &loop = program.loops[timing.recurrences[r].loop];
-        wrong(loop.location, fmt::format("a recurrence of loop '{}' is nowhere in the program", loop.name));
-      }
+    if (used < timing.recurrences.size()) {
+      const InstructionLoop &loop = program.loops[timing.recurrences[used].loop];
+      return wrong(loop.location, fmt::format("a recurrence of loop '{}' is nowhere in the program", loop.name));
+    }
     equal<__int128>("cycles", stepper.end() + offset, timing.cycles);
     const Sums all = sums(stepper);
     equal("instructions", all.instructions, timing.instructions);
@@ -270,9 +265,10 @@ private:
   Errors errors;
   std::vector<int64_t> around;
   std::vector<__int128> perIteration; ///< by loop; -1: not counted yet
-  std::vector<char> isUsed;           ///< by recurrence
-  __int128 offset = 0;                ///< cycles that were left out
-  Sums skipped;                       ///< what is in them
+  std::map<std::pair<Index, std::vector<int64_t>>, std::vector<const Recurrence *>> byPlace; ///< loop and around
+  size_t used = 0;     ///< recurrences that were left out
+  __int128 offset = 0; ///< cycles that were left out
+  Sums skipped;        ///< what is in them
 };
 
 } // namespace

@@ -53,7 +53,8 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
   stepper.keepsVisits = true;
   bool stuck = false;
   std::vector<Index> executed;
-  Walk{program, [&](Index i, const auto &addresses) {
+  Walk{program,
+       [&](Index i, const auto &addresses) {
          if (stuck || !stepper.awaitFetch())
            stuck = true;
          else
