@@ -85,6 +85,26 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
   return "";
 }
 
+/// The machine with stages that part and join again, rows in caches, and ways from everywhere.
+void tangle(Microarchitecture &machine, MachineCases &cases) {
+  for (Storage &storage : machine.storages)
+    if (storage.cache && cases.flip())
+      storage.rows = {int64_t(storage.portBytes) << cases.draw(0, 4), cases.draw(0, 5)};
+  // A diamond before the first stage: fetch -> top -> left, right -> what was first; left goes past it sometimes, too.
+  const Index first = machine.fetch.to, top = Index(machine.stages.size());
+  for (const char *name : {"top", "left", "right"}) {
+    Stage stage;
+    stage.name = name, stage.capacity = int32_t(cases.draw(1, 3)), stage.width = int32_t(cases.draw(1, 2));
+    stage.latency = cycles(cases.draw(0, 4));
+    machine.stages.push_back(stage);
+  }
+  machine.stages[top].to = {Index(top + 1), Index(top + 2)};
+  machine.stages[top + 1].to = machine.stages[top + 2].to = {first};
+  if (!machine.stages[first].to.empty() && cases.flip())
+    machine.stages[top + 1].to.insert(machine.stages[top + 1].to.begin(), machine.stages[first].to.front());
+  machine.fetch.to = top;
+}
+
 /// How many seeds: the environment may ask for more than a unit test has time for.
 uint64_t seeds(uint64_t usual) {
   const char *asked = std::getenv("ACCORD_MACHINE_CASES");
@@ -102,6 +122,188 @@ TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {
       ADD_FAILURE() << seed << ": " << found;
   }
   EXPECT_EQ(differing, 0);
+}
+
+TEST(CycleStepper, AgreesWhereStagesJoin) {
+  int64_t differing = 0;
+  for (uint64_t seed = 0; seed < seeds(300); ++seed) {
+    MachineCases cases(seed * 6151 + 2);
+    Microarchitecture machine = cases.machine();
+    tangle(machine, cases);
+    ASSERT_TRUE(check(machine).empty()) << seed << check(machine).front().message;
+    const InstructionProgram program = cases.program(machine, 20);
+    const std::string found = difference(machine, program);
+    if (!found.empty() && ++differing <= 20)
+      ADD_FAILURE() << seed << ": " << found;
+  }
+  EXPECT_EQ(differing, 0);
+}
+
+// ---- Contents of caches, against sequences of textbooks and by hand ----
+
+Storage::Cache oneSet(int32_t ways, Replacement replacement) {
+  Storage::Cache cache;
+  cache.sets = 1, cache.ways = ways, cache.lineBytes = 16, cache.replacement = replacement;
+  return cache;
+}
+
+int64_t misses(int32_t ways, Replacement replacement, const std::vector<int64_t> &pages) {
+  CacheContents contents(oneSet(ways, replacement));
+  int64_t count = 0;
+  for (int64_t page : pages)
+    count += !contents.access(16 * page, false, {}).hit;
+  return count;
+}
+
+TEST(CacheContents, FaultsOfTextbooks) {
+  // Silberschatz, Galvin, Gagne, Operating System Concepts, page replacement: 15 faults by FIFO, 12 by LRU.
+  const std::vector<int64_t> reference = {7, 0, 1, 2, 0, 3, 0, 4, 2, 3, 0, 3, 2, 1, 2, 0, 1, 7, 0, 1};
+  EXPECT_EQ(misses(3, Replacement::Fifo, reference), 15);
+  EXPECT_EQ(misses(3, Replacement::Lru, reference), 12);
+  // Belady, Nelson, Shedler (CACM 1969): more frames, more faults, by FIFO and never by LRU.
+  const std::vector<int64_t> anomaly = {1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5};
+  EXPECT_EQ(misses(3, Replacement::Fifo, anomaly), 9);
+  EXPECT_EQ(misses(4, Replacement::Fifo, anomaly), 10);
+  EXPECT_EQ(misses(3, Replacement::Lru, anomaly), 10);
+  EXPECT_EQ(misses(4, Replacement::Lru, anomaly), 8);
+}
+
+TEST(CacheContents, TreeOfFourWays) {
+  // A B C D fill the ways; A again: the tree points to the right half, and there to C, where LRU would take B.
+  CacheContents contents(oneSet(4, Replacement::TreePlru));
+  auto holds = [&](const std::vector<int64_t> &lines) {
+    const auto ways = contents.ordered(contents.sets.at(0));
+    for (size_t w = 0; w < lines.size(); ++w)
+      if (ways[w].second->address != 16 * lines[w])
+        return false;
+    return true;
+  };
+  for (int64_t line : {0, 1, 2, 3, 0})
+    contents.access(16 * line, false, {});
+  contents.access(16 * 4, false, {}); // root points left, its right half to way 3
+  EXPECT_TRUE(holds({0, 1, 4, 3}));
+  contents.access(16 * 5, false, {}); // left half: A was used after B
+  EXPECT_TRUE(holds({0, 5, 4, 3}));
+  contents.access(16 * 6, false, {});
+  EXPECT_TRUE(holds({0, 5, 4, 6}));
+}
+
+TEST(CacheContents, WritesBackWhatIsDirty) {
+  CacheContents back(oneSet(1, Replacement::Lru));
+  EXPECT_FALSE(back.access(0, true, {}).writesBack);
+  const Lookup second = back.access(16, false, {});
+  EXPECT_TRUE(second.writesBack);
+  EXPECT_EQ(second.victim, 0);
+  EXPECT_FALSE(back.access(32, false, {}).writesBack);
+  Storage::Cache around = oneSet(1, Replacement::Lru);
+  around.allocatesOnWrite = false;
+  CacheContents without(around);
+  EXPECT_FALSE(without.access(0, true, {}).fills);
+  EXPECT_FALSE(without.access(0, false, {}).hit);
+}
+
+// ---- Times of caches, by hand ----
+
+/// One instruction a cycle into a unit with latency 1; a memory of 4 bytes a beat that answers after 10 cycles, and a
+/// cache of lines of 16 bytes before it that answers after 2 and takes writes in 1.
+struct Small {
+  Microarchitecture machine;
+  InstructionProgram program;
+  Small() {
+    machine.window = 64, machine.fetch = {"fetch", 1, 8, 0, 0, {}};
+    machine.opcodes.push_back({"load", 0, 0, 0, 1, 0, false, {}});
+    machine.opcodes.push_back({"store", 0, 0, 0, 0, 1, false, {}});
+    machine.opcodes.push_back({"wait", 0, 0, 0, 0, 0, true, {}});
+    Stage stage;
+    stage.name = "execute", stage.units = {0}, stage.capacity = 8, stage.latency = cycles(0);
+    machine.stages.push_back(stage);
+    Unit unit;
+    unit.name = "memory", unit.entries = 8, unit.loadsFrom = unit.storesTo = {0, 1};
+    unit.operations = {{0, cycles(1), cycles(1), {}}, {1, cycles(1), cycles(1), {}}, {2, cycles(100), cycles(1), {}}};
+    machine.units.push_back(unit);
+    Storage far;
+    far.name = "far", far.end = 1 << 16, far.requests = 4, far.readLatency = 10, far.writeLatency = 3;
+    Storage near = far;
+    near.name = "near", near.readLatency = 2, near.writeLatency = 1;
+    near.cache = oneSet(2, Replacement::Lru), near.cache->behind = 0;
+    machine.storages = {far, near};
+  }
+  void add(Index opcode, int64_t address = 0, int64_t bytes = 4) {
+    Instruction made;
+    made.opcode = opcode;
+    if (opcode < 2)
+      made.memory = {{1, {address, {}}, bytes}};
+    program.body.push_back({Index(program.instructions.size()), kNone});
+    program.instructions.push_back(made);
+  }
+  /// Completions of all instructions that are no waits, after the fetch of each.
+  std::vector<Cycles> times() const {
+    CycleStepper stepper(machine, program);
+    stepper.keepsVisits = true;
+    for (Index i = 0; i < Index(program.instructions.size()); ++i) {
+      EXPECT_TRUE(stepper.awaitFetch());
+      std::vector<int64_t> addresses;
+      for (const MemoryOperand &operand : program.instructions[i].memory)
+        addresses.push_back(operand.address.base);
+      stepper.fetch(i, addresses);
+    }
+    EXPECT_TRUE(stepper.finish());
+    std::vector<Cycles> all;
+    for (size_t i = 0; i < stepper.visits.size(); ++i)
+      if (program.instructions[i].opcode != 2)
+        all.push_back(stepper.visits[i].completion - stepper.visits[i].fetch);
+    return all;
+  }
+};
+
+TEST(CacheTimes, MissHitUnderMissAndHit) {
+  // Beat at 1; the line is asked for at 3, its four beats leave at 3, 4, 5, 6, the last data is there at 16. The second
+  // load, fetched at 1, finds the line on its way. The third comes after all.
+  Small small;
+  small.add(0, 8), small.add(0, 12), small.add(2), small.add(0, 0);
+  EXPECT_EQ(small.times(), (std::vector<Cycles>{16, 15, 3}));
+  // The critical word is there with the first beat, at 13; who comes second waits for the line.
+  small.machine.storages[1].cache->criticalWordFirst = true;
+  EXPECT_EQ(small.times(), (std::vector<Cycles>{13, 15, 3}));
+}
+
+TEST(CacheTimes, OneMissAtOnce) {
+  // The second miss asks at 16 + 2 when one is allowed, so that it has its data at 18 + 3 + 10; it was fetched at 1.
+  Small small;
+  small.machine.storages[1].requests = 1;
+  small.add(0, 0), small.add(0, 16);
+  EXPECT_EQ(small.times(), (std::vector<Cycles>{16, 30}));
+  // Two at once: beats of the second one leave behind those of the first, at 7 to 10.
+  small.machine.storages[1].requests = 2;
+  EXPECT_EQ(small.times(), (std::vector<Cycles>{16, 19}));
+}
+
+TEST(CacheTimes, WritePolicies) {
+  Small back;
+  back.add(1, 0), back.add(2), back.add(1, 4); // fills as a load does, then hits: beat and 1
+  EXPECT_EQ(back.times(), (std::vector<Cycles>{16, 2}));
+  Small around = back;
+  around.machine.storages[1].cache->allocatesOnWrite = false; // beat at 1, sent at 2, written at 5
+  EXPECT_EQ(around.times(), (std::vector<Cycles>{5, 5}));
+  Small through = back;
+  through.machine.storages[1].cache->writeBack = false; // filled at 16, then written at 16 + 3; a hit as above
+  EXPECT_EQ(through.times(), (std::vector<Cycles>{19, 5}));
+}
+
+TEST(CacheTimes, WriteBacksDelayWhatComesAfter) {
+  // One way: a load evicts the dirty line. The fill is done at 16 after the fetch, the line goes back in beats at 16 to
+  // 19, and a load fetched at 15 later, of a third line, has its beats at 18 to ... behind those: from 20 on.
+  Small small;
+  small.machine.storages[1].cache->ways = 1;
+  small.add(1, 0), small.add(2), small.add(0, 16);
+  for (int n = 0; n < 14; ++n)
+    small.add(0, 20); // hits, one a cycle
+  small.add(0, 32);
+  const std::vector<Cycles> times = small.times();
+  EXPECT_EQ(times[1], 16);
+  // Fetched 15 after the other load, looked up at 16, asked at 18; two of its beats could leave at 18 and 19, but all
+  // four leave from 20 on: 23 + 10 - 15.
+  EXPECT_EQ(times.back(), 18);
 }
 
 } // namespace
