@@ -1,5 +1,6 @@
 #include "lib/microarchitecture/solve/InstructionEngine.h"
 #include "lib/microarchitecture/problem/Evaluate.h"
+#include "llvm/ADT/STLExtras.h"
 #include <numeric>
 #include <tuple>
 
@@ -8,7 +9,7 @@ namespace {
 
 /// First and last byte of an operand over the whole program, and its loops.
 struct Extent {
-  int64_t low = 0, high = 0;
+  int64_t low = 0, high = -1; ///< none yet
 };
 
 } // namespace
@@ -21,6 +22,10 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
     state.width = Ring(stage.width), state.capacity = Ring(stage.capacity);
     stages.push_back(std::move(state));
   }
+  std::vector<int> before(stages.size(), 0);
+  for (const Stage &stage : machine.stages)
+    for (Index next : stage.to)
+      joins |= ++before[next] > 1;
   std::vector<size_t> firstInstance, firstRegister;
   for (const Unit &unit : machine.units) {
     firstInstance.push_back(instances.size());
@@ -64,6 +69,16 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
                                       evaluate(operation.latency, instruction),
                                       evaluate(operation.interval, instruction)});
     }
+    // Stages behind a stage: as many rounds as there are stages in a row.
+    if (joins)
+      is.behind.assign(stages.size(), std::vector<char>(stages.size(), 0));
+    for (size_t round = 0; joins && round < stages.size(); ++round)
+      for (size_t s = 0; s < stages.size(); ++s)
+        for (Index next : is.next[s]) {
+          is.behind[s][next] = 1;
+          for (size_t b = 0; b < stages.size(); ++b)
+            is.behind[s][b] |= is.behind[next][b];
+        }
     for (const Register &r : instruction.reads)
       is.reads.push_back(firstRegister[r.file] + r.number);
     for (const Register &r : instruction.writes) {
@@ -101,11 +116,13 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
         Extent extent{at.base, at.base + is.memory[o].bytes - 1};
         for (size_t depth = 0; depth < at.strides.size(); ++depth) {
           const int64_t stride = at.strides[depth], count = program.loops[around[depth]].count;
-          if (stride != 0)
-            moves[around[depth]].push_back({is.operands[o], stride});
+          auto &moved = moves[around[depth]];
+          if (std::pair move(is.operands[o], stride); stride != 0 && !llvm::is_contained(moved, move))
+            moved.push_back(move);
           (stride < 0 ? extent.low : extent.high) += stride * std::max<int64_t>(count - 1, 0);
         }
-        extents[is.operands[o]] = extent;
+        Extent &all = extents[is.operands[o]];
+        all = all.high < all.low ? extent : Extent{std::min(all.low, extent.low), std::max(all.high, extent.high)};
       }
     }
   };
@@ -162,6 +179,12 @@ Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at) {
   return done;
 }
 
+void InstructionEngine::decide(const Decoded &is, Index from, Index to, Cycles at) {
+  for (size_t s = 0; s < stages.size(); ++s)
+    if (is.behind[from][s] && (to == kNone || !is.behind[to][s]))
+      stages[s].decided = std::max(stages[s].decided, at);
+}
+
 Visit InstructionEngine::step(Index instruction) {
   const Decoded &is = decoded[instruction];
   ++count;
@@ -179,7 +202,7 @@ Visit InstructionEngine::step(Index instruction) {
   }
   // Stages.
   auto accepts = [](const StageState &stage) {
-    return std::max({stage.enter, stage.width.oldest(), stage.capacity.oldest()});
+    return std::max({stage.enter, stage.decided, stage.width.oldest(), stage.capacity.oldest()});
   };
   Index at = machine.fetch.to;
   Cycles time = std::max(fetched + machine.fetch.latency, accepts(stages[at]));
@@ -210,6 +233,8 @@ Visit InstructionEngine::step(Index instruction) {
     stage.leave = best;
     stage.capacity.push(best);
     time = best;
+    if (joins)
+      decide(is, at, next, time);
     if (next == kNone)
       break;
     at = next;
@@ -283,7 +308,7 @@ std::vector<int64_t> InstructionEngine::state() const {
   };
   ring(fetchWidth), ring(fetchBuffer), ring(window);
   for (const StageState &stage : stages) {
-    time(stage.enter), time(stage.leave);
+    time(stage.enter), time(stage.leave), time(stage.decided);
     ring(stage.width), ring(stage.capacity);
   }
   for (const InstanceState &unit : instances) {
@@ -313,7 +338,7 @@ void InstructionEngine::skip(Cycles cycles, Index loop, int64_t iterations) {
   fetched += cycles, redirect += cycles, retired += cycles;
   ring(fetchWidth), ring(fetchBuffer), ring(window);
   for (StageState &stage : stages) {
-    stage.enter += cycles, stage.leave += cycles;
+    stage.enter += cycles, stage.leave += cycles, stage.decided += cycles;
     ring(stage.width), ring(stage.capacity);
   }
   for (InstanceState &unit : instances) {

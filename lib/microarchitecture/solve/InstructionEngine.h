@@ -49,6 +49,7 @@ private:
   };
   struct StageState {
     Cycles enter = 0, leave = 0; ///< no later one enters or leaves before
+    Cycles decided = 0;          ///< when all so far have entered it or gone elsewhere; where stages join
     Ring width, capacity;
     bool isWide = false;
   };
@@ -74,6 +75,7 @@ private:
   struct Decoded {
     std::vector<std::vector<Index>> next;         ///< by stage: where it may go on
     std::vector<std::vector<Way>> ways;           ///< by stage
+    std::vector<std::vector<char>> behind;        ///< by stage: stages that may follow; where stages join
     std::vector<Cycles> stageLatency;             ///< by stage
     std::vector<uint32_t> reads, writes, guarded; ///< registers; `guarded`: written, and not renamed
     std::vector<PortUse> readPorts, writePorts;
@@ -85,6 +87,7 @@ private:
   struct Array; ///< operands whose addresses meet
 
   Cycles memoryDone(const Decoded &is, Cycles at);
+  void decide(const Decoded &is, Index from, Index to, Cycles at);
 
   const Microarchitecture &machine;
   std::vector<Decoded> decoded;
@@ -92,6 +95,7 @@ private:
   std::vector<InstanceState> instances;
   std::vector<RegisterState> registers;
   std::vector<Calendar> readPorts, writePorts; ///< by file
+  bool joins = false;                          ///< some stage has several before it
   Ring fetchWidth, fetchBuffer, window;
   Cycles fetched = 0, redirect = 0, retired = 0;
   MemorySystem memory;
