@@ -159,6 +159,9 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
       leader[o] = leader[order[i - 1]];
     high = isFirst ? extents[o].high : std::max(high, extents[o].high);
   }
+  // The place of an array matters to every memory through which one of its operands goes.
+  for (OperandId o = 0; o < OperandId(address.size()); ++o)
+    period[leader[o]] = std::lcm(period[leader[o]], period[o]);
 }
 
 Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at) {

@@ -1,6 +1,7 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/solve/InstructionEngine.h"
 #include "llvm/ADT/Hashing.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <unordered_map>
@@ -69,6 +70,8 @@ private:
 
   void loop(Index number) {
     const InstructionLoop &is = program.loops[number];
+    if (!executes(is.body))
+      return;
     std::map<std::vector<int64_t>, Seen> seen;
     bool searches = limits.recurrences && is.count > 2;
     around.push_back(0);
@@ -93,6 +96,13 @@ private:
     }
     around.pop_back();
     engine.advance(number, -is.count);
+  }
+
+  /// Whether there are instructions in a body, however often its loops are run.
+  bool executes(const Body &body) const {
+    return std::any_of(body.begin(), body.end(), [&](const Item &item) {
+      return item.loop == kNone || (program.loops[item.loop].count > 0 && executes(program.loops[item.loop].body));
+    });
   }
 
   /// Iterations that are skipped from iteration k on, whose state was seen.
