@@ -162,4 +162,24 @@ private:
   SplitMix random;
 };
 
+/// The machine with stages that part and join again, rows in caches, and ways from everywhere.
+inline void tangle(Microarchitecture &machine, MachineCases &cases) {
+  for (Storage &storage : machine.storages)
+    if (storage.cache && cases.flip())
+      storage.rows = {int64_t(storage.portBytes) << cases.draw(0, 4), cases.draw(0, 5)};
+  // A diamond before the first stage: fetch -> top -> left, right -> what was first; left goes past it sometimes, too.
+  const Index first = machine.fetch.to, top = Index(machine.stages.size());
+  for (const char *name : {"top", "left", "right"}) {
+    Stage stage;
+    stage.name = name, stage.capacity = int32_t(cases.draw(1, 3)), stage.width = int32_t(cases.draw(1, 2));
+    stage.latency = cycles(cases.draw(0, 4));
+    machine.stages.push_back(stage);
+  }
+  machine.stages[top].to = {Index(top + 1), Index(top + 2)};
+  machine.stages[top + 1].to = machine.stages[top + 2].to = {first};
+  if (!machine.stages[first].to.empty() && cases.flip())
+    machine.stages[top + 1].to.insert(machine.stages[top + 1].to.begin(), machine.stages[first].to.front());
+  machine.fetch.to = top;
+}
+
 } // namespace accord::microarchitecture

@@ -33,6 +33,55 @@ TEST(ReplayTiming, ProvesWhatTheEngineFinds) {
   EXPECT_GT(recurring, int64_t(seeds(150)) / 5);
 }
 
+/// Arrays that walk through caches by whole lines, with and without stores, on machines whose stages join.
+TEST(ReplayTiming, ProvesWhereCachesRecur) {
+  int64_t recurring = 0, missing = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    MachineCases cases(seed * 7 + 1);
+    Microarchitecture machine = cases.machine();
+    tangle(machine, cases);
+    InstructionProgram program = cases.program(machine, 150);
+    for (size_t i = 0; i < program.instructions.size(); ++i)
+      for (MemoryOperand &operand : program.instructions[i].memory) {
+        operand.address.base = int64_t(i + 1) << 22;
+        for (int64_t &stride : operand.address.strides)
+          stride = cases.draw(0, 3) * 128;
+        if (Storage &storage = machine.storages[operand.storage]; storage.cache)
+          storage.cache->sets = 1, storage.rows = {};
+      }
+    ASSERT_EQ(first(check(machine)) + first(check(program, machine)), "") << seed;
+    auto timing = timeProgram(machine, program);
+    ASSERT_TRUE(timing) << seed;
+    ASSERT_EQ(first(verifyTiming(machine, program, *timing)), "") << seed;
+    recurring += !timing->recurrences.empty();
+    for (const InstructionTiming::StorageUse &use : timing->storages)
+      missing += !timing->recurrences.empty() && use.misses > 20;
+  }
+  EXPECT_GT(recurring, 30);
+  EXPECT_GT(missing, 10);
+}
+
+TEST(ReplayTiming, ProvesATrillionIterations) {
+  int64_t proved = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    MachineCases cases(seed * 13 + 4);
+    const Microarchitecture machine = cases.machine();
+    InstructionProgram program = cases.program(machine, 60);
+    for (Instruction &instruction : program.instructions)
+      for (MemoryOperand &operand : instruction.memory)
+        operand.address.strides.clear();
+    program.loops.back().count = 1'000'000'000'000;
+    TimingLimits limits;
+    limits.evaluated = 100'000;
+    auto timing = timeProgram(machine, program, limits);
+    if (!timing)
+      continue;
+    ++proved;
+    ASSERT_EQ(first(verifyTiming(machine, program, *timing)), "") << seed;
+  }
+  EXPECT_EQ(proved, 60);
+}
+
 using Change = std::function<void(InstructionTiming &)>;
 
 /// Everything that may be changed in a timing, one at a time.
