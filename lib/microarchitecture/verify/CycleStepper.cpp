@@ -410,6 +410,31 @@ void CycleStepper::noteTaken() {
   }
 }
 
+int64_t CycleStepper::binding(const Taken &of) const {
+  switch (Taken::Kind(of.kind)) {
+  case Taken::EnterStage:
+    return machine->stages[of.which].width;
+  case Taken::LeaveStage:
+    return machine->stages[of.which].capacity;
+  case Taken::LeaveBuffer:
+    return machine->fetch.buffer;
+  case Taken::EnterInstance:
+    return 1;
+  case Taken::FreeInstance:
+    return machine->units[of.which].entries;
+  case Taken::Retire:
+    return machine->window;
+  case Taken::ReadPort:
+    return machine->registers[of.which].readPorts > 0 ? kNever : 0;
+  case Taken::WritePort:
+    return machine->registers[of.which].writePorts > 0 ? kNever : 0;
+  case Taken::Bank:
+    return hasBanks(machine->storages[of.which]) ? kNever : 0;
+  default:
+    return kNever;
+  }
+}
+
 std::vector<int64_t> CycleStepper::relativeTimes(CycleStepper &settled) const {
   const Cycles from = clock.now;
   settled = *this;
@@ -417,31 +442,6 @@ std::vector<int64_t> CycleStepper::relativeTimes(CycleStepper &settled) const {
   settled.noteTaken();
   settled.finish();
   std::vector<int64_t> all = {fetchedNow.in(from)};
-  // Of what is taken in order only the last ones bind those that follow; of ports and banks every cycle does.
-  auto binding = [&](const Taken &of) -> int64_t {
-    switch (Taken::Kind(of.kind)) {
-    case Taken::EnterStage:
-      return machine->stages[of.which].width;
-    case Taken::LeaveStage:
-      return machine->stages[of.which].capacity;
-    case Taken::LeaveBuffer:
-      return machine->fetch.buffer;
-    case Taken::EnterInstance:
-      return 1;
-    case Taken::FreeInstance:
-      return machine->units[of.which].entries;
-    case Taken::Retire:
-      return machine->window;
-    case Taken::ReadPort:
-      return machine->registers[of.which].readPorts > 0 ? kNever : 0;
-    case Taken::WritePort:
-      return machine->registers[of.which].writePorts > 0 ? kNever : 0;
-    case Taken::Bank:
-      return hasBanks(machine->storages[of.which]) ? kNever : 0;
-    default:
-      return kNever;
-    }
-  };
   std::vector<Taken> &log = settled.clock.log;
   std::sort(log.begin(), log.end());
   for (size_t begin = 0, end = 0; begin < log.size(); begin = end) {

@@ -101,6 +101,9 @@ private:
   std::vector<char> mayEnter(const InFlight &at) const;
   void decide(const std::vector<char> &before, const InFlight &at);
   void noteTaken();
+  /// Of what is taken in order only the last ones, so many, bind those that follow; of ports and banks every cycle
+  /// does.
+  int64_t binding(const StepClock::Taken &of) const;
   bool isComplete(int64_t number) const { return number < base || at(number).place == Place::Complete; }
   bool isStarted(int64_t number) const { return number < base || at(number).place >= Place::Running; }
   InFlight &at(int64_t number) { return inFlight[size_t(number - base)]; }

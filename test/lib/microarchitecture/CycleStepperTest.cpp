@@ -3,7 +3,6 @@
 #include "lib/microarchitecture/solve/InstructionEngine.h"
 #include "test/lib/microarchitecture/MachineCases.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <functional>
 
 namespace accord::microarchitecture {
@@ -83,12 +82,6 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
         engine.unitUse(u).busy != stepper.units[u].busy)
       return "use of unit " + std::to_string(u);
   return "";
-}
-
-/// How many seeds: the environment may ask for more than a unit test has time for.
-uint64_t seeds(uint64_t usual) {
-  const char *asked = std::getenv("ACCORD_MACHINE_CASES");
-  return asked ? std::strtoull(asked, nullptr, 10) : usual;
 }
 
 TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {

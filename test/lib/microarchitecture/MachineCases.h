@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/microarchitecture/problem/InstructionProgram.h"
 #include "lib/support/SplitMix.h"
+#include <cstdlib>
 
 namespace accord::microarchitecture {
 
@@ -180,6 +181,12 @@ inline void tangle(Microarchitecture &machine, MachineCases &cases) {
   if (!machine.stages[first].to.empty() && cases.flip())
     machine.stages[top + 1].to.insert(machine.stages[top + 1].to.begin(), machine.stages[first].to.front());
   machine.fetch.to = top;
+}
+
+/// How many seeds: the environment may ask for more than a unit test has time for.
+inline uint64_t seeds(uint64_t usual) {
+  const char *asked = std::getenv("ACCORD_MACHINE_CASES");
+  return asked ? std::strtoull(asked, nullptr, 10) : usual;
 }
 
 } // namespace accord::microarchitecture

@@ -3,16 +3,10 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "test/lib/microarchitecture/MachineCases.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <functional>
 
 namespace accord::microarchitecture {
 namespace {
-
-uint64_t seeds(uint64_t usual) {
-  const char *asked = std::getenv("ACCORD_MACHINE_CASES");
-  return asked ? std::strtoull(asked, nullptr, 10) : usual;
-}
 
 std::string first(const Errors &errors) { return errors.empty() ? "" : errors.front().message; }
 
@@ -36,7 +30,7 @@ TEST(ReplayTiming, ProvesWhatTheEngineFinds) {
 /// Arrays that walk through caches by whole lines, with and without stores, on machines whose stages join.
 TEST(ReplayTiming, ProvesWhereCachesRecur) {
   int64_t recurring = 0, missing = 0;
-  for (uint64_t seed = 0; seed < 120; ++seed) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
     MachineCases cases(seed * 7 + 1);
     Microarchitecture machine = cases.machine();
     tangle(machine, cases);
