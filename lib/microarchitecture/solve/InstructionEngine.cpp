@@ -12,6 +12,28 @@ struct Extent {
   int64_t low = 0, high = -1; ///< none yet
 };
 
+/// By stage: which stages may follow, at once or later.
+std::vector<std::vector<char>> stagesBehind(const std::vector<std::vector<Index>> &next) {
+  std::vector<std::vector<char>> behind(next.size(), std::vector<char>(next.size(), 0));
+  for (size_t round = 0; round < next.size(); ++round) // as many as stages may stand in a row
+    for (size_t s = 0; s < next.size(); ++s)
+      for (Index to : next[s]) {
+        behind[s][to] = 1;
+        for (size_t b = 0; b < next.size(); ++b)
+          behind[s][b] |= behind[to][b];
+      }
+  return behind;
+}
+
+bool stagesJoin(const Microarchitecture &machine) {
+  std::vector<int> before(machine.stages.size(), 0);
+  bool joins = false;
+  for (const Stage &stage : machine.stages)
+    for (Index next : stage.to)
+      joins |= ++before[next] > 1;
+  return joins;
+}
+
 } // namespace
 
 InstructionEngine::InstructionEngine(const Microarchitecture &machine, const InstructionProgram &program)
@@ -22,10 +44,7 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
     state.width = Ring(stage.width), state.capacity = Ring(stage.capacity);
     stages.push_back(std::move(state));
   }
-  std::vector<int> before(stages.size(), 0);
-  for (const Stage &stage : machine.stages)
-    for (Index next : stage.to)
-      joins |= ++before[next] > 1;
+  joins = stagesJoin(machine);
   std::vector<size_t> firstInstance, firstRegister;
   for (const Unit &unit : machine.units) {
     firstInstance.push_back(instances.size());
@@ -69,16 +88,8 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
                                       evaluate(operation.latency, instruction),
                                       evaluate(operation.interval, instruction)});
     }
-    // Stages behind a stage: as many rounds as there are stages in a row.
     if (joins)
-      is.behind.assign(stages.size(), std::vector<char>(stages.size(), 0));
-    for (size_t round = 0; joins && round < stages.size(); ++round)
-      for (size_t s = 0; s < stages.size(); ++s)
-        for (Index next : is.next[s]) {
-          is.behind[s][next] = 1;
-          for (size_t b = 0; b < stages.size(); ++b)
-            is.behind[s][b] |= is.behind[next][b];
-        }
+      is.behind = stagesBehind(is.next);
     for (const Register &r : instruction.reads)
       is.reads.push_back(firstRegister[r.file] + r.number);
     for (const Register &r : instruction.writes) {
