@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace accord::microarchitecture {
@@ -28,6 +29,53 @@ struct CycleExpression {
   bool operator==(const CycleExpression &other) const { return terms == other.terms; }
 };
 
+/// What an opcode computes, for the mapping of operations to instructions; a machine says it with `does = …`. The order
+/// of registers read is that of the arguments.
+enum class Role : uint8_t {
+  None,          ///< nothing that a kernel needs
+  Load,          ///< memory to a register
+  Broadcast,     ///< one element of memory to all lanes
+  Store,         ///< a register to memory
+  Constant,      ///< an immediate to all lanes
+  Move,          ///< a
+  Preload,       ///< a, to where a product takes its second operand from
+  Add,           ///< a + b
+  Subtract,      ///< a - b
+  Multiply,      ///< a * b
+  MultiplyAdd,   ///< a * b + c
+  Divide,        ///< a / b
+  Max,           ///< max(a, b)
+  Min,           ///< min(a, b)
+  Greater,       ///< 1 where a > b, else 0
+  Equal,         ///< 1 where a = b, else 0
+  Exp,           ///< e^a
+  Log,           ///< natural logarithm
+  SquareRoot,    ///< of a
+  Tanh,          ///< of a
+  Erf,           ///< error function of a
+  ReduceAdd,     ///< the sum of all lanes of a, in all lanes
+  ReduceMax,     ///< the maximum of all lanes of a, in all lanes
+  AddImmediate,  ///< a + immediate: steps of counters and addresses
+  Branch,        ///< back to the begin of a loop where a is not b
+};
+inline constexpr size_t kRoles = size_t(Role::Branch) + 1;
+const char *name(Role); ///< "none", "load", "multiply_add", "square_root", …
+std::optional<Role> roleNamed(std::string_view name);
+/// Registers that an opcode of this role reads at least, besides those that it takes addresses from.
+int32_t argumentsOf(Role);
+
+/// `does = multiply_add, lanes = 8` or `does = multiply_add, tile = [16, 16, 16]`.
+struct OpcodeRole {
+  Role does = Role::None;
+  int32_t lanes = 1;
+  /// Of a product of tiles: m x k times k x n, added to m x n. Of loads, stores and preloads: m rows of n elements;
+  /// opcodes with m memory operands take the rows from m places, those with one from one stretch of m * n elements.
+  /// 0: no tile.
+  int32_t m = 0, n = 0, k = 0;
+  bool isTile() const { return m > 0; }
+  bool operator==(const OpcodeRole &) const = default;
+};
+
 /// What an instruction word does. Operands are named by kind, in order: registers read, registers written, memory
 /// operands, immediates.
 struct Opcode {
@@ -37,6 +85,7 @@ struct Opcode {
   /// Whether fetch waits until it is complete, because it decides where the program goes on.
   bool redirects = false;
   SourceLocation location;
+  OpcodeRole role = {};
 };
 
 /// Fetches `width` instructions a cycle; each holds one entry of the buffer from its fetch until it leaves for the

@@ -1,0 +1,358 @@
+#include "lib/microarchitecture/mapping/LowerKernel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord::microarchitecture {
+namespace {
+
+constexpr int64_t kAddressBits = 32;
+
+std::string text(const OpcodeRole &role) {
+  std::string is = name(role.does);
+  if (role.isTile())
+    return role.k > 0 ? fmt::format("{} of {} x {} x {}", is, role.m, role.n, role.k)
+                      : fmt::format("{} of {} x {}", is, role.m, role.n);
+  return role.lanes > 1 ? fmt::format("{} with {} lanes", is, role.lanes) : is;
+}
+
+class Lowering {
+public:
+  Lowering(const LoopKernel &kernel, const Microarchitecture &machine, const EmitOptions &options)
+      : machine(machine), options(options) {
+    out.kernel = kernel;
+  }
+
+  Result<LoweredKernel> run() {
+    everyBody([&](KernelBody &body) { products(body); });
+    everyBody([&](KernelBody &body) { constants(body); });
+    everyBody([&](KernelBody &body) { opcodes(body); });
+    if (!failed)
+      chooseStorage();
+    if (!failed)
+      place();
+    if (!failed)
+      addresses();
+    if (!failed && options.loopControl)
+      control();
+    if (failed)
+      return std::move(*failed);
+    return std::move(out);
+  }
+
+private:
+  template <class F> void everyBody(F of) {
+    of(out.kernel.body);
+    for (KernelLoop &loop : out.kernel.loops)
+      of(loop.body);
+  }
+  void fail(std::string message, SourceLocation at = {}) {
+    if (!failed)
+      failed = Error{Code::NotMapped, fmt::format("'{}': {}", out.kernel.name, message),
+                     at.line ? std::move(at) : machine.location};
+  }
+  Index newValue(int64_t bits) {
+    out.kernel.valueBits.push_back(bits);
+    return Index(out.kernel.valueBits.size()) - 1;
+  }
+
+  /// a * b + c as two steps where the machine has no step for both.
+  void products(KernelBody &body) {
+    KernelBody made;
+    for (KernelStep &step : body) {
+      if (step.role.does != Role::MultiplyAdd || step.role.isTile() || opcodeOf(machine, step.role) != kNone) {
+        made.push_back(std::move(step));
+        continue;
+      }
+      KernelStep multiply = step, add = step;
+      multiply.role.does = Role::Multiply, add.role.does = Role::Add;
+      multiply.result = newValue(out.kernel.valueBits[step.result]);
+      multiply.arguments.pop_back();
+      add.arguments = {multiply.result, step.arguments[2]};
+      made.push_back(std::move(multiply)), made.push_back(std::move(add));
+    }
+    body = std::move(made);
+  }
+
+  /// Constants that are not immediates are loaded.
+  void constants(KernelBody &body) {
+    for (KernelStep &step : body) {
+      if (step.role.does != Role::Constant)
+        continue;
+      const bool isWhole = std::floor(step.constant) == step.constant && std::abs(step.constant) < 0x1p31;
+      const Index opcode = opcodeOf(machine, step.role);
+      if (isWhole && opcode != kNone && machine.opcodes[opcode].immediates > 0) {
+        step.immediate = int64_t(step.constant);
+        continue;
+      }
+      int64_t columns = 1;
+      if (step.role.isTile())
+        step.role.does = Role::Load, columns = step.role.n;
+      else if (OpcodeRole broadcast = {Role::Broadcast, step.role.lanes}; opcodeOf(machine, broadcast) != kNone)
+        step.role = broadcast;
+      else
+        step.role.does = Role::Load, columns = step.role.lanes;
+      step.access = {};
+      step.access.tensor = constantTensor();
+      step.access.columns = columns, step.access.rows = std::max(step.role.m, 1);
+      step.access.offset = offsetOf(step.constant, columns);
+    }
+  }
+  Index constantTensor() {
+    if (out.constantTensor == kNone) {
+      int32_t bytes = 4;
+      for (const KernelTensor &tensor : out.kernel.tensors)
+        bytes = std::max(bytes, tensor.bytes);
+      out.kernel.tensors.push_back({"constants", 0, bytes});
+      out.constantTensor = Index(out.kernel.tensors.size()) - 1;
+    }
+    return out.constantTensor;
+  }
+  int64_t offsetOf(double constant, int64_t columns) {
+    auto [at, isNew] = offsets.try_emplace({constant, columns}, int64_t(out.constants.size()));
+    if (isNew)
+      out.constants.insert(out.constants.end(), columns, constant);
+    out.kernel.tensors[out.constantTensor].elements = int64_t(out.constants.size());
+    return at->second;
+  }
+
+  void opcodes(KernelBody &body) {
+    for (const KernelStep &step : body) {
+      if (step.loop != kNone || step.role.does == Role::None)
+        continue;
+      const Index found = opcodeOf(machine, step.role);
+      if (found == kNone)
+        return fail(fmt::format("'{}' has no opcode for {}", machine.name, text(step.role)));
+      const Opcode &opcode = machine.opcodes[found];
+      const bool loads = isLoad(step), stores = step.role.does == Role::Store;
+      const int64_t rows = std::max<int64_t>(step.role.m, 1);
+      const bool inRows = step.access.rows > 1 && step.access.rowStride != step.access.columns;
+      auto fits = [&](int32_t operands, bool wanted) {
+        return wanted ? operands == rows || (operands == 1 && !inRows) : operands == 0;
+      };
+      const int64_t registers = int64_t(step.arguments.size());
+      if (!fits(opcode.loads, loads) || !fits(opcode.stores, stores))
+        fail(fmt::format("opcode '{}' has {} loads and {} stores, but {} rows are needed", opcode.name, opcode.loads,
+                         opcode.stores, step.access.rows),
+             opcode.location);
+      else if (opcode.writes != (step.result != kNone) ||
+               (opcode.reads != registers && !(opcode.reads == registers + 1 && takesAddress(opcode))))
+        fail(fmt::format("opcode '{}' reads {} and writes {} registers, but {} reads {} and writes {}", opcode.name,
+                         opcode.reads, opcode.writes, name(step.role.does), registers, int(step.result != kNone)),
+             opcode.location);
+    }
+  }
+  static bool isLoad(const KernelStep &step) {
+    return step.role.does == Role::Load || step.role.does == Role::Broadcast;
+  }
+
+  /// Storages that all loads and stores of the kernel reach.
+  void chooseStorage() {
+    if (options.storage != kNone) {
+      out.storage = options.storage;
+      return;
+    }
+    std::vector<char> all(machine.storages.size(), 1);
+    everyBody([&](const KernelBody &body) {
+      for (const KernelStep &step : body) {
+        if (!isLoad(step) && step.role.does != Role::Store)
+          continue;
+        const Index opcode = opcodeOf(machine, step.role);
+        std::vector<char> reached(all.size(), 0);
+        for (const Unit &unit : machine.units)
+          if (llvm::any_of(unit.operations, [&](const UnitOperation &o) { return o.opcode == opcode; }))
+            for (Index storage : isLoad(step) ? unit.loadsFrom : unit.storesTo)
+              reached[storage] = 1;
+        for (size_t s = 0; s < all.size(); ++s)
+          all[s] &= reached[s];
+      }
+    });
+    const auto first = llvm::find(all, 1);
+    if (first == all.end())
+      return fail(fmt::format("no memory of '{}' is reached by all loads and stores", machine.name));
+    out.storage = Index(first - all.begin());
+  }
+
+  /// One tensor behind the other, each at a multiple of lines and ports.
+  void place() {
+    int64_t alignment = 64;
+    const Storage *last = &machine.storages[out.storage];
+    for (;; last = &machine.storages[last->cache->behind]) {
+      alignment = std::max<int64_t>({alignment, last->portBytes, last->cache ? last->cache->lineBytes : 1});
+      if (!last->cache)
+        break;
+    }
+    __int128 at = last->begin;
+    for (const KernelTensor &tensor : out.kernel.tensors) {
+      at = (at + alignment - 1) / alignment * alignment;
+      out.begin.push_back(int64_t(at));
+      at += __int128(tensor.elements) * tensor.bytes;
+      if (at > last->end)
+        return fail(fmt::format("'{}' does not hold its tensors: '{}' would end at {}, behind {}", last->name,
+                                tensor.name, int64_t(std::min<__int128>(at, INT64_MAX)), last->end),
+                    last->location);
+    }
+  }
+
+  // ---- addresses in registers
+
+  void addresses() {
+    out.pointer.assign(out.kernel.tensors.size(), kNone);
+    everyBody([&](const KernelBody &body) {
+      for (const KernelStep &step : body)
+        if (step.access.tensor != kNone && takesAddress(machine.opcodes[opcodeOf(machine, step.role)]) &&
+            out.pointer[step.access.tensor] == kNone)
+          out.pointer[step.access.tensor] = newValue(kAddressBits);
+    });
+    KernelBody head;
+    for (Index t = 0; t < Index(out.pointer.size()) && !failed; ++t)
+      if (out.pointer[t] != kNone) {
+        head.push_back(known(out.pointer[t], out.begin[t]));
+        movePointer(t, out.kernel.body, head);
+      }
+    out.kernel.body.insert(out.kernel.body.begin(), head.begin(), head.end());
+  }
+  /// An address or a count: an immediate, or there before the program begins.
+  KernelStep known(Index value, int64_t number) {
+    KernelStep step;
+    step.result = value, step.immediate = number;
+    const Index opcode = opcodeOf(machine, {Role::Constant});
+    if (opcode != kNone && machine.opcodes[opcode].immediates > 0)
+      step.role = {Role::Constant};
+    return step;
+  }
+
+  /// Elements that tensor t moves by in one iteration of a loop; nothing where two accesses disagree.
+  std::optional<int64_t> strideIn(Index t, Index loop, const KernelBody &body, bool &used) const {
+    std::optional<int64_t> found;
+    for (const KernelStep &step : body) {
+      std::optional<int64_t> here;
+      bool isUsed = false;
+      if (step.loop != kNone) {
+        here = strideIn(t, loop, out.kernel.loops[step.loop].body, isUsed);
+        if (isUsed && !here)
+          return used = true, std::nullopt;
+      } else if (step.access.tensor == t) {
+        isUsed = true, here = 0;
+        for (auto [of, stride] : step.access.strides)
+          *here += of == loop ? stride : 0;
+      }
+      if (isUsed && used && here != found)
+        return std::nullopt;
+      if (isUsed)
+        used = true, found = here;
+    }
+    return found;
+  }
+  /// What t moves in one execution of this body, in bytes; steps that move its pointer are added to the loops inside.
+  int64_t movePointer(Index t, const KernelBody &body, KernelBody &head) {
+    int64_t moved = 0;
+    for (const KernelStep &step : body) {
+      if (step.loop == kNone)
+        continue;
+      bool used = false;
+      const auto stride = strideIn(t, step.loop, out.kernel.loops[step.loop].body, used);
+      if (!used)
+        continue;
+      if (!stride)
+        return fail(fmt::format("'{}' is reached in several ways, but has one register for its address",
+                                out.kernel.tensors[t].name)),
+               0;
+      const int64_t wanted = *stride * out.kernel.tensors[t].bytes;
+      const int64_t inside = movePointer(t, out.kernel.loops[step.loop].body, head);
+      if (wanted != inside)
+        move(out.pointer[t], wanted - inside, out.kernel.loops[step.loop].body, head);
+      moved += wanted * out.kernel.loops[step.loop].count;
+    }
+    return moved;
+  }
+  void move(Index pointer, int64_t bytes, KernelBody &body, KernelBody &head) {
+    KernelStep step;
+    step.result = pointer, step.arguments = {pointer};
+    if (opcodeOf(machine, {Role::AddImmediate}) != kNone) {
+      step.role = {Role::AddImmediate}, step.immediate = bytes;
+    } else if (opcodeOf(machine, {Role::Add}) != kNone) {
+      auto [at, isNew] = steps.try_emplace(bytes, kNone);
+      if (isNew) {
+        at->second = newValue(kAddressBits);
+        head.push_back(known(at->second, bytes));
+      }
+      step.role = {Role::Add}, step.arguments.push_back(at->second);
+    } else {
+      return fail(fmt::format("'{}' has no opcode for add_immediate or add, which move addresses", machine.name));
+    }
+    body.push_back(std::move(step));
+  }
+
+  // ---- counters of loops
+
+  void control() {
+    const OpcodeRole constant{Role::Constant}, add{Role::AddImmediate}, branch{Role::Branch};
+    for (const OpcodeRole &role : {constant, add, branch})
+      if (opcodeOf(machine, role) == kNone)
+        return;
+    const Index zero = newValue(kAddressBits);
+    bool used = false;
+    everyBody([&](KernelBody &body) {
+      KernelBody made;
+      for (KernelStep &step : body) {
+        if (step.loop != kNone) {
+          used = true;
+          const Index counter = newValue(kAddressBits);
+          KernelLoop &loop = out.kernel.loops[step.loop];
+          made.push_back(known(counter, loop.count));
+          counters.push_back({step.loop, counter});
+        }
+        made.push_back(std::move(step));
+      }
+      body = std::move(made);
+    });
+    for (auto [loop, counter] : counters) {
+      KernelStep count, back;
+      count.role = add, count.result = counter, count.arguments = {counter}, count.immediate = -1;
+      back.role = branch, back.arguments = {counter, zero};
+      out.kernel.loops[loop].body.push_back(std::move(count));
+      out.kernel.loops[loop].body.push_back(std::move(back));
+    }
+    if (used)
+      out.kernel.body.insert(out.kernel.body.begin(), known(zero, 0));
+  }
+
+  const Microarchitecture &machine;
+  const EmitOptions &options;
+  LoweredKernel out;
+  std::map<std::pair<double, int64_t>, int64_t> offsets; ///< of constants
+  std::map<int64_t, Index> steps;                        ///< values that addresses are moved by
+  std::vector<std::pair<Index, Index>> counters;
+  std::optional<Error> failed;
+};
+
+} // namespace
+
+bool takesAddress(const Opcode &opcode) {
+  const bool isMemory = opcode.loads + opcode.stores > 0;
+  return isMemory && opcode.reads == argumentsOf(opcode.role.does) + 1;
+}
+
+Index opcodeOf(const Microarchitecture &machine, const OpcodeRole &role) {
+  for (Index o = 0; o < Index(machine.opcodes.size()); ++o)
+    if (machine.opcodes[o].role == role)
+      return o;
+  return kNone;
+}
+
+int32_t lanesOf(const Microarchitecture &machine, Role role) {
+  int32_t lanes = 0;
+  for (const Opcode &opcode : machine.opcodes)
+    if (opcode.role.does == role && !opcode.role.isTile())
+      lanes = std::max(lanes, opcode.role.lanes);
+  return lanes;
+}
+
+Result<LoweredKernel> lowerKernel(const LoopKernel &kernel, const Microarchitecture &machine,
+                                  const EmitOptions &options) {
+  return Lowering(kernel, machine, options).run();
+}
+
+} // namespace accord::microarchitecture

@@ -1,0 +1,163 @@
+// Kernels of products and convolutions compute what plain sums compute, with as many products.
+#include "lib/microarchitecture/mapping/Contraction.h"
+#include "lib/microarchitecture/solve/TimeProgram.h"
+#include "lib/support/SplitMix.h"
+#include "test/lib/microarchitecture/KernelMachines.h"
+#include "test/lib/microarchitecture/ProgramInterpreter.h"
+#include "gtest/gtest.h"
+
+namespace accord::microarchitecture {
+namespace {
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t operator()(int64_t low, int64_t high) { return low + int64_t(random.below(uint64_t(high - low + 1))); }
+  double number() { return double((*this)(-8, 8)); }
+
+private:
+  SplitMix random;
+};
+
+/// A tensor by its positions, as the documentation of the builders orders them.
+using Position = std::vector<int64_t>;
+using Values = std::map<Position, double>;
+
+/// Reads a tensor of the kernel at positions: the order of dimensions is undone with the strides of the layout.
+class Tensors {
+public:
+  Tensors(const Contraction &contraction, const Schedule &schedule) : contraction(contraction) {
+    layout = *layoutOf(contraction, schedule);
+    innermost = schedule;
+  }
+  int64_t offset(int t, const Position &position) const {
+    const ContractionTensor &tensor = of(t);
+    int64_t all = 0;
+    for (size_t d = 0; d < position.size(); ++d)
+      all += position[d] * strideOf(tensor, t, d);
+    return all;
+  }
+
+private:
+  const ContractionTensor &of(int t) const {
+    return t == 0 ? contraction.first : t == 1 ? contraction.second : contraction.result;
+  }
+  /// Elements between two positions of a dimension, from a loop that moves along it alone.
+  int64_t strideOf(const ContractionTensor &tensor, int t, size_t d) const {
+    const auto &term = tensor.dimensions[d].terms.back();
+    return layout.strides[t][term.loop] / term.stride;
+  }
+
+  const Contraction &contraction;
+  ContractionLayout layout;
+  Schedule innermost;
+};
+
+struct Outcome {
+  std::string wrong;
+  std::map<Role, int64_t> counts;
+  Values result;
+};
+
+/// Executes a contraction on these operands; reads the result at `wanted`.
+Outcome execute(const Contraction &contraction, const Schedule &schedule, const Microarchitecture &machine,
+                const Values &first, const Values &second, const Values &wanted) {
+  Outcome made;
+  auto kernel = contractionKernel(contraction, schedule);
+  if (!kernel)
+    return made.wrong = kernel.error().message, made;
+  auto mapped = emitKernel(*kernel, machine);
+  if (!mapped)
+    return made.wrong = mapped.error().message, made;
+  ProgramInterpreter run(*mapped, machine);
+  const Tensors tensors(contraction, schedule);
+  for (auto &[position, value] : first)
+    run.tensors[0].at(tensors.offset(0, position)) = value;
+  for (auto &[position, value] : second)
+    run.tensors[1].at(tensors.offset(1, position)) = value;
+  if (contraction.accumulates)
+    for (auto &[position, value] : wanted)
+      run.tensors[2].at(tensors.offset(2, position)) = 1000;
+  else
+    run.tensors[2].assign(run.tensors[2].size(), NAN); // what is not set shows
+  run.run();
+  made.wrong = run.wrong, made.counts = run.counts;
+  for (auto &[position, value] : wanted)
+    made.result[position] = run.tensors[2].at(tensors.offset(2, position)) - (contraction.accumulates ? 1000 : 0);
+  return made;
+}
+
+struct ProductCase {
+  ProductShape shape;
+  Values a, b, c;
+};
+ProductCase productCase(Draw &draw, int64_t max) {
+  ProductCase made;
+  ProductShape &s = made.shape;
+  s = {draw(1, max), draw(1, max), draw(1, max), draw(1, 2), draw(0, 1) == 1, draw(0, 1) == 1};
+  for (int64_t batch = 0; batch < s.batch; ++batch)
+    for (int64_t i = 0; i < s.m; ++i)
+      for (int64_t j = 0; j < s.n; ++j)
+        for (int64_t k = 0; k < s.k; ++k) {
+          const Position pa = s.transposedFirst ? Position{batch, k, i} : Position{batch, i, k};
+          const Position pb = s.transposedSecond ? Position{batch, j, k} : Position{batch, k, j};
+          if (!made.a.count(pa))
+            made.a[pa] = draw.number();
+          if (!made.b.count(pb))
+            made.b[pb] = draw.number();
+          made.c[{batch, i, j}] += made.a[pa] * made.b[pb];
+        }
+  return made;
+}
+
+/// Any schedule: levels in any order with any steps, any blocks.
+Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedule &shape) {
+  Schedule made = shape;
+  made.levels.clear();
+  const int64_t loops = int64_t(contraction.loops.size());
+  std::vector<int64_t> covered(loops, 1);
+  for (int i = 0; i < 3; ++i)
+    if (shape.isTiled())
+      covered[shape.tileLoops[i]] = shape.tile[i];
+  if (shape.vectorLoop != kNone)
+    covered[shape.vectorLoop] = shape.lanes;
+  made.block.assign(loops, 0);
+  int64_t unrolled = 0;
+  for (int64_t l = 0; l < loops; ++l)
+    if (draw(0, 2) == 0 && unrolled++ < 2)
+      made.block[l] = covered[l] * draw(1, 2);
+  std::vector<int64_t> last(loops, 1 << 20);
+  for (int64_t i = draw(0, 7); i > 0; --i) {
+    const int64_t l = draw(0, loops - 1);
+    const int64_t most = std::min(contraction.loops[l].extent / covered[l] + 1, last[l] / covered[l]);
+    const int64_t step = covered[l] * draw(1, std::max<int64_t>(most, 1));
+    if (step <= last[l])
+      made.levels.push_back({Index(l), step}), last[l] = step;
+  }
+  for (int64_t l = 0; l < loops; ++l)
+    if (made.block[l] > 0 && last[l] % made.block[l])
+      made.block[l] = 0;
+  return made;
+}
+
+TEST(ContractionKernel, ProductsOnAScalarMachine) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Draw draw(seed);
+    const ProductCase one = productCase(draw, 7);
+    Contraction contraction = product(one.shape);
+    contraction.accumulates = draw(0, 3) == 0;
+    KernelMachineOptions options;
+    options.addresses = draw(0, 1), options.control = draw(0, 1), options.multiplyAdd = draw(0, 3) > 0;
+    const Microarchitecture machine = KernelMachine(options).scalar();
+    ASSERT_TRUE(check(machine).empty());
+    const Schedule schedule = seed % 3 ? randomSchedule(draw, contraction, {}) : plainSchedule(contraction, machine);
+    const Outcome found = execute(contraction, schedule, machine, one.a, one.b, one.c);
+    ASSERT_EQ(found.wrong, "") << seed;
+    ASSERT_EQ(found.result, one.c) << seed;
+    const int64_t products = one.shape.batch * one.shape.m * one.shape.n * one.shape.k;
+    ASSERT_EQ(found.counts.at(options.multiplyAdd ? Role::MultiplyAdd : Role::Multiply), products) << seed;
+  }
+}
+
+} // namespace
+} // namespace accord::microarchitecture

@@ -1,0 +1,179 @@
+// What programs of kernels compute: every instruction is executed on real numbers by the role of its opcode.
+#pragma once
+#include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/mapping/LowerKernel.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+
+namespace accord::microarchitecture {
+
+class ProgramInterpreter {
+public:
+  ProgramInterpreter(const MappedKernel &kernel, const Microarchitecture &machine) : kernel(kernel), machine(machine) {
+    for (const MappedKernel::Place &place : kernel.tensors)
+      tensors.emplace_back(place.elements, 0.0);
+    if (!kernel.constants.empty())
+      tensors.back() = kernel.constants;
+    for (auto [reg, number] : kernel.presets)
+      at(reg) = {double(number)};
+  }
+
+  std::vector<std::vector<double>> tensors;
+  std::map<Role, int64_t> counts; ///< instructions executed
+  std::string wrong;              ///< the first thing that was
+
+  void run() { run(kernel.program.body); }
+
+private:
+  using Numbers = std::vector<double>;
+
+  Numbers &at(const Register &reg) { return registers[{reg.file, reg.number}]; }
+  void fail(std::string what) {
+    if (wrong.empty())
+      wrong = std::move(what);
+  }
+
+  void run(const Body &body) {
+    for (const Item &item : body) {
+      if (!wrong.empty())
+        return;
+      if (item.loop == kNone) {
+        execute(item.instruction);
+        continue;
+      }
+      const InstructionLoop &loop = kernel.program.loops[item.loop];
+      iterations.push_back(0), extents.push_back(loop.count);
+      for (int64_t i = 0; i < loop.count; ++i) {
+        iterations.back() = i;
+        run(loop.body);
+      }
+      iterations.pop_back(), extents.pop_back();
+    }
+  }
+
+  int64_t addressOf(const MemoryOperand &operand) const {
+    int64_t address = operand.address.base;
+    for (size_t d = 0; d < operand.address.strides.size(); ++d)
+      address += operand.address.strides[d] * iterations[d];
+    return address;
+  }
+  /// Elements of a stretch of memory, to be read or written.
+  std::vector<double *> elements(const MemoryOperand &operand) {
+    const int64_t address = addressOf(operand);
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      const MappedKernel::Place &place = kernel.tensors[t];
+      const int64_t end = place.begin + place.elements * place.bytes;
+      if (address < place.begin || address >= end)
+        continue;
+      if (address + operand.bytes > end || (address - place.begin) % place.bytes || operand.bytes % place.bytes)
+        break;
+      std::vector<double *> all;
+      for (int64_t e = (address - place.begin) / place.bytes; int64_t(all.size()) < operand.bytes / place.bytes; ++e)
+        all.push_back(&tensors[t][e]);
+      return all;
+    }
+    fail(fmt::format("an instruction reaches {} bytes at {}", operand.bytes, address));
+    return {};
+  }
+
+  void execute(Index number) {
+    const Instruction &is = kernel.program.instructions[number];
+    const Opcode &opcode = machine.opcodes[is.opcode];
+    const OpcodeRole &role = opcode.role;
+    ++counts[role.does];
+    std::vector<Numbers> a;
+    for (const Register &reg : is.reads)
+      a.push_back(at(reg));
+    if (takesAddress(opcode)) {
+      const int64_t offset = addressOf(is.memory.front()) - int64_t(a.back().empty() ? 0 : a.back().front());
+      if (!offsets.try_emplace(number, offset).second && offsets[number] != offset)
+        fail(fmt::format("an address register is wrong at instruction {}", number));
+    }
+    const size_t width = role.isTile() ? size_t(role.m) * role.n : size_t(role.lanes);
+    Numbers result(width, 0);
+    auto each = [&](const std::function<double(double, double)> &of) {
+      for (size_t i = 0; i < width; ++i)
+        result[i] = of(i < a[0].size() ? a[0][i] : NAN, a.size() > 1 && i < a[1].size() ? a[1][i] : NAN);
+    };
+    switch (role.does) {
+    case Role::None: return fail("an opcode without a role");
+    case Role::Load:
+    case Role::Broadcast: {
+      size_t next = 0;
+      for (const MemoryOperand &operand : is.memory)
+        for (double *element : elements(operand))
+          if (next < width)
+            result[next++] = *element;
+          else
+            fail("a load is wider than its register");
+      if (role.does == Role::Broadcast)
+        result.assign(width, result[0]);
+      break;
+    }
+    case Role::Store: {
+      size_t next = 0;
+      for (const MemoryOperand &operand : is.memory)
+        for (double *element : elements(operand))
+          if (next < a[0].size())
+            *element = a[0][next++];
+          else
+            fail("a store is wider than its register");
+      return;
+    }
+    case Role::Constant: result.assign(width, double(is.immediates.at(0))); break;
+    case Role::Move:
+    case Role::Preload: result = a[0]; break;
+    case Role::Add: each([](double x, double y) { return x + y; }); break;
+    case Role::Subtract: each([](double x, double y) { return x - y; }); break;
+    case Role::Multiply: each([](double x, double y) { return x * y; }); break;
+    case Role::MultiplyAdd: result = multiplyAdd(role, a[0], a[1], a[2]); break;
+    case Role::Divide: each([](double x, double y) { return x / y; }); break;
+    case Role::Max: each([](double x, double y) { return std::max(x, y); }); break;
+    case Role::Min: each([](double x, double y) { return std::min(x, y); }); break;
+    case Role::Greater: each([](double x, double y) { return x > y ? 1.0 : 0.0; }); break;
+    case Role::Equal: each([](double x, double y) { return x == y ? 1.0 : 0.0; }); break;
+    case Role::Exp: each([](double x, double) { return std::exp(x); }); break;
+    case Role::Log: each([](double x, double) { return std::log(x); }); break;
+    case Role::SquareRoot: each([](double x, double) { return std::sqrt(x); }); break;
+    case Role::Tanh: each([](double x, double) { return std::tanh(x); }); break;
+    case Role::Erf: each([](double x, double) { return std::erf(x); }); break;
+    case Role::ReduceAdd: {
+      double sum = 0;
+      for (double x : a[0])
+        sum += x;
+      result.assign(width, sum);
+      break;
+    }
+    case Role::ReduceMax: result.assign(width, *std::max_element(a[0].begin(), a[0].end())); break;
+    case Role::AddImmediate: result = {a[0].at(0) + double(is.immediates.at(0))}; break;
+    case Role::Branch:
+      if (a[0].at(0) - a[1].at(0) != double(extents.back() - 1 - iterations.back()))
+        fail("a counter of a loop is wrong");
+      return;
+    }
+    at(is.writes.at(0)) = result;
+  }
+
+  Numbers multiplyAdd(const OpcodeRole &role, const Numbers &a, const Numbers &b, const Numbers &c) {
+    Numbers result = c;
+    if (!role.isTile()) {
+      for (size_t i = 0; i < result.size(); ++i)
+        result[i] += a.at(i) * b.at(i);
+      return result;
+    }
+    for (int32_t i = 0; i < role.m; ++i)
+      for (int32_t j = 0; j < role.n; ++j)
+        for (int32_t k = 0; k < role.k; ++k)
+          result.at(i * role.n + j) += a.at(i * role.k + k) * b.at(k * role.n + j);
+    return result;
+  }
+
+  const MappedKernel &kernel;
+  const Microarchitecture &machine;
+  std::map<std::pair<Index, Index>, Numbers> registers;
+  std::vector<int64_t> iterations, extents;
+  std::map<Index, int64_t> offsets; ///< by instruction: address without what its register holds
+};
+
+} // namespace accord::microarchitecture
