@@ -39,14 +39,6 @@ public:
   }
 
 private:
-  /// Register arguments of a step in the order of its instruction: values, then the address.
-  std::vector<Index> argumentsOf(const KernelStep &step) const {
-    std::vector<Index> all = step.arguments;
-    if (step.access.tensor != kNone && takesAddress(machine.opcodes[opcodeOf(machine, step.role)]))
-      all.push_back(lowered.pointer[step.access.tensor]);
-    return all;
-  }
-
   /// By value: files that hold it and that all of its steps reach, the narrowest first.
   Result<std::vector<std::vector<Index>>> filesOfValues() const {
     const size_t count = machine.registers.size();
@@ -65,7 +57,7 @@ private:
         if (step.loop != kNone || step.role.does == Role::None)
           continue;
         const Index opcode = opcodeOf(machine, step.role);
-        for (Index value : argumentsOf(step))
+        for (Index value : step.arguments)
           restrict(value, opcode, true);
         if (step.result != kNone)
           restrict(step.result, opcode, false);
@@ -109,7 +101,7 @@ private:
     Instruction made;
     made.opcode = opcodeOf(machine, step.role);
     const Opcode &opcode = machine.opcodes[made.opcode];
-    for (Index value : argumentsOf(step))
+    for (Index value : step.arguments)
       made.reads.push_back(registers[value]);
     if (step.result != kNone)
       made.writes.push_back(registers[step.result]);

@@ -199,11 +199,15 @@ private:
 
   void addresses() {
     out.pointer.assign(out.kernel.tensors.size(), kNone);
-    everyBody([&](const KernelBody &body) {
-      for (const KernelStep &step : body)
-        if (step.access.tensor != kNone && takesAddress(machine.opcodes[opcodeOf(machine, step.role)]) &&
-            out.pointer[step.access.tensor] == kNone)
-          out.pointer[step.access.tensor] = newValue(kAddressBits);
+    everyBody([&](KernelBody &body) {
+      for (KernelStep &step : body) {
+        if (step.access.tensor == kNone || !takesAddress(machine.opcodes[opcodeOf(machine, step.role)]))
+          continue;
+        Index &pointer = out.pointer[step.access.tensor];
+        if (pointer == kNone)
+          pointer = newValue(kAddressBits);
+        step.arguments.push_back(pointer);
+      }
     });
     KernelBody head;
     for (Index t = 0; t < Index(out.pointer.size()) && !failed; ++t)

@@ -11,7 +11,8 @@ struct LoweredKernel {
   Index constantTensor = kNone; ///< kNone: there is none
   Index storage = kNone;
   std::vector<int64_t> begin;   ///< by tensor: address of the first element
-  std::vector<Index> pointer;   ///< by tensor: the value that holds its address; kNone: none
+  std::vector<Index> pointer;   ///< by tensor: the value that holds its address, the last argument of steps that have
+                                ///< one; kNone: none
 };
 
 /// As `emitKernel` says it.

@@ -5,6 +5,7 @@
 #include "test/lib/microarchitecture/KernelMachines.h"
 #include "test/lib/microarchitecture/ProgramInterpreter.h"
 #include "gtest/gtest.h"
+#include "/tmp/mk/Print.h"
 
 namespace accord::microarchitecture {
 namespace {
@@ -69,6 +70,7 @@ Outcome execute(const Contraction &contraction, const Schedule &schedule, const 
   auto mapped = emitKernel(*kernel, machine);
   if (!mapped)
     return made.wrong = mapped.error().message, made;
+  if(getenv("DUMP"))dump(mapped->program,machine,mapped->program.body);
   ProgramInterpreter run(*mapped, machine);
   const Tensors tensors(contraction, schedule);
   for (auto &[position, value] : first)
@@ -141,7 +143,7 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
 }
 
 TEST(ContractionKernel, ProductsOnAScalarMachine) {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = getenv("SEED")?atoi(getenv("SEED")):0; seed < 150; ++seed) {
     Draw draw(seed);
     const ProductCase one = productCase(draw, 7);
     Contraction contraction = product(one.shape);
