@@ -91,6 +91,31 @@ private:
       fail(fmt::format("more than {} products are unrolled", kMaxUnrolled));
   }
 
+  /// Whether a loop moves a dimension of a tensor that no other one moves.
+  bool isAlone(int t, Index loop) const {
+    const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
+    for (const auto &dimension : tensors[t]->dimensions)
+      for (const auto &term : dimension.terms)
+        if (term.loop == loop)
+          return dimension.terms.size() == 1;
+    return false;
+  }
+  /// Where whole tiles reach behind the extents, what is multiplied there is zero or goes to room of its own.
+  void checkRounding() {
+    if (!schedule.isTiled())
+      return;
+    const auto [m, n, k] = schedule.tileLoops;
+    auto isRounded = [&](Index loop) { return layout.extents[loop] != contraction.loops[loop].extent; };
+    auto check = [&](Index loop, bool isHarmless) {
+      if (isRounded(loop) && !isHarmless)
+        fail(fmt::format("the {} iterations of '{}' are no whole tiles, and what is behind them belongs to others",
+                         contraction.loops[loop].extent, contraction.loops[loop].name));
+    };
+    check(m, isAlone(Sum, m) || (!startsInRegister && isAlone(First, m)));
+    check(n, isAlone(Sum, n) || (!startsInRegister && isAlone(Second, n)));
+    check(k, isAlone(First, k) || isAlone(Second, k));
+  }
+
   void findLevels() {
     levels = schedule.levels;
     std::vector<int64_t> last = layout.extents;
@@ -118,6 +143,7 @@ private:
     for (size_t i = 0; i < hoisted[Sum]; ++i)
       if (contraction.loops[levels[i].loop].reduces || stride(Sum, levels[i].loop) == 0)
         startsInRegister = false;
+    checkRounding();
   }
 
   KernelAccess access(int t, int64_t offset, int64_t count) const {

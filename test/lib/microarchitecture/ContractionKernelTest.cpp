@@ -142,6 +142,150 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
   return made;
 }
 
+struct ConvolutionCase {
+  ConvolutionShape shape;
+  Values input, weight, output;
+};
+ConvolutionShape randomShape(Draw &draw) {
+  for (;;) {
+    ConvolutionShape s;
+    s.images = draw(1, 2), s.groups = draw(0, 2) ? 1 : draw(1, 3), s.filters = draw(1, 3), s.channels = draw(1, 3);
+    if (s.groups > 1 && draw(0, 1))
+      s.filters = s.channels = 1; // depthwise
+    s.rows = draw(1, 6), s.columns = draw(1, 6), s.filterRows = draw(1, 3), s.filterColumns = draw(1, 3);
+    s.rowStride = draw(1, 3), s.columnStride = draw(1, 3), s.rowPadding = draw(0, 2), s.columnPadding = draw(0, 2);
+    s.rowDilation = draw(1, 2), s.columnDilation = draw(1, 2);
+    if (s.outRows() > 0 && s.outColumns() > 0)
+      return s;
+  }
+}
+int64_t productsOf(const ConvolutionShape &s) {
+  return s.images * s.groups * s.filters * s.channels * s.outRows() * s.outColumns() * s.filterRows * s.filterColumns;
+}
+
+/// All three tensors of a convolution: two drawn, the third by its definition without padding in memory. The gradient
+/// of the input asks, for each of its elements, which windows it was in.
+ConvolutionCase convolutionCase(Draw &draw, ConvolutionPart part) {
+  ConvolutionCase made;
+  const ConvolutionShape s = made.shape = randomShape(draw);
+  const int64_t channels = s.groups * s.channels, filters = s.groups * s.filters;
+  auto fill = [&](Values &into, int64_t a, int64_t b, int64_t c, int64_t d, bool isDrawn) {
+    for (int64_t i = 0; i < a * b * c * d; ++i)
+      into[{i / (b * c * d), i / (c * d) % b, i / d % c, i % d}] = isDrawn ? draw.number() : 0;
+  };
+  fill(made.input, s.images, channels, s.rows, s.columns, part != ConvolutionPart::DataGradient);
+  fill(made.weight, filters, s.channels, s.filterRows, s.filterColumns, part != ConvolutionPart::WeightGradient);
+  fill(made.output, s.images, filters, s.outRows(), s.outColumns(), part != ConvolutionPart::Forward);
+  if (part == ConvolutionPart::DataGradient) {
+    for (auto &[at, sum] : made.input)
+      for (auto &[w, weight] : made.weight) {
+        const int64_t row = at[2] + s.rowPadding - w[2] * s.rowDilation;
+        const int64_t column = at[3] + s.columnPadding - w[3] * s.columnDilation;
+        if (w[0] / s.filters != at[1] / s.channels || w[1] != at[1] % s.channels || row < 0 || column < 0 ||
+            row % s.rowStride || column % s.columnStride)
+          continue;
+        auto found = made.output.find({at[0], w[0], row / s.rowStride, column / s.columnStride});
+        if (found != made.output.end())
+          sum += found->second * weight;
+      }
+    return made;
+  }
+  for (auto &[at, output] : made.output)
+    for (auto &[w, weight] : made.weight) {
+      auto found = made.input.find({at[0], at[1] / s.filters * s.channels + w[1],
+                                    at[2] * s.rowStride + w[2] * s.rowDilation - s.rowPadding,
+                                    at[3] * s.columnStride + w[3] * s.columnDilation - s.columnPadding});
+      if (w[0] != at[1] || found == made.input.end())
+        continue;
+      if (part == ConvolutionPart::Forward)
+        output += found->second * weight;
+      else
+        weight += found->second * output;
+    }
+  return made;
+}
+
+Values shifted(const Values &values, const ConvolutionShape &s) {
+  Values made;
+  for (auto &[at, value] : values)
+    made[{at[0], at[1], at[2] + s.rowPadding, at[3] + s.columnPadding}] = value;
+  return made;
+}
+
+/// The outcome of a convolution or a gradient of it against its definition.
+void expectConvolution(uint64_t seed, const ConvolutionCase &one, ConvolutionPart part, const Schedule &schedule,
+                       const Microarchitecture &machine, std::map<Role, int64_t> &counts, std::string &wrong) {
+  const Contraction contraction = convolution(one.shape, part);
+  const Values input = shifted(one.input, one.shape);
+  const Values &first = part == ConvolutionPart::DataGradient ? one.output : input;
+  const Values &second = part == ConvolutionPart::WeightGradient ? one.output : one.weight;
+  const Values &wanted = part == ConvolutionPart::Forward        ? one.output
+                         : part == ConvolutionPart::DataGradient ? input
+                                                                 : one.weight;
+  const Outcome found = execute(contraction, schedule, machine, first, second, wanted);
+  wrong = found.wrong, counts = found.counts;
+  if (wrong.empty()) {
+    ASSERT_EQ(found.result, wanted) << seed;
+  }
+}
+
+constexpr ConvolutionPart kParts[] = {ConvolutionPart::Forward, ConvolutionPart::DataGradient,
+                                      ConvolutionPart::WeightGradient};
+
+TEST(ContractionKernel, ConvolutionsOnAScalarMachine) {
+  for (uint64_t seed = 0; seed < 240; ++seed) {
+    Draw draw(seed);
+    const ConvolutionPart part = kParts[seed % 3];
+    const ConvolutionCase one = convolutionCase(draw, part);
+    KernelMachineOptions options;
+    options.addresses = draw(0, 1);
+    const Microarchitecture machine = KernelMachine(options).scalar();
+    const Contraction contraction = convolution(one.shape, part);
+    const Schedule schedule = seed % 2 ? randomSchedule(draw, contraction, {}) : plainSchedule(contraction, machine);
+    std::map<Role, int64_t> counts;
+    std::string wrong;
+    expectConvolution(seed, one, part, schedule, machine, counts, wrong);
+    ASSERT_EQ(wrong, "") << seed;
+    ASSERT_EQ(counts[Role::MultiplyAdd], productsOf(one.shape)) << seed;
+  }
+}
+
+/// With lanes, or with tiles; the plain schedule must always work, of others all that are not refused.
+void expectShaped(const Microarchitecture &machine, uint64_t seeds, int least) {
+  int convolutions = 0, products = 0;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    Draw draw(seed);
+    std::map<Role, int64_t> counts;
+    std::string wrong;
+    const ConvolutionPart part = kParts[seed % 3];
+    const ConvolutionCase one = convolutionCase(draw, part);
+    const Contraction contraction = convolution(one.shape, part);
+    Schedule schedule = plainSchedule(contraction, machine);
+    if (draw(0, 1))
+      schedule = randomSchedule(draw, contraction, schedule);
+    expectConvolution(seed, one, part, schedule, machine, counts, wrong);
+    convolutions += wrong.empty();
+    const ProductCase two = productCase(draw, 11);
+    const Contraction matrices = product(two.shape);
+    const Schedule plain = plainSchedule(matrices, machine);
+    const Outcome found =
+        execute(matrices, draw(0, 1) ? plain : randomSchedule(draw, matrices, plain), machine, two.a, two.b, two.c);
+    products += found.wrong.empty();
+    if (!found.wrong.empty()) {
+      ASSERT_NE(found.wrong.find("registers"), std::string::npos) << seed << found.wrong;
+    } else {
+      ASSERT_EQ(found.result, two.c) << seed;
+    }
+    if (getenv("DUMP") && !wrong.empty())
+      printf("%d %s\n", int(seed), wrong.c_str());
+  }
+  EXPECT_GE(convolutions, least);
+  EXPECT_GE(products, least);
+}
+
+TEST(ContractionKernel, Lanes) { expectShaped(KernelMachine({}).vector(), 240, 200); }
+TEST(ContractionKernel, Tiles) { expectShaped(KernelMachine({}).tiles(), 240, 100); }
+
 TEST(ContractionKernel, ProductsOnAScalarMachine) {
   for (uint64_t seed = getenv("SEED")?atoi(getenv("SEED")):0; seed < 150; ++seed) {
     Draw draw(seed);
