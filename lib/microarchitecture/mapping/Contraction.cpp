@@ -32,32 +32,27 @@ Contraction convolution(const ConvolutionShape &s, ConvolutionPart part) {
                        : part == ConvolutionPart::DataGradient ? "_data_gradient"
                                                                : "_weight_gradient";
   made.name = fmt::format("convolution{}", suffix);
-  made.loops = {{"image", s.images, false},         {"group", s.groups, false},
-                {"filter", s.filters, false},       {"channel", s.channels, false},
-                {"row", s.outRows(), false},        {"column", s.outColumns(), false},
+  made.loops = {{"image", s.images, false},          {"group", s.groups, false},
+                {"filter", s.filters, false},        {"channel", s.channels, false},
+                {"row", s.outRows(), false},         {"column", s.outColumns(), false},
                 {"filter_row", s.filterRows, false}, {"filter_column", s.filterColumns, false}};
   auto window = [](Index out, Index filter, int64_t stride, int64_t dilation, int64_t size) {
     return Dimension{{{out, stride}, {filter, dilation}}, size};
   };
-  ContractionTensor input{"input",
-                          4,
-                          {along(Image, s.images),
-                           {{{Group, s.channels}, {Channel, 1}}, s.groups * s.channels},
-                           window(Row, FilterRow, s.rowStride, s.rowDilation, s.rows + 2 * s.rowPadding),
-                           window(Column, FilterColumn, s.columnStride, s.columnDilation,
-                                  s.columns + 2 * s.columnPadding)}};
+  ContractionTensor input{
+      "input",
+      4,
+      {along(Image, s.images), along(Group, s.groups), along(Channel, s.channels),
+       window(Row, FilterRow, s.rowStride, s.rowDilation, s.rows + 2 * s.rowPadding),
+       window(Column, FilterColumn, s.columnStride, s.columnDilation, s.columns + 2 * s.columnPadding)}};
   ContractionTensor weight{"weight",
                            4,
-                           {{{{Group, s.filters}, {Filter, 1}}, s.groups * s.filters},
-                            along(Channel, s.channels),
-                            along(FilterRow, s.filterRows),
-                            along(FilterColumn, s.filterColumns)}};
+                           {along(Group, s.groups), along(Filter, s.filters), along(Channel, s.channels),
+                            along(FilterRow, s.filterRows), along(FilterColumn, s.filterColumns)}};
   ContractionTensor output{"output",
                            4,
-                           {along(Image, s.images),
-                            {{{Group, s.filters}, {Filter, 1}}, s.groups * s.filters},
-                            along(Row, s.outRows()),
-                            along(Column, s.outColumns())}};
+                           {along(Image, s.images), along(Group, s.groups), along(Filter, s.filters),
+                            along(Row, s.outRows()), along(Column, s.outColumns())}};
   auto reduces = [&](std::initializer_list<Index> loops) {
     for (Index loop : loops)
       made.loops[loop].reduces = true;
@@ -125,8 +120,8 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
       }
       elements *= std::max<__int128>(reach, tensor.dimensions[*d].size);
       if (elements > int64_t(1) << 46)
-        return Error{Code::NotMapped, fmt::format("'{}': '{}' has more than 2^46 elements", contraction.name,
-                                                  tensor.name), {}};
+        return Error{
+            Code::NotMapped, fmt::format("'{}': '{}' has more than 2^46 elements", contraction.name, tensor.name), {}};
     }
     made.elements[t] = int64_t(elements);
   }
@@ -163,14 +158,13 @@ Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &
     }
   int32_t lanes = 0;
   for (const Opcode &opcode : machine.opcodes)
-    if (const int32_t l = opcode.role.lanes; opcode.role.does == Role::MultiplyAdd && !opcode.role.isTile() &&
-                                             opcodeOf(machine, {Role::Load, l}) != kNone &&
-                                             opcodeOf(machine, {Role::Store, l}) != kNone &&
-                                             (l == 1 || opcodeOf(machine, {Role::Broadcast, l}) != kNone))
+    if (const int32_t l = opcode.role.lanes;
+        opcode.role.does == Role::MultiplyAdd && !opcode.role.isTile() && opcodeOf(machine, {Role::Load, l}) != kNone &&
+        opcodeOf(machine, {Role::Store, l}) != kNone && (l == 1 || opcodeOf(machine, {Role::Broadcast, l}) != kNone))
       lanes = std::max(lanes, l);
   if (!made.isTiled() && lanes > 1) {
-    made.vectorLoop =
-        longest([&](Index l) { return has(2, l) == 1 && has(0, l) != 2 && has(1, l) != 2 && !contraction.loops[l].reduces; });
+    made.vectorLoop = longest(
+        [&](Index l) { return has(2, l) == 1 && has(0, l) != 2 && has(1, l) != 2 && !contraction.loops[l].reduces; });
     if (made.vectorLoop != kNone)
       made.lanes = lanes;
   }

@@ -59,8 +59,8 @@ private:
     return span < 0 ? 0 : span / stride + 1;
   }
 };
-/// Tensors: input [image][group, channel][row][column] with its padding, weight [group, filter][channel][row][column],
-/// output [image][group, filter][row][column]. `Forward` gives the output, `DataGradient` the input from output and
+/// Tensors: input [image][group][channel][row][column] with its padding, weight [group][filter][channel][row][column],
+/// output [image][group][filter][row][column]. `Forward` gives the output, `DataGradient` the input from output and
 /// weight (each product is added where the window was), `WeightGradient` the weight from input and output.
 enum class ConvolutionPart : uint8_t { Forward, DataGradient, WeightGradient };
 Contraction convolution(const ConvolutionShape &shape, ConvolutionPart part);
@@ -75,7 +75,8 @@ struct Schedule {
     int64_t step = 1;
   };
   std::vector<Level> levels;
-  /// By loop: points that are unrolled inside of all levels; multiples of what one instruction covers. Empty or 0: that.
+  /// By loop: points that are unrolled inside of all levels; multiples of what one instruction covers. Empty or 0:
+  /// that.
   std::vector<int64_t> block;
   /// Lanes go along this loop. The result has it, alone in a dimension.
   Index vectorLoop = kNone;

@@ -53,8 +53,7 @@ private:
       roles[Sum] = {Role::Load, 1, m, n, 0}, multiply = {Role::MultiplyAdd, 1, m, n, k};
       // Rows and columns of the tiles of each tensor.
       const auto [lm, ln, lk] = schedule.tileLoops;
-      rows[First] = lm, columns[First] = lk, rows[Second] = lk, columns[Second] = ln, rows[Sum] = lm,
-      columns[Sum] = ln;
+      rows[First] = lm, columns[First] = lk, rows[Second] = lk, columns[Second] = ln, rows[Sum] = lm, columns[Sum] = ln;
       for (int t = 0; t < 3; ++t)
         if (stride(t, columns[t]) != 1)
           fail(fmt::format("the elements of a row of a tile do not lie side by side along '{}'",
@@ -97,7 +96,8 @@ private:
     for (const auto &dimension : tensors[t]->dimensions)
       for (const auto &term : dimension.terms)
         if (term.loop == loop)
-          return dimension.terms.size() == 1;
+          return std::all_of(dimension.terms.begin(), dimension.terms.end(),
+                             [&](const auto &other) { return other.loop == loop || layout.extents[other.loop] == 1; });
     return false;
   }
   /// Where whole tiles reach behind the extents, what is multiplied there is zero or goes to room of its own.

@@ -131,7 +131,8 @@ private:
   static std::vector<int64_t> immediates(const KernelStep &step) {
     switch (step.role.does) {
     case Role::Constant:
-    case Role::AddImmediate: return {step.immediate};
+    case Role::AddImmediate:
+      return {step.immediate};
     case Role::Load:
     case Role::Store:
       if (step.role.isTile())

@@ -20,10 +20,10 @@ struct MappedKernel {
     int64_t elements = 0;
     int32_t bytes = 4; ///< of an element
   };
-  std::vector<Place> tensors; ///< those of the kernel, then "constants" where there are any
-  std::vector<double> constants; ///< elements of that last one
+  std::vector<Place> tensors;                        ///< those of the kernel, then "constants" where there are any
+  std::vector<double> constants;                     ///< elements of that last one
   std::vector<std::pair<Register, int64_t>> presets; ///< what registers hold before the program begins
-  int32_t registers = 0;      ///< in use at once, at most
+  int32_t registers = 0;                             ///< in use at once, at most
 };
 
 /// The opcode of a role and its lanes or tile (the first that has them); kNone: none.

@@ -27,8 +27,8 @@ struct KernelAccess {
 /// value before the outermost loop that is around this step and not around the step that gave that value.
 struct KernelStep {
   Index loop = kNone;
-  OpcodeRole role;       ///< with the lanes or the tile of the opcode that is wanted
-  Index result = kNone;  ///< value
+  OpcodeRole role;      ///< with the lanes or the tile of the opcode that is wanted
+  Index result = kNone; ///< value
   std::vector<Index> arguments;
   KernelAccess access;   ///< of loads and stores
   double constant = 0;   ///< of role Constant

@@ -10,9 +10,9 @@ struct LoweredKernel {
   std::vector<double> constants;
   Index constantTensor = kNone; ///< kNone: there is none
   Index storage = kNone;
-  std::vector<int64_t> begin;   ///< by tensor: address of the first element
-  std::vector<Index> pointer;   ///< by tensor: the value that holds its address, the last argument of steps that have
-                                ///< one; kNone: none
+  std::vector<int64_t> begin; ///< by tensor: address of the first element
+  std::vector<Index> pointer; ///< by tensor: the value that holds its address, the last argument of steps that have
+                              ///< one; kNone: none
 };
 
 /// As `emitKernel` says it.

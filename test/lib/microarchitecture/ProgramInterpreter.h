@@ -97,7 +97,8 @@ private:
         result[i] = of(i < a[0].size() ? a[0][i] : NAN, a.size() > 1 && i < a[1].size() ? a[1][i] : NAN);
     };
     switch (role.does) {
-    case Role::None: return fail("an opcode without a role");
+    case Role::None:
+      return fail("an opcode without a role");
     case Role::Load:
     case Role::Broadcast: {
       size_t next = 0;
@@ -121,23 +122,55 @@ private:
             fail("a store is wider than its register");
       return;
     }
-    case Role::Constant: result.assign(width, double(is.immediates.at(0))); break;
+    case Role::Constant:
+      result.assign(width, double(is.immediates.at(0)));
+      break;
     case Role::Move:
-    case Role::Preload: result = a[0]; break;
-    case Role::Add: each([](double x, double y) { return x + y; }); break;
-    case Role::Subtract: each([](double x, double y) { return x - y; }); break;
-    case Role::Multiply: each([](double x, double y) { return x * y; }); break;
-    case Role::MultiplyAdd: result = multiplyAdd(role, a[0], a[1], a[2]); break;
-    case Role::Divide: each([](double x, double y) { return x / y; }); break;
-    case Role::Max: each([](double x, double y) { return std::max(x, y); }); break;
-    case Role::Min: each([](double x, double y) { return std::min(x, y); }); break;
-    case Role::Greater: each([](double x, double y) { return x > y ? 1.0 : 0.0; }); break;
-    case Role::Equal: each([](double x, double y) { return x == y ? 1.0 : 0.0; }); break;
-    case Role::Exp: each([](double x, double) { return std::exp(x); }); break;
-    case Role::Log: each([](double x, double) { return std::log(x); }); break;
-    case Role::SquareRoot: each([](double x, double) { return std::sqrt(x); }); break;
-    case Role::Tanh: each([](double x, double) { return std::tanh(x); }); break;
-    case Role::Erf: each([](double x, double) { return std::erf(x); }); break;
+    case Role::Preload:
+      result = a[0];
+      break;
+    case Role::Add:
+      each([](double x, double y) { return x + y; });
+      break;
+    case Role::Subtract:
+      each([](double x, double y) { return x - y; });
+      break;
+    case Role::Multiply:
+      each([](double x, double y) { return x * y; });
+      break;
+    case Role::MultiplyAdd:
+      result = multiplyAdd(role, a[0], a[1], a[2]);
+      break;
+    case Role::Divide:
+      each([](double x, double y) { return x / y; });
+      break;
+    case Role::Max:
+      each([](double x, double y) { return std::max(x, y); });
+      break;
+    case Role::Min:
+      each([](double x, double y) { return std::min(x, y); });
+      break;
+    case Role::Greater:
+      each([](double x, double y) { return x > y ? 1.0 : 0.0; });
+      break;
+    case Role::Equal:
+      each([](double x, double y) { return x == y ? 1.0 : 0.0; });
+      break;
+    case Role::Exp:
+      each([](double x, double) { return std::exp(x); });
+      break;
+    case Role::Log:
+      each([](double x, double) { return std::log(x); });
+      break;
+    case Role::SquareRoot:
+      each([](double x, double) { return std::sqrt(x); });
+      break;
+    case Role::Tanh:
+      each([](double x, double) { return std::tanh(x); });
+      break;
+    case Role::Erf:
+      each([](double x, double) { return std::erf(x); });
+      break;
     case Role::ReduceAdd: {
       double sum = 0;
       for (double x : a[0])
@@ -145,8 +178,12 @@ private:
       result.assign(width, sum);
       break;
     }
-    case Role::ReduceMax: result.assign(width, *std::max_element(a[0].begin(), a[0].end())); break;
-    case Role::AddImmediate: result = {a[0].at(0) + double(is.immediates.at(0))}; break;
+    case Role::ReduceMax:
+      result.assign(width, *std::max_element(a[0].begin(), a[0].end()));
+      break;
+    case Role::AddImmediate:
+      result = {a[0].at(0) + double(is.immediates.at(0))};
+      break;
     case Role::Branch:
       if (a[0].at(0) - a[1].at(0) != double(extents.back() - 1 - iterations.back()))
         fail("a counter of a loop is wrong");
