@@ -30,9 +30,10 @@ struct KernelStep {
   OpcodeRole role;      ///< with the lanes or the tile of the opcode that is wanted
   Index result = kNone; ///< value
   std::vector<Index> arguments;
-  KernelAccess access;   ///< of loads and stores
-  double constant = 0;   ///< of role Constant
-  int64_t immediate = 0; ///< of role AddImmediate
+  KernelAccess access; ///< of loads and stores
+  double constant = 0; ///< of role Constant
+  /// Of role AddImmediate: the number. Of role Constant: lanes that hold it, the others being 0; 0: all of them.
+  int64_t immediate = 0;
 };
 using KernelBody = std::vector<KernelStep>;
 
@@ -91,10 +92,10 @@ public:
   void compute(Index result, OpcodeRole role, std::vector<Index> arguments) {
     body().push_back({kNone, role, result, std::move(arguments), {}, 0, 0});
   }
-  /// `role` has the shape.
-  void setConstant(Index result, OpcodeRole role, double constant) {
+  /// `role` has the shape. Only the first `count` lanes where that is above 0, the others are 0.
+  void setConstant(Index result, OpcodeRole role, double constant, int64_t count = 0) {
     role.does = Role::Constant;
-    body().push_back({kNone, role, result, {}, {}, constant, 0});
+    body().push_back({kNone, role, result, {}, {}, constant, count});
   }
   /// A value that stays the same during the whole kernel.
   Index constant(double number, int32_t lanes, int64_t bits) {

@@ -82,13 +82,16 @@ private:
         continue;
       const bool isWhole = std::floor(step.constant) == step.constant && std::abs(step.constant) < 0x1p31;
       const Index opcode = opcodeOf(machine, step.role);
-      if (isWhole && opcode != kNone && machine.opcodes[opcode].immediates > 0) {
+      const int64_t first = step.immediate;
+      if (isWhole && first == 0 && opcode != kNone && machine.opcodes[opcode].immediates > 0) {
         step.immediate = int64_t(step.constant);
         continue;
       }
       int64_t columns = 1;
       if (step.role.isTile())
         step.role.does = Role::Load, columns = step.role.n;
+      else if (first > 0)
+        step.role.does = Role::Load, columns = first;
       else if (OpcodeRole broadcast = {Role::Broadcast, step.role.lanes}; opcodeOf(machine, broadcast) != kNone)
         step.role = broadcast;
       else

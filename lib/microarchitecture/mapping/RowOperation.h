@@ -1,0 +1,67 @@
+// Operations that are no contraction: element-wise ones, reductions, softmax, normalizations, pooling, losses, updates,
+// and the gradients of all of them, as passes over the rows of a loop nest.
+#pragma once
+#include "lib/microarchitecture/mapping/Contraction.h"
+
+namespace accord::microarchitecture {
+
+/// What is done at each point of a pass, or once between passes. `formula` is in postfix order:
+///
+///   numbers; names of tensors, of earlier statements, of sums;
+///   + - * / max min > =       of two (`>` and `=` give 1 or 0)
+///   exp log sqrt tanh erf sq neg   of one (sq: the square)
+///   fma                       x y z: x * y + z
+struct RowStatement {
+  enum class Kind : uint8_t {
+    Let,   ///< `target` names the value: in a pass until the end of the point, else until the end of the row
+    Store, ///< to the tensor `target`
+    Sum,   ///< `target` names the sum over the row
+    Max,   ///< `target` names the maximum over the row
+    Add,   ///< to the tensor `target`, which begins at 0: several points may reach one element
+  };
+  Kind kind = Kind::Let;
+  std::string target;
+  std::string formula;
+};
+struct RowPass {
+  bool overRow = true; ///< false: once a row
+  std::vector<RowStatement> statements;
+};
+
+/// For each iteration of the first `outer` loops all passes, in order; each goes through all other loops.
+struct RowOperation {
+  std::string name;
+  std::vector<ContractionLoop> loops; ///< `reduces` does not matter
+  int64_t outer = 0;
+  std::vector<ContractionTensor> tensors;
+  std::vector<RowPass> passes;
+};
+
+struct RowSchedule {
+  Index vectorLoop = kNone; ///< lanes go along this loop, in which every tensor lies side by side or does not move
+  int32_t lanes = 1;
+  int64_t unroll = 1; ///< points or vectors of the innermost loop in one iteration
+};
+
+/// The tensors of the operation are the first ones of the kernel, stored as `rowLayout` says. Lanes along a loop of the
+/// row are combined at the end of each sum (reduce_add, reduce_max); what a last, shorter vector does not have counts
+/// as 0 in sums and as -1e30 in maxima. Refused (A1308): lanes along which a tensor does not lie side by side or a
+/// result stays in place; formulas with an unknown word.
+Result<LoopKernel> rowKernel(const RowOperation &operation, const RowSchedule &schedule);
+
+/// Elements between iterations, [tensor][loop], and elements of each tensor: in the order of its dimensions, the one
+/// that lanes go along last.
+struct RowLayout {
+  std::vector<std::vector<int64_t>> strides;
+  std::vector<int64_t> elements;
+};
+RowLayout rowLayout(const RowOperation &operation, const RowSchedule &schedule);
+
+/// The most lanes with which the machine can execute all that the operation does, along the longest loop that allows
+/// it; else one element after the other.
+RowSchedule plainRowSchedule(const RowOperation &operation, const Microarchitecture &machine);
+
+/// Roles of the words of a formula; an empty list and `wrong` where there is a word that is none.
+std::vector<Role> rolesOf(const RowOperation &operation, std::string &wrong);
+
+} // namespace accord::microarchitecture
