@@ -1,5 +1,4 @@
 #include "lib/microarchitecture/mapping/Contraction.h"
-#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -125,60 +124,6 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
     }
     made.elements[t] = int64_t(elements);
   }
-  return made;
-}
-
-Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine) {
-  Schedule made;
-  const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
-  auto has = [&](int t, Index loop) {
-    for (const Dimension &dimension : tensors[t]->dimensions)
-      for (const auto &term : dimension.terms)
-        if (term.loop == loop)
-          return term.stride == 1 ? 1 : 2;
-    return 0;
-  };
-  const Index loops = Index(contraction.loops.size());
-  auto longest = [&](auto allows) {
-    Index best = kNone;
-    for (Index l = 0; l < loops; ++l)
-      if (allows(l) && (best == kNone || contraction.loops[l].extent > contraction.loops[best].extent))
-        best = l;
-    return best;
-  };
-  for (const Opcode &opcode : machine.opcodes)
-    if (opcode.role.does == Role::MultiplyAdd && opcode.role.isTile() && !made.isTiled()) {
-      const Index n = longest([&](Index l) { return !has(0, l) && has(1, l) == 1 && has(2, l) == 1; });
-      const Index k = longest([&](Index l) { return has(0, l) == 1 && has(1, l) && !has(2, l); });
-      const Index m = longest([&](Index l) { return has(0, l) && !has(1, l) && has(2, l); });
-      if (n == kNone || k == kNone || m == kNone)
-        break;
-      made.tileLoops = {m, n, k}, made.tile = {opcode.role.m, opcode.role.n, opcode.role.k};
-      made.preloads = opcodeOf(machine, {Role::Preload, 1, opcode.role.k, opcode.role.n, 0}) != kNone;
-    }
-  int32_t lanes = 0;
-  for (const Opcode &opcode : machine.opcodes)
-    if (const int32_t l = opcode.role.lanes;
-        opcode.role.does == Role::MultiplyAdd && !opcode.role.isTile() && opcodeOf(machine, {Role::Load, l}) != kNone &&
-        opcodeOf(machine, {Role::Store, l}) != kNone && (l == 1 || opcodeOf(machine, {Role::Broadcast, l}) != kNone))
-      lanes = std::max(lanes, l);
-  if (!made.isTiled() && lanes > 1) {
-    made.vectorLoop = longest(
-        [&](Index l) { return has(2, l) == 1 && has(0, l) != 2 && has(1, l) != 2 && !contraction.loops[l].reduces; });
-    if (made.vectorLoop != kNone)
-      made.lanes = lanes;
-  }
-  // Sums inside, so that a result stays in its register.
-  auto covers = [&](Index l) -> int64_t {
-    for (int i = 0; i < 3; ++i)
-      if (made.isTiled() && made.tileLoops[i] == l)
-        return made.tile[i];
-    return l == made.vectorLoop ? made.lanes : 1;
-  };
-  for (bool reduces : {false, true})
-    for (Index l = 0; l < loops; ++l)
-      if (contraction.loops[l].reduces == reduces)
-        made.levels.push_back({l, covers(l)});
   return made;
 }
 

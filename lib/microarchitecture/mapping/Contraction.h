@@ -112,9 +112,10 @@ struct ContractionLayout {
 };
 Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedule &schedule);
 
-/// A schedule that a machine can execute: tiles where it multiplies tiles, else lanes along the longest loop that
-/// allows it, else one product after the other; sums stay in a register, results in order. Lanes that no opcode of the
-/// machine has for all of load, store, broadcast and multiply_add are not used.
+/// A schedule that a machine can execute: tiles where it multiplies tiles, else the widest lanes that all of load,
+/// store, broadcast and multiply_add (or multiply and add) have, else one product after the other. Of the loops that
+/// tiles or lanes may go along those with the largest share of useful points, then the longest. Sums stay in a
+/// register.
 Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine);
 
 } // namespace accord::microarchitecture

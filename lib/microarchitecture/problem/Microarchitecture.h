@@ -32,31 +32,31 @@ struct CycleExpression {
 /// What an opcode computes, for the mapping of operations to instructions; a machine says it with `does = …`. The order
 /// of registers read is that of the arguments.
 enum class Role : uint8_t {
-  None,          ///< nothing that a kernel needs
-  Load,          ///< memory to a register
-  Broadcast,     ///< one element of memory to all lanes
-  Store,         ///< a register to memory
-  Constant,      ///< an immediate to all lanes
-  Move,          ///< a
-  Preload,       ///< a, to where a product takes its second operand from
-  Add,           ///< a + b
-  Subtract,      ///< a - b
-  Multiply,      ///< a * b
-  MultiplyAdd,   ///< a * b + c
-  Divide,        ///< a / b
-  Max,           ///< max(a, b)
-  Min,           ///< min(a, b)
-  Greater,       ///< 1 where a > b, else 0
-  Equal,         ///< 1 where a = b, else 0
-  Exp,           ///< e^a
-  Log,           ///< natural logarithm
-  SquareRoot,    ///< of a
-  Tanh,          ///< of a
-  Erf,           ///< error function of a
-  ReduceAdd,     ///< the sum of all lanes of a, in all lanes
-  ReduceMax,     ///< the maximum of all lanes of a, in all lanes
-  AddImmediate,  ///< a + immediate: steps of counters and addresses
-  Branch,        ///< back to the begin of a loop where a is not b
+  None,         ///< nothing that a kernel needs
+  Load,         ///< memory to a register
+  Broadcast,    ///< one element of memory to all lanes
+  Store,        ///< a register to memory
+  Constant,     ///< an immediate to all lanes
+  Move,         ///< a
+  Preload,      ///< a, to where a product takes its second operand from
+  Add,          ///< a + b
+  Subtract,     ///< a - b
+  Multiply,     ///< a * b
+  MultiplyAdd,  ///< a * b + c
+  Divide,       ///< a / b
+  Max,          ///< max(a, b)
+  Min,          ///< min(a, b)
+  Greater,      ///< 1 where a > b, else 0
+  Equal,        ///< 1 where a = b, else 0
+  Exp,          ///< e^a
+  Log,          ///< natural logarithm
+  SquareRoot,   ///< of a
+  Tanh,         ///< of a
+  Erf,          ///< error function of a
+  ReduceAdd,    ///< the sum of all lanes of a, in all lanes
+  ReduceMax,    ///< the maximum of all lanes of a, in all lanes
+  AddImmediate, ///< a + immediate: steps of counters and addresses
+  Branch,       ///< back to the begin of a loop where a is not b
 };
 inline constexpr size_t kRoles = size_t(Role::Branch) + 1;
 const char *name(Role); ///< "none", "load", "multiply_add", "square_root", …
