@@ -1,0 +1,114 @@
+#include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/mapping/Contraction.h"
+#include "lib/microarchitecture/mapping/RowOperations.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord::microarchitecture {
+namespace {
+
+Error refused(const Operation &operation, std::string why) {
+  return Error{Code::NotMapped, fmt::format("'{}' ({}): {}", operation.name, operation.kind, why), operation.location};
+}
+
+/// One dimension of a tensor, or several where its loops count as the digits of a number do (group * filters + filter).
+void addDimensions(const std::vector<LoopTensor::Term> &terms, int64_t size, const std::vector<Loop> &domain,
+                   ContractionTensor &into) {
+  std::vector<LoopTensor::Term> order = terms;
+  std::sort(order.begin(), order.end(),
+            [](const auto &a, const auto &b) { return std::pair(-a.stride, a.loop) < std::pair(-b.stride, b.loop); });
+  bool isMixed = order.size() > 1 && order.back().stride == 1;
+  for (size_t i = 0; i + 1 < order.size() && isMixed; ++i)
+    isMixed = order[i].stride == order[i + 1].stride * domain[order[i + 1].loop].extent;
+  if (isMixed && size <= order.front().stride * domain[order.front().loop].extent) {
+    for (const auto &term : order)
+      into.dimensions.push_back({{{Index(term.loop), 1}}, domain[term.loop].extent});
+    return;
+  }
+  ContractionTensor::Dimension dimension;
+  for (const auto &term : terms)
+    dimension.terms.push_back({Index(term.loop), term.stride});
+  dimension.size = std::max<int64_t>(size, 1);
+  into.dimensions.push_back(std::move(dimension));
+}
+
+Result<LoopKernel> contraction(const Operation &operation, const Microarchitecture &machine) {
+  std::vector<const LoopTensor *> operands;
+  const LoopTensor *result = nullptr;
+  for (const LoopTensor &tensor : operation.tensors) {
+    if (!tensor.written)
+      operands.push_back(&tensor);
+    else if (!result)
+      result = &tensor;
+  }
+  if (operands.size() < 2 || !result)
+    return refused(operation, "it is no product of two tensors with one result");
+  Contraction made;
+  made.name = operation.name;
+  for (size_t l = 0; l < operation.domain.size(); ++l)
+    made.loops.push_back(
+        {fmt::format("d{}", l), operation.domain[l].extent, operation.domain[l].kind == IteratorKind::Reduction});
+  // Loops of one iteration, so that every product has rows, columns and a depth.
+  const Index rows = Index(made.loops.size());
+  made.loops.insert(made.loops.end(), {{"rows", 1, false}, {"columns", 1, false}, {"depth", 1, true}});
+  auto tensor = [&](const LoopTensor &of, const char *name, Index first, Index second) {
+    ContractionTensor to;
+    to.name = name, to.bytes = int32_t(std::max<int64_t>(of.elementBits / 8, 1));
+    for (size_t d = 0; d < of.dimensions.size(); ++d)
+      addDimensions(of.dimensions[d], d < of.sizes.size() ? of.sizes[d] : 1, operation.domain, to);
+    to.dimensions.push_back({{{first, 1}}, 1}), to.dimensions.push_back({{{second, 1}}, 1});
+    return to;
+  };
+  made.first = tensor(*operands[0], "first", rows, rows + 2);
+  made.second = tensor(*operands[1], "second", rows + 2, rows + 1);
+  made.result = tensor(*result, "result", rows, rows + 1);
+  return contractionKernel(made, plainSchedule(made, machine));
+}
+
+std::optional<RowOperation> rowOperation(const Operation &operation, const std::string &optimizer) {
+  int64_t rows = 1, length = 1;
+  std::vector<int64_t> extents;
+  for (const Loop &loop : operation.domain) {
+    extents.push_back(loop.extent);
+    (loop.kind == IteratorKind::Reduction ? length : rows) *= loop.extent;
+  }
+  const std::string kind = operation.kind == "update" ? "update_" + optimizer : operation.kind;
+  if (const PointFormula *formula = pointFormula(kind))
+    return pointOperation(*formula, {rows * length});
+  if (auto line = lineOperation(kind, rows, length))
+    return line;
+  if (auto sum = reduction(kind, rows, length))
+    return sum;
+  if (extents.size() < 2)
+    return std::nullopt;
+  if (kind.rfind("batch_norm", 0) == 0) {
+    int64_t points = 1;
+    for (size_t d = 2; d < extents.size(); ++d)
+      points *= extents[d];
+    return channelNorm(kind, extents[0], 1, extents[1], points);
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer,
+                            const Microarchitecture &machine) {
+  if (operation.core == CoreKind::None)
+    return LoopKernel{operation.name, {}, {}, {}, {}};
+  if (operation.core == CoreKind::Network)
+    return refused(operation, "it exchanges data with other devices");
+  if (!operation.parts.empty())
+    return refused(operation, "it is made of several operations");
+  if (operation.contraction)
+    return contraction(operation, machine);
+  __int128 points = 1;
+  for (const Loop &loop : operation.domain)
+    if (points *= std::max<int64_t>(loop.extent, 0); points > int64_t(1) << 46)
+      return refused(operation, "it has more than 2^46 points");
+  if (auto rows = rowOperation(operation, optimizer))
+    return rowKernel(*rows, plainRowSchedule(*rows, machine));
+  return refused(operation, "there is no kernel for this kind of operation");
+}
+
+} // namespace accord::microarchitecture
