@@ -86,8 +86,6 @@ struct Schedule {
   std::array<int32_t, 3> tile = {0, 0, 0};
   /// Second operands are moved to the array before they are multiplied (role Preload).
   bool preloads = false;
-  /// The innermost loop loads the operands of its next iteration before it multiplies, in two sets of registers.
-  bool doubleBuffers = false;
   bool isTiled() const { return tile[0] > 0; }
 };
 

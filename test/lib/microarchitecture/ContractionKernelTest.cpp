@@ -127,8 +127,8 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
   std::vector<int64_t> last(loops, 1 << 20);
   for (int64_t i = draw(0, 7); i > 0; --i) {
     const int64_t l = draw(0, loops - 1);
-    const int64_t most = std::min(contraction.loops[l].extent / covered[l] + 1, last[l] / covered[l]);
-    const int64_t step = covered[l] * draw(1, std::max<int64_t>(most, 1));
+    const int64_t high = std::min(contraction.loops[l].extent / covered[l] + 1, last[l] / covered[l]);
+    const int64_t step = covered[l] * draw(1, std::max<int64_t>(high, 1));
     if (step <= last[l])
       made.levels.push_back({Index(l), step}), last[l] = step;
   }
