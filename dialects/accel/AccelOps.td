@@ -117,6 +117,37 @@ def Accel_ObjectiveOp : Accel_Op<"objective"> {
   let assemblyFormat = "custom<Word>($direction) $text (`is` $expression^)? attr-dict";
 }
 
+def Accel_MicroarchitectureOp : Accel_Scope<"microarchitecture", [IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a core at the level of instructions: its opcodes, stages, units, registers and memories";
+  let description = [{
+    Templates and arrays of the language are expanded: each of their parts is here under a name of its own.
+    ```mlir
+    accel.microarchitecture @oma with {window = 1 : i64} {
+      accel.part @opcode.mac : opcode {reads = 3 : i64, writes = 1 : i64}
+      accel.part @fetch : fetch {buffer = 1 : i64, to = @execute, width = 1 : i64}
+      accel.part @execute : execute {capacity = 1 : i64, units = [@fu]}
+      accel.part @fu [2] : unit {entries = 1 : i64, reads = [@r], writes = [@r]}
+      accel.part @fu.mac : operation {latency = #accel.quantity<1 cycle>, opcode = @opcode.mac, unit = @fu}
+      accel.part @r [16] : registers {width = #accel.quantity<32 bit>}
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);
+  let assemblyFormat = "$sym_name `` custom<WithEntries>($entries) attr-dict-with-keyword $body";
+}
+
+def Accel_PartOp : Accel_Op<"part", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"MicroarchitectureOp">]> {
+  let summary = "a part of a microarchitecture, of a kind that the table in Schema.h has";
+  let description = [{
+    `latency` and `interval` are cycles, or computed of the instruction: `bytes` that it moves, its immediates `imm0`, ….
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Accel_Count:$count, StrAttr:$kind, DictionaryAttr:$entries);
+  let assemblyFormat = [{
+    $sym_name `` custom<Count>($count) `:` custom<Word>($kind) `` custom<Entries>($entries) attr-dict-with-keyword
+  }];
+  let extraClassDeclaration = Accel_HowMany;
+}
+
 def Accel_ClusterOp : Accel_Scope<"cluster", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "servers and the networks between them";
   let arguments = (ins SymbolNameAttr:$sym_name, DictionaryAttr:$entries);

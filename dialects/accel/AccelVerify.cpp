@@ -35,11 +35,13 @@ static LogicalResult verifyEntries(Operation *operation, DictionaryAttr entries,
     if (!key)
       return errorAt(operation, Code::UnknownKey, entry.getName()) << unknownKey(*block, entry.getName());
     if (std::string error = valueError(*key, entry.getValue()); !error.empty())
-      return errorAt(operation, Code::OutOfRange, key->name) << "'" << key->name << "' " << error;
+      return errorAt(operation, key->capacity ? Code::NoCapacity : Code::OutOfRange, key->name)
+             << "'" << key->name << "' " << error;
   }
   for (const KeySchema &key : block->keys)
     if (key.required && !entries.contains(key.name))
-      return errorAt(operation, Code::MissingKey) << describe(*block) << " needs '" << key.name << "'";
+      return errorAt(operation, key.capacity ? Code::NoCapacity : Code::MissingKey)
+             << describe(*block) << " needs '" << key.name << "'";
   return success();
 }
 
@@ -129,6 +131,17 @@ LogicalResult NetworkOp::verify() {
   auto topology = getEntries().getAs<StringAttr>("topology");
   StringRef name = topology && findSchema("network", topology.getValue()) ? topology.getValue() : "";
   return verifyEntries(*this, getEntries(), "network", name);
+}
+
+LogicalResult MicroarchitectureOp::verify() { return verifyEntries(*this, getEntries(), "microarchitecture"); }
+
+LogicalResult PartOp::verify() {
+  if (failed(verifyEntries(*this, getEntries(), "part", getKind())) || failed(verifyCount(*this, getCountAttr())))
+    return failure();
+  if (getCountAttr() && getKind() != "unit" && getKind() != "registers")
+    return errorAt(*this, Code::UnexpectedClause)
+           << "there is one '" << getSymName() << "': " << getKind() << " has no count";
+  return success();
 }
 
 LogicalResult RequireOp::verify() { return success(); }
@@ -252,6 +265,53 @@ static LogicalResult verifyConnected(Operation *scope) {
     if (several && !connected.contains(name))
       return errorAt(one, Code::NotConnected)
              << "no network connects " << (isa<ServerOp>(one) ? "server" : "device") << " '" << name << "'";
+  }
+  return success();
+}
+
+LogicalResult MicroarchitectureOp::verifyRegions() {
+  PartOp fetch;
+  for (Operation &operation : getBody().front()) {
+    auto part = dyn_cast<PartOp>(operation);
+    if (!part)
+      return errorAt(&operation, Code::WrongPart) << "a microarchitecture has parts alone";
+    if (part.getKind() != "fetch")
+      continue;
+    if (fetch)
+      return errorAt(part, Code::WrongPart)
+             << "a second 'fetch'" << note(blockLocation(fetch), "the first one is here");
+    fetch = part;
+  }
+  if (!fetch)
+    return errorAt(*this, Code::WrongPart) << "microarchitecture '" << getSymName() << "' has no 'fetch'";
+  return success();
+}
+
+LogicalResult PartOp::verifySymbolUses(SymbolTableCollection &tables) {
+  const BlockSchema *block = findSchema("part", getKind());
+  Operation *scope = (*this)->getParentOp();
+  auto check = [&](const KeySchema &key, FlatSymbolRefAttr name) -> LogicalResult {
+    auto target = dyn_cast_or_null<PartOp>(tables.lookupSymbolIn(scope, name));
+    if (!target)
+      return errorAt(*this, Code::UnknownName, key.name)
+             << "there is no '" << name.getValue() << "' here" << suggestion(name.getValue(), scope);
+    if (!llvm::is_contained(key.words, target.getKind()))
+      return errorAt(*this, Code::WrongNameKind, key.name)
+             << "'" << key.name << "' of '" << getSymName() << "' names a part of kind '"
+             << llvm::join(key.words, "' or '") << "', but '" << name.getValue() << "' is of kind '" << target.getKind()
+             << "'" << note(blockLocation(target), "'", name.getValue(), "' is declared here");
+    return success();
+  };
+  for (NamedAttribute entry : getEntries()) {
+    const KeySchema *key = block ? block->findKey(entry.getName()) : nullptr;
+    if (!key)
+      return success(); // said by the verifier of the keys
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(entry.getValue()); name && failed(check(*key, name)))
+      return failure();
+    if (auto names = dyn_cast<ArrayAttr>(entry.getValue()); names && key->kind == ValueKind::References)
+      for (Attribute name : names)
+        if (failed(check(*key, cast<FlatSymbolRefAttr>(name))))
+          return failure();
   }
   return success();
 }

@@ -80,6 +80,25 @@ BlockSchema extended(BlockSchema block, std::vector<KeySchema> more) {
   return block;
 }
 
+/// How much a part of a microarchitecture holds at once.
+KeySchema capacity(StringRef name, StringRef doc) {
+  KeySchema key = integer(name, Better::Neither, Range::Positive, doc, kRequired);
+  key.capacity = true;
+  return key;
+}
+KeySchema cycles(StringRef name, StringRef doc, bool required = false) {
+  return plain(name, ValueKind::Cycles, doc, required);
+}
+/// Parts of these kinds.
+KeySchema parts(StringRef name, StringRef kinds, StringRef doc, bool required = false) {
+  return {name, ValueKind::References, {}, words(kinds), required, Range::Any, 0, 0, doc};
+}
+KeySchema part(StringRef name, StringRef kinds, StringRef doc, bool required = false) {
+  KeySchema key = parts(name, kinds, doc, required);
+  key.kind = ValueKind::Reference;
+  return key;
+}
+
 /// A key whose word a design may choose.
 KeySchema choosable(KeySchema key, BestWord best) {
   key.bestWord = best;
@@ -178,7 +197,109 @@ BlockSchema sparse(StringRef subtype, StringRef doc, std::vector<KeySchema> keys
   return block;
 }
 
-std::vector<BlockSchema> table() {
+/// Ports and latencies of what is stored, which memories and caches of a microarchitecture have in common.
+BlockSchema storage(StringRef kind, StringRef doc, std::vector<KeySchema> keys) {
+  return extended(
+      {"part", kind, doc, std::move(keys)},
+      {
+          capacity("requests", "under way at once; of a cache: misses"),
+          quantity("port_width", Better::Neither, {kBytes}, Range::Positive,
+                   "bytes that a port moves in a cycle, inside of one aligned piece of this size", kRequired),
+          integer("ports", Better::Neither, Range::Positive, "beats a cycle, 1 unless given"),
+          integer("banks", Better::Neither, Range::Positive, "one beat a cycle each, 1 unless given"),
+          quantity("read_latency", Better::Neither, {kCycles}, Range::NonNegative,
+                   "from a beat of a load to its data, 1 cycle unless given"),
+          quantity("write_latency", Better::Neither, {kCycles}, Range::NonNegative,
+                   "from a beat of a store until it is done, 1 cycle unless given"),
+      });
+}
+
+/// What a microarchitecture consists of: a new kind of part is a row here, and a line of
+/// lib/microarchitecture/translate.
+std::vector<BlockSchema> microarchitectureTable() {
+  auto count = [](StringRef name, StringRef doc) { return integer(name, Better::Neither, Range::NonNegative, doc); };
+  return {
+      {"microarchitecture",
+       "",
+       "a core at the level of instructions",
+       {capacity("window", "instructions between their entry of a unit and their retirement, which is in order")}},
+      {"part",
+       "opcode",
+       "what an instruction word does",
+       {count("reads", "registers that it reads, 0 unless given"),
+        count("writes", "registers that it writes, 0 unless given"),
+        count("loads", "memory operands that it reads, 0 unless given"),
+        count("stores", "memory operands that it writes, 0 unless given"),
+        count("immediates", "numbers in the instruction word, 0 unless given"),
+        plain("redirects", ValueKind::Boolean,
+              "whether fetch waits until it is complete, because it decides where the program goes on; false unless "
+              "given")}},
+      {"part",
+       "fetch",
+       "brings instructions in the order of the program",
+       {capacity("width", "instructions a cycle"), capacity("buffer", "instructions fetched that are in no stage yet"),
+        quantity("latency", Better::Neither, {kCycles}, Range::NonNegative,
+                 "from fetch until an instruction may enter the first stage, 1 cycle unless given"),
+        part("to", "stage execute", "the first stage", kRequired)}},
+      {"part",
+       "stage",
+       "holds instructions on their way to the units",
+       {capacity("capacity", "instructions in it at once"),
+        integer("width", Better::Neither, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
+        cycles("latency", "that an instruction stays at least, 1 unless given"),
+        parts("to", "stage execute", "what comes behind it: the first that accepts an instruction has it", kRequired)}},
+      {"part",
+       "execute",
+       "a stage that hands instructions to functional units",
+       {capacity("capacity", "instructions in it at once"),
+        integer("width", Better::Neither, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
+        cycles("latency", "that an instruction stays at least, 1 unless given"),
+        parts("units", "unit", "in the order in which they are asked", kRequired)}},
+      {"part",
+       "unit",
+       "a functional unit",
+       {capacity("entries", "instructions in an instance at once, until the next one may start"),
+        parts("reads", "registers", "register files that it reads"),
+        parts("writes", "registers", "register files that it writes"),
+        parts("loads", "memory cache", "memories that it loads from"),
+        parts("stores", "memory cache", "memories that it stores to")}},
+      {"part",
+       "operation",
+       "what a unit does with one opcode",
+       {cycles("latency", "from start to result; with memory operands: to the first request", kRequired),
+        cycles("interval", "until the same instance may start the next instruction, 1 unless given"),
+        part("opcode", "opcode", "the name of the operation", kRequired),
+        part("unit", "unit", "the unit around it", kRequired)}},
+      {"part",
+       "registers",
+       "a register file",
+       {quantity("width", Better::Neither, {kBytes}, Range::NonNegative, "of a register, such as 32 bit", kRequired),
+        integer("read_ports", Better::Neither, Range::Positive, "registers read in a cycle, enough unless given"),
+        integer("write_ports", Better::Neither, Range::Positive, "registers written in a cycle, enough unless given"),
+        plain("renamed", ValueKind::Boolean,
+              "whether writes wait neither for readers nor for writers before them, false unless given")}},
+      storage("memory", "a store of bytes",
+              {quantity("begin", Better::Neither, {kBytes}, Range::NonNegative, "its first address, 0 B unless given"),
+               quantity("size", Better::Neither, {kBytes}, Range::Positive, "bytes it holds", kRequired),
+               quantity("row", Better::Neither, {kBytes}, Range::Positive,
+                        "bytes of a row of a bank, where banks have rows"),
+               quantity("row_miss", Better::Neither, {kCycles}, Range::NonNegative,
+                        "that a bank needs before a beat of another row than its last")}),
+      storage("cache", "a set-associative cache before a memory",
+              {part("behind", "memory cache", "where it has its lines from", kRequired),
+               integer("sets", Better::Neither, Range::Positive, "a power of two", kRequired),
+               integer("ways", Better::Neither, Range::Positive, "lines of a set", kRequired),
+               quantity("line", Better::Neither, {kBytes}, Range::Positive, "bytes of a line", kRequired),
+               word("replacement", words("lru fifo tree_plru"), "what a new line replaces, lru unless given"),
+               word("write", words("back through"),
+                    "whether stores reach what is behind when a line is replaced or at once; back unless given"),
+               plain("allocate", ValueKind::Boolean, "whether a store that misses brings its line, true unless given"),
+               plain("critical_word_first", ValueKind::Boolean,
+                     "whether a load that misses has its data before the rest of the line, false unless given")}),
+  };
+}
+
+std::vector<BlockSchema> machineTable() {
   const StringRef extents = "endpoints along each dimension";
   return {
       {"accelerator",
@@ -401,7 +522,11 @@ const KeySchema &countKey() {
 }
 
 llvm::ArrayRef<BlockSchema> allSchemas() {
-  static const std::vector<BlockSchema> all = table();
+  static const std::vector<BlockSchema> all = [] {
+    std::vector<BlockSchema> blocks = machineTable();
+    llvm::append_range(blocks, microarchitectureTable());
+    return blocks;
+  }();
   return all;
 }
 

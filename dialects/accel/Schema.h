@@ -24,6 +24,8 @@ enum class ValueKind : uint8_t {
                ///< QuantityAttr of one of `dimensions`
   Reference,   ///< FlatSymbolRefAttr of something declared in the same or an enclosing block
   References,  ///< ArrayAttr of FlatSymbolRefAttr
+  Cycles,      ///< of an instruction: QuantityAttr of cycles or a plain number, or ApplyAttr over these and
+               ///< ReferenceAttr `bytes`, `imm0`, `imm1`, …
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
 };
 /// Which numbers of a key make a machine that is at least as fast, at most as large and as hungry with all else equal.
@@ -44,14 +46,16 @@ enum class Range : uint8_t { Any, Positive, NonNegative, Fraction /* 0 < x <= 1 
 struct KeySchema {
   llvm::StringRef name;
   ValueKind kind;
-  std::vector<Dimension> dimensions; ///< allowed ones, the usual first
-  std::vector<llvm::StringRef> words;
+  std::vector<Dimension> dimensions;  ///< allowed ones, the usual first
+  std::vector<llvm::StringRef> words; ///< of a reference: kinds of parts that it may name, any if empty
   bool required = false;
   Range range = Range::Any;
   unsigned minRank = 0, maxRank = 0;     ///< of a Shape
   llvm::StringRef documentation;         ///< one sentence
   std::optional<Better> better = {};     ///< of a key that holds numbers, and of no other
   std::optional<BestWord> bestWord = {}; ///< of a word that a design may choose
+  /// Says how much a part of a microarchitecture holds at once: it is missing or not positive with A1301.
+  bool capacity = false;
 };
 /// Whether values of the kind are numbers, so that the key says what is better.
 bool holdsNumbers(ValueKind kind);
@@ -77,6 +81,8 @@ std::vector<llvm::StringRef> subtypesOf(llvm::StringRef kind);
 
 /// Whether a text is a positive integer as a key of a map is written: "8", at most nine digits.
 bool isCount(llvm::StringRef text);
+/// Whether a name is an immediate of an instruction: "imm0", "imm12".
+bool isImmediate(llvm::StringRef name);
 /// The full word for an alias (`os` -> `output_stationary`), else the word itself.
 llvm::StringRef canonicalWord(llvm::StringRef word);
 /// The candidate with the fewest changed letters if that is close enough to be meant, else empty.

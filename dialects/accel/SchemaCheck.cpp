@@ -20,13 +20,18 @@ bool isCount(StringRef text) {
   return !text.empty() && text.size() <= 9 && text[0] != '0' && llvm::all_of(text, llvm::isDigit);
 }
 
+bool isImmediate(StringRef name) { return name.consume_front("imm") && (name == "0" || isCount(name)); }
+
 static std::string list(ArrayRef<StringRef> names) {
   return names.empty() ? "" : "'" + llvm::join(names, "', '") + "'";
 }
 
 std::string describe(const BlockSchema &block) {
-  std::string name = block.subtype.empty() ? block.kind.str() : block.subtype.str() + " " + block.kind.str();
-  return (StringRef("aeiou").contains(name[0]) ? "an " : "a ") + name;
+  std::string name = block.subtype.empty()  ? block.kind.str()
+                     : block.kind == "part" ? block.subtype.str()
+                                            : block.subtype.str() + " " + block.kind.str();
+  bool vowel = StringRef("aeiou").contains(name[0]) && !StringRef(name).starts_with("unit");
+  return (vowel ? "an " : "a ") + name;
 }
 
 std::string unknownKey(const BlockSchema &block, StringRef name) {
@@ -67,6 +72,8 @@ std::string expected(const KeySchema &key) {
     return "one or more names";
   case ValueKind::Block:
     return "a block";
+  case ValueKind::Cycles:
+    return "cycles, which may depend on 'bytes' and immediates ('imm0')";
   }
   return "";
 }
@@ -169,9 +176,46 @@ static std::string checked(Attribute value, const std::string &wrong, Check chec
   return typed ? check(typed) : wrong;
 }
 
+/// Numbers of cycles, `bytes` and immediates, and what is computed of them.
+static std::string checkCycles(Attribute value, const std::string &wrong) {
+  static const Dimension kCycle = Dimension::of(Base::Cycle);
+  if (auto quantity = dyn_cast<QuantityAttr>(value)) {
+    Dimension is = quantity.getDimension();
+    if (!is.dimensionless() && is != kCycle)
+      return wrong + ", found " + quantity.spelled();
+    return quantity.quantity().value.isInteger() ? "" : "is made of whole numbers, found " + quantity.spelled();
+  }
+  if (auto name = dyn_cast<ReferenceAttr>(value))
+    return name.getPath() == "bytes" || isImmediate(name.getPath()) ? ""
+                                                                    : wrong + ", found '" + name.getPath().str() + "'";
+  auto apply = dyn_cast<ApplyAttr>(value);
+  if (!apply)
+    return wrong;
+  static const StringRef kBinary[] = {"+", "-", "*", "/", "ceil_div"}, kFolds[] = {"min", "max"};
+  StringRef function = apply.getFunction();
+  size_t operands = apply.getOperands().size();
+  if (!(llvm::is_contained(kBinary, function) && operands == 2) &&
+      !(llvm::is_contained(kFolds, function) && operands > 0))
+    return "is computed with + - * / min max ceil_div, not '" + function.str() + "' of " + std::to_string(operands);
+  return each(apply.getOperands(), [&](Attribute operand) { return checkCycles(operand, wrong); });
+}
+
+/// Of an instruction that any of them stands for: numbers alone are whole and not negative.
+static std::string checkCyclesRange(Attribute value, const std::string &wrong) {
+  if (std::string error = checkCycles(value, wrong); !error.empty())
+    return error;
+  auto quantity = dyn_cast<QuantityAttr>(value);
+  if (!quantity)
+    return "";
+  static const Rational kLargest = Rational(1 << 30);
+  Rational number = quantity.quantity().value;
+  bool inRange = number.sign() >= 0 && number <= kLargest;
+  return inRange ? "" : "must be from 0 to 2^30 cycles, found " + quantity.spelled();
+}
+
 std::string valueError(const KeySchema &key, Attribute value) {
   std::string wrong = "must be " + expected(key);
-  if (isa<ReferenceAttr, ApplyAttr>(value))
+  if (isa<ReferenceAttr, ApplyAttr>(value) && key.kind != ValueKind::Cycles)
     return "";
   if (auto choice = dyn_cast<ChoiceAttr>(value)) {
     ArrayAttr members = choice.getValues();
@@ -201,6 +245,8 @@ std::string valueError(const KeySchema &key, Attribute value) {
   case ValueKind::QuantityMap:
     return checked<DictionaryAttr>(value, wrong,
                                    [&](DictionaryAttr map) { return map.empty() ? wrong : checkMap(key, map, wrong); });
+  case ValueKind::Cycles:
+    return checkCyclesRange(value, wrong);
   case ValueKind::WordSet:
   case ValueKind::References:
   case ValueKind::Shape:

@@ -1,5 +1,6 @@
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/Calibration.h"
+#include "lib/language/machines/ElaborateMicroarchitecture.h"
 #include "lib/language/machines/MachineElaborator.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/translate/PowerLevels.h"
@@ -130,7 +131,7 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     return;
   }
   SchemaReader keys(context, diags, lookup, *schema);
-  bool detailed = false;
+  FlatSymbolRefAttr detailed;
   for (const ast::Entry &inner : node.entries) {
     auto *nested = inner.as<ast::Node>();
     if (auto *pair = inner.as<ast::KeyValue>())
@@ -138,7 +139,8 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     else if (nested && nested->kind.text == "sparse" && kind == "core")
       sparse(*nested, keys);
     else if (nested && nested->kind.text == kMicroarchitecture && kind == "core")
-      detailed = keys.set(kMicroarchitecture, {}, nested->kind.range);
+      detailed = keys.set(kMicroarchitecture, {}, nested->kind.range) ? microarchitecture(*nested, node.name)
+                                                                      : FlatSymbolRefAttr();
     else if (kind == "core")
       unknownEntry(nested ? nested->kind : node.kind, {"sparse", kMicroarchitecture.str()}, "a core");
     else
@@ -157,8 +159,16 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
     auto core = accel::CoreOp::create(builder, keys.location(node.name.range), builder.getStringAttr(node.name.text),
                                       howMany, builder.getStringAttr(node.type.text), keys.dictionary());
     if (detailed)
-      core->setAttr(kMicroarchitecture, builder.getUnitAttr());
+      core->setAttr(kMicroarchitecture, detailed);
   }
+}
+
+/// The block of a core, as a machine of its own beside the accelerator: `chip.core`. Null after errors.
+FlatSymbolRefAttr MachineElaborator::microarchitecture(const ast::Node &node, const ast::Name &core) {
+  MicroarchitectureText text{declaration.name.text + "." + core.text, node.kind.range, &node.entries};
+  auto module = self->getParentOfType<ModuleOp>();
+  auto op = elaborateMicroarchitecture(text, module, diags, lookup);
+  return op ? FlatSymbolRefAttr::get(op.getSymNameAttr()) : FlatSymbolRefAttr();
 }
 
 /// level eco { clock = 0.75 }, in power { … }
@@ -337,8 +347,7 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
                                        "clock",
                                        "technology",
                                        "require",
-                                       "efficiency",
-                                       kMicroarchitecture.str()};
+                                       "efficiency"};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
@@ -362,10 +371,10 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
       keys.set("dataflow", inner.dictionary(), node->kind.range);
     } else if (node && node->kind.text == "efficiency")
       calibration(*node, entry, keys);
-    else if (node && node->kind.text == kMicroarchitecture) {
-      if (keys.set(kMicroarchitecture, {}, node->kind.range))
-        op->setAttr(kMicroarchitecture, builder.getUnitAttr());
-    } else if (node)
+    else if (node && node->kind.text == kMicroarchitecture)
+      diags.error(Code::UnknownEntryKind, node->kind.range, "an accelerator has no 'microarchitecture': its cores have")
+          .help("write core c : tensor { … microarchitecture { … } }");
+    else if (node)
       unknownEntry(node->kind, known, "an accelerator");
   }
   keys.finish(declaration.name.range);
@@ -390,13 +399,6 @@ void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRan
     error.note(range(note.getLocation()), note.str());
 }
 
-void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags) {
-  diags
-      .error(Code::MicroarchitectureNotSupported, at,
-             fmt::format("not supported yet: microarchitecture of '{}'", of.str()))
-      .help("leave the block out, and state the core's array, lanes or peak");
-}
-
 bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags) {
   size_t before = diags.errors();
   auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
@@ -404,7 +406,11 @@ bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &optio
   };
   machine->walk([&](mlir::Operation *op) {
     if (op->hasAttr(kMicroarchitecture))
-      rejectMicroarchitecture(placeOf(op, kMicroarchitecture), SymbolTable::getSymbolName(op).getValue(), diags);
+      diags
+          .error(Code::MicroarchitectureNotSupported, placeOf(op, kMicroarchitecture),
+                 fmt::format("not supported yet: costs of '{}' by its microarchitecture",
+                             SymbolTable::getSymbolName(op).getValue().str()))
+          .help("leave the block out, and state the core's array, lanes or peak");
   });
   return diags.errors() == before && settleEfficiency(machine, options, placeOf(machine, "efficiency"), diags);
 }

@@ -19,10 +19,8 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Refuses what no analysis understands yet ("not supported yet: …"), and settles the efficiency of the machine
+/// Refuses what no analysis understands yet (A0704 at the microarchitecture of a core), and settles the efficiency of the machine
 /// (lib/language/machines/Calibration.h); false after errors.
 bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags);
-/// A0704 at a block `microarchitecture { … }` of a core, or at a declaration of one.
-void rejectMicroarchitecture(SourceRange at, llvm::StringRef of, Diagnostics &diags);
 
 } // namespace accord

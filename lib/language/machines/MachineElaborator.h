@@ -45,6 +45,7 @@ private:
 
   void node(const ast::Node &node, const ast::Entry &entry, const std::vector<std::string> &known);
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
+  mlir::FlatSymbolRefAttr microarchitecture(const ast::Node &node, const ast::Name &core);
   void plainBlock(const ast::Node &node, const ast::Entry &entry);
   void powerLevel(const ast::Node &node);
   void setLevels(mlir::Operation *op);

@@ -43,7 +43,9 @@ bool SchemaReader::set(llvm::StringRef key, Attribute value, SourceRange range) 
 void SchemaReader::finish(SourceRange block) {
   for (const accel::KeySchema &key : schema.keys)
     if (key.required && !entries.count(key.name.str()) && !misspelt.count(key.name.str()))
-      diags.error(Code::MissingKey, block, fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
+      diags
+          .error(key.capacity ? Code::NoCapacity : Code::MissingKey, block,
+                 fmt::format("{} needs '{}'", accel::describe(schema), key.name.str()))
           .help(fmt::format("'{}': {}", key.name.str(), key.documentation.str()));
 }
 
@@ -88,6 +90,21 @@ bool SchemaReader::understood(const Constant &value) {
     ok &= understood(*argument);
   }
   return ok;
+}
+
+/// Whether an expression of cycles holds only functions that exist, `bytes` and immediates.
+bool SchemaReader::cyclesUnderstood(const Constant &value) {
+  if (auto *word = value.as<Word>(); word && word->text != "bytes" && !accel::isImmediate(word->text)) {
+    diags.error(Code::UnknownName, value.range, fmt::format("unknown name '{}'", word->text))
+        .suggest(nearest(word->text, std::vector<std::string>{"bytes", "imm0"}))
+        .help("cycles depend on 'bytes', which an instruction moves, and on its immediates 'imm0', 'imm1', …");
+    return false;
+  }
+  auto *call = value.as<CallValue>();
+  if (!call)
+    return true;
+  return !reportUnknownFunction(*call, value.range, diags) &&
+         llvm::all_of(call->arguments, [&](const auto &argument) { return cyclesUnderstood(*argument.second); });
 }
 
 Attribute SchemaReader::quantity(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
@@ -170,6 +187,10 @@ Attribute SchemaReader::scalar(const accel::KeySchema &key, const Constant &valu
       return FlatSymbolRefAttr::get(&context, name->text);
     break;
   case ValueKind::Block:
+    break;
+  case ValueKind::Cycles:
+    if (value.as<Quantity>() || value.as<Word>() || value.as<CallValue>())
+      return cyclesUnderstood(value) ? attributeOf(value, text, source) : Attribute();
     break;
   }
   wrong(Code::WrongType, key, value, fmt::format("is {}, not {}", accel::expected(key), value.describe()));
@@ -305,7 +326,7 @@ void SchemaReader::read(const ast::KeyValue &pair, const ast::Entry &entry) {
   if (!attribute)
     return;
   if (std::string reason = accel::valueError(*key, attribute); !reason.empty()) {
-    wrong(Code::OutOfRange, *key, value, reason);
+    wrong(key->capacity ? Code::NoCapacity : Code::OutOfRange, *key, value, reason);
     return;
   }
   entries[pair.key.text].first = attribute;

@@ -30,6 +30,7 @@ public:
 
 private:
   bool understood(const Constant &value);
+  bool cyclesUnderstood(const Constant &value);
   mlir::Attribute convert(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,
                           llvm::StringRef source);
   mlir::Attribute scalar(const accel::KeySchema &key, const Constant &value, llvm::StringRef text,

@@ -1,6 +1,7 @@
 // One program: which training job on which machine, and the dialects for it.
 #include "dialects/accel/KeyLocations.h"
 #include "lib/language/machines/ElaborateFramework.h"
+#include "lib/language/machines/ElaborateMicroarchitecture.h"
 #include "lib/language/models/ModelBuilder.h"
 #include "lib/language/program/ProgramData.h"
 #include "lib/language/requests/Requirements.h"
@@ -121,8 +122,6 @@ accel::AcceleratorOp Program::machine(const std::string &name, SourceRange from)
         .note(found->name.range, "declared here");
     return nullptr;
   }
-  if (Sources::Unit *unit = d.sources.unitOf(*found); unit != d.main && !d.machines.count(found)) // else checkAll() has
-    d.rejectMicroarchitectures(*unit);
   accel::AcceleratorOp op = d.acceleratorOf(*found);
   return op && prepareMachine(op, d.efficiency(), d.diags) ? op : nullptr;
 }
@@ -243,18 +242,10 @@ void Program::Data::checkConstant(const ast::Declaration &constant) {
   walk(value, false);
 }
 
-/// They stand beside machines, and no machine can ask for one yet.
-void Program::Data::rejectMicroarchitectures(const Sources::Unit &unit) {
-  for (const ast::Declaration &declaration : unit.file->declarations)
-    if (declaration.kind == ast::DeclarationKind::Microarchitecture)
-      rejectMicroarchitecture(declaration.kindRange, declaration.name.text, diags);
-}
-
 void Program::checkAll() {
   Data &d = *data;
   if (!d.main)
     return;
-  d.rejectMicroarchitectures(*d.main);
   const std::vector<ast::Declaration> &all = d.main->file->declarations;
   bool several = llvm::count_if(all, [](const auto &one) { return one.kind == ast::DeclarationKind::Train; }) > 1;
   for (const ast::Declaration &declaration : all) {
@@ -264,6 +255,8 @@ void Program::checkAll() {
       d.acceleratorOf(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Cluster) {
       d.clusterOf(declaration);
+    } else if (declaration.kind == ast::DeclarationKind::Microarchitecture) {
+      elaborateMicroarchitecture(declaration, *d.module, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Framework) {
       elaborateFramework(declaration, d.context, d.diags, d.lookupIn(declaration));
     } else if (declaration.kind == ast::DeclarationKind::Sparsity) {

@@ -53,7 +53,6 @@ struct Program::Data {
   accel::ClusterOp clusterOf(const ast::Declaration &declaration);
   bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);
-  void rejectMicroarchitectures(const Sources::Unit &unit);
   bool modelCall(const ast::Expr *expr, const ast::Declaration &from, const ast::Name &by, TrainingJob &job);
   const ast::Declaration *named(ast::DeclarationKind kind, llvm::StringRef name) const;
   const std::optional<SparsityRequest> &sparsityOf(const ast::Declaration &block);

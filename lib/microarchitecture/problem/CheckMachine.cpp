@@ -102,7 +102,8 @@ private:
     if (is.readLatency < 0 || is.writeLatency < 0)
       error(is.location, fmt::format("a latency of '{}' is negative", is.name));
     if (is.rows.bytes < 0 || is.rows.miss < 0 || (is.rows.bytes > 0 && is.rows.bytes % is.portBytes != 0))
-      error(is.location, fmt::format("a row of '{}' is no whole number of ports", is.name));
+      error(is.location, fmt::format("'row' of '{}' is {} B, no whole number of ports of {} B", is.name, is.rows.bytes,
+                                     is.portBytes));
     if (!is.cache) {
       if (is.begin < 0 || is.end <= is.begin)
         error(is.location, fmt::format("memory '{}' has no bytes", is.name));
@@ -118,10 +119,11 @@ private:
     if (cache.replacement == Replacement::TreePlru) {
       power(cache.ways, "ways");
       if (cache.ways > 32)
-        error(is.location, fmt::format("a tree of '{}' has at most 32 ways, not {}", is.name, cache.ways));
+        error(is.location, fmt::format("'ways' of '{}' is {}, and a tree has at most 32", is.name, cache.ways));
     }
     if (cache.lineBytes % is.portBytes != 0)
-      error(is.location, fmt::format("a line of '{}' is no whole number of ports", is.name));
+      error(is.location, fmt::format("'line' of '{}' is {} B, no whole number of ports of {} B", is.name,
+                                     cache.lineBytes, is.portBytes));
     if (!known(cache.behind, machine.storages.size()))
       error(is.location, fmt::format("cache '{}' has no memory behind it", is.name));
   }
@@ -150,7 +152,7 @@ private:
       size_t steps = 0;
       for (const Storage *at = &storage; at->cache; at = &machine.storages[at->cache->behind])
         if (++steps > machine.storages.size()) {
-          error(storage.location, fmt::format("the memories behind cache '{}' are a circle", storage.name));
+          error(storage.location, fmt::format("the memories behind cache '{}' form a cycle", storage.name));
           break;
         }
     }

@@ -1,0 +1,24 @@
+// `microarchitecture NAME { … }`, as a declaration or as the block of a core -> the accel dialect.
+#pragma once
+#include "dialects/accel/AccelDialect.h"
+#include "lib/language/syntax/Evaluate.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace accord {
+
+/// Where a microarchitecture was written, and under which name it is known.
+struct MicroarchitectureText {
+  std::string name;
+  SourceRange at;
+  const std::vector<ast::Entry> *entries = nullptr;
+};
+
+/// Null after errors, all of which are reported in one run: those of each key at its place, and what is wrong with the
+/// machine as a whole (lib/microarchitecture/problem/Microarchitecture.h).
+accel::MicroarchitectureOp elaborateMicroarchitecture(const MicroarchitectureText &text, mlir::ModuleOp module,
+                                                      Diagnostics &diags, const Lookup &constants);
+/// Of a declaration, whose parameters have their defaults.
+accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration, mlir::ModuleOp module,
+                                                      Diagnostics &diags, const Lookup &globals);
+
+} // namespace accord

@@ -1,0 +1,17 @@
+// Machine dialect -> plain data of a microarchitecture.
+#pragma once
+#include "lib/microarchitecture/problem/Microarchitecture.h"
+#include "mlir/Support/LLVM.h"
+
+namespace accord {
+namespace accel {
+class MicroarchitectureOp;
+}
+
+/// Parts in the order of the text, by kind; bytes and bits as whole numbers; expressions of cycles in postfix order.
+/// Errors, each at its key where that is known: a value left open, numbers beyond 2^30 (addresses: 2^62), parts of a
+/// byte or bit, immediates that an opcode does not have, more than 16 numbers that wait in an expression, and all that
+/// `check` finds in the machine. What is wrong at one place is said once, however many copies an array has.
+mlir::FailureOr<microarchitecture::Microarchitecture> microarchitectureFrom(accel::MicroarchitectureOp op);
+
+} // namespace accord
