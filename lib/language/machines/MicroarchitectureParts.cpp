@@ -19,6 +19,16 @@ std::vector<std::string> writtenKinds(bool inTemplate) {
   return kinds;
 }
 
+/// "a register file", "a memory or cache", "an execute stage".
+std::string wordsOf(llvm::ArrayRef<llvm::StringRef> kinds) {
+  std::string words;
+  for (llvm::StringRef kind : kinds) {
+    std::string word = kind == "registers" ? "register file" : kind == "execute" ? "execute stage" : kind.str();
+    words += words.empty() ? (llvm::is_contained("eo", kind[0]) ? "an " : "a ") + word : " or " + word;
+  }
+  return words;
+}
+
 } // namespace
 
 std::string PartArray::prefix(int64_t row, int64_t column) const {
@@ -82,7 +92,8 @@ void MicroarchitectureParts::collect(const std::vector<ast::Entry> &entries) {
       declare(node->name.text, *node, nullptr);
   }
   for (const auto &[name, array] : arrays)
-    makeCopies(array);
+    if (!array.failed)
+      makeCopies(array);
   for (const auto &[name, node] : templates)
     if (!uses.count(name))
       diags.error(Code::NotReached, node->name.range, fmt::format("no array is made of template '{}'", name))
@@ -100,15 +111,15 @@ void MicroarchitectureParts::addTemplate(const ast::Node &node) {
           .help("for example: template pe(width, depth = 2) { … }");
 }
 
-bool MicroarchitectureParts::extents(const ast::Node &node, PartArray &into) const {
+void MicroarchitectureParts::extents(const ast::Node &node, PartArray &into) const {
   if (!node.count) {
     diags.error(Code::MissingKey, node.name.range, fmt::format("array '{}' does not say how many", node.name.text))
         .help("for example: array mesh[4 x 4] : pe, or array lanes[16] : lane");
-    return false;
+    return;
   }
   Constant count = evaluate(*node.count, diags, constants);
   if (count.failed())
-    return false;
+    return;
   auto *shape = count.as<ListValue>();
   std::vector<int64_t> numbers;
   for (const Constant &one : shape ? *shape->elements : Constants{count}) {
@@ -123,11 +134,10 @@ bool MicroarchitectureParts::extents(const ast::Node &node, PartArray &into) con
     diags.error(Code::OutOfRange, count.range,
                 fmt::format("the extents of array '{}' are one number or ROWS x COLUMNS, {} copies at most",
                             node.name.text, kMaxCopies));
-    return false;
+    return;
   }
   into.columns = numbers.back();
   into.rows = into.line ? 1 : numbers.front();
-  return true;
 }
 
 /// `: pe(4, width = 16 bit)`, by place or by name.
@@ -140,6 +150,7 @@ void MicroarchitectureParts::arguments(const ast::Node &node, PartArray &into) c
       into.values[parameter.name->text] = evaluate(*parameter.value, diags, constants);
   }
   std::map<std::string, SourceRange> given;
+  const size_t before = diags.errors();
   for (const auto &[i, argument] : llvm::enumerate(node.typeArguments)) {
     SourceRange at = argument.name ? argument.name->range : argument.value->range;
     std::string name = argument.name ? argument.name->text : i < known.size() ? known[i] : "";
@@ -159,7 +170,7 @@ void MicroarchitectureParts::arguments(const ast::Node &node, PartArray &into) c
     into.values[name] = evaluate(*argument.value, diags, constants);
   }
   for (const std::string &name : known)
-    if (!into.values.count(name))
+    if (!into.values.count(name) && diags.errors() == before) // else it may be the one that is misspelt
       diags.error(Code::MissingArgument, node.type.range,
                   fmt::format("array '{}' does not state '{}' of template '{}'", node.name.text, name, node.type.text));
 }
@@ -194,10 +205,17 @@ void MicroarchitectureParts::sides(const ast::Node &node, PartArray &into) const
 }
 
 void MicroarchitectureParts::addArray(const ast::Node &node) {
+  const size_t before = diags.errors();
   PartArray array;
   array.node = &node;
   auto found = templates.find(node.type.text);
-  if (found == templates.end()) {
+  if (found != templates.end()) {
+    array.pattern = found->second;
+    ++uses[found->first];
+    extents(node, array);
+    arguments(node, array);
+    sides(node, array);
+  } else {
     std::vector<std::string> known;
     for (const auto &[name, at] : templates)
       known.push_back(name);
@@ -207,14 +225,8 @@ void MicroarchitectureParts::addArray(const ast::Node &node) {
                                  : fmt::format("there is no template '{}'", node.type.text))
         .suggest(nearest(node.type.text, known))
         .help("for example: array mesh[4 x 4] : pe");
-    return;
   }
-  array.pattern = found->second;
-  ++uses[found->first];
-  if (!extents(node, array))
-    return;
-  arguments(node, array);
-  sides(node, array);
+  array.failed = diags.errors() > before;
   auto earlier = arrays.find(node.name.text);
   const NamedPart *part = find(node.name.text);
   if (earlier == arrays.end() && !part)
@@ -265,7 +277,7 @@ void MicroarchitectureParts::unknown(llvm::StringRef name, SourceRange at, const
         known.push_back(part.node->name.text);
     }
   auto error =
-      diags.error(Code::UnknownName, at, fmt::format("there is no {} '{}' here", fmt::join(kinds, " or "), name.str()));
+      diags.error(Code::UnknownName, at, fmt::format("'{}' is not the name of {}", name.str(), wordsOf(kinds)));
   error.suggest(nearest(name, known));
   if (!known.empty() && known.size() <= 12)
     error.help(fmt::format("there is {}", fmt::join(known, ", ")));
@@ -278,7 +290,7 @@ std::optional<std::vector<std::string>> MicroarchitectureParts::checked(const st
     return std::vector<std::string>{name};
   diags
       .error(Code::WrongNameKind, at,
-             fmt::format("'{}' is of kind {}, not {}", name, part.node->kind.text, fmt::join(kinds, " or ")))
+             fmt::format("'{}' is {}, not {}", name, wordsOf({part.node->kind.text}), wordsOf(kinds)))
       .note(part.node->name.range, "declared here");
   return std::nullopt;
 }
@@ -286,6 +298,8 @@ std::optional<std::vector<std::string>> MicroarchitectureParts::checked(const st
 std::optional<std::vector<std::string>> MicroarchitectureParts::ofArray(const PartArray &array, llvm::StringRef what,
                                                                         SourceRange at,
                                                                         llvm::ArrayRef<llvm::StringRef> kinds) const {
+  if (array.failed)
+    return std::nullopt;
   std::vector<std::string> names;
   for (const NamedPart &part : parts)
     if (part.copy && part.copy->array == &array && (what.empty() || what == part.node->name.text) &&
@@ -337,6 +351,8 @@ std::optional<std::vector<std::string>> MicroarchitectureParts::beside(llvm::Str
     return std::nullopt;
   }
   const PartArray &next = other->second;
+  if (next.failed)
+    return std::nullopt;
   const bool across = side == "west" || side == "east";
   const int64_t nextRow = across ? row : side == "north" ? next.rows - 1 : 0;
   const int64_t nextColumn = across ? (side == "west" ? next.columns - 1 : 0) : column;
@@ -355,7 +371,7 @@ std::optional<std::vector<std::string>> MicroarchitectureParts::named(const Cons
   if (!word) {
     if (!name.failed())
       diags.error(Code::WrongType, name.range,
-                  fmt::format("this is the name of a {}, not {}", fmt::join(kinds, " or "), name.describe()));
+                  fmt::format("this is the name of {}, not {}", wordsOf(kinds), name.describe()));
     return std::nullopt;
   }
   auto [first, rest] = llvm::StringRef(word->text).split('.');

@@ -12,6 +12,7 @@ namespace accord {
 struct PartArray {
   const ast::Node *node = nullptr, *pattern = nullptr; ///< the array, the template
   int64_t rows = 1, columns = 1;
+  bool failed = false;                    ///< said already: nothing of it is made, nor missed
   bool line = false;                      ///< written with one extent: `[16]`, names have one number
   std::map<std::string, Constant> values; ///< of the template's parameters
   std::map<std::string, Constant> sides;  ///< what edges over the border are joined to, by side
@@ -57,7 +58,7 @@ private:
   void declare(std::string name, const ast::Node &node, const TemplateCopy *copy);
   void addTemplate(const ast::Node &node);
   void addArray(const ast::Node &node);
-  bool extents(const ast::Node &node, PartArray &into) const;
+  void extents(const ast::Node &node, PartArray &into) const;
   void arguments(const ast::Node &node, PartArray &into) const;
   void sides(const ast::Node &node, PartArray &into) const;
   void makeCopies(const PartArray &array);

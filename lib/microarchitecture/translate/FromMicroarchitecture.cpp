@@ -157,10 +157,8 @@ private:
       if (reference.getPath() != "bytes" &&
           (reference.getPath().drop_front(3).getAsInteger(10, which) || which >= immediates))
         report(key, Code::WrongPart,
-               fmt::format(
-                   "'{}' of '{}' depends on {}, and {} {} immediates", key.str(), name, reference.getPath().str(),
-                   isa<PartOp>(of) && cast<PartOp>(of).getKind() == "operation" ? "its opcode has" : "some opcode has",
-                   immediates));
+               fmt::format("'{}' of '{}' depends on {}, and {} has no such immediate", key.str(), name,
+                           reference.getPath().str(), kind == "operation" ? "its opcode" : "some opcode"));
       into.terms.push_back(which < 0 ? CycleExpression::Term{Kind::Bytes}
                                      : CycleExpression::Term{Kind::Immediate, which});
     } else if (auto apply = dyn_cast<accel::ApplyAttr>(value)) {
@@ -209,7 +207,7 @@ private:
     entries = part.getEntries();
     name = part.getSymName().str();
     place = sourceOf(accel::blockLocation(part));
-    StringRef kind = part.getKind();
+    kind = part.getKind();
     if (kind == "opcode")
       opcode();
     else if (kind == "fetch")
@@ -332,6 +330,7 @@ private:
   mlir::Operation *of = nullptr;
   DictionaryAttr entries;
   std::string name;
+  StringRef kind;
   SourceLocation place;
 };
 
