@@ -231,6 +231,14 @@ std::vector<BlockSchema> microarchitectureTable() {
         count("loads", "memory operands that it reads, 0 unless given"),
         count("stores", "memory operands that it writes, 0 unless given"),
         count("immediates", "numbers in the instruction word, 0 unless given"),
+        word("does",
+             words(
+                 "load broadcast store constant move preload add subtract multiply multiply_add divide max min greater "
+                 "equal exp log square_root tanh erf reduce_add reduce_max add_immediate branch"),
+             "what it computes of the registers that it reads, for kernels of operations; nothing unless given"),
+        integer("lanes", Better::Neither, Range::Positive, "elements of a register that it computes, 1 unless given"),
+        shape("tile", Better::Neither, 2, 3,
+              "rows and columns that it moves, m x n; or of a product of m x k and k x n, m x n x k"),
         plain("redirects", ValueKind::Boolean,
               "whether fetch waits until it is complete, because it decides where the program goes on; false unless "
               "given")}},

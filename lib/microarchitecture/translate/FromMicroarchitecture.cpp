@@ -231,7 +231,34 @@ private:
     number("reads", opcode.reads), number("writes", opcode.writes), number("immediates", opcode.immediates);
     number("loads", opcode.loads), number("stores", opcode.stores);
     truth("redirects", opcode.redirects);
+    role(opcode);
     made.opcodes.push_back(std::move(opcode));
+  }
+
+  void role(Opcode &opcode) {
+    if (StringRef does = word("does"); !does.empty())
+      opcode.role.does = roleNamed(std::string_view(does.data(), does.size())).value_or(Role::None);
+    number("lanes", opcode.role.lanes);
+    if (opcode.reads < argumentsOf(opcode.role.does))
+      report("does", Code::WrongPart,
+             fmt::format("'{}' does '{}' of {} registers, and reads {}", opcode.name, word("does").str(),
+                         argumentsOf(opcode.role.does), opcode.reads));
+    auto tile = closed<ArrayAttr>("tile");
+    if (!tile)
+      return;
+    int32_t *const extents[] = {&opcode.role.m, &opcode.role.n, &opcode.role.k};
+    const bool product = opcode.role.does == Role::MultiplyAdd;
+    if (tile.size() != (product ? 3 : 2))
+      report("tile", Code::WrongPart,
+             fmt::format("the tile of '{}' is {}", opcode.name, product ? "m x n x k" : "m x n"));
+    for (auto [i, extent] : llvm::enumerate(tile)) {
+      auto number = dyn_cast<IntegerAttr>(extent);
+      if (!number || number.getInt() > kMaxNumber)
+        report("tile", number ? Code::NumberTooLarge : Code::ChoiceNotAllowed,
+               fmt::format("the tile of '{}' is {}", opcode.name, number ? "above 2^30" : "left open"));
+      else
+        *extents[i] = int32_t(number.getInt());
+    }
   }
 
   void fetch() {
@@ -248,8 +275,8 @@ private:
     stage.location = place;
     number("capacity", stage.capacity), number("width", stage.width);
     // Any opcode may come by.
-    auto fewest = llvm::min_element(opcodeImmediates);
-    cycles("latency", stage.latency, 1, fewest == opcodeImmediates.end() ? 0 : *fewest);
+    auto minImmediates = llvm::min_element(opcodeImmediates);
+    cycles("latency", stage.latency, 1, minImmediates == opcodeImmediates.end() ? 0 : *minImmediates);
     all("to", stage.to), all("units", stage.units);
     made.stages.push_back(std::move(stage));
   }

@@ -1,15 +1,18 @@
 // `microarchitecture` declarations: from text to the dialect and to plain data, arrays of templates, and what is wrong
 // at its place.
+#include "dialects/accel/Schema.h"
 #include "lib/language/machines/ElaborateMicroarchitecture.h"
 #include "lib/language/syntax/Format.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/microarchitecture/problem/Evaluate.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/translate/FromMicroarchitecture.h"
+#include "lib/support/SplitMix.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <gmock/gmock.h>
 
 using namespace accord;
@@ -19,7 +22,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The scalar machine of docs/language.md.
+/// A scalar machine with a cache.
 const char *kOma = R"(window = 4
   opcode mac   { reads = 3, writes = 1 }
   opcode load  { reads = 1, writes = 1, loads = 1 }
@@ -114,6 +117,18 @@ const char *kMesh = R"(window = 64
 
 } // namespace
 
+TEST(Microarchitecture, TheExampleIsWellFormed) {
+  std::ifstream file(ACCORD_SOURCE_DIR "/examples/15-microarchitecture/spark.accel");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  Made made(text.substr(text.find('\n', text.find("microarchitecture")),
+                        text.rfind('}') - text.find('\n', text.find("microarchitecture"))),
+            "microarchitecture spark(side = 4)");
+  Microarchitecture m = made.plain();
+  EXPECT_EQ(m.units.size(), 1 + 4 + 4 + 2 * 16u);
+  EXPECT_EQ(m.registers.size(), 4 + 4 + 3 * 16u);
+  EXPECT_EQ(m.storages.size(), 2u);
+}
+
 TEST(Microarchitecture, EveryKeyArrivesInThePlainData) {
   Made made(kOma);
   Microarchitecture m = made.plain();
@@ -168,6 +183,23 @@ TEST(Microarchitecture, LatenciesAreNumbersOrExpressionsOfTheInstruction) {
   EXPECT_EQ(m.units[0].operations[1].latency.text, "1 + (max(imm0, 2) / 4)");
   i.memory = {{1, {}, 10}};
   EXPECT_EQ(evaluate(m.units[1].operations[0].latency, i), 1 + 3);
+}
+
+TEST(Microarchitecture, OpcodesSayWhatTheyCompute) {
+  auto words = accel::findSchema("part", "opcode")->findKey("does")->words;
+  ASSERT_EQ(words.size() + 1, kRoles);
+  for (size_t r = 1; r < kRoles; ++r)
+    EXPECT_EQ(words[r - 1].str(), name(Role(r)));
+  std::string text = replaced(kOma, "mac   { reads = 3, writes = 1 }",
+                              "mac { reads = 3, writes = 1, does = multiply_add, tile = 4 x 8 x 16 }");
+  Microarchitecture m = Made(replaced(text, "loads = 1 }", "loads = 1, does = load, lanes = 8 }")).plain();
+  ASSERT_EQ(m.opcodes.size(), 4u);
+  EXPECT_EQ(m.opcodes[0].role, (OpcodeRole{Role::MultiplyAdd, 1, 4, 8, 16}));
+  EXPECT_EQ(m.opcodes[1].role, (OpcodeRole{Role::Load, 8}));
+  EXPECT_EQ(m.opcodes[2].role, OpcodeRole());
+  EXPECT_EQ(wrong("stores = 1 }", "stores = 1, does = multiply_add }"), "A1303@5:41");
+  EXPECT_EQ(wrong("loads = 1 }", "loads = 1, does = load, tile = 2 x 2 x 2 }"), "A1303@4:65");
+  EXPECT_EQ(wrong("loads = 1 }", "loads = 1, does = laod }"), "A0305@4:59");
 }
 
 TEST(Microarchitecture, PrintsAndReadsBack) {
@@ -298,4 +330,29 @@ TEST(Microarchitecture, NamesAndValuesAreReportedAtTheirPlace) {
   EXPECT_EQ(wrong("operation mac ", "operation mca "), "A0104@12:15");
   EXPECT_EQ(wrong("bytes / 4", "byts / 4"), "A0104@17:43");
   EXPECT_EQ(wrong("capacity = 2", "capacty = 2"), "A0101@8:21");
+}
+
+TEST(Microarchitecture, AnyTextIsAMachineOrHasErrors) {
+  SplitMix random(7);
+  size_t good = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string text = round % 2 ? kOma : kMesh;
+    const uint64_t changes = 1 + random.below(3);
+    for (uint64_t change = 0; change < changes; ++change) {
+      // A stretch of a few bytes is left out, or stands somewhere else, too.
+      const size_t from = random.below(text.size()), size = 1 + random.below(12);
+      const std::string stretch = text.substr(from, size);
+      if (random.below(2))
+        text.erase(from, stretch.size());
+      else
+        text.insert(random.below(text.size()), stretch);
+    }
+    Made made(text);
+    EXPECT_EQ(!made.op, made.diags.hasErrors()) << text;
+    good += bool(made.op);
+    if (made.op) {
+      EXPECT_TRUE(mlir::succeeded(mlir::verify(made.op))) << text;
+    }
+  }
+  EXPECT_GT(good, 10u); // some changes are of blanks alone
 }
