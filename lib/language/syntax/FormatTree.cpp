@@ -108,11 +108,13 @@ private:
     return item;
   }
 
-  /// Skips the comma that ends an entry: it is set anew. A comment before it belongs to the entry.
+  /// Skips the comma that ends an entry: it is set anew. A comment before it belongs to the entry; a second one stands
+  /// on its own, as it will without the comma.
   bool takeComma(FormatItem &item) {
     if (text(at) != "," || (at + 1 < count() && !starts.contains(begin(at + 1)) && text(at + 1) != "}"))
       return false;
-    while (commentBefore(begin(at)))
+    const bool taken = !item.pieces.empty() && item.pieces.back().kind == Piece::Kind::TrailingComment;
+    if (!taken && commentBefore(begin(at)))
       item.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
     lastEnd = file.layout.tokens[at++].range.end;
     return true;
