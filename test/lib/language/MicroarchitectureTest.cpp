@@ -4,6 +4,8 @@
 #include "lib/language/machines/ElaborateMicroarchitecture.h"
 #include "lib/language/syntax/Format.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/microarchitecture/mapping/Contraction.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/problem/Evaluate.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/translate/FromMicroarchitecture.h"
@@ -200,6 +202,41 @@ TEST(Microarchitecture, OpcodesSayWhatTheyCompute) {
   EXPECT_EQ(wrong("stores = 1 }", "stores = 1, does = multiply_add }"), "A1303@5:41");
   EXPECT_EQ(wrong("loads = 1 }", "loads = 1, does = load, tile = 2 x 2 x 2 }"), "A1303@4:65");
   EXPECT_EQ(wrong("loads = 1 }", "loads = 1, does = laod }"), "A0305@4:59");
+}
+
+TEST(Microarchitecture, KernelsFindTheirOpcodesByWhatTheyDo) {
+  Made made(R"(window = 4
+  opcode li    { writes = 1, immediates = 1, does = constant }
+  opcode addi  { reads = 1, writes = 1, immediates = 1, does = add_immediate }
+  opcode bne   { reads = 2, immediates = 1, does = branch, redirects = true }
+  opcode mac   { reads = 3, writes = 1, does = multiply_add }
+  opcode load  { reads = 1, writes = 1, loads = 1, does = load }
+  opcode store { reads = 2, stores = 1, does = store }
+  fetch f   { width = 1, buffer = 2, to = x }
+  execute x { capacity = 2, units = {alu, port} }
+  unit alu {
+    entries = 1, reads = r, writes = r
+    operation li { latency = 1 }, operation addi { latency = 1 }, operation bne { latency = 1 }
+    operation mac { latency = 3 }
+  }
+  unit port {
+    entries = 2, reads = r, writes = r, loads = m, stores = m
+    operation load { latency = 1 }, operation store { latency = 1 }
+  }
+  registers r[32] { width = 32 bit }
+  memory m { size = 64 KiB, port_width = 4 B, requests = 2, read_latency = 2 cycles })");
+  Microarchitecture m = made.plain();
+  const Contraction what = product({4, 5, 6});
+  auto kernel = contractionKernel(what, plainSchedule(what, m));
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  auto mapped = emitKernel(*kernel, m);
+  ASSERT_TRUE(mapped) << mapped.error().message;
+  ASSERT_TRUE(check(mapped->program, m).empty());
+  auto timing = timeProgram(m, mapped->program);
+  ASSERT_TRUE(timing) << timing.error().message;
+  // A multiply-accumulate cannot begin before two loads through one port.
+  EXPECT_GE(timing->units[1].instructions, 2 * 4 * 5 * 6);
+  EXPECT_GE(timing->cycles, 2 * 4 * 5 * 6);
 }
 
 TEST(Microarchitecture, PrintsAndReadsBack) {
