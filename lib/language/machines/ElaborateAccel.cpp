@@ -338,16 +338,8 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
   auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
-  const std::vector<std::string> known{"memory",
-                                       "core",
-                                       "path",
-                                       "power",
-                                       "area",
-                                       "dataflow",
-                                       "clock",
-                                       "technology",
-                                       "require",
-                                       "efficiency"};
+  const std::vector<std::string> known{"memory",   "core",  "path",       "power",   "area",
+                                       "dataflow", "clock", "technology", "require", "efficiency"};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();

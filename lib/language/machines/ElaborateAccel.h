@@ -19,8 +19,8 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Refuses what no analysis understands yet (A0704 at the microarchitecture of a core), and settles the efficiency of the machine
-/// (lib/language/machines/Calibration.h); false after errors.
+/// Refuses what no analysis understands yet (A0704 at the microarchitecture of a core), and settles the efficiency of
+/// the machine (lib/language/machines/Calibration.h); false after errors.
 bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags);
 
 } // namespace accord
