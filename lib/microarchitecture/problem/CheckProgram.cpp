@@ -43,6 +43,23 @@ __int128 executedInstructions(const InstructionProgram &program) {
   return count(count, program.body);
 }
 
+std::optional<Error> wrongAddress(const MemoryOperand &operand, const std::vector<const InstructionLoop *> &around,
+                                  const Microarchitecture &machine, const std::string &opcode) {
+  const Storage *last = &machine.storages[operand.storage];
+  while (last->cache)
+    last = &machine.storages[last->cache->behind];
+  __int128 low = operand.address.base, high = low + operand.bytes;
+  for (size_t l = 0; l < operand.address.strides.size(); ++l)
+    (operand.address.strides[l] < 0 ? low : high) +=
+        __int128(operand.address.strides[l]) * std::max<int64_t>(around[l]->count - 1, 0);
+  if (low >= last->begin && high <= last->end)
+    return {};
+  auto shown = [](__int128 value) { return int64_t(std::clamp<__int128>(value, INT64_MIN, INT64_MAX)); };
+  return Error{Code::AddressOutside,
+               fmt::format("'{}' reaches the addresses {} to {} of '{}', which has {} to {}", opcode, shown(low),
+                           shown(high - 1), last->name, last->begin, last->end - 1)};
+}
+
 namespace {
 
 class ProgramCheck {
@@ -141,18 +158,9 @@ private:
                 : fmt::format("'{}' has an address that moves with more loops than are around it", opcode.name));
       return false;
     }
-    const Storage *last = &machine.storages[operand.storage];
-    while (last->cache)
-      last = &machine.storages[last->cache->behind];
-    __int128 low = operand.address.base, high = low + operand.bytes;
-    for (size_t l = 0; l < operand.address.strides.size(); ++l)
-      (operand.address.strides[l] < 0 ? low : high) +=
-          __int128(operand.address.strides[l]) * std::max<int64_t>(around[l]->count - 1, 0);
-    if (low < last->begin || high > last->end) {
-      error(is.location,
-            fmt::format("'{}' reaches the addresses {} to {} of '{}', which has {} to {}", opcode.name, int64_t(low),
-                        int64_t(high) - 1, last->name, last->begin, last->end - 1),
-            Code::AddressOutside);
+    if (std::optional<Error> wrong = wrongAddress(operand, around, machine, opcode.name)) {
+      wrong->location = is.location;
+      errors.push_back(std::move(*wrong));
       return false;
     }
     return true;

@@ -55,6 +55,11 @@ bool processes(const Unit &unit, const Instruction &instruction, const Microarch
 /// By stage: whether a unit that processes the instruction is in it, or behind it.
 std::vector<char> stagesTo(const Instruction &instruction, const Microarchitecture &machine);
 
+/// Why the bytes of an operand do not lie in its memory at every iteration of the loops around it, outermost first
+/// (A1305); nothing if they do. The storage exists, and no more strides than loops.
+std::optional<Error> wrongAddress(const MemoryOperand &operand, const std::vector<const InstructionLoop *> &around,
+                                  const Microarchitecture &machine, const std::string &opcode);
+
 /// All that is wrong with a program on a machine, each at its place: opcodes, registers and memories that do not exist,
 /// operands that no unit with the opcode can reach, addresses outside of a memory at any iteration, loops in a circle.
 Errors check(const InstructionProgram &program, const Microarchitecture &machine);
