@@ -26,6 +26,29 @@ std::string counted(int64_t count, StringRef one, StringRef behind = "") {
 
 } // namespace
 
+bool addTo(LinearForm &form, const LinearForm &other, int64_t times) {
+  auto sum = [&](int64_t &into, int64_t what) {
+    const __int128 value = into + __int128(times) * what;
+    into = int64_t(value);
+    return value <= kMaxNumber && value >= -kMaxNumber;
+  };
+  bool fits = sum(form.base, other.base);
+  for (auto [symbol, coefficient] : other.terms) {
+    int64_t &into = form.terms[symbol];
+    fits &= sum(into, coefficient);
+    if (into == 0)
+      form.terms.erase(symbol);
+  }
+  return fits;
+}
+
+bool scaleBy(LinearForm &form, int64_t by) {
+  LinearForm scaled;
+  const bool fits = addTo(scaled, form, by);
+  form = std::move(scaled);
+  return fits;
+}
+
 std::vector<Register> registersOf(StringRef word, const Microarchitecture &machine) {
   std::vector<Register> all;
   for (Index f = 0; f < Index(machine.registers.size()); ++f) {
@@ -209,7 +232,7 @@ bool OperandReader::bracketed(const Token &name, const Symbols &symbols, TextOpe
 bool OperandReader::baseAndRegister(int64_t base, const Symbols &symbols, TextOperand &into) {
   next();
   into.kind = TextOperand::Kind::Memory;
-  return sum(symbols, into.address, 0) && add(into.address, {base, {}}, 1, into.place) && expect(')', "')'");
+  return sum(symbols, into.address, 0) && fits(addTo(into.address, {base, {}}), into.place) && expect(')', "')'");
 }
 
 bool OperandReader::resolve(const Token &name, TextOperand &into) {
@@ -297,39 +320,10 @@ bool OperandReader::bytes(TextOperand &into) {
   return true;
 }
 
-bool OperandReader::add(LinearForm &form, const LinearForm &other, int64_t sign, TextPlace place) {
-  auto sum = [&](int64_t &into, int64_t what) {
-    const __int128 value = __int128(into) + __int128(sign) * what;
-    into = int64_t(value);
-    return value <= kMaxNumber && value >= -kMaxNumber;
-  };
-  bool fits = sum(form.base, other.base);
-  for (auto [symbol, coefficient] : other.terms) {
-    int64_t &into = form.terms[symbol];
-    fits &= sum(into, coefficient);
-    if (into == 0)
-      form.terms.erase(symbol);
-  }
-  if (!fits)
+bool OperandReader::fits(bool does, TextPlace place) {
+  if (!does)
     error(place, "a number of this address is beyond 2^62", Code::NumberTooLarge);
-  return fits;
-}
-
-bool OperandReader::scale(LinearForm &form, int64_t by, TextPlace place) {
-  LinearForm scaled;
-  auto fits = [&](int64_t value, int64_t &into) {
-    const __int128 product = __int128(value) * by;
-    into = int64_t(product);
-    return product <= kMaxNumber && product >= -kMaxNumber;
-  };
-  bool all = fits(form.base, scaled.base);
-  for (auto [symbol, coefficient] : form.terms)
-    if (by != 0)
-      all &= fits(coefficient, scaled.terms[symbol]);
-  if (!all)
-    error(place, "a number of this address is beyond 2^62", Code::NumberTooLarge);
-  form = std::move(scaled);
-  return all;
+  return does;
 }
 
 bool OperandReader::sum(const Symbols &symbols, LinearForm &into, int depth) {
@@ -339,7 +333,7 @@ bool OperandReader::sum(const Symbols &symbols, LinearForm &into, int depth) {
   for (;;) {
     const TextPlace place = token().place;
     LinearForm part;
-    if (!product(symbols, part, depth) || !add(into, part, sign, place))
+    if (!product(symbols, part, depth) || !fits(addTo(into, part, sign), place))
       return false;
     if (!token().is('+') && !token().is('-'))
       return true;
@@ -364,7 +358,7 @@ bool OperandReader::product(const Symbols &symbols, LinearForm &into, int depth)
     }
     if (other.terms.empty())
       std::swap(into, other);
-    if (!scale(other, into.base, place))
+    if (!fits(scaleBy(other, into.base), place))
       return false;
     into = std::move(other);
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/microarchitecture/problem/InstructionProgram.h"
 #include "lib/microarchitecture/text/Tokens.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 #include <optional>
@@ -12,7 +13,12 @@ namespace accord::microarchitecture {
 struct LinearForm {
   int64_t base = 0;
   std::map<int64_t, int64_t> terms; ///< by symbol; none is 0
+  bool operator==(const LinearForm &) const = default;
 };
+
+/// Adds `times` times a form; scales a form. False where a number is beyond 2^62: then the form is not to be used.
+bool addTo(LinearForm &form, const LinearForm &other, int64_t times = 1);
+bool scaleBy(LinearForm &form, int64_t by);
 
 struct TextOperand {
   enum class Kind : uint8_t { Register, Memory, Immediate, Label };
@@ -39,7 +45,7 @@ public:
   /// Symbols of addresses: the number of a name, or none; `names` are those that there are, for suggestions.
   struct Symbols {
     llvm::function_ref<std::optional<int64_t>(llvm::StringRef)> number;
-    std::vector<std::string> names;
+    llvm::ArrayRef<std::string> names;
     const char *what; ///< "loop around the instruction"
   };
 
@@ -73,8 +79,7 @@ private:
   bool sum(const Symbols &symbols, LinearForm &into, int depth);
   bool product(const Symbols &symbols, LinearForm &into, int depth);
   bool factor(const Symbols &symbols, LinearForm &into, int depth);
-  bool scale(LinearForm &form, int64_t by, TextPlace place);
-  bool add(LinearForm &form, const LinearForm &other, int64_t sign, TextPlace place);
+  bool fits(bool does, TextPlace place);
 
   const std::vector<Token> &all;
   const Microarchitecture &machine;

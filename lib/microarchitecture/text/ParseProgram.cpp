@@ -174,9 +174,10 @@ private:
     Instruction made;
     made.opcode = *opcode, made.location = reader.location(place);
     auto number = [&](StringRef name) { return depthOf(name); };
-    OperandReader::Symbols symbols{number, {}, "loop around the instruction"};
+    std::vector<std::string> names;
     for (const InstructionLoop &loop : around)
-      symbols.names.push_back(loop.name);
+      names.push_back(loop.name);
+    const OperandReader::Symbols symbols{number, names, "loop around the instruction"};
     const std::optional<std::vector<TextOperand>> operands = reader.operands(symbols);
     if (!operands || !sort(*operands, place, made))
       return false;

@@ -49,7 +49,7 @@ private:
       skip(1);
     } else if ((c == '/' && here(1) == '/') || (assembly && (c == '#' || c == ';'))) {
       skip(std::min(text.find('\n', at), text.size()) - at);
-    } else if (startsWord(c)) {
+    } else if (startsWord(c) || (assembly && c == '.')) {
       push(Token::Kind::Word, text.substr(at).take_while(inWord));
     } else if (isDigit(c)) {
       number();
