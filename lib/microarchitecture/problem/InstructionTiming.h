@@ -14,6 +14,41 @@ struct Recurrence {
   int64_t repeats = 0;
 };
 
+/// What an instruction waits for, or is in, at some time.
+enum class Wait : uint8_t {
+  FetchWidth,   ///< as many instructions were fetched in this cycle as may be
+  FetchBuffer,  ///< no entry of the buffer is free
+  Redirect,     ///< completion of an instruction that decides where the program goes on
+  FetchLatency, ///< is fetched
+  StageWidth,   ///< of stage `of`: as many entered it in this cycle as may
+  StageFull,    ///< stage `of` holds as many as it can
+  StageLatency, ///< is in stage `of`
+  StageOrder,   ///< an older instruction has not left stage `of`
+  UnitFull,     ///< no instance of unit `of` accepts it
+  Window,       ///< the window is full
+  UnitBusy,     ///< unit `of` may not start another one yet
+  Operand,      ///< a register that it reads is being written by unit `of`
+  OutputOrder,  ///< a register that it writes is still to be written by an older one; `of`: file
+  AntiOrder,    ///< a register that it writes is still to be read by an older one; `of`: file
+  ReadPorts,    ///< of file `of`
+  Execution,    ///< in unit `of`
+  Memory,       ///< data of memory `of`
+  WritePorts,   ///< of file `of`
+};
+
+/// Cycles of a program by what instructions wait for, or are in. `oldest` gives each cycle to the oldest instruction
+/// that is not yet complete, so these are all cycles of the program together; cycles in which none is under way are
+/// those of the next fetch. (A stack of cycles at retirement, as S. Eyerman et al., "A performance counter architecture
+/// for computing accurate CPI components", ASPLOS 2006.) `all` is the sum over all instructions, each from the time at
+/// which it might be fetched to its completion: waits for older instructions stand there alone, as those are complete
+/// by then.
+struct WaitedFor {
+  Wait wait{};
+  Index of = kNone; ///< stage, unit, register file or memory, by the kind
+  __int128 oldest = 0, all = 0;
+  bool operator==(const WaitedFor &) const = default;
+};
+
 struct InstructionTiming {
   Cycles cycles = 0;                   ///< at the end of the last instruction
   __int128 instructions = 0;           ///< that the program executes
@@ -27,6 +62,7 @@ struct InstructionTiming {
     __int128 beats = 0, hits = 0, misses = 0, writeBacks = 0;
   };
   std::vector<StorageUse> storages;
+  std::vector<WaitedFor> waits; ///< where it was asked for: by kind and part, none without cycles
 };
 
 } // namespace accord::microarchitecture

@@ -175,20 +175,25 @@ InstructionEngine::InstructionEngine(const Microarchitecture &machine, const Ins
     period[leader[o]] = std::lcm(period[leader[o]], period[o]);
 }
 
-Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at) {
+Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at, Index *last) {
   Cycles data = at, done = at;
+  auto wait = [&](Cycles until, Index storage) {
+    if (until > done && last)
+      *last = storage;
+    done = std::max(done, until);
+  };
   for (int32_t o = 0; o < is.loads; ++o) {
-    const Served served =
-        memory.load(is.memory[o].storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, at);
-    data = std::max(data, served.first), done = std::max(done, served.done);
+    const Index storage = is.memory[o].storage;
+    const Served served = memory.load(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, at);
+    data = std::max(data, served.first);
+    wait(served.done, storage);
   }
   const Cycles loaded = done;
   for (size_t o = is.loads; o < is.memory.size(); ++o) {
     const Index storage = is.memory[o].storage;
     const Cycles earliestDone = is.loads > 0 ? loaded + machine.storages[storage].writeLatency : 0;
-    done = std::max(
-        done,
-        memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data, earliestDone).done);
+    wait(memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data, earliestDone).done,
+         storage);
   }
   return done;
 }
@@ -199,27 +204,73 @@ void InstructionEngine::decide(const Decoded &is, Index from, Index to, Cycles a
       stages[s].decided = std::max(stages[s].decided, at);
 }
 
-Visit InstructionEngine::step(Index instruction) {
-  const Decoded &is = decoded[instruction];
-  ++count;
-  Visit visit;
-  // Fetch.
-  fetched = std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
-  visit.fetch = fetched;
-  fetchWidth.push(fetched + 1);
-  if (count % 64 == 0) {
-    memory.forget(fetched);
-    for (Calendar &file : readPorts)
-      file.forget(fetched);
-    for (Calendar &file : writePorts)
-      file.forget(fetched);
+Stretch InstructionEngine::blocking(Index stage, Cycles until) const {
+  const StageState &is = stages[stage];
+  return {is.capacity.oldest() == until ? Wait::StageFull
+          : is.width.oldest() == until  ? Wait::StageWidth
+                                        : Wait::StageOrder,
+          stage, kNone, until};
+}
+
+Stretch InstructionEngine::blockingFetch() const {
+  const Cycles until = base();
+  return {redirect == until               ? Wait::Redirect
+          : fetchBuffer.oldest() == until ? Wait::FetchBuffer
+                                          : Wait::FetchWidth,
+          kNone, kNone, until};
+}
+
+template <bool kWatched>
+Cycles InstructionEngine::start(const Decoded &is, const Way &way, const Visit &visit, Stretch *why) {
+  Cycles start = visit.issue;
+  auto wait = [&](Cycles until, Wait wait, Index of) {
+    if constexpr (kWatched)
+      if (until > start)
+        *why = {wait, of, kNone, until};
+    start = std::max(start, until);
+  };
+  wait(instances[way.firstInstance + visit.instance].start, Wait::UnitBusy, way.unit);
+  for (uint32_t r : is.reads)
+    wait(registers[r].ready, Wait::Operand, kWatched ? writer[r] : kNone);
+  for (uint32_t r : is.guarded) {
+    wait(registers[r].ready, Wait::OutputOrder, kWatched ? fileOf[r] : kNone);
+    wait(registers[r].read, Wait::AntiOrder, kWatched ? fileOf[r] : kNone);
   }
-  // Stages.
+  if (!is.readPorts.empty()) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const PortUse &ports : is.readPorts)
+        if (Cycles free = readPorts[ports.file].firstFree(start, ports.amount); free != start)
+          wait(free, Wait::ReadPorts, ports.file), changed = true;
+    }
+    for (const PortUse &ports : is.readPorts)
+      readPorts[ports.file].take(start, ports.amount);
+  }
+  return start;
+}
+
+Visit InstructionEngine::step(Index instruction) { return take<false>(instruction, nullptr); }
+
+Visit InstructionEngine::step(Index instruction, std::vector<Stretch> &way) {
+  way.clear();
+  if (writer.empty()) {
+    writer.assign(registers.size(), kNone);
+    for (Index file = 0; file < Index(machine.registers.size()); ++file)
+      fileOf.resize(fileOf.size() + machine.registers[file].count, file);
+  }
+  return take<true>(instruction, &way);
+}
+
+template <bool kWatched>
+const InstructionEngine::Way &InstructionEngine::enter(const Decoded &is, Visit &visit, WayNotes<kWatched> &note) {
   auto accepts = [](const StageState &stage) {
     return std::max({stage.enter, stage.decided, stage.width.oldest(), stage.capacity.oldest()});
   };
   Index at = machine.fetch.to;
   Cycles time = std::max(fetched + machine.fetch.latency, accepts(stages[at]));
+  note({Wait::FetchLatency, kNone, kNone, fetched + machine.fetch.latency});
+  if constexpr (kWatched)
+    note(blocking(at, time));
   fetchBuffer.push(time);
   const Way *way = nullptr;
   size_t instance = 0;
@@ -228,6 +279,8 @@ Visit InstructionEngine::step(Index instruction) {
     stage.enter = time;
     stage.width.push(time + 1);
     const Cycles ready = std::max(time + is.stageLatency[at], stage.leave);
+    note({Wait::StageLatency, at, at, time + is.stageLatency[at]});
+    note({Wait::StageOrder, at, at, ready});
     Cycles best = INT64_MAX;
     Index next = kNone;
     for (Index candidate : is.next[at]) {
@@ -244,6 +297,13 @@ Visit InstructionEngine::step(Index instruction) {
         if (best == ready)
           break;
       }
+    if constexpr (kWatched) {
+      Stretch why = next != kNone             ? blocking(next, best)
+                    : window.oldest() == best ? Stretch{Wait::Window, kNone, at, best}
+                                              : Stretch{Wait::UnitFull, way->unit, at, best};
+      why.stage = at;
+      note(why);
+    }
     stage.leave = best;
     stage.capacity.push(best);
     time = best;
@@ -254,51 +314,71 @@ Visit InstructionEngine::step(Index instruction) {
     at = next;
   }
   visit.issue = time, visit.unit = way->unit, visit.instance = instance - way->firstInstance;
-  // Start.
-  InstanceState &unit = instances[instance];
-  unit.enter = time + 1;
-  Cycles start = std::max(time, unit.start);
-  for (uint32_t r : is.reads)
-    start = std::max(start, registers[r].ready);
-  for (uint32_t r : is.guarded)
-    start = std::max({start, registers[r].ready, registers[r].read});
-  if (!is.readPorts.empty()) {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const PortUse &ports : is.readPorts)
-        if (Cycles free = readPorts[ports.file].firstFree(start, ports.amount); free != start)
-          start = free, changed = true;
-    }
-    for (const PortUse &ports : is.readPorts)
-      readPorts[ports.file].take(start, ports.amount);
+  return *way;
+}
+
+template <bool kWatched>
+Cycles InstructionEngine::finish(const Decoded &is, const Way &way, Cycles start, WayNotes<kWatched> &note) {
+  Cycles complete = start + way.latency;
+  note({Wait::Execution, way.unit, kNone, complete});
+  if (!is.memory.empty()) {
+    Index last = is.memory.front().storage;
+    complete = memoryDone(is, complete, kWatched ? &last : nullptr);
+    note({Wait::Memory, last, kNone, complete});
   }
-  for (uint32_t r : is.reads)
-    registers[r].read = std::max(registers[r].read, start);
-  unit.start = start + way->interval;
-  unit.entries.push(unit.start);
-  use[way->unit].instructions += 1, use[way->unit].busy += way->interval;
-  visit.start = start;
-  // Completion.
-  Cycles complete = start + way->latency;
-  if (!is.memory.empty())
-    complete = memoryDone(is, complete);
   if (!is.writePorts.empty()) {
     for (bool changed = true; changed;) {
       changed = false;
       for (const PortUse &ports : is.writePorts)
-        if (Cycles free = writePorts[ports.file].firstFree(complete, ports.amount); free != complete)
+        if (Cycles free = writePorts[ports.file].firstFree(complete, ports.amount); free != complete) {
           complete = free, changed = true;
+          note({Wait::WritePorts, ports.file, kNone, complete});
+        }
     }
     for (const PortUse &ports : is.writePorts)
       writePorts[ports.file].take(complete, ports.amount);
   }
-  for (uint32_t r : is.writes)
+  for (uint32_t r : is.writes) {
     registers[r] = {complete, 0};
-  retired = std::max(retired, complete);
+    if constexpr (kWatched)
+      writer[r] = way.unit;
+  }
+  return complete;
+}
+
+template <bool kWatched> Visit InstructionEngine::take(Index instruction, std::vector<Stretch> *stretches) {
+  const Decoded &is = decoded[instruction];
+  ++count;
+  Visit visit;
+  fetched = std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
+  visit.fetch = fetched;
+  fetchWidth.push(fetched + 1);
+  if (count % 64 == 0) {
+    memory.forget(fetched);
+    for (Calendar &file : readPorts)
+      file.forget(fetched);
+    for (Calendar &file : writePorts)
+      file.forget(fetched);
+  }
+  WayNotes<kWatched> note{stretches, fetched};
+  const Way &way = enter<kWatched>(is, visit, note);
+  InstanceState &unit = instances[way.firstInstance + visit.instance];
+  unit.enter = visit.issue + 1;
+  Stretch why;
+  visit.start = start<kWatched>(is, way, visit, &why);
+  note(why);
+  for (uint32_t r : is.reads)
+    registers[r].read = std::max(registers[r].read, visit.start);
+  unit.start = visit.start + way.interval;
+  unit.entries.push(unit.start);
+  use[way.unit].instructions += 1, use[way.unit].busy += way.interval;
+  visit.complete = finish<kWatched>(is, way, visit.start, note);
+  retired = std::max(retired, visit.complete);
   window.push(retired);
   if (is.redirects)
-    redirect = std::max(redirect, complete);
-  visit.complete = complete;
+    redirect = std::max(redirect, visit.complete);
+  if constexpr (kWatched)
+    stretches->push_back(blockingFetch());
   return visit;
 }
 
@@ -331,6 +411,8 @@ std::vector<int64_t> InstructionEngine::state() const {
   }
   for (const RegisterState &r : registers)
     time(r.ready), time(r.read);
+  for (size_t r = 0; r < writer.size(); ++r)
+    out(registers[r].ready > base ? writer[r] : kNone);
   for (const Calendar &file : readPorts)
     file.write(base, out);
   for (const Calendar &file : writePorts)

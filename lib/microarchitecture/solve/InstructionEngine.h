@@ -12,6 +12,14 @@ struct Visit {
   Index unit = kNone, instance = 0;
 };
 
+/// A stretch of the way of an instruction: from the end of the one before (of the first: the fetch) to `until`.
+struct Stretch {
+  Wait wait{};
+  Index of = kNone;    ///< part, as of WaitedFor
+  Index stage = kNone; ///< where it is meanwhile; none: before the first stage, or in a unit
+  Cycles until = 0;
+};
+
 class InstructionEngine {
 public:
   /// Both were checked.
@@ -19,6 +27,8 @@ public:
 
   /// The next instruction of the program's order.
   Visit step(Index instruction);
+  /// The same, and its way up to completion without empty stretches; then the time to `base()`, which may be earlier.
+  Visit step(Index instruction, std::vector<Stretch> &way);
   /// Before the next iteration of a loop: addresses move by `iterations` strides of it.
   void advance(Index loop, int64_t iterations);
 
@@ -86,7 +96,31 @@ private:
   };
   struct Array; ///< operands whose addresses meet
 
-  Cycles memoryDone(const Decoded &is, Cycles at);
+  /// Notes the stretches of a way that are not empty, where it is watched.
+  template <bool kWatched> struct WayNotes {
+    std::vector<Stretch> *way;
+    Cycles at;
+    void operator()(const Stretch &stretch) {
+      if constexpr (kWatched)
+        if (stretch.until > at)
+          way->push_back(stretch), at = stretch.until;
+    }
+  };
+
+  /// A step; with its way where it is watched.
+  template <bool kWatched> Visit take(Index instruction, std::vector<Stretch> *way);
+  /// Through the stages into a unit, which is returned.
+  template <bool kWatched> const Way &enter(const Decoded &is, Visit &visit, WayNotes<kWatched> &note);
+  /// The completion of an instruction that started.
+  template <bool kWatched> Cycles finish(const Decoded &is, const Way &unit, Cycles start, WayNotes<kWatched> &note);
+  /// The start of an instruction that entered its unit.
+  template <bool kWatched> Cycles start(const Decoded &is, const Way &unit, const Visit &visit, Stretch *why);
+  /// When all of an instruction's data is there; `last`: the memory of the latest.
+  Cycles memoryDone(const Decoded &is, Cycles at, Index *last = nullptr);
+  /// What makes a stage accept no instruction before `until`.
+  Stretch blocking(Index stage, Cycles until) const;
+  Stretch blockingFetch() const;
+  /// Where stages join: notes when an instruction left the ways to stages that it does not enter any more.
   void decide(const Decoded &is, Index from, Index to, Cycles at);
 
   const Microarchitecture &machine;
@@ -94,6 +128,7 @@ private:
   std::vector<StageState> stages;
   std::vector<InstanceState> instances;
   std::vector<RegisterState> registers;
+  std::vector<Index> writer, fileOf; ///< by register: unit of its last writer, its file; of watched steps alone
   std::vector<Calendar> readPorts, writePorts; ///< by file
   bool joins = false;                          ///< some stage has several before it
   Ring fetchWidth, fetchBuffer, window;

@@ -1,5 +1,5 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
-#include "lib/microarchitecture/solve/InstructionEngine.h"
+#include "lib/microarchitecture/solve/CycleStack.h"
 #include "llvm/ADT/Hashing.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using Counters = std::vector<__int128>;
 class ProgramTimer {
 public:
   ProgramTimer(const Microarchitecture &machine, const InstructionProgram &program, const TimingLimits &limits)
-      : machine(machine), program(program), limits(limits), engine(machine, program) {}
+      : machine(machine), program(program), limits(limits), engine(machine, program), stack(machine) {}
 
   Result<InstructionTiming> run() {
     body(program.body);
@@ -30,6 +30,8 @@ public:
       answer.units.push_back({all[at], all[at + 1]});
     for (size_t s = 0; s < machine.storages.size(); ++s, at += 4)
       answer.storages.push_back({all[at], all[at + 1], all[at + 2], all[at + 3]});
+    if (limits.waits)
+      answer.waits = stack.waits({all.begin() + at, all.end()}, engine.end());
     return std::move(answer);
   }
 
@@ -43,6 +45,8 @@ private:
       const auto &is = engine.memories().counts(s);
       all.insert(all.end(), {is.beats, is.hits, is.misses, is.writeBacks});
     }
+    if (limits.waits)
+      all.insert(all.end(), stack.counts().begin(), stack.counts().end());
     for (size_t i = 0; i < skipped.size(); ++i)
       all[i] += skipped[i];
     return all;
@@ -55,7 +59,10 @@ private:
       if (item.loop != kNone) {
         loop(item.loop);
       } else {
-        engine.step(item.instruction);
+        if (limits.waits)
+          stack.add(engine.step(item.instruction, way).fetch, way);
+        else
+          engine.step(item.instruction);
         if (engine.visits() > limits.evaluated)
           fail(fmt::format("the time of '{}' does not recur within {} instructions", program.name, limits.evaluated));
       }
@@ -124,6 +131,7 @@ private:
     for (size_t i = 0; i < now.size(); ++i)
       skipped[i] += (now[i] - before.counts[i]) * found.repeats;
     engine.skip(Cycles(cycles), number, found.repeats * found.period);
+    stack.skip(Cycles(cycles));
     answer.recurrences.push_back(found);
     return found.repeats * found.period;
   }
@@ -137,6 +145,8 @@ private:
   const InstructionProgram &program;
   const TimingLimits &limits;
   InstructionEngine engine;
+  CycleStack stack;
+  std::vector<Stretch> way;
   InstructionTiming answer;
   std::vector<int64_t> around;
   Counters skipped;
