@@ -174,9 +174,9 @@ public:
       else if (sscanf(line.c_str(), "li r%d, %lld", &a, &c) == 2)
         strcpy(op, "li"), r[a] = c;
       else if (sscanf(line.c_str(), "addi r%d, r%d, %lld", &a, &b, &c) == 3)
-        strcpy(op, "addi"), r[a] = r[b] + c;
+        strcpy(op, "addi"), r[a] = int64_t(uint64_t(r[b]) + uint64_t(c));
       else if (int d = 0; sscanf(line.c_str(), "add r%d, r%d, r%d", &a, &b, &d) == 3)
-        strcpy(op, "add"), r[a] = r[b] + r[d];
+        strcpy(op, "add"), r[a] = int64_t(uint64_t(r[b]) + uint64_t(r[d]));
       else if (sscanf(line.c_str(), "%3[a-z] r%d, r%d, l%lld", op, &a, &b, &c) == 4 ||
                sscanf(line.c_str(), "%1[j] l%lld", op, &c) == 2) {
         const bool isTaken = op == std::string("j")     ? true
