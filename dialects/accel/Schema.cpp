@@ -215,7 +215,7 @@ BlockSchema storage(StringRef kind, StringRef doc, std::vector<KeySchema> keys) 
 }
 
 /// What a microarchitecture consists of: a new kind of part is a row here, and a line of
-/// lib/microarchitecture/translate.
+/// lib/machine/translate.
 std::vector<BlockSchema> microarchitectureTable() {
   auto count = [](StringRef name, StringRef doc) { return integer(name, Better::Neither, Range::NonNegative, doc); };
   return {

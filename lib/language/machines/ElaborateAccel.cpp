@@ -134,7 +134,11 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
   FlatSymbolRefAttr detailed;
   for (const ast::Entry &inner : node.entries) {
     auto *nested = inner.as<ast::Node>();
-    if (auto *pair = inner.as<ast::KeyValue>())
+    auto *pair = inner.as<ast::KeyValue>();
+    if (pair && pair->key.text == kMicroarchitecture && kind == "core")
+      detailed =
+          keys.set(kMicroarchitecture, {}, pair->key.range) ? microarchitecture(*pair, node.name) : FlatSymbolRefAttr();
+    else if (pair)
       keys.read(*pair, inner);
     else if (nested && nested->kind.text == "sparse" && kind == "core")
       sparse(*nested, keys);
@@ -168,6 +172,26 @@ FlatSymbolRefAttr MachineElaborator::microarchitecture(const ast::Node &node, co
   MicroarchitectureText text{declaration.name.text + "." + core.text, node.kind.range, &node.entries};
   auto module = self->getParentOfType<ModuleOp>();
   auto op = elaborateMicroarchitecture(text, module, diags, lookup);
+  return op ? FlatSymbolRefAttr::get(op.getSymNameAttr()) : FlatSymbolRefAttr();
+}
+
+/// microarchitecture = NAME(side = 8): the declared one with these arguments, likewise.
+FlatSymbolRefAttr MachineElaborator::microarchitecture(const ast::KeyValue &use, const ast::Name &core) {
+  auto *call = use.value->as<ast::Call>();
+  auto *name = (call ? *call->callee : *use.value).as<ast::Reference>();
+  if (!name) {
+    diags.error(Code::WrongType, use.value->range, "a microarchitecture is named, with arguments where it takes some")
+        .help("for example: microarchitecture = systolic(side = 8), or a block: microarchitecture { … }");
+    return {};
+  }
+  auto found = (*microarchitectures)(name->name, call ? call->callee->range : use.value->range);
+  if (!found)
+    return {};
+  static const std::vector<ast::Argument> none;
+  MicroarchitectureUse of{declaration.name.text + "." + core.text, use.value->range, call ? &call->arguments : &none,
+                          lookup};
+  auto module = self->getParentOfType<ModuleOp>();
+  auto op = elaborateMicroarchitecture(*found->declaration, of, module, diags, found->globals);
   return op ? FlatSymbolRefAttr::get(op.getSymNameAttr()) : FlatSymbolRefAttr();
 }
 
@@ -332,7 +356,8 @@ void MachineElaborator::idealEfficiency(const ast::KeyValue &pair, const ast::En
     self->setAttr(kIdealAttribute, builder.getUnitAttr());
 }
 
-accel::AcceleratorOp MachineElaborator::accelerator() {
+accel::AcceleratorOp MachineElaborator::accelerator(const MicroarchitectureLookup &declared) {
+  microarchitectures = &declared;
   size_t errorsBefore = diags.errors();
   SchemaReader keys = reader("accelerator");
   auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
@@ -377,8 +402,8 @@ accel::AcceleratorOp MachineElaborator::accelerator() {
 }
 
 accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, ModuleOp module, Diagnostics &diags,
-                                          const Lookup &globals) {
-  return MachineElaborator(declaration, module, diags, globals).accelerator();
+                                          const Lookup &globals, const MicroarchitectureLookup &microarchitectures) {
+  return MachineElaborator(declaration, module, diags, globals).accelerator(microarchitectures);
 }
 
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise) {
@@ -392,19 +417,8 @@ void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRan
 }
 
 bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags) {
-  size_t before = diags.errors();
-  auto placeOf = [&](mlir::Operation *op, llvm::StringRef key) {
-    return rangeOf(sourceOf(accel::locationOf(op, key)), diags);
-  };
-  machine->walk([&](mlir::Operation *op) {
-    if (op->hasAttr(kMicroarchitecture))
-      diags
-          .error(Code::MicroarchitectureNotSupported, placeOf(op, kMicroarchitecture),
-                 fmt::format("not supported yet: costs of '{}' by its microarchitecture",
-                             SymbolTable::getSymbolName(op).getValue().str()))
-          .help("leave the block out, and state the core's array, lanes or peak");
-  });
-  return diags.errors() == before && settleEfficiency(machine, options, placeOf(machine, "efficiency"), diags);
+  const SourceRange place = rangeOf(sourceOf(accel::locationOf(machine, "efficiency")), diags);
+  return settleEfficiency(machine, options, place, diags);
 }
 
 } // namespace accord

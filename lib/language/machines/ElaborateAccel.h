@@ -9,9 +9,19 @@
 
 namespace accord {
 
+/// A microarchitecture that was declared, and the constants of its file.
+struct DeclaredMicroarchitecture {
+  const ast::Declaration *declaration = nullptr;
+  Lookup globals;
+};
+/// By name, as it is written in an accelerator; nothing after an error.
+using MicroarchitectureLookup =
+    std::function<std::optional<DeclaredMicroarchitecture>(llvm::StringRef name, SourceRange at)>;
+
 /// Null after errors; all errors of the declaration are reported in one run.
 accel::AcceleratorOp elaborateAccelerator(const ast::Declaration &declaration, mlir::ModuleOp module,
-                                          Diagnostics &diags, const Lookup &globals);
+                                          Diagnostics &diags, const Lookup &globals,
+                                          const MicroarchitectureLookup &microarchitectures);
 accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::ModuleOp module, Diagnostics &diags,
                                   const Lookup &globals, llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
@@ -19,8 +29,7 @@ accel::ClusterOp elaborateCluster(const ast::Declaration &declaration, mlir::Mod
 /// it has no place.
 void reportMachineError(mlir::Diagnostic &problem, Diagnostics &diags, SourceRange otherwise);
 
-/// Refuses what no analysis understands yet (A0704 at the microarchitecture of a core), and settles the efficiency of
-/// the machine (lib/language/machines/Calibration.h); false after errors.
+/// Settles the efficiency of the machine (lib/language/machines/Calibration.h); false after errors.
 bool prepareMachine(accel::AcceleratorOp machine, const EfficiencyOptions &options, Diagnostics &diags);
 
 } // namespace accord

@@ -2,7 +2,8 @@
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/MicroarchitectureParts.h"
 #include "lib/language/machines/SchemaReader.h"
-#include "lib/microarchitecture/translate/FromMicroarchitecture.h"
+#include "lib/language/syntax/Arguments.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "mlir/IR/Verifier.h"
 #include <fmt/format.h>
 
@@ -214,21 +215,42 @@ accel::MicroarchitectureOp elaborateMicroarchitecture(const MicroarchitectureTex
 
 accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration, ModuleOp module,
                                                       Diagnostics &diags, const Lookup &globals) {
+  const MicroarchitectureUse plain{declaration.name.text, declaration.name.range, nullptr, globals};
+  return elaborateMicroarchitecture(declaration, plain, module, diags, globals);
+}
+
+accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration,
+                                                      const MicroarchitectureUse &use, ModuleOp module,
+                                                      Diagnostics &diags, const Lookup &globals) {
   std::map<std::string, Constant> parameters;
   const Lookup constants = [&](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
     auto found = parameters.find(name.str());
     return found != parameters.end() ? std::optional(found->second) : globals(name, at);
   };
-  for (const ast::Parameter &parameter : declaration.parameters)
-    if (parameter.defaultValue)
-      parameters[parameter.name.text] = evaluate(*parameter.defaultValue, diags, constants);
+  std::map<std::string, const ast::Argument *> given;
+  const size_t before = diags.errors();
+  if (use.arguments) {
+    Callee callee{fmt::format("microarchitecture '{}'", declaration.name.text), declaration.name.range, {}};
+    for (const ast::Parameter &parameter : declaration.parameters)
+      callee.parameters.push_back(parameter.name.text);
+    given = bindArguments(callee, *use.arguments, diags);
+  }
+  for (const ast::Parameter &parameter : declaration.parameters) {
+    const std::string &name = parameter.name.text;
+    if (auto argument = given.find(name); argument != given.end())
+      parameters[name] = evaluate(*argument->second->value, diags, use.constants);
+    else if (parameter.defaultValue)
+      parameters[name] = evaluate(*parameter.defaultValue, diags, constants);
     else {
       diags.error(Code::MissingArgument, parameter.name.range,
-                  fmt::format("parameter '{}' of a machine needs a default", parameter.name.text));
-      parameters[parameter.name.text] = {};
+                  fmt::format("parameter '{}' of a machine needs a default", name));
+      parameters[name] = {};
     }
-  return elaborateMicroarchitecture({declaration.name.text, declaration.name.range, &declaration.entries}, module,
-                                    diags, constants);
+  }
+  if (use.arguments && diags.errors() > before)
+    return nullptr;
+  const SourceRange at = use.arguments ? use.at : declaration.name.range;
+  return elaborateMicroarchitecture({use.symbol, at, &declaration.entries}, module, diags, constants);
 }
 
 } // namespace accord

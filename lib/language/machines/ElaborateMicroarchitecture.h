@@ -21,4 +21,16 @@ accel::MicroarchitectureOp elaborateMicroarchitecture(const MicroarchitectureTex
 accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration, mlir::ModuleOp module,
                                                       Diagnostics &diags, const Lookup &globals);
 
+/// `microarchitecture = NAME(side = 8)` of a core.
+struct MicroarchitectureUse {
+  std::string symbol; ///< under which the core knows it
+  SourceRange at;
+  const std::vector<ast::Argument> *arguments = nullptr; ///< null: none are written
+  Lookup constants;                                      ///< where the arguments are written
+};
+/// Of a declaration with the arguments of a use; `globals` are those of the declaration's file.
+accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration,
+                                                      const MicroarchitectureUse &use, mlir::ModuleOp module,
+                                                      Diagnostics &diags, const Lookup &globals);
+
 } // namespace accord

@@ -30,7 +30,7 @@ public:
       }
   }
 
-  accel::AcceleratorOp accelerator();
+  accel::AcceleratorOp accelerator(const MicroarchitectureLookup &declared);
   accel::ClusterOp cluster(llvm::function_ref<bool(llvm::StringRef)> isAccelerator);
 
 private:
@@ -46,6 +46,7 @@ private:
   void node(const ast::Node &node, const ast::Entry &entry, const std::vector<std::string> &known);
   void subtypeBlock(const ast::Node &node, const ast::Entry &entry);
   mlir::FlatSymbolRefAttr microarchitecture(const ast::Node &node, const ast::Name &core);
+  mlir::FlatSymbolRefAttr microarchitecture(const ast::KeyValue &use, const ast::Name &core);
   void plainBlock(const ast::Node &node, const ast::Entry &entry);
   void powerLevel(const ast::Node &node);
   void setLevels(mlir::Operation *op);
@@ -75,6 +76,7 @@ private:
   std::vector<std::pair<SourceRange, mlir::DictionaryAttr>> levels; ///< of power, with their places, until `setLevels`
   mlir::Operation *self = nullptr;
   llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;
+  const MicroarchitectureLookup *microarchitectures = nullptr;
 };
 
 template <class Op> Op MachineElaborator::finish(Op op, size_t errorsBefore) {

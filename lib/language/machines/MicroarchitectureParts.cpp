@@ -1,5 +1,6 @@
 #include "lib/language/machines/MicroarchitectureParts.h"
 #include "dialects/accel/Schema.h"
+#include "lib/language/syntax/Arguments.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -149,26 +150,10 @@ void MicroarchitectureParts::arguments(const ast::Node &node, PartArray &into) c
     if (parameter.name)
       into.values[parameter.name->text] = evaluate(*parameter.value, diags, constants);
   }
-  std::map<std::string, SourceRange> given;
   const size_t before = diags.errors();
-  for (const auto &[i, argument] : llvm::enumerate(node.typeArguments)) {
-    SourceRange at = argument.name ? argument.name->range : argument.value->range;
-    std::string name = argument.name ? argument.name->text : i < known.size() ? known[i] : "";
-    if (!llvm::is_contained(known, name)) {
-      diags
-          .error(Code::UnknownName, at,
-                 fmt::format("template '{}' has no parameter{}", node.type.text,
-                             argument.name ? " '" + name + "'" : " for this"))
-          .suggest(nearest(name, known))
-          .help(known.empty() ? "it has none" : fmt::format("it has {}", fmt::join(known, ", ")));
-      continue;
-    }
-    auto [slot, isNew] = given.try_emplace(name, at);
-    if (!isNew)
-      diags.error(Code::DuplicateKey, at, fmt::format("'{}' is given twice", name))
-          .note(slot->second, "the first time");
-    into.values[name] = evaluate(*argument.value, diags, constants);
-  }
+  const Callee callee{fmt::format("template '{}'", node.type.text), into.pattern->name.range, known};
+  for (const auto &[name, argument] : bindArguments(callee, node.typeArguments, diags))
+    into.values[name] = evaluate(*argument->value, diags, constants);
   for (const std::string &name : known)
     if (!into.values.count(name) && diags.errors() == before) // else it may be the one that is misspelt
       diags.error(Code::MissingArgument, node.type.range,

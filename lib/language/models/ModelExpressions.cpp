@@ -1,6 +1,7 @@
 // Expressions and calls in a model body: numbers are computed exactly, tensors become element-wise operations.
 #include "lib/language/models/CustomOperation.h"
 #include "lib/language/models/ModelBuilder.h"
+#include "lib/language/syntax/Arguments.h"
 #include "lib/language/syntax/Evaluate.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -543,42 +544,15 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
   std::vector<std::string> names;
   for (const ast::Parameter &p : callee.parameters)
     names.push_back(p.name.text);
-  std::map<std::string, std::pair<const ast::Argument *, ModelValue>> given;
-  size_t place = 0;
-  bool named = false;
+  const auto bound =
+      bindArguments({fmt::format("'{}'", callee.name.text), callee.name.range, std::move(names)}, arguments, diags);
+  std::map<std::string, ModelValue> given;
   Scope *saved = scope;
   scope = argumentScope;
-  for (const ast::Argument &argument : arguments) {
-    std::string name;
-    SourceRange where = argument.name ? argument.name->range : argument.value->range;
-    if (argument.name) {
-      named = true;
-      name = argument.name->text;
-      if (!llvm::is_contained(names, name)) {
-        diags.error(Code::UnknownArgument, where, fmt::format("'{}' has no parameter '{}'", callee.name.text, name))
-            .suggest(nearest(name, names))
-            .note(callee.name.range, fmt::format("'{}' is declared here", callee.name.text));
-        continue;
-      }
-    } else if (named) {
-      diags.error(Code::ArgumentOrder, where, "an argument by place cannot follow one by name");
-      continue;
-    } else if (place >= names.size()) {
-      diags
-          .error(Code::TooManyArguments, where,
-                 fmt::format("'{}' takes {} argument{}", callee.name.text, names.size(), names.size() == 1 ? "" : "s"))
-          .note(callee.name.range, "declared here");
-      break;
-    } else {
-      name = names[place++];
-    }
-    if (auto earlier = given.find(name); earlier != given.end()) {
-      diags.error(Code::DuplicateArgument, where, fmt::format("'{}' is given twice", name))
-          .note(earlier->second.first->value->range, "the first time");
-      continue;
-    }
-    given[name] = {&argument, eval(*argument.value)};
-  }
+  for (const ast::Argument &argument : arguments) // in the order in which they are written
+    for (const auto &[name, of] : bound)
+      if (of == &argument)
+        given[name] = eval(*argument.value);
   scope = &into;
   bool understood = diags.errors() == errorsBefore;
   for (const ast::Parameter &p : callee.parameters) {
@@ -586,7 +560,7 @@ bool ModelBuilder::bindParameters(Scope &into, const ast::Declaration &callee,
     if (auto fixed = overrides.find(p.name.text); fixed != overrides.end()) {
       value = {Quantity::number(fixed->second)};
     } else if (auto found = given.find(p.name.text); found != given.end()) {
-      value = found->second.second;
+      value = found->second;
     } else if (p.defaultValue) {
       value = eval(*p.defaultValue);
     } else if (understood) { // else one that was not understood may be it

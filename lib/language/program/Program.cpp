@@ -282,10 +282,30 @@ void Program::checkAll() {
   }
 }
 
+std::optional<DeclaredMicroarchitecture>
+Program::Data::microarchitectureNamed(llvm::StringRef name, const ast::Declaration &from, SourceRange at) {
+  const ast::Declaration *found = sources.find(name, from, at);
+  if (found && found->kind == ast::DeclarationKind::Microarchitecture)
+    return DeclaredMicroarchitecture{found, lookupIn(*found)};
+  const std::vector<std::string> known =
+      sources.names(*sources.unitOf(from), {ast::DeclarationKind::Microarchitecture});
+  auto error = diags.error(Code::UnknownName, at,
+                           found ? fmt::format("'{}' is no microarchitecture", name.str())
+                                 : fmt::format("there is no microarchitecture '{}'", name.str()));
+  if (found)
+    error.note(found->name.range, "declared here");
+  error.suggest(nearest(name, known))
+      .help(known.empty() ? "declare one, import one, or write a block: microarchitecture { … }"
+                          : fmt::format("there are {}", fmt::join(known, ", ")));
+  return std::nullopt;
+}
+
 accel::AcceleratorOp Program::Data::acceleratorOf(const ast::Declaration &declaration) {
   auto [slot, isNew] = machines.try_emplace(&declaration, nullptr);
   if (isNew)
-    slot->second = elaborateAccelerator(declaration, *module, diags, lookupIn(declaration));
+    slot->second = elaborateAccelerator(
+        declaration, *module, diags, lookupIn(declaration),
+        [&](llvm::StringRef name, SourceRange at) { return microarchitectureNamed(name, declaration, at); });
   return slot->second;
 }
 

@@ -50,6 +50,8 @@ struct Program::Data {
   const ast::Declaration *machineOfFile(const std::string &path, llvm::StringRef wanted);
   accel::AcceleratorOp clusterDevice(const ast::Declaration &cluster, SourceRange place);
   accel::AcceleratorOp acceleratorOf(const ast::Declaration &declaration);
+  std::optional<DeclaredMicroarchitecture> microarchitectureNamed(llvm::StringRef name, const ast::Declaration &from,
+                                                                  SourceRange at);
   accel::ClusterOp clusterOf(const ast::Declaration &declaration);
   bool settleDegrees(TrainingJob &job);
   void checkConstant(const ast::Declaration &constant);

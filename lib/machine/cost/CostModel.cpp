@@ -22,6 +22,7 @@ Registry &registry() {
     r->factories["peak"] = makePeakModel;
     r->factories["array"] = makeArrayModel;
     r->factories["vector"] = makeVectorModel;
+    r->factories[kInstructionModel] = makeInstructionModel;
     return r;
   }();
   return *all;

@@ -32,6 +32,7 @@ struct CostQuery {
   /// Of a fused operation: what its parts compute, each of which the model was asked for.
   const ComputeTime *parts = nullptr;
   MappingCache *mappings = nullptr; ///< of this machine and model, if mappings are kept
+  std::string optimizer = {};       ///< of the step, which says what its updates compute
 };
 
 /// Time of the arithmetic of one tile; the extents are of groups of loops (`CostModel::tileTime`).
@@ -84,7 +85,7 @@ Result<OperationCost> roofline(const CostQuery &, const ComputeTime &, Assumptio
 
 using CostModelFactory = std::function<std::unique_ptr<CostModel>()>;
 /// Adds a model under a name that `.accel` (`cost_model = "name"`) and `--cost-model` may use.
-/// False if the name is taken. Built in: "peak", "array", "vector". Plugins call it when they are
+/// False if the name is taken. Built in: "peak", "array", "vector", "instructions". Plugins call it when they are
 /// loaded.
 bool registerCostModel(const std::string &name, CostModelFactory factory);
 std::vector<std::string> costModelNames();                         ///< sorted

@@ -38,14 +38,19 @@ std::optional<Failure> tooLong(const Operation &op, Seconds time, std::string ca
 }
 
 /// A plugin's model may look at anything of a machine.
-bool isBuiltin(const std::string &model) { return model == "array" || model == "vector" || model == "peak"; }
+bool isBuiltin(const std::string &model) {
+  return model == "array" || model == "vector" || model == "peak" || model == kInstructionModel;
+}
 
-/// The model that was asked for, unless it is one for arrays (or lanes) and the core has none.
+/// The model that was asked for, unless it is one for arrays (lanes, instructions) and the core has none.
 std::string modelFor(const Core &core, const std::string &asked) {
   static const std::string array = "array", vector = "vector", peak = "peak";
-  bool fits = !(asked == array && core.rows <= 0) && !(asked == vector && core.lanes <= 0);
+  bool fits = !(asked == array && core.rows <= 0) && !(asked == vector && core.lanes <= 0) &&
+              !(asked == kInstructionModel && !core.microarchitecture);
   if (!asked.empty() && fits)
     return asked;
+  if (core.microarchitecture)
+    return kInstructionModel;
   return core.rows > 0 && core.cols > 0 ? array : core.lanes > 0 ? vector : peak;
 }
 
@@ -131,6 +136,7 @@ public:
       models_[model] = std::move(made);
     }
     prices_ = options.prices;
+    optimizer_ = graph.optimizer;
     for (int i = -1, n = machine_.cores.size(); prices_ && i < n; ++i) // of fused operations, then by core
       known_.push_back(prices_->numberOf(PriceCache::keyOf(machine_, i, name_)));
     for (const Operation &op : graph.operations) {
@@ -255,10 +261,11 @@ private:
                                           Assumptions &assumptions) const {
     const Core &core = machine_.cores[choice.core];
     CostQuery query{op, machine_, choice.core, choice.type};
+    query.optimizer = optimizer_;
     query.mappings = prices_ && isBuiltin(model) ? &prices_->mappings() : &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
-    if (!op.parts.empty()) {
+    if (!op.parts.empty() && model != kInstructionModel) { // which maps all parts to one program
       ACCORD_TRY(computed, computeParts(op, parts, assumptions));
       ofParts = std::move(computed);
       query.parts = &ofParts;
@@ -390,6 +397,7 @@ private:
   std::vector<Want> wants_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
   mutable MappingCache mappings_;
+  std::string optimizer_; ///< of the step
   PriceCache *prices_ = nullptr;
   std::vector<uint32_t> known_; ///< numbers of this machine's keys: all cores, then each
   std::optional<CommunicationCosts> communicationCosts_;

@@ -46,6 +46,11 @@ std::unique_ptr<CostModel> makeArrayModel();
 /// kind of operation, else a cycle for each FLOP.
 std::unique_ptr<CostModel> makeVectorModel();
 
+/// Cores at the level of instructions: cycles / clock of the program that the operation is mapped to, timed exactly
+/// (lib/microarchitecture). Errors: A1308 where it cannot be mapped, A1306 where its time cannot be known.
+std::unique_ptr<CostModel> makeInstructionModel();
+constexpr const char *kInstructionModel = "instructions";
+
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
 Error missingGeometryError(const CostQuery &, const char *model, const char *what);
 

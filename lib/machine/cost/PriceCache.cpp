@@ -1,6 +1,7 @@
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/cost/KeyBytes.h"
 #include "lib/machine/cost/MappingCache.h"
+#include "lib/microarchitecture/problem/Microarchitecture.h"
 #include <functional>
 
 namespace accord {
@@ -23,7 +24,46 @@ static KeyBytes &operator<<(KeyBytes &row, const FusedPart &part) {
   return row << part.name << part.kind << part.core << part.type << part.flops << part.contraction << part.domain
              << part.tensors;
 }
+
+namespace microarchitecture { // parts without their names and places, on which no time depends
+static KeyBytes &operator<<(KeyBytes &row, const CycleExpression::Term &term) { return row << term.kind << term.value; }
+static KeyBytes &operator<<(KeyBytes &row, const CycleExpression &expression) { return row << expression.terms; }
+static KeyBytes &operator<<(KeyBytes &row, const Opcode &opcode) {
+  return row << opcode.reads << opcode.writes << opcode.immediates << opcode.loads << opcode.stores << opcode.redirects
+             << opcode.role.does << opcode.role.lanes << opcode.role.m << opcode.role.n << opcode.role.k;
+}
+static KeyBytes &operator<<(KeyBytes &row, const Stage &stage) {
+  return row << stage.capacity << stage.width << stage.latency << stage.to << stage.units;
+}
+static KeyBytes &operator<<(KeyBytes &row, const UnitOperation &operation) {
+  return row << operation.opcode << operation.latency << operation.interval;
+}
+static KeyBytes &operator<<(KeyBytes &row, const Unit &unit) {
+  return row << unit.count << unit.entries << unit.operations << unit.reads << unit.writes << unit.loadsFrom
+             << unit.storesTo;
+}
+static KeyBytes &operator<<(KeyBytes &row, const RegisterFile &file) {
+  return row << file.count << file.bits << file.readPorts << file.writePorts << file.renamed;
+}
+static KeyBytes &operator<<(KeyBytes &row, const Storage &storage) {
+  row << storage.begin << storage.end << storage.portBytes << storage.ports << storage.banks << storage.requests
+      << storage.readLatency << storage.writeLatency << storage.rows.bytes << storage.rows.miss
+      << storage.cache.has_value();
+  if (const auto &cache = storage.cache)
+    row << cache->sets << cache->ways << cache->lineBytes << cache->replacement << cache->writeBack
+        << cache->allocatesOnWrite << cache->criticalWordFirst << cache->behind;
+  return row;
+}
+static KeyBytes &operator<<(KeyBytes &row, const Microarchitecture &core) {
+  return row << core.window << core.fetch.width << core.fetch.buffer << core.fetch.latency << core.fetch.to
+             << core.opcodes << core.stages << core.units << core.registers << core.storages;
+}
+} // namespace microarchitecture
+
 static KeyBytes &operator<<(KeyBytes &row, const Core &core) {
+  row << bool(core.microarchitecture);
+  if (core.microarchitecture)
+    row << *core.microarchitecture;
   return row << core.name << core.kind << core.count << core.rows << core.cols << core.lanes << core.dataflow
              << core.reads << core.efficiency << core.halfPerformanceWork << core.overlapFill << core.overlapDrain
              << core.perInstanceMapping << core.anyMapping << core.origins.count("efficiency") << core.peak

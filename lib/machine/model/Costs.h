@@ -2,6 +2,11 @@
 #pragma once
 #include "lib/machine/model/Machine.h"
 #include <map>
+#include <memory>
+
+namespace accord::microarchitecture {
+struct InstructionTiming;
+}
 
 namespace accord {
 
@@ -44,6 +49,8 @@ struct OperationCost {
   std::string formula; ///< in symbols and with the numbers substituted, for `accord explain`
   /// Of a fused operation, one per `Operation::parts`: `compute` is the largest of the cores' sums.
   std::vector<PartCost> parts;
+  /// Of one execution on a core that is described at the level of instructions; null: it is not.
+  std::shared_ptr<const microarchitecture::InstructionTiming> timing = {};
 };
 
 /// The cost model of times that were fitted to measured steps: kernels run one after the other.

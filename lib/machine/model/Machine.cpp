@@ -1,8 +1,11 @@
 #include "lib/machine/model/Machine.h"
+#include "lib/microarchitecture/problem/Microarchitecture.h"
 
 namespace accord {
 
 double flopsPerCycle(const Core &core) {
+  if (core.microarchitecture)
+    return microarchitecture::flopsPerCycle(*core.microarchitecture);
   return core.rows > 0 && core.cols > 0 ? 2.0 * core.rows * core.cols : static_cast<double>(core.lanes);
 }
 

@@ -5,9 +5,14 @@
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/support/Units.h"
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace accord::microarchitecture {
+struct Microarchitecture;
+}
 
 namespace accord {
 
@@ -58,6 +63,9 @@ struct Core {
   std::map<std::string, double> cyclesOf;
   std::map<std::string, Origin> origins;
   std::optional<SparseCore> sparse = {}; ///< what it makes of zeros
+  /// The core at the level of instructions, where it is described so; it then holds every memory that the time of its
+  /// programs depends on.
+  std::shared_ptr<const microarchitecture::Microarchitecture> microarchitecture = {};
 };
 
 /// A chip area; not a Unit, because no cost formula multiplies it with anything but counts.
@@ -105,7 +113,7 @@ inline int64_t operationsAtOnce(const Core &core) {
 }
 /// Energy of one FLOP of a type: by type if the machine knows it, else `energyPerFlop`.
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type);
-/// FLOP of one instance in a cycle, from its array or lanes; 0 if it states neither.
+/// FLOP of one instance in a cycle, from its array, lanes or microarchitecture; 0 if it states none.
 double flopsPerCycle(const Core &core);
 /// Whether a memory is filled while what it holds is used: it is double buffered, or a cache. Any other is filled
 /// before.

@@ -5,6 +5,7 @@
 #include "lib/machine/cost/CheckMemories.h"
 #include "lib/machine/energy/AreaModel.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/MachineProperties.h"
 #include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -408,6 +409,22 @@ FailureOr<Core> coreOf(accel::CoreOp op, const Rational &clock, const MemoryOrde
   }
   if (keys.failed)
     return failure();
+  if (auto detailed = op->getAttrOfType<FlatSymbolRefAttr>(kMicroarchitectureAttribute)) {
+    auto described =
+        SymbolTable::lookupNearestSymbolFrom<accel::MicroarchitectureOp>(op->getParentOfType<ModuleOp>(), detailed);
+    auto read = described ? microarchitectureFrom(described) : FailureOr<microarchitecture::Microarchitecture>();
+    if (failed(read))
+      return failure();
+    core.microarchitecture = std::make_shared<const microarchitecture::Microarchitecture>(std::move(*read));
+    if (clock.isZero()) {
+      keys.complain("microarchitecture", Code::NoClock) << " counts cycles, but the accelerator states no 'clock'";
+      return failure();
+    }
+    for (const std::string &type : core.peak.empty() ? statedTypes(keys) : std::vector<std::string>()) {
+      core.peak[type] = FlopsPerSecond(flopsPerCycle(core) * clock.toDouble());
+      core.origins["peak." + type] = {"FLOP/cycle of its units * clock", "", {}};
+    }
+  }
   return core;
 }
 

@@ -174,6 +174,10 @@ struct Microarchitecture {
   SourceLocation location;
 };
 
+/// Floating-point operations a cycle at most, by the roles of opcodes: of each unit the opcode that does most, once in
+/// its interval where that is a constant, on all instances; a multiply-accumulate is 2.
+double flopsPerCycle(const Microarchitecture &machine);
+
 /// All that is wrong with a machine, each at its place: capacities that are not positive, stages in a circle or out of
 /// reach, opcodes that no reachable unit has, register files and memories that do not exist, caches in a circle or with
 /// sets or lines that are no powers of two, a tree of PLRU whose ways are no power of two. Empty: it is well formed.

@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/problem/Microarchitecture.h"
+#include <algorithm>
 #include <array>
 
 namespace accord::microarchitecture {
@@ -26,6 +27,27 @@ std::optional<Role> roleNamed(std::string_view name) {
     if (name == kRows[r].name)
       return Role(r);
   return std::nullopt;
+}
+
+double flopsPerCycle(const Microarchitecture &machine) {
+  auto flopsOf = [](const OpcodeRole &role) -> double {
+    if (role.does < Role::Add || role.does > Role::ReduceMax)
+      return 0;
+    const double points = role.isTile() ? double(role.m) * role.n * std::max(role.k, 1) : role.lanes;
+    return role.does == Role::MultiplyAdd ? 2 * points : points;
+  };
+  double sum = 0;
+  for (const Unit &unit : machine.units) {
+    double max = 0;
+    for (const UnitOperation &operation : unit.operations) {
+      const auto &terms = operation.interval.terms;
+      const bool isConstant = terms.size() == 1 && terms[0].kind == CycleExpression::Kind::Constant;
+      const double interval = isConstant ? double(std::max<int64_t>(terms[0].value, 1)) : 1;
+      max = std::max(max, flopsOf(machine.opcodes[operation.opcode].role) / interval);
+    }
+    sum += max * unit.count;
+  }
+  return sum;
 }
 
 } // namespace accord::microarchitecture

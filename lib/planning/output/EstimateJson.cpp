@@ -1,9 +1,11 @@
 #include "lib/planning/output/EstimateJson.h"
+#include "lib/microarchitecture/problem/InstructionTiming.h"
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Fields.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 namespace accord {
@@ -11,6 +13,7 @@ namespace accord {
 EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
   EstimateTotals totals;
   totals.parameters = graph.parameters;
+  std::set<const microarchitecture::InstructionTiming *> programs; // operations of one shape share theirs
   for (OperationId id = 0; id < graph.operations.size(); ++id) {
     if (graph.operations[id].body != kNone)
       continue;
@@ -20,6 +23,14 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
       continue;
     totals.time += costs.operations[id].time * times;
     totals.energy += costs.operations[id].energy * times;
+    if (const auto &timing = costs.operations[id].timing) {
+      if (!totals.instructions)
+        totals.instructions.emplace();
+      totals.instructions->executed +=
+          timing->instructions * times * std::max<int64_t>(costs.operations[id].instances, 1);
+      if (programs.insert(timing.get()).second)
+        totals.instructions->programs += 1, totals.instructions->evaluated += timing->evaluated;
+    }
   }
   for (const StaticTensor &resident : graph.staticTensors)
     totals.memoryBytes += resident.bytes;
@@ -114,6 +125,15 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
                      .field("step_s", totals.step)
                      .computed("average_power_W", [&] { return totals.power(); });
                })
+      .about("of a step on cores at the level of instructions")
+      .maybe("instructions", totals.instructions,
+             [](JsonFields &g, EstimateTotals::Instructions &instructions) {
+               g.field("executed", instructions.executed, describeCount)
+                   .about("of these, those whose times were computed: the others follow from them exactly")
+                   .field("evaluated", instructions.evaluated)
+                   .about("that operations are mapped to; operations of one shape share theirs")
+                   .field("programs", instructions.programs);
+             })
       .about("input data of one step beside its computation, where the training says how it is loaded")
       .maybe("loading", totals.dataLoading, [](JsonFields &g, DataLoaderRow &row) {
         g.field("batch_bytes", row.batch)

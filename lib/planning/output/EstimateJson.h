@@ -24,6 +24,13 @@ struct EstimateTotals {
   Joules energy;         ///< sum of energy * count
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
   std::optional<DataLoaderRow> dataLoading;
+  /// On cores at the level of instructions: of one step, and of those the instructions whose times were computed, in
+  /// how many programs; the others follow exactly.
+  struct Instructions {
+    Count executed = 0;
+    int64_t evaluated = 0, programs = 0;
+  };
+  std::optional<Instructions> instructions;
   Seconds step;                 ///< of the schedule
   Joules arithmetic, idle;      ///< parts of the step's energy, `idle` over `step`
   std::vector<Joules> memories; ///< … by level of the machine

@@ -133,6 +133,11 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   lines.add("parameters", formatSi(totals.parameters, ""));
   lines.add("work", formatSi(totals.flops, "FLOP") + " per step");
   lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
+  if (const auto &instructions = totals.instructions)
+    lines.add("instructions", fmt::format("{} per step in {} programs, of which {} were evaluated and give all others "
+                                          "exactly",
+                                          formatSi(double(instructions->executed), ""), instructions->programs,
+                                          instructions->evaluated));
   if (totals.stepEnergy().value > 0) {
     bool board = hasBoardPower(machine);
     std::string parts = (board ? "above idle " : "arithmetic ") + formatSi(totals.arithmetic.value, "J");

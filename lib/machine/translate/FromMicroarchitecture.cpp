@@ -1,4 +1,4 @@
-#include "lib/microarchitecture/translate/FromMicroarchitecture.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "dialects/accel/AccelDialect.h"
 #include "dialects/accel/KeyLocations.h"
 #include "lib/machine/translate/SourceLocationOf.h"

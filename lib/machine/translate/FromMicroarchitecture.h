@@ -4,6 +4,9 @@
 #include "mlir/Support/LLVM.h"
 
 namespace accord {
+/// Attribute of a core: the symbol of its microarchitecture in the module.
+constexpr const char *kMicroarchitectureAttribute = "microarchitecture";
+
 namespace accel {
 class MicroarchitectureOp;
 }

@@ -1,0 +1,145 @@
+#include "lib/machine/cost/PeakRateModel.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/solve/TimeProgram.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace accord {
+namespace {
+
+using microarchitecture::InstructionTiming;
+using microarchitecture::Microarchitecture;
+
+/// An operation on one of several instances of a core: the longest parallel loop is cut into as many parts.
+Operation partOf(const Operation &operation, int64_t instances) {
+  Operation part = operation;
+  auto longest = std::max_element(part.domain.begin(), part.domain.end(), [](const Loop &a, const Loop &b) {
+    auto length = [](const Loop &loop) { return loop.kind == IteratorKind::Parallel ? loop.extent : 0; };
+    return length(a) < length(b);
+  });
+  if (instances <= 1 || longest == part.domain.end() || longest->kind != IteratorKind::Parallel)
+    return part;
+  longest->extent = (longest->extent + instances - 1) / instances;
+  for (LoopTensor &tensor : part.tensors)
+    tensor.sizes.clear(); // as many as the loops reach
+  return part;
+}
+
+std::string textOf(const InstructionTiming &timing) {
+  std::string text = fmt::format("{} instructions, of which {} were evaluated", timing.instructions, timing.evaluated);
+  if (!timing.recurrences.empty())
+    text += fmt::format(" and {} recurrence{} give the others exactly", timing.recurrences.size(),
+                        timing.recurrences.size() == 1 ? "" : "s");
+  return text;
+}
+
+/// cycles / clock of the program that an operation is mapped to: what memories take is part of it.
+class InstructionModel : public CostModel {
+public:
+  Result<ComputeTime> compute(const CostQuery &query, Assumptions &assumptions) const override {
+    ACCORD_TRY(timing, timed(query, assumptions));
+    return timeOf(query, *timing);
+  }
+
+  /// Bytes of a memory that the core has by the same name are those of its beats, and their time is part of the cycles.
+  /// Of other memories they are compulsory, and their bandwidth is a roof.
+  Result<OperationCost> cost(const CostQuery &query, Assumptions &assumptions) const override {
+    ACCORD_TRY(timing, timed(query, assumptions));
+    const Machine &machine = query.machine;
+    const Core &core = machine.cores[query.core];
+    const Operation &op = query.operation;
+    const ComputeTime compute = timeOf(query, *timing);
+    OperationCost cost;
+    cost.core = query.core, cost.type = query.type;
+    cost.compute = cost.time = compute.time;
+    cost.bound = "compute";
+    cost.formula = fmt::format("compute = {} = {:.6g} s", compute.formula, compute.time.value);
+    cost.bytes.resize(machine.memories.size()), cost.transfer.resize(machine.memories.size());
+    cost.energy = Flops(op.flops) * energyPerFlop(machine, query.type);
+    for (size_t i = 0; i < levelsOf(machine, core); ++i) {
+      const Memory &memory = machine.memories[i];
+      const auto inside = bytesOf(*core.microarchitecture, *timing, memory.name);
+      cost.bytes[i] = inside ? *inside * instancesPerOperation(core) : compulsoryBytes(op);
+      cost.energy += cost.bytes[i] * memory.energy;
+      if (inside || memory.bandwidth.value <= 0 || cost.bytes[i].value == 0)
+        continue;
+      cost.transfer[i] = memory.latency + cost.bytes[i] / (memory.bandwidth * memory.efficiency);
+      cost.formula += fmt::format("; {} = {:.0f} B / {:.6g} B/s = {:.6g} s", memory.name, cost.bytes[i].value,
+                                  memory.bandwidth.value * memory.efficiency, cost.transfer[i].value);
+      if (cost.transfer[i] > cost.time)
+        cost.time = cost.transfer[i], cost.bound = "bandwidth " + memory.name;
+    }
+    cost.floor = cost.time.value > 0 ? machine.host.kernel : Seconds(0);
+    if (cost.floor > cost.time)
+      cost.time = cost.floor, cost.bound = "kernel launch overhead";
+    cost.formula += fmt::format("; time = max = {:.6g} s ({})", cost.time.value, cost.bound);
+    cost.cycles = machine.clock * cost.time;
+    cost.timing = std::move(timing);
+    return cost;
+  }
+
+private:
+  static ComputeTime timeOf(const CostQuery &query, const InstructionTiming &timing) {
+    const Seconds time(double(timing.cycles) / query.machine.clock.value);
+    return {time,
+            fmt::format("cycles / clock = {} / {:.6g}, {}", timing.cycles, query.machine.clock.value, textOf(timing))};
+  }
+
+  /// Bytes that a memory of this name moved, if the core has one.
+  static std::optional<Bytes> bytesOf(const Microarchitecture &core, const InstructionTiming &timing,
+                                      const std::string &name) {
+    for (size_t s = 0; s < core.storages.size(); ++s)
+      if (core.storages[s].name == name)
+        return Bytes(double(timing.storages[s].beats) * core.storages[s].portBytes);
+    return std::nullopt;
+  }
+
+  struct Known {
+    std::shared_ptr<const InstructionTiming> timing;
+    Assumptions words;
+  };
+
+  /// Of one instance's part of the operation. Operations of equal shape are timed once.
+  Result<std::shared_ptr<const InstructionTiming>> timed(const CostQuery &query, Assumptions &assumptions) const {
+    const std::string key = fmt::format("{} {} {}", query.core, query.optimizer, PriceCache::keyOf(query.operation));
+    Known known;
+    {
+      std::lock_guard lock(mutex_);
+      if (auto found = known_.find(key); found != known_.end())
+        known = found->second;
+    }
+    if (!known.timing) {
+      ACCORD_TRY(timing, timeNow(query, known.words));
+      known.timing = std::make_shared<const InstructionTiming>(std::move(timing));
+      std::lock_guard lock(mutex_);
+      known_.try_emplace(key, known);
+    }
+    assumptions.insert(known.words.begin(), known.words.end());
+    return known.timing;
+  }
+
+  static Result<InstructionTiming> timeNow(const CostQuery &query, Assumptions &words) {
+    const Core &core = query.machine.cores[query.core];
+    const Microarchitecture &machine = *core.microarchitecture;
+    const int64_t instances = instancesPerOperation(core);
+    if (instances > 1)
+      words.insert(fmt::format("an operation is cut along its longest parallel loop for the {} instances of core '{}', "
+                               "whose memories do not meet",
+                               instances, core.name));
+    ACCORD_TRY(kernel, microarchitecture::kernelOf(partOf(query.operation, instances), query.optimizer, machine));
+    ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
+    return microarchitecture::timeProgram(machine, mapped.program);
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Known> known_; ///< by core, optimizer and what the operation is
+};
+
+} // namespace
+
+std::unique_ptr<CostModel> makeInstructionModel() { return std::make_unique<InstructionModel>(); }
+
+} // namespace accord
