@@ -85,9 +85,10 @@ LogicalResult CoreOp::verify() {
              << "'gated_energy' is a share of the energy, and " << gated.spelled() << " is above 1";
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
-  if (!getEntries().contains("peak") && !getEntries().contains(geometry))
+  if (!getEntries().contains("peak") && !getEntries().contains(geometry) && !(*this)->hasAttr("microarchitecture"))
     return errorAt(*this, Code::NoCompute)
-           << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry << "', so its speed is unknown";
+           << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
+           << "' nor a microarchitecture, so its speed is unknown";
   return success();
 }
 

@@ -37,7 +37,7 @@ accel.accelerator @m {
 // -----
 
 accel.accelerator @m {
-  // expected-error @+1 {{core 'tc' states neither 'peak' nor 'array', so its speed is unknown}}
+  // expected-error @+1 {{core 'tc' states neither 'peak' nor 'array' nor a microarchitecture, so its speed is unknown}}
   accel.core @tc : tensor {dataflow = "weight_stationary"}
 }
 
