@@ -153,6 +153,25 @@ def ssd_resnet34(classes=81):
     return net.parameters, net.macs
 
 
+def alexnet(channels=(64, 192, 384, 256, 256), size=224, padding=2, groups=1):
+    net = Layers(3, size, bias=True, norm=False)
+    net.conv(channels[0], 11, 4, padding)
+    net.pool(3, 2)
+    net.conv(channels[1], 5, 1, 2, groups)
+    net.pool(3, 2)
+    net.conv(channels[2], 3, 1, 1)
+    net.conv(channels[3], 3, 1, 1, groups)
+    net.conv(channels[4], 3, 1, 1, groups)
+    net.pool(3, 2)
+    for inputs, outputs in ((net.channels * net.side**2, 4096), (4096, 4096), (4096, 1000)):
+        net.linear(inputs, outputs)
+    return net.parameters, net.macs
+
+
+def alexnet_2012():
+    return alexnet((96, 256, 384, 384, 256), 227, 0, 2)
+
+
 def vgg16():
     net = Layers(3, 224, bias=True, norm=False)
     for outputs in (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0):
