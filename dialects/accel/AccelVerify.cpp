@@ -86,9 +86,8 @@ LogicalResult CoreOp::verify() {
   }
   StringRef geometry = getKind() == "tensor" ? "array" : "lanes";
   if (!getEntries().contains("peak") && !getEntries().contains(geometry) && !(*this)->hasAttr("microarchitecture"))
-    return errorAt(*this, Code::NoCompute)
-           << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
-           << "' nor a microarchitecture, so its speed is unknown";
+    return errorAt(*this, Code::NoCompute) << "core '" << getSymName() << "' states neither 'peak' nor '" << geometry
+                                           << "' nor a microarchitecture, so its speed is unknown";
   return success();
 }
 

@@ -296,7 +296,7 @@ Program::Data::microarchitectureNamed(llvm::StringRef name, const ast::Declarati
     error.note(found->name.range, "declared here");
   error.suggest(nearest(name, known))
       .help(known.empty() ? "declare one, import one, or write a block: microarchitecture { … }"
-                          : fmt::format("there are {}", fmt::join(known, ", ")));
+                          : fmt::format("the microarchitectures here: {}", fmt::join(known, ", ")));
   return std::nullopt;
 }
 
