@@ -42,7 +42,7 @@ struct Palette {
 constexpr Palette kLight = {"#ffffff", "#f3f6f9", "#17202b", "#5b6675",       "#c3cbd5",     "#2f6fb5",
                             "#8f55a8", "#1f8560", "#d4204a", {255, 255, 255}, {247, 163, 84}};
 constexpr Palette kDark = {"#1a2028", "#212833", "#e6ebf2", "#a3afbf",    "#465162",    "#6aa6ea",
-                           "#c493da", "#56bf94", "#ff5c80", {31, 38, 48}, {150, 80, 18}};
+                           "#c493da", "#56bf94", "#ff5c80", {31, 38, 48}, {172, 94, 22}};
 
 /// The rules of one background; `in` names the picture, so that they reach nothing else of a page.
 std::string rules(const Palette &is) {
@@ -86,7 +86,7 @@ public:
     out += fmt::format("<rect class=\"bg\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n", width, height);
     out += fmt::format("<text class=\"h\" x=\"{}\" y=\"28\">{}</text>\n<text class=\"q\" x=\"{}\" y=\"46\">{}</text>\n",
                        kMargin, escape(name), kMargin, escape(heading));
-    out += fmt::format("<g transform=\"translate({} {})\">\n", kMargin, kHeader);
+    out += fmt::format("<g transform=\"translate({}.5 {}.5)\">\n", kMargin, kHeader);
     for (Index p = 0; p < Index(diagram.parts.size()); ++p)
       if (diagram.parts[p].isExecute)
         part(p);
@@ -133,7 +133,8 @@ private:
            "white-space:pre}.accord-diagram text.h{font-size:16px;font-weight:700}.accord-diagram "
            "text.t{font-size:12px;font-weight:600}.accord-diagram text.alarm{font-weight:600}.accord-diagram "
            "text.e{text-anchor:end}.accord-diagram .box,.accord-diagram .inner{stroke-width:1.2}.accord-diagram "
-           ".cell{stroke-width:.5}.accord-diagram .net path{fill:none;stroke-width:1.3}.accord-diagram .net "
+           ".cell{stroke-width:.5}.accord-diagram .more{fill:none}.accord-diagram .net "
+           "path{fill:none;stroke-width:1.25}.accord-diagram .net "
            ".hd{stroke:none}.accord-diagram .net:hover path{stroke-width:3}.accord-diagram .net:hover "
            ".hd{stroke-width:0}";
     out += rules(kLight) + "@media (prefers-color-scheme:dark){" + rules(kDark) + "}</style>\n";
@@ -162,22 +163,34 @@ private:
                            escape(line.right));
       y += kLineHeight;
     }
-    if (const int cell = is.matrixCell(); cell > 0)
-      matrix(is.grid, cell, box.x + kBoxPadding, y - kLineHeight + 8);
+    if (const DiagramPart::Matrix cells = is.matrix(); cells.cell > 0)
+      matrix(is.grid, cells, box.x + kBoxPadding, y - kLineHeight + 8);
+    else if (is.grid.rows > 0) // the edges of those behind it
+      for (int i : {3, 6})
+        out += fmt::format("<path class=\"more {}\" d=\"M{} {}V{}H{}\"/>", kClasses[size_t(is.kind)], box.x - i,
+                           box.y + i + 3, box.y + box.height + i, box.x + box.width - i - 3);
     out += "</g>\n";
   }
 
   /// A square for each copy; those of one shade are one path.
-  void matrix(const DiagramPart::Grid &grid, int cell, int x, int y) {
-    const int columns = (grid.columns + grid.step - 1) / grid.step, gap = cell > 4 ? 1 : 0;
-    std::map<int, std::string> paths;
-    for (size_t i = 0; i < grid.use.size(); ++i)
-      if (grid.use[i] != kNoCell)
-        paths[grid.use[i] < 0 ? -1 : levelOf(grid.use[i])] +=
-            fmt::format("M{} {}h{}v{}h-{}z", x + int(i) % columns * cell, y + int(i) / columns * cell, cell - gap,
-                        cell - gap, cell - gap);
+  void matrix(const DiagramPart::Grid &grid, const DiagramPart::Matrix &is, int left, int top) {
+    const int side = is.cell - (is.cell > 4 ? 1 : 0);
+    struct Path {
+      std::string text;
+      int x = 0, y = 0;
+    };
+    std::map<int, Path> paths;
+    for (size_t i = 0; i < grid.use.size(); ++i) {
+      if (grid.use[i] == kNoCell)
+        continue;
+      Path &path = paths[grid.use[i] < 0 ? -1 : levelOf(grid.use[i])];
+      const int x = left + int(i) % is.columns * is.cell, y = top + int(i) / is.columns * is.cell;
+      path.text += fmt::format("m{} {}h{}v{}h-{}z", x - path.x, y - path.y, side, side, side);
+      path.x = x, path.y = y;
+    }
     for (const auto &[level, path] : paths)
-      out += fmt::format("<path class=\"cell {}\" d=\"{}\"/>", level < 0 ? "none" : "h" + std::to_string(level), path);
+      out += fmt::format("<path class=\"cell {}\" d=\"{}\"/>", level < 0 ? "none" : "h" + std::to_string(level),
+                         path.text);
   }
 
   void lines(const DiagramNet &net) {

@@ -22,10 +22,10 @@ struct Node {
   Index part = kNone; ///< none: a net passes
   int32_t column = 0, y = 0, height = 0, desired = 0;
   int32_t order = 0;
-  int32_t pinTop = 0, pinBottom = 0; ///< of lines, from its top
+  int32_t portTop = 0, portBottom = 0; ///< of lines, from its top
 };
 
-struct Pin {
+struct Port {
   Index node = kNone;
   int32_t y = 0;
   bool in = false, out = false; ///< data or instructions that enter the box, or leave it
@@ -36,14 +36,14 @@ struct Pin {
 struct Piece {
   Index net = kNone;
   int32_t channel = 0; ///< between columns `channel` and `channel` + 1
-  std::vector<Pin> left = {}, right = {};
+  std::vector<Port> left = {}, right = {};
   int32_t track = kNone;
   bool isStraight() const { return left.size() == 1 && right.size() == 1 && left[0].y == right[0].y; }
   std::pair<int32_t, int32_t> span() const {
     int32_t low = INT32_MAX, high = INT32_MIN;
-    for (const auto *pins : {&left, &right})
-      for (const Pin &pin : *pins)
-        low = std::min(low, pin.y), high = std::max(high, pin.y);
+    for (const auto *ports : {&left, &right})
+      for (const Port &port : *ports)
+        low = std::min(low, port.y), high = std::max(high, port.y);
     return {low, high};
   }
 };
@@ -53,10 +53,10 @@ int64_t crossings(const Piece &a, const Piece &b) {
   const auto [aLow, aHigh] = a.span();
   const auto [bLow, bHigh] = b.span();
   int64_t count = 0;
-  for (const Pin &pin : b.left)
-    count += aLow < pin.y && pin.y < aHigh;
-  for (const Pin &pin : a.right)
-    count += bLow < pin.y && pin.y < bHigh;
+  for (const Port &port : b.left)
+    count += aLow < port.y && port.y < aHigh;
+  for (const Port &port : a.right)
+    count += bLow < port.y && port.y < bHigh;
   return count;
 }
 
@@ -71,7 +71,7 @@ public:
     connect();
     sizes();
     place();
-    pins();
+    ports();
     tracks();
     coordinates();
     draw();
@@ -136,7 +136,7 @@ private:
   }
 
   /// A net's piece in a channel, and lanes in the columns up to that of the box at its right end.
-  void through(Index net, Piece first, Pin last, int32_t until) {
+  void through(Index net, Piece first, Port last, int32_t until) {
     for (int32_t c = first.channel; c + 1 < until; ++c) {
       const Index lane = Index(nodes.size());
       nodes.push_back({.part = kNone, .column = c + 1});
@@ -154,8 +154,8 @@ private:
   }
 
   void connect() {
-    std::map<Index, std::map<Index, Pin>> files, storages;        // by target and unit
-    std::map<std::pair<Index, int32_t>, std::vector<Pin>> caches; // by what is behind and column
+    std::map<Index, std::map<Index, Port>> files, storages;        // by target and unit
+    std::map<std::pair<Index, int32_t>, std::vector<Port>> caches; // by what is behind and column
     for (const DiagramEdge &edge : diagram.edges) {
       if (edge.kind == Edge::Forward) {
         if (column[edge.from] >= column[edge.to])
@@ -168,34 +168,34 @@ private:
           caches[{edge.to, column[edge.from]}].push_back({nodeOf[edge.from], 0, true, true, title(edge)});
       } else {
         const bool isFile = edge.kind == Edge::Reads || edge.kind == Edge::Writes;
-        Pin &pin = (isFile ? files : storages)[edge.to][edge.from];
-        pin.node = nodeOf[edge.from];
-        (edge.kind == Edge::Reads || edge.kind == Edge::Loads ? pin.in : pin.out) = true;
-        pin.title += (pin.title.empty() ? "" : "\n") + title(edge);
+        Port &port = (isFile ? files : storages)[edge.to][edge.from];
+        port.node = nodeOf[edge.from];
+        (edge.kind == Edge::Reads || edge.kind == Edge::Loads ? port.in : port.out) = true;
+        port.title += (port.title.empty() ? "" : "\n") + title(edge);
       }
     }
-    auto atTarget = [&](Index target, const std::map<Index, Pin> &units) {
-      Pin pin{nodeOf[target]};
+    auto atTarget = [&](Index target, const std::map<Index, Port> &units) {
+      Port port{nodeOf[target]};
       for (const auto &[unit, of] : units)
-        pin.in |= of.out, pin.out |= of.in;
-      return pin;
+        port.in |= of.out, port.out |= of.in;
+      return port;
     };
     for (const auto &[file, units] : files) {
       Piece piece{net(Edge::Reads), execute - 1, {atTarget(file, units)}, {}};
-      for (const auto &[unit, pin] : units)
-        piece.right.push_back(pin);
+      for (const auto &[unit, port] : units)
+        piece.right.push_back(port);
       pieces.push_back(std::move(piece));
     }
     for (const auto &[storage, units] : storages) {
       const Index made = net(Edge::Loads);
       Piece piece{made, execute, {}, {}};
-      for (const auto &[unit, pin] : units)
-        piece.left.push_back(pin);
+      for (const auto &[unit, port] : units)
+        piece.left.push_back(port);
       through(made, std::move(piece), atTarget(storage, units), column[storage]);
     }
-    for (auto &[of, pins] : caches) {
+    for (auto &[of, ports] : caches) {
       const Index made = net(Edge::Behind);
-      through(made, {made, of.second, std::move(pins), {}}, {nodeOf[of.first], 0, true, true}, column[of.first]);
+      through(made, {made, of.second, std::move(ports), {}}, {nodeOf[of.first], 0, true, true}, column[of.first]);
     }
   }
 
@@ -204,17 +204,17 @@ private:
   void sizes() {
     std::vector<std::pair<int32_t, int32_t>> count(nodes.size()); // lines on the left and on the right side
     for (const Piece &piece : pieces) {
-      for (const Pin &pin : piece.left)
-        ++count[pin.node].second;
-      for (const Pin &pin : piece.right)
-        ++count[pin.node].first;
+      for (const Port &port : piece.left)
+        ++count[port.node].second;
+      for (const Port &port : piece.right)
+        ++count[port.node].first;
     }
     width.assign(columnCount, 0);
     for (Node &node : nodes) {
       const auto [left, right] = count[&node - nodes.data()];
       const int32_t lines = (std::max(left, right) + 1) * kPitch;
       if (node.part == kNone) {
-        node.height = 2 * kPitch, node.pinBottom = node.height;
+        node.height = 2 * kPitch, node.portBottom = node.height;
         continue;
       }
       const DiagramPart &is = part(node.part);
@@ -225,13 +225,10 @@ private:
         const int32_t left = textWidth(line.left, size, isBold), right = textWidth(line.right, size, isBold);
         wide = std::max(wide, left + right + (left > 0 && right > 0 ? kTextGap : 0));
       }
-      const int32_t cell = is.matrixCell();
       int32_t high = kFirstLine + int32_t(is.text.size() - 1) * kLineHeight + 8;
-      if (cell > 0) {
-        wide = std::max(wide, cell * ((is.grid.columns + is.grid.step - 1) / is.grid.step));
-        high += cell * ((is.grid.rows + is.grid.step - 1) / is.grid.step) + 6;
-      }
-      node.height = node.pinBottom = up(std::max(high, lines));
+      if (const auto [rows, columns, cell] = is.matrix(); cell > 0)
+        wide = std::max(wide, cell * columns), high += cell * rows + 6;
+      node.height = node.portBottom = up(std::max(high, lines));
       wide += 2 * kBoxPadding + (is.stage != kNone || is.isExecute ? 2 * kInset : 0);
       width[node.column] = std::max(width[node.column], up(wide));
     }
@@ -243,16 +240,18 @@ private:
   /// pooling of neighbours).
   void settle(const std::vector<Index> &order, int32_t top) {
     struct Block {
-      int64_t sum = 0;
+      int64_t sum = 0, weight = 0;
       int32_t count = 0;
-      int64_t mean() const { return sum >= 0 ? sum / count : -((-sum + count - 1) / count); }
+      int64_t mean() const { return sum >= 0 ? sum / weight : -((-sum + weight - 1) / weight); }
     };
     std::vector<Block> blocks;
     int32_t before = 0;
     for (Index n : order) {
-      blocks.push_back({int64_t(nodes[n].desired) - nodes[n].height / 2 - before, 1});
+      const int64_t weight = nodes[n].part == kNone ? 4 : 1; // what passes should pass straight
+      blocks.push_back({weight * (int64_t(nodes[n].desired) - nodes[n].height / 2 - before), weight, 1});
       while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() > blocks.back().mean()) {
-        blocks[blocks.size() - 2].sum += blocks.back().sum, blocks[blocks.size() - 2].count += blocks.back().count;
+        Block &into = blocks[blocks.size() - 2];
+        into.sum += blocks.back().sum, into.weight += blocks.back().weight, into.count += blocks.back().count;
         blocks.pop_back();
       }
       before += nodes[n].height + kGap;
@@ -288,7 +287,7 @@ private:
       if (part(p).kind != PartKind::Stage || column[p] != execute)
         continue;
       const int32_t head = node.height;
-      node.y = y, node.pinBottom = head;
+      node.y = y, node.portBottom = head;
       if (part(p).isExecute)
         node.height = unitsOf(p, y + head) - y;
       y += node.height + kGap;
@@ -366,9 +365,9 @@ private:
       int64_t sum = 0, count = 0;
       for (const Piece &piece : pieces) {
         const auto &own = rightSide ? piece.left : piece.right, &others = rightSide ? piece.right : piece.left;
-        if (std::ranges::any_of(own, [&](const Pin &pin) { return pin.node == n; }))
-          for (const Pin &pin : others)
-            sum += center(pin.node), ++count;
+        if (std::ranges::any_of(own, [&](const Port &port) { return port.node == n; }))
+          for (const Port &port : others)
+            sum += center(port.node), ++count;
       }
       nodes[n].desired = count > 0 ? int32_t(sum / count) : 0;
     }
@@ -376,76 +375,75 @@ private:
     settle(order, top);
   }
 
-  // -- Pins
+  // -- Ports
 
-  void pins() {
-    std::vector<std::vector<std::pair<Piece *, Pin *>>> left(nodes.size()), right(nodes.size());
+  using Ports = std::vector<std::pair<Piece *, Port *>>;
+
+  /// Channel after channel: a net that passes a column leaves it where it came in.
+  void ports() {
+    std::vector<Ports> leaving(nodes.size()), entering(nodes.size());
     for (Piece &piece : pieces) {
-      for (Pin &pin : piece.left)
-        left[pin.node].push_back({&piece, &pin});
-      for (Pin &pin : piece.right)
-        right[pin.node].push_back({&piece, &pin});
+      for (Port &port : piece.left)
+        leaving[port.node].push_back({&piece, &port});
+      for (Port &port : piece.right)
+        entering[port.node].push_back({&piece, &port});
     }
-    auto meanOf = [&](const std::vector<Pin> &pins) {
-      int64_t sum = 0;
-      for (const Pin &pin : pins)
-        sum += center(pin.node);
-      return sum / std::max<int64_t>(int64_t(pins.size()), 1);
-    };
-    for (Index n = 0; n < Index(nodes.size()); ++n) {
-      auto &own = left[n];
-      stableSort(own, [&](const auto &a, const auto &b) { return meanOf(a.first->right) < meanOf(b.first->right); });
-      const Node &node = nodes[n];
-      const bool isTop =
-          node.part != kNone && (part(node.part).kind == PartKind::Stage || part(node.part).kind == PartKind::Fetch);
-      const int32_t slots = (node.pinBottom - node.pinTop) / kPitch - 1, wanted = int32_t(own.size());
-      const int32_t first = isTop ? 0 : std::max(0, (slots - wanted) / 2);
-      for (int32_t i = 0; i < wanted; ++i)
-        own[i].second->y = node.y + node.pinTop + (first + i + 1) * kPitch;
+    for (int32_t c = 0; c < columnCount; ++c) {
+      std::map<int32_t, Index> taken; // by y: the net on the left side of the channel
+      for (Index n = 0; n < Index(nodes.size()); ++n)
+        if (nodes[n].column == c)
+          leave(nodes[n], leaving[n], entering[n], taken);
+      for (Index n = 0; n < Index(nodes.size()); ++n)
+        if (nodes[n].column == c + 1)
+          enter(nodes[n], entering[n], taken);
     }
-    rightPins(right);
   }
 
-  void rightPins(std::vector<std::vector<std::pair<Piece *, Pin *>>> &right) {
-    std::map<std::pair<int32_t, int32_t>, Index> taken; // by channel and y: the net on the left side
-    for (const Piece &piece : pieces)
-      for (const Pin &pin : piece.left)
-        taken[{piece.channel, pin.y}] = piece.net;
+  void leave(const Node &node, Ports &own, const Ports &entering, std::map<int32_t, Index> &taken) {
+    auto meanOf = [&](const std::vector<Port> &ports) {
+      int64_t sum = 0;
+      for (const Port &port : ports)
+        sum += center(port.node);
+      return sum / std::max<int64_t>(int64_t(ports.size()), 1);
+    };
+    stableSort(own, [&](const auto &a, const auto &b) { return meanOf(a.first->right) < meanOf(b.first->right); });
+    const bool fromTop = node.part != kNone && part(node.part).kind <= PartKind::Stage;
+    const int32_t slots = (node.portBottom - node.portTop) / kPitch - 1, wanted = int32_t(own.size());
+    const int32_t first = fromTop ? 0 : std::max(0, (slots - wanted) / 2);
+    for (int32_t i = 0; i < wanted; ++i) {
+      Port &port = *own[i].second;
+      port.y = node.part == kNone ? entering[0].second->y : node.y + node.portTop + (first + i + 1) * kPitch;
+      taken[port.y] = own[i].first->net;
+    }
+  }
+
+  /// Lines enter a box as near as can be to where they come from, but not where a line of another net leaves the left
+  /// side of the channel. At least every other half pitch is free of those.
+  void enter(const Node &node, Ports &own, const std::map<int32_t, Index> &taken) {
     auto wanted = [](const Piece &piece) {
       int64_t sum = 0;
-      for (const Pin &pin : piece.left)
-        sum += pin.y;
+      for (const Port &port : piece.left)
+        sum += port.y;
       return int32_t(sum / std::max<int64_t>(int64_t(piece.left.size()), 1));
     };
-    for (Index n = 0; n < Index(nodes.size()); ++n) {
-      const Node &node = nodes[n];
-      stableSort(right[n], [&](const auto &a, const auto &b) { return wanted(*a.first) < wanted(*b.first); });
-      const int32_t low = node.y + node.pinTop + kPitch / 2, high = node.y + node.pinBottom - kPitch / 2;
-      std::set<int32_t> used;
-      for (size_t i = 0; i < right[n].size(); ++i) {
-        Piece &piece = *right[n][i].first;
-        // Not where a line of another net leaves the left side of the channel.
-        auto isFree = [&](int32_t y, int32_t distance) {
-          if (y % kPitch == 0) {
-            const auto at = taken.find({piece.channel, y});
-            if (at != taken.end() && at->second != piece.net)
-              return false;
-          }
-          const auto near = used.lower_bound(y - distance + 1);
-          return near == used.end() || *near >= y + distance;
-        };
-        int32_t best = low;
-        bool found = false;
-        for (int32_t distance : {kPitch, kPitch / 2}) {
-          for (int32_t y = low; y <= high; y += kPitch / 2)
-            if (isFree(y, distance) && (!found || std::abs(y - wanted(piece)) < std::abs(best - wanted(piece))))
-              best = y, found = true;
-          if (found)
-            break;
-        }
-        used.insert(best);
-        right[n][i].second->y = best;
-      }
+    stableSort(own, [&](const auto &a, const auto &b) { return wanted(*a.first) < wanted(*b.first); });
+    const int32_t low = node.y + node.portTop + kPitch / 2, high = node.y + node.portBottom - kPitch / 2;
+    std::set<int32_t> used;
+    for (const auto &[piece, port] : own) {
+      const int32_t near = wanted(*piece);
+      auto isFree = [&, net = piece->net](int32_t y, int32_t distance) {
+        if (const auto at = taken.find(y); at != taken.end() && at->second != net)
+          return false;
+        const auto beside = used.lower_bound(y - distance + 1);
+        return beside == used.end() || *beside >= y + distance;
+      };
+      std::optional<int32_t> best;
+      for (int32_t distance : {kPitch, kPitch / 2})
+        for (int32_t y = low; y <= high && (distance == kPitch || !best || used.empty()); y += kPitch / 2)
+          if (isFree(y, distance) && (!best || std::abs(y - near) < std::abs(*best - near)))
+            best = y;
+      port->y = best.value_or(low);
+      used.insert(port->y);
     }
   }
 
@@ -505,48 +503,40 @@ private:
   }
 
   /// Where a line meets a box or passes a column, on its right or left side.
-  DiagramPoint end(const Pin &pin, bool rightSide) const {
-    const Node &node = nodes[pin.node];
+  DiagramPoint end(const Port &port, bool rightSide) const {
+    const Node &node = nodes[port.node];
     const DiagramBox box =
         node.part == kNone ? DiagramBox{left[node.column], 0, width[node.column], 0} : made.boxes[node.part];
-    return {rightSide ? box.x + box.width : box.x, pin.y};
+    return {rightSide ? box.x + box.width : box.x, port.y};
   }
 
   void draw() {
-    std::map<Index, int32_t> laneIn; // by lane: where its line comes in
     for (const Piece &piece : pieces) {
       DiagramNet &net = made.nets[piece.net];
       const int32_t x = left[piece.channel] + width[piece.channel] + kChannelMargin + std::max(piece.track, 0) * kTrack;
       const auto [low, high] = piece.span();
-      auto add = [&](const Pin &pin, bool rightSide) {
-        const DiagramPoint at = end(pin, rightSide);
-        net.lines.push_back({{at, {x, pin.y}}, pin.title});
-        if (pin.in)
+      auto add = [&](const Port &port, bool rightSide) {
+        const DiagramPoint at = end(port, rightSide);
+        net.lines.push_back({{at, {x, port.y}}, port.title});
+        if (port.in)
           net.heads.push_back({at, rightSide});
-        if (pin.out)
-          net.heads.push_back({{at.x + (rightSide ? 2 : -2) * kHead, at.y}, !rightSide});
-        if (low < pin.y && pin.y < high)
-          net.joins.push_back({x, pin.y});
+        if (port.out)
+          net.heads.push_back({{at.x + (rightSide ? 1 : -1) * (kHead + (port.in ? kHead + 3 : 2)), at.y}, !rightSide});
+        if (low < port.y && port.y < high)
+          net.joins.push_back({x, port.y});
       };
-      for (const Pin &pin : piece.left)
-        add(pin, true);
-      for (const Pin &pin : piece.right)
-        add(pin, false);
+      for (const Port &port : piece.left)
+        add(port, true);
+      for (const Port &port : piece.right)
+        add(port, false);
       if (low < high)
         net.lines.push_back({{{x, low}, {x, high}}});
-      if (nodes[piece.right[0].node].part == kNone)
-        laneIn[piece.right[0].node] = piece.right[0].y;
     }
     for (const Piece &piece : pieces)
-      for (const Pin &pin : piece.left)
-        if (nodes[pin.node].part == kNone) {
-          const int32_t from = left[nodes[pin.node].column], until = from + width[nodes[pin.node].column];
-          const int32_t y = laneIn[pin.node];
-          std::vector<DiagramPoint> points{{from, y}};
-          if (y != pin.y)
-            points.insert(points.end(), {{(from + until) / 2, y}, {(from + until) / 2, pin.y}});
-          points.push_back({until, pin.y});
-          made.nets[piece.net].lines.push_back({std::move(points)});
+      for (const Port &port : piece.left)
+        if (nodes[port.node].part == kNone) {
+          const int32_t from = left[nodes[port.node].column], until = from + width[nodes[port.node].column];
+          made.nets[piece.net].lines.push_back({{{from, port.y}, {until, port.y}}});
         }
   }
 

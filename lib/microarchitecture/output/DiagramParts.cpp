@@ -300,8 +300,7 @@ private:
   void text(DiagramPart &part) {
     std::string shape;
     if (part.grid.rows > 0)
-      shape = part.grid.rows == 1 ? fmt::format("× {}", part.grid.columns)
-                                  : fmt::format("{} × {}", part.grid.rows, part.grid.columns);
+      shape = fmt::format("{} × {}", part.grid.rows, part.grid.columns);
     std::string right = part.use < 0 ? "" : percent(part.use);
     if (part.kind == Kind::Unit && machine.units[part.members[0]].count > 1)
       shape += fmt::format("{}× {}", shape.empty() ? "" : " ", machine.units[part.members[0]].count);
@@ -329,12 +328,12 @@ private:
     if (part.isBottleneck)
       part.text.push_back(
           {Look::Bottleneck, waited > 0 ? "bottleneck: " + percent(waited) + " of cycles" : "bottleneck"});
-    for (const DiagramText &line : part.text)
+    for (DiagramText &line : part.text) {
+      line.left = printable(line.left), line.right = printable(line.right);
       part.detail += fmt::format("{}{}{}{}", part.detail.empty() ? "" : "\n", line.left, line.right.empty() ? "" : ": ",
                                  line.right);
-    part.detail = part.detail;
-    for (DiagramText &line : part.text)
-      line.left = printable(line.left), line.right = printable(line.right), fit(line);
+      fit(line);
+    }
     part.name = printable(part.name);
   }
 
@@ -345,6 +344,7 @@ private:
     auto shorten = [&](std::string &text, int32_t width) {
       if (textWidth(text, size, isBold) <= width)
         return;
+      text.resize(std::min<size_t>(text.size(), 4 * kMaxText)); // no character is narrower than a pixel
       while (!text.empty() && textWidth(text + "…", size, isBold) > width) {
         while (text.size() > 1 && (text.back() & 0xc0) == 0x80)
           text.pop_back();
@@ -480,11 +480,13 @@ private:
 
 } // namespace
 
-int32_t DiagramPart::matrixCell() const {
-  if (grid.rows == 0)
-    return 0;
-  const int32_t columns = (grid.columns + grid.step - 1) / grid.step, rows = (grid.rows + grid.step - 1) / grid.step;
-  return std::clamp(std::min(192 / columns, 132 / rows), 2, 11);
+DiagramPart::Matrix DiagramPart::matrix() const {
+  if (grid.rows == 0 || kind == Kind::Registers)
+    return {};
+  int32_t columns = (grid.columns + grid.step - 1) / grid.step, rows = (grid.rows + grid.step - 1) / grid.step;
+  if (columns == 1)
+    std::swap(columns, rows);
+  return {rows, columns, std::clamp(std::min(192 / columns, 132 / rows), 2, 11)};
 }
 
 std::string printable(const std::string &text) {

@@ -27,7 +27,11 @@ struct DiagramPart {
     std::vector<double> use;
   } grid = {};
   bool isExecute = false, isBottleneck = false;
-  int32_t matrixCell() const; ///< pixels of a cell of the grid, drawn as a square; 0: no grid
+  /// How the grid is drawn; one column lies down. Register files have no use, and so no cells.
+  struct Matrix {
+    int32_t rows = 0, columns = 0, cell = 0; ///< pixels of a cell
+  };
+  Matrix matrix() const;
 };
 inline constexpr double kNoCell = -2;
 
