@@ -18,9 +18,9 @@ namespace {
 /// All kinds, in the order in which they are tried. The last one, a plan of one device, matches everything.
 std::vector<CertificateKind> &kinds() {
   static std::vector<CertificateKind> all = {explorationCertificate(), ensembleCertificate(),  sparsityCertificate(),
-                                             scheduleCertificate(),    partitionCertificate(), jobsCertificate(),
-                                             offersCertificate(),      placementCertificate(), latencyCertificate(),
-                                             planCertificate()};
+                                             scheduleCertificate(),    partitionCertificate(), timeCertificate(),
+                                             jobsCertificate(),        offersCertificate(),    placementCertificate(),
+                                             latencyCertificate(),     planCertificate()};
   return all;
 }
 

@@ -62,6 +62,7 @@ CertificateKind ensembleCertificate();
 CertificateKind sparsityCertificate();
 CertificateKind scheduleCertificate();
 CertificateKind partitionCertificate();
+CertificateKind timeCertificate();
 CertificateKind jobsCertificate();
 CertificateKind offersCertificate();
 CertificateKind latencyCertificate();

@@ -7,8 +7,9 @@ constexpr size_t kKinds = size_t(Wait::WritePorts) + 1;
 
 bool hasParts(Wait wait) { return wait > Wait::FetchLatency && wait != Wait::Window; }
 
-/// Parts that a kind tells apart, or one.
-size_t parts(Wait wait, const Microarchitecture &machine) {
+} // namespace
+
+size_t partsOf(Wait wait, const Microarchitecture &machine) {
   switch (wait) {
   case Wait::FetchWidth:
   case Wait::FetchBuffer:
@@ -37,12 +38,10 @@ size_t parts(Wait wait, const Microarchitecture &machine) {
   return 1;
 }
 
-} // namespace
-
 CycleStack::CycleStack(const Microarchitecture &machine) {
   first.push_back(0);
   for (size_t kind = 0; kind < kKinds; ++kind)
-    first.push_back(first.back() + std::max<size_t>(parts(Wait(kind), machine), 1));
+    first.push_back(first.back() + std::max<size_t>(partsOf(Wait(kind), machine), 1));
   cycles.resize(2 * first.back());
 }
 

@@ -4,6 +4,9 @@
 
 namespace accord::microarchitecture {
 
+/// Parts that a kind of waits tells apart; 1 where it is of none.
+size_t partsOf(Wait wait, const Microarchitecture &machine);
+
 /// Counts as WaitedFor says: a cycle is the oldest instruction's from where the ways of all older ones ended. Both
 /// counts are additive, and what a step adds is determined by the state of the engine before it.
 class CycleStack {
