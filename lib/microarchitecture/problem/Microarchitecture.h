@@ -175,7 +175,7 @@ struct Microarchitecture {
 };
 
 /// Floating-point operations a cycle at most, by the roles of opcodes: of each unit the opcode that does most, once in
-/// its interval where that is a constant, on all instances; a multiply-accumulate is 2.
+/// its interval with the extents of its tile as immediates, on all instances; a multiply-accumulate is 2.
 double flopsPerCycle(const Microarchitecture &machine);
 
 /// All that is wrong with a machine, each at its place: capacities that are not positive, stages in a circle or out of

@@ -1,4 +1,4 @@
-#include "lib/microarchitecture/problem/Microarchitecture.h"
+#include "lib/microarchitecture/problem/Evaluate.h"
 #include <algorithm>
 #include <array>
 
@@ -40,10 +40,11 @@ double flopsPerCycle(const Microarchitecture &machine) {
   for (const Unit &unit : machine.units) {
     double max = 0;
     for (const UnitOperation &operation : unit.operations) {
-      const auto &terms = operation.interval.terms;
-      const bool isConstant = terms.size() == 1 && terms[0].kind == CycleExpression::Kind::Constant;
-      const double interval = isConstant ? double(std::max<int64_t>(terms[0].value, 1)) : 1;
-      max = std::max(max, flopsOf(machine.opcodes[operation.opcode].role) / interval);
+      const OpcodeRole &role = machine.opcodes[operation.opcode].role;
+      Instruction whole; // as kernels have it, with the extents of its tile
+      whole.immediates = {role.m, role.n, role.k};
+      const double interval = double(std::max<Cycles>(evaluate(operation.interval, whole), 1));
+      max = std::max(max, flopsOf(role) / interval);
     }
     sum += max * unit.count;
   }
