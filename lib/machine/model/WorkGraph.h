@@ -106,7 +106,7 @@ struct Operation {
   bool contraction = false; ///< multiply-accumulates (counts towards model FLOPs)
   bool causal = false;      ///< attention in one kernel, which leaves out the tiles that a causal mask hides
   std::vector<Loop> domain; ///< iteration domain from WorkOpInterface
-  /// Of a contraction: operands, then results, by the loops of `domain`; else empty.
+  /// Operands, then results, by the loops of `domain`; empty for views and exchanges.
   std::vector<LoopTensor> tensors;
   std::optional<Communication> communication; ///< of a collective
   /// Of a fused operation, in order; else empty. `flops` is their sum, and `core`, `type`, `contraction` and `domain`

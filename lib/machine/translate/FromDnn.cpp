@@ -150,7 +150,7 @@ void Extractor::work(WorkOpInterface op, Operation &into) {
   into.givenSeconds = op.getGivenSeconds(out.microbatch);
   into.contraction = op.isContraction();
   into.domain = loops(op);
-  if (into.contraction)
+  if (into.core != CoreKind::Network)
     into.tensors = tensors(op);
 }
 
@@ -225,8 +225,7 @@ void Extractor::parts(dnn::FusedOp op, Operation &into) {
     part.flops = body.getFlops(out.microbatch).value_or(0); // their sum was checked
     part.contraction = body.isContraction();
     part.domain = loops(body);
-    if (part.contraction)
-      part.tensors = tensors(body);
+    part.tensors = tensors(body);
     into.parts.push_back(std::move(part));
   }
   into.type = typeOf(*op.getMain().getOperation());

@@ -1,15 +1,15 @@
 #include "lib/microarchitecture/kernels/FromOperation.h"
-#include "lib/microarchitecture/mapping/Contraction.h"
-#include "lib/microarchitecture/mapping/RowOperations.h"
+#include "lib/microarchitecture/kernels/OperationKernels.h"
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace accord::microarchitecture {
-namespace {
 
 Error refused(const Operation &operation, std::string why) {
   return Error{Code::NotMapped, fmt::format("'{}' ({}): {}", operation.name, operation.kind, why), operation.location};
 }
+
+namespace {
 
 /// One dimension of a tensor, or several where its loops count as the digits of a number do (group * filters + filter).
 void addDimensions(const std::vector<LoopTensor::Term> &terms, int64_t size, const std::vector<Loop> &domain,
@@ -62,32 +62,9 @@ Result<LoopKernel> contraction(const Operation &operation, const Microarchitectu
   made.first = tensor(*operands[0], "first", rows, rows + 2);
   made.second = tensor(*operands[1], "second", rows + 2, rows + 1);
   made.result = tensor(*result, "result", rows, rows + 1);
+  if (operands.size() > 2)
+    made.initial = tensor(*operands[2], "bias", rows, rows + 1);
   return contractionKernel(made, plainSchedule(made, machine));
-}
-
-std::optional<RowOperation> rowOperation(const Operation &operation, const std::string &optimizer) {
-  int64_t rows = 1, length = 1;
-  std::vector<int64_t> extents;
-  for (const Loop &loop : operation.domain) {
-    extents.push_back(loop.extent);
-    (loop.kind == IteratorKind::Reduction ? length : rows) *= loop.extent;
-  }
-  const std::string kind = operation.kind == "update" ? "update_" + optimizer : operation.kind;
-  if (const PointFormula *formula = pointFormula(kind))
-    return pointOperation(*formula, {rows * length});
-  if (auto line = lineOperation(kind, rows, length))
-    return line;
-  if (auto sum = reduction(kind, rows, length))
-    return sum;
-  if (extents.size() < 2)
-    return std::nullopt;
-  if (kind.rfind("batch_norm", 0) == 0) {
-    int64_t points = 1;
-    for (size_t d = 2; d < extents.size(); ++d)
-      points *= extents[d];
-    return channelNorm(kind, extents[0], 1, extents[1], points);
-  }
-  return std::nullopt;
 }
 
 } // namespace
@@ -100,14 +77,16 @@ Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optim
     return refused(operation, "it exchanges data with other devices");
   if (!operation.parts.empty())
     return refused(operation, "it is made of several operations");
-  if (operation.contraction)
-    return contraction(operation, machine);
   __int128 points = 1;
   for (const Loop &loop : operation.domain)
     if (points *= std::max<int64_t>(loop.extent, 0); points > int64_t(1) << 46)
       return refused(operation, "it has more than 2^46 points");
-  if (auto rows = rowOperation(operation, optimizer))
-    return rowKernel(*rows, plainRowSchedule(*rows, machine));
+  if (operation.contraction)
+    return contraction(operation, machine);
+  if (auto rows = rowKernelOf(operation, optimizer, machine))
+    return std::move(*rows);
+  if (auto moved = movementKernelOf(operation, machine))
+    return std::move(*moved);
   return refused(operation, "there is no kernel for this kind of operation");
 }
 

@@ -7,10 +7,13 @@ namespace accord::microarchitecture {
 
 /// A kernel with the plain schedule for the machine. `optimizer`: of the graph, for updates.
 ///
-/// - Contractions: by the tensors of their loops, of two operands; a bias is not added. Padding is part of the tensors.
-/// - Others: by kind and domain; loops that are no reduction are rows. Normalizations of channels have the domain
-///   (image, channel, points).
-/// Refused (A1308): addresses that depend on data, collectives, fused operations, and kinds without a kernel.
+/// - Contractions: by the tensors of their loops, of two operands; sums begin with a third one, a bias. Padding is part
+///   of the tensors.
+/// - Others: by kind, domain and tensors; loops that are no reduction are rows. Normalizations of channels have the
+///   domain (image, channel, points).
+/// - What moves data: with tensors in the order of their dimensions.
+/// - Addresses that depend on data: in order, which is among the `assumptions` of the kernel.
+/// Refused (A1308): collectives, fused operations, and kinds without a kernel.
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer, const Microarchitecture &machine);
 
 } // namespace accord::microarchitecture

@@ -92,8 +92,12 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
     for (int i = 0; i < 3; ++i)
       if (Index loop = schedule.tileLoops[i]; loop != kNone)
         made.extents[loop] = (made.extents[loop] + schedule.tile[i] - 1) / schedule.tile[i] * schedule.tile[i];
-  const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
-  for (int t = 0; t < 3; ++t) {
+  const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result,
+                                        contraction.initial ? &*contraction.initial : nullptr};
+  for (int t = 0; t < 4; ++t) {
+    made.strides[t].assign(contraction.loops.size(), 0);
+    if (!tensors[t])
+      continue;
     const ContractionTensor &tensor = *tensors[t];
     std::vector<size_t> order;
     std::optional<size_t> last;
@@ -109,7 +113,6 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
     }
     if (last)
       order.push_back(*last);
-    made.strides[t].assign(contraction.loops.size(), 0);
     __int128 elements = 1;
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
       __int128 reach = 1;

@@ -32,7 +32,10 @@ struct Contraction {
   std::string name;
   std::vector<ContractionLoop> loops;
   ContractionTensor first, second, result;
-  bool accumulates = false; ///< to what the result holds before; else from 0
+  bool accumulates = false; ///< to what the result holds before; else from 0, or from `initial`
+  /// What sums begin with, such as a bias: loops that reduce do not move it, and lanes or columns of tiles that move it
+  /// find its elements side by side.
+  std::optional<ContractionTensor> initial = {};
 };
 
 /// m x k times k x n, `batch` of them; a transposed operand is stored as k x m or n x k.
@@ -89,23 +92,25 @@ struct Schedule {
   bool isTiled() const { return tile[0] > 0; }
 };
 
-/// The tensors of the contraction are tensors 0 (first), 1 (second) and 2 (result) of the kernel. Their elements are
+/// The tensors of the contraction are tensors 0 (first), 1 (second), 2 (result) and, where there is one, 3 (initial) of
+/// the kernel. Their elements are
 /// stored in the order of their dimensions, but the dimension that lanes or the columns of a tile go along is stored
 /// last. With tiles, all extents are rounded up to whole tiles; operands beyond the extents are zero, results beyond
 /// them mean nothing.
 ///
 /// Operands and results stay in registers for as long as no loop moves them: the load stands before the outermost loop
 /// such that neither it nor any loop in it moves the tensor. A result begins at zero in a register where all of its sum
-/// is added there; else it is set to zero in memory at the beginning.
+/// is added there; else it is set to zero, or to what it begins with, in memory at the beginning.
 ///
 /// Where a step does not divide what is there, the rest has a loop nest of its own behind the whole steps.
 /// Refused (A1308): lanes or tiles whose elements do not lie side by side; more than 2^16 unrolled points.
 Result<LoopKernel> contractionKernel(const Contraction &contraction, const Schedule &schedule);
 
-/// Elements from one iteration of a loop to the next, as stored by the kernel; [tensor][loop].
+/// Elements from one iteration of a loop to the next, as stored by the kernel; [tensor][loop], tensor 3 being
+/// `initial`.
 struct ContractionLayout {
-  std::array<std::vector<int64_t>, 3> strides;
-  std::array<int64_t, 3> elements = {0, 0, 0};
+  std::array<std::vector<int64_t>, 4> strides;
+  std::array<int64_t, 4> elements = {0, 0, 0, 0};
   std::vector<int64_t> extents; ///< of loops, rounded up
 };
 Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedule &schedule);

@@ -5,7 +5,7 @@
 namespace accord::microarchitecture {
 namespace {
 
-enum : int { First, Second, Sum };
+enum : int { First, Second, Sum, Initial };
 constexpr int64_t kMaxUnrolled = 1 << 16;
 
 class Generator {
@@ -22,18 +22,24 @@ public:
     const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
     for (int t = 0; t < 3; ++t)
       builder.tensor(tensors[t]->name, layout.elements[t], tensors[t]->bytes);
+    if (contraction.initial)
+      builder.tensor(contraction.initial->name, layout.elements[Initial], contraction.initial->bytes);
     if (std::any_of(layout.extents.begin(), layout.extents.end(), [](int64_t e) { return e == 0; }))
       return builder.finish();
-    if (!contraction.accumulates && !startsInRegister)
-      clear();
-    nest(0, layout.extents, {0, 0, 0});
+    if (!contraction.accumulates && !startsInRegister) {
+      if (contraction.initial)
+        fill(0, {0, 0, 0, 0}, layout.extents);
+      else
+        clear();
+    }
+    nest(0, layout.extents, {0, 0, 0, 0});
     if (failed)
       return std::move(*failed);
     return builder.finish();
   }
 
 private:
-  using Offsets = std::array<int64_t, 3>;
+  using Offsets = std::array<int64_t, 4>;
 
   void fail(std::string message) {
     if (!failed)
@@ -74,6 +80,7 @@ private:
         roles[t] = {lanes > 1 && stride(t, schedule.vectorLoop) == 0 ? Role::Broadcast : Role::Load, lanes};
       multiply = {Role::MultiplyAdd, lanes};
     }
+    setUpInitial();
     const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
     for (int t = 0; t < 3; ++t)
       bits[t] = int64_t(8) * tensors[t]->bytes * (roles[t].isTile() ? roles[t].m * roles[t].n : roles[t].lanes);
@@ -88,6 +95,24 @@ private:
     }
     if (points > kMaxUnrolled)
       fail(fmt::format("more than {} products are unrolled", kMaxUnrolled));
+  }
+
+  /// What sums begin with is loaded as they are; lanes that do not move it all hold the same element.
+  void setUpInitial() {
+    if (!contraction.initial)
+      return;
+    roles[Initial] = roles[Sum];
+    for (Index l = 0; l < Index(contraction.loops.size()); ++l)
+      if (stride(Initial, l) != 0 && (contraction.loops[l].reduces || stride(Sum, l) == 0))
+        fail(fmt::format("sums along '{}' begin with several elements", contraction.loops[l].name));
+    const Index columns = schedule.isTiled() ? schedule.tileLoops[1] : schedule.vectorLoop;
+    if (columns == kNone || (!schedule.isTiled() && schedule.lanes == 1))
+      return;
+    const int64_t s = stride(Initial, columns);
+    if (schedule.isTiled() ? s != 1 : s != 0 && s != 1)
+      fail(fmt::format("what sums begin with does not lie side by side along '{}'", contraction.loops[columns].name));
+    if (!schedule.isTiled() && s == 0)
+      roles[Initial].does = Role::Broadcast;
   }
 
   /// Whether a loop moves a dimension of a tensor that no other one moves.
@@ -153,7 +178,7 @@ private:
       if (const int64_t s = stride(t, loop) * step)
         made.strides.push_back({kernelLoop, s});
     if (roles[t].isTile())
-      made.rows = roles[t].m, made.columns = roles[t].n, made.rowStride = stride(t, rows[t]);
+      made.rows = roles[t].m, made.columns = roles[t].n, made.rowStride = stride(t, rows[t == Initial ? int(Sum) : t]);
     else if (roles[t].does == Role::Broadcast)
       made.columns = 1;
     return made;
@@ -182,22 +207,62 @@ private:
       at.strides.clear(), at.offset = whole * size, at.columns = all - whole * size, builder.store(zero, store, at);
   }
 
-  using Held = std::map<int64_t, std::pair<Index, int64_t>>; ///< by offset: value, elements
+  /// The result as it begins, in all of memory.
+  void fill(Index l, Offsets at, const std::vector<int64_t> &sizes) {
+    if (l == Index(sizes.size())) {
+      OpcodeRole store = roles[Sum];
+      store.does = Role::Store;
+      const bool isVector = schedule.vectorLoop != kNone && !schedule.isTiled();
+      const int64_t count = isVector ? std::min(chunk[schedule.vectorLoop], sizes[schedule.vectorLoop]) : 1;
+      const Index value = builder.value(bits[Sum]);
+      builder.load(value, roles[Initial], access(Initial, at[Initial], count));
+      builder.store(value, store, access(Sum, at[Sum], count));
+      return;
+    }
+    if (stride(Sum, l) == 0)
+      return fill(l + 1, at, sizes);
+    const int64_t whole = sizes[l] / chunk[l], rest = sizes[l] % chunk[l];
+    std::vector<int64_t> inner = sizes;
+    if (whole > 0) {
+      inner[l] = chunk[l];
+      around.push_back({builder.begin(contraction.loops[l].name, whole), l, chunk[l]});
+      fill(l + 1, at, inner);
+      around.pop_back();
+      builder.end();
+    }
+    if (rest > 0) {
+      inner[l] = rest;
+      for (int t : {Sum, Initial})
+        at[t] += whole * chunk[l] * stride(t, l);
+      fill(l + 1, at, inner);
+    }
+  }
 
-  Held partsOf(int t, const std::vector<int64_t> &sizes, int64_t base) const {
+  struct Part {
+    Index value = kNone;
+    int64_t count = 1;   ///< elements
+    int64_t initial = 0; ///< offset of what it begins with
+  };
+  using Held = std::map<int64_t, Part>; ///< by offset
+
+  Held partsOf(int t, const std::vector<int64_t> &sizes, const Offsets &base) const {
     Held made;
-    auto go = [&](auto &self, Index l, int64_t offset, int64_t count) -> void {
+    auto go = [&](auto &self, Index l, int64_t offset, Part part) -> void {
       if (l == Index(sizes.size())) {
-        made.try_emplace(offset, kNone, count);
+        made.try_emplace(offset, part);
         return;
       }
       if (stride(t, l) == 0)
-        return self(self, l + 1, offset, count);
-      for (int64_t at = 0; at < sizes[l]; at += chunk[l])
-        self(self, l + 1, offset + at * stride(t, l),
-             l == schedule.vectorLoop && !schedule.isTiled() ? std::min(chunk[l], sizes[l] - at) : count);
+        return self(self, l + 1, offset, part);
+      for (int64_t at = 0; at < sizes[l]; at += chunk[l]) {
+        Part next = part;
+        next.initial += at * stride(Initial, l);
+        if (l == schedule.vectorLoop && !schedule.isTiled())
+          next.count = std::min(chunk[l], sizes[l] - at);
+        self(self, l + 1, offset + at * stride(t, l), next);
+      }
     };
-    go(go, 0, base, 1);
+    go(go, 0, base[t], {kNone, 1, base[Initial]});
     return made;
   }
 
@@ -219,7 +284,7 @@ private:
     std::map<int64_t, int64_t> stretches; // by begin: length
     bool apart = true;
     for (const auto &[offset, part] : held[Sum]) {
-      const KernelAccess at = access(Sum, offset, part.second);
+      const KernelAccess at = access(Sum, offset, part.count);
       for (int64_t row = 0; row < at.rows; ++row)
         apart &= stretches.try_emplace(offset + row * at.rowStride, at.columns).second;
     }
@@ -230,19 +295,21 @@ private:
       fail("lanes or tiles of the result overlap in a block: unroll less");
   }
 
-  void enter(int t, const std::vector<int64_t> &sizes, int64_t base) {
+  void enter(int t, const std::vector<int64_t> &sizes, const Offsets &base) {
     held[t] = partsOf(t, sizes, base);
     if (t == Sum)
       checkApart();
     for (auto &[offset, part] : held[t]) {
       if (t != Sum) {
-        part.first = loadOperand(t, offset, part.second);
+        part.value = loadOperand(t, offset, part.count);
       } else {
-        part.first = builder.value(bits[t]);
-        if (startsInRegister)
-          builder.setConstant(part.first, roles[t], 0);
+        part.value = builder.value(bits[t]);
+        if (startsInRegister && contraction.initial)
+          builder.load(part.value, roles[Initial], access(Initial, part.initial, part.count));
+        else if (startsInRegister)
+          builder.setConstant(part.value, roles[t], 0);
         else
-          builder.load(part.first, roles[t], access(t, offset, part.second));
+          builder.load(part.value, roles[t], access(t, offset, part.count));
       }
     }
   }
@@ -250,13 +317,13 @@ private:
     OpcodeRole store = roles[Sum];
     store.does = Role::Store;
     for (auto &[offset, part] : held[Sum])
-      builder.store(part.first, store, access(Sum, offset, part.second));
+      builder.store(part.value, store, access(Sum, offset, part.count));
   }
 
   void nest(size_t l, const std::vector<int64_t> &sizes, const Offsets &base) {
     for (int t : {Sum, First, Second})
       if (hoisted[t] == l && (t == Sum || l < levels.size()))
-        enter(t, sizes, base[t]);
+        enter(t, sizes, base);
     if (l == levels.size())
       multiplyBlock(sizes, base);
     else
@@ -283,7 +350,7 @@ private:
     if (rest > 0) {
       inner[loop] = rest;
       Offsets behind = base;
-      for (int t = 0; t < 3; ++t)
+      for (int t = 0; t < 4; ++t)
         behind[t] += whole * step * stride(t, loop);
       nest(l + 1, inner, behind);
     }
@@ -299,16 +366,16 @@ private:
     Held loaded[2];
     auto operand = [&](int t, int64_t offset, int64_t count) {
       if (hoisted[t] < levels.size())
-        return held[t].at(offset).first;
-      auto [at, isNew] = loaded[t].try_emplace(offset, kNone, count);
+        return held[t].at(offset).value;
+      auto [at, isNew] = loaded[t].try_emplace(offset, Part{kNone, count, 0});
       if (isNew)
-        at->second.first = loadOperand(t, offset, count);
-      return at->second.first;
+        at->second.value = loadOperand(t, offset, count);
+      return at->second.value;
     };
     auto go = [&](auto &self, size_t i, Offsets at, int64_t count) -> void {
       if (i == order.size()) {
         const Index a = operand(First, at[First], count), b = operand(Second, at[Second], count);
-        const Index sum = held[Sum].at(at[Sum]).first;
+        const Index sum = held[Sum].at(at[Sum]).value;
         builder.compute(sum, multiply, {a, b, sum});
         return;
       }
@@ -332,7 +399,7 @@ private:
   const ContractionLayout layout;
   KernelBuilder builder;
   std::vector<int64_t> chunk, block;
-  std::array<OpcodeRole, 3> roles; ///< of loads
+  std::array<OpcodeRole, 4> roles; ///< of loads
   OpcodeRole multiply;
   std::array<int64_t, 3> bits = {0, 0, 0};
   std::array<Index, 3> rows = {kNone, kNone, kNone}, columns = rows; ///< loops of tiles

@@ -12,6 +12,9 @@ struct KernelTensor {
   std::string name;
   int64_t elements = 0;
   int32_t bytes = 4; ///< of an element
+  /// Another tensor of the kernel with as many bytes an element, in which this one lies from element `offset` on.
+  Index within = kNone;
+  int64_t offset = 0;
 };
 
 /// Elements `offset` + sum of stride * iteration of a tensor, and `columns` - 1 behind each; of tiles, `rows` such
@@ -49,6 +52,8 @@ struct LoopKernel {
   std::vector<KernelLoop> loops;
   KernelBody body;
   std::vector<int64_t> valueBits; ///< by value: what a register needs to hold it
+  /// What the kernel takes to be so although the operation does not say it, in words: "rows are looked up in order".
+  std::vector<std::string> assumptions = {};
 };
 
 /// Writes a kernel from the front to the back.

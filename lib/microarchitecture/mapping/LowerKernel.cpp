@@ -188,6 +188,10 @@ private:
     }
     __int128 at = last->begin;
     for (const KernelTensor &tensor : out.kernel.tensors) {
+      if (tensor.within != kNone) {
+        out.begin.push_back(out.begin[tensor.within] + tensor.offset * tensor.bytes);
+        continue;
+      }
       at = (at + alignment - 1) / alignment * alignment;
       out.begin.push_back(int64_t(at));
       at += __int128(tensor.elements) * tensor.bytes;
@@ -213,12 +217,44 @@ private:
       }
     });
     KernelBody head;
+    std::map<std::pair<Index, size_t>, KernelBody> first; ///< by loop (kNone: none) and step: what stands before it
     for (Index t = 0; t < Index(out.pointer.size()) && !failed; ++t)
       if (out.pointer[t] != kNone) {
-        head.push_back(known(out.pointer[t], out.begin[t]));
-        movePointer(t, out.kernel.body, head);
+        const KernelStep begin = known(out.pointer[t], out.begin[t]);
+        const auto [loop, step] = begin.role.does == Role::None ? std::pair(kNone, size_t(0)) : homeOf(t);
+        first[{loop, step}].push_back(begin);
+        movePointer(t, loop == kNone ? out.kernel.body : out.kernel.loops[loop].body, head);
       }
+    for (auto at = first.rbegin(); at != first.rend(); ++at) { // from the back, so that places of others stay
+      KernelBody &body = at->first.first == kNone ? out.kernel.body : out.kernel.loops[at->first.first].body;
+      body.insert(body.begin() + int64_t(at->first.second), at->second.begin(), at->second.end());
+    }
     out.kernel.body.insert(out.kernel.body.begin(), head.begin(), head.end());
+  }
+  bool uses(const KernelStep &step, Index t) const {
+    if (step.loop == kNone)
+      return step.access.tensor == t;
+    return llvm::any_of(out.kernel.loops[step.loop].body, [&](const KernelStep &inner) { return uses(inner, t); });
+  }
+  /// Where the pointer of t is set, as a loop (kNone: none) and a step of its body: before the first step that uses
+  /// it, so that it is in no register before; inside of a loop that does not move it if another loop there has no use
+  /// for it.
+  std::pair<Index, size_t> homeOf(Index t) const {
+    Index home = kNone;
+    for (;;) {
+      const KernelBody &body = home == kNone ? out.kernel.body : out.kernel.loops[home].body;
+      auto isUse = [&](const KernelStep &step) { return uses(step, t); };
+      const auto at = llvm::find_if(body, isUse);
+      const std::pair found(home, size_t(at - body.begin()));
+      if (at->loop == kNone || llvm::count_if(body, isUse) != 1)
+        return found;
+      const KernelBody &inside = out.kernel.loops[at->loop].body;
+      bool used = false;
+      const auto stride = strideIn(t, at->loop, inside, used);
+      if (stride != 0 || llvm::all_of(inside, [&](const KernelStep &s) { return s.loop == kNone || uses(s, t); }))
+        return found;
+      home = at->loop;
+    }
   }
   /// An address or a count: an immediate, or there before the program begins.
   KernelStep known(Index value, int64_t number) {

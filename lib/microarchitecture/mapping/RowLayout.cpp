@@ -12,10 +12,10 @@ RowLayout rowLayout(const RowOperation &operation, const RowSchedule &schedule) 
     std::optional<size_t> last;
     for (size_t d = 0; d < tensor.dimensions.size(); ++d) {
       const auto &terms = tensor.dimensions[d].terms;
-      const bool isLast =
-          schedule.vectorLoop != kNone && !last && std::any_of(terms.begin(), terms.end(), [&](const auto &term) {
-            return term.loop == schedule.vectorLoop && term.stride == 1;
-          });
+      const bool isLast = schedule.vectorLoop != kNone && !operation.inOrder && !last &&
+                          std::any_of(terms.begin(), terms.end(), [&](const auto &term) {
+                            return term.loop == schedule.vectorLoop && term.stride == 1;
+                          });
       if (isLast)
         last = d;
       else

@@ -35,6 +35,8 @@ struct RowOperation {
   int64_t outer = 0;
   std::vector<ContractionTensor> tensors;
   std::vector<RowPass> passes;
+  /// Tensors are stored in the order of their dimensions, whatever lanes go along: where moving data is the operation.
+  bool inOrder = false;
 };
 
 struct RowSchedule {
@@ -50,7 +52,7 @@ struct RowSchedule {
 Result<LoopKernel> rowKernel(const RowOperation &operation, const RowSchedule &schedule);
 
 /// Elements between iterations, [tensor][loop], and elements of each tensor: in the order of its dimensions, the one
-/// that lanes go along last.
+/// that lanes go along last unless the operation is `inOrder`.
 struct RowLayout {
   std::vector<std::vector<int64_t>> strides;
   std::vector<int64_t> elements;

@@ -110,6 +110,14 @@ std::optional<RowOperation> lineOperation(const std::string &kind, int64_t rows,
   } else if (kind == "rms_norm_grad") {
     whole("dy"), whole("x"), line("scale"), whole("dx"), line("dscale");
     rmsNorm(made, length, true);
+  } else if (kind == "update_rowwise_adagrad") {
+    whole("g"), whole("w"), column("s");
+    made.passes = {{true, {{Kind::Sum, "squares", "g sq"}}},
+                   {false,
+                    {{Kind::Let, "s_new", "squares " + number(1.0 / double(length)) + " * s +"},
+                     {Kind::Store, "s", "s_new"},
+                     {Kind::Let, "rate", "0.1 s_new sqrt 1e-8 + /"}}},
+                   {true, {{Kind::Store, "w", "w g rate * -"}}}};
   } else if (kind == "cross_entropy") {
     whole("x"), column("labels"), line("positions"), column("losses");
     crossEntropy(made, rows, false);

@@ -21,7 +21,8 @@ std::vector<std::string> pointKinds();
 RowOperation pointOperation(const PointFormula &formula, const std::vector<int64_t> &extents);
 
 /// softmax, softmax_grad; layer_norm, rms_norm and their gradients, with scale and offset along the row; cross_entropy
-/// and its gradient, with a tensor of positions that labels are compared with. Rows of `length` elements.
+/// and its gradient, with a tensor of positions that labels are compared with; update_rowwise_adagrad, with one state a
+/// row (Naumov et al., Deep Learning Recommendation Model, 2019). Rows of `length` elements.
 std::optional<RowOperation> lineOperation(const std::string &kind, int64_t rows, int64_t length);
 
 /// batch_norm, group_norm and their gradients on images x groups x channels (of a group) x points; batch_norm has

@@ -83,7 +83,7 @@ void describe(JsonFields &f, Operation &op) {
       .about("seconds of one execution on any machine; there only if they were measured elsewhere")
       .maybe("given_s", op.givenSeconds)
       .maybe("domain", op.domain)
-      .about("of a contraction: operands, then results; `at` has a list of [loop, stride] for each dimension, whose "
+      .about("operands, then results; `at` has a list of [loop, stride] for each dimension, whose "
              "sum is "
              "the position")
       .maybe("tensors", op.tensors)

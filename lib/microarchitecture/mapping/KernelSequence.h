@@ -1,0 +1,42 @@
+// Several kernels as one: one behind the other, and inside of loops around them.
+#pragma once
+#include "lib/microarchitecture/mapping/LoopKernel.h"
+#include "lib/support/Result.h"
+
+namespace accord::microarchitecture {
+
+/// Writes one kernel from the front to the back, as parts that have tensors in common. Each part has a register of its
+/// own for the address of each of its tensors.
+class KernelSequence {
+public:
+  explicit KernelSequence(std::string name) { kernel.name = std::move(name); }
+
+  /// Where a tensor of a part lies: in a tensor of the sequence, from element `offset` on, and `strides` elements
+  /// further with each iteration of loops of the sequence.
+  struct Place {
+    Index tensor = kNone;
+    int64_t offset = 0;
+    std::vector<std::pair<Index, int64_t>> strides;
+  };
+
+  /// The tensor of this name, which is made where there is none yet. All its users agree on the bytes of an element.
+  Index tensor(const std::string &name, int32_t bytes);
+  /// What is appended until `end` is executed `count` times.
+  Index begin(const std::string &name, int64_t count);
+  void end();
+  /// `places`: by tensor of the part. A tensor of the sequence has as many elements as its parts reach.
+  void append(const LoopKernel &part, const std::vector<Place> &places);
+  void assume(const std::string &words);
+  /// Refused (A1308): a tensor with more than 2^46 elements, an offset before its begin.
+  Result<LoopKernel> finish();
+
+private:
+  KernelBody &body() { return open.empty() ? kernel.body : kernel.loops[open.back()].body; }
+  KernelBody shifted(KernelBody from, Index loops, Index values, Index tensors, const std::vector<Place> &places) const;
+
+  LoopKernel kernel;
+  std::vector<Index> open;
+  bool isTooLarge = false;
+};
+
+} // namespace accord::microarchitecture
