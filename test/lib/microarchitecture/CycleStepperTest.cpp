@@ -66,7 +66,7 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
     const Visit &a = expected[n];
     const SteppedVisit &b = stepper.visits[n];
     if (a.fetch != b.fetch || a.issue != b.entry || a.start != b.start || a.complete != b.completion ||
-        a.unit != b.unit) {
+        a.unit != b.unit || a.instance != b.instance) {
       std::string text = "instruction " + std::to_string(n) + " (" +
                          machine.opcodes[program.instructions[executed[n]].opcode].name + "), engine/stepper:";
       for (auto [x, y] : {std::pair(a.fetch, b.fetch), std::pair(a.issue, b.entry), std::pair(a.start, b.start),
@@ -81,12 +81,18 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
     if (engine.unitUse(u).instructions != stepper.units[u].instructions ||
         engine.unitUse(u).busy != stepper.units[u].busy)
       return "use of unit " + std::to_string(u);
+  for (Index m = 0; m < Index(machine.storages.size()); ++m) {
+    const MemorySystem::Counts &a = engine.memories().counts(m);
+    const InstructionTiming::StorageUse &b = stepper.memory.states[m].use;
+    if (a.beats != b.beats || a.hits != b.hits || a.misses != b.misses || a.writeBacks != b.writeBacks)
+      return "use of memory " + std::to_string(m);
+  }
   return "";
 }
 
 TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {
   int64_t differing = 0;
-  for (uint64_t seed = 0; seed < seeds(600); ++seed) {
+  for (uint64_t seed = 0; seed < seeds(1200); ++seed) {
     MachineCases cases(seed * 7919 + 17);
     const Microarchitecture machine = cases.machine();
     const InstructionProgram program = cases.program(machine, 20);
@@ -99,7 +105,7 @@ TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {
 
 TEST(CycleStepper, AgreesWhereStagesJoin) {
   int64_t differing = 0;
-  for (uint64_t seed = 0; seed < seeds(300); ++seed) {
+  for (uint64_t seed = 0; seed < seeds(700); ++seed) {
     MachineCases cases(seed * 6151 + 2);
     Microarchitecture machine = cases.machine();
     tangle(machine, cases);

@@ -13,6 +13,15 @@ inline CycleExpression cycles(int64_t count) {
   return made;
 }
 
+/// A number that an instruction says of itself, over `by`, rounded up, and `more`.
+inline CycleExpression scaled(CycleExpression::Kind of, int64_t by, int64_t more) {
+  using Kind = CycleExpression::Kind;
+  CycleExpression made;
+  made.terms = {{of, 0}, {Kind::Constant, by}, {Kind::DivideUp, 0}, {Kind::Constant, more}, {Kind::Add, 0}};
+  made.text = "scaled";
+  return made;
+}
+
 class MachineCases {
 public:
   explicit MachineCases(uint64_t seed) : random(seed) {}
@@ -23,7 +32,7 @@ public:
   Microarchitecture machine() {
     Microarchitecture made;
     made.name = "random", made.window = int32_t(draw(1, 16));
-    made.fetch = {"fetch", int32_t(draw(1, 3)), int32_t(draw(1, 6)), draw(0, 3), 0, {}};
+    made.fetch = {"fetch", int32_t(draw(1, 6)), int32_t(draw(1, 8)), draw(0, 3), 0, {}};
     const int64_t plain = draw(1, 4);
     for (int64_t i = 0; i < plain; ++i)
       made.opcodes.push_back(
@@ -31,6 +40,8 @@ public:
     made.opcodes.push_back({"load", int32_t(draw(0, 1)), 1, 0, 1, 0, false, {}});
     made.opcodes.push_back({"store", 1, 0, 0, 0, 1, false, {}});
     made.opcodes.push_back({"copy", 0, 0, 0, 1, 1, false, {}});
+    made.opcodes.push_back({"gather", 0, 1, 0, 2, 0, false, {}});
+    made.opcodes.push_back({"timed", 1, 1, 1, 0, 0, false, {}});
     storages(made);
     const int32_t files = int32_t(draw(1, 2));
     for (int32_t f = 0; f < files; ++f) {
@@ -50,7 +61,8 @@ public:
     const int64_t depth = draw(1, 3);
     for (int64_t d = 0; d < depth; ++d) {
       InstructionLoop loop;
-      loop.name = "l" + std::to_string(d), loop.count = d == depth - 1 ? draw(0, maxInner) : draw(1, 12);
+      const int64_t outer = draw(0, 20) == 0 ? 0 : draw(1, 12);
+      loop.name = "l" + std::to_string(d), loop.count = d == depth - 1 ? draw(0, maxInner) : outer;
       made.loops.push_back(loop);
     }
     made.body.push_back({kNone, 0});
@@ -65,6 +77,14 @@ public:
       if (d + 1 < depth) {
         made.loops[d].body.push_back({kNone, Index(d + 1)});
         add(draw(0, 2));
+        if (draw(0, 3) == 0) { // a second loop behind the first
+          InstructionLoop beside;
+          beside.name = "beside" + std::to_string(d), beside.count = draw(0, 5);
+          beside.body.push_back({Index(made.instructions.size()), kNone});
+          made.instructions.push_back(instruction(machine, d + 2));
+          made.loops[d].body.push_back({kNone, Index(made.loops.size())});
+          made.loops.push_back(beside);
+        }
       }
     }
     return made;
@@ -76,20 +96,23 @@ private:
     for (int64_t s = 0; s < plain; ++s) {
       Storage one;
       one.name = "m" + std::to_string(s), one.end = int64_t(1) << 30;
-      one.portBytes = 4 << draw(0, 2), one.ports = int32_t(draw(1, 2)), one.banks = 1 << draw(0, 2);
+      // Ports of 12 bytes, and ports wider than the lines before them; banks that are no power of two.
+      one.portBytes = draw(0, 4) == 0 ? 12 : 4 << draw(0, 4), one.ports = int32_t(draw(1, 3));
+      one.banks = int32_t(draw(1, 5));
       one.requests = int32_t(draw(1, 4)), one.readLatency = draw(0, 20), one.writeLatency = draw(0, 4);
       if (draw(0, 2) == 0)
-        one.rows = {256 << draw(0, 2), draw(0, 9)};
+        one.rows = {int64_t(one.portBytes) << draw(1, 6), draw(0, 9)};
       made.storages.push_back(one);
     }
-    for (Index behind = 0; draw(0, 2) > 0 && made.storages.size() < 6;) {
+    for (Index behind = 0; draw(0, 3) > 0 && made.storages.size() < 7;) {
       Storage one = made.storages[behind];
       one.name = "c" + std::to_string(made.storages.size()), one.rows = {}, one.portBytes = 4 << draw(0, 2);
+      one.ports = int32_t(draw(1, 2)), one.banks = int32_t(draw(1, 4));
       one.requests = int32_t(draw(1, 4)), one.readLatency = draw(0, 4), one.writeLatency = draw(0, 3);
       one.cache = Storage::Cache{1 << draw(0, 3), 1 << draw(0, 2), 16 << draw(0, 2), Replacement(draw(0, 2)),
                                  flip(),          flip(),          flip(),           behind};
       made.storages.push_back(one);
-      if (flip())
+      if (draw(0, 2) > 0)
         behind = Index(made.storages.size() - 1);
     }
   }
@@ -126,8 +149,14 @@ private:
         unit.entries = int32_t(draw(1, 4));
         unit.reads = unit.writes = files, unit.loadsFrom = unit.storesTo = memories;
         for (Index o = 0; o < Index(made.opcodes.size()); ++o)
-          if ((e == 0 && u == 0) || flip())
-            unit.operations.push_back({o, cycles(draw(0, 9)), cycles(draw(1, 4)), {}});
+          if ((e == 0 && u == 0) || flip()) {
+            using Kind = CycleExpression::Kind;
+            const Opcode &opcode = made.opcodes[o];
+            const CycleExpression interval =
+                opcode.loads > 0 && draw(0, 3) == 0 ? scaled(Kind::Bytes, 16, 1) : cycles(draw(1, 4));
+            unit.operations.push_back(
+                {o, opcode.immediates > 0 ? scaled(Kind::Immediate, 3, draw(0, 2)) : cycles(draw(0, 9)), interval, {}});
+          }
         if (unit.operations.empty())
           unit.operations.push_back({0, cycles(1), cycles(1), {}});
         made.units.push_back(unit);
@@ -148,6 +177,8 @@ private:
       made.reads.push_back(any());
     for (int32_t i = 0; i < opcode.writes; ++i)
       made.writes.push_back(any());
+    for (int32_t i = 0; i < opcode.immediates; ++i)
+      made.immediates.push_back(draw(0, 12));
     for (int32_t i = 0; i < opcode.loads + opcode.stores; ++i) {
       MemoryOperand operand;
       operand.storage = Index(draw(0, int64_t(machine.storages.size()) - 1));
