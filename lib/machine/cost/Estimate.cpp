@@ -118,11 +118,14 @@ public:
       ACCORD_TRY(communicationCosts, CommunicationCosts::make(graph, machine_, options));
       communicationCosts_ = std::move(communicationCosts);
     }
-    bool geometry = name_ == "array" || name_ == "vector";
+    bool geometry = name_ == "array" || name_ == "vector" || name_ == kInstructionModel;
     if (geometry && llvm::none_of(machine_.cores, [&](const Core &core) { return modelFor(core, name_) == name_; }))
       return Error{Code::MissingRate,
                    fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
-                               name_ == "array" ? "'array'" : "'lanes'", machine_.name),
+                               name_ == "array"    ? "'array'"
+                               : name_ == "vector" ? "'lanes'"
+                                                   : "'microarchitecture'",
+                               machine_.name),
                    machine_.location};
     for (const Core &core : machine_.cores) {
       std::string model = modelFor(core, name_);

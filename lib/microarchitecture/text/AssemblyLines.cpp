@@ -29,9 +29,7 @@ public:
         reader.next();
       else if (first.isName() && reader.ahead().is(':'))
         label();
-      else if (first.text.starts_with("."))
-        reader.skipLine();
-      else if (!instruction())
+      else if (first.text.starts_with(".") || !instruction()) // a directive, or what was reported
         reader.skipLine();
       else if (!reader.token().ends())
         reader.error(reader.token().place, "found '}'; allowed here: the end of the line"), reader.skipLine();

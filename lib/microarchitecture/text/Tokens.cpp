@@ -83,12 +83,10 @@ private:
     std::string name;
     size_t end = at + 1;
     for (; end < text.size() && text[end] != '"' && text[end] != '\n'; ++end) {
-      if (text[end] != '\\' || end + 1 == text.size() || text[end + 1] == '\n')
-        name += text[end];
-      else if (text[++end] == 'n')
-        name += '\n';
-      else
-        name += text[end];
+      const bool isEscape = text[end] == '\\' && end + 1 < text.size() && text[end + 1] != '\n';
+      if (isEscape)
+        ++end;
+      name += isEscape && text[end] == 'n' ? '\n' : text[end];
     }
     const bool isClosed = end < text.size() && text[end] == '"';
     if (!isClosed)
