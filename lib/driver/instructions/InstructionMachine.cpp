@@ -4,8 +4,8 @@
 #include "lib/language/program/Elaborate.h"
 #include "lib/language/syntax/Ast.h"
 #include "lib/language/syntax/Sources.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/SourceLocationOf.h"
-#include "lib/microarchitecture/translate/FromMicroarchitecture.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,7 +36,7 @@ std::vector<Candidate> candidatesOf(mlir::ModuleOp module) {
   llvm::SmallPtrSet<mlir::Operation *, 8> ofCores;
   for (auto accelerator : module.getOps<accel::AcceleratorOp>())
     accelerator->walk([&](accel::CoreOp core) {
-      auto symbol = core->getAttrOfType<mlir::FlatSymbolRefAttr>("microarchitecture");
+      auto symbol = core->getAttrOfType<mlir::FlatSymbolRefAttr>(kMicroarchitectureAttribute);
       auto op = symbol ? module.lookupSymbol<accel::MicroarchitectureOp>(symbol.getValue()) : nullptr;
       if (!op)
         return;

@@ -130,6 +130,7 @@ private:
                                "whose memories do not meet",
                                instances, core.name));
     ACCORD_TRY(kernel, microarchitecture::kernelOf(partOf(query.operation, instances), query.optimizer, machine));
+    words.insert(kernel.assumptions.begin(), kernel.assumptions.end());
     ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
     return microarchitecture::timeProgram(machine, mapped.program);
   }
