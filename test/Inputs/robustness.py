@@ -18,6 +18,20 @@ train good_training = good() on a100_80g {
 }
 """
 
+CORE = """microarchitecture core {
+  window = 1
+  opcode add { reads = 2, writes = 1 }
+  fetch   fetch { width = 1, buffer = 1, to = x }
+  execute x { capacity = 1, units = {alu} }
+  unit alu { entries = 1, reads = {r}, writes = {r}, operation add { latency = 1 cycle } }
+  registers r[4] { width = 32 bit }
+}
+"""
+PROGRAM = """program good on core {
+  add r1, r2, r3
+}
+"""
+
 # Root reads every file, unless he gives that privilege up.
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin")
 WITHOUT_PRIVILEGE = (
@@ -81,8 +95,9 @@ def main():
     options = parser.parse_args()
     work = options.work
     os.makedirs(work, exist_ok=True)
-    with open(os.path.join(work, "good.dnn"), "w", encoding="utf-8") as out:
-        out.write(GOOD)
+    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM)):
+        with open(os.path.join(work, name), "w", encoding="utf-8") as out:
+            out.write(text)
     wrong = runs = 0
     with open(options.commands, encoding="utf-8") as lines:
         lines = [line.strip() for line in lines if line.strip() and not line.startswith("#")]

@@ -14,7 +14,7 @@ static const CommandEntry kEntry(
                   "The machine: FILE.accel, FILE.accel:NAME, or an accelerator of the catalogue")
           .required();
       command.option("--microarchitecture", options->microarchitecture,
-                     "Which one, where the machine has several: a declaration, or the name of a core");
+                     "Which one of the machine, whatever the program says: a declaration, or the name of a core");
       command
           .option("--register", options->registers,
                   "Of assembly: what a register holds first, as in r1=0x1000 (may be repeated)")

@@ -68,7 +68,7 @@ public:
     if (!machine)
       return finish(kWrongInput);
     answer.machine = std::move(machine->machine), answer.clock = machine->clock;
-    if (!(head.isProgram ? readProgram(text) : readAssembly(text)) || !time(*file))
+    if (!(head.isProgram ? readProgram(text, head) : readAssembly(text)) || !time(*file))
       return finish(kWrongInput);
     return finish(write());
   }
@@ -87,10 +87,15 @@ private:
   }
   bool wrongOption(std::string message) { return report({{Code::BadCommandLine, std::move(message)}}); }
 
-  bool readProgram(llvm::StringRef text) {
+  /// A program for another machine is refused, unless the option says that this one is meant.
+  bool readProgram(llvm::StringRef text, const ProgramHead &head) {
     if (!options.registers.empty() || !options.zero.empty())
       return wrongOption("--register and --zero are for assembly only: a program has no values in its registers");
+    const std::string name = answer.machine.name;
+    if (!options.microarchitecture.empty() && !head.on.empty())
+      answer.machine.name = head.on;
     auto read = parseProgram(text, options.file, answer.machine);
+    answer.machine.name = name;
     if (!read)
       return report(read.error());
     answer.program = std::move(*read);
