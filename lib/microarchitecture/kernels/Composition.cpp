@@ -22,13 +22,14 @@ bool Composition::isOpen(char letter) const {
 }
 
 void Composition::begin(char letter, int64_t start, int64_t count, bool isBackwards) {
-  const Index loop = sequence.begin(std::string(1, letter), count);
+  const Index loop = count == 1 ? kNone : sequence.begin(std::string(1, letter), count);
   open.push_back({letter, loop, isBackwards ? start + count - 1 : start, isBackwards ? -1 : 1});
 }
 
 void Composition::end() {
+  if (open.back().loop != kNone)
+    sequence.end();
   open.pop_back();
-  sequence.end();
 }
 
 /// The dimensions that loops of the part go along, with the strides that they have in the whole tensor.
@@ -59,7 +60,8 @@ KernelSequence::Place Composition::placeOf(const Use &use) {
     for (size_t d = 0; d < use.letters.size(); ++d)
       if (use.letters[d] == one.letter) {
         place.offset += one.start * strides[d];
-        place.strides.push_back({one.loop, one.step * strides[d]});
+        if (one.loop != kNone)
+          place.strides.push_back({one.loop, one.step * strides[d]});
       }
   return place;
 }

@@ -75,6 +75,9 @@ Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optim
     return LoopKernel{operation.name, {}, {}, {}, {}};
   if (operation.core == CoreKind::Network)
     return refused(operation, "it exchanges data with other devices");
+  for (auto kernel : {attentionKernelOf, recurrentKernelOf, expertsKernelOf})
+    if (auto made = kernel(operation, machine))
+      return std::move(*made);
   if (!operation.parts.empty())
     return refused(operation, "it is made of several operations");
   __int128 points = 1;

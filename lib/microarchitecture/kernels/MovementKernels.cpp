@@ -71,95 +71,60 @@ Result<LoopKernel> permuted(const Operation &operation, const Microarchitecture 
   return rowKernel(copy, plainRowSchedule(copy, machine));
 }
 
-/// Rows of `width` elements at ids: out = table[ids], or table[ids] += out.
-struct LookUp {
-  int64_t rows = 1;             ///< of the table
-  int64_t lookups = 1, bag = 1; ///< rows that are read, and how many of them make one of the others
-  int64_t width = 1;
-  int32_t tableBytes = 4, idBytes = 4, otherBytes = 4;
-};
-
+/// Look-ups of rows or of sums of rows, and their gradients.
 class LookUpWriter {
 public:
   LookUpWriter(const std::string &name, const LookUp &look, const Microarchitecture &machine)
-      : look(look), made(name, machine) {
-    made.tensor("table", {look.rows, look.width}, look.tableBytes);
-    made.tensor("ids", {look.lookups / look.bag, look.bag}, look.idBytes);
-    made.tensor("out", {look.lookups / look.bag, look.width}, look.otherBytes);
-    made.extent('w', look.width);
-    made.assume(kInOrder);
-  }
+      : look(look), made(name, machine) {}
 
   Result<LoopKernel> gather() {
-    each([&](const Use &table, const Use &ids, const Use &out, const std::string &outer) {
-      if (look.bag == 1)
-        made.rows(outer, "w", {ids, table, out},
+    if (look.bag > 1)
+      bags([&](const Use &table, const Use &ids, const Use &out) {
+        made.rows("hw", "b", {ids, table, out},
+                  {{true, {{Kind::Let, "id", "ids"}, {Kind::Sum, "sum", "table"}}},
+                   {false, {{Kind::Store, "out", "sum"}}}},
+                  true);
+      });
+    else
+      alongRows(made, look, [&](const RowUses &of) {
+        made.rows(of.outer, "w", {of.single("ids"), of.table("table"), of.row("out")},
                   {{false, {{Kind::Let, "id", "ids"}}}, {true, {{Kind::Store, "out", "table"}}}}, true);
-      else
-        made.rows(
-            outer + "w", "b", {ids, table, out},
-            {{true, {{Kind::Let, "id", "ids"}, {Kind::Sum, "sum", "table"}}}, {false, {{Kind::Store, "out", "sum"}}}},
-            true);
-    });
+      });
     return made.finish();
   }
   /// `fresh`: the table begins at zero.
   Result<LoopKernel> scatter(bool fresh) {
-    if (fresh) {
-      made.extent('a', look.rows * look.width);
-      made.tensor("table", {look.rows * look.width}, look.tableBytes);
-      made.fill({"table", "a"}, "0", {}, true);
-      made.tensor("table", {look.rows, look.width}, look.tableBytes);
-    }
-    each([&](const Use &table, const Use &ids, const Use &out, const std::string &outer) {
-      made.rows(outer + (look.bag > 1 ? "b" : ""), "w", {ids, out, table},
-                {{false, {{Kind::Let, "id", "ids"}}}, {true, {{Kind::Store, "table", "table out +"}}}}, true);
-    });
+    if (fresh)
+      clearTable(made, look, "table");
+    const std::vector<RowPass> passes = {{false, {{Kind::Let, "id", "ids"}}},
+                                         {true, {{Kind::Store, "table", "table out +"}}}};
+    if (look.bag > 1)
+      bags([&](const Use &table, const Use &ids, const Use &out) {
+        made.rows("hb", "w", {ids, out, table}, passes, true);
+      });
+    else
+      alongRows(made, look, [&](const RowUses &of) {
+        made.rows(of.outer, "w", {of.single("ids"), of.row("out"), of.table("table")}, passes, true);
+      });
     return made.finish();
   }
 
 private:
-  /// The table again and again, and what is left of it.
-  template <class F> void each(F of) {
+  /// Bags look up as many rows as there are, where the table has them, else the same ones again.
+  template <class F> void bags(F of) {
+    made.assume(kInOrder);
     const int64_t heads = look.lookups / look.bag;
-    if (look.bag > 1) { // as many rows as are looked up, where the table has them
-      made.extent('h', heads), made.extent('b', look.bag);
-      const bool isWhole = look.rows >= look.lookups;
-      made.tensor("table", {isWhole ? heads : 1, std::min(look.bag, look.rows), look.width}, look.tableBytes);
-      const char *letters = isWhole ? "hbw" : look.rows >= look.bag ? ".bw" : "..w";
-      return of({"table", letters}, {"ids", "hb"}, {"out", "hw"}, "h");
-    }
-    const int64_t whole = look.rows > 0 ? look.lookups / look.rows : 0, rest = look.lookups - whole * look.rows;
-    made.tensor("ids", {std::max<int64_t>(whole, 1), look.rows}, look.idBytes);
-    made.tensor("out", {std::max<int64_t>(whole, 1), look.rows, look.width}, look.otherBytes);
-    if (whole > 0) {
-      made.extent('q', whole), made.extent('r', look.rows);
-      of({"table", "rw"}, {"ids", "qr"}, {"out", "qrw"}, "qr");
-    }
-    if (rest > 0) {
-      made.extent('r', rest);
-      of({"table", "rw"}, {"ids", ".r", whole * look.rows}, {"out", ".rw", whole * look.rows * look.width}, "r");
-    }
+    made.extent('h', heads), made.extent('b', look.bag), made.extent('w', look.width);
+    const bool isWhole = look.rows >= look.lookups;
+    made.tensor("table", {isWhole ? heads : 1, std::min(look.bag, look.rows), look.width}, look.tableBytes);
+    made.tensor("ids", {heads, look.bag}, look.idBytes), made.tensor("out", {heads, look.width}, look.otherBytes);
+    const char *letters = isWhole ? "hbw" : look.rows >= look.bag ? ".bw" : "..w";
+    of(Use{"table", letters}, Use{"ids", "hb"}, Use{"out", "hw"});
   }
 
   const LookUp look;
   Composition made;
 };
-
-/// What is looked up where, from the sizes of table, ids and rows.
-LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out) {
-  LookUp look;
-  for (size_t behind = 1; behind < std::min(table.sizes.size(), out.sizes.size()) + 1; ++behind) {
-    const int64_t a = table.sizes[table.sizes.size() - behind], b = out.sizes[out.sizes.size() - behind];
-    if (a != b || behind == table.sizes.size())
-      break;
-    look.width *= a;
-  }
-  look.rows = elementsOf(table) / std::max<int64_t>(look.width, 1);
-  look.lookups = elementsOf(out) / std::max<int64_t>(look.width, 1);
-  look.tableBytes = bytesOf(table), look.idBytes = bytesOf(ids), look.otherBytes = bytesOf(out);
-  return look;
-}
 
 /// Pairs of the last dimension turn: halves x0, x1 to x0 cos - x1 sin, x1 cos + x0 sin (Su et al., RoFormer, 2021).
 Result<LoopKernel> rotary(const Operation &operation, const Microarchitecture &machine) {
@@ -298,6 +263,47 @@ MaybeKernel lookUpKernel(const Operation &operation, const Microarchitecture &ma
 }
 
 } // namespace
+
+void alongRows(Composition &made, const LookUp &look, const std::function<void(const RowUses &)> &of) {
+  made.assume(kInOrder);
+  made.extent('w', look.width);
+  const int64_t rows = std::max<int64_t>(look.rows, 1), whole = look.lookups / rows;
+  const int64_t rest = look.lookups - whole * rows;
+  made.tensor("table", {rows, look.width}, look.tableBytes);
+  for (const char *name : {"out", "other"})
+    made.tensor(name, {std::max<int64_t>(whole, 1), rows, look.width}, look.otherBytes);
+  for (const char *name : {"ids", "weights", "dweights"})
+    made.tensor(name, {std::max<int64_t>(whole, 1), rows}, name[0] == 'i' ? look.idBytes : look.otherBytes);
+  if (whole > 0) {
+    made.extent('q', whole), made.extent('r', rows);
+    of({"qr", "qr", 0, look.width});
+  }
+  if (rest > 0) {
+    made.extent('r', rest);
+    of({"r", ".r", whole * rows, look.width});
+  }
+}
+
+void clearTable(Composition &made, const LookUp &look, const std::string &name) {
+  made.extent('a', look.rows * look.width);
+  made.tensor(name, {look.rows * look.width}, look.tableBytes);
+  made.fill({name, "a"}, "0", {}, true);
+}
+
+/// What is looked up where, from the sizes of table, ids and rows.
+LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out) {
+  LookUp look;
+  for (size_t behind = 1; behind < std::min(table.sizes.size(), out.sizes.size()) + 1; ++behind) {
+    const int64_t a = table.sizes[table.sizes.size() - behind], b = out.sizes[out.sizes.size() - behind];
+    if (a != b || behind == table.sizes.size())
+      break;
+    look.width *= a;
+  }
+  look.rows = elementsOf(table) / std::max<int64_t>(look.width, 1);
+  look.lookups = elementsOf(out) / std::max<int64_t>(look.width, 1);
+  look.tableBytes = bytesOf(table), look.idBytes = bytesOf(ids), look.otherBytes = bytesOf(out);
+  return look;
+}
 
 MaybeKernel movementKernelOf(const Operation &operation, const Microarchitecture &machine) {
   const llvm::StringRef kind = operation.kind;

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/microarchitecture/kernels/Composition.h"
+#include <functional>
 
 namespace accord::microarchitecture {
 
@@ -25,6 +26,29 @@ Collapsed collapse(const std::vector<Loop> &domain, const std::vector<LoopTensor
 /// A tensor with these strides by loop.
 ContractionTensor laidOut(const std::string &name, const std::vector<int64_t> &strides,
                           const std::vector<ContractionLoop> &loops, int32_t bytes);
+
+/// Rows of `width` elements of a table at ids.
+struct LookUp {
+  int64_t rows = 1;             ///< of the table
+  int64_t lookups = 1, bag = 1; ///< rows that are looked up, and how many of them make one of the others
+  int64_t width = 1;
+  int32_t tableBytes = 4, idBytes = 4, otherBytes = 4;
+};
+/// What is looked up where, from the sizes of table, ids and rows.
+LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out);
+/// How tensors are reached for each row: "table"; "out" and "other" with a row for each look-up; "ids", "weights" and
+/// "dweights" with one element for each.
+struct RowUses {
+  std::string outer, letters;
+  int64_t first = 0, width = 1; ///< look-ups before these
+  Composition::Use table(const std::string &name) const { return {name, "rw"}; }
+  Composition::Use row(const std::string &name) const { return {name, letters + "w", first * width}; }
+  Composition::Use single(const std::string &name) const { return {name, letters, first}; }
+};
+/// All look-ups in order: the table again and again, and what is left of it. Letter w is the width.
+void alongRows(Composition &made, const LookUp &look, const std::function<void(const RowUses &)> &of);
+/// A table becomes zero.
+void clearTable(Composition &made, const LookUp &look, const std::string &name);
 
 /// Element-wise operations with broadcasts, reductions, softmax, normalizations, pooling, losses, updates.
 MaybeKernel rowKernelOf(const Operation &operation, const std::string &optimizer, const Microarchitecture &machine);

@@ -6,6 +6,46 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t(1) << 46;
 
+/// By loop: elements that all accesses in it move by in an iteration.
+struct Motion {
+  std::map<Index, int64_t> strides;
+  bool isOne = true; ///< all agree
+};
+
+/// By tensor.
+std::vector<Motion> motionsOf(const LoopKernel &kernel) {
+  std::vector<Motion> made(kernel.tensors.size());
+  std::vector<Index> around;
+  auto walk = [&](auto &self, const KernelBody &body) -> void {
+    for (const KernelStep &step : body) {
+      if (step.loop != kNone) {
+        around.push_back(step.loop);
+        self(self, kernel.loops[step.loop].body);
+        around.pop_back();
+      } else if (step.access.tensor != kNone) {
+        Motion &motion = made[step.access.tensor];
+        for (Index loop : around) {
+          int64_t moved = 0;
+          for (auto [of, stride] : step.access.strides)
+            moved += of == loop ? stride : 0;
+          motion.isOne &= motion.strides.try_emplace(loop, moved).first->second == moved;
+        }
+      }
+    }
+  };
+  walk(walk, kernel.body);
+  return made;
+}
+
+bool agree(const Motion &a, const Motion &b) {
+  if (!a.isOne || !b.isOne)
+    return false;
+  for (auto [loop, stride] : a.strides)
+    if (auto at = b.strides.find(loop); at != b.strides.end() && at->second != stride)
+      return false;
+  return true;
+}
+
 } // namespace
 
 Index KernelSequence::tensor(const std::string &name, int32_t bytes) {
@@ -29,46 +69,61 @@ void KernelSequence::end() {
   body().push_back(std::move(step));
 }
 
-KernelBody KernelSequence::shifted(KernelBody from, Index loops, Index values, Index tensors,
-                                   const std::vector<Place> &places) const {
+KernelBody KernelSequence::shifted(KernelBody from, const Shift &shift, const std::vector<Place> &places) const {
   for (KernelStep &step : from) {
     if (step.loop != kNone)
-      step.loop += loops;
+      step.loop += shift.loops;
     if (step.result != kNone)
-      step.result += values;
+      step.result += shift.values;
     for (Index &argument : step.arguments)
-      argument += values;
+      argument += shift.values;
     if (step.access.tensor == kNone)
       continue;
     for (auto &[loop, stride] : step.access.strides)
-      loop += loops;
+      loop += shift.loops;
     const Place &place = places[step.access.tensor];
     step.access.strides.insert(step.access.strides.end(), place.strides.begin(), place.strides.end());
-    step.access.tensor += tensors;
+    step.access.offset += shift.offsets[step.access.tensor];
+    step.access.tensor = shift.tensors[step.access.tensor];
   }
   return from;
 }
 
-void KernelSequence::append(const LoopKernel &part, const std::vector<Place> &places) {
-  const Index loops = Index(kernel.loops.size()), values = Index(kernel.valueBits.size());
-  const Index tensors = Index(kernel.tensors.size());
+void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &places, Shift &shift) {
+  std::vector<Motion> motions = motionsOf(part);
   for (size_t t = 0; t < part.tensors.size(); ++t) {
-    KernelTensor made = part.tensors[t];
-    made.within = places[t].tensor, made.offset = places[t].offset;
+    const Place &at = places[t];
     // What the loops around reach, forwards and backwards.
-    __int128 low = made.offset, high = __int128(made.offset) + made.elements;
-    for (auto [loop, stride] : places[t].strides)
+    __int128 low = at.offset, high = __int128(at.offset) + part.tensors[t].elements;
+    for (auto [loop, stride] : at.strides)
       (stride < 0 ? low : high) += __int128(stride) * std::max<int64_t>(kernel.loops[loop].count - 1, 0);
     isTooLarge |= low < 0 || high > kMaxElements;
-    KernelTensor &whole = kernel.tensors[made.within];
-    made.bytes = whole.bytes;
+    KernelTensor &whole = kernel.tensors[at.tensor];
     whole.elements = std::max(whole.elements, int64_t(std::min<__int128>(high, kMaxElements)));
+    size_t like = 0;
+    while (like < t && (places[like].tensor != at.tensor || places[like].strides != at.strides ||
+                        !agree(motions[like], motions[t])))
+      ++like;
+    if (like < t) {
+      motions[like].strides.insert(motions[t].strides.begin(), motions[t].strides.end());
+      shift.tensors.push_back(shift.tensors[like]);
+      shift.offsets.push_back(at.offset - kernel.tensors[shift.tensors[like]].offset);
+      continue;
+    }
+    KernelTensor made = part.tensors[t];
+    made.within = at.tensor, made.offset = at.offset, made.bytes = whole.bytes;
+    shift.tensors.push_back(Index(kernel.tensors.size())), shift.offsets.push_back(0);
     kernel.tensors.push_back(std::move(made));
   }
+}
+
+void KernelSequence::append(const LoopKernel &part, const std::vector<Place> &places) {
+  Shift shift{Index(kernel.loops.size()), Index(kernel.valueBits.size()), {}, {}};
+  place(part, places, shift);
   kernel.valueBits.insert(kernel.valueBits.end(), part.valueBits.begin(), part.valueBits.end());
   for (const KernelLoop &loop : part.loops)
-    kernel.loops.push_back({loop.name, loop.count, shifted(loop.body, loops, values, tensors, places)});
-  KernelBody made = shifted(part.body, loops, values, tensors, places);
+    kernel.loops.push_back({loop.name, loop.count, shifted(loop.body, shift, places)});
+  KernelBody made = shifted(part.body, shift, places);
   body().insert(body().end(), made.begin(), made.end());
   for (const std::string &words : part.assumptions)
     assume(words);

@@ -6,7 +6,7 @@
 namespace accord::microarchitecture {
 
 /// Writes one kernel from the front to the back, as parts that have tensors in common. Each part has a register of its
-/// own for the address of each of its tensors.
+/// own for the address of each of its tensors; those that move alike in one tensor of the sequence share it.
 class KernelSequence {
 public:
   explicit KernelSequence(std::string name) { kernel.name = std::move(name); }
@@ -32,7 +32,15 @@ public:
 
 private:
   KernelBody &body() { return open.empty() ? kernel.body : kernel.loops[open.back()].body; }
-  KernelBody shifted(KernelBody from, Index loops, Index values, Index tensors, const std::vector<Place> &places) const;
+  /// Where what a part names is in the sequence.
+  struct Shift {
+    Index loops = 0, values = 0;
+    std::vector<Index> tensors;   ///< by tensor of the part
+    std::vector<int64_t> offsets; ///< elements behind the begin of that
+  };
+  KernelBody shifted(KernelBody from, const Shift &shift, const std::vector<Place> &places) const;
+  /// The tensors of a part, of which one may stand for several.
+  void place(const LoopKernel &part, const std::vector<Place> &places, Shift &shift);
 
   LoopKernel kernel;
   std::vector<Index> open;

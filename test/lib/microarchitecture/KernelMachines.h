@@ -9,6 +9,7 @@ struct KernelMachineOptions {
   bool control = true;   ///< opcodes for constants, steps and branches
   bool multiplyAdd = true;
   int32_t registers = 32;
+  int32_t scalars = 16; ///< registers beside those of lanes
   int32_t lanes = 8;
   int32_t tile = 4;
 };
@@ -33,7 +34,7 @@ public:
     return machine;
   }
   Microarchitecture vector() {
-    const Index r = file("r", 16, 32), v = file("v", options.registers, 32 * options.lanes);
+    const Index r = file("r", options.scalars, 32), v = file("v", options.registers, 32 * options.lanes);
     const Index fu = unit("fu", r), mau = unit("mau", r);
     scalarOpcodes(fu, mau);
     const Index vu = unit("vu", v), vmau = unit("vmau", v);
