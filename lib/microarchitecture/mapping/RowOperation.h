@@ -2,6 +2,7 @@
 // and the gradients of all of them, as passes over the rows of a loop nest.
 #pragma once
 #include "lib/microarchitecture/mapping/Contraction.h"
+#include <variant>
 
 namespace accord::microarchitecture {
 
@@ -38,6 +39,9 @@ struct RowOperation {
   /// Tensors are stored in the order of their dimensions, whatever lanes go along: where moving data is the operation.
   bool inOrder = false;
 };
+
+/// What kernels are made of.
+using KernelProblem = std::variant<Contraction, RowOperation>;
 
 struct RowSchedule {
   Index vectorLoop = kNone; ///< lanes go along this loop, in which every tensor lies side by side or does not move

@@ -55,7 +55,7 @@ private:
       number();
     } else if (c == '"') {
       quoted();
-    } else if (StringRef("{}[]():,+-*").contains(c)) {
+    } else if (StringRef("{}[]():,+-*").contains(c) || (!assembly && (c == '=' || c == ';'))) {
       push(Token::Kind::Sign, text.substr(at, 1));
     } else {
       size_t length = 1;
