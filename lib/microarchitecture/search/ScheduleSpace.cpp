@@ -104,7 +104,8 @@ void ScheduleSpace::add(Schedule schedule, const Microarchitecture &machine) {
   if (!layout)
     return;
   for (size_t l = 0; l < loops; ++l)
-    shape.count.push_back(std::max<int64_t>(divideUp(layout->extents[l], shape.chunk[l]), 0));
+    shape.count.push_back(divideUp(layout->extents[l], shape.chunk[l])),
+        shape.whole.push_back(layout->extents[l] / shape.chunk[l]);
   shape.stride = layout->strides;
   const auto [m, n, k] = schedule.tile;
   for (int t = 0; t < 3; ++t) {
@@ -228,7 +229,7 @@ bool ScheduleSpace::fits(const SchedulePoint &point) const {
     return true;
   if (shape.counters) // the number zero, and a counter of each loop around the block
     for (size_t l = 0; l < point.block.size(); ++l)
-      values += (l == 0) + (point.block[l] * 2 <= shape.count[l]);
+      values += (l == 0) + (point.block[l] < shape.count[l] && point.block[l] * 2 <= shape.whole[l]);
   return values <= shape.values && sums + shape.pointers + operandsAtOnce(point) <= shape.values;
 }
 

@@ -15,6 +15,7 @@ struct SpaceOptions {
 struct ScheduleShape {
   Schedule schedule;                          ///< without levels and blocks
   std::vector<int64_t> chunk, count;          ///< by loop: points of an instruction; instructions
+  std::vector<int64_t> whole;                 ///< of these, those with all lanes
   std::array<std::vector<int64_t>, 3> stride; ///< by tensor and loop, in elements; 0: it does not move the tensor
   std::array<OpcodeRole, 4> roles;            ///< loads of first, second and result; the product
   int64_t sumBits = 0;
