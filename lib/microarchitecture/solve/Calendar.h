@@ -12,12 +12,9 @@ public:
 
   /// The first cycle from `from` on in which `amount` places are free.
   int64_t firstFree(int64_t from, int32_t amount = 1) const {
-    for (const Run &run : runs) {
-      if (run.end <= from)
-        continue;
-      if (run.begin > from)
-        return from;
-      if (run.used + amount <= capacity)
+    for (size_t r = firstAfter(from); r < runs.size(); ++r) {
+      const Run &run = runs[r];
+      if (run.begin > from || run.used + amount <= capacity)
         return from;
       from = run.end;
     }
@@ -34,11 +31,9 @@ public:
     for (;;) {
       // The end of what is free from `at` on.
       int64_t end = at + count;
-      for (const Run &run : runs)
-        if (run.end > at && run.begin < end && run.used >= capacity) {
-          end = run.begin;
-          break;
-        }
+      for (size_t r = firstAfter(at); r < runs.size() && runs[r].begin < end; ++r)
+        if (runs[r].used >= capacity)
+          end = runs[r].begin;
       add(at, end, 1);
       count -= end - at;
       if (count == 0)
@@ -55,6 +50,9 @@ public:
     if (gone)
       runs.erase(runs.begin(), runs.begin() + gone);
   }
+
+  /// Nothing is taken from this cycle on; 0 if nothing is taken at all.
+  int64_t end() const { return runs.empty() ? 0 : runs.back().end; }
 
   void shift(int64_t by) {
     for (Run &run : runs)
@@ -84,8 +82,12 @@ private:
         runs.push_back({begin, end, amount});
       return;
     }
-    std::vector<Run> all;
-    all.reserve(runs.size() + 2);
+    const size_t first = firstAfter(begin - 1); // with one that may grow
+    size_t after = first;
+    while (after < runs.size() && runs[after].begin <= end)
+      ++after;
+    std::vector<Run> &all = scratch;
+    all.clear();
     auto push = [&](int64_t from, int64_t to, int32_t used) {
       if (from >= to)
         return;
@@ -95,29 +97,49 @@ private:
         all.push_back({from, to, used});
     };
     int64_t at = begin; // up to here the new places are in `all`
-    for (const Run &run : runs) {
-      if (run.end <= begin) {
-        push(run.begin, run.end, run.used);
-        continue;
-      }
-      if (run.begin >= end) {
-        push(at, end, amount), at = end;
-        push(run.begin, run.end, run.used);
-        continue;
-      }
+    for (size_t r = first; r < after; ++r) {
+      const Run run = runs[r];
       push(run.begin, std::min(run.end, begin), run.used);
-      push(at, std::max(at, run.begin), amount);
-      int64_t from = std::max(run.begin, begin), to = std::min(run.end, end);
+      if (run.end <= begin)
+        continue;
+      push(at, std::min(std::max(at, run.begin), end), amount);
+      const int64_t from = std::max(run.begin, begin), to = std::min(run.end, end);
       push(from, to, run.used + amount);
-      at = std::max(at, to);
-      push(std::max(run.begin, end), run.end, run.used);
+      at = std::max(at, std::min(run.end, end));
+      if (run.begin >= end)
+        push(run.begin, run.end, run.used);
+      else
+        push(end, run.end, run.used);
     }
     push(at, end, amount);
-    runs.swap(all);
+    splice(first, after);
+  }
+
+  /// The first run that ends behind a cycle.
+  size_t firstAfter(int64_t cycle) const {
+    if (runs.size() <= 8) {
+      size_t r = 0;
+      while (r < runs.size() && runs[r].end <= cycle)
+        ++r;
+      return r;
+    }
+    return size_t(std::partition_point(runs.begin(), runs.end(), [&](const Run &run) { return run.end <= cycle; }) -
+                  runs.begin());
+  }
+
+  /// Puts `scratch` in the place of some runs.
+  void splice(size_t first, size_t after) {
+    const size_t common = std::min(scratch.size(), after - first);
+    std::copy(scratch.begin(), scratch.begin() + int64_t(common), runs.begin() + int64_t(first));
+    if (common < scratch.size())
+      runs.insert(runs.begin() + int64_t(first + common), scratch.begin() + int64_t(common), scratch.end());
+    else
+      runs.erase(runs.begin() + int64_t(first + common), runs.begin() + int64_t(after));
   }
 
   int32_t capacity;
   std::vector<Run> runs; ///< in order, apart, with used > 0
+  std::vector<Run> scratch;
 };
 
 } // namespace accord::microarchitecture

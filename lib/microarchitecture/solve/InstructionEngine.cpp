@@ -1,206 +1,46 @@
 #include "lib/microarchitecture/solve/InstructionEngine.h"
-#include "lib/microarchitecture/problem/Evaluate.h"
-#include "llvm/ADT/STLExtras.h"
-#include <numeric>
-#include <tuple>
 
 namespace accord::microarchitecture {
-namespace {
-
-/// First and last byte of an operand over the whole program, and its loops.
-struct Extent {
-  int64_t low = 0, high = -1; ///< none yet
-};
-
-/// By stage: which stages may follow, at once or later.
-std::vector<std::vector<char>> stagesBehind(const std::vector<std::vector<Index>> &next) {
-  std::vector<std::vector<char>> behind(next.size(), std::vector<char>(next.size(), 0));
-  for (size_t round = 0; round < next.size(); ++round) // as many as stages may stand in a row
-    for (size_t s = 0; s < next.size(); ++s)
-      for (Index to : next[s]) {
-        behind[s][to] = 1;
-        for (size_t b = 0; b < next.size(); ++b)
-          behind[s][b] |= behind[to][b];
-      }
-  return behind;
-}
-
-bool stagesJoin(const Microarchitecture &machine) {
-  std::vector<int> before(machine.stages.size(), 0);
-  bool joins = false;
-  for (const Stage &stage : machine.stages)
-    for (Index next : stage.to)
-      joins |= ++before[next] > 1;
-  return joins;
-}
-
-} // namespace
 
 InstructionEngine::InstructionEngine(const Microarchitecture &machine, const InstructionProgram &program)
-    : machine(machine), fetchWidth(machine.fetch.width), fetchBuffer(machine.fetch.buffer), window(machine.window),
-      memory(machine) {
+    : machine(machine), decoded(machine, program), instances(machine.units.size()), registers(decoded.fileOf.size()),
+      fetchWidth(machine.fetch.width), fetchBuffer(machine.fetch.buffer), window(machine.window), memory(machine),
+      arrays(machine, program, decoded, memory), use(machine.units.size()) {
   for (const Stage &stage : machine.stages) {
     StageState state;
-    state.width = Ring(stage.width), state.capacity = Ring(stage.capacity);
+    state.width = RecentTimes(stage.width), state.capacity = RecentTimes(stage.capacity);
     stages.push_back(std::move(state));
   }
-  joins = stagesJoin(machine);
-  std::vector<size_t> firstInstance, firstRegister;
-  for (const Unit &unit : machine.units) {
-    firstInstance.push_back(instances.size());
-    for (int32_t k = 0; k < unit.count; ++k) {
-      instances.emplace_back();
-      instances.back().entries = Ring(unit.entries);
-    }
-  }
-  size_t registerCount = 0;
-  for (const RegisterFile &file : machine.registers) {
-    firstRegister.push_back(registerCount);
-    registerCount += file.count;
+  for (const RegisterFile &file : machine.registers)
     readPorts.emplace_back(std::max(file.readPorts, 1)), writePorts.emplace_back(std::max(file.writePorts, 1));
-  }
-  registers.resize(registerCount);
-  use.resize(machine.units.size());
-
-  auto ports = [&](const std::vector<Register> &of, bool isWrite) {
-    std::vector<PortUse> uses;
-    for (Index file = 0; file < Index(machine.registers.size()); ++file) {
-      const RegisterFile &is = machine.registers[file];
-      const int32_t amount = std::count_if(of.begin(), of.end(), [&](const Register &r) { return r.file == file; });
-      if (amount > 0 && (isWrite ? is.writePorts : is.readPorts) > 0)
-        uses.push_back({file, amount});
-    }
-    return uses;
-  };
-  for (const Instruction &instruction : program.instructions) {
-    Decoded is;
-    const std::vector<char> reached = stagesTo(instruction, machine);
-    for (const Stage &stage : machine.stages) {
-      is.stageLatency.push_back(evaluate(stage.latency, instruction));
-      is.next.emplace_back(), is.ways.emplace_back();
-      for (Index next : stage.to)
-        if (reached[next])
-          is.next.back().push_back(next);
-      for (Index unit : stage.units)
-        for (const UnitOperation &operation : machine.units[unit].operations)
-          if (operation.opcode == instruction.opcode && processes(machine.units[unit], instruction, machine))
-            is.ways.back().push_back({unit, firstInstance[unit], size_t(machine.units[unit].count),
-                                      evaluate(operation.latency, instruction),
-                                      evaluate(operation.interval, instruction)});
-    }
-    if (joins)
-      is.behind = stagesBehind(is.next);
-    for (const Register &r : instruction.reads)
-      is.reads.push_back(firstRegister[r.file] + r.number);
-    for (const Register &r : instruction.writes) {
-      is.writes.push_back(firstRegister[r.file] + r.number);
-      if (!machine.registers[r.file].renamed)
-        is.guarded.push_back(is.writes.back());
-    }
-    is.readPorts = ports(instruction.reads, false), is.writePorts = ports(instruction.writes, true);
-    is.memory = instruction.memory;
-    is.loads = machine.opcodes[instruction.opcode].loads;
-    is.redirects = machine.opcodes[instruction.opcode].redirects;
-    for (const MemoryOperand &operand : instruction.memory) {
-      is.operands.push_back(address.size());
-      address.push_back(operand.address.base);
-      period.push_back(memory.addressPeriod(operand.storage));
-    }
-    decoded.push_back(std::move(is));
-  }
-
-  // The loops around each instruction, the strides of its operands in them, and which operands meet.
-  moves.resize(program.loops.size());
-  std::vector<Extent> extents(address.size());
-  std::vector<Index> around;
-  auto walk = [&](auto &self, const Body &body) -> void {
-    for (const Item &item : body) {
-      if (item.loop != kNone) {
-        around.push_back(item.loop);
-        self(self, program.loops[item.loop].body);
-        around.pop_back();
-        continue;
-      }
-      const Decoded &is = decoded[item.instruction];
-      for (size_t o = 0; o < is.memory.size(); ++o) {
-        const Address &at = is.memory[o].address;
-        Extent extent{at.base, at.base + is.memory[o].bytes - 1};
-        for (size_t depth = 0; depth < at.strides.size(); ++depth) {
-          const int64_t stride = at.strides[depth], count = program.loops[around[depth]].count;
-          auto &moved = moves[around[depth]];
-          if (std::pair move(is.operands[o], stride); stride != 0 && !llvm::is_contained(moved, move))
-            moved.push_back(move);
-          (stride < 0 ? extent.low : extent.high) += stride * std::max<int64_t>(count - 1, 0);
-        }
-        Extent &all = extents[is.operands[o]];
-        all = all.high < all.low ? extent : Extent{std::min(all.low, extent.low), std::max(all.high, extent.high)};
-      }
-    }
-  };
-  walk(walk, program.body);
-
-  // Operands whose addresses meet in a memory that remembers addresses move as one array; others each by itself.
-  leader.resize(address.size());
-  std::iota(leader.begin(), leader.end(), 0);
-  auto last = [&](Index storage) {
-    while (machine.storages[storage].cache)
-      storage = machine.storages[storage].cache->behind;
-    return storage;
-  };
-  std::vector<Index> family(address.size());
-  std::vector<int64_t> reach(machine.storages.size(),
-                             0); // by last storage: bytes of a line or row; 0: nothing is remembered
-  for (Index s = 0; s < Index(machine.storages.size()); ++s) {
-    const Storage &is = machine.storages[s];
-    reach[last(s)] = std::max({reach[last(s)], is.rows.bytes, is.cache ? int64_t(is.cache->lineBytes) : 0});
-  }
-  for (const Decoded &is : decoded)
-    for (size_t o = 0; o < is.operands.size(); ++o)
-      family[is.operands[o]] = last(is.memory[o].storage);
-  std::vector<OperandId> order(leader);
-  std::sort(order.begin(), order.end(), [&](OperandId a, OperandId b) {
-    return std::tuple(family[a], extents[a].low, a) < std::tuple(family[b], extents[b].low, b);
-  });
-  int64_t high = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const OperandId o = order[i];
-    const bool isFirst = i == 0 || family[o] != family[order[i - 1]];
-    const int64_t whole = reach[family[o]];
-    if (!isFirst && whole > 0 && extents[o].low / whole <= high / whole)
-      leader[o] = leader[order[i - 1]];
-    high = isFirst ? extents[o].high : std::max(high, extents[o].high);
-  }
-  // The place of an array matters to every memory through which one of its operands goes.
-  for (OperandId o = 0; o < OperandId(address.size()); ++o)
-    period[leader[o]] = std::lcm(period[leader[o]], period[o]);
 }
 
-Cycles InstructionEngine::memoryDone(const Decoded &is, Cycles at, Index *last) {
+Cycles InstructionEngine::memoryDone(const DecodedInstruction &is, Cycles at, Index *last) {
   Cycles data = at, done = at;
   auto wait = [&](Cycles until, Index storage) {
     if (until > done && last)
       *last = storage;
     done = std::max(done, until);
   };
-  for (int32_t o = 0; o < is.loads; ++o) {
-    const Index storage = is.memory[o].storage;
-    const Served served = memory.load(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, at);
+  const OperandId firstStore = is.firstOperand + is.loads, end = is.firstOperand + is.operands;
+  for (OperandId o = is.firstOperand; o < firstStore; ++o) {
+    const auto [storage, bytes] = decoded.operands[o];
+    const Served served = memory.load(storage, o, arrays.address[o], bytes, at);
     data = std::max(data, served.first);
     wait(served.done, storage);
   }
   const Cycles loaded = done;
-  for (size_t o = is.loads; o < is.memory.size(); ++o) {
-    const Index storage = is.memory[o].storage;
+  for (OperandId o = firstStore; o < end; ++o) {
+    const auto [storage, bytes] = decoded.operands[o];
     const Cycles earliestDone = is.loads > 0 ? loaded + machine.storages[storage].writeLatency : 0;
-    wait(memory.store(storage, is.operands[o], address[is.operands[o]], is.memory[o].bytes, data, earliestDone).done,
-         storage);
+    wait(memory.store(storage, o, arrays.address[o], bytes, data, earliestDone).done, storage);
   }
   return done;
 }
 
-void InstructionEngine::decide(const Decoded &is, Index from, Index to, Cycles at) {
+void InstructionEngine::decide(const Route &route, Index from, Index to, Cycles at) {
   for (size_t s = 0; s < stages.size(); ++s)
-    if (is.behind[from][s] && (to == kNone || !is.behind[to][s]))
+    if (route.behind[from][s] && (to == kNone || !route.behind[to][s]))
       stages[s].decided = std::max(stages[s].decided, at);
 }
 
@@ -221,7 +61,7 @@ Stretch InstructionEngine::blockingFetch() const {
 }
 
 template <bool kWatched>
-Cycles InstructionEngine::start(const Decoded &is, const Way &way, const Visit &visit, Stretch *why) {
+Cycles InstructionEngine::start(const DecodedInstruction &is, const UnitWay &way, const Visit &visit, Stretch *why) {
   Cycles start = visit.issue;
   auto wait = [&](Cycles until, Wait wait, Index of) {
     if constexpr (kWatched)
@@ -229,21 +69,21 @@ Cycles InstructionEngine::start(const Decoded &is, const Way &way, const Visit &
         *why = {wait, of, kNone, until};
     start = std::max(start, until);
   };
-  wait(instances[way.firstInstance + visit.instance].start, Wait::UnitBusy, way.unit);
-  for (uint32_t r : is.reads)
+  wait(instances[way.unit][visit.instance].start, Wait::UnitBusy, way.unit);
+  for (uint32_t r : decoded.reads(is))
     wait(registers[r].ready, Wait::Operand, kWatched ? writer[r] : kNone);
-  for (uint32_t r : is.guarded) {
-    wait(registers[r].ready, Wait::OutputOrder, kWatched ? fileOf[r] : kNone);
-    wait(registers[r].read, Wait::AntiOrder, kWatched ? fileOf[r] : kNone);
+  for (uint32_t r : decoded.guarded(is)) {
+    wait(registers[r].ready, Wait::OutputOrder, kWatched ? decoded.fileOf[r] : kNone);
+    wait(registers[r].read, Wait::AntiOrder, kWatched ? decoded.fileOf[r] : kNone);
   }
-  if (!is.readPorts.empty()) {
+  if (is.readPorts > 0) {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const PortUse &ports : is.readPorts)
+      for (const PortUse &ports : decoded.readPorts(is))
         if (Cycles free = readPorts[ports.file].firstFree(start, ports.amount); free != start)
           wait(free, Wait::ReadPorts, ports.file), changed = true;
     }
-    for (const PortUse &ports : is.readPorts)
+    for (const PortUse &ports : decoded.readPorts(is))
       readPorts[ports.file].take(start, ports.amount);
   }
   return start;
@@ -253,16 +93,36 @@ Visit InstructionEngine::step(Index instruction) { return take<false>(instructio
 
 Visit InstructionEngine::step(Index instruction, std::vector<Stretch> &way) {
   way.clear();
-  if (writer.empty()) {
-    writer.assign(registers.size(), kNone);
-    for (Index file = 0; file < Index(machine.registers.size()); ++file)
-      fileOf.resize(fileOf.size() + machine.registers[file].count, file);
-  }
+  writer.resize(registers.size(), kNone);
   return take<true>(instruction, &way);
 }
 
+Cycles InstructionEngine::accept(const std::vector<UnitWay> &ways, Cycles ready, const UnitWay *&way,
+                                 size_t &instance) {
+  ready = std::max(ready, window.oldest());
+  Cycles best = INT64_MAX;
+  for (const UnitWay &candidate : ways) {
+    std::vector<InstanceState> &known = instances[candidate.unit];
+    size_t k = 0;
+    for (; k < known.size() && best > ready; ++k) {
+      const Cycles then = std::max({ready, known[k].enter, known[k].entries.oldest()});
+      if (then < best)
+        best = then, way = &candidate, instance = k;
+    }
+    looked += int64_t(k) / 8;
+    if (best == ready)
+      break;
+    if (known.size() < size_t(machine.units[candidate.unit].count)) { // one that was never used
+      known.emplace_back().entries = RecentTimes(machine.units[candidate.unit].entries);
+      best = ready, way = &candidate, instance = known.size() - 1;
+      break;
+    }
+  }
+  return best;
+}
+
 template <bool kWatched>
-const InstructionEngine::Way &InstructionEngine::enter(const Decoded &is, Visit &visit, WayNotes<kWatched> &note) {
+const UnitWay &InstructionEngine::enter(const Route &route, Visit &visit, WayNotes<kWatched> &note) {
   auto accepts = [](const StageState &stage) {
     return std::max({stage.enter, stage.decided, stage.width.oldest(), stage.capacity.oldest()});
   };
@@ -271,32 +131,25 @@ const InstructionEngine::Way &InstructionEngine::enter(const Decoded &is, Visit 
   note({Wait::FetchLatency, kNone, kNone, fetched + machine.fetch.latency});
   if constexpr (kWatched)
     note(blocking(at, time));
-  fetchBuffer.push(time);
-  const Way *way = nullptr;
+  fetchBuffer.push(time, fetched);
+  const UnitWay *way = nullptr;
   size_t instance = 0;
   for (;;) {
     StageState &stage = stages[at];
     stage.enter = time;
-    stage.width.push(time + 1);
-    const Cycles ready = std::max(time + is.stageLatency[at], stage.leave);
-    note({Wait::StageLatency, at, at, time + is.stageLatency[at]});
+    stage.width.push(time + 1, fetched);
+    const Cycles ready = std::max(time + route.stageLatency[at], stage.leave);
+    note({Wait::StageLatency, at, at, time + route.stageLatency[at]});
     note({Wait::StageOrder, at, at, ready});
     Cycles best = INT64_MAX;
     Index next = kNone;
-    for (Index candidate : is.next[at]) {
+    for (Index candidate : route.next[at]) {
       const Cycles then = std::max(ready, accepts(stages[candidate]));
       if (then < best)
         best = then, next = candidate;
     }
-    for (const Way &candidate : is.ways[at])
-      for (size_t k = candidate.firstInstance; k < candidate.firstInstance + candidate.instances; ++k) {
-        const InstanceState &state = instances[k];
-        const Cycles then = std::max({ready, state.enter, state.entries.oldest(), window.oldest()});
-        if (then < best)
-          best = then, next = kNone, way = &candidate, instance = k;
-        if (best == ready)
-          break;
-      }
+    if (next == kNone)
+      best = accept(route.ways[at], ready, way, instance);
     if constexpr (kWatched) {
       Stretch why = next != kNone             ? blocking(next, best)
                     : window.oldest() == best ? Stretch{Wait::Window, kNone, at, best}
@@ -305,40 +158,41 @@ const InstructionEngine::Way &InstructionEngine::enter(const Decoded &is, Visit 
       note(why);
     }
     stage.leave = best;
-    stage.capacity.push(best);
+    stage.capacity.push(best, fetched);
     time = best;
-    if (joins)
-      decide(is, at, next, time);
+    if (decoded.joins)
+      decide(route, at, next, time);
     if (next == kNone)
       break;
     at = next;
   }
-  visit.issue = time, visit.unit = way->unit, visit.instance = instance - way->firstInstance;
+  visit.issue = time, visit.unit = way->unit, visit.instance = Index(instance);
   return *way;
 }
 
 template <bool kWatched>
-Cycles InstructionEngine::finish(const Decoded &is, const Way &way, Cycles start, WayNotes<kWatched> &note) {
+Cycles InstructionEngine::finish(const DecodedInstruction &is, const UnitWay &way, Cycles start,
+                                 WayNotes<kWatched> &note) {
   Cycles complete = start + way.latency;
   note({Wait::Execution, way.unit, kNone, complete});
-  if (!is.memory.empty()) {
-    Index last = is.memory.front().storage;
+  if (is.operands > 0) {
+    Index last = decoded.operands[is.firstOperand].storage;
     complete = memoryDone(is, complete, kWatched ? &last : nullptr);
     note({Wait::Memory, last, kNone, complete});
   }
-  if (!is.writePorts.empty()) {
+  if (is.writePorts > 0) {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const PortUse &ports : is.writePorts)
+      for (const PortUse &ports : decoded.writePorts(is))
         if (Cycles free = writePorts[ports.file].firstFree(complete, ports.amount); free != complete) {
           complete = free, changed = true;
           note({Wait::WritePorts, ports.file, kNone, complete});
         }
     }
-    for (const PortUse &ports : is.writePorts)
+    for (const PortUse &ports : decoded.writePorts(is))
       writePorts[ports.file].take(complete, ports.amount);
   }
-  for (uint32_t r : is.writes) {
+  for (uint32_t r : decoded.writes(is)) {
     registers[r] = {complete, 0};
     if constexpr (kWatched)
       writer[r] = way.unit;
@@ -347,12 +201,12 @@ Cycles InstructionEngine::finish(const Decoded &is, const Way &way, Cycles start
 }
 
 template <bool kWatched> Visit InstructionEngine::take(Index instruction, std::vector<Stretch> *stretches) {
-  const Decoded &is = decoded[instruction];
+  const DecodedInstruction &is = decoded.instructions[instruction];
   ++count;
   Visit visit;
   fetched = std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
   visit.fetch = fetched;
-  fetchWidth.push(fetched + 1);
+  fetchWidth.push(fetched + 1, fetched);
   if (count % 64 == 0) {
     memory.forget(fetched);
     for (Calendar &file : readPorts)
@@ -361,20 +215,20 @@ template <bool kWatched> Visit InstructionEngine::take(Index instruction, std::v
       file.forget(fetched);
   }
   WayNotes<kWatched> note{stretches, fetched};
-  const Way &way = enter<kWatched>(is, visit, note);
-  InstanceState &unit = instances[way.firstInstance + visit.instance];
+  const UnitWay &way = enter<kWatched>(decoded.routes[is.route], visit, note);
+  InstanceState &unit = instances[way.unit][visit.instance];
   unit.enter = visit.issue + 1;
   Stretch why;
   visit.start = start<kWatched>(is, way, visit, &why);
   note(why);
-  for (uint32_t r : is.reads)
+  for (uint32_t r : decoded.reads(is))
     registers[r].read = std::max(registers[r].read, visit.start);
   unit.start = visit.start + way.interval;
-  unit.entries.push(unit.start);
+  unit.entries.push(unit.start, fetched);
   use[way.unit].instructions += 1, use[way.unit].busy += way.interval;
   visit.complete = finish<kWatched>(is, way, visit.start, note);
   retired = std::max(retired, visit.complete);
-  window.push(retired);
+  window.push(retired, fetched);
   if (is.redirects)
     redirect = std::max(redirect, visit.complete);
   if constexpr (kWatched)
@@ -382,13 +236,18 @@ template <bool kWatched> Visit InstructionEngine::take(Index instruction, std::v
   return visit;
 }
 
-void InstructionEngine::advance(Index loop, int64_t iterations) {
-  for (auto [operand, stride] : moves[loop])
-    address[operand] += stride * iterations;
-}
+void InstructionEngine::advance(Index loop, int64_t iterations) { arrays.advance(loop, iterations); }
 
 Cycles InstructionEngine::base() const {
   return std::max({fetched, fetchWidth.oldest(), fetchBuffer.oldest(), redirect});
+}
+
+Cycles InstructionEngine::quiet() const {
+  Cycles all = std::max(retired, memory.quiet());
+  for (const std::vector<InstanceState> &unit : instances)
+    for (const InstanceState &instance : unit)
+      all = std::max(all, instance.start);
+  return all;
 }
 
 std::vector<int64_t> InstructionEngine::state() const {
@@ -396,62 +255,61 @@ std::vector<int64_t> InstructionEngine::state() const {
   const Cycles base = this->base();
   auto out = [&](int64_t value) { all.push_back(value); };
   auto time = [&](Cycles value) { out(std::max<Cycles>(value - base, 0)); };
-  auto ring = [&](const Ring &ring) {
-    for (size_t i = 0; i < ring.times.size(); ++i)
-      time(ring.times[(ring.next + i) % ring.times.size()]);
-  };
-  ring(fetchWidth), ring(fetchBuffer), ring(window);
+  fetchWidth.write(base, out), fetchBuffer.write(base, out), window.write(base, out);
   for (const StageState &stage : stages) {
     time(stage.enter), time(stage.leave), time(stage.decided);
-    ring(stage.width), ring(stage.capacity);
+    stage.width.write(base, out), stage.capacity.write(base, out);
   }
-  for (const InstanceState &unit : instances) {
-    time(unit.enter), time(unit.start);
-    ring(unit.entries);
+  // Instances and registers that nobody waits for are left out.
+  for (const std::vector<InstanceState> &unit : instances) {
+    for (size_t k = 0; k < unit.size(); ++k)
+      if (const InstanceState &is = unit[k]; std::max(is.enter, is.start) > base) {
+        out(int64_t(k)), time(is.enter), time(is.start);
+        is.entries.write(base, out);
+      }
+    out(-1);
   }
-  for (const RegisterState &r : registers)
-    time(r.ready), time(r.read);
-  for (size_t r = 0; r < writer.size(); ++r)
-    out(registers[r].ready > base ? writer[r] : kNone);
+  for (size_t r = 0; r < registers.size(); ++r)
+    if (const RegisterState &is = registers[r]; std::max(is.ready, is.read) > base) {
+      out(int64_t(r)), time(is.ready), time(is.read);
+      out(r < writer.size() && is.ready > base ? writer[r] : kNone);
+    }
+  out(-1);
   for (const Calendar &file : readPorts)
     file.write(base, out);
   for (const Calendar &file : writePorts)
     file.write(base, out);
-  for (OperandId o = 0; o < OperandId(address.size()); ++o)
-    out(leader[o] == o ? address[o] % period[o] : address[o] - address[leader[o]]);
-  std::vector<int64_t> origin(address.size());
-  for (size_t o = 0; o < origin.size(); ++o)
-    origin[o] = address[leader[o]];
-  memory.write(base, origin, out);
+  arrays.write(out);
+  memory.write(base, arrays.origins(), out);
   return all;
 }
 
 void InstructionEngine::skip(Cycles cycles, Index loop, int64_t iterations) {
-  auto ring = [&](Ring &ring) {
-    for (Cycles &time : ring.times)
-      time += cycles;
-  };
-  fetched += cycles, redirect += cycles, retired += cycles;
-  ring(fetchWidth), ring(fetchBuffer), ring(window);
+  const Cycles from = base();
+  fetchWidth.shift(cycles, from), fetchBuffer.shift(cycles, from), window.shift(cycles, from);
   for (StageState &stage : stages) {
     stage.enter += cycles, stage.leave += cycles, stage.decided += cycles;
-    ring(stage.width), ring(stage.capacity);
+    stage.width.shift(cycles, from), stage.capacity.shift(cycles, from);
   }
-  for (InstanceState &unit : instances) {
-    unit.enter += cycles, unit.start += cycles;
-    ring(unit.entries);
-  }
+  for (std::vector<InstanceState> &unit : instances)
+    for (InstanceState &instance : unit) {
+      instance.enter += cycles, instance.start += cycles;
+      instance.entries.shift(cycles, from);
+    }
   for (RegisterState &r : registers)
     r.ready += cycles, r.read += cycles;
   for (Calendar &file : readPorts)
     file.shift(cycles);
   for (Calendar &file : writePorts)
     file.shift(cycles);
-  memory.shift(cycles);
-  std::vector<int64_t> by(address.size(), 0), origin(address);
-  advance(loop, iterations);
+  memory.shift(cycles, from);
+  // All that is next waits for is at `from` or later.
+  fetched = from + cycles, redirect += cycles, retired += cycles;
+  const std::vector<int64_t> before = arrays.origins();
+  arrays.advance(loop, iterations);
+  std::vector<int64_t> by = arrays.origins();
   for (size_t o = 0; o < by.size(); ++o)
-    by[o] = address[leader[o]] - origin[leader[o]];
+    by[o] -= before[o];
   memory.translate(by);
 }
 

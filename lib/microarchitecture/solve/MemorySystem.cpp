@@ -3,35 +3,32 @@
 
 namespace accord::microarchitecture {
 
+int64_t commonPeriod(int64_t a, int64_t b) {
+  constexpr __int128 kMax = __int128(1) << 62;
+  return int64_t(std::min(a / std::gcd(a, b) * __int128(b), kMax));
+}
+
 MemorySystem::State::State(const Storage &storage)
-    : is(&storage), ports(storage.ports), single(1), slots(storage.requests, 0) {
+    : is(&storage), ports(storage.ports), single(1), bankPlaces(storage.banks), slots(storage.requests),
+      setPlaces(storage.cache ? storage.cache->sets : 0) {
   const bool hasRows = storage.rows.bytes > 0;
   // One port, or one bank: a single beat a cycle, whichever bank it is in.
   isSingle = !hasRows && (storage.ports == 1 || storage.banks == 1);
-  if (!isSingle)
-    banks.assign(storage.banks, Calendar(1));
-  if (hasRows)
-    rows.assign(storage.banks, {-1, -1});
   period = isSingle ? storage.portBytes : int64_t(storage.portBytes) * storage.banks;
   if (hasRows)
-    period = std::lcm(period, storage.rows.bytes);
-  if (const auto &cache = storage.cache) {
-    period = std::lcm(period, int64_t(cache->sets) * cache->lineBytes);
-    lines.resize(size_t(cache->sets) * cache->ways);
-    if (cache->replacement == Replacement::TreePlru)
-      bits.assign(cache->sets, 0);
-  }
+    period = commonPeriod(period, storage.rows.bytes);
+  if (storage.cache)
+    period = commonPeriod(period, int64_t(storage.cache->sets) * storage.cache->lineBytes);
 }
 
 MemorySystem::MemorySystem(const Microarchitecture &machine) {
   states.reserve(machine.storages.size());
   for (const Storage &storage : machine.storages)
     states.emplace_back(storage);
-  // What a cache asks the memory behind it for depends on that one's period, too.
-  for (size_t round = 0; round < states.size(); ++round)
-    for (State &state : states)
-      if (state.is->cache)
-        state.period = std::lcm(state.period, states[state.is->cache->behind].period);
+  // What a cache asks the memory behind it for depends on the periods of all that is behind it, too.
+  for (State &state : states)
+    for (const Storage *at = state.is; at->cache; at = &machine.storages[at->cache->behind])
+      state.period = commonPeriod(state.period, states[at->cache->behind].period);
 }
 
 std::pair<Cycles, Cycles> MemorySystem::beats(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at) {
@@ -40,25 +37,26 @@ std::pair<Cycles, Cycles> MemorySystem::beats(State &state, OperandId by, int64_
   state.counts.beats += count;
   if (state.isSingle)
     return state.single.takeFirst(at, count);
+  looked += count;
   Cycles first = -1;
   for (int64_t piece = begin; piece < begin + count; ++piece) {
-    const size_t number = piece % is.banks;
-    Calendar &bank = state.banks[number];
+    const Index place = state.bankPlaces.add(piece % is.banks);
+    if (size_t(place) == state.banks.size())
+      state.banks.emplace_back();
+    Bank &bank = state.banks[place];
     if (is.rows.bytes > 0) {
       const int64_t row = piece * is.portBytes / is.rows.bytes * is.rows.bytes;
-      if (state.rows[number].first != row) {
-        if (is.rows.miss > 0)
-          at = bank.takeFirst(at, is.rows.miss).second + 1;
-      }
-      state.rows[number] = {row, by};
+      if ((bank.by < 0 || bank.row != row) && is.rows.miss > 0)
+        at = bank.taken.takeFirst(at, is.rows.miss).second + 1;
+      bank.row = row, bank.by = by;
     }
     for (;;) {
-      Cycles next = state.ports.firstFree(bank.firstFree(at));
+      Cycles next = state.ports.firstFree(bank.taken.firstFree(at));
       if (next == at)
         break;
       at = next;
     }
-    bank.take(at), state.ports.take(at);
+    bank.taken.take(at), state.ports.take(at);
     if (first < 0)
       first = at;
     ++at;
@@ -68,11 +66,10 @@ std::pair<Cycles, Cycles> MemorySystem::beats(State &state, OperandId by, int64_
 
 Served MemorySystem::plain(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles latency,
                            Cycles earliestDone) {
-  Cycles &slot = state.slots[state.next];
-  state.next = state.next + 1 == state.slots.size() ? 0 : state.next + 1;
-  auto [first, last] = beats(state, by, address, bytes, std::max(at, slot));
-  slot = std::max(last + latency, earliestDone);
-  return {first + latency, slot};
+  auto [first, last] = beats(state, by, address, bytes, std::max(at, state.slots.oldest()));
+  const Cycles done = std::max(last + latency, earliestDone);
+  state.slots.push(done, past);
+  return {first + latency, done};
 }
 
 Served MemorySystem::load(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at) {
@@ -91,26 +88,35 @@ Served MemorySystem::store(Index storage, OperandId by, int64_t address, int64_t
   return served;
 }
 
-MemorySystem::Line *MemorySystem::find(State &state, int64_t line) {
+size_t MemorySystem::setOf(State &state, int64_t line) {
   const Storage::Cache &cache = *state.is->cache;
-  Line *set = &state.lines[size_t(line / cache.lineBytes % cache.sets) * cache.ways];
-  for (int32_t way = 0; way < cache.ways; ++way)
-    if (set[way].by >= 0 && set[way].address == line)
-      return set + way;
+  const size_t place = size_t(state.setPlaces.add(line / cache.lineBytes % cache.sets));
+  if (place == state.sets.size()) {
+    state.sets.emplace_back();
+    if (cache.replacement == Replacement::TreePlru)
+      state.bits.push_back(0);
+  }
+  looked += 1 + int64_t(state.sets[place].size()) / 8;
+  return place;
+}
+
+MemorySystem::Line *MemorySystem::find(State &state, size_t set, int64_t line) {
+  for (Line &one : state.sets[set])
+    if (one.address == line)
+      return &one;
   return nullptr;
 }
 
-void MemorySystem::use(State &state, Line *line) {
+void MemorySystem::use(State &state, size_t set, Line *line) {
   const Storage::Cache &cache = *state.is->cache;
-  const size_t at = line - state.lines.data(), set = at / cache.ways;
-  size_t way = at % cache.ways;
+  std::vector<Line> &lines = state.sets[set];
+  const size_t way = size_t(line - lines.data());
   if (cache.replacement == Replacement::Lru) {
-    Line *first = &state.lines[set * cache.ways];
-    std::rotate(first, first + way, first + way + 1);
+    std::rotate(lines.begin(), lines.begin() + int64_t(way), lines.begin() + int64_t(way) + 1);
   } else if (cache.replacement == Replacement::TreePlru) {
     // From the leaf to the root: each bit points away from what was used. Node n has the children 2n and 2n + 1.
     uint32_t &bits = state.bits[set];
-    for (size_t node = cache.ways + way; node > 1; node /= 2)
+    for (size_t node = size_t(cache.ways) + way; node > 1; node /= 2)
       if (node % 2)
         bits &= ~(1u << (node / 2));
       else
@@ -118,37 +124,37 @@ void MemorySystem::use(State &state, Line *line) {
   }
 }
 
-MemorySystem::Line *MemorySystem::victim(State &state, int64_t line) {
+MemorySystem::Line *MemorySystem::victim(State &state, size_t set) {
   const Storage::Cache &cache = *state.is->cache;
-  const size_t set = line / cache.lineBytes % cache.sets;
-  Line *first = &state.lines[set * cache.ways];
+  std::vector<Line> &lines = state.sets[set];
+  const bool isFull = lines.size() == size_t(cache.ways);
   if (cache.replacement == Replacement::TreePlru) {
-    for (int32_t way = 0; way < cache.ways; ++way)
-      if (first[way].by < 0)
-        return first + way;
+    if (!isFull)
+      return &lines.emplace_back();
     size_t node = 1;
     while (node < size_t(cache.ways))
       node = 2 * node + (state.bits[set] >> node & 1);
-    return first + (node - cache.ways);
+    return &lines[node - size_t(cache.ways)];
   }
-  // What was used or came last stands first, so the last goes; empty ones are behind all others.
-  std::rotate(first, first + cache.ways - 1, first + cache.ways);
-  return first;
+  // What was used or came last stands first, so the last goes.
+  if (!isFull)
+    return &*lines.insert(lines.begin(), Line{});
+  std::rotate(lines.begin(), lines.end() - 1, lines.end());
+  return &lines.front();
 }
 
 Served MemorySystem::fill(State &state, OperandId by, int64_t line, Cycles at) {
   const Storage::Cache &cache = *state.is->cache;
   ++state.counts.misses;
-  Cycles &slot = state.slots[state.next];
-  state.next = state.next + 1 == state.slots.size() ? 0 : state.next + 1;
-  const Cycles begin = std::max(at, slot) + state.is->readLatency;
-  Line *into = victim(state, line);
+  const Cycles begin = std::max(at, state.slots.oldest()) + state.is->readLatency;
+  const size_t set = setOf(state, line);
+  Line *into = victim(state, set);
   const Line old = *into;
   const Served served = load(cache.behind, by, line, cache.lineBytes, begin);
-  slot = served.done;
+  state.slots.push(served.done, past);
   *into = {line, by, false, served.done};
   if (cache.replacement == Replacement::TreePlru)
-    use(state, into);
+    use(state, set, into);
   if (old.by >= 0 && old.dirty) {
     ++state.counts.writeBacks;
     store(cache.behind, old.by, old.address, cache.lineBytes, served.done);
@@ -164,12 +170,13 @@ Served MemorySystem::cached(State &state, OperandId by, int64_t address, int64_t
     const int64_t lineAt = from / cache.lineBytes * cache.lineBytes, to = std::min(end, lineAt + cache.lineBytes);
     const Cycles t = beats(state, by, from, to - from, at).second;
     at = t + 1;
-    Line *line = find(state, lineAt);
+    const size_t set = setOf(state, lineAt);
+    Line *line = find(state, set, lineAt);
     Cycles data;
     if (line) {
       ++state.counts.hits;
-      use(state, line);
-      line = find(state, lineAt);
+      use(state, set, line);
+      line = find(state, set, lineAt);
     }
     if (!isStore) {
       data = line ? std::max(t + is.readLatency, line->fill) : fill(state, by, lineAt, t).first;
@@ -178,7 +185,7 @@ Served MemorySystem::cached(State &state, OperandId by, int64_t address, int64_t
     } else if (cache.writeBack && (line || cache.allocatesOnWrite)) {
       if (!line) {
         data = std::max(t + is.writeLatency, fill(state, by, lineAt, t).done);
-        line = find(state, lineAt);
+        line = find(state, set, lineAt);
       } else
         data = std::max(t + is.writeLatency, line->fill);
       line->dirty = true, line->by = by;
@@ -199,32 +206,47 @@ Served MemorySystem::cached(State &state, OperandId by, int64_t address, int64_t
 }
 
 void MemorySystem::forget(Cycles before) {
+  past = before;
   for (State &state : states) {
     state.ports.forget(before), state.single.forget(before);
-    for (Calendar &bank : state.banks)
-      bank.forget(before);
+    for (Bank &bank : state.banks)
+      bank.taken.forget(before);
   }
 }
 
-void MemorySystem::shift(Cycles by) {
+void MemorySystem::shift(Cycles by, Cycles after) {
+  past += by;
   for (State &state : states) {
     state.ports.shift(by), state.single.shift(by);
-    for (Calendar &bank : state.banks)
-      bank.shift(by);
-    for (Cycles &slot : state.slots)
-      slot += by;
-    for (Line &line : state.lines)
-      line.fill += by;
+    for (Bank &bank : state.banks)
+      bank.taken.shift(by);
+    state.slots.shift(by, after);
+    for (std::vector<Line> &set : state.sets)
+      for (Line &line : set)
+        line.fill += by;
   }
+}
+
+Cycles MemorySystem::quiet() const {
+  Cycles all = 0;
+  for (const State &state : states) {
+    all = std::max({all, state.ports.end(), state.single.end(), state.slots.latest()});
+    for (const Bank &bank : state.banks)
+      all = std::max(all, bank.taken.end());
+    for (const std::vector<Line> &set : state.sets)
+      for (const Line &line : set)
+        all = std::max(all, line.fill);
+  }
+  return all;
 }
 
 void MemorySystem::translate(const std::vector<int64_t> &by) {
   for (State &state : states) {
-    for (auto &[row, operand] : state.rows)
-      if (operand >= 0)
-        row += by[operand];
-    for (Line &line : state.lines)
-      if (line.by >= 0)
+    for (Bank &bank : state.banks)
+      if (bank.by >= 0)
+        bank.row += by[bank.by];
+    for (std::vector<Line> &set : state.sets)
+      for (Line &line : set)
         line.address += by[line.by];
   }
 }

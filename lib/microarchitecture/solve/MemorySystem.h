@@ -2,7 +2,8 @@
 #pragma once
 #include "lib/microarchitecture/problem/InstructionProgram.h"
 #include "lib/microarchitecture/solve/Calendar.h"
-#include <deque>
+#include "lib/microarchitecture/solve/DecodedProgram.h"
+#include "lib/microarchitecture/solve/RecentTimes.h"
 
 namespace accord::microarchitecture {
 
@@ -11,9 +12,10 @@ struct Served {
   Cycles first = 0, done = 0;
 };
 
-/// Who touches a memory: the static operand, by whose address what it leaves behind moves from iteration to iteration.
-using OperandId = int32_t;
+/// A common multiple of two periods; where it leaves the range of addresses, 2^62: then only equal addresses are alike.
+int64_t commonPeriod(int64_t a, int64_t b);
 
+/// What operands leave behind moves from iteration to iteration as their addresses do.
 class MemorySystem {
 public:
   explicit MemorySystem(const Microarchitecture &machine);
@@ -23,7 +25,10 @@ public:
   Served store(Index storage, OperandId by, int64_t address, int64_t bytes, Cycles at, Cycles earliestDone = 0);
 
   void forget(Cycles before);
-  void shift(Cycles by);
+  /// Moves what is after a cycle.
+  void shift(Cycles by, Cycles after);
+  /// No port, bank or request is taken in this cycle or later, and all lines have come.
+  Cycles quiet() const;
   /// Moves what operands left behind: addresses of operand o by `by[o]`.
   void translate(const std::vector<int64_t> &by);
 
@@ -38,6 +43,8 @@ public:
     int64_t beats = 0, hits = 0, misses = 0, writeBacks = 0;
   };
   const Counts &counts(Index storage) const { return states[storage].counts; }
+  /// Beats, lines and ways that were looked at one by one: what requests cost to compute.
+  int64_t work() const { return looked; }
 
 private:
   struct Line {
@@ -46,16 +53,23 @@ private:
     bool dirty = false;
     Cycles fill = 0;
   };
+  struct Bank {
+    Calendar taken{1};
+    int64_t row = -1; ///< first address of the row of its last beat
+    OperandId by = -1;
+  };
   struct State {
     const Storage *is = nullptr;
     int64_t period = 1;
     Calendar ports, single; ///< `single`: where one beat a cycle is all
     bool isSingle = false;
-    std::vector<Calendar> banks;
-    std::vector<std::pair<int64_t, OperandId>> rows; ///< by bank: first address of the row of its last beat
-    std::vector<Cycles> slots;  ///< by slot: when the request (a miss, of a cache) that holds it is done
-    size_t next = 0;            ///< slot of the next request
-    std::vector<Line> lines;    ///< sets x ways; for LRU the last used first, for FIFO the last come first
+    FirstUses bankPlaces;
+    std::vector<Bank> banks; ///< those that were used
+    RecentTimes slots;       ///< when each of the last requests (misses, of a cache) is done
+    FirstUses setPlaces;
+    /// Sets that were used, and the lines of each: for LRU the last used first, for FIFO the last come first, for PLRU
+    /// by way.
+    std::vector<std::vector<Line>> sets;
     std::vector<uint32_t> bits; ///< by set: the tree of PLRU
     Counts counts;
     explicit State(const Storage &storage);
@@ -68,11 +82,15 @@ private:
   Served cached(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at, bool isStore);
   /// The data of a line that the set does not have; allocates it.
   Served fill(State &state, OperandId by, int64_t line, Cycles at);
-  Line *find(State &state, int64_t line);
-  void use(State &state, Line *line);
-  Line *victim(State &state, int64_t line);
+  /// The place of the set of a line.
+  size_t setOf(State &state, int64_t line);
+  Line *find(State &state, size_t set, int64_t line);
+  void use(State &state, size_t set, Line *line);
+  Line *victim(State &state, size_t set);
 
   std::vector<State> states;
+  Cycles past = 0; ///< no request begins before
+  int64_t looked = 0;
 };
 
 template <class Out> void MemorySystem::write(Cycles base, const std::vector<int64_t> &origin, Out &out) const {
@@ -80,17 +98,16 @@ template <class Out> void MemorySystem::write(Cycles base, const std::vector<int
   for (const State &state : states) {
     if (state.isSingle)
       state.single.write(base, out);
-    else {
+    else
       state.ports.write(base, out);
-      for (const Calendar &bank : state.banks)
-        bank.write(base, out);
+    for (const Bank &bank : state.banks)
+      bank.taken.write(base, out), out(bank.by), place(bank.row, bank.by);
+    state.slots.write(base, out);
+    for (const std::vector<Line> &set : state.sets) {
+      out(int64_t(set.size()));
+      for (const Line &line : set)
+        out(line.by), place(line.address, line.by), out(line.dirty), out(std::max<Cycles>(line.fill - base, 0));
     }
-    for (auto [row, by] : state.rows)
-      out(by), place(row, by);
-    for (size_t i = 0; i < state.slots.size(); ++i)
-      out(std::max<Cycles>(state.slots[(state.next + i) % state.slots.size()] - base, 0));
-    for (const Line &line : state.lines)
-      out(line.by), place(line.address, line.by), out(line.dirty), out(std::max<Cycles>(line.fill - base, 0));
     for (uint32_t bits : state.bits)
       out(bits);
   }

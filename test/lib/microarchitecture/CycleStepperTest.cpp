@@ -92,7 +92,7 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
 
 TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {
   int64_t differing = 0;
-  for (uint64_t seed = 0; seed < seeds(1200); ++seed) {
+  for (uint64_t seed = 0; seed < seeds(900); ++seed) {
     MachineCases cases(seed * 7919 + 17);
     const Microarchitecture machine = cases.machine();
     const InstructionProgram program = cases.program(machine, 20);
@@ -105,7 +105,7 @@ TEST(CycleStepper, AgreesWithTheEngineOnEveryVisit) {
 
 TEST(CycleStepper, AgreesWhereStagesJoin) {
   int64_t differing = 0;
-  for (uint64_t seed = 0; seed < seeds(700); ++seed) {
+  for (uint64_t seed = 0; seed < seeds(350); ++seed) {
     MachineCases cases(seed * 6151 + 2);
     Microarchitecture machine = cases.machine();
     tangle(machine, cases);
