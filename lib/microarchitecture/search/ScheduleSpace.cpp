@@ -106,7 +106,7 @@ void ScheduleSpace::add(Schedule schedule, const Microarchitecture &machine) {
   for (size_t l = 0; l < loops; ++l)
     shape.count.push_back(divideUp(layout->extents[l], shape.chunk[l])),
         shape.whole.push_back(layout->extents[l] / shape.chunk[l]);
-  shape.stride = layout->strides;
+  std::copy_n(layout->strides.begin(), shape.stride.size(), shape.stride.begin()); // without what sums begin with
   const auto [m, n, k] = schedule.tile;
   for (int t = 0; t < 3; ++t) {
     const int64_t along = schedule.vectorLoop == kNone ? 1 : shape.stride[t][schedule.vectorLoop];
