@@ -7,6 +7,8 @@ namespace accord::microarchitecture {
 namespace {
 
 constexpr int64_t kMaxCapacity = 1 << 20;
+constexpr Cycles kMaxLatency = 1 << 30;
+constexpr int64_t kMaxAddress = int64_t(1) << 62;
 
 class MachineCheck {
 public:
@@ -38,14 +40,18 @@ private:
     if (value < 1 || value > kMaxCapacity)
       error(at, fmt::format("'{}' of '{}' is {}, not from 1 to {}", key, of, value, kMaxCapacity), Code::NoCapacity);
   }
+  void latency(Cycles value, const char *key, const std::string &of, const SourceLocation &at) {
+    if (value < 0 || value > kMaxLatency)
+      error(at, value < 0 ? fmt::format("'{}' of '{}' is negative", key, of)
+                          : fmt::format("'{}' of '{}' is {}, not from 0 to {}", key, of, value, kMaxLatency));
+  }
   bool known(Index index, size_t count) const { return index >= 0 && size_t(index) < count; }
 
   void fetch() {
     const Fetch &is = machine.fetch;
     positive(is.width, "width", is.name, is.location);
     positive(is.buffer, "buffer", is.name, is.location);
-    if (is.latency < 0)
-      error(is.location, fmt::format("'latency' of '{}' is negative", is.name));
+    latency(is.latency, "latency", is.name, is.location);
     if (!known(is.to, machine.stages.size()))
       error(is.location, fmt::format("'{}' hands its instructions to no stage", is.name));
   }
@@ -99,14 +105,18 @@ private:
     positive(is.ports, "ports", is.name, is.location);
     positive(is.banks, "banks", is.name, is.location);
     positive(is.requests, "requests", is.name, is.location);
-    if (is.readLatency < 0 || is.writeLatency < 0)
-      error(is.location, fmt::format("a latency of '{}' is negative", is.name));
-    if (is.rows.bytes < 0 || is.rows.miss < 0 || (is.rows.bytes > 0 && is.rows.bytes % is.portBytes != 0))
+    latency(is.readLatency, "read_latency", is.name, is.location);
+    latency(is.writeLatency, "write_latency", is.name, is.location);
+    latency(is.rows.miss, "row_miss", is.name, is.location);
+    if (is.rows.bytes < 0 || is.rows.miss < 0 || (is.rows.bytes > 0 && is.rows.bytes % is.portBytes != 0) ||
+        is.rows.bytes > kMaxAddress)
       error(is.location, fmt::format("'row' of '{}' is {} B, no whole number of ports of {} B", is.name, is.rows.bytes,
                                      is.portBytes));
     if (!is.cache) {
       if (is.begin < 0 || is.end <= is.begin)
         error(is.location, fmt::format("memory '{}' has no bytes", is.name));
+      else if (is.end > kMaxAddress)
+        error(is.location, fmt::format("memory '{}' ends at {}, beyond 2^62", is.name, is.end));
       return;
     }
     const Storage::Cache &cache = *is.cache;

@@ -4,6 +4,9 @@
 
 namespace accord::microarchitecture {
 
+constexpr size_t kMaxDepth = 256;
+constexpr __int128 kMany = __int128(1) << 101; // where counting of instructions ends
+
 bool processes(const Unit &unit, const Instruction &instruction, const Microarchitecture &machine) {
   auto has = [](const std::vector<Index> &all, Index one) { return llvm::is_contained(all, one); };
   if (!llvm::any_of(unit.operations, [&](const UnitOperation &o) { return o.opcode == instruction.opcode; }))
@@ -23,21 +26,27 @@ bool processes(const Unit &unit, const Instruction &instruction, const Microarch
 
 std::vector<char> stagesTo(const Instruction &instruction, const Microarchitecture &machine) {
   std::vector<char> reached(machine.stages.size(), 0);
-  for (size_t round = 0; round < machine.stages.size(); ++round)
-    for (size_t s = 0; s < machine.stages.size(); ++s) {
-      for (Index unit : machine.stages[s].units)
-        reached[s] |= processes(machine.units[unit], instruction, machine);
+  for (size_t s = 0; s < machine.stages.size(); ++s)
+    for (Index unit : machine.stages[s].units)
+      reached[s] |= processes(machine.units[unit], instruction, machine);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t s = 0; s < machine.stages.size(); ++s)
       for (Index next : machine.stages[s].to)
-        reached[s] |= reached[next];
-    }
+        if (!reached[s] && reached[next])
+          reached[s] = 1, changed = true;
+  }
   return reached;
 }
 
 __int128 executedInstructions(const InstructionProgram &program) {
   auto count = [&](auto &self, const Body &body) -> __int128 {
     __int128 all = 0;
-    for (const Item &item : body)
-      all += item.loop == kNone ? 1 : program.loops[item.loop].count * self(self, program.loops[item.loop].body);
+    for (const Item &item : body) {
+      const __int128 times = item.loop == kNone ? 1 : program.loops[item.loop].count;
+      const __int128 inside = item.loop == kNone ? 1 : times > 0 ? self(self, program.loops[item.loop].body) : 0;
+      all = times > 0 && inside > kMany / times ? kMany : std::min(all + times * inside, kMany);
+    }
     return all;
   };
   return count(count, program.body);
@@ -73,6 +82,8 @@ public:
       if (inBodies[l] != 1)
         error(program.loops[l].location,
               fmt::format("loop '{}' is in {} bodies, not in one", program.loops[l].name, inBodies[l]));
+    if (errors.empty() && executedInstructions(program) > kMany / 2)
+      error({}, fmt::format("'{}' executes more than 2^100 instructions", program.name));
     return std::move(errors);
   }
 
@@ -97,6 +108,8 @@ private:
       if (loop.count < 0 || loop.count > (int64_t(1) << 46))
         return error(loop.location,
                      fmt::format("loop '{}' has {} iterations, not from 0 to 2^46", loop.name, loop.count));
+      if (around.size() == kMaxDepth)
+        return error(loop.location, fmt::format("loop '{}' is in more than {} others", loop.name, kMaxDepth - 1));
       around.push_back(&loop);
       visit(loop.body);
       around.pop_back();

@@ -50,7 +50,7 @@ struct WaitedFor {
 };
 
 struct InstructionTiming {
-  Cycles cycles = 0;                   ///< at the end of the last instruction
+  Cycles cycles = 0;                   ///< at the end of the last instruction; with bounds an estimate in between
   __int128 instructions = 0;           ///< that the program executes
   int64_t evaluated = 0;               ///< of these, those whose times were computed
   std::vector<Recurrence> recurrences; ///< in the order in which they were found
@@ -63,6 +63,14 @@ struct InstructionTiming {
   };
   std::vector<StorageUse> storages;
   std::vector<WaitedFor> waits; ///< where it was asked for: by kind and part, none without cycles
+  /// Where the state did not recur within the limits: `timed` instructions are complete in cycle `reached`, exactly;
+  /// units, storages and waits are of those. The program takes from `low` to `high` cycles, proven. `cycles` goes on
+  /// as the second half of what was evaluated, which is not.
+  struct Bounds {
+    Cycles low = 0, high = 0, reached = 0;
+    __int128 timed = 0;
+  };
+  std::optional<Bounds> bounds;
 };
 
 } // namespace accord::microarchitecture

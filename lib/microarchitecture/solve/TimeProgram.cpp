@@ -1,16 +1,18 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
+#include "lib/microarchitecture/solve/BoundProgram.h"
 #include "lib/microarchitecture/solve/CycleStack.h"
-#include "llvm/ADT/Hashing.h"
+#include "lib/microarchitecture/solve/SeenStates.h"
+#include "lib/microarchitecture/solve/TimingEnvelope.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
-#include <unordered_map>
 
 namespace accord::microarchitecture {
 namespace {
 
-/// Additive counters of an engine, in one list.
-using Counters = std::vector<__int128>;
+constexpr int64_t kMaxBeats = int64_t(1) << 22;
+constexpr Cycles kMaxCycles = Cycles(1) << 62;
+/// How many beats, lines and ways may be looked at for each instruction that may be evaluated, and besides.
+constexpr int64_t kWork = 32, kMoreWork = int64_t(1) << 24;
 
 class ProgramTimer {
 public:
@@ -18,20 +20,26 @@ public:
       : machine(machine), program(program), limits(limits), engine(machine, program), stack(machine) {}
 
   Result<InstructionTiming> run() {
+    for (const Instruction &instruction : program.instructions)
+      for (const MemoryOperand &operand : instruction.memory)
+        measure(operand, instruction);
     body(program.body);
     if (failed)
       return *failed;
-    answer.cycles = engine.end();
+    if (isCut)
+      if (std::optional<Error> error = bound())
+        return *error;
     const Counters all = counters();
+    if (!isCut)
+      answer.cycles = engine.end(), answer.instructions = all[0];
     answer.evaluated = engine.visits();
-    size_t at = 0;
-    answer.instructions = all[at++];
+    size_t at = 1;
     for (size_t u = 0; u < machine.units.size(); ++u, at += 2)
       answer.units.push_back({all[at], all[at + 1]});
     for (size_t s = 0; s < machine.storages.size(); ++s, at += 4)
       answer.storages.push_back({all[at], all[at + 1], all[at + 2], all[at + 3]});
     if (limits.waits)
-      answer.waits = stack.waits({all.begin() + at, all.end()}, engine.end());
+      answer.waits = stack.waits({all.begin() + int64_t(at), all.end()}, engine.end());
     return std::move(answer);
   }
 
@@ -52,56 +60,86 @@ private:
     return all;
   }
 
-  void body(const Body &items) {
-    for (const Item &item : items) {
-      if (failed)
-        return;
-      if (item.loop != kNone) {
-        loop(item.loop);
-      } else {
-        if (limits.waits)
-          stack.add(engine.step(item.instruction, way).fetch, way);
-        else
-          engine.step(item.instruction);
-        if (engine.visits() > limits.evaluated)
-          fail(fmt::format("the time of '{}' does not recur within {} instructions", program.name, limits.evaluated));
-      }
+  /// Beats and lines of an operand are gone through one by one.
+  void measure(const MemoryOperand &operand, const Instruction &of) {
+    for (const Storage *at = &machine.storages[operand.storage]; at; at = behind(*at)) {
+      // One beat a cycle, whatever bank it is in: all at once.
+      const bool isBulk = at->rows.bytes == 0 && (at->ports == 1 || at->banks == 1);
+      if (isBulk && !at->cache)
+        continue;
+      const int64_t size = isBulk ? at->cache->lineBytes : at->portBytes;
+      if (operand.bytes / size > kMaxBeats)
+        fail(fmt::format("'{}' moves {} bytes through '{}', more than 2^22 times {} B", machine.opcodes[of.opcode].name,
+                         operand.bytes, at->name, size),
+             of.location);
     }
   }
+  const Storage *behind(const Storage &is) const { return is.cache ? &machine.storages[is.cache->behind] : nullptr; }
 
-  struct Seen {
-    int64_t iteration;
-    Cycles base;
-    Counters counts;
-  };
+  bool isOver() const { return failed || isCut; }
+
+  void body(const Body &items) {
+    place.items.push_back(0);
+    for (size_t i = 0; i < items.size() && !isOver(); ++i) {
+      place.items.back() = i;
+      if (items[i].loop != kNone)
+        loop(items[i].loop);
+      else
+        instruction(items[i].instruction);
+    }
+    if (!isCut)
+      place.items.pop_back();
+  }
+
+  void instruction(Index index) {
+    if (engine.visits() >= limits.evaluated || (engine.work() - kMoreWork) / kWork > limits.evaluated) {
+      if (!limits.bounds)
+        return fail(
+            fmt::format("the time of '{}' does not recur within {} instructions", program.name, engine.visits()));
+      --place.items.back(); // this one is the first of the rest
+      isCut = true;
+      return;
+    }
+    if (limits.waits)
+      stack.add(engine.step(index, way).fetch, way);
+    else
+      engine.step(index);
+    if (engine.visits() == limits.evaluated / 2)
+      half = {engine.end(), timed()};
+    if (engine.end() > kMaxCycles || engine.base() > kMaxCycles)
+      fail("the program takes more than 2^62 cycles");
+  }
+
+  __int128 timed() const { return engine.visits() + (skipped.empty() ? 0 : skipped.front()); }
 
   void loop(Index number) {
     const InstructionLoop &is = program.loops[number];
     if (!executes(is.body))
       return;
-    std::map<std::vector<int64_t>, Seen> seen;
+    SeenStates seen(keptNumbers, limits.kept);
     bool searches = limits.recurrences && is.count > 2;
-    around.push_back(0);
+    around.push_back(0), place.loops.push_back(number);
     int64_t k = 0;
-    while (k < is.count && !failed) {
+    while (k < is.count && !isOver()) {
       around.back() = k;
       if (searches) {
-        auto [at, isNew] = seen.try_emplace(engine.state());
-        if (isNew) {
-          at->second = {k, engine.base(), counters()};
-          searches = int64_t(seen.size()) < limits.states;
-        } else {
-          k += recur(number, k, at->second);
+        if (const SeenStates::Seen *before =
+                seen.find(engine.state(), k, [&] { return Marks{engine.base(), counters()}; })) {
+          k += recur(number, k, *before);
           searches = false;
           if (k >= is.count)
             break;
           around.back() = k;
+        } else {
+          searches = seen.size() < limits.states;
         }
       }
       body(is.body);
+      if (isCut)
+        return; // the place remains
       engine.advance(number, 1), ++k;
     }
-    around.pop_back();
+    around.pop_back(), place.loops.pop_back();
     engine.advance(number, -is.count);
   }
 
@@ -113,32 +151,56 @@ private:
   }
 
   /// Iterations that are skipped from iteration k on, whose state was seen.
-  int64_t recur(Index number, int64_t k, const Seen &before) {
+  int64_t recur(Index number, int64_t k, const SeenStates::Seen &before) {
     Recurrence found;
     found.loop = number, found.around.assign(around.begin(), around.end() - 1);
     found.first = before.iteration, found.period = k - before.iteration;
-    found.growth = engine.base() - before.base;
+    found.growth = engine.base() - before.marks.base;
     found.repeats = (program.loops[number].count - k) / found.period;
     if (found.repeats == 0)
       return 0;
     const __int128 cycles = __int128(found.growth) * found.repeats;
-    if (cycles + engine.end() > (int64_t(1) << 62)) {
-      fail(fmt::format("the program takes more than 2^62 cycles"));
+    if (cycles + engine.end() > kMaxCycles) {
+      fail("the program takes more than 2^62 cycles");
       return 0;
     }
     Counters now = counters();
     skipped.resize(now.size());
     for (size_t i = 0; i < now.size(); ++i)
-      skipped[i] += (now[i] - before.counts[i]) * found.repeats;
+      skipped[i] += (now[i] - before.marks.counts[i]) * found.repeats;
     engine.skip(Cycles(cycles), number, found.repeats * found.period);
     stack.skip(Cycles(cycles));
     answer.recurrences.push_back(found);
     return found.repeats * found.period;
   }
 
-  void fail(std::string message) {
+  /// What is left bounds the time from both sides.
+  std::optional<Error> bound() {
+    place.iterations = around;
+    const InstructionProgram rest = restOf(program, place);
+    InstructionTiming::Bounds bounds;
+    bounds.reached = engine.end(), bounds.timed = timed();
+    bounds.low = std::max(bounds.reached, lowerEnd(machine, rest, engine.base()));
+    bounds.high = upperEnd(machine, rest, engine.quiet() + 1);
+    if (bounds.high >= TimingEnvelope::kBeyond)
+      return Error{Code::NoRecurrence,
+                   fmt::format("the time of '{}' does not recur within {} instructions, and may be beyond 2^61 cycles",
+                               program.name, engine.visits()),
+                   {}};
+    const __int128 left = executedInstructions(rest);
+    answer.instructions = bounds.timed + left;
+    double rate = 0;
+    if (bounds.timed > half.timed)
+      rate = double(bounds.reached - half.end) / double(bounds.timed - half.timed);
+    const double more = std::min(rate * double(left), double(bounds.high));
+    answer.cycles = std::clamp(bounds.reached + Cycles(more), bounds.low, bounds.high);
+    answer.bounds = bounds;
+    return {};
+  }
+
+  void fail(std::string message, SourceLocation at = {}) {
     if (!failed)
-      failed = Error{Code::NoRecurrence, std::move(message), {}};
+      failed = Error{Code::NoRecurrence, std::move(message), std::move(at)};
   }
 
   const Microarchitecture &machine;
@@ -149,7 +211,14 @@ private:
   std::vector<Stretch> way;
   InstructionTiming answer;
   std::vector<int64_t> around;
+  ProgramPlace place;
+  struct {
+    Cycles end = 0;
+    __int128 timed = 0;
+  } half; ///< after half of what may be evaluated
   Counters skipped;
+  int64_t keptNumbers = 0;
+  bool isCut = false; ///< at the limit; bounds follow
   std::optional<Error> failed;
 };
 

@@ -1,0 +1,75 @@
+// States before the iterations of a loop, among which a recurrence is looked for.
+#pragma once
+#include "lib/microarchitecture/problem/Microarchitecture.h"
+#include <unordered_map>
+
+namespace accord::microarchitecture {
+
+/// Additive counters of an engine, in one list.
+using Counters = std::vector<__int128>;
+/// What is known where a state was seen.
+struct Marks {
+  Cycles base = 0;
+  Counters counts;
+};
+
+/// States are kept as a whole up to a limit of numbers that all loops around each other share. Beyond, hashes are kept,
+/// and the state at the second of two equal hashes; where it is seen again, it recurs.
+class SeenStates {
+public:
+  SeenStates(int64_t &kept, int64_t limit) : kept(kept), limit(limit) {}
+  SeenStates(const SeenStates &) = delete;
+  SeenStates &operator=(const SeenStates &) = delete;
+  ~SeenStates() { kept -= own; }
+
+  struct Seen {
+    int64_t iteration = 0;
+    Marks marks;
+    std::vector<int64_t> state; ///< empty: not kept
+  };
+  /// The place at which an equal state was seen; otherwise notes this one, and gives nothing.
+  template <class Marker> const Seen *find(std::vector<int64_t> state, int64_t iteration, Marker marks) {
+    auto [at, isNew] = all.try_emplace(hash(state));
+    if (!isNew && at->second.state == state)
+      return &at->second;
+    if (!isNew && reference.state == state)
+      return &reference;
+    // A reference stays for as long as its period seems to be.
+    if (!isNew && iteration <= until)
+      return nullptr;
+    if (!isNew)
+      until = iteration + (iteration - at->second.iteration);
+    Seen made{iteration, marks(), std::move(state)};
+    const int64_t numbers = int64_t(made.state.size() + 2 * made.marks.counts.size());
+    if (isNew && kept + numbers <= limit) {
+      kept += numbers, own += numbers;
+      at->second = std::move(made);
+    } else if (isNew) {
+      at->second.iteration = iteration;
+    } else {
+      reference = std::move(made);
+    }
+    return nullptr;
+  }
+  int64_t size() const { return int64_t(all.size()); }
+
+private:
+  /// Numbers mixed as by splitmix64 (G. Steele et al., OOPSLA 2014).
+  static uint64_t hash(const std::vector<int64_t> &state) {
+    uint64_t mixed = state.size();
+    for (int64_t number : state) {
+      mixed = (mixed ^ uint64_t(number)) + 0x9e3779b97f4a7c15ull;
+      mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull;
+      mixed ^= mixed >> 27;
+    }
+    return mixed;
+  }
+
+  int64_t &kept;
+  int64_t limit, own = 0;
+  std::unordered_map<uint64_t, Seen> all; ///< by hash; looked up, never walked
+  Seen reference;
+  int64_t until = -1; ///< iteration up to which the reference stays
+};
+
+} // namespace accord::microarchitecture
