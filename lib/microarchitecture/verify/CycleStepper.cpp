@@ -103,6 +103,15 @@ bool CycleStepper::finish() {
   return true;
 }
 
+Cycles CycleStepper::quiet() const {
+  Cycles all = std::max(clock.now, last);
+  for (const std::vector<Instance> &unit : instances)
+    for (const Instance &instance : unit)
+      for (const Instance::Held &held : instance.held)
+        all = std::max(all, held.free);
+  return all;
+}
+
 void CycleStepper::fetch(Index instruction, const std::vector<int64_t> &addresses) {
   const Instruction &is = program->instructions[instruction];
   const Opcode &opcode = machine->opcodes[is.opcode];

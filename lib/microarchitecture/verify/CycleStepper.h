@@ -26,6 +26,8 @@ public:
 
   Cycles now() const { return clock.now; }
   Cycles end() const { return last; } ///< the last completion so far
+  /// From when on no unit is taken, after `finish`, where nothing else is under way either.
+  Cycles quiet() const;
   int64_t fetched() const { return base + int64_t(inFlight.size()); }
   bool keepsVisits = false;
   std::vector<SteppedVisit> visits; ///< by instruction executed, if they are kept

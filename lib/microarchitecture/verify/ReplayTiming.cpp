@@ -1,5 +1,6 @@
 #include "lib/microarchitecture/verify/ReplayTiming.h"
 #include "lib/microarchitecture/verify/AddressMotion.h"
+#include "lib/microarchitecture/verify/BoundSystem.h"
 #include <fmt/format.h>
 
 namespace accord::microarchitecture {
@@ -45,6 +46,7 @@ public:
 
   Errors run() {
     skipped = zero();
+    rest.instructions = program.instructions, rest.loops = program.loops;
     if (timing.units.size() != machine.units.size() || timing.storages.size() != machine.storages.size())
       wrong({}, "it does not have the units and memories of the machine");
     if (timing.evaluated > kMaxReplayed)
@@ -99,16 +101,21 @@ private:
     }
   }
 
-  __int128 instructionsIn(const Body &body) {
+  __int128 instructionsIn(const Body &body, const std::vector<InstructionLoop> &loops) {
     __int128 all = 0;
     for (const Item &item : body)
-      all += item.loop == kNone ? 1 : program.loops[item.loop].count * inLoop(item.loop);
+      if (item.loop == kNone)
+        ++all;
+      else if (size_t(item.loop) < program.loops.size())
+        all += loops[item.loop].count * inLoop(item.loop);
+      else // of the rest
+        all += loops[item.loop].count * instructionsIn(loops[item.loop].body, loops);
     return all;
   }
   /// Instructions in one iteration.
   __int128 inLoop(Index loop) {
     if (perIteration[loop] < 0)
-      perIteration[loop] = instructionsIn(program.loops[loop].body);
+      perIteration[loop] = instructionsIn(program.loops[loop].body, program.loops);
     return perIteration[loop];
   }
 
@@ -128,7 +135,9 @@ private:
     for (const Item &item : body) {
       if (!errors.empty())
         return;
-      if (item.loop == kNone)
+      if (isCut)
+        rest.body.push_back(item);
+      else if (item.loop == kNone)
         instruction(item.instruction);
       else if (program.loops[item.loop].count > 0 && inLoop(item.loop) > 0)
         loop(item.loop);
@@ -136,6 +145,8 @@ private:
   }
 
   void instruction(Index index) {
+    if (stepper.fetched() >= timing.evaluated && timing.bounds)
+      return cut(index);
     if (stepper.fetched() >= timing.evaluated)
       return wrong(program.instructions[index].location,
                    fmt::format("more than {} instructions were evaluated", timing.evaluated));
@@ -148,6 +159,15 @@ private:
         addresses.back() += operand.address.strides[l] * around[l];
     }
     stepper.fetch(index, addresses);
+  }
+
+  /// From this instruction on there are bounds.
+  void cut(Index index) {
+    if (!stepper.awaitFetch())
+      return stuck();
+    isCut = true;
+    cutAt = stepper.now() + offset;
+    rest.body.push_back({index, kNone});
   }
 
   /// The recurrence of a loop inside of the present iterations that begins next; found in the order of the certificate.
@@ -180,6 +200,12 @@ private:
         before = boundary(*recurrence, loopStart, 1);
       if (errors.empty())
         walk(is.body);
+      if (isCut) {
+        rest.body.push_back({kNone, Index(rest.loops.size())});
+        rest.loops.push_back(is);
+        rest.loops.back().count = is.count - k - 1;
+        break;
+      }
     }
     around.pop_back();
   }
@@ -239,9 +265,13 @@ private:
       const InstructionLoop &loop = program.loops[timing.recurrences[used].loop];
       return wrong(loop.location, fmt::format("a recurrence of loop '{}' is nowhere in the program", loop.name));
     }
-    equal<__int128>("cycles", stepper.end() + offset, timing.cycles);
     const Sums all = sums(stepper);
-    equal("instructions", all.instructions, timing.instructions);
+    if (timing.bounds) {
+      compareBounds(all.instructions);
+    } else {
+      equal<__int128>("cycles", stepper.end() + offset, timing.cycles);
+      equal("instructions", all.instructions, timing.instructions);
+    }
     equal<__int128>("evaluated instructions", stepper.fetched(), timing.evaluated);
     for (size_t u = 0; u < machine.units.size(); ++u) {
       equal("instructions of unit '" + machine.units[u].name + "'", all.units[u].instructions,
@@ -257,6 +287,28 @@ private:
     }
   }
 
+  /// What was evaluated is exact; of the rest bounds are found here that are no wider than those that are stated.
+  void compareBounds(__int128 found) {
+    const InstructionTiming::Bounds &is = *timing.bounds;
+    if (!isCut)
+      return wrong({}, "bounds are stated of a program that was evaluated as a whole");
+    equal<__int128>("cycles up to where bounds begin", stepper.end() + offset, is.reached);
+    equal("instructions up to where bounds begin", found, is.timed);
+    equal("instructions", found + instructionsIn(rest.body, rest.loops), timing.instructions);
+    const __int128 quiet = stepper.quiet() + offset + 1;
+    if (!errors.empty() || std::max(cutAt, quiet) >= kTooLate)
+      return wrong({}, "bounds are beyond 2^61 cycles");
+    const Cycles low = std::max(
+        {is.reached, endByWork(machine, rest, Cycles(cutAt)), BoundSystem(machine, rest, false).end(Cycles(cutAt))});
+    const Cycles high = BoundSystem(machine, rest, true).end(Cycles(quiet));
+    if (is.low > low)
+      wrong({}, fmt::format("at least {} cycles are proved, {} are stated", low, is.low));
+    if (is.high < high || high >= kTooLate)
+      wrong({}, fmt::format("at most {} cycles are proved, {} are stated", high, is.high));
+    if (timing.cycles < is.low || timing.cycles > is.high)
+      wrong({}, fmt::format("{} cycles are not between the bounds {} and {}", timing.cycles, is.low, is.high));
+  }
+
   const Microarchitecture &machine;
   const InstructionProgram &program;
   const InstructionTiming &timing;
@@ -269,6 +321,9 @@ private:
   size_t used = 0;     ///< recurrences that were left out
   __int128 offset = 0; ///< cycles that were left out
   Sums skipped;        ///< what is in them
+  bool isCut = false;  ///< from here on there are bounds
+  __int128 cutAt = 0;  ///< when what follows may be fetched
+  InstructionProgram rest;
 };
 
 } // namespace

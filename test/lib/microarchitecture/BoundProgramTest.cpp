@@ -1,6 +1,7 @@
 // Bounds hold what they say: the exact time is between them, wherever evaluation ends, and they say something.
 #include "lib/microarchitecture/solve/BoundProgram.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
+#include "lib/microarchitecture/verify/ReplayTiming.h"
 #include "test/lib/microarchitecture/MachineCases.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -29,7 +30,7 @@ double median(std::vector<double> of) {
 
 TEST(BoundProgram, ExactTimesAreBetween) {
   std::vector<double> low, high, estimate;
-  for (uint64_t seed = 0; seed < seeds(150); ++seed) {
+  for (uint64_t seed = 0; seed < seeds(100); ++seed) {
     MachineCases cases(seed * 17 + 3);
     Microarchitecture machine = cases.machine();
     if (seed % 4 == 0)
@@ -63,6 +64,75 @@ TEST(BoundProgram, ExactTimesAreBetween) {
   EXPECT_GT(median(low), 0.5);
   EXPECT_LT(median(high), 3);
   EXPECT_NEAR(median(estimate), 1, 0.1);
+}
+
+std::string first(const Errors &errors) { return errors.empty() ? "" : errors.front().message; }
+
+/// Also behind recurrences, and in the middle of nests.
+TEST(BoundProgram, TheReplayProvesThem) {
+  int64_t proved = 0, recurring = 0;
+  for (uint64_t seed = 0; seed < seeds(60); ++seed) {
+    MachineCases cases(seed * 29 + 11);
+    Microarchitecture machine = cases.machine();
+    if (seed % 4 == 0)
+      tangle(machine, cases);
+    const InstructionProgram program = cases.program(machine, 100);
+    const InstructionTiming exact = timed(machine, program, {});
+    for (int64_t evaluated : {0, 60, 150}) {
+      TimingLimits limits;
+      limits.evaluated = evaluated, limits.bounds = true;
+      InstructionTiming bounded = timed(machine, program, limits);
+      ASSERT_EQ(first(verifyTiming(machine, program, bounded)), "") << seed << " after " << evaluated;
+      if (!bounded.bounds)
+        continue;
+      ASSERT_LE(bounded.bounds->low, exact.cycles) << seed << " after " << evaluated;
+      ASSERT_GE(bounded.bounds->high, exact.cycles) << seed << " after " << evaluated;
+      ++proved, recurring += !bounded.recurrences.empty();
+    }
+  }
+  EXPECT_GT(proved, 60);
+  EXPECT_GT(recurring, 5);
+}
+
+TEST(BoundProgram, NarrowerOnesAreRefused) {
+  int64_t tried = 0, equal = 0;
+  for (uint64_t seed = 0; tried < 15; ++seed) {
+    MachineCases cases(seed * 41 + 2);
+    const Microarchitecture machine = cases.machine();
+    const InstructionProgram program = cases.program(machine, 60);
+    const InstructionTiming is = cut(machine, program, 60);
+    if (!is.bounds)
+      continue;
+    ++tried;
+    ASSERT_EQ(first(verifyTiming(machine, program, is)), "") << seed;
+    auto refused = [&](const char *what, auto change) {
+      InstructionTiming changed = is;
+      change(changed);
+      const Errors errors = verifyTiming(machine, program, changed);
+      EXPECT_FALSE(errors.empty()) << seed << ": " << what;
+      for (const Error &error : errors)
+        EXPECT_EQ(error.code, Code::WrongProgramTiming);
+    };
+    refused("low", [](InstructionTiming &t) { t.bounds->low += 1; });
+    const Cycles exact = timed(machine, program, {}).cycles;
+    refused("high", [&](InstructionTiming &t) { t.cycles = t.bounds->high = exact - 1; });
+    // The replay may tell more places apart, so that it proves a little less.
+    InstructionTiming tight = is;
+    tight.bounds->high -= 1, tight.cycles = std::min(tight.cycles, tight.bounds->high);
+    equal += !verifyTiming(machine, program, tight).empty();
+    refused("reached", [](InstructionTiming &t) { t.bounds->reached += 1; });
+    refused("timed", [](InstructionTiming &t) { t.bounds->timed += 1; });
+    refused("instructions", [](InstructionTiming &t) { t.instructions += 1; });
+    refused("evaluated", [](InstructionTiming &t) { t.evaluated += 1; });
+    refused("below", [](InstructionTiming &t) { t.cycles = t.bounds->low - 1; });
+    refused("above", [](InstructionTiming &t) { t.cycles = t.bounds->high + 1; });
+    refused("no bounds", [](InstructionTiming &t) { t.bounds.reset(); });
+    refused("wild", [](InstructionTiming &t) { t.bounds = InstructionTiming::Bounds{INT64_MIN, INT64_MAX, -1, -1}; });
+    InstructionTiming wider = is;
+    wider.bounds->low -= 1, wider.bounds->high += 1;
+    EXPECT_EQ(first(verifyTiming(machine, program, wider)), "") << seed;
+  }
+  EXPECT_GT(equal, 8);
 }
 
 } // namespace
