@@ -240,6 +240,14 @@ Cycles MemorySystem::quiet() const {
   return all;
 }
 
+std::set<std::pair<int64_t, bool>> MemorySystem::lines(Index storage) const {
+  std::set<std::pair<int64_t, bool>> all;
+  for (const std::vector<Line> &set : states[storage].sets)
+    for (const Line &line : set)
+      all.insert({line.address, line.dirty});
+  return all;
+}
+
 void MemorySystem::translate(const std::vector<int64_t> &by) {
   for (State &state : states) {
     for (Bank &bank : state.banks)

@@ -4,6 +4,7 @@
 #include "lib/microarchitecture/solve/Calendar.h"
 #include "lib/microarchitecture/solve/DecodedProgram.h"
 #include "lib/microarchitecture/solve/RecentTimes.h"
+#include <set>
 
 namespace accord::microarchitecture {
 
@@ -43,6 +44,8 @@ public:
     int64_t beats = 0, hits = 0, misses = 0, writeBacks = 0;
   };
   const Counts &counts(Index storage) const { return states[storage].counts; }
+  /// The addresses of the lines that a cache holds, and whether they are dirty.
+  std::set<std::pair<int64_t, bool>> lines(Index storage) const;
   /// Beats, lines and ways that were looked at one by one: what requests cost to compute.
   int64_t work() const { return looked; }
 
