@@ -268,6 +268,29 @@ TEST(CacheTimes, OneMissAtOnce) {
   EXPECT_EQ(small.times(), (std::vector<Cycles>{16, 19}));
 }
 
+TEST(CacheTimes, TwoLevelsAndTwoLines) {
+  // Beat at 1; 8 bytes are asked for at 3, beats at 3 and 4 of the second cache, which asks at 6: beats from 6 to 9,
+  // all there at 19. The other half of its line, after all: beats as before, and data 2 after the last of them.
+  Small two;
+  two.machine.storages.push_back(two.machine.storages[1]);
+  two.machine.storages[2].name = "top", two.machine.storages[2].cache->behind = 1;
+  two.machine.storages[2].cache->lineBytes = 8;
+  two.machine.units[0].loadsFrom = two.machine.units[0].storesTo = {0, 1, 2};
+  two.add(0, 0), two.add(2), two.add(0, 8);
+  two.program.instructions[0].memory[0].storage = two.program.instructions[2].memory[0].storage = 2;
+  EXPECT_EQ(two.times(), (std::vector<Cycles>{19, 6}));
+  // The second cache hands on what comes first, at 6 + 10.
+  two.machine.storages[1].cache->criticalWordFirst = true;
+  EXPECT_EQ(two.times(), (std::vector<Cycles>{16, 6}));
+  // Six beats: the first line is looked up at 4, asked for at 6 and there at 19; the second one is looked up at 6 and
+  // asked for at 8, but the port is free from 10 to 13.
+  Small lines;
+  lines.add(0, 0, 24);
+  EXPECT_EQ(lines.times(), (std::vector<Cycles>{23}));
+  lines.machine.storages[0].ports = 2, lines.machine.storages[0].banks = 8; // a second port: beats from 8 to 11
+  EXPECT_EQ(lines.times(), (std::vector<Cycles>{21}));
+}
+
 TEST(CacheTimes, WritePolicies) {
   Small back;
   back.add(1, 0), back.add(2), back.add(1, 4); // fills as a load does, then hits: beat and 1
