@@ -43,7 +43,8 @@ public:
     }
     made.assume(fmt::format("queries in blocks of {}, whose scores lie in memory", rows));
     if (stripes > 1)
-      made.assume(fmt::format("under the causal mask, queries in {} stripes with all keys up to the last of each", stripes));
+      made.assume(
+          fmt::format("under the causal mask, queries in {} stripes with all keys up to the last of each", stripes));
     return made.finish();
   }
 

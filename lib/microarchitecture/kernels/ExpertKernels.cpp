@@ -25,7 +25,8 @@ public:
     const int64_t choices = std::clamp<int64_t>((look.lookups + tokens - 1) / std::max<int64_t>(tokens, 1), 1, experts);
     made.assume(fmt::format("every token has {} experts", choices));
     made.extent('j', tokens * choices);
-    made.tensor("positions", {experts}), made.tensor("values", {tokens, choices}), made.tensor("chosen", {tokens, choices});
+    made.tensor("positions", {experts}), made.tensor("values", {tokens, choices}),
+        made.tensor("chosen", {tokens, choices});
     for (int64_t i = 0; i < std::min<int64_t>(choices, 1024); ++i) {
       std::vector<Use> uses = {{"p", "te"}, {"positions", "e"}};
       std::string of = "p";
@@ -91,7 +92,8 @@ private:
     look.width = std::max<int64_t>(x.sizes.back(), 1), look.rows = tokens = elementsOf(x) / look.width;
     look.lookups = elementsOf(slots) / look.width;
     made.extent('t', tokens), made.extent('e', experts), made.extent('d', look.width);
-    made.tensor("x", {tokens, look.width}, look.tableBytes), made.tensor("gate", {experts, look.width}, look.otherBytes);
+    made.tensor("x", {tokens, look.width}, look.tableBytes),
+        made.tensor("gate", {experts, look.width}, look.otherBytes);
     made.tensor("p", {tokens, experts}, look.otherBytes);
   }
   void probabilities() {
@@ -248,11 +250,12 @@ MaybeKernel expertsKernelOf(const Operation &operation, const Microarchitecture 
   const std::string &kind = operation.kind;
   const auto &t = operation.tensors;
   auto known = [&](size_t count) {
-    return t.size() >= count && std::none_of(t.begin(), t.end(), [](const LoopTensor &one) { return one.sizes.empty(); });
+    return t.size() >= count &&
+           std::none_of(t.begin(), t.end(), [](const LoopTensor &one) { return one.sizes.empty(); });
   };
-  const std::pair<const char *, size_t> kinds[] = {{"moe_dispatch", 5},     {"moe_dispatch_grad", 7}, {"moe_experts", 5},
-                                                   {"moe_experts_grad", 8}, {"moe_combine", 4},       {"moe_combine_grad", 6},
-                                                   {"interaction", 2},      {"interaction_grad", 3}};
+  const std::pair<const char *, size_t> kinds[] = {
+      {"moe_dispatch", 5}, {"moe_dispatch_grad", 7}, {"moe_experts", 5}, {"moe_experts_grad", 8},
+      {"moe_combine", 4},  {"moe_combine_grad", 6},  {"interaction", 2}, {"interaction_grad", 3}};
   for (auto [name, count] : kinds)
     if (kind == name && !known(count))
       return refused(operation, "its tensors are not known");

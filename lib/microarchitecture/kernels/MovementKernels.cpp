@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/kernels/OperationKernels.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "llvm/ADT/StringRef.h"
 #include <fmt/format.h>
 
@@ -80,10 +81,10 @@ public:
   Result<LoopKernel> gather() {
     if (look.bag > 1)
       bags([&](const Use &table, const Use &ids, const Use &out) {
-        made.rows("hw", "b", {ids, table, out},
-                  {{true, {{Kind::Let, "id", "ids"}, {Kind::Sum, "sum", "table"}}},
-                   {false, {{Kind::Store, "out", "sum"}}}},
-                  true);
+        made.rows(
+            "hw", "b", {ids, table, out},
+            {{true, {{Kind::Let, "id", "ids"}, {Kind::Sum, "sum", "table"}}}, {false, {{Kind::Store, "out", "sum"}}}},
+            true);
       });
     else
       alongRows(made, look, [&](const RowUses &of) {
@@ -126,7 +127,8 @@ private:
   Composition made;
 };
 
-/// Pairs of the last dimension turn: halves x0, x1 to x0 cos - x1 sin, x1 cos + x0 sin (Su et al., RoFormer, 2021).
+/// Pairs x0, x1 of the last dimension turn to x0 cos - x1 sin, x1 cos + x0 sin (Su et al., RoFormer, 2021). With lanes,
+/// the first ones of all pairs are stored before the second ones.
 Result<LoopKernel> rotary(const Operation &operation, const Microarchitecture &machine) {
   const LoopTensor &x = operation.tensors[0];
   const int64_t width = x.sizes.back(), half = width / 2;
@@ -140,17 +142,22 @@ Result<LoopKernel> rotary(const Operation &operation, const Microarchitecture &m
   Composition made(operation.name, machine);
   made.assume("positions of rotary go along the longest dimension between batch and width");
   made.extent('o', before), made.extent('p', x.sizes[along]), made.extent('i', behind), made.extent('e', half);
+  const bool isHalved = lanesOf(machine, Role::Load) > 1;
+  const std::string letters = isHalved ? "opi.e" : "opie.";
+  const int64_t second = isHalved ? half : 1;
   for (const char *name : {"x", "y"})
-    made.tensor(name, {before, x.sizes[along], behind, width}, bytesOf(x));
+    made.tensor(name, {before, x.sizes[along], behind, isHalved ? 2 : half, isHalved ? half : 2}, bytesOf(x));
   for (const char *name : {"cos", "sin"})
     made.tensor(name, {x.sizes[along], half}, bytesOf(x));
+  if (width % 2 != 0)
+    return refused(operation, "its width is odd, so that one element is in no pair");
   made.rows("", "opie",
-            {{"x", "opie", 0, "x0"},
-             {"x", "opie", half, "x1"},
+            {{"x", letters, 0, "x0"},
+             {"x", letters, second, "x1"},
              {"cos", "pe"},
              {"sin", "pe"},
-             {"y", "opie", 0, "y0"},
-             {"y", "opie", half, "y1"}},
+             {"y", letters, 0, "y0"},
+             {"y", letters, second, "y1"}},
             {{true, {{Kind::Store, "y0", "x0 cos * x1 sin * -"}, {Kind::Store, "y1", "x1 cos * x0 sin * +"}}}});
   return made.finish();
 }
@@ -193,15 +200,19 @@ Result<LoopKernel> topkGradient(const Operation &operation, const Microarchitect
   return made.finish();
 }
 
-/// Nearest neighbours: blocks of scale x scale of one element.
-Result<LoopKernel> upsample(const Operation &operation, const Microarchitecture &machine) {
-  const LoopTensor &x = operation.tensors[0], &y = operation.tensors[1];
+/// Nearest neighbours: blocks of one element, or the sums of blocks.
+Result<LoopKernel> upsample(const Operation &operation, const Microarchitecture &machine, bool isGradient) {
+  const LoopTensor &x = operation.tensors[isGradient ? 1 : 0], &y = operation.tensors[isGradient ? 0 : 1];
   const int64_t rows = x.sizes[2], columns = x.sizes[3], planes = x.sizes[0] * x.sizes[1];
   Composition made(operation.name, machine);
   const int64_t a = y.sizes[2] / std::max<int64_t>(rows, 1), b = y.sizes[3] / std::max<int64_t>(columns, 1);
   made.extent('p', planes * rows), made.extent('a', a), made.extent('c', columns), made.extent('b', b);
   made.tensor("x", {planes * rows, columns}, bytesOf(x)), made.tensor("y", {planes * rows, a, columns, b}, bytesOf(y));
-  made.fill({"y", "pacb"}, "x", {{"x", "pc"}}, true);
+  if (isGradient)
+    made.rows("pc", "ab", {{"y", "pacb"}, {"x", "pc"}},
+              {{true, {{Kind::Sum, "sum", "y"}}}, {false, {{Kind::Store, "x", "sum"}}}}, true);
+  else
+    made.fill({"y", "pacb"}, "x", {{"x", "pc"}}, true);
   return made.finish();
 }
 
@@ -293,14 +304,13 @@ void clearTable(Composition &made, const LookUp &look, const std::string &name) 
 /// What is looked up where, from the sizes of table, ids and rows.
 LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out) {
   LookUp look;
-  for (size_t behind = 1; behind < std::min(table.sizes.size(), out.sizes.size()) + 1; ++behind) {
-    const int64_t a = table.sizes[table.sizes.size() - behind], b = out.sizes[out.sizes.size() - behind];
-    if (a != b || behind == table.sizes.size())
-      break;
-    look.width *= a;
-  }
-  look.rows = elementsOf(table) / std::max<int64_t>(look.width, 1);
-  look.lookups = elementsOf(out) / std::max<int64_t>(look.width, 1);
+  // A row for each id where they are a whole number of rows, else what both have behind the rows.
+  const int64_t count = std::max<int64_t>(elementsOf(ids), 1), width = elementsOf(out) / count;
+  if (width > 0 && elementsOf(out) % count == 0 && elementsOf(table) % width == 0)
+    look.width = width;
+  else if (!table.sizes.empty())
+    look.width = std::max<int64_t>(table.sizes.back(), 1);
+  look.rows = elementsOf(table) / look.width, look.lookups = elementsOf(out) / look.width;
   look.tableBytes = bytesOf(table), look.idBytes = bytesOf(ids), look.otherBytes = bytesOf(out);
   return look;
 }
@@ -333,8 +343,8 @@ MaybeKernel movementKernelOf(const Operation &operation, const Microarchitecture
     return topk(operation, machine);
   if (kind == "topk_grad" && has(2, 1, 1))
     return topkGradient(operation, machine);
-  if (kind == "upsample" && has(1, 1, 4))
-    return upsample(operation, machine);
+  if ((kind == "upsample" || kind == "upsample_grad") && has(1, 1, 4))
+    return upsample(operation, machine, kind == "upsample_grad");
   if (operation.tensors.size() >= 2)
     return lookUpKernel(operation, machine);
   return std::nullopt;

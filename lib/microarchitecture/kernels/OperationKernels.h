@@ -34,7 +34,7 @@ struct LookUp {
   int64_t width = 1;
   int32_t tableBytes = 4, idBytes = 4, otherBytes = 4;
 };
-/// What is looked up where, from the sizes of table, ids and rows.
+/// What is looked up where: a row for each id.
 LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out);
 /// How tensors are reached for each row: "table"; "out" and "other" with a row for each look-up; "ids", "weights" and
 /// "dweights" with one element for each.

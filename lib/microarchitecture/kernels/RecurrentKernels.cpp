@@ -129,8 +129,7 @@ private:
     for (int64_t k = 0; k < kept; ++k)
       uses.push_back(unit("saved", "ntu", d * kept + k, fmt::format("k{}", k)));
     if (hasBefore && isLstm)
-      uses.push_back(
-          {"saved", "ntu", (d * kept + kept - 1) * hidden + earlier * directions * kept * hidden, "before"});
+      uses.push_back({"saved", "ntu", (d * kept + kept - 1) * hidden + earlier * directions * kept * hidden, "before"});
     else if (hasBefore)
       uses.push_back({"y", "ntu", d * hidden + earlier * directions * hidden, "before"});
     uses.push_back({"dh", "nu"});
@@ -192,7 +191,8 @@ private:
       return;
     for (int64_t which : {0, 1}) {
       Use to = bias("dbias", d, which), from{which ? ofState() : "dgates", "ntg", 0, "from"};
-      made.rows("g", "nt", {from, to}, {{true, {{Kind::Sum, "sum", "from"}}}, {false, {{Kind::Store, "dbias", "sum"}}}});
+      made.rows("g", "nt", {from, to},
+                {{true, {{Kind::Sum, "sum", "from"}}}, {false, {{Kind::Store, "dbias", "sum"}}}});
     }
   }
 

@@ -241,12 +241,7 @@ MaybeKernel rowKernelOf(const Operation &operation, const std::string &optimizer
   if (auto sum = reduction(operation.kind, rows, length)) {
     if (operation.tensors.empty())
       return mapped(*sum);
-    if (kind == "upsample_grad")
-      rows = elementsOf(*tensorsOf(operation, true)[0]),
-      sum = reduction(operation.kind, rows, rows > 0 ? elementsOf(operation.tensors[0]) / rows : 1),
-      setBytes(*sum, operation);
-    else
-      setTensors(*sum, operation, sum->tensors.size() - 1);
+    setTensors(*sum, operation, sum->tensors.size() - 1);
     return mapped(*sum);
   }
   if (auto window = poolOf(operation)) {

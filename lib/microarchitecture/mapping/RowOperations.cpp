@@ -172,7 +172,7 @@ std::optional<RowOperation> reduction(const std::string &kind, int64_t rows, int
   const std::string share = number(1.0 / double(length));
   std::string term, result = "sum " + share + " *";
   std::vector<RowStatement> before;
-  if (kind == "reduce_sum" || kind == "reduce_dimensions" || kind == "upsample_grad") {
+  if (kind == "reduce_sum" || kind == "reduce_dimensions") {
     whole("x"), term = "x", result = "sum";
   } else if (kind == "reduce_mean" || kind == "global_avg_pool" || kind == "mean") {
     whole("x"), term = "x";
