@@ -184,6 +184,25 @@ def vgg16():
     return net.parameters, net.macs
 
 
+def tc_resnet8(width=1, classes=12, coefficients=40, frames=98):
+    parameters = macs = 0
+
+    def conv(inputs, outputs, kernel, extent):
+        nonlocal parameters, macs
+        parameters += inputs * outputs * kernel + 2 * outputs
+        macs += inputs * outputs * kernel * extent
+
+    channels = int(16 * width)
+    conv(coefficients, channels, 3, frames)
+    for wide in (int(24 * width), int(32 * width), int(48 * width)):
+        frames = (frames + 1) // 2
+        conv(channels, wide, 9, frames)
+        conv(wide, wide, 9, frames)
+        conv(channels, wide, 1, frames)
+        channels = wide
+    return parameters + linear(channels, classes), macs + channels * classes
+
+
 def inverted_residual(net, wide, outputs, kernel, stride, squeeze):
     if wide != net.channels:
         net.conv(wide)
