@@ -67,6 +67,73 @@ Result<LoopKernel> contraction(const Operation &operation, const Microarchitectu
   return contractionKernel(made, plainSchedule(made, machine));
 }
 
+/// By tensor: whether a kernel reads it before it writes any of it, and whether it writes it.
+struct Traffic {
+  std::vector<char> reads, writes;
+};
+Traffic trafficOf(const LoopKernel &kernel) {
+  Traffic made{std::vector<char>(kernel.tensors.size()), std::vector<char>(kernel.tensors.size())};
+  auto walk = [&](auto &self, const KernelBody &body) -> void {
+    for (const KernelStep &step : body) {
+      if (step.loop != kNone)
+        self(self, kernel.loops[step.loop].body);
+      if (step.loop != kNone || step.access.tensor == kNone)
+        continue;
+      const Index within = kernel.tensors[step.access.tensor].within;
+      const Index tensor = within == kNone ? step.access.tensor : within;
+      if (step.role.does == Role::Store)
+        made.writes[tensor] = 1;
+      else if (!made.writes[tensor])
+        made.reads[tensor] = 1;
+    }
+  };
+  walk(walk, kernel.body);
+  return made;
+}
+
+/// The parts one after the other. What a part reads is the newest result of a part before it with as many elements,
+/// since the graph does not say whose result it is; else it is an operand of the whole.
+Result<LoopKernel> fused(const Operation &operation, const std::string &optimizer, const Microarchitecture &machine) {
+  KernelSequence sequence(operation.name);
+  struct Made {
+    int64_t elements = 0;
+    int32_t bytes = 4;
+    Index tensor = kNone;
+  };
+  std::vector<Made> results;
+  for (size_t p = 0; p < operation.parts.size(); ++p) {
+    const FusedPart &part = operation.parts[p];
+    Operation alone;
+    alone.name = part.name, alone.kind = part.kind, alone.core = part.core, alone.type = part.type;
+    alone.flops = part.flops, alone.contraction = part.contraction, alone.domain = part.domain;
+    alone.tensors = part.tensors, alone.location = operation.location;
+    auto kernel = kernelOf(alone, optimizer, machine);
+    if (!kernel)
+      return kernel.takeError();
+    const Traffic traffic = trafficOf(*kernel);
+    std::vector<KernelSequence::Place> places;
+    std::vector<Made> made;
+    for (size_t t = 0; t < kernel->tensors.size(); ++t) {
+      const KernelTensor &tensor = kernel->tensors[t];
+      places.emplace_back();
+      if (tensor.within != kNone)
+        continue;
+      auto from = std::find_if(results.rbegin(), results.rend(), [&](const Made &one) {
+        return traffic.reads[t] && one.elements == tensor.elements && one.bytes == tensor.bytes;
+      });
+      places.back().tensor = from != results.rend()
+                                 ? from->tensor
+                                 : sequence.tensor(fmt::format("{}.{}.{}", p, part.name, tensor.name), tensor.bytes);
+      if (traffic.writes[t])
+        made.push_back({tensor.elements, tensor.bytes, places.back().tensor});
+    }
+    sequence.append(*kernel, places);
+    results.insert(results.end(), made.begin(), made.end());
+  }
+  sequence.assume("results that fused operations pass on go through memory, to whichever has as many elements");
+  return sequence.finish();
+}
+
 } // namespace
 
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer,
@@ -75,11 +142,11 @@ Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optim
     return LoopKernel{operation.name, {}, {}, {}, {}};
   if (operation.core == CoreKind::Network)
     return refused(operation, "it exchanges data with other devices");
-  for (auto kernel : {attentionKernelOf, recurrentKernelOf, expertsKernelOf})
+  for (auto kernel : {attentionKernelOf, recurrentKernelOf, expertsKernelOf, sparseKernelOf})
     if (auto made = kernel(operation, machine))
       return std::move(*made);
   if (!operation.parts.empty())
-    return refused(operation, "it is made of several operations");
+    return fused(operation, optimizer, machine);
   __int128 points = 1;
   for (const Loop &loop : operation.domain)
     if (points *= std::max<int64_t>(loop.extent, 0); points > int64_t(1) << 46)

@@ -13,7 +13,8 @@ namespace accord::microarchitecture {
 ///   domain (image, channel, points).
 /// - What moves data: with tensors in the order of their dimensions.
 /// - Addresses that depend on data: in order, which is among the `assumptions` of the kernel.
-/// Refused (A1308): collectives, fused operations, and kinds without a kernel.
+/// - Fused operations: their parts one after the other, which pass their results on through memory.
+/// Refused (A1308): collectives, and kinds without a kernel.
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer, const Microarchitecture &machine);
 
 } // namespace accord::microarchitecture

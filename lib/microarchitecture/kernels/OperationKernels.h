@@ -58,6 +58,8 @@ MaybeKernel movementKernelOf(const Operation &operation, const Microarchitecture
 MaybeKernel attentionKernelOf(const Operation &operation, const Microarchitecture &machine);
 /// LSTM and GRU layers and their gradients.
 MaybeKernel recurrentKernelOf(const Operation &operation, const Microarchitecture &machine);
+/// Products of sparse matrices, and softmax over segments.
+MaybeKernel sparseKernelOf(const Operation &operation, const Microarchitecture &machine);
 /// Mixtures of experts, and the products of pairs of DLRM.
 MaybeKernel expertsKernelOf(const Operation &operation, const Microarchitecture &machine);
 

@@ -117,7 +117,11 @@ void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &pla
   }
 }
 
-void KernelSequence::append(const LoopKernel &part, const std::vector<Place> &places) {
+void KernelSequence::append(const LoopKernel &part, std::vector<Place> places) {
+  places.resize(part.tensors.size());
+  for (size_t t = 0; t < part.tensors.size(); ++t)
+    if (const KernelTensor &tensor = part.tensors[t]; tensor.within != kNone)
+      places[t] = places[tensor.within], places[t].offset += tensor.offset;
   Shift shift{Index(kernel.loops.size()), Index(kernel.valueBits.size()), {}, {}};
   place(part, places, shift);
   kernel.valueBits.insert(kernel.valueBits.end(), part.valueBits.begin(), part.valueBits.end());

@@ -24,8 +24,9 @@ public:
   /// What is appended until `end` is executed `count` times.
   Index begin(const std::string &name, int64_t count);
   void end();
-  /// `places`: by tensor of the part. A tensor of the sequence has as many elements as its parts reach.
-  void append(const LoopKernel &part, const std::vector<Place> &places);
+  /// `places`: by tensor of the part; those of tensors that lie within others follow from these. A tensor of the
+  /// sequence has as many elements as its parts reach.
+  void append(const LoopKernel &part, std::vector<Place> places);
   void assume(const std::string &words);
   /// Refused (A1308): a tensor with more than 2^46 elements, an offset before its begin.
   Result<LoopKernel> finish();
