@@ -232,6 +232,55 @@ void expectConvolution(uint64_t seed, const ConvolutionCase &one, ConvolutionPar
   }
 }
 
+/// Sums that begin with a bias of rows, of columns, of both, or of neither.
+TEST(ContractionKernel, SumsBeginWithABias) {
+  int tried = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Draw draw(seed);
+    const ProductCase one = productCase(draw, 9);
+    Contraction contraction = product(one.shape);
+    enum : Index { Batch, M, N };
+    ContractionTensor bias{"bias", 4, {}};
+    std::vector<Index> moved;
+    for (Index loop : {M, N})
+      if (draw(0, 1))
+        moved.push_back(loop), bias.dimensions.push_back({{{loop, 1}}, contraction.loops[loop].extent});
+    contraction.initial = bias;
+    KernelMachineOptions options;
+    options.addresses = draw(0, 1);
+    const Microarchitecture machines[] = {KernelMachine(options).scalar(), KernelMachine(options).vector(),
+                                          KernelMachine(options).tiles()};
+    const Microarchitecture &machine = machines[seed % 3];
+    Schedule schedule = plainSchedule(contraction, machine);
+    if (draw(0, 1))
+      schedule = randomSchedule(draw, contraction, schedule);
+    auto kernel = contractionKernel(contraction, schedule);
+    auto mapped = kernel ? emitKernel(*kernel, machine) : Result<MappedKernel>(kernel.takeError());
+    if (!mapped)
+      continue;
+    ++tried;
+    ProgramInterpreter run(*mapped, machine);
+    const Tensors tensors(contraction, schedule);
+    const ContractionLayout layout = *layoutOf(contraction, schedule);
+    for (auto &[position, value] : one.a)
+      run.tensors[0].at(tensors.offset(0, position)) = value;
+    for (auto &[position, value] : one.b)
+      run.tensors[1].at(tensors.offset(1, position)) = value;
+    run.tensors[2].assign(run.tensors[2].size(), NAN);
+    for (size_t i = 0; i < run.tensors[3].size(); ++i)
+      run.tensors[3][i] = double(i + 1);
+    run.run();
+    ASSERT_EQ(run.wrong, "") << seed;
+    for (auto &[position, value] : one.c) {
+      int64_t at = 0;
+      for (Index loop : moved)
+        at += position[loop] * layout.strides[3][loop];
+      ASSERT_EQ(run.tensors[2].at(tensors.offset(2, position)), value + double(at + 1)) << seed;
+    }
+  }
+  EXPECT_GE(tried, 120);
+}
+
 constexpr ConvolutionPart kParts[] = {ConvolutionPart::Forward, ConvolutionPart::DataGradient,
                                       ConvolutionPart::WeightGradient};
 

@@ -39,6 +39,11 @@ const std::map<std::string, Names> kNames = {
     {"gather_grad", {"out", "ids", "table"}},
     {"segment_sum", {"out", "ids", "table"}},
     {"scatter", {"x", "ids", "updates", "all"}},
+    {"spmm", {"", "ids", "values", "dense", "y"}},
+    {"spmm_values_grad", {"y", "", "ids", "dense", "values"}},
+    {"spmm_dense_grad", {"y", "", "ids", "values", "dense"}},
+    {"segment_softmax", {"x", "ids", "y"}},
+    {"segment_softmax_grad", {"dy", "y", "ids", "dx"}},
     {"rotary", {"x", "y"}},
     {"upsample", {"x", "y"}},
     {"upsample_grad", {"y", "x"}},
@@ -61,6 +66,13 @@ const std::set<std::string> kLeftOut = {"scale",
                                         "binary_cross_entropy_grad",
                                         "max_pool_grad",
                                         "embedding_rows_grad"};
+
+/// Stored in the order of their dimensions on every machine.
+const std::set<std::string> kInOrder = {"transpose",         "concat",           "slice",         "pad_slice",
+                                        "embedding",         "embedding_grad",   "gather",        "gather_grad",
+                                        "moe_combine",       "moe_combine_grad", "spmm",          "spmm_dense_grad",
+                                        "segment_sum",       "upsample",         "upsample_grad", "embedding_bag",
+                                        "embedding_bag_grad"};
 
 struct Case {
   mlir::Operation *source = nullptr;
@@ -113,6 +125,7 @@ public:
     std::vector<Array> in, out;
     for (mlir::Value operand : one.source->getOperands())
       in.push_back(drawn(operand));
+    setSparse(in);
     for (mlir::Value result : one.source->getResults())
       out.emplace_back(interpret::shapeOf(result.getType(), one.batch));
     if (names.size() != in.size() + out.size())
@@ -161,6 +174,24 @@ private:
       made.data[0] = 1;
     return made;
   }
+  /// Rows with as many entries, whose columns are in order; segments of 16 entries.
+  void setSparse(std::vector<Array> &in) {
+    const std::string &kind = one.operation->kind;
+    if (kind.rfind("segment_softmax", 0) == 0)
+      for (double &id : in[kind == "segment_softmax" ? 1 : 2].data)
+        id = double((&id - in[kind == "segment_softmax" ? 1 : 2].data.data()) / 16);
+    if (kind.rfind("spmm", 0) != 0)
+      return;
+    Array &offsets = in[kind == "spmm" ? 0 : 1], &columns = in[kind == "spmm" ? 1 : 2];
+    const auto &tensors = one.operation->tensors;
+    const int64_t rows = offsets.size() - 1, each = columns.size() / rows;
+    const std::vector<int64_t> &dense = tensors[kind == "spmm_dense_grad" ? 4 : 3].sizes;
+    const int64_t height = dense[dense.size() - 2];
+    for (int64_t r = 0; r <= rows; ++r)
+      offsets.data[r] = double(r * each);
+    for (int64_t e = 0; e < columns.size(); ++e)
+      columns.data[e] = double(e % (height / each * each));
+  }
   /// Of ids.
   int64_t limit() const {
     const auto &tensors = one.operation->tensors;
@@ -169,11 +200,11 @@ private:
     auto last = [&](size_t t) { return tensors[t].sizes.back(); };
     if (kind == "embedding" || kind == "embedding_bag")
       return size(1, 0);
-    if (kind == "embedding_grad" || kind == "embedding_bag_grad" || kind == "segment_sum")
+    if (kind == "embedding_grad" || kind == "embedding_bag_grad")
       return size(2, 0);
     if (kind == "gather" || kind == "scatter")
       return elementsExceptLast(0);
-    if (kind == "gather_grad")
+    if (kind == "gather_grad" || kind == "segment_sum")
       return elementsExceptLast(2);
     if (kind == "moe_combine")
       return elementsExceptLast(3);
@@ -251,8 +282,8 @@ std::set<std::string> compareModel(const char *model, int64_t batch) {
     return kinds;
   auto graph = workGraphFrom(training.graph, batch, 1, error, &origins);
   KernelMachineOptions options;
-  options.registers = 64;
-  const Microarchitecture machine = KernelMachine(options).scalar();
+  options.registers = 64, options.scalars = 32, options.lanes = 4;
+  const Microarchitecture scalar = KernelMachine(options).scalar(), lanes = KernelMachine(options).vector();
   for (size_t id = 0; graph && id < graph->operations.size(); ++id) {
     const accord::Operation &operation = graph->operations[id];
     std::string shape = operation.kind;
@@ -262,13 +293,15 @@ std::set<std::string> compareModel(const char *model, int64_t batch) {
     if (operation.core == CoreKind::None || kLeftOut.count(operation.kind) || pointsOf(operation) > 60'000 ||
         operation.kind.rfind("update", 0) == 0 || isMasked(origins[id]) || !seen.insert(shape).second)
       continue;
-    auto kernel = kernelOf(operation, "adam", machine);
-    auto mapped = kernel ? emitKernel(*kernel, machine) : Result<MappedKernel>(kernel.takeError());
-    if (!mapped) {
-      ADD_FAILURE() << mapped.error().message;
-      continue;
+    std::string why;
+    for (const Microarchitecture *machine : {&scalar, &lanes}) {
+      if (machine == &lanes && !kInOrder.count(operation.kind))
+        continue;
+      auto kernel = kernelOf(operation, "adam", *machine);
+      auto mapped = kernel ? emitKernel(*kernel, *machine) : Result<MappedKernel>(kernel.takeError());
+      why += mapped ? ValueCheck({origins[id], &operation, batch}, *mapped, *machine, id).compare()
+                    : mapped.error().message;
     }
-    const std::string why = ValueCheck({origins[id], &operation, batch}, *mapped, machine, id).compare();
     EXPECT_EQ(why, "") << operation.name << " (" << shape << ")";
     if (why.empty())
       kinds.insert(operation.kind);
@@ -380,6 +413,24 @@ model m() {
 train t = m() on a100_80g { batch = 2 }
 )",
               2, {"interaction", "interaction_grad", "binary_cross_entropy"});
+}
+
+TEST(KernelValues, Graphs) {
+  expectKinds(R"(
+model m() {
+  input x : float[6, 5]
+  input row_offsets : int32[7]
+  input columns : int32[12]
+  input values : float[12]
+  input ids : int32[12]
+  input labels : int32[6]
+  let weights = segment_softmax(linear(gather(x, columns, axis = 0), out = 3), ids, segments = 6)
+  let mixed = segment_sum(weights, ids, segments = 6)
+  loss cross_entropy(spmm(row_offsets, columns, values, linear(mixed, out = 4)), labels)
+}
+train t = m() on a100_80g { batch = 1 }
+)",
+              1, {"spmm", "spmm_dense_grad", "segment_softmax", "segment_softmax_grad", "segment_sum"});
 }
 
 } // namespace
