@@ -28,19 +28,21 @@ inline constexpr CatalogMachine kCatalogMachines[] = {
     {"eyeriss", "eyeriss", "eyeriss_chip", false, "q = 1, element = 4 B"},
 };
 
-/// Elaborates `accelerator` of a text that may import the catalogue. A test fails where anything is said against it.
-inline Machine machineOf(const std::string &text, const std::string &accelerator) {
+/// Elaborates `accelerator` of a file, or of a text under its name that may import the catalogue. A test fails where
+/// anything is said against it.
+inline Machine machineOf(const std::string &file, const std::string &accelerator, const std::string &text = "") {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   SourceManager sources;
   Diagnostics diags(sources);
-  sources.add("probe.accel", text);
+  if (!text.empty())
+    sources.add(file, text);
   ElaborateOptions options;
   options.ideal = true;
   options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
-  Program program(diags, context, "probe.accel", options);
+  Program program(diags, context, file, options);
   accel::AcceleratorOp found = program.machine(accelerator, {});
   auto machine = found ? machineFrom(found) : mlir::FailureOr<Machine>();
   EXPECT_TRUE(diags.text().empty()) << diags.text();
@@ -54,17 +56,21 @@ inline Machine machineOf(const std::string &text, const std::string &accelerator
 /// A microarchitecture of a text around it, with arguments.
 inline Microarchitecture microarchitectureOf(const std::string &declarations, const std::string &name,
                                              const std::string &arguments) {
-  const Machine machine = machineOf(declarations +
+  const Machine machine = machineOf("probe.accel", "probe",
+                                    declarations +
                                         "\naccelerator probe { clock = 1 GHz\n"
                                         "  memory outside : dram { capacity = 1 GiB, bandwidth = 1 GB/s }\n"
                                         "  core core : vector { types = {fp32}, microarchitecture = " +
-                                        name + "(" + arguments + ") }\n}\n",
-                                    "probe");
+                                        name + "(" + arguments + ") }\n}\n");
   return machine.cores.empty() || !machine.cores[0].microarchitecture ? Microarchitecture()
                                                                       : *machine.cores[0].microarchitecture;
 }
 inline Microarchitecture microarchitectureOf(const CatalogMachine &machine, const std::string &arguments) {
   return microarchitectureOf(std::string("import \"catalog/") + machine.file + ".accel\"", machine.name, arguments);
+}
+/// The accelerator around it.
+inline Machine chipOf(const CatalogMachine &machine) {
+  return machineOf(std::string(ACCORD_SOURCE_DIR "/lib/catalog/") + machine.file + ".accel", machine.chip);
 }
 inline const CatalogMachine &catalogMachine(const std::string &name) {
   for (const CatalogMachine &machine : kCatalogMachines)
