@@ -6,7 +6,7 @@
 #include "lib/microarchitecture/solve/InstructionEngine.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/verify/CycleStepper.h"
-#include "test/lib/microarchitecture/CatalogMachines.h"
+#include "test/support/CatalogMicroarchitectures.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/format.h>
 #include <functional>

@@ -4,7 +4,7 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/text/ParseProgram.h"
 #include "lib/support/SplitMix.h"
-#include "test/lib/microarchitecture/CatalogMachines.h"
+#include "test/support/CatalogMicroarchitectures.h"
 #include "test/support/SharedData.h"
 #include <fmt/format.h>
 #include <fstream>

@@ -4,6 +4,7 @@
 #include "dialects/accel/AccelDialect.h"
 #include "lib/language/program/Elaborate.h"
 #include "lib/machine/translate/FromAccel.h"
+#include "lib/microarchitecture/problem/InstructionProgram.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 
@@ -19,12 +20,13 @@ struct CatalogMachine {
 inline constexpr CatalogMachine kCatalogMachines[] = {
     {"oma", "oma", "oma_chip", true, "registers = 32, memory = 1 GiB"},
     {"riscv", "rocket", "rocket_chip", true, "memory = 1 GiB"},
-    {"riscv", "riscv_vector", "riscv_vector_chip", true, "memory = 1 GiB"},
+    {"riscv", "riscv_vector", "riscv_vector_cache_chip", true, "memory = 1 GiB"},
+    {"riscv", "riscv_vector_dtim", "riscv_vector_chip", true, "memory = 1 GiB"},
     {"systolic", "systolic_folds", "systolic_folds_chip", false, "rows = 4, columns = 4, stream = 4"},
     {"systolic", "systolic", "systolic_chip", false, "rows = 4, columns = 8, stream = 6"},
     {"gemmini", "gemmini", "gemmini_chip", false, "element = 4 B"},
     {"ultratrail", "ultratrail", "ultratrail_chip", false, "element = 4 B, features = 96 KiB, local = 64 KiB"},
-    {"plasticine", "plasticine", "plasticine_chip", true, ""},
+    {"plasticine", "plasticine", "plasticine_chip", true, "units = 8, in_flight = 48"},
     {"eyeriss", "eyeriss", "eyeriss_chip", false, "q = 1, element = 4 B"},
 };
 
