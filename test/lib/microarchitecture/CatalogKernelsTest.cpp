@@ -2,10 +2,12 @@
 // of the catalogue: the engine and the stepper of cycles agree on every visit of every instruction.
 #include "lib/machine/translate/FromDnn.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/mapping/Contraction.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/solve/InstructionEngine.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/verify/CycleStepper.h"
+#include "lib/microarchitecture/verify/ReplayTiming.h"
 #include "test/support/CatalogMicroarchitectures.h"
 #include "test/support/TrainingGraphFixture.h"
 #include <fmt/format.h>
@@ -139,6 +141,8 @@ void tryOne(const Operation &operation, const Microarchitecture &machine, Tried 
   auto timing = timeProgram(machine, mapped->program);
   ASSERT_TRUE(timing) << timing.error().message;
   EXPECT_EQ(timing->cycles, end);
+  for (const Error &wrong : verifyTiming(machine, mapped->program, *timing))
+    ADD_FAILURE() << wrong.message;
   tried.mapped.insert(operation.kind);
   ++tried.programs;
 }
@@ -165,6 +169,42 @@ TEST_P(CatalogKernels, EngineAndStepperAgreeOnEveryVisit) {
   for (const char *kind : {"batch_norm", "batch_norm_grad", "relu", "relu_grad", "add", "layer_norm", "layer_norm_grad",
                            "softmax", "softmax_grad", "gelu", "gelu_grad", "cross_entropy", "update"})
     EXPECT_TRUE(tried.mapped.count(kind)) << kind;
+}
+
+// Seven instructions are in the innermost loop: two loads, a multiply-add, two addresses, a counter, a branch.
+TEST(CatalogKernelSizes, BillionsOfInstructionsAfterAFewIterations) {
+  const Contraction whole = product({4096, 1024, 512});
+  for (const char *name : {"oma", "rocket"}) {
+    const Microarchitecture machine = microarchitectureOf(catalogMachine(name), "memory = 1 GiB");
+    auto kernel = contractionKernel(whole, plainSchedule(whole, machine));
+    ASSERT_TRUE(kernel);
+    auto mapped = emitKernel(*kernel, machine);
+    ASSERT_TRUE(mapped) << mapped.error().message;
+    auto timing = timeProgram(machine, mapped->program);
+    ASSERT_TRUE(timing) << timing.error().message;
+    EXPECT_GE(timing->instructions, __int128(4'000'000'000)) << name;
+    EXPECT_LT(timing->evaluated / 7, 500) << name;
+    EXPECT_TRUE(verifyTiming(machine, mapped->program, *timing).empty());
+  }
+}
+
+// The second registers never make a product slower.
+TEST(CatalogKernelSizes, OverlappedArraysAreNeverSlower) {
+  const Microarchitecture folds = microarchitectureOf(catalogMachine("systolic_folds"), ""),
+                          overlapped = microarchitectureOf(catalogMachine("systolic"), "");
+  for (const ProductShape &shape :
+       {ProductShape{1, 1, 1}, {16, 16, 16}, {40, 100, 300}, {512, 512, 512, 2}, {1000, 7, 4096}}) {
+    const Contraction contraction = product(shape);
+    auto time = [&](const Microarchitecture &machine) {
+      auto kernel = contractionKernel(contraction, plainSchedule(contraction, machine));
+      auto mapped = kernel ? emitKernel(*kernel, machine) : Result<MappedKernel>(kernel.takeError());
+      auto timing = mapped ? timeProgram(machine, mapped->program) : Result<InstructionTiming>(mapped.takeError());
+      EXPECT_TRUE(timing) << timing.error().message;
+      return timing ? timing->cycles : 0;
+    };
+    // All but the drain at the end, which folds in a row have in each product instead.
+    EXPECT_LE(time(overlapped), time(folds) + 30);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CatalogKernels, ::testing::ValuesIn(kCatalogMachines),

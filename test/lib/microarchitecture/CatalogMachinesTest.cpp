@@ -2,7 +2,6 @@
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include "lib/microarchitecture/text/ParseProgram.h"
 #include "test/support/CatalogMicroarchitectures.h"
-#include <cmath>
 #include <fmt/format.h>
 
 namespace accord::microarchitecture {
@@ -120,10 +119,7 @@ TEST(CatalogMachines, EyerissPassesOfAlexNetTakeWhatWasMeasured) {
     all += milliseconds, measured += is.milliseconds;
     EXPECT_GT(milliseconds, 0.85 * is.milliseconds) << milliseconds;
     EXPECT_LT(milliseconds, 1.05 * is.milliseconds) << milliseconds;
-    std::printf("%.2f ms, measured %.1f ms: %+.1f %%\n", milliseconds, is.milliseconds,
-                100 * (milliseconds / is.milliseconds - 1));
   }
-  std::printf("all %.2f ms, measured %.1f ms: %+.1f %%\n", all, measured, 100 * (all / measured - 1));
   EXPECT_NEAR(all / measured, 1, 0.1);
 }
 
