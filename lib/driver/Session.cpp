@@ -69,7 +69,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Session::requestModule() {
   mlir::OwningOpRef<mlir::ModuleOp> made = mlir::ModuleOp::create(model.getLoc());
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(made->getBody());
   for (mlir::Operation &one : *program().module().getBody())
-    if (llvm::isa<accel::AcceleratorOp, accel::ClusterOp>(one))
+    if (llvm::isa<accel::AcceleratorOp, accel::ClusterOp, accel::MicroarchitectureOp>(one))
       builder.clone(one);
   writeRequest(*made, model, trainingRequest(), diagnostics().sources());
   return made;
