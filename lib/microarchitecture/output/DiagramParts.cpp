@@ -215,33 +215,8 @@ private:
 
   /// The block of the hardware that an instruction waits for, or is in.
   Index blockOf(const WaitedFor &is) const {
-    switch (is.wait) {
-    case Wait::FetchWidth:
-    case Wait::FetchBuffer:
-    case Wait::Redirect:
-    case Wait::FetchLatency:
-      return 0;
-    case Wait::StageWidth:
-    case Wait::StageFull:
-    case Wait::StageLatency:
-    case Wait::StageOrder:
-      return blockAt(Kind::Stage, is.of);
-    case Wait::UnitFull:
-    case Wait::UnitBusy:
-    case Wait::Operand:
-    case Wait::Execution:
-      return blockAt(Kind::Unit, is.of);
-    case Wait::OutputOrder:
-    case Wait::AntiOrder:
-    case Wait::ReadPorts:
-    case Wait::WritePorts:
-      return blockAt(Kind::Registers, is.of);
-    case Wait::Memory:
-      return blockAt(Kind::Storage, is.of);
-    case Wait::Window:
-      return kNone;
-    }
-    return kNone;
+    const std::optional<Kind> kind = blockKind(is.wait);
+    return kind ? blockAt(*kind, *kind == Kind::Fetch ? 0 : is.of) : kNone;
   }
   Index blockAt(Kind kind, Index member) const {
     const auto at = blocks.find({kind, member});
@@ -441,8 +416,8 @@ private:
       const double bytes = double(cache.sets) * cache.ways * cache.lineBytes;
       constexpr const char *kReplacement[] = {"LRU", "FIFO", "tree PLRU"};
       add(part, fmt::format("cache of {}, {}", formatBytes(bytes), kReplacement[int(cache.replacement)]));
-      add(part, fmt::format("{} × {} × {}", counted(cache.sets, "set"), counted(cache.ways, "way"),
-                            formatBytes(cache.lineBytes)));
+      add(part,
+          fmt::format("{} × {} ways of {}", counted(cache.sets, "set"), cache.ways, formatBytes(cache.lineBytes)));
       add(part,
           fmt::format("write {}{}", cache.writeBack ? "back" : "through", cache.allocatesOnWrite ? ", allocates" : ""));
       if (cache.criticalWordFirst)
@@ -479,6 +454,36 @@ private:
 };
 
 } // namespace
+
+std::optional<DiagramPart::Kind> blockKind(Wait wait) {
+  switch (wait) {
+  case Wait::FetchWidth:
+  case Wait::FetchBuffer:
+  case Wait::Redirect:
+  case Wait::FetchLatency:
+    return Kind::Fetch;
+  case Wait::StageWidth:
+  case Wait::StageFull:
+  case Wait::StageLatency:
+  case Wait::StageOrder:
+    return Kind::Stage;
+  case Wait::UnitFull:
+  case Wait::UnitBusy:
+  case Wait::Operand:
+  case Wait::Execution:
+    return Kind::Unit;
+  case Wait::OutputOrder:
+  case Wait::AntiOrder:
+  case Wait::ReadPorts:
+  case Wait::WritePorts:
+    return Kind::Registers;
+  case Wait::Memory:
+    return Kind::Storage;
+  case Wait::Window:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 DiagramPart::Matrix DiagramPart::matrix() const {
   if (grid.rows == 0 || kind == Kind::Registers)

@@ -58,6 +58,9 @@ struct Diagram {
   std::vector<DiagramEdge> edges; ///< by kind and blocks
 };
 
+/// The kind of part that an instruction waits for, or is in; nothing for the window.
+std::optional<DiagramPart::Kind> blockKind(Wait wait);
+
 /// Copies are told by their names, which the language makes of an array: NAME_row_column_part or NAME_column_part.
 /// They are one block if they agree in all numbers; units also in their stage. With a timing the block in which the
 /// oldest instruction spends the largest part of all cycles is the bottleneck, or without waits in it the block of the
