@@ -66,7 +66,7 @@ std::string counted(int64_t count, const char *one) {
 
 std::string percent(double share) {
   const double value = 100 * std::clamp(share, 0.0, 1.0);
-  return value > 0 && value < 0.1 ? "< 0.1 %" : fmt::format("{:.{}f} %", value, value < 9.95 ? 1 : 0);
+  return value > 0 && value < 0.1 ? "< 0.1 %" : fmt::format("{:.{}f} %", value, value > 0 && value < 9.95 ? 1 : 0);
 }
 
 /// The words of a list in lines of at most `width` pixels.
@@ -229,7 +229,7 @@ private:
         cycles[block] += double(is.oldest);
     Index best = Index(std::ranges::max_element(cycles) - cycles.begin());
     if (cycles[best] > 0) {
-      waited = cycles[best] / double(std::max<Cycles>(timing->cycles, 1));
+      made.parts[best].waited = cycles[best] / double(std::max<Cycles>(timing->cycles, 1));
     } else {
       best = Index(std::ranges::max_element(made.parts, {}, &DiagramPart::use) - made.parts.begin());
       if (made.parts[best].use <= 0)
@@ -302,7 +302,7 @@ private:
       add(part, fmt::format("a square is {0} × {0} of them", part.grid.step));
     if (part.isBottleneck)
       part.text.push_back(
-          {Look::Bottleneck, waited > 0 ? "bottleneck: " + percent(waited) + " of cycles" : "bottleneck"});
+          {Look::Bottleneck, part.waited > 0 ? "bottleneck: " + percent(part.waited) + " of cycles" : "bottleneck"});
     for (DiagramText &line : part.text) {
       line.left = printable(line.left), line.right = printable(line.right);
       part.detail += fmt::format("{}{}{}{}", part.detail.empty() ? "" : "\n", line.left, line.right.empty() ? "" : ": ",
@@ -450,7 +450,6 @@ private:
   std::vector<Index> stageOfUnit;
   std::map<std::pair<Kind, Index>, Index> blocks;
   std::map<DiagramEdge, int64_t> counts;
-  double waited = 0; ///< share of cycles at the bottleneck
 };
 
 } // namespace
@@ -509,6 +508,13 @@ std::string printable(const std::string &text) {
     i += length;
   }
   return out;
+}
+
+std::string grouped(__int128 count) {
+  std::string text = fmt::format("{}", count);
+  for (size_t at = text.size(); at > 3 + size_t(count < 0); at -= 3)
+    text.insert(at - 3, "\u202f");
+  return text;
 }
 
 int32_t textWidth(const std::string &text, double size, bool isBold) {

@@ -27,6 +27,7 @@ struct DiagramPart {
     std::vector<double> use;
   } grid = {};
   bool isExecute = false, isBottleneck = false;
+  double waited = 0; ///< of the bottleneck: share of the cycles in which the oldest instruction is or waits here
   /// How the grid is drawn; one column lies down. Register files have no use, and so no cells.
   struct Matrix {
     int32_t rows = 0, columns = 0, cell = 0; ///< pixels of a cell
@@ -37,6 +38,8 @@ inline constexpr double kNoCell = -2;
 
 /// Valid UTF-8 without characters that control: what XML does not allow, and what turns the direction of text.
 std::string printable(const std::string &text);
+/// Digits in groups of three, with narrow spaces.
+std::string grouped(__int128 count);
 /// Text in pixels, in the widest of the usual fonts.
 int32_t textWidth(const std::string &text, double size, bool isBold);
 inline constexpr double kTextSize = 10.5, kTitleSize = 12;

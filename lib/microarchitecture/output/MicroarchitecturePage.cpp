@@ -16,14 +16,6 @@ namespace {
 
 constexpr size_t kMaxRows = 200; // of a table
 
-/// Digits in groups of three; numbers of JavaScript have 53 bits.
-std::string grouped(__int128 count) {
-  std::string text = fmt::format("{}", count);
-  for (size_t at = text.size(); at > 3 + (count < 0); at -= 3)
-    text.insert(at - 3, "\u202f");
-  return text;
-}
-
 /// Utilization of the members of a block: of all, and from where to where that of each goes.
 void addUse(json::Object &row, const DiagramPart &part) {
   row["use"] = std::max(part.use, 0.0);
@@ -164,10 +156,8 @@ json::Object coreData(const Microarchitecture &machine, const InstructionTiming 
                     {"memories", memories(diagram, machine, timing)},
                     {"waits", waits(diagram, machine, timing)}};
   for (const DiagramPart &part : diagram.parts)
-    if (part.isBottleneck) {
-      data["bottleneck"] = jsonString(part.name);
-      data["bottleneckNote"] = jsonString(part.text.back().left);
-    }
+    if (part.isBottleneck)
+      data["bottleneck"] = jsonString(part.name), data["bottleneckShare"] = part.waited;
   return data;
 }
 

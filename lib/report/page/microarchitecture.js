@@ -14,8 +14,8 @@ function header() {
     tile("Cycles", data.cycles, "to the last completion"),
     tile("Instructions", data.instructions, "executed"),
     tile("Instructions a cycle", trim(data.perCycle, 4), data.perCycle > 0 ? `${trim(1 / data.perCycle, 4)} cycles an instruction` : ""),
-    tile("Evaluated", data.evaluated, "instructions; the others follow exactly"),
-    data.bottleneck === undefined ? tile("Utilization", busiest ? percent(busiest.use) : "–", busiest ? `of ${busiest.name}` : "") : tile("Bottleneck", data.bottleneck, data.bottleneckNote));
+    tile("Evaluated", data.evaluated, data.evaluated === data.instructions ? "all of them" : "instructions; the others follow exactly"),
+    data.bottleneck === undefined ? tile("Utilization", busiest ? percent(busiest.use) : "–", busiest ? `of ${busiest.name}` : "") : tile("Bottleneck", data.bottleneck, data.bottleneckShare > 0 ? `${percent(data.bottleneckShare)} of the cycles` : "the highest utilization"));
 }
 
 function recurrences() {
