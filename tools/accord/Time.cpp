@@ -32,7 +32,7 @@ static const CommandEntry kEntry(
           .showDefault();
       command
           .option("-o,--output", options->output,
-                  "Folder for time.json, program.txt, trace.json and what `accord verify` needs")
+                  "Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs")
           .excludes(trace);
       addJson(command, options->json);
       command.example("accord time gemm.txt --on oma.accel\n"

@@ -161,6 +161,21 @@ json::Object coreData(const Microarchitecture &machine, const InstructionTiming 
   return data;
 }
 
+void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128 times) {
+  constexpr __int128 kMax = __int128(1) << 62;
+  sum.cycles = Cycles(std::min(sum.cycles + of.cycles * std::min(times, kMax), kMax));
+  sum.instructions += of.instructions * times;
+  sum.units.resize(std::max(sum.units.size(), of.units.size()));
+  for (size_t u = 0; u < of.units.size(); ++u)
+    sum.units[u].instructions += of.units[u].instructions * times, sum.units[u].busy += of.units[u].busy * times;
+  sum.storages.resize(std::max(sum.storages.size(), of.storages.size()));
+  for (size_t s = 0; s < of.storages.size(); ++s) {
+    InstructionTiming::StorageUse &into = sum.storages[s];
+    into.beats += of.storages[s].beats * times, into.hits += of.storages[s].hits * times;
+    into.misses += of.storages[s].misses * times, into.writeBacks += of.storages[s].writeBacks * times;
+  }
+}
+
 std::string microarchitecturePage(const Microarchitecture &machine, const InstructionProgram &program,
                                   const InstructionTiming &timing, StringRef document) {
   json::Object data = coreData(machine, timing);

@@ -10,6 +10,10 @@ namespace accord::microarchitecture {
 /// used, and what cycles were waited for. Copies in an array are one row.
 llvm::json::Object coreData(const Microarchitecture &machine, const InstructionTiming &timing);
 
+/// Adds `times` executions of a program, one after the other; cycles end at 2^62. What proves them, and waits, are
+/// not summed.
+void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128 times);
+
 /// microarchitecture.html: the above, and the recurrences by loop. `document` is the text of time.json, whose SHA-256
 /// the page states. The timing is of this machine and program.
 std::string microarchitecturePage(const Microarchitecture &machine, const InstructionProgram &program,

@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/output/TimingCertificate.h"
+#include "lib/microarchitecture/output/MicroarchitecturePage.h"
 #include "lib/microarchitecture/output/PipelineTrace.h"
 #include "lib/microarchitecture/output/TimingDocument.h"
 #include "lib/microarchitecture/solve/CycleStack.h"
@@ -275,7 +276,9 @@ Result<TimedProgram, Errors> timingFromCertificate(StringRef text, const std::st
 }
 
 AnswerFiles filesOf(const TimedProgram &answer) {
-  return {{kTimeDocument, jsonText(timingDocument(answer)) + "\n"},
+  const std::string document = jsonText(timingDocument(answer)) + "\n";
+  return {{kTimeDocument, document},
+          {"microarchitecture.html", microarchitecturePage(answer.machine, answer.program, answer.timing, document)},
           {"program.txt", printProgram(answer.program, answer.machine)},
           {"trace.json", jsonLine(pipelineTrace(answer.machine, answer.program)) + "\n"},
           {kTimeCertificate, timingCertificate(answer)}};

@@ -21,7 +21,8 @@ std::string timingCertificate(const TimedProgram &answer);
 /// no such document, those of `check` and of `parseProgram` for its machine and program.
 Result<TimedProgram, Errors> timingFromCertificate(llvm::StringRef text, const std::string &path);
 
-/// time.json, the program as text, a trace of its first instructions, and the certificate that they follow from.
+/// time.json, a page of it, the program as text, a trace of its first instructions, and the certificate that they
+/// follow from.
 AnswerFiles filesOf(const TimedProgram &answer);
 
 } // namespace accord::microarchitecture

@@ -1,4 +1,5 @@
 #include "lib/planning/output/Report.h"
+#include "lib/microarchitecture/output/MicroarchitecturePage.h"
 #include "lib/planning/analysis/Totals.h"
 #include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
@@ -52,6 +53,33 @@ json::Value memoryData(const Plan &plan, const Metrics &metrics) {
                       {"when", plan.memory.when.value},
                       {"atPeak", json::Array(plan.memory.atPeak)},
                       {"points", std::move(points)}};
+}
+
+/// Cores at the level of instructions that a step uses: the sum of all programs that ran on them, as one instance sees
+/// it.
+json::Array coresOfStep(const Plan &plan) {
+  std::map<int, std::pair<microarchitecture::InstructionTiming, Count>> sums; // by core, with operations
+  std::set<const microarchitecture::InstructionTiming *> evaluated;           // operations of one shape share theirs
+  for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
+    const OperationCost &cost = plan.costs.operations[id];
+    if (!cost.timing || cost.core < 0 || !plan.machine.cores[cost.core].microarchitecture)
+      continue;
+    const Count times = plan.graph.executions(id);
+    auto &[sum, operations] = sums[cost.core];
+    microarchitecture::addExecutions(sum, *cost.timing, times);
+    if (evaluated.insert(cost.timing.get()).second)
+      sum.evaluated += cost.timing->evaluated;
+    operations += times;
+  }
+  json::Array cores;
+  for (const auto &[core, of] : sums) {
+    const Core &is = plan.machine.cores[core];
+    json::Object data = microarchitecture::coreData(*is.microarchitecture, of.first);
+    data["core"] = jsonString(is.name), data["instances"] = is.count;
+    data["operations"] = static_cast<double>(of.second);
+    cores.push_back(std::move(data));
+  }
+  return cores;
 }
 
 /// What the page's script reads: headline, operations, regions with slots, memory points, tables.
@@ -145,6 +173,7 @@ json::Value reportData(const Plan &plan) {
                                                             {"bandwidth", level.bandwidth.value}};
                                       })},
                       {"roofs", std::move(roofs)},
+                      {"cores", coresOfStep(plan)},
                       {"assumptions", strings(plan.assumptions)},
                       {"run", plan.run ? toDocument(plan.run->estimate) : json::Value(nullptr)},
                       {"conflicts", toDocument(plan.conflicts)},
