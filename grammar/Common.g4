@@ -102,8 +102,8 @@ TRUE : 'true' ;
 FALSE : 'false' ;
 
 IDENT : [a-zA-Z_] [a-zA-Z0-9_]* ;
-// 1..64 is a range: a point belongs to the number only if a digit follows.
-NUMBER : [0-9] [0-9_]* ('.' [0-9]+)? ([eE] [+-]? [0-9]+)? ;
+// 1..64 is a range: a point belongs to the number only if a digit follows. In 0x10 B the unit stands apart: B is a digit.
+NUMBER : [0-9] [0-9_]* ('.' [0-9]+)? ([eE] [+-]? [0-9]+)? | '0' [xX] [0-9a-fA-F] [0-9a-fA-F_]* ;
 STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* '"' ;
 OPEN_STRING : '"' (~["\\\r\n] | '\\' ~[\r\n])* ;
 

@@ -29,6 +29,13 @@ StringRef leadingNumber(StringRef text) {
   return text.take_front(end);
 }
 
+StringRef leadingHexadecimal(StringRef text) {
+  auto digit = [](char c) { return llvm::isHexDigit(c); };
+  if (text.size() < 3 || text[0] != '0' || llvm::toLower(text[1]) != 'x' || !digit(text[2]))
+    return "";
+  return text.take_front(2 + text.drop_front(2).take_while([&](char c) { return digit(c) || c == '_'; }).size());
+}
+
 Result<void> expectDouble(const Rational &value, StringRef shown) {
   double nearest = value.toDouble();
   if (std::isinf(nearest))

@@ -23,6 +23,9 @@ Result<int64_t> parseWhole(llvm::StringRef text, WholeRange range = {});
 /// What of `text` is the number that it begins with: "1.5e3" of "1.5e3 s". Its exponent has digits: in "2 e" the e is a
 /// unit.
 llvm::StringRef leadingNumber(llvm::StringRef text);
+/// The same of a hexadecimal number: "0x1000" of "0x1000 B"; empty where none begins. Its first digit stands directly
+/// behind "0x", and '_' may stand between digits.
+llvm::StringRef leadingHexadecimal(llvm::StringRef text);
 /// Error A0205 of an exact value that is not 0, but infinite or 0 as a double; `shown` is how it is named.
 Result<void> expectDouble(const Rational &value, llvm::StringRef shown);
 

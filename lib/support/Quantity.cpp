@@ -73,12 +73,27 @@ Result<Quantity> parseUnit(llvm::StringRef text) {
   return result;
 }
 
+/// "0x1000", of at most as many digits as a number may have.
+static Result<Rational> parseHexadecimal(llvm::StringRef text) {
+  Rational value(0);
+  size_t digits = 0;
+  for (char c : text.drop_front(2))
+    if (c != '_') {
+      value = value * Rational(16) + Rational(llvm::hexDigitValue(c));
+      if (++digits > 256)
+        return Error{Code::NumberTooLarge, "the number '" + text.take_front(40).str() + "...' is too large"};
+    }
+  return value;
+}
+
 Result<Quantity> parseQuantity(llvm::StringRef text) {
   text = text.trim();
-  llvm::StringRef number = leadingNumber(text), unit = text.drop_front(number.size()).trim();
+  const llvm::StringRef hexadecimal = leadingHexadecimal(text);
+  llvm::StringRef number = hexadecimal.empty() ? leadingNumber(text) : hexadecimal,
+                  unit = text.drop_front(number.size()).trim();
   if (number.find_first_of("0123456789") == llvm::StringRef::npos)
     return Error{Code::WrongType, "'" + text.str() + "' is not a quantity"};
-  ACCORD_TRY(value, parseNumber(number));
+  ACCORD_TRY(value, hexadecimal.empty() ? parseNumber(number) : parseHexadecimal(number));
   if (unit.empty())
     return Quantity(value);
   ACCORD_TRY(factor, parseUnit(unit));

@@ -31,7 +31,7 @@ struct Quantity {
 
 /// The factor and dimension of a unit expression: "MHz", "B/cycle", "USD/h", "mm2", "pJ/bit".
 Result<Quantity> parseUnit(llvm::StringRef text);
-/// "940 MHz", "16GiB", "1.5", "-3 dB" (the last: unknown unit). Used by the parser, the command
+/// "940 MHz", "16GiB", "1.5", "0x1000 B", "-3 dB" (the last: unknown unit). Used by the parser, the command
 /// line and importers.
 Result<Quantity> parseQuantity(llvm::StringRef text);
 /// All unit names that are accepted, prefixes included (for suggestions and completion).

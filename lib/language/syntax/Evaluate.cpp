@@ -1,4 +1,5 @@
 #include "lib/language/syntax/Evaluate.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -208,7 +209,10 @@ private:
     return of(choice);
   }
   static llvm::StringRef unitOf(const ast::Number &number) {
-    return llvm::StringRef(number.text).ltrim("0123456789._+-").ltrim("eE").ltrim("0123456789+- ");
+    llvm::StringRef text = number.text;
+    if (llvm::StringRef hexadecimal = leadingHexadecimal(text); !hexadecimal.empty())
+      return text.drop_front(hexadecimal.size()).ltrim();
+    return text.ltrim("0123456789._+-").ltrim("eE").ltrim("0123456789+- ");
   }
   Constant visit(const ast::Conditional &c, SourceRange) {
     for (const auto &branch : c.branches) {

@@ -1,6 +1,7 @@
 // Expressions: what the flat list of operands and operators means.
 #include "grammar/DnnParser.h"
 #include "lib/language/syntax/Builder.h"
+#include "lib/support/Number.h"
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
@@ -268,7 +269,8 @@ ast::ExprPtr Builder::number(const ParseChild &parseChild) {
     const Error &problem = value.error();
     SourceRange at = place;
     if (problem.code == Code::UnknownUnit) {
-      size_t unit = written.find_first_not_of("0123456789._");
+      const size_t hexadecimal = leadingHexadecimal(written).size();
+      size_t unit = hexadecimal ? hexadecimal : written.find_first_not_of("0123456789._");
       at.begin += static_cast<uint32_t>(unit == llvm::StringRef::npos ? 0 : unit);
       at.begin += static_cast<uint32_t>(
           diags.sources().text(at).take_while([](char c) { return c == ' ' || c == '\t'; }).size());

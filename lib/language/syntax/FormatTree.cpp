@@ -1,4 +1,5 @@
 #include "lib/language/syntax/FormatTree.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -9,16 +10,8 @@ using Piece = FormatPiece;
 
 /// "16GiB" -> "16 GiB"
 std::string spaced(llvm::StringRef number) {
-  size_t end = 0;
-  auto digit = [&](size_t i) { return i < number.size() && llvm::isDigit(number[i]); };
-  while (digit(end) || (end < number.size() && (number[end] == '.' || number[end] == '_')))
-    ++end;
-  if (end < number.size() && (number[end] == 'e' || number[end] == 'E')) {
-    size_t sign = end + 1 < number.size() && (number[end + 1] == '+' || number[end + 1] == '-');
-    if (digit(end + 1 + sign))
-      for (end += 1 + sign; digit(end);)
-        ++end;
-  }
+  const llvm::StringRef hexadecimal = leadingHexadecimal(number);
+  const size_t end = (hexadecimal.empty() ? leadingNumber(number) : hexadecimal).size();
   llvm::StringRef unit = number.substr(end).trim();
   return number.take_front(end).str() + (unit.empty() ? "" : " " + unit.str());
 }

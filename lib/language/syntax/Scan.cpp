@@ -3,6 +3,7 @@
 // the definition.
 #include "grammar/DnnParser.h"
 #include "lib/language/syntax/Tokens.h"
+#include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -28,6 +29,8 @@ uint16_t wordType(llvm::StringRef word) {
 }
 
 size_t numberEnd(llvm::StringRef text, size_t at) {
+  if (llvm::StringRef hexadecimal = leadingHexadecimal(text.substr(at)); !hexadecimal.empty())
+    return at + hexadecimal.size();
   auto digit = [&](size_t i) { return i < text.size() && llvm::isDigit(text[i]); };
   auto digits = [&](size_t i) {
     while (digit(i))

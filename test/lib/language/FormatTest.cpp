@@ -70,6 +70,11 @@ TEST(Format, Layout) {
             "}\n");
 }
 
+TEST(Format, KeepsHexadecimalNumbers) {
+  EXPECT_EQ(formatted("let a = 0xFf_00B\nlet b = [0x10   KiB, 0x20MiB, 12GiB]\n", "accel"),
+            "let a = 0xFf_00B\nlet b = [0x10 KiB, 0x20 MiB, 12 GiB]\n");
+}
+
 TEST(Format, CommentsEverywhere) {
   std::string text = "// first\nimport \"a.accel\" // import\n\n// before t\naccelerator t { // "
                      "open\n  // one\n  a = 1, // after a\n  b = [1, // in list\n"

@@ -118,6 +118,8 @@ TEST(Scan, CutsRandomTextsAsTheGrammarDoes) {
                           "\xF0\x9F\x98\x80",
                           "1e",
                           "1_0",
+                          "0x",
+                          "0XfF_",
                           "3.5",
                           "->"};
   fuzz::Random random(11);

@@ -105,6 +105,20 @@ TEST(Quantity, PrintAndParseAreInverse) {
 }
 
 // Against long double arithmetic, which has 11 bits more than needed.
+TEST(Quantity, ReadsHexadecimalNumbers) {
+  auto of = [](llvm::StringRef text) { return parseQuantity(text)->print(); };
+  EXPECT_EQ(of("0x1000"), "4096");
+  EXPECT_EQ(of("0XfF"), "255");
+  EXPECT_EQ(of("0x1000 B"), "4 KiB");
+  EXPECT_EQ(of("0x10B"), "267"); // b is a digit
+  EXPECT_EQ(of("0x8000_0000 B"), "2 GiB");
+  EXPECT_EQ(of("0x1e5"), "485"); // and e no exponent
+  EXPECT_EQ(of("0x10MiB"), "16 MiB");
+  EXPECT_EQ(parseQuantity("0x10 BB").error().code, Code::UnknownUnit);
+  EXPECT_EQ(parseQuantity("0x").error().code, Code::UnknownUnit);
+  EXPECT_EQ(parseQuantity("0x" + std::string(1000, 'f')).error().code, Code::NumberTooLarge);
+}
+
 TEST(Rational, ToDoubleIsTheNearest) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 5000; ++i) {
