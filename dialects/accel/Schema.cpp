@@ -82,12 +82,14 @@ BlockSchema extended(BlockSchema block, std::vector<KeySchema> more) {
 
 /// How much a part of a microarchitecture holds at once.
 KeySchema capacity(StringRef name, StringRef doc) {
-  KeySchema key = integer(name, Better::Neither, Range::Positive, doc, kRequired);
+  KeySchema key = integer(name, Better::More, Range::Positive, doc, kRequired);
   key.capacity = true;
   return key;
 }
 KeySchema cycles(StringRef name, StringRef doc, bool required = false) {
-  return plain(name, ValueKind::Cycles, doc, required);
+  KeySchema key = plain(name, ValueKind::Cycles, doc, required);
+  key.better = Better::Less;
+  return key;
 }
 /// Parts of these kinds.
 KeySchema parts(StringRef name, StringRef kinds, StringRef doc, bool required = false) {
@@ -203,13 +205,13 @@ BlockSchema storage(StringRef kind, StringRef doc, std::vector<KeySchema> keys) 
       {"part", kind, doc, std::move(keys)},
       {
           capacity("requests", "under way at once; of a cache: misses"),
-          quantity("port_width", Better::Neither, {kBytes}, Range::Positive,
+          quantity("port_width", Better::More, {kBytes}, Range::Positive,
                    "bytes that a port moves in a cycle, inside of one aligned piece of this size", kRequired),
-          integer("ports", Better::Neither, Range::Positive, "beats a cycle, 1 unless given"),
-          integer("banks", Better::Neither, Range::Positive, "one beat a cycle each, 1 unless given"),
-          quantity("read_latency", Better::Neither, {kCycles}, Range::NonNegative,
+          integer("ports", Better::More, Range::Positive, "beats a cycle, 1 unless given"),
+          integer("banks", Better::More, Range::Positive, "one beat a cycle each, 1 unless given"),
+          quantity("read_latency", Better::Less, {kCycles}, Range::NonNegative,
                    "from a beat of a load to its data, 1 cycle unless given"),
-          quantity("write_latency", Better::Neither, {kCycles}, Range::NonNegative,
+          quantity("write_latency", Better::Less, {kCycles}, Range::NonNegative,
                    "from a beat of a store until it is done, 1 cycle unless given"),
       });
 }
@@ -236,8 +238,8 @@ std::vector<BlockSchema> microarchitectureTable() {
                  "load broadcast store constant move preload add subtract multiply multiply_add divide max min greater "
                  "equal exp log square_root tanh erf reduce_add reduce_max add_immediate branch"),
              "what it computes of the registers that it reads, for kernels of operations; nothing unless given"),
-        integer("lanes", Better::Neither, Range::Positive, "elements of a register that it computes, 1 unless given"),
-        shape("tile", Better::Neither, 2, 3,
+        integer("lanes", Better::More, Range::Positive, "elements of a register that it computes, 1 unless given"),
+        shape("tile", Better::More, 2, 3,
               "rows and columns that it moves, m x n; or of a product of m x k and k x n, m x n x k"),
         plain("redirects", ValueKind::Boolean,
               "whether fetch waits until it is complete, because it decides where the program goes on; false unless "
@@ -246,21 +248,21 @@ std::vector<BlockSchema> microarchitectureTable() {
        "fetch",
        "brings instructions in the order of the program",
        {capacity("width", "instructions a cycle"), capacity("buffer", "instructions fetched that are in no stage yet"),
-        quantity("latency", Better::Neither, {kCycles}, Range::NonNegative,
+        quantity("latency", Better::Less, {kCycles}, Range::NonNegative,
                  "from fetch until an instruction may enter the first stage, 1 cycle unless given"),
         part("to", "stage execute", "the first stage", kRequired)}},
       {"part",
        "stage",
        "holds instructions on their way to the units",
        {capacity("capacity", "instructions in it at once"),
-        integer("width", Better::Neither, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
+        integer("width", Better::More, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
         cycles("latency", "that an instruction stays at least, 1 unless given"),
         parts("to", "stage execute", "what comes behind it: the first that accepts an instruction has it", kRequired)}},
       {"part",
        "execute",
        "a stage that hands instructions to functional units",
        {capacity("capacity", "instructions in it at once"),
-        integer("width", Better::Neither, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
+        integer("width", Better::More, Range::Positive, "instructions that enter in a cycle, 1 unless given"),
         cycles("latency", "that an instruction stays at least, 1 unless given"),
         parts("units", "unit", "in the order in which they are asked", kRequired)}},
       {"part",
@@ -282,22 +284,22 @@ std::vector<BlockSchema> microarchitectureTable() {
        "registers",
        "a register file",
        {quantity("width", Better::Neither, {kBytes}, Range::NonNegative, "of a register, such as 32 bit", kRequired),
-        integer("read_ports", Better::Neither, Range::Positive, "registers read in a cycle, enough unless given"),
-        integer("write_ports", Better::Neither, Range::Positive, "registers written in a cycle, enough unless given"),
+        integer("read_ports", Better::More, Range::Positive, "registers read in a cycle, enough unless given"),
+        integer("write_ports", Better::More, Range::Positive, "registers written in a cycle, enough unless given"),
         plain("renamed", ValueKind::Boolean,
               "whether writes wait neither for readers nor for writers before them, false unless given")}},
       storage("memory", "a store of bytes",
               {quantity("begin", Better::Neither, {kBytes}, Range::NonNegative, "its first address, 0 B unless given"),
-               quantity("size", Better::Neither, {kBytes}, Range::Positive, "bytes it holds", kRequired),
+               quantity("size", Better::More, {kBytes}, Range::Positive, "bytes it holds", kRequired),
                quantity("row", Better::Neither, {kBytes}, Range::Positive,
                         "bytes of a row of a bank, where banks have rows"),
-               quantity("row_miss", Better::Neither, {kCycles}, Range::NonNegative,
+               quantity("row_miss", Better::Less, {kCycles}, Range::NonNegative,
                         "that a bank needs before a beat of another row than its last")}),
       storage("cache", "a set-associative cache before a memory",
               {part("behind", "memory cache", "where it has its lines from", kRequired),
-               integer("sets", Better::Neither, Range::Positive, "a power of two", kRequired),
-               integer("ways", Better::Neither, Range::Positive, "lines of a set", kRequired),
-               quantity("line", Better::Neither, {kBytes}, Range::Positive, "bytes of a line", kRequired),
+               integer("sets", Better::More, Range::Positive, "a power of two", kRequired),
+               integer("ways", Better::More, Range::Positive, "lines of a set", kRequired),
+               quantity("line", Better::More, {kBytes}, Range::Positive, "bytes of a line", kRequired),
                word("replacement", words("lru fifo tree_plru"), "what a new line replaces, lru unless given"),
                word("write", words("back through"),
                     "whether stores reach what is behind when a line is replaced or at once; back unless given"),
@@ -521,7 +523,7 @@ std::vector<BlockSchema> machineTable() {
 
 bool holdsNumbers(ValueKind kind) {
   return kind == ValueKind::Quantity || kind == ValueKind::QuantityMap || kind == ValueKind::Integer ||
-         kind == ValueKind::Shape;
+         kind == ValueKind::Shape || kind == ValueKind::Cycles;
 }
 
 const KeySchema &countKey() {

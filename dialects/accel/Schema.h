@@ -25,12 +25,13 @@ enum class ValueKind : uint8_t {
   Reference,   ///< FlatSymbolRefAttr of something declared in the same or an enclosing block
   References,  ///< ArrayAttr of FlatSymbolRefAttr
   Cycles,      ///< of an instruction: QuantityAttr of cycles or a plain number, or ApplyAttr over these and
-               ///< ReferenceAttr `bytes`, `imm0`, `imm1`, …
+               ///< ReferenceAttr `bytes`, `imm0`, `imm1`, …, and of values of the machine by their paths
   Block        ///< DictionaryAttr with the schema (`name of the key`, its entry "pattern")
 };
 /// Which numbers of a key make a machine that is at least as fast, at most as large and as hungry with all else equal.
 /// The bounds of exploration rest on it: of a key with `Neither` no bound is known, so a design cannot choose its
-/// number.
+/// number. A part of a microarchitecture may delay a program although it has more of something (another instruction
+/// comes first, and older ones wait no longer); bounds of programs rest on amounts of work alone, of which this holds.
 enum class Better : uint8_t { Less, More, Neither };
 /// What stands for several words of a key in a machine that is at least as fast as with any of them. Only of such a key
 /// may a design choose the word.

@@ -176,7 +176,7 @@ static std::string checked(Attribute value, const std::string &wrong, Check chec
   return typed ? check(typed) : wrong;
 }
 
-/// Numbers of cycles, `bytes` and immediates, and what is computed of them.
+/// Numbers of cycles, `bytes`, immediates and values of the machine (`c.latency`), and what is computed of them.
 static std::string checkCycles(Attribute value, const std::string &wrong) {
   static const Dimension kCycle = Dimension::of(Base::Cycle);
   if (auto quantity = dyn_cast<QuantityAttr>(value)) {
@@ -186,8 +186,9 @@ static std::string checkCycles(Attribute value, const std::string &wrong) {
     return quantity.quantity().value.isInteger() ? "" : "is made of whole numbers, found " + quantity.spelled();
   }
   if (auto name = dyn_cast<ReferenceAttr>(value))
-    return name.getPath() == "bytes" || isImmediate(name.getPath()) ? ""
-                                                                    : wrong + ", found '" + name.getPath().str() + "'";
+    return name.getPath() == "bytes" || isImmediate(name.getPath()) || name.getPath().contains('.')
+               ? ""
+               : wrong + ", found '" + name.getPath().str() + "'";
   auto apply = dyn_cast<ApplyAttr>(value);
   if (!apply)
     return wrong;

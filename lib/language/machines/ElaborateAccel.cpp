@@ -169,7 +169,7 @@ void MachineElaborator::subtypeBlock(const ast::Node &node, const ast::Entry &en
 
 /// The block of a core, as a machine of its own beside the accelerator: `chip.core`. Null after errors.
 FlatSymbolRefAttr MachineElaborator::microarchitecture(const ast::Node &node, const ast::Name &core) {
-  MicroarchitectureText text{declaration.name.text + "." + core.text, node.kind.range, &node.entries};
+  MicroarchitectureText text{declaration.name.text + "." + core.text, node.kind.range, &node.entries, core.text};
   auto module = self->getParentOfType<ModuleOp>();
   auto op = elaborateMicroarchitecture(text, module, diags, lookup);
   return op ? FlatSymbolRefAttr::get(op.getSymNameAttr()) : FlatSymbolRefAttr();
@@ -188,8 +188,8 @@ FlatSymbolRefAttr MachineElaborator::microarchitecture(const ast::KeyValue &use,
   if (!found)
     return {};
   static const std::vector<ast::Argument> none;
-  MicroarchitectureUse of{declaration.name.text + "." + core.text, use.value->range, call ? &call->arguments : &none,
-                          lookup};
+  MicroarchitectureUse of{declaration.name.text + "." + core.text, core.text, use.value->range,
+                          call ? &call->arguments : &none, lookup};
   auto module = self->getParentOfType<ModuleOp>();
   auto op = elaborateMicroarchitecture(*found->declaration, of, module, diags, found->globals);
   return op ? FlatSymbolRefAttr::get(op.getSymNameAttr()) : FlatSymbolRefAttr();

@@ -5,6 +5,7 @@
 #include "lib/language/syntax/Arguments.h"
 #include "lib/machine/translate/FromMicroarchitecture.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/MathExtras.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -12,26 +13,71 @@ using namespace mlir;
 namespace accord {
 namespace {
 
+/// The first of the values of a choice.
+Attribute firstOf(accel::ChoiceAttr choice) {
+  Attribute first = choice.getValues()[0];
+  auto low = dyn_cast<IntegerAttr>(first);
+  if (choice.getKind() != "pow2" || !low || low.getInt() < 1)
+    return first;
+  return IntegerAttr::get(low.getType(), int64_t(llvm::PowerOf2Ceil(uint64_t(low.getInt()))));
+}
+Constant firstOf(const Constant &choice) {
+  const Choice &is = *choice.as<Choice>();
+  if (is.kind == Choice::Kind::Set)
+    return is.members->front();
+  auto low = is.low.toInt64();
+  if (is.kind != Choice::Kind::PowersOfTwo || !low || *low < 1)
+    return {choice.range, is.low};
+  return {choice.range, Quantity::number(int64_t(llvm::PowerOf2Ceil(uint64_t(*low))))};
+}
+
+/// Whether it stands for a value that is known when a design is chosen: "c.units", 2 * c.units.
+bool isSymbolic(const Constant &value) {
+  auto *word = value.as<Word>();
+  return value.as<CallValue>() || (word && llvm::StringRef(word->text).contains('.'));
+}
+
 class MicroarchitectureElaborator {
 public:
+  /// `open`: values that are left open stand as such in what is made; else the first of each choice does.
   MicroarchitectureElaborator(const MicroarchitectureText &text, ModuleOp module, Diagnostics &diags,
-                              const Lookup &constants)
-      : text(text), context(*module.getContext()), builder(&context), diags(diags), constants(constants),
+                              const Lookup &globals, bool open)
+      : text(text), context(*module.getContext()), builder(&context), diags(diags), open(open),
+        constants([this, &globals](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
+          auto choice = this->text.choices.find(name.str());
+          if (choice == this->text.choices.end())
+            return globals(name, at);
+          if (isSymbolic(choice->second))
+            return choice->second;
+          if (this->open)
+            return Constant{at, Word{this->text.path + "." + name.str()}};
+          return firstOf(choice->second);
+        }),
         parts(diags, constants) {
     builder.setInsertionPointToEnd(module.getBody());
   }
 
+  bool leavesOpen() const { return !text.choices.empty() || hasChoices; }
+
   accel::MicroarchitectureOp run() {
     const size_t before = diags.errors();
     SchemaReader keys(context, diags, constants, *accel::findSchema("microarchitecture"));
+    NamedAttrList parameters;
+    for (const auto &[name, value] : text.choices)
+      if (Attribute values = isSymbolic(value) ? Attribute() : choiceOf(name, value)) {
+        parameters.set(name, values);
+        keys.set("parameter " + name, {}, value.range);
+      }
     auto op = accel::MicroarchitectureOp::create(builder, keys.location(text.at), text.name);
     builder.setInsertionPointToEnd(&op.getBody().front());
     for (const ast::Entry &entry : *text.entries)
       if (auto *pair = entry.as<ast::KeyValue>())
         keys.read(*pair, entry);
     keys.finish(text.at);
-    op.setEntriesAttr(keys.dictionary());
+    op.setEntriesAttr(decided(keys.dictionary()));
     op->setLoc(keys.location(text.at));
+    if (open && !parameters.empty())
+      op->setAttr(kOpenParameters, parameters.getDictionary(&context));
     parts.collect(*text.entries);
     // What is wrong in a template is wrong in each of its copies, and said of the first.
     const TemplateCopy *wrong = nullptr;
@@ -57,16 +103,97 @@ private:
       reportMachineError(d, diags, text.at);
       return success();
     });
-    bool ok = succeeded(verify(op)) && succeeded(microarchitectureFrom(op));
+    bool ok = succeeded(verify(op)) && (open || succeeded(microarchitectureFrom(op)));
     if (!ok && diags.errors() == before)
       diags.error(Code::InternalError, text.at, "the microarchitecture is not valid");
     return ok;
   }
 
-  Attribute count(const ast::Node &node, const Lookup &lookup) {
+  /// A choice of numbers; null after errors.
+  accel::ChoiceAttr choiceOf(llvm::StringRef name, const Constant &value) {
+    const Choice &choice = *value.as<Choice>();
+    const bool isSet = choice.kind == Choice::Kind::Set;
+    Constants members =
+        isSet ? *choice.members
+              : Constants{{value.range, choice.low}, {value.range, choice.high}, {value.range, choice.step}};
+    if (!isSet && (choice.kind == Choice::Kind::PowersOfTwo || choice.step.value == Rational(1)))
+      members.pop_back();
+    const bool isInteger = llvm::all_of(members, [](const Constant &one) {
+      auto *number = one.as<Quantity>();
+      return number && number->toInt64();
+    });
+    llvm::SmallVector<Attribute> all;
+    const Quantity *first = members.empty() ? nullptr : members[0].as<Quantity>();
+    for (const Constant &one : members) {
+      auto *number = one.as<Quantity>();
+      if (!number || number->dimension != first->dimension) {
+        diags.error(number ? Code::DimensionMismatch : Code::ChoiceNotAllowed, one.range,
+                    fmt::format("parameter '{}' of a microarchitecture chooses among {}, not {}", name.str(),
+                                number ? describe(first->dimension) : "numbers", one.describe()));
+        return {};
+      }
+      all.push_back(isInteger ? Attribute(builder.getI64IntegerAttr(*number->toInt64()))
+                              : accel::QuantityAttr::get(&context, *number, number->print(), ""));
+    }
+    if (all.empty()) {
+      diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", name.str()));
+      return {};
+    }
+    return accel::ChoiceAttr::get(&context,
+                                  isSet                                      ? "set"
+                                  : choice.kind == Choice::Kind::PowersOfTwo ? "pow2"
+                                                                             : "range",
+                                  builder.getArrayAttr(all));
+  }
+
+  /// Choices as they are, or the first value of each.
+  Attribute decided(Attribute value) {
+    if (auto choice = dyn_cast_or_null<accel::ChoiceAttr>(value)) {
+      hasChoices = true;
+      return open ? value : firstOf(choice);
+    }
+    auto array = dyn_cast_or_null<ArrayAttr>(value);
+    if (!array || !llvm::any_of(array, llvm::IsaPred<accel::ChoiceAttr>))
+      return value;
+    llvm::SmallVector<Attribute> all;
+    for (Attribute one : array)
+      all.push_back(decided(one));
+    return builder.getArrayAttr(all);
+  }
+  DictionaryAttr decided(DictionaryAttr entries) {
+    NamedAttrList all;
+    for (NamedAttribute entry : entries)
+      all.set(entry.getName(), decided(entry.getValue()));
+    return all.getDictionary(&context);
+  }
+  /// One mistake in all copies of a template.
+  bool isMadeOften(const NamedPart &part, Attribute value, SourceRange at) {
+    auto array = dyn_cast_or_null<ArrayAttr>(value);
+    if (!part.copy || !(isa_and_nonnull<accel::ChoiceAttr>(value) ||
+                        (array && llvm::any_of(array, llvm::IsaPred<accel::ChoiceAttr>))))
+      return false;
+    diags.error(Code::ChoiceNotAllowed, at, fmt::format("a choice in a template would be one of each copy"))
+        .help("make it a parameter of the microarchitecture, so that all copies have the same value");
+    return true;
+  }
+
+  Attribute count(const NamedPart &part, const Lookup &lookup, SchemaReader &keys) {
+    const ast::Node &node = *part.node;
     if (!node.count)
       return {};
     Constant value = evaluate(*node.count, diags, lookup);
+    if (value.as<Choice>()) {
+      auto choice = choiceOf(node.name.text, value);
+      if (!choice || isMadeOften(part, choice, value.range))
+        return {};
+      if (std::string error = accel::valueError(accel::countKey(), choice); !error.empty()) {
+        diags.error(Code::NoCapacity, value.range, fmt::format("the count of '{}' {}", node.name.text, error));
+        return {};
+      }
+      return decided(Attribute(choice));
+    }
+    if (isSymbolic(value))
+      return keys.attributeOf(value, diags.sources().text(node.count->range));
     auto *number = value.as<Quantity>();
     auto count = number ? number->toInt64() : std::nullopt;
     if (count && *count >= 1)
@@ -145,8 +272,8 @@ private:
             .suggest(inner && kind == "unit" ? nearest(inner->kind.text, std::vector<std::string>{"operation"}) : "");
     keys.finish(node.name.range);
     std::string symbol = (kind == "opcode" ? "opcode." : "") + part.name;
-    accel::PartOp::create(builder, keys.location(node.name.range), builder.getStringAttr(symbol), count(node, lookup),
-                          builder.getStringAttr(kind), keys.dictionary());
+    accel::PartOp::create(builder, keys.location(node.name.range), builder.getStringAttr(symbol),
+                          count(part, lookup, keys), builder.getStringAttr(kind), decided(keys.dictionary()));
     std::map<std::string, SourceRange> seen;
     for (const ast::Node *inner : operations)
       operation(*inner, part, seen);
@@ -158,7 +285,11 @@ private:
     if (names)
       references(*key, pair, part, keys);
     else
-      keys.read(pair, entry);
+      readValue(pair, entry, part, keys);
+  }
+  void readValue(const ast::KeyValue &pair, const ast::Entry &entry, const NamedPart &part, SchemaReader &keys) {
+    keys.read(pair, entry);
+    isMadeOften(part, keys.dictionary().get(pair.key.text), pair.value->range);
   }
 
   /// operation mac { latency = 1 cycle }
@@ -169,7 +300,7 @@ private:
     for (const ast::Entry &entry : node.entries)
       if (auto *pair = entry.as<ast::KeyValue>();
           pair && pair->key.text != "opcode" && pair->key.text != "unit") // said by where it stands
-        keys.read(*pair, entry);
+        readValue(*pair, entry, unit, keys);
       else
         diags.error(Code::UnknownEntryKind, entry.range, "an operation has a latency and an interval alone");
     keys.set("opcode", FlatSymbolRefAttr::get(&context, "opcode." + node.name.text), node.name.range);
@@ -195,14 +326,16 @@ private:
     }
     accel::PartOp::create(builder, keys.location(node.name.range),
                           builder.getStringAttr(unit.name + "." + node.name.text), Attribute(),
-                          builder.getStringAttr("operation"), keys.dictionary());
+                          builder.getStringAttr("operation"), decided(keys.dictionary()));
   }
 
   const MicroarchitectureText &text;
   MLIRContext &context;
   OpBuilder builder;
   Diagnostics &diags;
-  const Lookup &constants;
+  const bool open;
+  bool hasChoices = false; ///< besides those of parameters
+  const Lookup constants;
   MicroarchitectureParts parts;
 };
 
@@ -210,13 +343,23 @@ private:
 
 accel::MicroarchitectureOp elaborateMicroarchitecture(const MicroarchitectureText &text, ModuleOp module,
                                                       Diagnostics &diags, const Lookup &constants) {
-  return MicroarchitectureElaborator(text, module, diags, constants).run();
+  // Values that follow from other parts of an accelerator are not known yet.
+  const bool isKnown = llvm::none_of(text.choices, [](const auto &one) { return isSymbolic(one.second); });
+  if (isKnown) {
+    MicroarchitectureElaborator first(text, module, diags, constants, /*open=*/false);
+    accel::MicroarchitectureOp op = first.run();
+    if (!op || !first.leavesOpen())
+      return op;
+    op->erase();
+  }
+  return MicroarchitectureElaborator(text, module, diags, constants, /*open=*/true).run();
 }
 
 accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration, ModuleOp module,
                                                       Diagnostics &diags, const Lookup &globals) {
-  const MicroarchitectureUse plain{declaration.name.text, declaration.name.range, nullptr, globals};
-  return elaborateMicroarchitecture(declaration, plain, module, diags, globals);
+  const std::string &name = declaration.name.text;
+  return elaborateMicroarchitecture(declaration, {name, name, declaration.name.range, nullptr, globals}, module, diags,
+                                    globals);
 }
 
 accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &declaration,
@@ -227,6 +370,13 @@ accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &de
     auto found = parameters.find(name.str());
     return found != parameters.end() ? std::optional(found->second) : globals(name, at);
   };
+  // A default may follow from a parameter before it that is left open.
+  const Lookup defaults = [&](llvm::StringRef name, SourceRange at) -> std::optional<Constant> {
+    auto value = constants(name, at);
+    return value && value->as<Choice>() && parameters.count(name.str())
+               ? Constant{at, Word{use.path + "." + name.str()}}
+               : value;
+  };
   std::map<std::string, const ast::Argument *> given;
   const size_t before = diags.errors();
   if (use.arguments) {
@@ -235,22 +385,29 @@ accel::MicroarchitectureOp elaborateMicroarchitecture(const ast::Declaration &de
       callee.parameters.push_back(parameter.name.text);
     given = bindArguments(callee, *use.arguments, diags);
   }
+  const SourceRange at = use.arguments ? use.at : declaration.name.range;
+  MicroarchitectureText text{use.symbol, at, &declaration.entries, use.path, {}};
   for (const ast::Parameter &parameter : declaration.parameters) {
     const std::string &name = parameter.name.text;
     if (auto argument = given.find(name); argument != given.end())
       parameters[name] = evaluate(*argument->second->value, diags, use.constants);
     else if (parameter.defaultValue)
-      parameters[name] = evaluate(*parameter.defaultValue, diags, constants);
+      parameters[name] = evaluate(*parameter.defaultValue, diags, defaults);
     else {
       diags.error(Code::MissingArgument, parameter.name.range,
                   fmt::format("parameter '{}' of a machine needs a default", name));
       parameters[name] = {};
     }
+    const Constant &value = parameters[name];
+    auto *choice = value.as<Choice>();
+    if (choice && choice->kind == Choice::Kind::Set && choice->members->empty())
+      diags.error(Code::EmptyRange, value.range, fmt::format("'{}' has no value to choose from", name));
+    else if (choice || isSymbolic(value))
+      text.choices[name] = value;
   }
-  if (use.arguments && diags.errors() > before)
+  if (diags.errors() > before && (use.arguments || !text.choices.empty()))
     return nullptr;
-  const SourceRange at = use.arguments ? use.at : declaration.name.range;
-  return elaborateMicroarchitecture({use.symbol, at, &declaration.entries}, module, diags, constants);
+  return elaborateMicroarchitecture(text, module, diags, constants);
 }
 
 } // namespace accord

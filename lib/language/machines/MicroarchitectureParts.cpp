@@ -121,6 +121,17 @@ void MicroarchitectureParts::extents(const ast::Node &node, PartArray &into) con
   Constant count = evaluate(*node.count, diags, constants);
   if (count.failed())
     return;
+  auto isOpen = [](const Constant &one) {
+    auto *word = one.as<Word>();
+    return one.as<Choice>() || one.as<CallValue>() || (word && llvm::StringRef(word->text).contains('.'));
+  };
+  if (auto *list = count.as<ListValue>(); list ? llvm::any_of(*list->elements, isOpen) : isOpen(count)) {
+    diags
+        .error(Code::ChoiceNotAllowed, count.range,
+               fmt::format("how many copies array '{}' makes cannot be a choice", node.name.text))
+        .help("choose among microarchitectures with a fixed extent each, or among counts of units");
+    return;
+  }
   auto *shape = count.as<ListValue>();
   std::vector<int64_t> numbers;
   for (const Constant &one : shape ? *shape->elements : Constants{count}) {

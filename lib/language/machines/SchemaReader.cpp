@@ -92,9 +92,11 @@ bool SchemaReader::understood(const Constant &value) {
   return ok;
 }
 
-/// Whether an expression of cycles holds only functions that exist, `bytes` and immediates.
+/// Whether an expression of cycles holds only functions that exist, `bytes`, immediates and members of parts of the
+/// machine.
 bool SchemaReader::cyclesUnderstood(const Constant &value) {
-  if (auto *word = value.as<Word>(); word && word->text != "bytes" && !accel::isImmediate(word->text)) {
+  if (auto *word = value.as<Word>();
+      word && word->text != "bytes" && !accel::isImmediate(word->text) && word->text.find('.') == std::string::npos) {
     diags.error(Code::UnknownName, value.range, fmt::format("unknown name '{}'", word->text))
         .suggest(nearest(word->text, std::vector<std::string>{"bytes", "imm0"}))
         .help("cycles depend on 'bytes', which an instruction moves, and on its immediates 'imm0', 'imm1', …");

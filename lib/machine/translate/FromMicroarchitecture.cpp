@@ -35,6 +35,14 @@ std::string spelled(Attribute value) {
   return function ? apply.getFunction().str() + "(" + text + ")" : text;
 }
 
+/// Whether cycles follow from values of the machine that are not chosen yet.
+bool isOpen(Attribute value) {
+  if (auto reference = dyn_cast<accel::ReferenceAttr>(value))
+    return reference.getPath().contains('.');
+  auto apply = dyn_cast<accel::ApplyAttr>(value);
+  return isa<accel::ChoiceAttr>(value) || (apply && llvm::any_of(apply.getOperands(), isOpen));
+}
+
 class MicroarchitectureReader {
 public:
   explicit MicroarchitectureReader(accel::MicroarchitectureOp op) : op(op) {}
@@ -85,7 +93,8 @@ private:
   template <typename Kind> Kind closed(StringRef key) {
     Attribute value = entries.get(key);
     if (value && !isa<Kind>(value))
-      report(key, Code::ChoiceNotAllowed, fmt::format("'{}' of '{}' is left open", key.str(), name));
+      report(key, Code::NotADesign,
+             fmt::format("'{}' of '{}' is left open: choose a value, or mine the design space first", key.str(), name));
     return dyn_cast_or_null<Kind>(value);
   }
   void number(StringRef key, int32_t &into) {
@@ -133,8 +142,9 @@ private:
   void count(PartOp part, int32_t &into) {
     auto many = part.instances();
     if (!many || *many > kMaxNumber)
-      report("", many ? Code::NumberTooLarge : Code::ChoiceNotAllowed,
-             fmt::format("the count of '{}' is {}", name, many ? "above 2^30" : "left open"));
+      report("", many ? Code::NumberTooLarge : Code::NotADesign,
+             fmt::format("the count of '{}' is {}", name,
+                         many ? "above 2^30" : "left open: choose a value, or mine the design space first"));
     else
       into = int32_t(*many);
   }
@@ -174,7 +184,7 @@ private:
   }
   void cycles(StringRef key, CycleExpression &into, int64_t otherwise, int64_t immediates) {
     Attribute value = entries.get(key);
-    if (value && isa<accel::ChoiceAttr>(value)) {
+    if (value && isOpen(value)) {
       closed<accel::QuantityAttr>(key);
       return;
     }
@@ -254,8 +264,9 @@ private:
     for (auto [i, extent] : llvm::enumerate(tile)) {
       auto number = dyn_cast<IntegerAttr>(extent);
       if (!number || number.getInt() > kMaxNumber)
-        report("tile", number ? Code::NumberTooLarge : Code::ChoiceNotAllowed,
-               fmt::format("the tile of '{}' is {}", opcode.name, number ? "above 2^30" : "left open"));
+        report("tile", number ? Code::NumberTooLarge : Code::NotADesign,
+               fmt::format("the tile of '{}' is {}", opcode.name,
+                           number ? "above 2^30" : "left open: choose a value, or mine the design space first"));
       else
         *extents[i] = int32_t(number.getInt());
     }
@@ -365,6 +376,13 @@ private:
 
 FailureOr<microarchitecture::Microarchitecture> microarchitectureFrom(accel::MicroarchitectureOp op) {
   return MicroarchitectureReader(op).run();
+}
+
+accel::MicroarchitectureOp microarchitectureOf(accel::CoreOp core) {
+  auto name = core->getAttrOfType<FlatSymbolRefAttr>(kMicroarchitectureAttribute);
+  auto module = core->getParentOfType<ModuleOp>();
+  return name && module ? SymbolTable::lookupNearestSymbolFrom<accel::MicroarchitectureOp>(module, name)
+                        : accel::MicroarchitectureOp();
 }
 
 } // namespace accord
