@@ -3,6 +3,7 @@
 #include "lib/exploration/output/MiningTerms.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/translate/FromAccel.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/MachineProperties.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -20,6 +21,8 @@ struct Open {
   int element = -1;
   Attribute value;
   bool integer = false;
+  bool cycles = false;   ///< of an instruction: an expression that stays one
+  bool declared = false; ///< a parameter that others follow from, and stands nowhere
 };
 
 /// Operations that are read together, and what they have read by what is chosen.
@@ -63,9 +66,11 @@ struct MiningSpace::Data {
 
   void collect(mlir::Operation *op, const std::string &prefix, DictionaryAttr entries,
                const accel::BlockSchema *schema);
+  void collect(accel::MicroarchitectureOp detailed, const std::string &prefix);
   bool findAll();
   template <class Read> void depend(Block<Read> &block);
   bool set(const std::vector<const Open *> &all);
+  Attribute chosenCycles(Attribute value) const;
   Rational numberNow(const std::string &path) const;
   void finish(Machine &made, double node);
   template <class Read, class Make> const std::optional<Read> &get(Block<Read> &block, const Design &design, Make make);
@@ -82,17 +87,58 @@ void MiningSpace::Data::collect(mlir::Operation *op, const std::string &prefix, 
     std::string key = entry.getName().str();
     const accel::KeySchema *known = schema ? schema->findKey(key) : nullptr;
     bool integer = known && (known->kind == accel::ValueKind::Integer || known->kind == accel::ValueKind::Shape);
+    const bool cycles = known && known->kind == accel::ValueKind::Cycles;
     if (auto members = dyn_cast<DictionaryAttr>(entry.getValue())) {
       for (NamedAttribute member : members)
         take({op, key, member.getName().str(), prefix + key + "." + member.getName().str(), -1, member.getValue(),
               false});
     } else if (auto elements = dyn_cast<ArrayAttr>(entry.getValue())) {
-      for (int i = 0; integer && elements.size() == 2 && i < 2; ++i)
-        take({op, key, "", prefix + key + (i ? ".cols" : ".rows"), i, elements[i], true});
+      const int rank = elements.size() == 2 || elements.size() == 3 ? int(elements.size()) : 0;
+      for (int i = 0; integer && i < rank; ++i)
+        take({op, key, "", prefix + key + (i == 2 ? ".depth" : i ? ".cols" : ".rows"), i, elements[i], true});
     } else {
-      take({op, key, "", prefix + key, -1, entry.getValue(), integer});
+      take({op, key, "", prefix + key, -1, entry.getValue(), integer, cycles});
     }
   }
+}
+
+/// Parameters, keys and parts of the microarchitecture of a core.
+void MiningSpace::Data::collect(accel::MicroarchitectureOp detailed, const std::string &prefix) {
+  if (auto all = detailed->getAttrOfType<DictionaryAttr>(kOpenParameters))
+    for (NamedAttribute one : all) {
+      Open parameter{detailed, "", "", prefix + one.getName().str(), -1, one.getValue(), false, false, true};
+      terms.values.try_emplace(parameter.path, parameter.value);
+      open.push_back(std::move(parameter));
+    }
+  collect(detailed, prefix + "microarchitecture.", detailed.getEntries(), accel::findSchema("microarchitecture"));
+  for (auto part : detailed.getBody().getOps<accel::PartOp>()) {
+    const std::string inner = prefix + part.getSymName().str() + ".";
+    if (Attribute count = part.getCountAttr()) {
+      terms.values.try_emplace(inner + "count", count);
+      if (isOpen(count))
+        open.push_back({part, "count", "", inner + "count", -1, count, true});
+    }
+    collect(part, inner, part.getEntries(), accel::findSchema("part", part.getKind()));
+  }
+}
+
+/// Cycles with the design's numbers in place of what follows from its choices; null: one of them has no value.
+Attribute MiningSpace::Data::chosenCycles(Attribute value) const {
+  if (auto name = dyn_cast<accel::ReferenceAttr>(value)) {
+    if (!name.getPath().contains('.'))
+      return value; // of the instruction
+    Result<Quantity> number = terms.exact(value);
+    return number ? accel::QuantityAttr::get(value.getContext(), *number, number->print(), "") : Attribute();
+  }
+  auto apply = dyn_cast<accel::ApplyAttr>(value);
+  if (!apply)
+    return value;
+  SmallVector<Attribute> operands;
+  for (Attribute operand : apply.getOperands())
+    operands.push_back(chosenCycles(operand));
+  if (llvm::is_contained(operands, Attribute()))
+    return {};
+  return accel::ApplyAttr::get(value.getContext(), apply.getFunction(), ArrayAttr::get(value.getContext(), operands));
 }
 
 bool MiningSpace::Data::findAll() {
@@ -114,6 +160,8 @@ bool MiningSpace::Data::findAll() {
       if (isOpen(count))
         open.push_back({&op, "count", "", prefix + "count", -1, count, true});
       collect(&op, prefix, core.getEntries(), accel::findSchema("core", core.getKind()));
+      if (auto detailed = microarchitectureOf(core))
+        collect(detailed, prefix);
     }
     if (auto power = dyn_cast<accel::PowerOp>(op)) {
       collect(&op, "power.", power.getEntries(), accel::findSchema("power"));
@@ -153,8 +201,15 @@ bool MiningSpace::Data::findAll() {
   order = *found;
   for (accel::MemoryOp memory : order.memories)
     memories.emplace_back().ops = {memory};
-  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
-    cores.emplace_back().ops = {core};
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
+    auto &block = cores.emplace_back();
+    block.ops = {core};
+    if (auto detailed = microarchitectureOf(core)) {
+      block.ops.push_back(detailed);
+      for (mlir::Operation &part : detailed.getBody().front())
+        block.ops.push_back(&part);
+    }
+  }
   return true;
 }
 
@@ -179,8 +234,14 @@ template <class Read> void MiningSpace::Data::depend(Block<Read> &block) {
 bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
   for (const Open *one : all) {
     Attribute value;
+    if (one->declared)
+      continue;
     if (isa<accel::ChoiceAttr>(one->value)) {
       value = terms.chosen(one->path, one->value);
+    } else if (one->cycles) {
+      value = chosenCycles(one->value);
+      if (!value)
+        return false;
     } else {
       Result<Quantity> number = terms.exact(one->value);
       if (!number)
@@ -196,6 +257,10 @@ bool MiningSpace::Data::set(const std::vector<const Open *> &all) {
     }
     if (one->key == "count" && isa<accel::CoreOp>(one->op)) {
       cast<accel::CoreOp>(one->op).setCountAttr(value);
+      continue;
+    }
+    if (auto part = dyn_cast<accel::PartOp>(one->op); part && one->key == "count") {
+      part.setCountAttr(value);
       continue;
     }
     NamedAttrList entries(one->op->getAttrOfType<DictionaryAttr>("entries"));

@@ -7,9 +7,11 @@
 #include "lib/exploration/space/DesignTerms.h"
 #include "lib/machine/translate/MachineProperties.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 namespace accord {
@@ -24,13 +26,15 @@ struct DesignPlace {
   mlir::Attribute value;
   const accel::KeySchema *schema = nullptr; ///< of `count`: that of a positive integer
   std::string path;
+  bool declared = false; ///< a parameter of a microarchitecture: others follow from it, and it stands nowhere itself
 };
 
 /// A value that depends on parameters.
 struct DesignSite {
   DesignPlace place;
   int term = -1;
-  std::optional<size_t> parameter; ///< it is this choice itself
+  std::optional<size_t> parameter;  ///< it is this choice itself
+  std::vector<size_t> follows = {}; ///< of cycles of an instruction, which are no term: parameters in them
 };
 
 /// Which numbers of a box a machine is made of: of the one design; every number as small or large
@@ -94,12 +98,15 @@ struct DesignDescription {
 
 private:
   void addParameter(const DesignPlace &place, Errors &errors);
+  const accel::KeySchema *schemaOf(accel::ChoiceAttr parameter);
 
-  std::map<std::string, int> termOf; ///< by path; -1 while it is being looked into
-  int depth = 0;                     ///< of values that are being looked into
+  std::deque<accel::KeySchema> schemas; ///< of parameters of microarchitectures
+  std::map<std::string, int> termOf;    ///< by path; -1 while it is being looked into
+  int depth = 0;                        ///< of values that are being looked into
 };
 
-/// Operations that are read together: a memory, a core, or the accelerator with power and area.
+/// Operations that are read together: a memory, a core with its microarchitecture, or the accelerator with power and
+/// area.
 struct DesignBlock {
   std::vector<mlir::Operation *> ops;
   std::vector<DesignSite> sites;
@@ -133,6 +140,8 @@ private:
   std::optional<Error> checkAt(size_t core, const DesignBox &box, int memory);
   void addEnergies(double process, Machine &machine);
 
+  std::optional<Error> addCycles(const DesignPlace &place, DesignBlock &block, std::set<size_t> &depends);
+  mlir::Attribute cyclesAt(mlir::Attribute value, const DesignBox &box, BoxCorner end) const;
   std::optional<Error> substitute(const DesignBlock &block, const DesignBox &box, BoxCorner end);
   void setBestWord(const DesignSite &site, const DesignBox &box, mlir::NamedAttrList &list);
   Result<mlir::Attribute> valueAt(const DesignSite &site, const DesignBox &box, bool max) const;
@@ -170,6 +179,10 @@ Result<DesignMetric, MetricError> metricOf(DesignDescription &design, DesignMach
 double evaluateMetric(const DesignMetric &metric, const DesignDescription &design, DesignMachines &machines,
                       const DesignBox &box, const Machine &machine, const MeasuredStep &step);
 
+/// What a microarchitecture and its parts have in common with blocks of an accelerator, by their paths in front:
+/// "c." of a core c, "c.port." of its part.
+std::vector<std::tuple<mlir::Operation *, std::string, const accel::BlockSchema *>>
+blocksOf(accel::MicroarchitectureOp op, const std::string &core);
 /// All values of a choice, spelled as they are written, their numbers ascending. A problem says
 /// why there are none.
 Result<std::vector<mlir::Attribute>> valuesOf(accel::ChoiceAttr choice, const accel::KeySchema &schema);

@@ -2,6 +2,7 @@
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
 #include "lib/exploration/space/IntervalArithmetic.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/EmitError.h"
@@ -48,10 +49,10 @@ struct Collector {
         }
       } else if (auto array = dyn_cast<ArrayAttr>(entry.getValue())) {
         for (auto [index, element] : llvm::enumerate(array))
-          if (known->kind == accel::ValueKind::Shape && array.size() == 2) {
+          if (known->kind == accel::ValueKind::Shape && (array.size() == 2 || array.size() == 3)) {
             DesignPlace part = place;
             part.element = index, part.value = element;
-            part.path += index == 0 ? ".rows" : ".cols";
+            part.path += index == 0 ? ".rows" : index == 1 ? ".cols" : ".depth";
             add(part);
           }
       } else {
@@ -120,6 +121,16 @@ Result<std::vector<Rational>> numbersOf(accel::ChoiceAttr choice) {
 }
 
 } // namespace
+
+std::vector<std::tuple<mlir::Operation *, std::string, const accel::BlockSchema *>>
+blocksOf(accel::MicroarchitectureOp op, const std::string &core) {
+  std::vector<std::tuple<mlir::Operation *, std::string, const accel::BlockSchema *>> all;
+  all.emplace_back(op, core + ".microarchitecture.", accel::findSchema("microarchitecture"));
+  for (auto part : op.getBody().getOps<accel::PartOp>())
+    all.emplace_back(part, fmt::format("{}.{}.", core, part.getSymName().str()),
+                     accel::findSchema("part", part.getKind()));
+  return all;
+}
 
 Error errorOf(mlir::Diagnostic &said) {
   std::string message = said.str();
@@ -219,6 +230,33 @@ void DesignDescription::findPlaces(Errors &errors) {
         count = IntegerAttr::get(IntegerType::get(&context, 64), 1);
       collector.add({&op, "count", -1, "", count, &accel::countKey(), prefix + "count"});
       collector.block(&op, prefix, core.getEntries(), accel::findSchema("core", core.getKind()));
+      auto detailed = microarchitectureOf(core);
+      if (!detailed)
+        continue;
+      if (auto open = detailed->getAttrOfType<DictionaryAttr>(kOpenParameters))
+        for (NamedAttribute one : open) {
+          DesignPlace place{detailed,
+                            "parameter " + one.getName().str(),
+                            -1,
+                            "",
+                            one.getValue(),
+                            schemaOf(cast<accel::ChoiceAttr>(one.getValue())),
+                            prefix + one.getName().str(),
+                            true};
+          if (paths.count(place.path))
+            errors.push_back({Code::DuplicateName,
+                              fmt::format("'{}' is a value of core '{}' itself: a parameter that is a choice has "
+                                          "another name",
+                                          place.path, core.getSymName().str()),
+                              locationOf(place),
+                              {}});
+          collector.add(std::move(place));
+        }
+      for (const auto &[part, path, schema] : blocksOf(detailed, core.getSymName().str())) {
+        if (auto several = dyn_cast<accel::PartOp>(part); several && several.getCountAttr())
+          collector.add({part, "count", -1, "", several.getCountAttr(), &accel::countKey(), path + "count"});
+        collector.block(part, path, part->getAttrOfType<DictionaryAttr>("entries"), schema);
+      }
     }
     if (auto power = dyn_cast<accel::PowerOp>(op))
       collector.block(&op, "power.", power.getEntries(), accel::findSchema("power"));
@@ -239,6 +277,16 @@ void DesignDescription::findPlaces(Errors &errors) {
   std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open)
     addParameter(*place, errors);
+}
+
+/// Integers or quantities of one dimension; which ends are better say the values that follow from it.
+const accel::KeySchema *DesignDescription::schemaOf(accel::ChoiceAttr parameter) {
+  auto quantity = dyn_cast<accel::QuantityAttr>(parameter.getValues()[0]);
+  accel::KeySchema key = accel::countKey();
+  key.name = "parameter", key.range = accel::Range::Any;
+  if (quantity)
+    key.kind = accel::ValueKind::Quantity, key.dimensions = {quantity.getDimension()};
+  return &schemas.emplace_back(std::move(key));
 }
 
 void DesignDescription::addParameter(const DesignPlace &place, Errors &errors) {

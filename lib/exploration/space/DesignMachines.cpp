@@ -4,6 +4,7 @@
 #include "lib/exploration/space/DesignData.h"
 #include "lib/machine/cost/CheckMemories.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/Verifier.h"
 #include <algorithm>
@@ -39,7 +40,11 @@ bool DesignMachines::findBlocks() {
     readMemories.push_back(std::make_unique<BlockCache<Memory>>());
   }
   for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
-    cores.push_back({{core}, {}, {}, {}});
+    DesignBlock &block = cores.emplace_back();
+    block.ops = {core};
+    if (auto detailed = microarchitectureOf(core))
+      for (const auto &[op, path, schema] : blocksOf(detailed, core.getSymName().str()))
+        block.ops.push_back(op);
     readCores.push_back(std::make_unique<BlockCache<Core>>());
     checked.push_back(std::make_unique<BlockCache<bool>>());
   }
@@ -74,12 +79,119 @@ std::optional<Error> DesignMachines::siteError(const DesignPlace &place, int ter
   return std::nullopt;
 }
 
+/// How many of a core there are, and not how many of a part of it.
+static bool isCoreCount(const DesignSite &site) {
+  return site.place.key == "count" && isa<accel::CoreOp>(site.place.op);
+}
+
 /// Whether nothing of a core but its count depends on the parameter `count`.
 bool DesignMachines::countsAlone(const DesignBlock &core, size_t count) const {
   auto depends = [&](int term) { return term >= 0 && llvm::is_contained(design.terms[term].parameters, count); };
   return !cast<accel::CoreOp>(core.ops[0]).getEntries().contains("peak") && !depends(clock) && !depends(node) &&
-         llvm::none_of(core.sites,
-                       [&](const DesignSite &site) { return site.place.key != "count" && depends(site.term); });
+         llvm::none_of(core.sites, [&](const DesignSite &site) {
+           return !isCoreCount(site) && (depends(site.term) || (site.place.schema->kind == accel::ValueKind::Cycles &&
+                                                                llvm::is_contained(site.follows, count)));
+         });
+}
+
+/// Cycles of an instruction that follow from parameters: they stay an expression, whose quotients round up.
+std::optional<Error> DesignMachines::addCycles(const DesignPlace &place, DesignBlock &block,
+                                               std::set<size_t> &depends) {
+  std::set<size_t> follows;
+  std::optional<Error> error;
+  auto visit = [&](auto &self, Attribute value) -> void {
+    if (auto apply = dyn_cast<accel::ApplyAttr>(value))
+      for (Attribute operand : apply.getOperands())
+        self(self, operand);
+    auto reference = dyn_cast<accel::ReferenceAttr>(value);
+    if (!reference || !reference.getPath().contains('.'))
+      return;
+    Result<int> term = design.termAt(reference.getPath().str(), false);
+    if (!term)
+      error = term.error();
+    else if (!design.terms.exact(*term, wholeOf(design.parameters)))
+      error = Error{Code::OutOfRange, fmt::format("'{}' has no value for every design", reference.getPath().str())};
+    else
+      follows.insert(design.terms[*term].parameters.begin(), design.terms[*term].parameters.end());
+  };
+  visit(visit, place.value);
+  if (error)
+    return error;
+  depends.insert(follows.begin(), follows.end());
+  block.sites.push_back({place, -1, {}, {follows.begin(), follows.end()}});
+  return std::nullopt;
+}
+
+namespace {
+
+/// Expressions of cycles with the values of a box in place of what follows from parameters.
+class CyclesInBox {
+public:
+  using ValueOf = llvm::function_ref<std::pair<Rational, Rational>(StringRef path)>; ///< smallest and largest
+  explicit CyclesInBox(ValueOf valueOf) : valueOf(valueOf) {}
+
+  /// Not above (`max`: below) the cycles of any design of the box for any instruction; null where that is not known.
+  Attribute run(Attribute value, bool max) {
+    if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
+      if (!reference.getPath().contains('.'))
+        return value;
+      auto [low, high] = valueOf(reference.getPath());
+      Quantity number(max ? high : low);
+      return accel::QuantityAttr::get(value.getContext(), number, number.print(), "");
+    }
+    auto apply = dyn_cast<accel::ApplyAttr>(value);
+    if (!apply)
+      return value;
+    StringRef function = apply.getFunction();
+    const bool quotient = function == "/" || function == "ceil_div";
+    if (!isFixed(value) && (function == "*" || quotient) &&
+        !llvm::all_of(apply.getOperands(), [&](Attribute operand) { return isNotNegative(operand); }))
+      return {};
+    SmallVector<Attribute> operands;
+    for (auto [i, operand] : llvm::enumerate(apply.getOperands())) {
+      const bool falls = i > 0 && (function == "-" || quotient);
+      operands.push_back(run(operand, max != falls));
+      if (!operands.back())
+        return {};
+    }
+    return accel::ApplyAttr::get(value.getContext(), function, ArrayAttr::get(value.getContext(), operands));
+  }
+
+private:
+  bool isFixed(Attribute value) {
+    if (auto apply = dyn_cast<accel::ApplyAttr>(value))
+      return llvm::all_of(apply.getOperands(), [&](Attribute operand) { return isFixed(operand); });
+    auto reference = dyn_cast<accel::ReferenceAttr>(value);
+    if (!reference || !reference.getPath().contains('.'))
+      return true;
+    auto [low, high] = valueOf(reference.getPath());
+    return low == high;
+  }
+  bool isNotNegative(Attribute value) {
+    if (auto quantity = dyn_cast<accel::QuantityAttr>(value))
+      return quantity.quantity().value.sign() >= 0;
+    if (auto reference = dyn_cast<accel::ReferenceAttr>(value))
+      return reference.getPath() == "bytes" ||
+             (reference.getPath().contains('.') && valueOf(reference.getPath()).first.sign() >= 0);
+    auto apply = dyn_cast<accel::ApplyAttr>(value);
+    return apply && apply.getFunction() != "-" &&
+           llvm::all_of(apply.getOperands(), [&](Attribute operand) { return isNotNegative(operand); });
+  }
+
+  ValueOf valueOf;
+};
+
+} // namespace
+
+Attribute DesignMachines::cyclesAt(Attribute value, const DesignBox &box, BoxCorner end) const {
+  auto valueOf = [&](StringRef path) -> std::pair<Rational, Rational> {
+    const int term = *design.termAt(path.str(), false);
+    return {exactAt(term, box, false), exactAt(term, box, true)};
+  };
+  if (Attribute found = CyclesInBox(valueOf).run(value, end == BoxCorner::Max))
+    return found;
+  Quantity none(Rational(0), Dimension::of(Base::Cycle)); // fewer than of any design
+  return accel::QuantityAttr::get(value.getContext(), none, none.print(), "");
 }
 
 void DesignMachines::findSites(Errors &errors) {
@@ -91,10 +203,26 @@ void DesignMachines::findSites(Errors &errors) {
   copyOf[design.written] = accelerator;
   for (auto [a, b] : llvm::zip(design.written.getBody().front(), accelerator.getBody().front()))
     copyOf[&a] = &b;
+  size_t index = 0;
+  for (auto core : design.written.getBody().getOps<accel::CoreOp>()) {
+    if (auto detailed = microarchitectureOf(core))
+      for (const auto &[number, part] : llvm::enumerate(blocksOf(detailed, core.getSymName().str())))
+        copyOf[std::get<0>(part)] = cores[index].ops[1 + number];
+    ++index;
+  }
   std::map<DesignBlock *, std::set<size_t>> depends;
   for (const auto &[path, place] : design.paths) {
-    if (!isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(place.value) || isa<accel::PriceOp>(place.op))
+    if (!isa<accel::ChoiceAttr, accel::ReferenceAttr, accel::ApplyAttr>(place.value) || isa<accel::PriceOp>(place.op) ||
+        place.declared)
       continue;
+    if (place.schema->kind == accel::ValueKind::Cycles && !isa<accel::ChoiceAttr>(place.value)) {
+      DesignPlace copy = place;
+      copy.op = copyOf.at(place.op);
+      DesignBlock *block = blockOf.at(copy.op);
+      if (auto error = addCycles(copy, *block, depends[block]))
+        errors.push_back(errorOf(*error, design.locationOf(place)));
+      continue;
+    }
     Result<int> term = design.termAt(path, false);
     if (!term) {
       if (term.error().code != Code::NotConstant)
@@ -124,7 +252,7 @@ void DesignMachines::findSites(Errors &errors) {
   for (DesignBlock &core : cores) { // a core is read once for all numbers of it
     std::optional<size_t> count;
     for (const DesignSite &site : core.sites)
-      if (site.place.key == "count")
+      if (isCoreCount(site))
         count = site.parameter;
     if (count && countsAlone(core, *count))
       depends[&core].erase(*count), core.count = count;
@@ -216,13 +344,20 @@ std::optional<Error> DesignMachines::substitute(const DesignBlock &block, const 
       Result<Attribute> count = valueAt(site, box, end == BoxCorner::Best || end == BoxCorner::Max);
       if (!count)
         return errorOf(count.error(), design.locationOf(place));
-      cast<accel::CoreOp>(place.op).setCountAttr(*count);
+      if (auto part = dyn_cast<accel::PartOp>(place.op))
+        part.setCountAttr(*count);
+      else
+        cast<accel::CoreOp>(place.op).setCountAttr(*count);
       continue;
     }
     auto all = entries.try_emplace(place.op);
     NamedAttrList &list = all.first->second;
     if (all.second)
       list = NamedAttrList(place.op->getAttrOfType<DictionaryAttr>("entries"));
+    if (site.term < 0) {
+      list.set(place.key, cyclesAt(place.value, box, end));
+      continue;
+    }
     bool open = site.parameter && design.terms[site.term].word && box.low[*site.parameter] != box.high[*site.parameter];
     if (open) {
       setBestWord(site, box, list);
@@ -341,14 +476,15 @@ const Result<Core> &DesignMachines::coreAt(size_t index, const DesignBox &box, B
       op.setCountAttr(IntegerAttr::get(IntegerType::get(&design.context, 64), 2));
     return listen<Core>([&]() -> FailureOr<Core> {
       bool exact = end == BoxCorner::Design;
-      if (exact && failed(verify(op)))
-        return failure();
+      for (mlir::Operation *part : block.ops)
+        if (exact && failed(verify(part, /*verifyRecursively=*/false)))
+          return failure();
       FailureOr<Core> core = coreOf(op, cycles, order, exact);
       if (failed(core) || end != BoxCorner::Best || !op.getEntries().contains("peak"))
         return core;
       // A stated peak is of all instances: one reaches most where there are fewest.
       for (const DesignSite &site : block.sites)
-        if (site.place.key == "count")
+        if (isCoreCount(site))
           if (Result<Attribute> min = valueAt(site, box, false))
             op.setCountAttr(*min);
       FailureOr<Core> few = coreOf(op, cycles, order, false);

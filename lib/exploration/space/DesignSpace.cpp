@@ -1,6 +1,7 @@
 #include "lib/exploration/space/DesignSpace.h"
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
 #include "lib/support/UnitTable.h"
@@ -14,11 +15,23 @@ using namespace mlir;
 namespace accord {
 namespace {
 
-/// The description in a context of its own: the caller's may be used, or end, meanwhile.
-OwningOpRef<ModuleOp> copyInto(MLIRContext &context, accel::AcceleratorOp accelerator) {
+/// An accelerator after the microarchitectures of its cores.
+std::string printed(accel::AcceleratorOp accelerator, const OpPrintingFlags &flags) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  accelerator->print(stream, OpPrintingFlags().enableDebugInfo().useLocalScope());
+  std::set<std::string> names;
+  for (auto core : accelerator.getBody().getOps<accel::CoreOp>())
+    if (auto detailed = microarchitectureOf(core); detailed && names.insert(detailed.getSymName().str()).second) {
+      detailed->print(stream, flags);
+      stream << "\n";
+    }
+  accelerator->print(stream, flags);
+  return text + "\n";
+}
+
+/// The description in a context of its own: the caller's may be used, or end, meanwhile.
+OwningOpRef<ModuleOp> copyInto(MLIRContext &context, accel::AcceleratorOp accelerator) {
+  const std::string text = printed(accelerator, OpPrintingFlags().enableDebugInfo().useLocalScope());
   return parseSourceString<ModuleOp>(text, ParserConfig(&context, /*verifyAfterParse=*/false));
 }
 
@@ -247,8 +260,6 @@ std::string DesignSpace::text(const Design &design) const {
 }
 
 std::string DesignSpace::source() const {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
   accel::AcceleratorOp written = data_->description.written;
   OwningOpRef<ModuleOp> copy;
   if (const auto &measure = data_->metric) { // instead of what the description itself makes least
@@ -261,8 +272,7 @@ std::string DesignSpace::source() const {
         builder, written.getLoc(), builder.getStringAttr(measure->maximize ? "maximize" : "minimize"),
         builder.getStringAttr(measure->text), parseAttribute(measure->printed, &data_->description.context));
   }
-  written->print(stream, OpPrintingFlags().useLocalScope());
-  return text + "\n";
+  return printed(written, OpPrintingFlags().useLocalScope());
 }
 
 } // namespace accord

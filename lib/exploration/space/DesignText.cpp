@@ -2,6 +2,7 @@
 #include "dialects/accel/BaseUnits.h"
 #include "dialects/accel/KeyLocations.h"
 #include "lib/exploration/space/DesignData.h"
+#include "lib/machine/translate/FromMicroarchitecture.h"
 #include "lib/support/Quantity.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,6 +70,8 @@ public:
         all += (all.empty() ? "" : shape ? " x " : ", ") + this->value(element);
       return shape ? all : "{" + all + "}";
     }
+    if (isa<accel::ApplyAttr, accel::ReferenceAttr>(value))
+      return expression(value);
     if (auto map = dyn_cast<DictionaryAttr>(value)) {
       std::string all;
       for (NamedAttribute member : map)
@@ -140,6 +143,43 @@ public:
            function != "not";
   }
 
+  /// `microarchitecture { … }` of a core: parts under the names that arrays gave them.
+  void microarchitecture(int depth, accel::MicroarchitectureOp op) {
+    line(depth, "microarchitecture {");
+    for (const auto &[place, comment] : comments)
+      if (place.first == op && llvm::StringRef(place.second).starts_with("parameter "))
+        line(depth + 1, "// " + comment);
+    keys(depth + 1, op, op.getEntries(), accel::findSchema("microarchitecture"));
+    std::map<std::string, std::vector<accel::PartOp>> operations; // by unit
+    for (auto part : op.getBody().getOps<accel::PartOp>())
+      if (part.getKind() == "operation")
+        operations[spellingOf(part.getEntries().get("unit"))].push_back(part);
+    for (auto part : op.getBody().getOps<accel::PartOp>()) {
+      if (part.getKind() == "operation")
+        continue;
+      llvm::StringRef name = part.getSymName();
+      name.consume_front("opcode.");
+      const std::string count = part.getCountAttr() ? "[" + spellingOf(part.getCountAttr()) + "]" : "";
+      auto comment = comments.find({part, "count"});
+      line(depth + 1, fmt::format("{} {}{} {{{}", part.getKind().str(), name.str(), count,
+                                  comment == comments.end() ? "" : " // " + comment->second));
+      keys(depth + 2, part, part.getEntries(), accel::findSchema("part", part.getKind()));
+      for (accel::PartOp operation : operations[part.getSymName().str()])
+        line(depth + 2, cyclesOf(operation));
+      line(depth + 1, "}");
+    }
+    line(depth, "}");
+  }
+  /// `operation mac { latency = 4 cycles }`
+  std::string cyclesOf(accel::PartOp operation) {
+    std::string inner;
+    for (llvm::StringRef key : {"latency", "interval"})
+      if (Attribute cycles = operation.getEntries().get(key))
+        inner += fmt::format("{}{} = {}", inner.empty() ? "" : ", ", key.str(), expression(cycles));
+    const std::string name = spellingOf(operation.getEntries().get("opcode"));
+    return fmt::format("operation {} {{ {} }}", llvm::StringRef(name).split('.').second.str(), inner);
+  }
+
   std::string rule(mlir::Operation *op) {
     auto words = [&](StringAttr label, Attribute condition, StringAttr text) {
       return (label ? label.str() + ": " : "") + (condition ? expression(condition) : text.str());
@@ -172,6 +212,8 @@ std::string DesignMachines::text(const Design &chosen) {
     if (auto error = substitute(*block, box, BoxCorner::Design))
       writer.line(0, "// " + error->message);
     for (const DesignSite &site : block->sites) {
+      if (isa<accel::PartOp>(site.place.op) && !site.parameter) // what all of them follow from is said once
+        continue;
       std::string &comment = writer.comments[{site.place.op, site.place.key}];
       comment += comment.empty() ? "" : "; ";
       if (!site.parameter) {
@@ -184,6 +226,14 @@ std::string DesignMachines::text(const Design &chosen) {
                       parameter.labels.size(), parameter.labels.front(), parameter.labels.back());
     }
   }
+  for (auto [index, place] : llvm::enumerate(design.places))
+    if (place.declared) {
+      auto core = SymbolTable::lookupSymbolIn(accelerator, llvm::StringRef(place.path).split('.').first);
+      const DesignParameter &parameter = design.parameters[index];
+      writer.comments[{microarchitectureOf(cast<accel::CoreOp>(core)), place.key}] =
+          fmt::format("{} = {}, chosen of {} from {} to {}", parameter.name, parameter.labels[chosen[index]],
+                      parameter.labels.size(), parameter.labels.front(), parameter.labels.back());
+    }
   writer.line(0, "/// One design of '" + design.name + "'.");
   writer.line(0, "accelerator " + design.name + " {");
   writer.keys(1, accelerator, accelerator.getEntries(), accel::findSchema("accelerator"));
@@ -194,12 +244,14 @@ std::string DesignMachines::text(const Design &chosen) {
     tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies", one->tdp.value);
   for (mlir::Operation &op : accelerator.getBody().front()) {
     auto block = [&](const std::string &title, DictionaryAttr entries, const accel::BlockSchema *schema,
-                     const std::string &more) {
+                     const std::string &more, accel::MicroarchitectureOp detailed = {}) {
       auto comment = writer.comments.find({&op, "count"});
       writer.line(1, title + " {" + (comment == writer.comments.end() ? "" : " // " + comment->second));
       writer.keys(2, &op, entries, schema);
       if (!more.empty())
         writer.line(2, more);
+      if (detailed)
+        writer.microarchitecture(2, detailed);
       writer.line(1, "}");
     };
     if (auto memory = dyn_cast<accel::MemoryOp>(op)) {
@@ -208,7 +260,7 @@ std::string DesignMachines::text(const Design &chosen) {
     } else if (auto core = dyn_cast<accel::CoreOp>(op)) {
       std::string count = core.getCountAttr() ? "[" + spellingOf(core.getCountAttr()) + "]" : "";
       block(fmt::format("core {}{} : {}", core.getSymName().str(), count, core.getKind().str()), core.getEntries(),
-            accel::findSchema("core", core.getKind()), "");
+            accel::findSchema("core", core.getKind()), "", microarchitectureOf(core));
     } else if (auto power = dyn_cast<accel::PowerOp>(op)) {
       block("power", power.getEntries(), accel::findSchema("power"), tdp);
       tdp.clear();

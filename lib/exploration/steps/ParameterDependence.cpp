@@ -1,4 +1,6 @@
 #include "lib/exploration/steps/ParameterDependence.h"
+#include "lib/machine/cost/InstructionBound.h"
+#include "lib/machine/cost/PriceCache.h"
 #include <algorithm>
 #include <tuple>
 
@@ -18,13 +20,25 @@ auto speedOf(const Core &core) {
 }
 auto speedOf(const Memory &memory) { return std::tie(memory.bandwidth, memory.latency, memory.efficiency); }
 
+/// Whether operations on the cores may be other instructions.
+bool programsDiffer(const Core &a, const Core &b) {
+  if (bool(a.microarchitecture) != bool(b.microarchitecture))
+    return true;
+  return a.microarchitecture &&
+         (a.count != b.count || programKeyOf(*a.microarchitecture) != programKeyOf(*b.microarchitecture));
+}
+bool instructionTimesDiffer(const Core &a, const Core &b) {
+  return a.microarchitecture && b.microarchitecture &&
+         PriceCache::keyOf(*a.microarchitecture) != PriceCache::keyOf(*b.microarchitecture);
+}
+
 void compare(const Machine &a, const Machine &b, ParameterDependence::Effect &of) {
   for (size_t c = 0; c < std::min(a.cores.size(), b.cores.size()); ++c) {
     const Core &one = a.cores[c], &other = b.cores[c];
-    bool array = arrayOf(one) != arrayOf(other);
+    bool array = arrayOf(one) != arrayOf(other) || programsDiffer(one, other);
     if (array)
       of.arrays[c] = true;
-    if (array || speedOf(one) != speedOf(other) || a.clock != b.clock)
+    if (array || speedOf(one) != speedOf(other) || a.clock != b.clock || instructionTimesDiffer(one, other))
       of.cores[c] = Omitted::Time;
     else if (one.count != other.count && of.cores[c] == Omitted::Nothing)
       of.cores[c] = one.perInstanceMapping && !one.anyMapping ? Omitted::Queue : Omitted::Time;

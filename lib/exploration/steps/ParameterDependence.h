@@ -11,7 +11,7 @@ public:
     /// By core and memory, as bounds leave them out: `Queue` where only the number of cores
     /// changes, and each operation runs on one.
     std::vector<StepBoundOptions::Omitted> cores, memories;
-    std::vector<bool> arrays; ///< by core: rows, columns, dataflow or overlaps
+    std::vector<bool> arrays; ///< by core: rows, columns, dataflow or overlaps, or instructions of programs
     bool capacity = false;    ///< of a memory that is not the farthest
   };
   explicit ParameterDependence(const DesignSpace &space);

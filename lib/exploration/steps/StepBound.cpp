@@ -1,5 +1,6 @@
 // What the operations of a step take on a machine at least, how long its regions are then, and the step of them.
 #include "lib/exploration/steps/StepData.h"
+#include "lib/machine/cost/InstructionBound.h"
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -62,7 +63,9 @@ public:
     if (choice.cores.empty() || choice.unknown)
       return;
     int only = choice.cores.size() == 1 ? choice.cores[0] : -1;
-    Transfers moved{transfers, setTransfers(what, choice, only, transfers)};
+    Transfers moved{transfers, setTransfers(what, choice, only, transfers),
+                    std::any_of(choice.cores.begin(), choice.cores.end(),
+                                [&](int core) { return machine_.cores[core].microarchitecture != nullptr; })};
     if (what.kind == StepClass::Kind::Fused)
       priceFused(what, only, moved, price);
     else
@@ -74,6 +77,9 @@ private:
   struct Transfers {
     const double *seconds;
     size_t levels; ///< memories from the farthest on that are used
+    /// Some core that may do it is at the level of instructions: memories in it count in its cycles, and others are
+    /// filled meanwhile.
+    bool instructions = false;
   };
 
   bool omits(int core, Omitted what) const {
@@ -82,6 +88,11 @@ private:
   /// Whether operations on the core wait for each other.
   bool queues(int core) const { return !omits(core, Omitted::Time) && !omits(core, Omitted::Queue); }
   double joinedWith(double compute, const Transfers &moved) const {
+    if (moved.instructions) {
+      double time =
+          std::max(compute, moved.levels ? *std::max_element(moved.seconds, moved.seconds + moved.levels) : 0);
+      return time > 0 ? std::max(time, machine_.host.kernel.value) : 0;
+    }
     return joined(compute, moved.seconds, moved.levels, links_, machine_.host.kernel.value);
   }
 
@@ -120,12 +131,16 @@ private:
     for (size_t m = 0; m < levels; ++m)
       if (double bytes = m + 1 == levels ? std::max(feed, what.bytes) : what.bytes; bytes > 0)
         transfers[m] = links_[m].latency + bytes * links_[m].perByte;
+    for (int core : choice.cores)
+      for (size_t m = 0; m < levels; ++m)
+        if (isInside(machine_.cores[core], machine_.memories[m]))
+          transfers[m] = 0;
     return levels;
   }
 
   /// Where time and bytes are not bounds but those of `estimate`.
   void fill(const StepClass &what, StepPrice &price, double longest, const Transfers &moved) const {
-    for (size_t m = 0; m < std::min<size_t>(moved.levels, 64); ++m)
+    for (size_t m = 0; m < std::min<size_t>(moved.levels, 64) && !moved.instructions; ++m)
       if (!what.mapped && !what.lookup && moved.seconds[m] >= longest && longest > 1e-9)
         price.fills |= uint64_t{1} << m;
   }

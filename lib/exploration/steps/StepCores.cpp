@@ -1,5 +1,8 @@
 #include "lib/exploration/steps/StepCores.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/cost/PeakRateModel.h"
+#include "lib/machine/cost/PriceCache.h"
+#include "lib/microarchitecture/problem/Microarchitecture.h"
 #include <algorithm>
 #include <mutex>
 
@@ -33,8 +36,9 @@ void StepCores::choose(const Machine &machine, View &view) const {
   word(key, machine.costModel);
   for (const Core &core : machine.cores) {
     put(key, core.kind);
-    key += static_cast<char>((core.rows > 0) | (core.cols > 0) << 1 | (core.lanes > 0) << 2 |
-                             (core.efficiency > 0) << 3 | (flopsPerCycle(core) * machine.clock.value > 0) << 4);
+    key +=
+        static_cast<char>((core.rows > 0) | (core.cols > 0) << 1 | (core.lanes > 0) << 2 | (core.efficiency > 0) << 3 |
+                          (flopsPerCycle(core) * machine.clock.value > 0) << 4 | bool(core.microarchitecture) << 5);
     put(key, core.peak.size());
     for (const auto &[type, peak] : core.peak) {
       word(key, type);
@@ -63,6 +67,42 @@ void StepCores::choose(const Machine &machine, View &view) const {
   view.choices = *choices_.try_emplace(key, std::move(made)).first->second;
 }
 
+/// Where all machines that the bound is for execute the same programs, by what these take of each resource; else by the
+/// arithmetic of products.
+void StepCores::setInstructionTimes(const Machine &machine, int index, bool same, std::vector<ShapeTime> &times) const {
+  const Core &core = machine.cores[index];
+  for (size_t s = 0; s < times.size(); ++s)
+    times[s] = instructionTime(shapes.shapes[s], machine, index);
+  if (!same || !(machine.clock.value > 0))
+    return;
+  const std::string machineKey = programKeyOf(*core.microarchitecture);
+  for (bool one : {false, true}) {
+    const int64_t instances = one ? 1 : core.count;
+    const std::string key = std::to_string(instances) + " " + machineKey;
+    const InstructionBound *programs = nullptr;
+    {
+      std::shared_lock lock(mutex_);
+      if (auto found = programs_.find(std::string_view(key)); found != programs_.end())
+        programs = found->second.get();
+    }
+    if (!programs) {
+      std::vector<const Operation *> operations;
+      for (const StepShape &shape : shapes.shapes)
+        operations.push_back(&shape.operation);
+      auto made =
+          std::make_unique<const InstructionBound>(operations, shapes.optimizer, instances, *core.microarchitecture);
+      std::unique_lock lock(mutex_);
+      programs = programs_.try_emplace(key, std::move(made)).first->second.get();
+    }
+    const std::vector<int64_t> cycles = programs->cyclesOn(*core.microarchitecture);
+    for (size_t s = 0; s < times.size(); ++s)
+      if (!shapes.shapes[s].isPart) {
+        double &time = one ? times[s].single : times[s].spread;
+        time = std::max(time, double(cycles[s]) / machine.clock.value);
+      }
+  }
+}
+
 void StepCores::look(const Machine &machine, const StepBoundOptions &options, View &view) const {
   choose(machine, view);
   const void *layout = view.choices.data();
@@ -86,6 +126,8 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
       word(key, kind);
       put(key, cycles);
     }
+    if (core.microarchitecture)
+      word(key, PriceCache::keyOf(*core.microarchitecture));
     {
       std::shared_lock lock(mutex_);
       if (auto found = times_.find(std::string_view(key)); found != times_.end()) {
@@ -94,7 +136,10 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
       }
     }
     std::vector<ShapeTime> times(shapes.shapes.size());
-    for (size_t s = 0; s < times.size(); ++s) {
+    const bool isInstructions = builtinModel(machine, core) == kInstructionModel;
+    if (isInstructions)
+      setInstructionTimes(machine, i, same, times);
+    for (size_t s = 0; s < times.size() && !isInstructions; ++s) {
       const Choice &choice = view.choices[shapes.shapes[s].want];
       int index = i;
       if (std::find(choice.cores.begin(), choice.cores.end(), index) != choice.cores.end())

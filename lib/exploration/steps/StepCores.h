@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/steps/StepShapes.h"
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/machine/cost/InstructionBound.h"
 #include <deque>
 #include <memory>
 #include <shared_mutex>
@@ -36,6 +37,7 @@ public:
   static int ofProducts(const Machine &machine);
 
 private:
+  void setInstructionTimes(const Machine &machine, int core, bool same, std::vector<ShapeTime> &times) const;
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
@@ -44,6 +46,7 @@ private:
   mutable std::shared_mutex mutex_;
   mutable Table<const std::vector<Choice>> choices_;
   mutable Table<const std::vector<ShapeTime>> times_;
+  mutable Table<const InstructionBound> programs_; ///< of all shapes, by instances and what programs follow from
 };
 
 } // namespace accord

@@ -1,6 +1,7 @@
 #include "lib/exploration/steps/StepShapes.h"
 #include "lib/machine/array/LoopRoles.h"
 #include "lib/machine/array/Systolic.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/model/Lookups.h"
 #include <algorithm>
@@ -68,14 +69,16 @@ private:
     alone.name = part.name, alone.kind = part.kind, alone.core = part.core, alone.type = part.type;
     alone.flops = part.flops, alone.contraction = part.contraction;
     alone.domain = part.domain, alone.tensors = part.tensors;
-    return shapeOf(alone);
+    return shapeOf(alone, /*isPart=*/true);
   }
-  uint32_t shapeOf(const Operation &op) {
-    auto [place, isNew] = shapes_.try_emplace(PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
+  uint32_t shapeOf(const Operation &op, bool isPart = false) {
+    auto [place, isNew] =
+        shapes_.try_emplace((isPart ? "part " : "") + PriceCache::keyOf(op), static_cast<uint32_t>(all.shapes.size()));
     if (!isNew)
       return place->second;
     StepShape shape;
     shape.operation = op;
+    shape.isPart = isPart;
     shape.want = want(op.core, op.type);
     if (op.contraction && !op.domain.empty() && op.flops > 0) {
       const Gemm &gemm = shape.gemm.emplace(gemmOf(op.domain, op.tensors).value_or(gemmOf(op.domain)));
@@ -134,15 +137,32 @@ StepShapes StepShapes::of(const WorkGraph &graph, const std::vector<double> &com
     classOf.push_back(collector.classOf(
         graph.operations[id], communication.empty() ? std::nullopt : std::optional<double>(communication[id])));
   collector.all.classOf = std::move(classOf);
+  collector.all.optimizer = graph.optimizer;
   return std::move(collector.all);
 }
 
 std::string builtinModel(const Machine &machine, const Core &core) {
   const std::string &asked = machine.costModel;
-  bool fits = !(asked == "array" && core.rows <= 0) && !(asked == "vector" && core.lanes <= 0);
+  bool fits = !(asked == "array" && core.rows <= 0) && !(asked == "vector" && core.lanes <= 0) &&
+              !(asked == kInstructionModel && !core.microarchitecture);
   if (!asked.empty() && fits)
-    return asked == "array" || asked == "vector" || asked == "peak" ? asked : "";
+    return asked == "array" || asked == "vector" || asked == "peak" || asked == kInstructionModel ? asked : "";
+  if (core.microarchitecture)
+    return kInstructionModel;
   return core.rows > 0 && core.cols > 0 ? "array" : core.lanes > 0 ? "vector" : "peak";
+}
+
+ShapeTime instructionTime(const StepShape &shape, const Machine &machine, int index) {
+  const Core &core = machine.cores[index];
+  const double rate = flopsPerCycle(core) * machine.clock.value;
+  ShapeTime time;
+  if (!shape.operation.contraction || !(rate > 0) || shape.isPart)
+    return time;
+  time.single = 2 / rate;
+  for (const Loop &loop : shape.operation.domain)
+    time.single *= std::max<int64_t>(loop.extent, 0);
+  time.spread = time.single / core.count;
+  return time;
 }
 
 ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int index, const std::string &type,

@@ -14,6 +14,7 @@ struct StepShape {
   double products = 0;      ///< of that size which it computes
   /// Bytes of an element of operands and result; of a contraction whose tensors are known.
   std::optional<std::array<double, 3>> widths;
+  bool isPart = false; ///< of a fused operation
 };
 
 /// Operations that cost the same on every machine.
@@ -40,6 +41,7 @@ struct StepShapes {
   std::vector<StepShape> shapes;
   std::vector<StepClass> classes;
   std::vector<uint32_t> classOf; ///< by OperationId
+  std::string optimizer;         ///< of the step
 
   /// `communication`: by operation, seconds on the network; empty: such operations are Free.
   static StepShapes of(const WorkGraph &graph, const std::vector<double> &communication = {});
@@ -54,7 +56,9 @@ struct ShapeTime {
 /// By the model that `estimate` takes for the core of `machine`, in the given arithmetic. Not
 /// `sameArray`: no more than on any core of fewer rows, columns, lanes or instances.
 ShapeTime shapeTime(const StepShape &shape, const Machine &machine, int core, const std::string &type, bool sameArray);
-/// "peak", "array", "vector": what `estimate` takes for the core; empty for any other model.
+/// The same of a core at the level of instructions, of multiply-accumulates alone: at what its units do in a cycle.
+ShapeTime instructionTime(const StepShape &shape, const Machine &machine, int core);
+/// "peak", "array", "vector", "instructions": what `estimate` takes for the core; empty for any other model.
 std::string builtinModel(const Machine &machine, const Core &core);
 
 } // namespace accord

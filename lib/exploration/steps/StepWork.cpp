@@ -1,6 +1,7 @@
 #include "lib/exploration/steps/StepWork.h"
 #include "lib/exploration/steps/StepData.h"
 #include "lib/machine/cost/Estimate.h"
+#include "lib/machine/cost/InstructionBound.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/model/Dependences.h"
@@ -121,8 +122,13 @@ double StepWork::minJoules(const Machine &machine, double step) const {
     size_t levels = machine.memories.size();
     for (int core : choice.cores)
       levels = std::min(levels, levelsOf(machine, machine.cores[core]));
+    auto counted = [&](size_t m) { // by beats, where a core has the memory itself
+      return std::none_of(choice.cores.begin(), choice.cores.end(),
+                          [&](int core) { return isInside(machine.cores[core], machine.memories[m]); });
+    };
     for (size_t m = 0; m < levels; ++m)
-      one += what.bytes * machine.memories[m].energy.value;
+      if (counted(m))
+        one += what.bytes * machine.memories[m].energy.value;
     joules += one * data_->executions[c];
   }
   return joules * kStepRoundingFactor;

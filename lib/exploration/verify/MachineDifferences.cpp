@@ -1,4 +1,5 @@
 #include "lib/exploration/verify/MachineDifferences.h"
+#include "lib/microarchitecture/problem/Microarchitecture.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -19,6 +20,50 @@ std::vector<const OperationCost *> formsOf(const Costs &costs, OperationId id) {
 }
 
 } // namespace
+
+std::string numbersOf(const Core &core) {
+  std::string key;
+  if (!core.microarchitecture)
+    return key;
+  const microarchitecture::Microarchitecture &machine = *core.microarchitecture;
+  auto add = [&](auto... numbers) { ((key += fmt::format("{} ", int64_t(numbers))), ...); };
+  auto all = [&](const std::vector<microarchitecture::Index> &indices) {
+    add(indices.size());
+    for (microarchitecture::Index one : indices)
+      add(one);
+  };
+  auto cycles = [&](const microarchitecture::CycleExpression &expression) {
+    add(expression.terms.size());
+    for (const auto &term : expression.terms)
+      add(term.kind, term.value);
+  };
+  add(machine.opcodes.size(), machine.stages.size(), machine.units.size(), machine.registers.size(),
+      machine.storages.size());
+  add(machine.window, machine.fetch.width, machine.fetch.buffer, machine.fetch.latency, machine.fetch.to);
+  for (const auto &opcode : machine.opcodes)
+    add(opcode.reads, opcode.writes, opcode.immediates, opcode.loads, opcode.stores, opcode.redirects, opcode.role.does,
+        opcode.role.lanes, opcode.role.m, opcode.role.n, opcode.role.k);
+  for (const auto &stage : machine.stages) {
+    add(stage.capacity, stage.width), cycles(stage.latency);
+    all(stage.to), all(stage.units);
+  }
+  for (const auto &unit : machine.units) {
+    add(unit.count, unit.entries, unit.operations.size());
+    for (const auto &operation : unit.operations)
+      add(operation.opcode), cycles(operation.latency), cycles(operation.interval);
+    all(unit.reads), all(unit.writes), all(unit.loadsFrom), all(unit.storesTo);
+  }
+  for (const auto &file : machine.registers)
+    add(file.count, file.bits, file.readPorts, file.writePorts, file.renamed);
+  for (const auto &storage : machine.storages) {
+    add(storage.begin, storage.end, storage.portBytes, storage.ports, storage.banks, storage.requests,
+        storage.readLatency, storage.writeLatency, storage.rows.bytes, storage.rows.miss, storage.cache.has_value());
+    if (const auto &cache = storage.cache)
+      add(cache->sets, cache->ways, cache->lineBytes, cache->replacement, cache->writeBack, cache->allocatesOnWrite,
+          cache->criticalWordFirst, cache->behind);
+  }
+  return key;
+}
 
 bool close(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
@@ -77,6 +122,8 @@ std::string differs(const Machine &a, const Machine &b) {
       number(fmt::format("{} peak of {}", type, x.name), x.peak.count(type) ? x.peak.at(type).value : 0, peak.value);
     if (what.empty() && x.cyclesOf != y.cyclesOf)
       what = fmt::format("the cycles of {} are others by the space", x.name);
+    if (what.empty() && numbersOf(x) != numbersOf(y))
+      what = fmt::format("the microarchitecture of {} is another one by the space", x.name);
   }
   return what;
 }

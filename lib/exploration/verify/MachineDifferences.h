@@ -7,6 +7,8 @@ namespace accord {
 
 /// Up to the last digits, which sums in another order differ in.
 bool close(double a, double b);
+/// All numbers of a core's microarchitecture that times follow from, in a row; empty: it has none.
+std::string numbersOf(const Core &core);
 /// The first number of two machines that is not the same, with both; empty: none.
 std::string differs(const Machine &said, const Machine &ofSpace);
 /// The first price that is not that of the cost model, with both; empty: none. Repeats have none.

@@ -1,4 +1,5 @@
 #include "lib/exploration/verify/PartTimeBound.h"
+#include "lib/exploration/verify/MachineDifferences.h"
 #include <algorithm>
 #include <cmath>
 
@@ -93,8 +94,11 @@ double laneCycles(const BoundedPart &part, const Core &core, double each, bool a
 
 std::string modelOf(const Machine &machine, const Core &core) {
   const std::string &asked = machine.costModel;
-  if (!asked.empty() && !(asked == "array" && core.rows <= 0) && !(asked == "vector" && core.lanes <= 0))
+  if (!asked.empty() && !(asked == "array" && core.rows <= 0) && !(asked == "vector" && core.lanes <= 0) &&
+      !(asked == "instructions" && !core.microarchitecture))
     return asked;
+  if (core.microarchitecture)
+    return "instructions";
   return core.rows > 0 && core.cols > 0 ? "array" : core.lanes > 0 ? "vector" : "peak";
 }
 
@@ -114,6 +118,8 @@ std::string timesKey(const Machine &machine, const Core &core) {
     key += ";" + type, put(key, {peak.value});
   for (const auto &[kind, cycles] : core.cyclesOf)
     key += ":" + kind, put(key, {cycles});
+  if (core.microarchitecture)
+    key += "|" + numbersOf(core);
   return key;
 }
 
@@ -182,6 +188,11 @@ PartTimeBound partTimeBound(const BoundedPart &part, const Machine &machine, con
   std::string model = modelOf(machine, core);
   double peak = peakOfOne(machine, core, type).value, rate = peak * core.efficiency,
          count = number(std::max<int64_t>(core.count, 1)), half = core.halfPerformanceWork.value;
+  if (model == "instructions") { // each multiply-accumulate of a product is executed
+    const double flops = flopsPerCycle(core) * machine.clock.value;
+    const double single = part.contraction && flops > 0 ? 2 * part.rows * part.length / flops : 0;
+    return {single / count, single, 0};
+  }
   if (!(rate > 0) || (model != "array" && model != "vector" && model != "peak"))
     return {};
   auto plain = [&](double flops) { return PartTimeBound{flops / rate / count, flops / rate, 0}; };

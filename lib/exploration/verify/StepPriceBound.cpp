@@ -1,5 +1,6 @@
 // What operations of a step take on a machine: by closed forms, or by given prices.
 #include "lib/exploration/verify/StepLowerBound.h"
+#include "lib/microarchitecture/problem/Microarchitecture.h"
 #include <algorithm>
 #include <cmath>
 
@@ -7,13 +8,23 @@ namespace accord {
 namespace {
 
 /// From the core outwards: a memory is filled while what is nearer works, or before.
-double joined(double compute, const std::vector<double> &transfers, size_t levels, const Machine &machine) {
+/// `meanwhile`: whatever it is.
+double joined(double compute, const std::vector<double> &transfers, size_t levels, const Machine &machine,
+              bool meanwhile) {
   double time = compute;
   for (size_t m = levels; m-- > 0;) {
-    bool before = m + 1 < levels && !overlapsTransfers(machine.memories[m + 1]);
+    bool before = !meanwhile && m + 1 < levels && !overlapsTransfers(machine.memories[m + 1]);
     time = before ? time + transfers[m] : std::max(time, transfers[m]);
   }
   return time > 0 ? std::max(time, machine.host.kernel.value) : 0;
+}
+
+/// Whether a core at the level of instructions has a memory of this name, so that its cycles say what it moves.
+bool isPartOf(const Core &core, const Memory &memory) {
+  if (!core.microarchitecture)
+    return false;
+  const auto &storages = core.microarchitecture->storages;
+  return std::any_of(storages.begin(), storages.end(), [&](const auto &one) { return one.name == memory.name; });
 }
 
 double transferOf(const Memory &memory, double bytes) {
@@ -94,7 +105,15 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
         feed = 0;
   }
   std::vector<double> &transfers = price.alternatives[0].transfers;
+  bool meanwhile = false; // instructions run while other memories move
+  for (int c : main.cores)
+    meanwhile |= machine.cores[c].microarchitecture != nullptr;
   for (size_t m = 0; m < levels; ++m) {
+    bool inside = false;
+    for (int c : main.cores)
+      inside |= isPartOf(machine.cores[c], machine.memories[m]);
+    if (inside)
+      continue;
     double bytes = m + 1 == levels ? std::max(kind.bytes, feed) : kind.bytes;
     transfers[m] = transferOf(machine.memories[m], bytes);
     price.joules += kind.bytes * machine.memories[m].energy.value;
@@ -103,14 +122,14 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
   double &time = price.alternatives[0].time;
   if (kind.fused) {
     priceFused(kind, first, machine, times, price);
-    time = joined(time, transfers, levels, machine);
+    time = joined(time, transfers, levels, machine, meanwhile);
     if (only >= 0 && std::find(price.holds.begin(), price.holds.end(), only) == price.holds.end())
       price.holds.push_back(only);
   } else if (only >= 0) {
     const Core &core = machine.cores[only];
     const PartTimeBound &on = times[only]->parts[first];
-    double count = core.count, all = joined(on.spread, transfers, levels, machine),
-           one = joined(on.single, transfers, levels, machine);
+    double count = core.count, all = joined(on.spread, transfers, levels, machine, meanwhile),
+           one = joined(on.single, transfers, levels, machine, meanwhile);
     bool spread = core.anyMapping || !core.perInstanceMapping, single = core.anyMapping || core.perInstanceMapping;
     price.core = only;
     price.alternatives[0] = {spread ? all : one, spread ? all : one / count, spread || core.count == 1,
@@ -121,7 +140,7 @@ void StepLowerBound::priceOn(const EligibleCores &main, const Kind &kind, uint32
     time = INFINITY;
     for (int c : main.cores)
       time = std::min({time, times[c]->parts[first].spread, times[c]->parts[first].single});
-    time = joined(time, transfers, levels, machine);
+    time = joined(time, transfers, levels, machine, meanwhile);
   }
 }
 

@@ -1,9 +1,9 @@
+#include "lib/machine/cost/InstructionBound.h"
 #include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
-#include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -12,21 +12,6 @@ namespace {
 
 using microarchitecture::InstructionTiming;
 using microarchitecture::Microarchitecture;
-
-/// An operation on one of several instances of a core: the longest parallel loop is cut into as many parts.
-Operation partOf(const Operation &operation, int64_t instances) {
-  Operation part = operation;
-  auto longest = std::max_element(part.domain.begin(), part.domain.end(), [](const Loop &a, const Loop &b) {
-    auto length = [](const Loop &loop) { return loop.kind == IteratorKind::Parallel ? loop.extent : 0; };
-    return length(a) < length(b);
-  });
-  if (instances <= 1 || longest == part.domain.end() || longest->kind != IteratorKind::Parallel)
-    return part;
-  longest->extent = (longest->extent + instances - 1) / instances;
-  for (LoopTensor &tensor : part.tensors)
-    tensor.sizes.clear(); // as many as the loops reach
-  return part;
-}
 
 std::string textOf(const InstructionTiming &timing) {
   std::string text = fmt::format("{} instructions, of which {} were evaluated", timing.instructions, timing.evaluated);

@@ -95,6 +95,12 @@ std::string PriceCache::keyOf(const Machine &machine, int core, const std::strin
   return std::move(row.text);
 }
 
+std::string PriceCache::keyOf(const microarchitecture::Microarchitecture &machine) {
+  KeyBytes row;
+  row << machine;
+  return std::move(row.text);
+}
+
 uint32_t PriceCache::numberOf(const std::string &key) {
   std::lock_guard lock(mutex_);
   return numbers_.try_emplace(key, numbers_.size()).first->second;

@@ -31,6 +31,9 @@ public:
   /// operation, whose parts may run on any.
   static std::string keyOf(const Machine &machine, int core, const std::string &model);
 
+  /// All of a microarchitecture that times follow from.
+  static std::string keyOf(const microarchitecture::Microarchitecture &machine);
+
   /// Numbers the operations of a graph, which outlives this cache and stays as it is. Once, before
   /// anything is asked for.
   void registerGraph(const WorkGraph &graph);
