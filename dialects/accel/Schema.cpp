@@ -234,9 +234,9 @@ std::vector<BlockSchema> microarchitectureTable() {
         count("stores", "memory operands that it writes, 0 unless given"),
         count("immediates", "numbers in the instruction word, 0 unless given"),
         word("does",
-             words(
-                 "load broadcast store constant move preload add subtract multiply multiply_add divide max min greater "
-                 "equal exp log square_root tanh erf reduce_add reduce_max add_immediate branch"),
+             words("load broadcast store copy constant move preload add subtract multiply multiply_add divide max min "
+                   "greater "
+                   "equal exp log square_root tanh erf reduce_add reduce_max add_immediate branch"),
              "what it computes of the registers that it reads, for kernels of operations; nothing unless given"),
         integer("lanes", Better::More, Range::Positive, "elements of a register that it computes, 1 unless given"),
         shape("tile", Better::More, 2, 3,
@@ -287,7 +287,10 @@ std::vector<BlockSchema> microarchitectureTable() {
         integer("read_ports", Better::More, Range::Positive, "registers read in a cycle, enough unless given"),
         integer("write_ports", Better::More, Range::Positive, "registers written in a cycle, enough unless given"),
         plain("renamed", ValueKind::Boolean,
-              "whether writes wait neither for readers nor for writers before them, false unless given")}},
+              "whether writes wait neither for readers nor for writers before them, false unless given"),
+        plain("counts", ValueKind::Boolean,
+              "whether registers count what is under way: writes wait for nothing, and reads for all writers before "
+              "them; false unless given")}},
       storage("memory", "a store of bytes",
               {quantity("begin", Better::Neither, {kBytes}, Range::NonNegative, "its first address, 0 B unless given"),
                quantity("size", Better::More, {kBytes}, Range::Positive, "bytes it holds", kRequired),

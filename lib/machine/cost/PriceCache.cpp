@@ -43,7 +43,7 @@ static KeyBytes &operator<<(KeyBytes &row, const Unit &unit) {
              << unit.storesTo;
 }
 static KeyBytes &operator<<(KeyBytes &row, const RegisterFile &file) {
-  return row << file.count << file.bits << file.readPorts << file.writePorts << file.renamed;
+  return row << file.count << file.bits << file.readPorts << file.writePorts << file.renamed << file.counts;
 }
 static KeyBytes &operator<<(KeyBytes &row, const Storage &storage) {
   row << storage.begin << storage.end << storage.portBytes << storage.ports << storage.banks << storage.requests

@@ -318,7 +318,7 @@ private:
     count(part, file.count);
     whole("width", file.bits, 8);
     number("read_ports", file.readPorts), number("write_ports", file.writePorts);
-    truth("renamed", file.renamed);
+    truth("renamed", file.renamed), truth("counts", file.counts);
     made.registers.push_back(std::move(file));
   }
 

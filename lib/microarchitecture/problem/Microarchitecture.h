@@ -36,6 +36,7 @@ enum class Role : uint8_t {
   Load,         ///< memory to a register
   Broadcast,    ///< one element of memory to all lanes
   Store,        ///< a register to memory
+  Copy,         ///< memory to memory
   Constant,     ///< an immediate to all lanes
   Move,         ///< a
   Preload,      ///< a, to where a product takes its second operand from
@@ -70,6 +71,7 @@ struct OpcodeRole {
   int32_t lanes = 1;
   /// Of a product of tiles: m x k times k x n, added to m x n. Of loads, stores and preloads: m rows of n elements;
   /// opcodes with m memory operands take the rows from m places, those with one from one stretch of m * n elements.
+  /// Copies have as many loads as stores.
   /// 0: no tile.
   int32_t m = 0, n = 0, k = 0;
   bool isTile() const { return m > 0; }
@@ -133,6 +135,8 @@ struct RegisterFile {
   int32_t bits = 0;
   int32_t readPorts = 0, writePorts = 0; ///< a cycle; 0: enough for all
   bool renamed = false;                  ///< writes wait neither for readers nor for writers before them
+  /// Registers count what is under way: writes wait for nothing, and reads for all writers before them.
+  bool counts = false;
   SourceLocation location;
 };
 

@@ -10,11 +10,11 @@ struct Row {
   int32_t arguments;
 };
 constexpr std::array<Row, kRoles> kRows = {{
-    {"none", 0},         {"load", 0},       {"broadcast", 0},  {"store", 1},         {"constant", 0},
-    {"move", 1},         {"preload", 1},    {"add", 2},        {"subtract", 2},      {"multiply", 2},
-    {"multiply_add", 3}, {"divide", 2},     {"max", 2},        {"min", 2},           {"greater", 2},
-    {"equal", 2},        {"exp", 1},        {"log", 1},        {"square_root", 1},   {"tanh", 1},
-    {"erf", 1},          {"reduce_add", 1}, {"reduce_max", 1}, {"add_immediate", 1}, {"branch", 2},
+    {"none", 0},          {"load", 0},        {"broadcast", 0}, {"store", 1},    {"copy", 0},       {"constant", 0},
+    {"move", 1},          {"preload", 1},     {"add", 2},       {"subtract", 2}, {"multiply", 2},   {"multiply_add", 3},
+    {"divide", 2},        {"max", 2},         {"min", 2},       {"greater", 2},  {"equal", 2},      {"exp", 1},
+    {"log", 1},           {"square_root", 1}, {"tanh", 1},      {"erf", 1},      {"reduce_add", 1}, {"reduce_max", 1},
+    {"add_immediate", 1}, {"branch", 2},
 }};
 
 } // namespace

@@ -260,7 +260,7 @@ Cycles WorkBound::ofProgram(const InstructionProgram &program) const {
     const Lives lives = livesOf(is);
     std::vector<Register> seen; // a register that is written twice by one instruction is written once
     for (const Register &r : is.writes) {
-      if (machine.registers[r.file].renamed || llvm::is_contained(seen, r))
+      if (machine.registers[r.file].renamed || machine.registers[r.file].counts || llvm::is_contained(seen, r))
         continue;
       seen.push_back(r);
       auto [at, isNew] = writes.try_emplace({r.file, r.number}, 0, lives.head);

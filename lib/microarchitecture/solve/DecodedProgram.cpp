@@ -108,7 +108,7 @@ DecodedProgram::DecodedProgram(const Microarchitecture &machine, const Instructi
     for (const Register &r : instruction.writes)
       registers.push_back(number(r)), ++is.writes;
     for (const Register &r : instruction.writes)
-      if (!machine.registers[r.file].renamed)
+      if (!machine.registers[r.file].renamed && !machine.registers[r.file].counts)
         registers.push_back(number(r)), ++is.guarded;
     is.readPorts = addPorts(instruction.reads, &RegisterFile::readPorts);
     is.writePorts = addPorts(instruction.writes, &RegisterFile::writePorts);

@@ -57,7 +57,7 @@ public:
   Registers writes(const DecodedInstruction &is) const {
     return {registers.data() + is.firstRegister + is.reads, is.writes};
   }
-  /// What is written and not renamed.
+  /// What is written, neither renamed nor counting.
   Registers guarded(const DecodedInstruction &is) const {
     return {registers.data() + is.firstRegister + is.reads + is.writes, is.guarded};
   }

@@ -193,9 +193,10 @@ Cycles InstructionEngine::finish(const DecodedInstruction &is, const UnitWay &wa
       writePorts[ports.file].take(complete, ports.amount);
   }
   for (uint32_t r : decoded.writes(is)) {
-    registers[r] = {complete, 0};
+    const bool isEarlier = machine.registers[decoded.fileOf[r]].counts && complete < registers[r].ready;
+    registers[r] = {isEarlier ? registers[r].ready : complete, 0};
     if constexpr (kWatched)
-      writer[r] = way.unit;
+      writer[r] = isEarlier ? writer[r] : way.unit;
   }
   return complete;
 }

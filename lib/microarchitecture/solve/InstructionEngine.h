@@ -60,7 +60,7 @@ private:
     RecentTimes entries;
   };
   struct RegisterState {
-    Cycles ready = 0, read = 0; ///< completion of the last writer; last start of a reader since
+    Cycles ready = 0, read = 0; ///< completion of the last writer (of all that count); last start of a reader since
   };
   /// Notes the stretches of a way that are not empty, where it is watched.
   template <bool kWatched> struct WayNotes {

@@ -140,11 +140,17 @@ void CycleStepper::depend(InFlight &made, int64_t number) {
     if (writer >= 0 && !isComplete(writer))
       made.completeBefore.push_back(writer);
   };
-  for (size_t r : is.readRegisters)
-    await(registers[r].writer);
+  auto counts = [&](const Register &r) { return machine->registers[r.file].counts; };
+  for (size_t r = 0; r < is.readRegisters.size(); ++r)
+    if (RegisterState &state = registers[is.readRegisters[r]]; counts(instruction.reads[r])) {
+      std::erase_if(state.counted, [&](int64_t writer) { return isComplete(writer); });
+      made.completeBefore.insert(made.completeBefore.end(), state.counted.begin(), state.counted.end());
+    } else {
+      await(state.writer);
+    }
   for (size_t w = 0; w < is.writtenRegisters.size(); ++w) {
     const RegisterState &state = registers[is.writtenRegisters[w]];
-    if (machine->registers[instruction.writes[w].file].renamed)
+    if (machine->registers[instruction.writes[w].file].renamed || counts(instruction.writes[w]))
       continue;
     await(state.writer);
     for (int64_t reader : state.readers)
@@ -152,15 +158,20 @@ void CycleStepper::depend(InFlight &made, int64_t number) {
         made.startBefore.push_back(reader);
   }
   for (size_t r = 0; r < is.readRegisters.size(); ++r) {
-    if (machine->registers[instruction.reads[r].file].renamed)
+    if (machine->registers[instruction.reads[r].file].renamed || counts(instruction.reads[r]))
       continue;
     std::vector<int64_t> &readers = registers[is.readRegisters[r]].readers;
     std::erase_if(readers, [&](int64_t reader) { return isStarted(reader); });
     readers.push_back(number);
   }
-  for (size_t w : is.writtenRegisters) {
-    registers[w].writer = number, registers[w].readersStarted = 0;
-    registers[w].readers.clear();
+  for (size_t w = 0; w < is.writtenRegisters.size(); ++w) {
+    RegisterState &state = registers[is.writtenRegisters[w]];
+    state.writer = number, state.readersStarted = 0;
+    state.readers.clear();
+    if (counts(instruction.writes[w])) {
+      std::erase_if(state.counted, [&](int64_t writer) { return isComplete(writer); });
+      state.counted.push_back(number);
+    }
   }
 }
 
@@ -385,9 +396,11 @@ bool CycleStepper::complete(InFlight &at, int64_t number) {
     for (int32_t n = 0; n < count; ++n)
       clock.note(Taken::WritePort, file, 0, clock.now);
   }
-  for (size_t r : is.writtenRegisters)
-    if (registers[r].writer == number)
-      registers[r].completed = clock.now;
+  for (size_t w = 0; w < is.writtenRegisters.size(); ++w) {
+    RegisterState &state = registers[is.writtenRegisters[w]];
+    if (state.writer == number || machine->registers[program->instructions[at.instruction].writes[w].file].counts)
+      state.completed = clock.now;
+  }
   at.place = Place::Complete, at.visit.completion = clock.now;
   last = std::max(last, clock.now);
   for (; retired < fetched() && isComplete(retired); ++retired)

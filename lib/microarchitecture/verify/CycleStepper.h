@@ -83,6 +83,7 @@ private:
     int64_t writer = -1;
     Cycles completed = 0, readersStarted = 0;
     std::vector<int64_t> readers; ///< since the writer
+    std::vector<int64_t> counted; ///< writers that are not complete, where the file counts
   };
 
   void decode(const Instruction &instruction);

@@ -48,6 +48,7 @@ public:
       RegisterFile file;
       file.name = "r" + std::to_string(f), file.count = int32_t(draw(3, 8)), file.bits = 32;
       file.readPorts = flip() ? 0 : 2, file.writePorts = flip() ? 0 : 1, file.renamed = flip();
+      file.counts = draw(0, 3) == 0;
       made.registers.push_back(file);
     }
     stages(made);

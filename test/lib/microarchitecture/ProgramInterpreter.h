@@ -122,6 +122,20 @@ private:
             fail("a store is wider than its register");
       return;
     }
+    case Role::Copy: {
+      std::vector<double> moved;
+      for (int32_t o = 0; o < opcode.loads; ++o)
+        for (double *element : elements(is.memory[o]))
+          moved.push_back(*element);
+      size_t next = 0;
+      for (size_t o = opcode.loads; o < is.memory.size(); ++o)
+        for (double *element : elements(is.memory[o]))
+          if (next < moved.size())
+            *element = moved[next++];
+      if (next != moved.size())
+        fail("a copy loads other than it stores");
+      return;
+    }
     case Role::Constant:
       result.assign(width, double(is.immediates.at(0)));
       break;
