@@ -46,6 +46,8 @@ private:
         touch(value);
       if (step.result != kNone)
         touch(step.result);
+      if (step.signals != kNone)
+        touch(step.signals);
     }
   }
   void touch(Index value) {

@@ -89,6 +89,19 @@ struct Schedule {
   std::array<int32_t, 3> tile = {0, 0, 0};
   /// Second operands are moved to the array before they are multiplied (role Preload).
   bool preloads = false;
+  /// Pieces of tensors (first, second, result, initial) are copied to a buffer and computed on there. `copy` is the
+  /// opcode.
+  struct Staging {
+    Index storage = kNone; ///< of the machine, in which the buffer is; kNone: the tensor is used where it lies
+    /// Levels in front of the copy: one of their iterations has one piece. Where the last ones of them do not move the
+    /// tensor, the piece stays there for all of their iterations.
+    int32_t level = 0;
+    /// The next piece of a loop is copied while the present one is used, to a second buffer.
+    bool isDouble = false;
+    bool operator==(const Staging &) const = default;
+  };
+  std::array<Staging, 4> staged; ///< the level of `initial` is that of the result
+  OpcodeRole copy;
   bool isTiled() const { return tile[0] > 0; }
 };
 
@@ -101,6 +114,12 @@ struct Schedule {
 /// Operands and results stay in registers for as long as no loop moves them: the load stands before the outermost loop
 /// such that neither it nor any loop in it moves the tensor. A result begins at zero in a register where all of its sum
 /// is added there; else it is set to zero, or to what it begins with, in memory at the beginning.
+///
+/// A staged tensor has a buffer for its largest piece, or two, as further tensors of the kernel. A result is copied
+/// back when its piece is done. It begins at zero in the buffer where each of its elements is in one piece, whose sums
+/// are complete in it; else it is set to zero in memory, and its pieces are copied to one buffer and back. With two
+/// buffers, the loop that moves the piece is unrolled by two, and the copy of the next piece stands before the
+/// computation of the present one; the first of its pieces is copied in front of the loop.
 ///
 /// Where a step does not divide what is there, the rest has a loop nest of its own behind the whole steps.
 /// Refused (A1308): lanes or tiles whose elements do not lie side by side; more than 2^16 unrolled points.
@@ -119,6 +138,9 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
 /// store, broadcast and multiply_add (or multiply and add) have, else one product after the other. Of the loops that
 /// tiles or lanes may go along those with the largest share of useful points, then the longest. Sums stay in a
 /// register.
+/// Where these do not reach the memory in which tensors begin, but copies do, all three tensors are staged, with two
+/// buffers if those fit: pieces grow from one instruction on, always along the loop that saves the most copies, until
+/// nothing more fits.
 Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine);
 
 } // namespace accord::microarchitecture

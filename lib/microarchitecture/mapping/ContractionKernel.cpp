@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/mapping/Contraction.h"
+#include "lib/microarchitecture/mapping/Pieces.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -6,7 +7,7 @@ namespace accord::microarchitecture {
 namespace {
 
 enum : int { First, Second, Sum, Initial };
-constexpr int64_t kMaxUnrolled = 1 << 16;
+constexpr int64_t kMaxUnrolled = 1 << 16, kMaxBodies = 1 << 13;
 
 class Generator {
 public:
@@ -17,22 +18,24 @@ public:
     setUp();
     if (!failed)
       findLevels();
+    for (int t : {First, Second, Sum, Initial})
+      if (!failed && schedule.staged[t].storage != kNone && (t != Initial || contraction.initial))
+        findStaging(t);
     if (failed)
       return std::move(*failed);
-    const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
     for (int t = 0; t < 3; ++t)
-      builder.tensor(tensors[t]->name, layout.elements[t], tensors[t]->bytes);
+      builder.tensor(tensorOf(t).name, layout.elements[t], tensorOf(t).bytes);
     if (contraction.initial)
       builder.tensor(contraction.initial->name, layout.elements[Initial], contraction.initial->bytes);
+    for (int t : {First, Second, Sum, Initial})
+      for (int b = 0; pieces[t] && b < (isDouble[t] ? 2 : 1); ++b)
+        buffers[t][b] = builder.tensor(fmt::format("{}_{}", tensorOf(t).name, b), pieces[t]->elements,
+                                       tensorOf(t).bytes, schedule.staged[t].storage);
     if (std::any_of(layout.extents.begin(), layout.extents.end(), [](int64_t e) { return e == 0; }))
       return builder.finish();
-    if (!contraction.accumulates && !startsInRegister) {
-      if (contraction.initial)
-        fill(0, {0, 0, 0, 0}, layout.extents);
-      else
-        clear();
-    }
-    nest(0, layout.extents, {0, 0, 0, 0});
+    if (pieces[Sum] ? clearsMemory : !contraction.accumulates && !startsInRegister)
+      begin();
+    withPieces(0, layout.extents, {0, 0, 0, 0}, 0, false);
     if (failed)
       return std::move(*failed);
     return builder.finish();
@@ -45,7 +48,14 @@ private:
     if (!failed)
       failed = Error{Code::NotMapped, fmt::format("'{}': {}", contraction.name, message), {}};
   }
-  int64_t stride(int t, Index loop) const { return layout.strides[t][loop]; }
+  const ContractionTensor &tensorOf(int t) const {
+    return t == First     ? contraction.first
+           : t == Second  ? contraction.second
+           : t == Initial ? *contraction.initial
+                          : contraction.result;
+  }
+  /// Where the tensor is now: in memory, or in a buffer.
+  int64_t stride(int t, Index loop) const { return (inBuffer[t] < 0 ? layout.strides[t] : pieces[t]->strides)[loop]; }
 
   /// Shapes of instructions and points of blocks.
   void setUp() {
@@ -81,9 +91,8 @@ private:
       multiply = {Role::MultiplyAdd, lanes};
     }
     setUpInitial();
-    const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
     for (int t = 0; t < 3; ++t)
-      bits[t] = int64_t(8) * tensors[t]->bytes * (roles[t].isTile() ? roles[t].m * roles[t].n : roles[t].lanes);
+      bits[t] = int64_t(8) * tensorOf(t).bytes * (roles[t].isTile() ? roles[t].m * roles[t].n : roles[t].lanes);
     if (!roles[0].isTile()) // operands and sums of lanes are in registers of one width
       bits.fill(std::max({bits[0], bits[1], bits[2]}));
     block = schedule.block;
@@ -117,8 +126,7 @@ private:
 
   /// Whether a loop moves a dimension of a tensor that no other one moves.
   bool isAlone(int t, Index loop) const {
-    const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result};
-    for (const auto &dimension : tensors[t]->dimensions)
+    for (const auto &dimension : tensorOf(t).dimensions)
       for (const auto &term : dimension.terms)
         if (term.loop == loop)
           return std::all_of(dimension.terms.begin(), dimension.terms.end(),
@@ -171,12 +179,137 @@ private:
     checkRounding();
   }
 
+  // ---- pieces in buffers
+
+  /// Levels in front of the copies of a tensor, its piece, and what becomes of results.
+  void findStaging(int t) {
+    const Schedule::Staging &wanted = schedule.staged[t];
+    const int32_t level = schedule.staged[t == Initial ? int(Sum) : t].level;
+    if (level < 0 || size_t(level) > levels.size())
+      return fail(fmt::format("'{}' is copied before a level that does not exist", tensorOf(t).name));
+    std::vector<int64_t> sizes = layout.extents;
+    std::vector<char> isLoop;
+    for (const Schedule::Level &level : levels)
+      isLoop.push_back(level.step < sizes[level.loop]), sizes[level.loop] = std::min(sizes[level.loop], level.step);
+    size_t &at = stagedAt[t] = size_t(level);
+    while (at > 0 && (!isLoop[at - 1] || stride(t, levels[at - 1].loop) == 0))
+      --at;
+    sizes = layout.extents;
+    for (size_t l = 0; l < at; ++l)
+      sizes[levels[l].loop] = std::min(sizes[levels[l].loop], levels[l].step);
+    pieces[t] = pieceOf(tensorOf(t), layout.strides[t], sizes);
+    if (!pieces[t])
+      return fail(fmt::format("what some iterations reach of '{}' is no box", tensorOf(t).name));
+    isDouble[t] = wanted.isDouble && at > 0;
+    if (t != Sum)
+      return;
+    // Whether each element is in one piece, all of whose sums are complete there.
+    bool isOnce = true;
+    for (size_t l = 0; l < at; ++l)
+      if (isLoop[l])
+        isOnce &= !contraction.loops[levels[l].loop].reduces && isAlone(Sum, levels[l].loop);
+    readsBack = !isOnce, isDouble[Sum] = isDouble[Sum] && isOnce;
+    // Positions between those that are reached, in pieces and between them.
+    bool isDense = true;
+    for (const Piece::Dimension &dimension : pieces[Sum]->dimensions)
+      for (const auto &term : dimension.terms)
+        isDense &= term.stride == 1 || layout.extents[term.loop] == 1;
+    startsInRegister = startsInRegister && isDense;
+    clearsPieces = isOnce && !contraction.accumulates && !startsInRegister;
+    // Elements that no iteration reaches are zero too.
+    const auto whole = pieceOf(contraction.result, layout.strides[Sum], layout.extents);
+    clearsMemory = !contraction.accumulates && !startsInRegister &&
+                   (!isOnce || !isDense || whole->elements < layout.elements[Sum]);
+    isDouble[Sum] = isDouble[Sum] && !clearsMemory;
+    if (clearsMemory && contraction.initial)
+      fail("sums that begin with other than zero are not complete in one piece of the result");
+  }
+  bool copiesIn(int t) const { return t != Sum || contraction.accumulates || (readsBack && !startsInRegister); }
+
+  /// The first element of a piece, where it lies in memory.
+  void copy(int t, int buffer, const std::vector<int64_t> &sizes, int64_t offset, bool isIn) {
+    KernelAccess inside;
+    inside.tensor = buffers[t][buffer];
+    copyPiece(builder, schedule.copy, *pieces[t], sizes, access(t, offset, 1), inside, isIn);
+  }
+
+  /// Level l and those behind it, with the pieces of this iteration in buffers; `isFetched`: the next pieces of two
+  /// buffers are there already.
+  void withPieces(size_t l, const std::vector<int64_t> &sizes, const Offsets &base, int buffer, bool isFetched) {
+    if (++bodies > kMaxBodies)
+      return fail(fmt::format("more than {} bodies of loops, by remainders and buffers", kMaxBodies));
+    Offsets inside = base;
+    std::vector<int> entered;
+    for (int t : {Initial, Sum, First, Second}) {
+      if (!pieces[t] || stagedAt[t] != l)
+        continue;
+      const int b = isDouble[t] ? buffer : 0;
+      if (copiesIn(t) && !(isFetched && isDouble[t]))
+        copy(t, b, sizes, base[t], true);
+      entered.push_back(t);
+      inBuffer[t] = b, depth[t] = around.size(), inside[t] = 0;
+      if (t == Sum && clearsPieces && !contraction.initial)
+        clear(buffers[t][b], pieces[t]->elements);
+      else if (t == Sum && clearsPieces)
+        fill(0, inside, sizes);
+    }
+    nest(l, sizes, inside);
+    for (int t : entered) {
+      const int b = inBuffer[t];
+      inBuffer[t] = -1, depth[t] = 0;
+      if (t == Sum)
+        copy(t, b, sizes, base[t], false);
+    }
+  }
+  bool isPipelined(size_t l) const {
+    for (int t : {First, Second, Sum, Initial})
+      if (pieces[t] && stagedAt[t] == l + 1 && isDouble[t])
+        return true;
+    return false;
+  }
+
+  /// A loop whose pieces alternate between two buffers: the copy of the next one stands before the present one.
+  void pipeline(size_t l, const std::vector<int64_t> &sizes, const Offsets &base) {
+    const auto [loop, step] = levels[l];
+    const int64_t whole = sizes[loop] / step, rest = sizes[loop] % step, all = whole + (rest > 0);
+    auto sizesOf = [&](int64_t piece) {
+      std::vector<int64_t> inner = sizes;
+      inner[loop] = piece < whole ? step : rest;
+      return inner;
+    };
+    auto offsets = [&](int64_t piece) {
+      Offsets at = base;
+      for (int t : {First, Second, Sum, Initial})
+        at[t] += piece * step * stride(t, loop);
+      return at;
+    };
+    auto fetch = [&](int64_t piece) {
+      for (int t : {Initial, First, Second, Sum})
+        if (piece < all && pieces[t] && stagedAt[t] == l + 1 && isDouble[t] && copiesIn(t))
+          copy(t, piece % 2, sizesOf(piece), offsets(piece)[t], true);
+    };
+    auto run = [&](int64_t piece) {
+      fetch(piece + 1);
+      withPieces(l + 1, sizesOf(piece), offsets(piece), piece % 2, true);
+    };
+    fetch(0);
+    const int64_t pairs = std::max<int64_t>(whole - 1, 0) / 2;
+    if (pairs > 1)
+      around.push_back({builder.begin(contraction.loops[loop].name, pairs), loop, 2 * step});
+    if (pairs > 0)
+      run(0), run(1);
+    if (pairs > 1)
+      around.pop_back(), builder.end();
+    for (int64_t piece = 2 * pairs; piece < all; ++piece)
+      run(piece);
+  }
+
   KernelAccess access(int t, int64_t offset, int64_t count) const {
     KernelAccess made;
-    made.tensor = t, made.offset = offset, made.columns = count;
-    for (auto [kernelLoop, loop, step] : around)
-      if (const int64_t s = stride(t, loop) * step)
-        made.strides.push_back({kernelLoop, s});
+    made.tensor = inBuffer[t] < 0 ? t : buffers[t][inBuffer[t]], made.offset = offset, made.columns = count;
+    for (size_t a = depth[t]; a < around.size(); ++a)
+      if (const int64_t s = stride(t, around[a].loop) * around[a].step)
+        made.strides.push_back({around[a].kernelLoop, s});
     if (roles[t].isTile())
       made.rows = roles[t].m, made.columns = roles[t].n, made.rowStride = stride(t, rows[t == Initial ? int(Sum) : t]);
     else if (roles[t].does == Role::Broadcast)
@@ -184,8 +317,27 @@ private:
     return made;
   }
 
-  /// Zero in all of the result.
-  void clear() {
+  /// The result as it begins, in all of memory: zero by copies of a buffer where it has one.
+  void begin() {
+    if (!pieces[Sum] && contraction.initial)
+      return fill(0, {0, 0, 0, 0}, layout.extents);
+    if (!pieces[Sum])
+      return clear(Sum, layout.elements[Sum]);
+    const Index buffer = buffers[Sum][0];
+    clear(buffer, pieces[Sum]->elements);
+    KernelAccess outside, inside;
+    outside.tensor = Sum, inside.tensor = buffer;
+    const int64_t size = pieces[Sum]->elements, whole = layout.elements[Sum] / size;
+    if (whole > 0) {
+      outside.strides = {{builder.begin("clear", whole), size}};
+      copyStretch(builder, schedule.copy, size, outside, inside);
+      builder.end();
+    }
+    outside.strides.clear(), outside.offset = whole * size;
+    if (const int64_t rest = layout.elements[Sum] % size)
+      copyStretch(builder, schedule.copy, rest, outside, inside);
+  }
+  void clear(Index tensor, int64_t all) {
     const OpcodeRole role = roles[Sum];
     OpcodeRole store = role;
     store.does = Role::Store;
@@ -193,11 +345,11 @@ private:
     const Index zero = builder.value(bits[Sum]);
     builder.setConstant(zero, role, 0);
     // Whole tiles may reach behind the result: then the tensor has that room.
-    const int64_t all = layout.elements[Sum], whole = role.isTile() ? (all + size - 1) / size : all / size;
+    const int64_t whole = role.isTile() ? (all + size - 1) / size : all / size;
     KernelAccess at;
-    at.tensor = Sum, at.columns = role.isTile() ? role.n : size;
+    at.tensor = tensor, at.columns = role.isTile() ? role.n : size;
     if (role.isTile())
-      at.rows = role.m, at.rowStride = role.n, builder.reserve(Sum, whole * size);
+      at.rows = role.m, at.rowStride = role.n, builder.reserve(tensor, whole * size);
     if (whole > 0) {
       at.strides = {{builder.begin("clear", whole), size}};
       builder.store(zero, store, at);
@@ -333,6 +485,8 @@ private:
   }
 
   void level(size_t l, const std::vector<int64_t> &sizes, const Offsets &base) {
+    if (isPipelined(l))
+      return pipeline(l, sizes, base);
     const auto [loop, step] = levels[l];
     const int64_t whole = sizes[loop] / step, rest = sizes[loop] % step;
     std::vector<int64_t> inner = sizes;
@@ -340,11 +494,11 @@ private:
       inner[loop] = step;
       if (whole > 1) {
         around.push_back({builder.begin(contraction.loops[loop].name, whole), loop, step});
-        nest(l + 1, inner, base);
+        withPieces(l + 1, inner, base, 0, false);
         around.pop_back();
         builder.end();
       } else {
-        nest(l + 1, inner, base);
+        withPieces(l + 1, inner, base, 0, false);
       }
     }
     if (rest > 0) {
@@ -352,7 +506,7 @@ private:
       Offsets behind = base;
       for (int t = 0; t < 4; ++t)
         behind[t] += whole * step * stride(t, loop);
-      nest(l + 1, inner, behind);
+      withPieces(l + 1, inner, behind, 0, false);
     }
   }
 
@@ -408,6 +562,14 @@ private:
   bool startsInRegister = false;
   std::vector<Around> around;
   std::array<Held, 3> held;
+  std::array<std::optional<Piece>, 4> pieces;    ///< of staged tensors
+  std::array<size_t, 4> stagedAt = {0, 0, 0, 0}; ///< level before which they are copied
+  std::array<bool, 4> isDouble = {false, false, false, false};
+  std::array<std::array<Index, 2>, 4> buffers = {};                   ///< tensors of the kernel
+  std::array<int, 4> inBuffer = {-1, -1, -1, -1};                     ///< which buffer the piece is in now
+  std::array<size_t, 4> depth = {0, 0, 0, 0};                         ///< loops around that do not move it there
+  bool readsBack = false, clearsPieces = false, clearsMemory = false; ///< of the result
+  int64_t bodies = 0;
   std::optional<Error> failed;
 };
 

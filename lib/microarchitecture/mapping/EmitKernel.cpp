@@ -23,8 +23,8 @@ public:
     MappedKernel made;
     made.storage = lowered.storage, made.constants = lowered.constants, made.registers = allocated->inUse;
     for (size_t t = 0; t < kernel.tensors.size(); ++t)
-      made.tensors.push_back(
-          {kernel.tensors[t].name, lowered.begin[t], kernel.tensors[t].elements, kernel.tensors[t].bytes});
+      made.tensors.push_back({kernel.tensors[t].name, lowered.begin[t], kernel.tensors[t].elements,
+                              kernel.tensors[t].bytes, lowered.storages[t], kernel.tensors[t].storage != kNone});
     program.name = kernel.name;
     for (const KernelLoop &loop : kernel.loops)
       program.loops.push_back({loop.name, loop.count, {}, {}});
@@ -61,6 +61,8 @@ private:
           restrict(value, opcode, true);
         if (step.result != kNone)
           restrict(step.result, opcode, false);
+        if (step.signals != kNone)
+          restrict(step.signals, opcode, false);
       }
     };
     visit(kernel.body);
@@ -69,7 +71,8 @@ private:
     std::vector<std::vector<Index>> files(allowed.size());
     for (size_t v = 0; v < files.size(); ++v) {
       for (Index f = 0; f < Index(count); ++f)
-        if (allowed[v][f] && (machine.registers[f].bits == 0 || machine.registers[f].bits >= kernel.valueBits[v]))
+        if (allowed[v][f] && machine.registers[f].counts == (kernel.valueBits[v] == kTokenBits) &&
+            (machine.registers[f].bits == 0 || machine.registers[f].bits >= kernel.valueBits[v]))
           files[v].push_back(f);
       std::sort(files[v].begin(), files[v].end(), [&](Index a, Index b) {
         return std::pair(machine.registers[a].bits, a) < std::pair(machine.registers[b].bits, b);
@@ -105,8 +108,13 @@ private:
       made.reads.push_back(registers[value]);
     if (step.result != kNone)
       made.writes.push_back(registers[step.result]);
+    if (step.signals != kNone)
+      made.writes.push_back(registers[step.signals]);
     if (step.access.tensor != kNone)
-      made.memory = operands(step.access, opcode.loads + opcode.stores);
+      made.memory = operands(step.access, step.target.tensor != kNone ? opcode.loads : opcode.loads + opcode.stores);
+    if (step.target.tensor != kNone)
+      for (MemoryOperand &operand : operands(step.target, opcode.stores))
+        made.memory.push_back(std::move(operand));
     made.immediates = immediates(step);
     made.immediates.resize(opcode.immediates, 0);
     return made;
@@ -114,7 +122,7 @@ private:
   std::vector<MemoryOperand> operands(const KernelAccess &access, int32_t count) const {
     const KernelTensor &tensor = kernel.tensors[access.tensor];
     MemoryOperand first;
-    first.storage = lowered.storage;
+    first.storage = lowered.storages[access.tensor];
     first.address.base = lowered.begin[access.tensor] + access.offset * tensor.bytes;
     first.address.strides.assign(around.size(), 0);
     for (auto [loop, stride] : access.strides)
@@ -123,8 +131,9 @@ private:
           first.address.strides[d] += stride * tensor.bytes;
     first.bytes = access.columns * tensor.bytes * (count == 1 ? access.rows : 1);
     std::vector<MemoryOperand> all(count, first);
+    // Where fewer rows are left than the opcode has, the last one is moved again.
     for (int32_t row = 1; row < count; ++row)
-      all[row].address.base += row * access.rowStride * tensor.bytes;
+      all[row].address.base += std::min<int64_t>(row, access.rows - 1) * access.rowStride * tensor.bytes;
     return all;
   }
   /// Constants and steps say their number, tiles their extents, vectors their elements in memory.
@@ -135,6 +144,7 @@ private:
       return {step.immediate};
     case Role::Load:
     case Role::Store:
+    case Role::Copy:
       if (step.role.isTile())
         return {step.access.rows, step.access.columns};
       return {step.access.columns};

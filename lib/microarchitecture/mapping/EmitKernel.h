@@ -5,7 +5,9 @@
 namespace accord::microarchitecture {
 
 struct EmitOptions {
-  Index storage = kNone; ///< where all tensors are; else the first that every load and store of the kernel reaches
+  /// Where all tensors are that are no buffers of the kernel; else, of tensors that are copied, the largest that the
+  /// copies reach (the last of several), of others the first that their loads and stores reach.
+  Index storage = kNone;
   /// Counters and branches of loops as instructions, where the machine has opcodes for constants, add_immediate and
   /// branch; else loops cost nothing by themselves.
   bool loopControl = true;
@@ -19,6 +21,8 @@ struct MappedKernel {
     int64_t begin = 0; ///< address of the first element
     int64_t elements = 0;
     int32_t bytes = 4; ///< of an element
+    Index storage = kNone;
+    bool isBuffer = false;
   };
   std::vector<Place> tensors;                        ///< those of the kernel, then "constants" where there are any
   std::vector<double> constants;                     ///< elements of that last one
@@ -39,7 +43,12 @@ int32_t lanesOf(const Microarchitecture &machine, Role role);
 /// - A value is in the file with the fewest bits that hold it and that all its instructions reach; from there on in the
 ///   lowest register that is free for as long as the value lives (linear scan: Poletto, Sarkar, Linear Scan Register
 ///   Allocation, TOPLAS 21(5), 1999; nothing is spilled).
-/// Refused (A1308): a role without an opcode, too few registers, too few bytes of memory.
+/// - A memory opcode that reads and writes one register more (behind the address) takes tokens, in a file that counts.
+///   Each buffer (of kernels without buffers: each tensor) has two: stores and copies to it await the token "free" and
+///   signal "full", loads and copies from it await "full" and signal "free". So all that reached it before with the
+///   other intent is complete. Kernels with buffers need such opcodes, unless `window` is 1.
+/// - Buffers lie one behind the other in their storages, each at a multiple of its port.
+/// Refused (A1308): a role without an opcode, too few registers, too few bytes of memory, copies without tokens.
 Result<MappedKernel> emitKernel(const LoopKernel &kernel, const Microarchitecture &machine,
                                 const EmitOptions &options = {});
 

@@ -15,6 +15,7 @@ struct KernelTensor {
   /// Another tensor of the kernel with as many bytes an element, in which this one lies from element `offset` on.
   Index within = kNone;
   int64_t offset = 0;
+  Index storage = kNone; ///< of a machine, where it is a buffer; kNone: where tensors begin
 };
 
 /// Elements `offset` + sum of stride * iteration of a tensor, and `columns` - 1 behind each; of tiles, `rows` such
@@ -37,7 +38,11 @@ struct KernelStep {
   double constant = 0; ///< of role Constant
   /// Of role AddImmediate: the number. Of role Constant: lanes that hold it, the others being 0; 0: all of them.
   int64_t immediate = 0;
+  KernelAccess target;   ///< of copies: where to
+  Index signals = kNone; ///< the value of a token that is written too
 };
+/// Of values that are tokens: registers that count.
+inline constexpr int64_t kTokenBits = 0;
 using KernelBody = std::vector<KernelStep>;
 
 struct KernelLoop {
@@ -61,8 +66,8 @@ class KernelBuilder {
 public:
   explicit KernelBuilder(std::string name) { kernel.name = std::move(name); }
 
-  Index tensor(std::string name, int64_t elements, int32_t bytes = 4) {
-    kernel.tensors.push_back({std::move(name), elements, bytes});
+  Index tensor(std::string name, int64_t elements, int32_t bytes = 4, Index storage = kNone) {
+    kernel.tensors.push_back({std::move(name), elements, bytes, kNone, 0, storage});
     return Index(kernel.tensors.size()) - 1;
   }
   /// The tensor has at least so many elements.
@@ -89,25 +94,28 @@ public:
     body().push_back(std::move(step));
   }
   void load(Index result, OpcodeRole role, KernelAccess access) {
-    body().push_back({kNone, role, result, {}, std::move(access), 0, 0});
+    body().push_back({kNone, role, result, {}, std::move(access), 0, 0, {}, kNone});
   }
   void store(Index value, OpcodeRole role, KernelAccess access) {
-    body().push_back({kNone, role, kNone, {value}, std::move(access), 0, 0});
+    body().push_back({kNone, role, kNone, {value}, std::move(access), 0, 0, {}, kNone});
+  }
+  void copy(OpcodeRole role, KernelAccess from, KernelAccess to) {
+    body().push_back({kNone, role, kNone, {}, std::move(from), 0, 0, std::move(to), kNone});
   }
   void compute(Index result, OpcodeRole role, std::vector<Index> arguments) {
-    body().push_back({kNone, role, result, std::move(arguments), {}, 0, 0});
+    body().push_back({kNone, role, result, std::move(arguments), {}, 0, 0, {}, kNone});
   }
   /// `role` has the shape. Only the first `count` lanes where that is above 0, the others are 0.
   void setConstant(Index result, OpcodeRole role, double constant, int64_t count = 0) {
     role.does = Role::Constant;
-    body().push_back({kNone, role, result, {}, {}, constant, count});
+    body().push_back({kNone, role, result, {}, {}, constant, count, {}, kNone});
   }
   /// A value that stays the same during the whole kernel.
   Index constant(double number, int32_t lanes, int64_t bits) {
     auto [at, isNew] = constants.try_emplace({number, lanes}, kNone);
     if (isNew) {
       at->second = value(bits);
-      head.push_back({kNone, {Role::Constant, lanes}, at->second, {}, {}, number, 0});
+      head.push_back({kNone, {Role::Constant, lanes}, at->second, {}, {}, number, 0, {}, kNone});
     }
     return at->second;
   }

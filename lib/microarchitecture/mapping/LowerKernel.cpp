@@ -29,11 +29,13 @@ public:
     everyBody([&](KernelBody &body) { constants(body); });
     everyBody([&](KernelBody &body) { opcodes(body); });
     if (!failed)
-      chooseStorage();
+      chooseStorages();
     if (!failed)
       place();
     if (!failed)
       addresses();
+    if (!failed)
+      tokens();
     if (!failed && options.loopControl)
       control();
     if (failed)
@@ -128,21 +130,24 @@ private:
       if (found == kNone)
         return fail(fmt::format("'{}' has no opcode for {}", machine.name, text(step.role)));
       const Opcode &opcode = machine.opcodes[found];
-      const bool loads = isLoad(step), stores = step.role.does == Role::Store;
+      const bool copies = step.role.does == Role::Copy;
+      const bool loads = isLoad(step) || copies, stores = step.role.does == Role::Store || copies;
       const int64_t rows = std::max<int64_t>(step.role.m, 1);
-      const bool inRows = step.access.rows > 1 && step.access.rowStride != step.access.columns;
+      auto isInRows = [](const KernelAccess &access) { return access.rows > 1 && access.rowStride != access.columns; };
+      const bool inRows = isInRows(step.access) || isInRows(step.target);
       auto fits = [&](int32_t operands, bool wanted) {
         return wanted ? operands == rows || (operands == 1 && !inRows) : operands == 0;
       };
-      const int64_t registers = int64_t(step.arguments.size());
+      const int64_t tokens = hasTokens(opcode), registers = int64_t(step.arguments.size()) + tokens;
+      const int64_t results = int64_t(step.result != kNone) + tokens;
       if (!fits(opcode.loads, loads) || !fits(opcode.stores, stores))
         fail(fmt::format("opcode '{}' has {} loads and {} stores, but {} rows are needed", opcode.name, opcode.loads,
                          opcode.stores, step.access.rows),
              opcode.location);
-      else if (opcode.writes != (step.result != kNone) ||
+      else if (opcode.writes != results ||
                (opcode.reads != registers && !(opcode.reads == registers + 1 && takesAddress(opcode))))
         fail(fmt::format("opcode '{}' reads {} and writes {} registers, but {} reads {} and writes {}", opcode.name,
-                         opcode.reads, opcode.writes, name(step.role.does), registers, int(step.result != kNone)),
+                         opcode.reads, opcode.writes, name(step.role.does), registers, results),
              opcode.location);
     }
   }
@@ -150,56 +155,145 @@ private:
     return step.role.does == Role::Load || step.role.does == Role::Broadcast;
   }
 
-  /// Storages that all loads and stores of the kernel reach.
-  void chooseStorage() {
-    if (options.storage != kNone) {
-      out.storage = options.storage;
-      return;
-    }
-    std::vector<char> all(machine.storages.size(), 1);
-    everyBody([&](const KernelBody &body) {
-      for (const KernelStep &step : body) {
-        if (!isLoad(step) && step.role.does != Role::Store)
-          continue;
-        const Index opcode = opcodeOf(machine, step.role);
-        std::vector<char> reached(all.size(), 0);
-        for (const Unit &unit : machine.units)
-          if (llvm::any_of(unit.operations, [&](const UnitOperation &o) { return o.opcode == opcode; }))
-            for (Index storage : isLoad(step) ? unit.loadsFrom : unit.storesTo)
-              reached[storage] = 1;
-        for (size_t s = 0; s < all.size(); ++s)
-          all[s] &= reached[s];
-      }
-    });
-    const auto first = llvm::find(all, 1);
-    if (first == all.end())
-      return fail(fmt::format("no memory of '{}' is reached by all loads and stores", machine.name));
-    out.storage = Index(first - all.begin());
-  }
+  bool isCopied(Index tensor) const { return copied[tensor]; }
 
-  /// One tensor behind the other, each at a multiple of lines and ports.
-  void place() {
-    int64_t alignment = 64;
-    const Storage *last = &machine.storages[out.storage];
-    for (;; last = &machine.storages[last->cache->behind]) {
-      alignment = std::max<int64_t>({alignment, last->portBytes, last->cache ? last->cache->lineBytes : 1});
-      if (!last->cache)
-        break;
+  /// Tensors that are no buffers: those that are copied are in one storage, all others in one.
+  void chooseStorages() {
+    copied.assign(out.kernel.tensors.size(), 0);
+    everyBody([&](const KernelBody &body) {
+      for (const KernelStep &step : body)
+        if (step.target.tensor != kNone)
+          copied[step.access.tensor] = copied[step.target.tensor] = 1, hasCopies = true;
+    });
+    for (const KernelTensor &tensor : out.kernel.tensors)
+      out.storages.push_back(tensor.storage);
+    for (bool copies : {false, true}) {
+      std::vector<Index> of;
+      for (Index t = 0; t < Index(out.storages.size()); ++t)
+        if (out.storages[t] == kNone && (copied[t] != 0) == copies)
+          of.push_back(t);
+      const Index chosen = of.empty() ? kNone : options.storage != kNone ? options.storage : storageOf(of, copies);
+      for (Index t : of)
+        out.storages[t] = chosen;
+      if (!of.empty())
+        out.storage = chosen;
     }
-    __int128 at = last->begin;
-    for (const KernelTensor &tensor : out.kernel.tensors) {
+  }
+  /// The first, or the largest, storage that all loads, stores and copies of these tensors reach.
+  Index storageOf(const std::vector<Index> &tensors, bool largest) {
+    std::vector<char> all(machine.storages.size(), 1);
+    auto reach = [&](const KernelAccess &access, Index opcode, bool isLoad) {
+      if (!llvm::is_contained(tensors, access.tensor))
+        return;
+      std::vector<char> reached(all.size(), 0);
+      for (const Unit &unit : machine.units)
+        if (llvm::any_of(unit.operations, [&](const UnitOperation &o) { return o.opcode == opcode; }))
+          for (Index storage : isLoad ? unit.loadsFrom : unit.storesTo)
+            reached[storage] = 1;
+      for (size_t s = 0; s < all.size(); ++s)
+        all[s] &= reached[s];
+    };
+    everyBody([&](const KernelBody &body) {
+      for (const KernelStep &step : body)
+        if (step.access.tensor != kNone) {
+          reach(step.access, opcodeOf(machine, step.role), step.role.does != Role::Store);
+          reach(step.target, opcodeOf(machine, step.role), false);
+        }
+    });
+    Index best = kNone;
+    for (Index s = 0; s < Index(all.size()); ++s)
+      if (all[s] && (best == kNone || (largest && bytesOf(s) >= bytesOf(best))))
+        best = s;
+    if (best == kNone)
+      fail(fmt::format("no memory of '{}' is reached by all loads and stores", machine.name));
+    return best;
+  }
+  const Storage &lastBehind(Index storage) const {
+    const Storage *last = &machine.storages[storage];
+    while (last->cache)
+      last = &machine.storages[last->cache->behind];
+    return *last;
+  }
+  int64_t bytesOf(Index storage) const { return lastBehind(storage).end - lastBehind(storage).begin; }
+
+  /// One tensor behind the other in each storage: buffers at multiples of its port, others of its lines and 64 too.
+  void place() {
+    std::map<const Storage *, __int128> ends;
+    out.begin.assign(out.kernel.tensors.size(), 0);
+    for (Index t = 0; t < Index(out.begin.size()) && !failed; ++t) {
+      const KernelTensor &tensor = out.kernel.tensors[t];
       if (tensor.within != kNone) {
-        out.begin.push_back(out.begin[tensor.within] + tensor.offset * tensor.bytes);
+        out.begin[t] = out.begin[tensor.within] + tensor.offset * tensor.bytes;
         continue;
       }
+      int64_t alignment = tensor.storage == kNone ? 64 : 1;
+      const Storage *last = &machine.storages[out.storages[t]];
+      for (;; last = &machine.storages[last->cache->behind]) {
+        alignment = std::max<int64_t>({alignment, last->portBytes, last->cache ? last->cache->lineBytes : 1});
+        if (!last->cache)
+          break;
+      }
+      __int128 &at = ends.try_emplace(last, last->begin).first->second;
       at = (at + alignment - 1) / alignment * alignment;
-      out.begin.push_back(int64_t(at));
+      out.begin[t] = int64_t(at);
       at += __int128(tensor.elements) * tensor.bytes;
       if (at > last->end)
-        return fail(fmt::format("'{}' does not hold its tensors: '{}' would end at {}, behind {}", last->name,
-                                tensor.name, int64_t(std::min<__int128>(at, INT64_MAX)), last->end),
-                    last->location);
+        noRoom(*last, tensor, int64_t(std::min<__int128>(at, INT64_MAX)));
     }
+  }
+  void noRoom(const Storage &in, const KernelTensor &last, int64_t end) {
+    if (last.storage == kNone)
+      return fail(fmt::format("'{}' does not hold its tensors: '{}' would end at {}, behind {}", in.name, last.name,
+                              end, in.end),
+                  in.location);
+    __int128 all = 0;
+    std::string sizes;
+    for (Index t = 0; t < Index(out.storages.size()); ++t)
+      if (&lastBehind(out.storages[t]) == &in) {
+        const KernelTensor &tensor = out.kernel.tensors[t];
+        all += __int128(tensor.elements) * tensor.bytes;
+        sizes += fmt::format("{}'{}' {}", sizes.empty() ? "" : ", ", tensor.name,
+                             int64_t(std::min<__int128>(__int128(tensor.elements) * tensor.bytes, INT64_MAX)));
+      }
+    const int64_t room = in.end - in.begin;
+    fail(fmt::format("the {} bytes of '{}' do not hold the pieces of its tensors ({} bytes): {} more are needed, or "
+                     "pieces of {:.3g} of their elements",
+                     room, in.name, sizes, int64_t(std::min<__int128>(std::max<__int128>(all - room, 1), INT64_MAX)),
+                     double(room) / double(std::max<__int128>(all, 1))),
+         in.location);
+  }
+
+  // ---- tokens
+
+  /// What reaches a tensor awaits all that reached it with the other intent before.
+  void tokens() {
+    enum : int { Full, Free };
+    std::vector<std::array<Index, 2>> of(out.kernel.tensors.size(), {kNone, kNone});
+    auto token = [&](Index tensor, int which) {
+      if (of[tensor][which] == kNone)
+        of[tensor][which] = newValue(kTokenBits);
+      return of[tensor][which];
+    };
+    everyBody([&](KernelBody &body) {
+      for (KernelStep &step : body) {
+        if (step.access.tensor == kNone)
+          continue;
+        const Opcode &opcode = machine.opcodes[opcodeOf(machine, step.role)];
+        if (!hasTokens(opcode)) {
+          if (hasCopies && isCopied(step.access.tensor) && machine.window > 1)
+            fail(fmt::format("opcode '{}' neither reads nor writes a register that counts, so that nothing says when "
+                             "what is copied is there",
+                             opcode.name),
+                 opcode.location);
+          continue;
+        }
+        const bool isInto = step.role.does == Role::Store ||
+                            (step.target.tensor != kNone && out.kernel.tensors[step.target.tensor].storage != kNone);
+        const Index buffer = isInto && step.target.tensor != kNone ? step.target.tensor : step.access.tensor;
+        step.arguments.push_back(token(buffer, isInto ? Free : Full));
+        step.signals = token(buffer, isInto ? Full : Free);
+      }
+    });
   }
 
   // ---- addresses in registers
@@ -276,7 +370,7 @@ private:
         here = strideIn(t, loop, out.kernel.loops[step.loop].body, isUsed);
         if (isUsed && !here)
           return used = true, std::nullopt;
-      } else if (step.access.tensor == t) {
+      } else if (step.access.tensor == t && takesAddress(machine.opcodes[opcodeOf(machine, step.role)])) {
         isUsed = true, here = 0;
         for (auto [of, stride] : step.access.strides)
           *here += of == loop ? stride : 0;
@@ -368,14 +462,21 @@ private:
   std::map<std::pair<double, int64_t>, int64_t> offsets; ///< of constants
   std::map<int64_t, Index> steps;                        ///< values that addresses are moved by
   std::vector<std::pair<Index, Index>> counters;
+  std::vector<char> copied; ///< by tensor: a copy reaches it
+  bool hasCopies = false;
   std::optional<Error> failed;
 };
 
 } // namespace
 
+bool hasTokens(const Opcode &opcode) {
+  const int32_t results = opcode.role.does == Role::Store || opcode.role.does == Role::Copy ? 0 : 1;
+  return opcode.loads + opcode.stores > 0 && opcode.writes == results + 1;
+}
+
 bool takesAddress(const Opcode &opcode) {
-  const bool isMemory = opcode.loads + opcode.stores > 0;
-  return isMemory && opcode.reads == argumentsOf(opcode.role.does) + 1;
+  return opcode.loads + opcode.stores > 0 && opcode.role.does != Role::Copy &&
+         opcode.reads == argumentsOf(opcode.role.does) + 1 + int32_t(hasTokens(opcode));
 }
 
 Index opcodeOf(const Microarchitecture &machine, const OpcodeRole &role) {

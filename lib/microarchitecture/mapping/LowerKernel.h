@@ -9,10 +9,11 @@ struct LoweredKernel {
   LoopKernel kernel; ///< each step has an opcode, or is of role None: a value that is there before the program begins
   std::vector<double> constants;
   Index constantTensor = kNone; ///< kNone: there is none
-  Index storage = kNone;
-  std::vector<int64_t> begin; ///< by tensor: address of the first element
-  std::vector<Index> pointer; ///< by tensor: the value that holds its address, the last argument of steps that have
-                              ///< one; kNone: none
+  Index storage = kNone;        ///< where tensors begin
+  std::vector<Index> storages;  ///< by tensor
+  std::vector<int64_t> begin;   ///< by tensor: address of the first element
+  std::vector<Index> pointer;   ///< by tensor: the value that holds its address, the last argument of steps that have
+                                ///< one; kNone: none
 };
 
 /// As `emitKernel` says it.
@@ -21,5 +22,7 @@ Result<LoweredKernel> lowerKernel(const LoopKernel &kernel, const Microarchitect
 
 /// Whether an opcode takes the address of its memory operand from a register.
 bool takesAddress(const Opcode &opcode);
+/// Whether an opcode with memory operands reads a token, and writes one, each behind its other registers.
+bool hasTokens(const Opcode &opcode);
 
 } // namespace accord::microarchitecture

@@ -1,5 +1,6 @@
 #include "lib/microarchitecture/mapping/Contraction.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/mapping/Pieces.h"
 #include "lib/support/StableSort.h"
 #include <algorithm>
 
@@ -21,6 +22,7 @@ public:
         return *found;
     Schedule one;
     order(one);
+    stage(one);
     return one;
   }
 
@@ -72,6 +74,7 @@ private:
       tried.tileLoops = choice.loops, tried.tile = {role.m, role.n, role.k};
       tried.preloads = opcodeOf(machine, {Role::Preload, 1, role.k, role.n, 0}) != kNone;
       order(tried);
+      stage(tried);
       if (contractionKernel(contraction, tried))
         return tried;
     }
@@ -100,6 +103,7 @@ private:
       Schedule tried;
       tried.vectorLoop = loop, tried.lanes = lanes;
       order(tried);
+      stage(tried);
       if (contractionKernel(contraction, tried))
         return tried;
     }
@@ -118,6 +122,147 @@ private:
             step = schedule.tile[i];
         schedule.levels.push_back({l, step});
       }
+  }
+
+  // ---- pieces in buffers
+
+  /// Where loads and stores do not reach the memory in which tensors begin: pieces by outer levels.
+  void stage(Schedule &schedule) const {
+    const auto places = stagingPlaces(machine, rolesOf(schedule, false), rolesOf(schedule, true));
+    auto layout = places ? layoutOf(contraction, schedule) : Result<ContractionLayout>(ContractionLayout{});
+    if (!places || !layout)
+      return;
+    schedule.copy = places->copy;
+    for (bool isDouble : {true, false}) {
+      for (int t = 0; t < 3; ++t)
+        schedule.staged[t] = {places->buffers[t == 2], 0, isDouble};
+      if (contraction.initial)
+        schedule.staged[3] = {places->buffers[schedule.isTiled()], 0, isDouble};
+      if (growPieces(schedule, *layout))
+        return;
+    }
+  }
+  /// Of loads and stores; of results also what loads them again.
+  std::vector<OpcodeRole> rolesOf(const Schedule &schedule, bool result) const {
+    if (schedule.isTiled()) {
+      const auto [m, n, k] = schedule.tile;
+      if (!result)
+        return {{Role::Load, 1, m, k, 0}, {Role::Load, 1, k, n, 0}};
+      return {{Role::Load, 1, m, n, 0}, {Role::Store, 1, m, n, 0}};
+    }
+    const int32_t lanes = schedule.vectorLoop == kNone ? 1 : schedule.lanes;
+    if (result)
+      return {{Role::Load, lanes}, {Role::Store, lanes}};
+    std::vector<OpcodeRole> roles = {{Role::Load, lanes}};
+    if (lanes > 1)
+      roles.push_back({Role::Broadcast, lanes});
+    return roles;
+  }
+
+  /// What the pieces of these extents need and move.
+  struct Use {
+    std::vector<__int128> bytes; ///< by storage
+    __int128 traffic = 0;
+  };
+  static __int128 ceilOf(int64_t of, int64_t by) { return (of + by - 1) / by; }
+  Use useOf(const Schedule &schedule, const ContractionLayout &layout, const std::vector<int64_t> &extents) const {
+    const ContractionTensor *tensors[] = {&contraction.first, &contraction.second, &contraction.result,
+                                          contraction.initial ? &*contraction.initial : nullptr};
+    const std::vector<Index> outer = outerLoops(layout, extents);
+    Use use;
+    // Each has room for two constants.
+    use.bytes.assign(machine.storages.size(), 64 + 8 * std::max<__int128>(schedule.lanes, schedule.tile[1]));
+    for (int t = 0; t < (contraction.initial ? 4 : 3); ++t) {
+      std::vector<int64_t> sizes = layout.extents;
+      __int128 pieces = 1, moved = 1;
+      for (Index loop : outer) {
+        if (t >= 2 && contraction.loops[loop].reduces && layout.strides[2][loop] == 0)
+          continue; // the result stays
+        pieces *= ceilOf(layout.extents[loop], extents[loop]);
+        if (layout.strides[t][loop] != 0)
+          moved = pieces;
+        sizes[loop] = extents[loop];
+      }
+      const auto piece = pieceOf(*tensors[t], layout.strides[t], sizes);
+      if (!piece)
+        continue;
+      const int64_t port = machine.storages[schedule.staged[t].storage].portBytes;
+      const __int128 bytes = ceilOf(piece->elements * tensors[t]->bytes, port) * port;
+      use.bytes[schedule.staged[t].storage] += bytes * (moved > 1 && schedule.staged[t].isDouble ? 2 : 1);
+      use.traffic += moved * bytes;
+    }
+    return use;
+  }
+  /// Loops that go from piece to piece: sums inside.
+  std::vector<Index> outerLoops(const ContractionLayout &layout, const std::vector<int64_t> &extents) const {
+    std::vector<Index> outer;
+    for (bool reduces : {false, true})
+      for (Index l = 0; l < loops; ++l)
+        if (contraction.loops[l].reduces == reduces && extents[l] < layout.extents[l])
+          outer.push_back(l);
+    return outer;
+  }
+  bool fits(const Use &use) const {
+    for (size_t s = 0; s < use.bytes.size(); ++s) {
+      const Storage *last = &machine.storages[s];
+      while (last->cache)
+        last = &machine.storages[last->cache->behind];
+      if (use.bytes[s] > last->end - last->begin)
+        return false;
+    }
+    return true;
+  }
+
+  /// From one instruction's points on, the loop whose pieces grow is that after which the fewest bytes are moved, until
+  /// nothing more fits. Loops that move the result and reduce, and those that share its dimensions, stay whole if that
+  /// fits, so that each piece of the result is copied once.
+  bool growPieces(Schedule &schedule, const ContractionLayout &layout) const {
+    std::vector<int64_t> smallest(loops, 1);
+    for (const Schedule::Level &level : schedule.levels)
+      smallest[level.loop] = level.step;
+    std::vector<int64_t> extents = smallest;
+    for (Index l = 0; l < loops; ++l)
+      extents[l] = std::min(extents[l], std::max<int64_t>(layout.extents[l], 1));
+    std::vector<int64_t> split = extents;
+    for (const ContractionTensor::Dimension &dimension : contraction.result.dimensions)
+      for (const auto &term : dimension.terms)
+        if (dimension.terms.size() > 1)
+          extents[term.loop] = layout.extents[term.loop];
+    if (!fits(useOf(schedule, layout, extents)))
+      extents = std::move(split);
+    if (!fits(useOf(schedule, layout, extents)))
+      return false;
+    for (;;) {
+      Index best = kNone;
+      __int128 fewest = 0;
+      for (int reduces : {1, 0})
+        for (Index l = 0; l < loops; ++l) {
+          if (contraction.loops[l].reduces != bool(reduces) || extents[l] >= layout.extents[l])
+            continue;
+          std::vector<int64_t> tried = extents;
+          tried[l] = std::min(2 * tried[l], layout.extents[l]);
+          const Use use = useOf(schedule, layout, tried);
+          if (fits(use) && (best == kNone || use.traffic < fewest))
+            best = l, fewest = use.traffic;
+        }
+      if (best == kNone)
+        break;
+      extents[best] = std::min(2 * extents[best], layout.extents[best]);
+    }
+    const std::vector<Index> outer = outerLoops(layout, extents);
+    std::vector<Schedule::Level> levels;
+    for (Index l : outer)
+      levels.push_back({l, extents[l]});
+    for (int t = 0; t < 3; ++t)
+      schedule.staged[t].level = int32_t(outer.size());
+    for (int32_t l = int32_t(outer.size()); l > 0; --l)
+      if (contraction.loops[outer[l - 1]].reduces && layout.strides[2][outer[l - 1]] == 0)
+        schedule.staged[2].level = l - 1;
+      else
+        break;
+    levels.insert(levels.end(), schedule.levels.begin(), schedule.levels.end());
+    schedule.levels = std::move(levels);
+    return true;
   }
 
   const Contraction &contraction;

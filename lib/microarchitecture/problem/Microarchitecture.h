@@ -135,9 +135,9 @@ struct RegisterFile {
   int32_t bits = 0;
   int32_t readPorts = 0, writePorts = 0; ///< a cycle; 0: enough for all
   bool renamed = false;                  ///< writes wait neither for readers nor for writers before them
+  SourceLocation location;
   /// Registers count what is under way: writes wait for nothing, and reads for all writers before them.
   bool counts = false;
-  SourceLocation location;
 };
 
 enum class Replacement : uint8_t { Lru, Fifo, TreePlru };

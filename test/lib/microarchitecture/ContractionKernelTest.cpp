@@ -78,7 +78,7 @@ Outcome execute(const Contraction &contraction, const Schedule &schedule, const 
       run.tensors[2].at(tensors.offset(2, position)) = 1000;
   else
     run.tensors[2].assign(run.tensors[2].size(), NAN); // what is not set shows
-  run.run();
+  machine.storages.size() > 1 ? run.runByTime() : run.run();
   made.wrong = run.wrong, made.counts = run.counts;
   for (auto &[position, value] : wanted)
     made.result[position] = run.tensors[2].at(tensors.offset(2, position)) - (contraction.accumulates ? 1000 : 0);
@@ -135,6 +135,9 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
   for (int64_t l = 0; l < loops; ++l)
     if (made.block[l] > 0 && last[l] % made.block[l])
       made.block[l] = 0;
+  for (Schedule::Staging &staging : made.staged)
+    if (staging.storage != kNone)
+      staging.level = int32_t(draw(0, int64_t(made.levels.size()))), staging.isDouble = draw(0, 2) > 0;
   return made;
 }
 
@@ -324,7 +327,9 @@ void expectShaped(const Microarchitecture &machine, uint64_t seeds, int min) {
         execute(matrices, draw(0, 1) ? plain : randomSchedule(draw, matrices, plain), machine, two.a, two.b, two.c);
     products += found.wrong.empty();
     if (!found.wrong.empty()) {
-      ASSERT_NE(found.wrong.find("registers"), std::string::npos) << seed << found.wrong;
+      ASSERT_TRUE(found.wrong.find("registers") != std::string::npos ||
+                  found.wrong.find("not hold") != std::string::npos)
+          << seed << found.wrong;
     } else {
       ASSERT_EQ(found.result, two.c) << seed;
     }
@@ -335,6 +340,26 @@ void expectShaped(const Microarchitecture &machine, uint64_t seeds, int min) {
 
 TEST(ContractionKernel, Lanes) { expectShaped(KernelMachine({}).vector(), 240, 200); }
 TEST(ContractionKernel, Tiles) { expectShaped(KernelMachine({}).tiles(), 240, 100); }
+
+/// A machine with a scratchpad, of a size that small pieces fill.
+KernelMachine staged(int64_t bytes, bool tokens = true, bool addresses = true) {
+  KernelMachineOptions options;
+  options.scratchpad = bytes, options.tokens = tokens, options.addresses = addresses;
+  return KernelMachine(options);
+}
+TEST(ContractionKernel, PiecesInAScratchpad) {
+  for (bool addresses : {false, true}) {
+    const Microarchitecture machine = staged(1024, true, addresses).stagedVector();
+    ASSERT_TRUE(check(machine).empty()) << check(machine).front().message;
+    expectShaped(machine, 120, 80);
+  }
+  expectShaped(staged(16384).stagedVector(), 120, 100);
+}
+TEST(ContractionKernel, PiecesInBanksAndSums) {
+  ASSERT_TRUE(check(staged(1024).stagedTiles()).empty()) << check(staged(1024).stagedTiles()).front().message;
+  expectShaped(staged(1024).stagedTiles(), 120, 40);
+  expectShaped(staged(8192).stagedTiles(), 120, 50);
+}
 
 TEST(ContractionKernel, ProductsOnAScalarMachine) {
   for (uint64_t seed = 0; seed < 150; ++seed) {

@@ -12,6 +12,8 @@ struct KernelMachineOptions {
   int32_t scalars = 16; ///< registers beside those of lanes
   int32_t lanes = 8;
   int32_t tile = 4;
+  int64_t scratchpad = 4096; ///< bytes, of machines with one
+  bool tokens = true;        ///< of these, their memory opcodes say when they are complete
 };
 
 class KernelMachine {
@@ -62,6 +64,55 @@ public:
     return machine;
   }
 
+  /// A vector machine whose loads and stores reach a scratchpad; copies of stretches bring what they need.
+  Microarchitecture stagedVector() {
+    scratchpad("pad", 2);
+    const Index r = file("r", 16, 32), v = file("v", options.registers, 32 * options.lanes);
+    tokens = options.tokens ? file("tokens", 16, 1) : kNone;
+    machine.registers.back().counts = options.tokens;
+    const Index fu = unit("fu", r), vu = unit("vu", v), dma = unit("dma", r), mau = unit("mau", v);
+    arithmetic(fu, 1, "");
+    if (options.control) {
+      opcode(fu, "li", {Role::Constant}, 0, 1, 0, 0, 1);
+      opcode(fu, "addi", {Role::AddImmediate}, 1, 1, 0, 0, 1);
+      opcode(fu, "bne", {Role::Branch}, 2, 0, 0, 0, 1);
+      machine.opcodes.back().redirects = true;
+    }
+    arithmetic(vu, options.lanes, "v");
+    opcode(vu, "vreduce_add", {Role::ReduceAdd, options.lanes}, 1, 1, 0, 0, 0);
+    opcode(vu, "vreduce_max", {Role::ReduceMax, options.lanes}, 1, 1, 0, 0, 0);
+    machine.units[mau].reads.push_back(r); // addresses
+    memoryUnit(mau, {1}, {1}), memoryUnit(dma, {0, 1}, {0, 1});
+    memoryOpcodes(mau, options.lanes, "v");
+    opcode(mau, "vbroadcast", {Role::Broadcast, options.lanes}, options.addresses, 1, 1, 0, 0);
+    opcode(dma, "dma", {Role::Copy, 8 * options.lanes}, 0, 0, 1, 1, 1);
+    queue({fu, vu}), queue({mau}), queue({dma});
+    return machine;
+  }
+  /// As Gemmini: a scratchpad in 4 banks for operands, a memory of sums; tiles move by rows.
+  Microarchitecture stagedTiles() {
+    const int32_t t = options.tile;
+    scratchpad("pad", 4), scratchpad("sums", 1);
+    const Index operands = file("operands", options.registers, 32 * t * t), weights = file("weights", 2, 32 * t * t);
+    const Index sums = file("accumulator", options.registers, 32 * t * t + 1);
+    tokens = options.tokens ? file("tokens", 16, 1) : kNone;
+    machine.registers.back().counts = options.tokens;
+    const Index array = unit("array", operands), in = unit("in", operands), out = unit("out", sums);
+    const Index dma = unit("dma", sums), loader = unit("loader", sums);
+    machine.units[array].reads = {operands, weights, sums}, machine.units[array].writes = {weights, sums};
+    memoryUnit(in, {1}, {}), memoryUnit(out, {}, {2}), memoryUnit(loader, {2}, {});
+    memoryUnit(dma, {0, 1, 2}, {0, 1, 2});
+    opcode(in, "load", {Role::Load, 1, t, t, 0}, 0, 1, t, 0, 2);
+    machine.units[loader].operations.push_back(machine.units[in].operations.back());
+    opcode(out, "store", {Role::Store, 1, t, t, 0}, 1, 0, 0, t, 2);
+    opcode(dma, "move", {Role::Copy, 1, t, 2 * t, 0}, 0, 0, t, t, 2);
+    opcode(array, "preload", {Role::Preload, 1, t, t, 0}, 1, 1, 0, 0, 3);
+    opcode(array, "compute", {Role::MultiplyAdd, 1, t, t, t}, 3, 1, 0, 0, 3);
+    opcode(array, "zero", {Role::Constant, 1, t, t, 0}, 0, 1, 0, 0, 1);
+    queue({array}), queue({in, loader}), queue({out}), queue({dma});
+    return machine;
+  }
+
 private:
   static CycleExpression number(int64_t count) {
     return {{{CycleExpression::Kind::Constant, count}}, std::to_string(count)};
@@ -77,8 +128,28 @@ private:
     machine.stages[1].units.push_back(Index(machine.units.size()) - 1);
     return machine.stages[1].units.back();
   }
+  void scratchpad(const char *name, int32_t banks) {
+    Storage made;
+    made.name = name, made.end = options.scratchpad, made.portBytes = 16, made.banks = banks, made.requests = 32;
+    machine.storages.push_back(made);
+    machine.storages[0].requests = 64, machine.storages[0].readLatency = 40;
+  }
+  void memoryUnit(Index unit, std::vector<Index> loads, std::vector<Index> stores) {
+    machine.units[unit].loadsFrom = std::move(loads), machine.units[unit].storesTo = std::move(stores);
+    if (tokens != kNone)
+      machine.units[unit].reads.push_back(tokens), machine.units[unit].writes.push_back(tokens);
+  }
+  /// Units with a queue of their own.
+  void queue(std::vector<Index> units) {
+    if (machine.stages.back().name != "queue")
+      machine.stages.pop_back(), machine.stages[0].to.clear();
+    machine.stages[0].to.push_back(Index(machine.stages.size()));
+    machine.stages.push_back({"queue", 8, 2, number(1), {}, std::move(units), {}});
+  }
   void opcode(Index unit, std::string name, OpcodeRole role, int32_t reads, int32_t writes, int32_t loads,
               int32_t stores, int32_t immediates) {
+    if (tokens != kNone && loads + stores > 0)
+      ++reads, ++writes;
     Opcode made;
     made.name = std::move(name), made.reads = reads, made.writes = writes, made.loads = loads, made.stores = stores;
     made.immediates = immediates, made.role = role;
@@ -110,6 +181,7 @@ private:
 
   KernelMachineOptions options;
   Microarchitecture machine;
+  Index tokens = kNone; ///< file
 };
 
 } // namespace accord::microarchitecture

@@ -2,6 +2,8 @@
 #pragma once
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/mapping/LowerKernel.h"
+#include "lib/microarchitecture/solve/InstructionEngine.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
@@ -15,6 +17,9 @@ public:
       tensors.emplace_back(place.elements, 0.0);
     if (!kernel.constants.empty())
       tensors.back() = kernel.constants;
+    for (size_t t = 0; t < tensors.size(); ++t)
+      if (kernel.tensors[t].isBuffer)
+        tensors[t].assign(tensors[t].size(), NAN); // what is there before shows
     for (auto [reg, number] : kernel.presets)
       at(reg) = {double(number)};
   }
@@ -23,7 +28,39 @@ public:
   std::map<Role, int64_t> counts; ///< instructions executed
   std::string wrong;              ///< the first thing that was
 
+  /// One instruction after the other.
   void run() { run(kernel.program.body); }
+
+  /// In the order of time on the machine: an instruction takes what registers and memories hold when it starts, and
+  /// what it gives is there when it is complete. Where program and machine do not order two, values are wrong.
+  void runByTime() {
+    InstructionEngine engine(machine, kernel.program);
+    timed = &engine;
+    run(kernel.program.body);
+    struct Event {
+      Cycles at;
+      size_t number;
+      bool isEnd;
+      auto operator<=>(const Event &) const = default;
+    };
+    std::vector<Event> events;
+    for (size_t n = 0; n < visits.size(); ++n)
+      events.push_back({visits[n].start, n, false}), events.push_back({visits[n].complete, n, true});
+    std::sort(events.begin(), events.end());
+    std::vector<Effect> under(visits.size());
+    for (const Event &event : events) {
+      if (!wrong.empty())
+        return;
+      Visited &is = visits[event.number];
+      if (event.isEnd) {
+        give(under[event.number]);
+        under[event.number] = {};
+        continue;
+      }
+      iterations = is.iterations, extents = is.extents;
+      under[event.number] = execute(is.instruction);
+    }
+  }
 
 private:
   using Numbers = std::vector<double>;
@@ -39,15 +76,24 @@ private:
       if (!wrong.empty())
         return;
       if (item.loop == kNone) {
-        execute(item.instruction);
+        if (!timed) {
+          give(execute(item.instruction));
+        } else {
+          const Visit visit = timed->step(item.instruction);
+          visits.push_back({item.instruction, visit.start, visit.complete, iterations, extents});
+        }
         continue;
       }
       const InstructionLoop &loop = kernel.program.loops[item.loop];
       iterations.push_back(0), extents.push_back(loop.count);
       for (int64_t i = 0; i < loop.count; ++i) {
         iterations.back() = i;
+        if (timed && i > 0)
+          timed->advance(item.loop, 1);
         run(loop.body);
       }
+      if (timed && loop.count > 1)
+        timed->advance(item.loop, 1 - loop.count);
       iterations.pop_back(), extents.pop_back();
     }
   }
@@ -64,7 +110,7 @@ private:
     for (size_t t = 0; t < tensors.size(); ++t) {
       const MappedKernel::Place &place = kernel.tensors[t];
       const int64_t end = place.begin + place.elements * place.bytes;
-      if (address < place.begin || address >= end)
+      if (operand.storage != place.storage || address < place.begin || address >= end)
         continue;
       if (address + operand.bytes > end || (address - place.begin) % place.bytes || operand.bytes % place.bytes)
         break;
@@ -77,7 +123,26 @@ private:
     return {};
   }
 
-  void execute(Index number) {
+  /// What an instruction gives.
+  struct Effect {
+    std::vector<std::pair<double *, double>> elements;
+    std::optional<Register> written;
+    Numbers result;
+  };
+  struct Visited {
+    Index instruction;
+    Cycles start, complete;
+    std::vector<int64_t> iterations, extents;
+  };
+  void give(const Effect &effect) {
+    for (auto [element, value] : effect.elements)
+      *element = value;
+    if (effect.written)
+      at(*effect.written) = effect.result;
+  }
+
+  Effect execute(Index number) {
+    Effect made;
     const Instruction &is = kernel.program.instructions[number];
     const Opcode &opcode = machine.opcodes[is.opcode];
     const OpcodeRole &role = opcode.role;
@@ -86,7 +151,8 @@ private:
     for (const Register &reg : is.reads)
       a.push_back(at(reg));
     if (takesAddress(opcode)) {
-      const int64_t offset = addressOf(is.memory.front()) - int64_t(a.back().empty() ? 0 : a.back().front());
+      const Numbers &pointer = a.at(argumentsOf(role.does));
+      const int64_t offset = addressOf(is.memory.front()) - int64_t(pointer.empty() ? 0 : pointer.front());
       if (!offsets.try_emplace(number, offset).second && offsets[number] != offset)
         fail(fmt::format("an address register is wrong at instruction {}", number));
     }
@@ -98,7 +164,8 @@ private:
     };
     switch (role.does) {
     case Role::None:
-      return fail("an opcode without a role");
+      fail("an opcode without a role");
+      return made;
     case Role::Load:
     case Role::Broadcast: {
       size_t next = 0;
@@ -117,10 +184,10 @@ private:
       for (const MemoryOperand &operand : is.memory)
         for (double *element : elements(operand))
           if (next < a[0].size())
-            *element = a[0][next++];
+            made.elements.push_back({element, a[0][next++]});
           else
             fail("a store is wider than its register");
-      return;
+      return made;
     }
     case Role::Copy: {
       std::vector<double> moved;
@@ -131,10 +198,10 @@ private:
       for (size_t o = opcode.loads; o < is.memory.size(); ++o)
         for (double *element : elements(is.memory[o]))
           if (next < moved.size())
-            *element = moved[next++];
+            made.elements.push_back({element, moved[next++]});
       if (next != moved.size())
         fail("a copy loads other than it stores");
-      return;
+      return made;
     }
     case Role::Constant:
       result.assign(width, double(is.immediates.at(0)));
@@ -201,9 +268,10 @@ private:
     case Role::Branch:
       if (a[0].at(0) - a[1].at(0) != double(extents.back() - 1 - iterations.back()))
         fail("a counter of a loop is wrong");
-      return;
+      return made;
     }
-    at(is.writes.at(0)) = result;
+    made.written = is.writes.at(0), made.result = std::move(result);
+    return made;
   }
 
   Numbers multiplyAdd(const OpcodeRole &role, const Numbers &a, const Numbers &b, const Numbers &c) {
@@ -224,6 +292,8 @@ private:
   const Microarchitecture &machine;
   std::map<std::pair<Index, Index>, Numbers> registers;
   std::vector<int64_t> iterations, extents;
+  InstructionEngine *timed = nullptr; ///< says when, instead of executing
+  std::vector<Visited> visits;
   std::map<Index, int64_t> offsets; ///< by instruction: address without what its register holds
 };
 
