@@ -31,8 +31,9 @@ static const CommandEntry kEntry(
           .range(1, 1'000'000)
           .showDefault();
       command
-          .option("-o,--output", options->output,
-                  "Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs")
+          .option(
+              "-o,--output", options->output,
+              "Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs")
           .excludes(trace);
       addJson(command, options->json);
       command.example("accord time gemm.txt --on oma.accel\n"

@@ -101,8 +101,9 @@ void keepStated(const Machine &machine, calibrate::Parameters &parameters) {
 /// Whether peaks and a bandwidth are all that is said of how fast the machine is.
 bool isDataSheet(const Machine &machine) {
   bool plainCores = !machine.cores.empty() && llvm::all_of(machine.cores, [](const Core &core) {
-    return core.rows <= 0 && core.lanes <= 0 && core.cyclesOf.empty() && !core.anyMapping && !core.perInstanceMapping &&
-           !core.peak.empty() && !core.origins.count("efficiency") && core.halfPerformanceWork.value <= 0;
+    return !core.microarchitecture && core.rows <= 0 && core.lanes <= 0 && core.cyclesOf.empty() && !core.anyMapping &&
+           !core.perInstanceMapping && !core.peak.empty() && !core.origins.count("efficiency") &&
+           core.halfPerformanceWork.value <= 0;
   });
   bool plainMemories = machine.memories.size() == 1 && machine.memories.front().bandwidth.value > 0 &&
                        !machine.memories.front().origins.count("efficiency");

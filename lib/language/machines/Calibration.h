@@ -29,7 +29,7 @@ struct EfficiencyOptions {
 ///   megatron trains;
 /// - where that file has fitted single operations, those by a cost model of their own (OperationsFile.h);
 /// - else the defaults of its class (`calibrate::priorOf`), for a machine that is described by its data sheet alone:
-///   peaks and a bandwidth, no array or lanes, no cost model, no efficiency or overhead of its own;
+///   peaks and a bandwidth, no array, lanes or microarchitecture, no cost model, no efficiency or overhead of its own;
 /// - else, and where the command says `ideal` or the machine says `efficiency = ideal`, none.
 /// False after errors: the file's (A0469 and those of reading), a machine of another name (A0469).
 bool settleEfficiency(accel::AcceleratorOp machine, const EfficiencyOptions &options, SourceRange at,

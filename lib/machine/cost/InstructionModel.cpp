@@ -13,9 +13,15 @@ namespace {
 using microarchitecture::InstructionTiming;
 using microarchitecture::Microarchitecture;
 
+/// Instructions of a program that are evaluated at most: some tenths of a second.
+constexpr int64_t kMaxEvaluated = 4'000'000;
+
 std::string textOf(const InstructionTiming &timing) {
   std::string text = fmt::format("{} instructions, of which {} were evaluated", timing.instructions, timing.evaluated);
-  if (!timing.recurrences.empty())
+  if (timing.bounds)
+    text += fmt::format(", and the others go on as these: {} to {} cycles are proven", timing.bounds->low,
+                        timing.bounds->high);
+  else if (!timing.recurrences.empty())
     text += fmt::format(" and {} recurrence{} give the others exactly", timing.recurrences.size(),
                         timing.recurrences.size() == 1 ? "" : "s");
   return text;
@@ -78,7 +84,8 @@ private:
                                       const std::string &name) {
     for (size_t s = 0; s < core.storages.size(); ++s)
       if (core.storages[s].name == name)
-        return Bytes(double(timing.storages[s].beats) * core.storages[s].portBytes);
+        return Bytes(double(timing.storages[s].beats) * core.storages[s].portBytes /
+                     (timing.bounds ? double(timing.bounds->timed) / double(timing.instructions) : 1));
     return std::nullopt;
   }
 
@@ -117,7 +124,14 @@ private:
     ACCORD_TRY(kernel, microarchitecture::kernelOf(partOf(query.operation, instances), query.optimizer, machine));
     words.insert(kernel.assumptions.begin(), kernel.assumptions.end());
     ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
-    return microarchitecture::timeProgram(machine, mapped.program);
+    microarchitecture::TimingLimits limits;
+    limits.evaluated = kMaxEvaluated, limits.bounds = true;
+    ACCORD_TRY(timing, microarchitecture::timeProgram(machine, mapped.program, limits));
+    if (timing.bounds)
+      words.insert(fmt::format("a program whose state does not recur within {} instructions goes on as these did: its "
+                               "time is an estimate between two proven ones",
+                               kMaxEvaluated));
+    return timing;
   }
 
   mutable std::mutex mutex_;

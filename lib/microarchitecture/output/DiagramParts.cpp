@@ -194,10 +194,10 @@ private:
   /// Busy cycles or beats, and how many there could be; -1: not known.
   std::pair<double, double> workOf(Kind kind, Index i) const {
     if (kind == Kind::Unit && i < Index(timing->units.size()))
-      return {double(timing->units[i].busy), double(timing->cycles) * std::max(machine.units[i].count, 1)};
+      return {double(timing->units[i].busy), double(timing->counted()) * std::max(machine.units[i].count, 1)};
     if (kind == Kind::Storage && i < Index(timing->storages.size())) {
       const int32_t beats = std::min(machine.storages[i].ports, machine.storages[i].banks);
-      return {double(timing->storages[i].beats), double(timing->cycles) * std::max(beats, 1)};
+      return {double(timing->storages[i].beats), double(timing->counted()) * std::max(beats, 1)};
     }
     return {0, -1};
   }
@@ -229,7 +229,7 @@ private:
         cycles[block] += double(is.oldest);
     Index best = Index(std::ranges::max_element(cycles) - cycles.begin());
     if (cycles[best] > 0) {
-      made.parts[best].waited = cycles[best] / double(std::max<Cycles>(timing->cycles, 1));
+      made.parts[best].waited = cycles[best] / double(std::max<Cycles>(timing->counted(), 1));
     } else {
       best = Index(std::ranges::max_element(made.parts, {}, &DiagramPart::use) - made.parts.begin());
       if (made.parts[best].use <= 0)

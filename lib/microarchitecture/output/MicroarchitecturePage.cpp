@@ -110,7 +110,7 @@ json::Array waits(const Diagram &diagram, const Microarchitecture &machine, cons
   for (const Row &row : rows)
     all.push_back(json::Object{{"text", jsonString(row.text)},
                                {"oldest", grouped(row.oldest)},
-                               {"share", double(row.oldest) / double(std::max<Cycles>(timing.cycles, 1))},
+                               {"share", double(row.oldest) / double(std::max<Cycles>(timing.counted(), 1))},
                                {"each", double(row.all) / double(std::max<__int128>(timing.instructions, 1))}});
   return all;
 }

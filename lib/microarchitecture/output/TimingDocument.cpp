@@ -106,7 +106,7 @@ std::string unitsText(const TimedProgram &answer, const TextStyle &style) {
   TextTable table("lrrrr", {"unit", "count", "instructions", "busy cycles", "utilization"});
   for (size_t r = 0; r < std::min(rows.size(), kMaxRows); ++r)
     table.row({rows[r].name, grouped(rows[r].count), grouped(rows[r].use.instructions), grouped(rows[r].use.busy),
-               percent(utilization(rows[r].use, rows[r].count, answer.timing.cycles))});
+               percent(utilization(rows[r].use, rows[r].count, answer.timing.counted()))});
   return "\n" + table.text(style) + andMore(rows.size());
 }
 
@@ -119,7 +119,7 @@ std::string memoriesText(const TimedProgram &answer, const TextStyle &style) {
     const StorageUse &use = answer.timing.storages[s];
     auto ofCache = [&](__int128 count) -> std::string { return storages[s].cache ? grouped(count) : "-"; };
     table.row({storages[s].name, grouped(use.beats), ofCache(use.hits), ofCache(use.misses), ofCache(use.writeBacks),
-               percent(utilization(use, storages[s], answer.timing.cycles))});
+               percent(utilization(use, storages[s], answer.timing.counted()))});
   }
   return "\n" + table.text(style) + andMore(storages.size());
 }
@@ -282,12 +282,12 @@ json::Value timingDocument(const TimedProgram &answer) {
   for (size_t u = 0; u < timing.units.size(); ++u) {
     const Unit &unit = answer.machine.units[u];
     made.units.push_back(
-        {unit.name, unit.count, timing.units[u], utilization(timing.units[u], unit.count, timing.cycles)});
+        {unit.name, unit.count, timing.units[u], utilization(timing.units[u], unit.count, timing.counted())});
   }
   for (size_t s = 0; s < timing.storages.size(); ++s) {
     const Storage &storage = answer.machine.storages[s];
     made.memories.push_back({storage.name, storage.cache.has_value(), timing.storages[s],
-                             utilization(timing.storages[s], storage, timing.cycles)});
+                             utilization(timing.storages[s], storage, timing.counted())});
   }
   made.certificate = sha256Of(timingCertificate(answer));
   return toDocument(made, describeDocument);

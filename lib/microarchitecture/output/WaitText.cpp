@@ -57,7 +57,7 @@ std::string waitTable(const InstructionTiming &timing, const Microarchitecture &
   TextTable table("lrrr", {"waits for, or is", "cycles of the oldest", "share", "of an instruction"});
   for (const WaitedFor &is : waits)
     table.row({waitText(is.wait, is.of, machine), fmt::format("{}", is.oldest),
-               fmt::format("{:.1f} %", 100.0 * double(is.oldest) / double(std::max<Cycles>(timing.cycles, 1))),
+               fmt::format("{:.1f} %", 100.0 * double(is.oldest) / double(std::max<Cycles>(timing.counted(), 1))),
                fmt::format("{:.2f}", double(is.all) / double(std::max<__int128>(timing.instructions, 1)))});
   return table.text(style);
 }

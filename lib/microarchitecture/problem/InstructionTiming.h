@@ -71,6 +71,8 @@ struct InstructionTiming {
     __int128 timed = 0;
   };
   std::optional<Bounds> bounds;
+  /// What units, storages and waits are of.
+  Cycles counted() const { return bounds ? bounds->reached : cycles; }
 };
 
 } // namespace accord::microarchitecture

@@ -144,7 +144,7 @@ std::vector<ScheduleBound::Sizes> ScheduleBound::sizesOf(const SchedulePoint &po
     auto add = [&](int64_t block, int64_t step) {
       is.pieces = std::min(is.pieces, divideUp(count, block));
       is.coarse = std::min(is.coarse, divideUp(count, step));
-      const int64_t full = block >= count  ? 1
+      const int64_t full = block >= count ? 1
                            : step < count ? shape.whole[l] / step * (step / block)
                                           : shape.whole[l] / block;
       is.full = std::min(is.full, full), is.covered = std::min(is.covered, full * block);
@@ -326,7 +326,7 @@ void ScheduleBound::addLoops(const SchedulePoint &point, const std::vector<Sizes
   for (Index level : point.order) {
     const Index l = level / 2;
     const int64_t step = point.step[l], block = point.block[l];
-    const int64_t here = level % 2                ? shape.whole[l] / step
+    const int64_t here = level % 2               ? shape.whole[l] / step
                          : step < shape.count[l] ? step / block
                                                  : shape.whole[l] / block;
     if (here < 2)

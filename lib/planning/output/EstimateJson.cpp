@@ -29,9 +29,17 @@ EstimateTotals sumEstimate(const WorkGraph &graph, const Costs &costs) {
       totals.instructions->executed +=
           timing->instructions * times * std::max<int64_t>(costs.operations[id].instances, 1);
       if (programs.insert(timing.get()).second)
-        totals.instructions->programs += 1, totals.instructions->evaluated += timing->evaluated;
+        totals.instructions->programs += 1, totals.instructions->evaluated += timing->evaluated,
+            totals.instructions->estimated += timing->bounds.has_value();
+      if (const auto &bounds = timing->bounds) {
+        const Seconds cycle = costs.operations[id].compute / double(timing->cycles);
+        totals.instructions->low += cycle * double(bounds->low - timing->cycles) * times;
+        totals.instructions->high += cycle * double(bounds->high - timing->cycles) * times;
+      }
     }
   }
+  if (totals.instructions)
+    totals.instructions->low += totals.time, totals.instructions->high += totals.time;
   for (const StaticTensor &resident : graph.staticTensors)
     totals.memoryBytes += resident.bytes;
   return totals;
@@ -132,7 +140,12 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
                    .about("of these, those whose times were computed: the others follow from them exactly")
                    .field("evaluated", instructions.evaluated)
                    .about("that operations are mapped to; operations of one shape share theirs")
-                   .field("programs", instructions.programs);
+                   .field("programs", instructions.programs)
+                   .about("of these, those that go on as what was evaluated of them; then `time_s` is an estimate")
+                   .field("estimated", instructions.estimated)
+                   .about("between these `time_s` is proven to be")
+                   .field("time_low_s", instructions.low)
+                   .field("time_high_s", instructions.high);
              })
       .about("input data of one step beside its computation, where the training says how it is loaded")
       .maybe("loading", totals.dataLoading, [](JsonFields &g, DataLoaderRow &row) {

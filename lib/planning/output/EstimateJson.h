@@ -25,10 +25,12 @@ struct EstimateTotals {
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
   std::optional<DataLoaderRow> dataLoading;
   /// On cores at the level of instructions: of one step, and of those the instructions whose times were computed, in
-  /// how many programs; the others follow exactly.
+  /// how many programs; the others follow exactly, but of `estimated` programs. `low` and `high`: between which `time`
+  /// is proven to be.
   struct Instructions {
     Count executed = 0;
-    int64_t evaluated = 0, programs = 0;
+    int64_t evaluated = 0, programs = 0, estimated = 0;
+    Seconds low, high;
   };
   std::optional<Instructions> instructions;
   Seconds step;                 ///< of the schedule

@@ -134,10 +134,14 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
   lines.add("work", formatSi(totals.flops, "FLOP") + " per step");
   lines.add("total time", formatSi(totals.time.value, "s") + " per step, one operation after the other");
   if (const auto &instructions = totals.instructions)
-    lines.add("instructions", fmt::format("{} per step in {} programs, of which {} were evaluated and give all others "
-                                          "exactly",
+    lines.add("instructions", fmt::format("{} per step in {} programs; {} were evaluated, ",
                                           formatSi(double(instructions->executed), ""), instructions->programs,
-                                          instructions->evaluated));
+                                          formatSi(double(instructions->evaluated), "")) +
+                                  (instructions->estimated == 0
+                                       ? "which give all others exactly"
+                                       : fmt::format("{} programs only in part: the total time is proven from {} to {}",
+                                                     instructions->estimated, formatSi(instructions->low.value, "s"),
+                                                     formatSi(instructions->high.value, "s"))));
   if (totals.stepEnergy().value > 0) {
     bool board = hasBoardPower(machine);
     std::string parts = (board ? "above idle " : "arithmetic ") + formatSi(totals.arithmetic.value, "J");
