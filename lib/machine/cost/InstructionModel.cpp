@@ -13,8 +13,8 @@ namespace {
 using microarchitecture::InstructionTiming;
 using microarchitecture::Microarchitecture;
 
-/// Instructions of a program that are evaluated at most: some tenths of a second.
-constexpr int64_t kMaxEvaluated = 4'000'000;
+/// Instructions of a program that are evaluated at most: some hundredths of a second.
+constexpr int64_t kMaxEvaluated = 500'000;
 
 std::string textOf(const InstructionTiming &timing) {
   std::string text = fmt::format("{} instructions, of which {} were evaluated", timing.instructions, timing.evaluated);

@@ -1,4 +1,5 @@
 #include "lib/machine/model/Machine.h"
+#include "lib/machine/model/FallbackTypes.h"
 #include "lib/microarchitecture/problem/Microarchitecture.h"
 
 namespace accord {
@@ -24,6 +25,26 @@ size_t levelsOf(const Machine &machine, const Core &core) {
 JoulesPerFlop energyPerFlop(const Machine &machine, const std::string &type) {
   auto found = machine.energyPerFlopOf.find(type);
   return found == machine.energyPerFlopOf.end() ? machine.energyPerFlop : found->second;
+}
+
+std::vector<std::string> fallbackTypes(const std::string &type) {
+  static const std::map<std::string, std::vector<std::string>> wider = {
+      {"fp4", {"fp8", "fp16", "bf16", "tf32", "fp32", "fp64"}},
+      {"fp8", {"fp16", "bf16", "tf32", "fp32", "fp64"}},
+      {"bf16", {"fp16", "tf32", "fp32", "fp64"}},
+      {"fp16", {"bf16", "tf32", "fp32", "fp64"}},
+      {"tf32", {"fp32", "fp64"}},
+      {"fp32", {"fp64"}},
+      {"int4", {"int8", "int16", "int32", "int64", "fp32"}},
+      {"int8", {"int16", "int32", "int64", "fp32"}},
+      {"int16", {"int32", "int64", "fp32"}},
+      {"int32", {"int64", "fp32"}},
+      {"int64", {"fp32"}},
+  };
+  std::vector<std::string> order{type};
+  if (auto more = wider.find(type); more != wider.end())
+    order.insert(order.end(), more->second.begin(), more->second.end());
+  return order;
 }
 
 } // namespace accord

@@ -91,16 +91,16 @@ struct Schedule {
   bool preloads = false;
   /// Pieces of tensors (first, second, result, initial) are copied to a buffer and computed on there. `copy` is the
   /// opcode.
-  struct Staging {
+  struct StagedPiece {
     Index storage = kNone; ///< of the machine, in which the buffer is; kNone: the tensor is used where it lies
     /// Levels in front of the copy: one of their iterations has one piece. Where the last ones of them do not move the
     /// tensor, the piece stays there for all of their iterations.
     int32_t level = 0;
     /// The next piece of a loop is copied while the present one is used, to a second buffer.
     bool isDouble = false;
-    bool operator==(const Staging &) const = default;
+    bool operator==(const StagedPiece &) const = default;
   };
-  std::array<Staging, 4> staged; ///< the level of `initial` is that of the result
+  std::array<StagedPiece, 4> staged; ///< the level of `initial` is that of the result
   OpcodeRole copy;
   bool isTiled() const { return tile[0] > 0; }
 };

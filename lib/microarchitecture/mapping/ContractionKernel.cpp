@@ -183,7 +183,7 @@ private:
 
   /// Levels in front of the copies of a tensor, its piece, and what becomes of results.
   void findStaging(int t) {
-    const Schedule::Staging &wanted = schedule.staged[t];
+    const Schedule::StagedPiece &wanted = schedule.staged[t];
     const int32_t level = schedule.staged[t == Initial ? int(Sum) : t].level;
     if (level < 0 || size_t(level) > levels.size())
       return fail(fmt::format("'{}' is copied before a level that does not exist", tensorOf(t).name));

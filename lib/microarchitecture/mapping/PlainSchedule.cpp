@@ -234,7 +234,7 @@ private:
       return false;
     for (;;) {
       Index best = kNone;
-      __int128 fewest = 0;
+      __int128 min = 0;
       for (int reduces : {1, 0})
         for (Index l = 0; l < loops; ++l) {
           if (contraction.loops[l].reduces != bool(reduces) || extents[l] >= layout.extents[l])
@@ -242,8 +242,8 @@ private:
           std::vector<int64_t> tried = extents;
           tried[l] = std::min(2 * tried[l], layout.extents[l]);
           const Use use = useOf(schedule, layout, tried);
-          if (fits(use) && (best == kNone || use.traffic < fewest))
-            best = l, fewest = use.traffic;
+          if (fits(use) && (best == kNone || use.traffic < min))
+            best = l, min = use.traffic;
         }
       if (best == kNone)
         break;

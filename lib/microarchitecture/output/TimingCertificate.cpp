@@ -212,7 +212,7 @@ void describeTiming(JsonFields &f, InstructionTiming &timing) {
                    .field("misses", use.misses, describeExact)
                    .field("write_backs", use.writeBacks, describeExact);
              })
-      .field("waits", timing.waits, [](JsonFields &g, WaitedFor &is) {
+      .field("waited_for", timing.waits, [](JsonFields &g, WaitedFor &is) {
         g.field("wait", is.wait, describeWait)
             .field("of", is.of, IntegerRange{kNone, INT32_MAX})
             .field("oldest", is.oldest, describeExact)

@@ -25,8 +25,8 @@ function drawCoreTables(core, units, memories) {
 }
 
 function drawWaits(core, section, table) {
-  if (!core.waits.length) return;
+  if (!core.waited_for.length) return;
   section.hidden = false;
   table.append(headOf([["the oldest instruction waits for, or is"], ["cycles", "n"], ["share", "n"], ["of an instruction, all together", "n"]]),
-    el("tbody", {}, ...core.waits.map(w => rowOf([[w.text, "name"], [w.oldest, "n"], [shareCell(w.share), "n"], [trim(w.each, 4), "n"]]))));
+    el("tbody", {}, ...core.waited_for.map(w => rowOf([[w.text, "name"], [w.oldest, "n"], [shareCell(w.share), "n"], [trim(w.each, 4), "n"]]))));
 }

@@ -135,7 +135,7 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
   for (int64_t l = 0; l < loops; ++l)
     if (made.block[l] > 0 && last[l] % made.block[l])
       made.block[l] = 0;
-  for (Schedule::Staging &staging : made.staged)
+  for (Schedule::StagedPiece &staging : made.staged)
     if (staging.storage != kNone)
       staging.level = int32_t(draw(0, int64_t(made.levels.size()))), staging.isDouble = draw(0, 2) > 0;
   return made;

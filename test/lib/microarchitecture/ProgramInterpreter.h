@@ -156,16 +156,48 @@ private:
       if (!offsets.try_emplace(number, offset).second && offsets[number] != offset)
         fail(fmt::format("an address register is wrong at instruction {}", number));
     }
-    const size_t width = role.isTile() ? size_t(role.m) * role.n : size_t(role.lanes);
-    Numbers result(width, 0);
-    auto each = [&](const std::function<double(double, double)> &of) {
-      for (size_t i = 0; i < width; ++i)
-        result[i] = of(i < a[0].size() ? a[0][i] : NAN, a.size() > 1 && i < a[1].size() ? a[1][i] : NAN);
-    };
-    switch (role.does) {
-    case Role::None:
+    if (role.does == Role::Store || role.does == Role::Copy) {
+      made.elements = stored(is, opcode, a);
+      return made;
+    }
+    if (role.does == Role::Branch) {
+      if (a[0].at(0) - a[1].at(0) != double(extents.back() - 1 - iterations.back()))
+        fail("a counter of a loop is wrong");
+      return made;
+    }
+    if (role.does == Role::None) {
       fail("an opcode without a role");
       return made;
+    }
+    made.written = is.writes.at(0), made.result = resultOf(is, role, a);
+    return made;
+  }
+
+  /// What a store or a copy writes to memory.
+  std::vector<std::pair<double *, double>> stored(const Instruction &is, const Opcode &opcode,
+                                                  const std::vector<Numbers> &a) {
+    std::vector<double> moved;
+    if (opcode.role.does == Role::Store)
+      moved = a[0];
+    for (int32_t o = 0; o < opcode.loads; ++o)
+      for (double *element : elements(is.memory[o]))
+        moved.push_back(*element);
+    std::vector<std::pair<double *, double>> made;
+    for (size_t o = opcode.loads; o < is.memory.size(); ++o)
+      for (double *element : elements(is.memory[o]))
+        if (made.size() < moved.size())
+          made.push_back({element, moved[made.size()]});
+        else
+          fail("a store is wider than what it stores");
+    if (opcode.role.does == Role::Copy && made.size() != moved.size())
+      fail("a copy loads other than it stores");
+    return made;
+  }
+
+  Numbers resultOf(const Instruction &is, const OpcodeRole &role, const std::vector<Numbers> &a) {
+    const size_t width = role.isTile() ? size_t(role.m) * role.n : size_t(role.lanes);
+    Numbers result(width, 0);
+    switch (role.does) {
     case Role::Load:
     case Role::Broadcast: {
       size_t next = 0;
@@ -177,101 +209,65 @@ private:
             fail("a load is wider than its register");
       if (role.does == Role::Broadcast)
         result.assign(width, result[0]);
-      break;
-    }
-    case Role::Store: {
-      size_t next = 0;
-      for (const MemoryOperand &operand : is.memory)
-        for (double *element : elements(operand))
-          if (next < a[0].size())
-            made.elements.push_back({element, a[0][next++]});
-          else
-            fail("a store is wider than its register");
-      return made;
-    }
-    case Role::Copy: {
-      std::vector<double> moved;
-      for (int32_t o = 0; o < opcode.loads; ++o)
-        for (double *element : elements(is.memory[o]))
-          moved.push_back(*element);
-      size_t next = 0;
-      for (size_t o = opcode.loads; o < is.memory.size(); ++o)
-        for (double *element : elements(is.memory[o]))
-          if (next < moved.size())
-            made.elements.push_back({element, moved[next++]});
-      if (next != moved.size())
-        fail("a copy loads other than it stores");
-      return made;
+      return result;
     }
     case Role::Constant:
-      result.assign(width, double(is.immediates.at(0)));
-      break;
+      return Numbers(width, double(is.immediates.at(0)));
     case Role::Move:
     case Role::Preload:
-      result = a[0];
-      break;
-    case Role::Add:
-      each([](double x, double y) { return x + y; });
-      break;
-    case Role::Subtract:
-      each([](double x, double y) { return x - y; });
-      break;
-    case Role::Multiply:
-      each([](double x, double y) { return x * y; });
-      break;
+      return a[0];
     case Role::MultiplyAdd:
-      result = multiplyAdd(role, a[0], a[1], a[2]);
-      break;
-    case Role::Divide:
-      each([](double x, double y) { return x / y; });
-      break;
-    case Role::Max:
-      each([](double x, double y) { return std::max(x, y); });
-      break;
-    case Role::Min:
-      each([](double x, double y) { return std::min(x, y); });
-      break;
-    case Role::Greater:
-      each([](double x, double y) { return x > y ? 1.0 : 0.0; });
-      break;
-    case Role::Equal:
-      each([](double x, double y) { return x == y ? 1.0 : 0.0; });
-      break;
-    case Role::Exp:
-      each([](double x, double) { return std::exp(x); });
-      break;
-    case Role::Log:
-      each([](double x, double) { return std::log(x); });
-      break;
-    case Role::SquareRoot:
-      each([](double x, double) { return std::sqrt(x); });
-      break;
-    case Role::Tanh:
-      each([](double x, double) { return std::tanh(x); });
-      break;
-    case Role::Erf:
-      each([](double x, double) { return std::erf(x); });
-      break;
+      return multiplyAdd(role, a[0], a[1], a[2]);
     case Role::ReduceAdd: {
       double sum = 0;
       for (double x : a[0])
         sum += x;
-      result.assign(width, sum);
-      break;
+      return Numbers(width, sum);
     }
     case Role::ReduceMax:
-      result.assign(width, *std::max_element(a[0].begin(), a[0].end()));
-      break;
+      return Numbers(width, *std::max_element(a[0].begin(), a[0].end()));
     case Role::AddImmediate:
-      result = {a[0].at(0) + double(is.immediates.at(0))};
-      break;
-    case Role::Branch:
-      if (a[0].at(0) - a[1].at(0) != double(extents.back() - 1 - iterations.back()))
-        fail("a counter of a loop is wrong");
-      return made;
+      return {a[0].at(0) + double(is.immediates.at(0))};
+    default:
+      for (size_t i = 0; i < width; ++i)
+        result[i] = point(role.does, i < a[0].size() ? a[0][i] : NAN, a.size() > 1 && i < a[1].size() ? a[1][i] : NAN);
+      return result;
     }
-    made.written = is.writes.at(0), made.result = std::move(result);
-    return made;
+  }
+
+  /// Of one element.
+  double point(Role role, double x, double y) {
+    switch (role) {
+    case Role::Add:
+      return x + y;
+    case Role::Subtract:
+      return x - y;
+    case Role::Multiply:
+      return x * y;
+    case Role::Divide:
+      return x / y;
+    case Role::Max:
+      return std::max(x, y);
+    case Role::Min:
+      return std::min(x, y);
+    case Role::Greater:
+      return x > y ? 1.0 : 0.0;
+    case Role::Equal:
+      return x == y ? 1.0 : 0.0;
+    case Role::Exp:
+      return std::exp(x);
+    case Role::Log:
+      return std::log(x);
+    case Role::SquareRoot:
+      return std::sqrt(x);
+    case Role::Tanh:
+      return std::tanh(x);
+    case Role::Erf:
+      return std::erf(x);
+    default:
+      fail("an opcode without a role");
+      return NAN;
+    }
   }
 
   Numbers multiplyAdd(const OpcodeRole &role, const Numbers &a, const Numbers &b, const Numbers &c) {

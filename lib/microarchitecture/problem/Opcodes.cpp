@@ -29,6 +29,38 @@ std::optional<Role> roleNamed(std::string_view name) {
   return std::nullopt;
 }
 
+bool processes(const Unit &unit, const Instruction &instruction, const Microarchitecture &machine) {
+  auto has = [](const std::vector<Index> &all, Index one) { return llvm::is_contained(all, one); };
+  if (!llvm::any_of(unit.operations, [&](const UnitOperation &o) { return o.opcode == instruction.opcode; }))
+    return false;
+  const int32_t loads = machine.opcodes[instruction.opcode].loads;
+  for (const Register &r : instruction.reads)
+    if (!has(unit.reads, r.file))
+      return false;
+  for (const Register &r : instruction.writes)
+    if (!has(unit.writes, r.file))
+      return false;
+  for (int32_t o = 0; o < int32_t(instruction.memory.size()); ++o)
+    if (!has(o < loads ? unit.loadsFrom : unit.storesTo, instruction.memory[o].storage))
+      return false;
+  return true;
+}
+
+std::vector<char> stagesTo(const Instruction &instruction, const Microarchitecture &machine) {
+  std::vector<char> reached(machine.stages.size(), 0);
+  for (size_t s = 0; s < machine.stages.size(); ++s)
+    for (Index unit : machine.stages[s].units)
+      reached[s] |= processes(machine.units[unit], instruction, machine);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t s = 0; s < machine.stages.size(); ++s)
+      for (Index next : machine.stages[s].to)
+        if (!reached[s] && reached[next])
+          reached[s] = 1, changed = true;
+  }
+  return reached;
+}
+
 double flopsPerCycle(const Microarchitecture &machine) {
   auto flopsOf = [](const OpcodeRole &role) -> double {
     if (role.does < Role::Add || role.does > Role::ReduceMax)
