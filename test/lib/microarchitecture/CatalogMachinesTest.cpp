@@ -77,9 +77,10 @@ TEST(CatalogMachines, GemminiOverlapsLoadsPreloadsAndProducts) {
   EXPECT_EQ(each(words, mvin(0, 64) + mvin(1, 64) + "preload next, spad1\n" + product), 128);
 }
 
-/// A layer of AlexNet on Eyeriss: of its shape and its mapping to passes (Chen et al., IEEE JSSC 52(1), 2017: n images,
+/// A layer of AlexNet on Eyeriss: its shape and its mapping to passes (Chen et al., IEEE JSSC 52(1), 2017: n images,
 /// strips of e rows, p * t filters, q * r channels a pass), elements that are active, and milliseconds of processing of
-/// a batch of 4.
+/// a batch of 4. The mapping and the milliseconds are recalled, not re-read: the mapping gives the published active
+/// elements and fits the spads; with the DRAM the published 35 images a second are 114 ms, of which these are 103.5.
 struct EyerissLayer {
   int64_t groups, filters, channels, window, stride, out; ///< filters and channels of a group
   int64_t n, e, p, q, r, t;
@@ -93,7 +94,7 @@ constexpr EyerissLayer kAlexNet[] = {
 };
 int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-TEST(CatalogMachines, EyerissPassesOfAlexNetTakeWhatWasMeasured) {
+TEST(CatalogMachines, EyerissPassesOfAlexNetTakeAboutWhatWasMeasured) {
   const Microarchitecture machine = microarchitectureOf(catalogMachine("eyeriss"), "");
   double all = 0, measured = 0;
   for (const EyerissLayer &is : kAlexNet) {
