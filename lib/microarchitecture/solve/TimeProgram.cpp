@@ -117,7 +117,7 @@ private:
     if (!executes(is.body))
       return;
     SeenStates seen(keptNumbers, limits.kept);
-    bool searches = limits.recurrences && is.count > 2;
+    bool searches = limits.recurrences && is.count > 1;
     around.push_back(0), place.loops.push_back(number);
     int64_t k = 0;
     while (k < is.count && !isOver()) {

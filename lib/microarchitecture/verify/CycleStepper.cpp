@@ -8,9 +8,7 @@ using Taken = StepClock::Taken;
 
 CycleStepper::CycleStepper(const Microarchitecture &machine, const InstructionProgram &program)
     : memory(machine), machine(&machine), program(&program), stages(machine.stages.size()) {
-  units.resize(machine.units.size());
-  for (const Unit &unit : machine.units)
-    instances.emplace_back(size_t(unit.count));
+  units.resize(machine.units.size()), instances.resize(machine.units.size());
   size_t count = 0;
   for (const RegisterFile &file : machine.registers)
     firstRegister.push_back(count), count += size_t(file.count);
@@ -299,7 +297,9 @@ bool CycleStepper::enterInstance(InFlight &at, int64_t number, const Stage &stag
   for (Index u : stage.units) {
     if (decoded[at.instruction].interval[u] == kUnknown)
       continue;
-    for (size_t n = 0; n < instances[u].size(); ++n) {
+    for (size_t n = 0; n < size_t(machine->units[u].count); ++n) {
+      if (n == instances[u].size())
+        instances[u].emplace_back(); // the first that was never used
       Instance &instance = instances[u][n];
       free(instance);
       if (instance.entered.in(clock.now) > 0) {

@@ -125,7 +125,7 @@ private:
   int64_t redirect = -1; ///< the youngest that redirects
   TakenNow fetchedNow;
   std::vector<StageState> stages;
-  std::vector<std::vector<Instance>> instances;
+  std::vector<std::vector<Instance>> instances; ///< by unit: those that were used so far
   std::vector<size_t> firstRegister; ///< by file
   std::vector<RegisterState> registers;
   std::vector<TakenNow> readPorts, writePorts;
