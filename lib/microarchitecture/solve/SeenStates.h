@@ -29,6 +29,7 @@ public:
   };
   /// The place at which an equal state was seen; otherwise notes this one, and gives nothing.
   template <class Marker> const Seen *find(std::vector<int64_t> state, int64_t iteration, Marker marks) {
+    numbersLooked += int64_t(state.size());
     auto [at, isNew] = all.try_emplace(hash(state));
     if (!isNew && at->second.state == state)
       return &at->second;
@@ -52,6 +53,7 @@ public:
     return nullptr;
   }
   int64_t size() const { return int64_t(all.size()); }
+  int64_t looked() const { return numbersLooked; } ///< numbers of all states
 
 private:
   /// Numbers mixed as by splitmix64 (G. Steele et al., OOPSLA 2014).
@@ -66,7 +68,7 @@ private:
   }
 
   int64_t &kept;
-  int64_t limit, own = 0;
+  int64_t limit, own = 0, numbersLooked = 0;
   std::unordered_map<uint64_t, Seen> all; ///< by hash; looked up, never walked
   Seen reference;
   int64_t until = -1; ///< iteration up to which the reference stays

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int64_t kMaxBeats = int64_t(1) << 22;
 constexpr Cycles kMaxCycles = Cycles(1) << 62;
+/// How many numbers of states are looked at in a loop before fewer of its iterations are.
+constexpr int64_t kLooked = int64_t(1) << 26;
 /// How many beats, lines and ways may be looked at for each instruction that may be evaluated, and besides.
 constexpr int64_t kWork = 32, kMoreWork = int64_t(1) << 24;
 
@@ -118,11 +120,13 @@ private:
       return;
     SeenStates seen(keptNumbers, limits.kept);
     bool searches = limits.recurrences && is.count > 1;
+    // Where states are large, fewer and fewer iterations are looked at.
+    int64_t every = 1, allowed = kLooked;
     around.push_back(0), place.loops.push_back(number);
     int64_t k = 0;
     while (k < is.count && !isOver()) {
       around.back() = k;
-      if (searches) {
+      if (searches && k % every == 0) {
         if (const SeenStates::Seen *before =
                 seen.find(engine.state(), k, [&] { return Marks{engine.base(), counters()}; })) {
           k += recur(number, k, *before);
@@ -132,6 +136,8 @@ private:
           around.back() = k;
         } else {
           searches = seen.size() < limits.states;
+          if (seen.looked() > allowed)
+            every *= 2, allowed *= 2;
         }
       }
       body(is.body);
