@@ -100,8 +100,8 @@ struct Schedule {
     bool isDouble = false;
     bool operator==(const StagedPiece &) const = default;
   };
-  std::array<StagedPiece, 4> staged; ///< the level of `initial` is that of the result
-  OpcodeRole copy;
+  std::array<StagedPiece, 4> staged = {}; ///< the level of `initial` is that of the result
+  OpcodeRole copy = {};
   bool isTiled() const { return tile[0] > 0; }
 };
 

@@ -46,7 +46,8 @@ int32_t lanesOf(const Microarchitecture &machine, Role role);
 /// - A memory opcode that reads and writes one register more (behind the address) takes tokens, in a file that counts.
 ///   Each buffer (of kernels without buffers: each tensor) has two: stores and copies to it await the token "free" and
 ///   signal "full", loads and copies from it await "full" and signal "free". So all that reached it before with the
-///   other intent is complete. Kernels with buffers need such opcodes, unless `window` is 1.
+///   other intent is complete. Buffers that pass each other what was computed, through memory, have tokens in common.
+///   Kernels with buffers need such opcodes, unless `window` is 1.
 /// - Buffers lie one behind the other in their storages, each at a multiple of its port.
 /// Refused (A1308): a role without an opcode, too few registers, too few bytes of memory, copies without tokens.
 Result<MappedKernel> emitKernel(const LoopKernel &kernel, const Microarchitecture &machine,

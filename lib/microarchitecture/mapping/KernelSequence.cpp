@@ -22,7 +22,7 @@ std::vector<Motion> motionsOf(const LoopKernel &kernel) {
         around.push_back(step.loop);
         self(self, kernel.loops[step.loop].body);
         around.pop_back();
-      } else if (step.access.tensor != kNone) {
+      } else if (step.access.tensor != kNone && step.target.tensor == kNone) {
         Motion &motion = made[step.access.tensor];
         for (Index loop : around) {
           int64_t moved = 0;
@@ -77,21 +77,29 @@ KernelBody KernelSequence::shifted(KernelBody from, const Shift &shift, const st
       step.result += shift.values;
     for (Index &argument : step.arguments)
       argument += shift.values;
-    if (step.access.tensor == kNone)
-      continue;
-    for (auto &[loop, stride] : step.access.strides)
-      loop += shift.loops;
-    const Place &place = places[step.access.tensor];
-    step.access.strides.insert(step.access.strides.end(), place.strides.begin(), place.strides.end());
-    step.access.offset += shift.offsets[step.access.tensor];
-    step.access.tensor = shift.tensors[step.access.tensor];
+    for (KernelAccess *access : {&step.access, &step.target}) {
+      if (access->tensor == kNone)
+        continue;
+      for (auto &[loop, stride] : access->strides)
+        loop += shift.loops;
+      const Place &place = places[access->tensor]; // of buffers: none, which nothing moves
+      access->strides.insert(access->strides.end(), place.strides.begin(), place.strides.end());
+      access->offset += shift.offsets[access->tensor];
+      access->tensor = shift.tensors[access->tensor];
+    }
   }
   return from;
 }
 
 void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &places, Shift &shift) {
   std::vector<Motion> motions = motionsOf(part);
+  std::map<std::pair<Index, int32_t>, size_t> passed; // by storage and bytes of an element: buffers of the sequence
   for (size_t t = 0; t < part.tensors.size(); ++t) {
+    if (part.tensors[t].storage != kNone) {
+      shift.tensors.push_back(buffer(part.tensors[t], passed[{part.tensors[t].storage, part.tensors[t].bytes}]));
+      shift.offsets.push_back(0);
+      continue;
+    }
     const Place &at = places[t];
     // What the loops around reach, forwards and backwards.
     __int128 low = at.offset, high = __int128(at.offset) + part.tensors[t].elements;
@@ -115,6 +123,16 @@ void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &pla
     shift.tensors.push_back(Index(kernel.tensors.size())), shift.offsets.push_back(0);
     kernel.tensors.push_back(std::move(made));
   }
+}
+
+Index KernelSequence::buffer(const KernelTensor &like, size_t &from) {
+  for (; from < kernel.tensors.size(); ++from)
+    if (KernelTensor &made = kernel.tensors[from]; made.storage == like.storage && made.bytes == like.bytes) {
+      made.elements = std::max(made.elements, like.elements);
+      return Index(from++);
+    }
+  kernel.tensors.push_back(like);
+  return Index(from++);
 }
 
 void KernelSequence::append(const LoopKernel &part, std::vector<Place> places) {

@@ -38,8 +38,8 @@ struct KernelStep {
   double constant = 0; ///< of role Constant
   /// Of role AddImmediate: the number. Of role Constant: lanes that hold it, the others being 0; 0: all of them.
   int64_t immediate = 0;
-  KernelAccess target;   ///< of copies: where to
-  Index signals = kNone; ///< the value of a token that is written too
+  KernelAccess target = {}; ///< of copies: where to
+  Index signals = kNone;    ///< the value of a token that is written too
 };
 /// Of values that are tokens: registers that count.
 inline constexpr int64_t kTokenBits = 0;

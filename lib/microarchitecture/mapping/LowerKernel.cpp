@@ -3,6 +3,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord::microarchitecture {
 namespace {
@@ -265,11 +266,42 @@ private:
 
   // ---- tokens
 
+  Index whole(Index tensor) const {
+    while (out.kernel.tensors[tensor].within != kNone)
+      tensor = out.kernel.tensors[tensor].within;
+    return tensor;
+  }
+  /// By tensor, the first of those that have tokens in common: parts of one; buffers between which a tensor in memory
+  /// passes what the kernel computed.
+  std::vector<Index> tokenGroups() {
+    const Index count = Index(out.kernel.tensors.size());
+    std::vector<Index> group;
+    for (Index t = 0; t < count; ++t)
+      group.push_back(whole(t));
+    std::vector<std::array<std::set<Index>, 2>> reached(count); // buffers by tensor: copied from it, to it
+    everyBody([&](const KernelBody &body) {
+      for (const KernelStep &step : body)
+        if (step.target.tensor != kNone) {
+          const bool isOut = out.kernel.tensors[step.target.tensor].storage == kNone;
+          const Index memory = whole(isOut ? step.target.tensor : step.access.tensor);
+          reached[memory][isOut].insert(isOut ? step.access.tensor : step.target.tensor);
+        }
+    });
+    for (const auto &[in, back] : reached)
+      for (Index buffer : in)
+        for (Index other : back) {
+          const Index from = std::max(group[buffer], group[other]), to = std::min(group[buffer], group[other]);
+          std::replace(group.begin(), group.end(), from, to);
+        }
+    return group;
+  }
   /// What reaches a tensor awaits all that reached it with the other intent before.
   void tokens() {
     enum : int { Full, Free };
+    const std::vector<Index> group = tokenGroups();
     std::vector<std::array<Index, 2>> of(out.kernel.tensors.size(), {kNone, kNone});
     auto token = [&](Index tensor, int which) {
+      tensor = group[tensor];
       if (of[tensor][which] == kNone)
         of[tensor][which] = newValue(kTokenBits);
       return of[tensor][which];

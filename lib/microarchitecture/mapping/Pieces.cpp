@@ -157,6 +157,13 @@ void copyStretch(KernelBuilder &builder, const OpcodeRole &copy, int64_t count, 
   CopyWriter(builder, copy, false).run({{count, 1, 1}}, outside, inside);
 }
 
+bool hasTokensFor(const Microarchitecture &machine, size_t buffers) {
+  int32_t tokens = 0;
+  for (const RegisterFile &file : machine.registers)
+    tokens = std::max(tokens, file.counts ? file.count : 0);
+  return tokens == 0 || size_t(tokens) >= 2 * buffers + 2;
+}
+
 std::optional<StagingPlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
                                            const std::vector<OpcodeRole> &stores) {
   auto sizeOf = [&](Index s) {

@@ -38,6 +38,9 @@ struct StagingPlaces {
   OpcodeRole copy;                               ///< the widest copy between both
   std::array<Index, 2> buffers = {kNone, kNone}; ///< for what is loaded with this role, and stored
 };
+/// Whether the tokens of a machine (of the file with the most that counts) are two for each of so many buffers, and for
+/// constants. True where it has none.
+bool hasTokensFor(const Microarchitecture &machine, size_t buffers);
 /// Nothing where all of these roles reach the home of tensors: then they need no buffers; nor where no copy or no
 /// buffer is reached. `loads`: roles that load operands; `stores`: that store results (and load them again).
 std::optional<StagingPlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,

@@ -138,7 +138,7 @@ private:
         schedule.staged[t] = {places->buffers[t == 2], 0, isDouble};
       if (contraction.initial)
         schedule.staged[3] = {places->buffers[schedule.isTiled()], 0, isDouble};
-      if (growPieces(schedule, *layout))
+      if ((!isDouble || hasTokensFor(machine, contraction.initial ? 8 : 6)) && growPieces(schedule, *layout))
         return;
     }
   }

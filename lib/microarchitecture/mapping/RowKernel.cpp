@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/mapping/Formula.h"
+#include "lib/microarchitecture/mapping/Pieces.h"
 #include "lib/microarchitecture/mapping/RowOperation.h"
 #include <fmt/format.h>
 #include <set>
@@ -26,13 +27,19 @@ public:
       numbers[tensor.name] = Index(t);
     }
     checkLanes();
+    for (const ContractionLoop &loop : operation.loops)
+      extents.push_back(loop.extent);
+    base.assign(operation.loops.size(), 0);
+    stages.resize(operation.tensors.size());
+    for (Index t = 0; t < Index(stages.size()) && schedule.stripLoop != kNone; ++t)
+      findStaging(t);
     if (failed)
       return std::move(*failed);
     for (const ContractionLoop &loop : operation.loops)
       if (loop.extent < 1)
         return builder.finish();
     clear();
-    outer(0);
+    outer(0, false);
     if (failed)
       return std::move(*failed);
     return builder.finish();
@@ -66,14 +73,16 @@ private:
               fmt::format("lanes along '{}' all reach one element of '{}'", operation.loops[v].name, statement.target));
   }
 
-  KernelAccess access(Index tensor, int64_t extra, bool isWhole) const {
+  KernelAccess access(Index tensor, bool isWhole) const {
+    const Stage &stage = stages[tensor];
+    auto strideNow = [&](Index loop) { return stage.in < 0 ? stride(tensor, loop) : stage.piece->strides[loop]; };
     KernelAccess made;
-    made.tensor = tensor, made.offset = extra;
-    for (const auto &[kernelLoop, loop, step] : around)
-      if (const int64_t s = stride(tensor, loop) * step)
-        made.strides.push_back({kernelLoop, s});
+    made.tensor = stage.in < 0 ? tensor : stage.buffers[stage.in];
+    for (size_t a = stage.in < 0 ? 0 : stage.depth; a < around.size(); ++a)
+      if (const int64_t s = strideNow(around[a].loop) * around[a].step)
+        made.strides.push_back({around[a].kernelLoop, s});
     for (size_t l = 0; l < base.size(); ++l)
-      made.offset += stride(tensor, Index(l)) * base[l];
+      made.offset += strideNow(Index(l)) * (base[l] - (stage.in < 0 ? 0 : stage.origin[l]));
     if (lanes > 1 && isWhole)
       made.columns = count;
     return made;
@@ -81,7 +90,7 @@ private:
   Index load(Index tensor, bool isWhole) {
     const bool moves = lanes > 1 && stride(tensor, schedule.vectorLoop) != 0 && isWhole;
     const Index value = builder.value(bits);
-    builder.load(value, role(lanes > 1 && !moves ? Role::Broadcast : Role::Load), access(tensor, 0, moves));
+    builder.load(value, role(lanes > 1 && !moves ? Role::Broadcast : Role::Load), access(tensor, moves));
     return value;
   }
 
@@ -93,26 +102,43 @@ private:
         if (statement.kind == Kind::Add)
           added.insert(numbers.at(statement.target));
     for (Index tensor : added) {
-      const int64_t all = layout.elements[tensor], whole = all / lanes;
-      const Index zero = builder.constant(0, lanes, bits);
-      KernelAccess at;
-      at.tensor = tensor, at.columns = lanes;
+      if (!stages[tensor].piece) {
+        clear(tensor, layout.elements[tensor]);
+        continue;
+      }
+      // By copies of a buffer.
+      const int64_t all = layout.elements[tensor], size = stages[tensor].piece->elements, whole = all / size;
+      clear(stages[tensor].buffers[0], size);
+      KernelAccess outside, inside;
+      outside.tensor = tensor, inside.tensor = stages[tensor].buffers[0];
       if (whole > 0) {
-        at.strides = {{builder.begin("clear", whole), lanes}};
-        builder.store(zero, role(Role::Store), at);
+        outside.strides = {{builder.begin("clear", whole), size}};
+        copyStretch(builder, schedule.copy, size, outside, inside);
         builder.end();
       }
-      if (whole * lanes < all)
-        at.strides.clear(), at.offset = whole * lanes, at.columns = all - whole * lanes,
-                            builder.store(zero, role(Role::Store), at);
+      outside.strides.clear(), outside.offset = whole * size;
+      if (all % size > 0)
+        copyStretch(builder, schedule.copy, all % size, outside, inside);
     }
+  }
+  void clear(Index tensor, int64_t all) {
+    const int64_t whole = all / lanes;
+    const Index zero = builder.constant(0, lanes, bits);
+    KernelAccess at;
+    at.tensor = tensor, at.columns = lanes;
+    if (whole > 0) {
+      at.strides = {{builder.begin("clear", whole), lanes}};
+      builder.store(zero, role(Role::Store), at);
+      builder.end();
+    }
+    if (whole * lanes < all)
+      at.strides.clear(), at.offset = whole * lanes, at.columns = all - whole * lanes,
+                          builder.store(zero, role(Role::Store), at);
   }
 
   /// `of` for whole steps of a loop, in a loop of the kernel where there are several, and for the rest.
   template <class F> void along(Index loop, int64_t step, F of) {
-    if (base.empty())
-      base.assign(operation.loops.size(), 0);
-    const int64_t extent = operation.loops[loop].extent, whole = extent / step, rest = extent % step;
+    const int64_t extent = extents[loop], whole = extent / step, rest = extent % step;
     if (whole > 1) {
       around.push_back({builder.begin(operation.loops[loop].name, whole), loop, step});
       of(step);
@@ -122,25 +148,183 @@ private:
       of(step);
     }
     if (rest > 0) {
-      base[loop] = whole * step;
+      base[loop] += whole * step;
       of(rest);
-      base[loop] = 0;
+      base[loop] -= whole * step;
     }
   }
 
-  void outer(Index l) {
+  // ---- pieces in buffers
+
+  /// A tensor whose pieces are copied.
+  struct Stage {
+    std::optional<Piece> piece;
+    std::array<Index, 2> buffers = {kNone, kNone};
+    bool isRead = false, isWritten = false, isAdded = false;
+    bool isRow = false; ///< its piece is there for all passes of a row, or of a strip of rows
+    bool isDouble = false;
+    bool isKept = false;                      ///< a piece that is written keeps what was there
+    bool copiesIn = false, copiesOut = false; ///< now
+    bool isDense = true;                      ///< what is written to a piece is all of it
+    int in = -1;                              ///< buffer in which its piece is now
+    size_t depth = 0;                         ///< loops around that do not move it there
+    std::vector<int64_t> origin = {};         ///< `base` there
+  };
+
+  std::vector<int64_t> sizesOf(int64_t points) const {
+    std::vector<int64_t> sizes = extents;
+    for (Index l = 0; l <= schedule.stripLoop; ++l)
+      sizes[l] = l == schedule.stripLoop ? points : l == schedule.vectorLoop && lanes > 1 ? count : 1;
+    return sizes;
+  }
+  bool uses(const RowPass &pass, Index tensor, bool isWritten) const {
+    const std::string &name = operation.tensors[tensor].name;
+    for (const RowStatement &statement : pass.statements) {
+      if (isWritten && (statement.kind == Kind::Store || statement.kind == Kind::Add) && statement.target == name)
+        return true;
+      for (const FormulaWord &word : wordsOf(statement.formula))
+        if (!isWritten && word.kind == FormulaWord::Kind::Name && word.name == name)
+          return true;
+    }
+    return false;
+  }
+
+  void findStaging(Index t) {
+    const ContractionTensor &tensor = operation.tensors[t];
+    const Index strip = schedule.stripLoop;
+    Stage &stage = stages[t];
+    const bool isByRows = strip < operation.outer;
+    if (strip < 0 || strip >= Index(operation.loops.size()) || schedule.strip < 1 ||
+        (strip == schedule.vectorLoop && schedule.strip % lanes != 0))
+      return fail("a strip is of no loop, or of a part of a vector");
+    count = lanes;
+    stage.piece = pieceOf(tensor, layout.strides[t], sizesOf(std::min(schedule.strip, extents[strip])));
+    count = 1;
+    if (!stage.piece)
+      return fail(fmt::format("what some iterations reach of '{}' is no box", tensor.name));
+    int passes = 0;
+    for (const RowPass &pass : operation.passes) {
+      stage.isRead |= uses(pass, t, false), stage.isWritten |= uses(pass, t, true);
+      passes += uses(pass, t, false) || uses(pass, t, true);
+      for (const RowStatement &statement : pass.statements)
+        stage.isAdded |= statement.kind == Kind::Add && statement.target == tensor.name;
+    }
+    stage.isRow = isByRows || !isMoved(t);
+    // Whether another piece reaches the same elements, or not all of its own are written.
+    bool isReached = stage.isAdded || (!stage.isRow && passes > 1);
+    for (const auto &dimension : tensor.dimensions)
+      for (const auto &term : dimension.terms) {
+        const bool isAlone = std::all_of(dimension.terms.begin(), dimension.terms.end(), [&](const auto &other) {
+          return other.loop == term.loop || operation.loops[other.loop].extent == 1;
+        });
+        stage.isDense &= (isAlone && term.stride == 1) || operation.loops[term.loop].extent == 1;
+        isReached |= !isAlone;
+      }
+    for (Index l = 0; l <= strip; ++l)
+      isReached |= stride(t, l) == 0 && operation.loops[l].extent > 1 && !(isInner(l) && stage.isRow);
+    stage.isDouble = schedule.isDouble && !(isReached && stage.isWritten) && (isByRows || !stage.isRow) &&
+                     extents[strip] > schedule.strip;
+    const Index storage = schedule.buffers[stage.isWritten];
+    for (int b = 0; b < (stage.isDouble ? 2 : 1); ++b)
+      stage.buffers[b] =
+          builder.tensor(fmt::format("{}_{}", tensor.name, b), stage.piece->elements, tensor.bytes, storage);
+    stage.isKept = stage.isAdded || (stage.isWritten && (isReached || !stage.isDense));
+    stage.copiesIn = stage.isRead || stage.isKept, stage.copiesOut = stage.isWritten;
+  }
+
+  void copy(Index t, int buffer, int64_t points, bool isIn) {
+    KernelAccess inside;
+    inside.tensor = stages[t].buffers[buffer];
+    copyPiece(builder, schedule.copy, *stages[t].piece, sizesOf(points), access(t, false), inside, isIn);
+  }
+  /// `of` with the pieces of these tensors in buffers.
+  template <class F>
+  void withPieces(const std::vector<Index> &tensors, int64_t points, int buffer, bool isFetched, F of) {
+    for (Index t : tensors) {
+      Stage &stage = stages[t];
+      const int b = stage.isDouble ? buffer : 0;
+      if (stage.copiesIn && !(isFetched && stage.isDouble))
+        copy(t, b, points, true);
+      stage.in = b, stage.depth = around.size(), stage.origin = base;
+    }
+    of();
+    for (Index t : tensors) {
+      Stage &stage = stages[t];
+      const int b = stage.in;
+      stage.in = -1;
+      if (stage.copiesOut)
+        copy(t, b, points, false);
+    }
+  }
+  /// `of` for each strip, with its pieces in buffers. Where some have two, the copy of the next piece stands before the
+  /// present one.
+  template <class F> void strips(const std::vector<Index> &tensors, F of) {
+    const Index loop = schedule.stripLoop;
+    const int64_t step = schedule.strip, extent = extents[loop];
+    const int64_t whole = extent / step, rest = extent % step, all = whole + (rest > 0);
+    auto strip = [&](int64_t points, int buffer, bool isFetched) {
+      withPieces(tensors, points, buffer, isFetched, [&] {
+        extents[loop] = points;
+        of();
+        extents[loop] = extent;
+      });
+    };
+    const bool isDouble = std::any_of(tensors.begin(), tensors.end(), [&](Index t) { return stages[t].isDouble; });
+    if (!isDouble)
+      return along(loop, step, [&](int64_t points) { strip(points, 0, false); });
+    auto at = [&](int64_t piece, auto then) {
+      base[loop] += piece * step;
+      then(piece < whole ? step : rest);
+      base[loop] -= piece * step;
+    };
+    auto fetch = [&](int64_t piece) {
+      for (Index t : tensors)
+        if (piece < all && stages[t].isDouble && stages[t].copiesIn)
+          at(piece, [&](int64_t points) { copy(t, int(piece % 2), points, true); });
+    };
+    auto run = [&](int64_t piece) {
+      fetch(piece + 1);
+      at(piece, [&](int64_t points) { strip(points, int(piece % 2), true); });
+    };
+    fetch(0);
+    const int64_t pairs = std::max<int64_t>(whole - 1, 0) / 2;
+    if (pairs > 1)
+      around.push_back({builder.begin(operation.loops[loop].name, pairs), loop, 2 * step});
+    if (pairs > 0)
+      run(0), run(1);
+    if (pairs > 1)
+      around.pop_back(), builder.end();
+    for (int64_t piece = 2 * pairs; piece < all; ++piece)
+      run(piece);
+  }
+  std::vector<Index> staged(bool rows, const RowPass *pass = nullptr) const {
+    std::vector<Index> made;
+    for (Index t = 0; t < Index(stages.size()); ++t)
+      if (stages[t].piece && stages[t].isRow == rows && (!pass || uses(*pass, t, false) || uses(*pass, t, true)))
+        made.push_back(t);
+    return made;
+  }
+
+  /// `isInside`: of a strip.
+  void outer(Index l, bool isInside) {
+    if (l == schedule.stripLoop && l < operation.outer && !isInside)
+      return strips(staged(true), [&] { outer(l, true); });
     if (l == operation.outer) {
       rowNames.clear();
-      for (const RowPass &pass : operation.passes)
-        row(pass);
-      return;
+      if (schedule.stripLoop < operation.outer)
+        return passes();
+      return withPieces(staged(true), 1, 0, false, [&] { passes(); });
     }
     const bool isVector = l == schedule.vectorLoop && lanes > 1;
     along(l, isVector ? lanes : 1, [&](int64_t points) {
       if (isVector)
         count = points;
-      outer(l + 1);
+      outer(l + 1, isInside);
     });
+  }
+  void passes() {
+    for (const RowPass &pass : operation.passes)
+      row(pass);
   }
 
   void row(const RowPass &pass) {
@@ -155,7 +339,7 @@ private:
         builder.setConstant(sum, role(Role::Constant), statement.kind == Kind::Sum ? 0 : kLowest);
       }
     hoist(pass);
-    inner(operation.outer, pass);
+    inner(operation.outer, pass, false);
     if (lanes > 1 && isInner(schedule.vectorLoop)) {
       count = lanes;
       for (const RowStatement &statement : pass.statements)
@@ -191,11 +375,19 @@ private:
       rowNames[statement.target] = value;
       return;
     }
-    KernelAccess at = access(numbers.at(statement.target), 0, isSpread);
+    KernelAccess at = access(numbers.at(statement.target), isSpread);
     builder.store(value, role(Role::Store), at);
   }
 
-  void inner(Index l, const RowPass &pass) {
+  void inner(Index l, const RowPass &pass, bool isInside) {
+    if (l == schedule.stripLoop && !isInside) {
+      const std::vector<Index> tensors = staged(false, &pass);
+      for (Index t : tensors) {
+        stages[t].copiesOut = uses(pass, t, true);
+        stages[t].copiesIn = uses(pass, t, false) || (stages[t].copiesOut && stages[t].isKept);
+      }
+      return strips(tensors, [&] { inner(l, pass, true); });
+    }
     const Index loops = Index(operation.loops.size());
     if (l == loops)
       return point(pass);
@@ -208,7 +400,7 @@ private:
         base[l] = begin + p;
         if (isVector)
           count = std::min<int64_t>(size, points - p);
-        inner(l + 1, pass);
+        inner(l + 1, pass, isInside);
       }
       base[l] = begin;
     });
@@ -224,12 +416,12 @@ private:
         pointNames[statement.target] = value;
         break;
       case Kind::Store:
-        builder.store(value, role(Role::Store), access(numbers.at(statement.target), 0, true));
+        builder.store(value, role(Role::Store), access(numbers.at(statement.target), true));
         break;
       case Kind::Add: {
         const Index tensor = numbers.at(statement.target), old = load(tensor, true);
         builder.compute(old, role(Role::Add), {old, value});
-        builder.store(old, role(Role::Store), access(tensor, 0, true));
+        builder.store(old, role(Role::Store), access(tensor, true));
         break;
       }
       case Kind::Sum:
@@ -314,7 +506,9 @@ private:
   std::map<std::string, Index> rowNames;         ///< values by name, as long as the row is the same
   std::map<std::string, Index> *names = nullptr; ///< those that a formula sees
   std::vector<Around> around;
-  std::vector<int64_t> base; ///< by loop: iterations that the loops of the kernel do not count
+  std::vector<int64_t> base;    ///< by loop: iterations that the loops of the kernel do not count
+  std::vector<int64_t> extents; ///< by loop, in a strip those of it
+  std::vector<Stage> stages;    ///< by tensor
   std::optional<Error> failed;
 };
 

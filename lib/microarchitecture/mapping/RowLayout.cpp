@@ -1,7 +1,9 @@
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/mapping/Formula.h"
+#include "lib/microarchitecture/mapping/Pieces.h"
 #include "lib/microarchitecture/mapping/RowOperation.h"
 #include <algorithm>
+#include <map>
 
 namespace accord::microarchitecture {
 
@@ -61,6 +63,74 @@ std::vector<Role> rolesOf(const RowOperation &operation, std::string &wrong) {
   return roles;
 }
 
+namespace {
+
+/// Whether strips of the schedule fit, each with two constants beside it.
+bool stripsFit(const RowOperation &operation, const RowSchedule &schedule, const RowLayout &layout,
+               const Microarchitecture &machine) {
+  std::vector<int64_t> sizes;
+  for (Index l = 0; l < Index(operation.loops.size()); ++l)
+    sizes.push_back(l > schedule.stripLoop     ? operation.loops[l].extent
+                    : l == schedule.stripLoop  ? std::min(schedule.strip, operation.loops[l].extent)
+                    : l == schedule.vectorLoop ? schedule.lanes
+                                               : 1);
+  std::map<Index, __int128> bytes;
+  for (size_t t = 0; t < operation.tensors.size(); ++t) {
+    const auto piece = pieceOf(operation.tensors[t], layout.strides[t], sizes);
+    if (!piece)
+      return false;
+    bool isWritten = false;
+    for (const RowPass &pass : operation.passes)
+      for (const RowStatement &statement : pass.statements)
+        isWritten |= (statement.kind == RowStatement::Kind::Store || statement.kind == RowStatement::Kind::Add) &&
+                     statement.target == operation.tensors[t].name;
+    const Index storage = schedule.buffers[isWritten];
+    const int64_t port = machine.storages[storage].portBytes;
+    const __int128 one = __int128(piece->elements) * operation.tensors[t].bytes;
+    bytes[storage] += (one + port - 1) / port * port * (schedule.isDouble ? 2 : 1);
+  }
+  return std::all_of(bytes.begin(), bytes.end(), [&](const auto &use) {
+    const Storage &storage = machine.storages[use.first];
+    return use.second + 256 + 4 * 4 * schedule.lanes <= storage.end - storage.begin;
+  });
+}
+
+void stage(const RowOperation &operation, const Microarchitecture &machine, RowSchedule &schedule) {
+  std::vector<OpcodeRole> loads = {{Role::Load, schedule.lanes}};
+  if (schedule.lanes > 1)
+    loads.push_back({Role::Broadcast, schedule.lanes});
+  std::vector<OpcodeRole> stores = loads;
+  stores.push_back({Role::Store, schedule.lanes});
+  const auto places = stagingPlaces(machine, loads, stores);
+  if (!places)
+    return;
+  schedule.copy = places->copy, schedule.buffers = places->buffers;
+  const RowLayout layout = rowLayout(operation, schedule);
+  for (bool isDouble : {true, false})
+    for (Index l = 0; l < Index(operation.loops.size()); ++l) {
+      if (isDouble && !hasTokensFor(machine, 2 * operation.tensors.size()))
+        break;
+      RowSchedule tried = schedule;
+      const int64_t step = l == schedule.vectorLoop ? schedule.lanes : 1, extent = operation.loops[l].extent;
+      tried.stripLoop = l, tried.strip = step, tried.isDouble = isDouble;
+      if (!stripsFit(operation, tried, layout, machine))
+        continue;
+      for (int64_t strip = 2 * step; tried.strip < extent; strip *= 2) {
+        RowSchedule larger = tried;
+        larger.strip = std::min(strip, (extent + step - 1) / step * step);
+        if (!stripsFit(operation, larger, layout, machine))
+          break;
+        tried = larger;
+      }
+      schedule = tried;
+      return;
+    }
+  schedule.stripLoop = std::max<Index>(Index(operation.loops.size()) - 1, 0);
+  schedule.strip = schedule.stripLoop == schedule.vectorLoop ? schedule.lanes : 1;
+}
+
+} // namespace
+
 RowSchedule plainRowSchedule(const RowOperation &operation, const Microarchitecture &machine) {
   std::string wrong;
   std::vector<Role> roles = rolesOf(operation, wrong);
@@ -87,13 +157,16 @@ RowSchedule plainRowSchedule(const RowOperation &operation, const Microarchitect
                           (!maxima || (has(Role::ReduceMax, lanes) && has(Role::Multiply, lanes)));
     bestExtent = 0;
     for (Index l = 0; l < Index(operation.loops.size()); ++l) {
-      RowSchedule tried{l, lanes, 1};
+      RowSchedule tried;
+      tried.vectorLoop = l, tried.lanes = lanes;
       if ((l >= operation.outer && !combines) || operation.loops[l].extent <= bestExtent ||
           !rowKernel(operation, tried))
         continue;
       best = tried, bestExtent = operation.loops[l].extent;
     }
   }
+  if (!operation.loops.empty())
+    stage(operation, machine, best);
   return best;
 }
 

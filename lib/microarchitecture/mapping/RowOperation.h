@@ -47,12 +47,23 @@ struct RowSchedule {
   Index vectorLoop = kNone; ///< lanes go along this loop, in which every tensor lies side by side or does not move
   int32_t lanes = 1;
   int64_t unroll = 1; ///< points or vectors of the innermost loop in one iteration
+  /// Pieces of all tensors are copied to buffers: those of `strip` iterations of loop `stripLoop`, of all iterations of
+  /// the loops in it, and of one iteration (or vector) of those around. kNone: tensors are used where they lie.
+  Index stripLoop = kNone;
+  int64_t strip = 1; ///< a multiple of the lanes where they go along that loop
+  OpcodeRole copy = {};
+  std::array<Index, 2> buffers = {kNone, kNone}; ///< storages: of what is only read, of what is written
+  /// The next piece is copied while the present one is used, to a second buffer, where no piece is reached again.
+  bool isDouble = false;
 };
 
 /// The tensors of the operation are the first ones of the kernel, stored as `rowLayout` says. Lanes along a loop of the
 /// row are combined at the end of each sum (reduce_add, reduce_max); what a last, shorter vector does not have counts
 /// as 0 in sums and as -1e30 in maxima. Refused (A1308): lanes along which a tensor does not lie side by side or a
-/// result stays in place; formulas with an unknown word.
+/// result stays in place; formulas with an unknown word; pieces that are no boxes.
+///
+/// A strip of a loop around the rows has one piece of each tensor for all passes; a strip of a loop of the row has
+/// pieces of its own in each pass, but those that no loop of the row moves are there once a row.
 Result<LoopKernel> rowKernel(const RowOperation &operation, const RowSchedule &schedule);
 
 /// Elements between iterations, [tensor][loop], and elements of each tensor: in the order of its dimensions, the one
@@ -64,7 +75,9 @@ struct RowLayout {
 RowLayout rowLayout(const RowOperation &operation, const RowSchedule &schedule);
 
 /// The most lanes with which the machine can execute all that the operation does, along the longest loop that allows
-/// it; else one element after the other.
+/// it; else one element after the other. Where loads and stores do not reach the memory in which tensors begin, but
+/// copies do, the outermost loop is cut of which a strip fits, with two buffers if possible, into the largest such
+/// strips.
 RowSchedule plainRowSchedule(const RowOperation &operation, const Microarchitecture &machine);
 
 /// Roles of the words of a formula; an empty list and `wrong` where there is a word that is none.

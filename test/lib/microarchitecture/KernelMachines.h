@@ -68,7 +68,7 @@ public:
   Microarchitecture stagedVector() {
     scratchpad("pad", 2);
     const Index r = file("r", 16, 32), v = file("v", options.registers, 32 * options.lanes);
-    tokens = options.tokens ? file("tokens", 16, 1) : kNone;
+    tokens = options.tokens ? file("tokens", 24, 1) : kNone;
     machine.registers.back().counts = options.tokens;
     const Index fu = unit("fu", r), vu = unit("vu", v), dma = unit("dma", r), mau = unit("mau", v);
     arithmetic(fu, 1, "");
@@ -95,7 +95,7 @@ public:
     scratchpad("pad", 4), scratchpad("sums", 1);
     const Index operands = file("operands", options.registers, 32 * t * t), weights = file("weights", 2, 32 * t * t);
     const Index sums = file("accumulator", options.registers, 32 * t * t + 1);
-    tokens = options.tokens ? file("tokens", 16, 1) : kNone;
+    tokens = options.tokens ? file("tokens", 24, 1) : kNone;
     machine.registers.back().counts = options.tokens;
     const Index array = unit("array", operands), in = unit("in", operands), out = unit("out", sums);
     const Index dma = unit("dma", sums), loader = unit("loader", sums);

@@ -49,7 +49,7 @@ public:
         each(Index(t),
              [&](int64_t plain, int64_t stored) { interpreter.tensors[t].at(stored) = given->second.at(plain); });
     }
-    interpreter.run();
+    machine.storages.size() > 1 ? interpreter.runByTime() : interpreter.run();
     wrong = interpreter.wrong, counts = interpreter.counts;
     for (size_t t = 0; t < operation.tensors.size(); ++t) {
       Numbers &into = found[operation.tensors[t].name];
@@ -147,8 +147,11 @@ const std::map<std::string, std::function<double(double)>> kFunctions = {
 std::vector<std::pair<Microarchitecture, bool>> machines() {
   KernelMachineOptions plain;
   plain.addresses = false, plain.control = false;
-  return {
-      {KernelMachine({}).scalar(), false}, {KernelMachine(plain).scalar(), false}, {KernelMachine({}).vector(), true}};
+  KernelMachineOptions small = plain, large;
+  small.scratchpad = 1536, large.scratchpad = 1 << 16;
+  return {{KernelMachine({}).scalar(), false},      {KernelMachine(plain).scalar(), false},
+          {KernelMachine({}).vector(), true},       {KernelMachine(small).stagedVector(), true},
+          {KernelMachine({}).stagedVector(), true}, {KernelMachine(large).stagedVector(), true}};
 }
 
 /// The plain schedule, which uses the lanes of a machine that has some.
@@ -180,7 +183,10 @@ TEST(RowKernel, ElementWiseOperationsAndTheirGradients) {
         if (!gradient)
           continue;
         given["dy"] = drawn(random, count), given["y"] = y;
-        RowCase backward(pointOperation(*gradient, {count}), schedule, machine);
+        const RowOperation slope = pointOperation(*gradient, {count});
+        RowSchedule backwards = scheduleOf(slope, machine, isVector);
+        backwards.unroll = schedule.unroll;
+        RowCase backward(slope, backwards, machine);
         const Numbers dx = backward.run(given)["dx_out"];
         ASSERT_EQ(backward.wrong, "") << kind;
         for (int64_t i = 0; i < count; ++i)
