@@ -67,7 +67,7 @@ public:
   /// A vector machine whose loads and stores reach a scratchpad; copies of stretches bring what they need.
   Microarchitecture stagedVector() {
     scratchpad("pad", 2);
-    const Index r = file("r", 16, 32), v = file("v", options.registers, 32 * options.lanes);
+    const Index r = file("r", 32, 32), v = file("v", options.registers, 32 * options.lanes);
     tokens = options.tokens ? file("tokens", 24, 1) : kNone;
     machine.registers.back().counts = options.tokens;
     const Index fu = unit("fu", r), vu = unit("vu", v), dma = unit("dma", r), mau = unit("mau", v);
