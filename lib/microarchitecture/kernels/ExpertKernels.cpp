@@ -218,8 +218,6 @@ constexpr int64_t kMaxFeatures = 1024;
 Result<LoopKernel> interaction(const Operation &operation, const Microarchitecture &machine, bool isGradient) {
   const LoopTensor &x = operation.tensors[isGradient ? 1 : 0];
   const LoopTensor &pairs = operation.tensors[isGradient ? 0 : 1];
-  if (x.sizes.size() < 2)
-    return refused(operation, "its tensors are not known");
   const int64_t width = x.sizes.back(), features = x.sizes[x.sizes.size() - 2];
   const int64_t samples = elementsOf(x) / std::max<int64_t>(width * features, 1);
   if (features > kMaxFeatures)
@@ -249,15 +247,13 @@ Result<LoopKernel> interaction(const Operation &operation, const Microarchitectu
 MaybeKernel expertsKernelOf(const Operation &operation, const Microarchitecture &machine) {
   const std::string &kind = operation.kind;
   const auto &t = operation.tensors;
-  auto known = [&](size_t count) {
-    return t.size() >= count &&
-           std::none_of(t.begin(), t.end(), [](const LoopTensor &one) { return one.sizes.empty(); });
-  };
-  const std::pair<const char *, size_t> kinds[] = {
-      {"moe_dispatch", 5}, {"moe_dispatch_grad", 7}, {"moe_experts", 5}, {"moe_experts_grad", 8},
-      {"moe_combine", 4},  {"moe_combine_grad", 6},  {"interaction", 2}, {"interaction_grad", 3}};
-  for (auto [name, count] : kinds)
-    if (kind == name && !known(count))
+  const std::pair<const char *, std::vector<size_t>> kinds[] = {
+      {"moe_dispatch", {1, 2, 1, 1, 1}}, {"moe_dispatch_grad", {1, 1, 1, 2, 1, 1, 1}},
+      {"moe_experts", {3, 3, 3, 3, 3}},  {"moe_experts_grad", {3, 3, 3, 3, 3, 3, 3, 3}},
+      {"moe_combine", {1, 1, 1, 1}},     {"moe_combine_grad", {1, 1, 1, 1, 1, 1}},
+      {"interaction", {2, 1}},           {"interaction_grad", {1, 2, 2}}};
+  for (const auto &[name, ranks] : kinds)
+    if (kind == name && !hasRanks(operation, ranks))
       return refused(operation, "its tensors are not known");
   if (kind == "moe_dispatch")
     return DispatchWriter(operation, machine).forward(t[0], t[1], t[2], t[3]);

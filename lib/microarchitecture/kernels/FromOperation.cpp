@@ -67,6 +67,35 @@ Result<LoopKernel> contraction(const Operation &operation, const Microarchitectu
   return contractionKernel(made, plainSchedule(made, machine));
 }
 
+constexpr __int128 kMaxPoints = __int128(1) << 56;
+constexpr int64_t kMaxElements = int64_t(1) << 46;
+
+/// What is wrong with the shapes, so that nothing can be computed with them.
+std::optional<std::string> irregular(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
+  __int128 points = 1;
+  for (const Loop &loop : domain)
+    if (points *= std::max<int64_t>(loop.extent, 0); points > kMaxPoints)
+      return "it has more than 2^56 points";
+  for (const LoopTensor &tensor : tensors) {
+    if (!tensor.sizes.empty() && tensor.sizes.size() != tensor.dimensions.size())
+      return "a tensor has other dimensions than its map";
+    if (elementsOf(tensor) > kMaxElements)
+      return "a tensor has more than 2^46 elements";
+    for (const auto &dimension : tensor.dimensions)
+      for (const LoopTensor::Term &term : dimension)
+        if (term.loop >= domain.size() || term.stride < 1)
+          return "a tensor is reached by a loop that there is not";
+  }
+  return std::nullopt;
+}
+bool isEmpty(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
+  auto isNothing = [](int64_t extent) { return extent <= 0; };
+  return std::any_of(domain.begin(), domain.end(), [&](const Loop &loop) { return isNothing(loop.extent); }) ||
+         std::any_of(tensors.begin(), tensors.end(), [&](const LoopTensor &tensor) {
+           return std::any_of(tensor.sizes.begin(), tensor.sizes.end(), isNothing);
+         });
+}
+
 /// By tensor: whether a kernel reads it before it writes any of it, and whether it writes it.
 struct Traffic {
   std::vector<char> reads, writes;
@@ -142,15 +171,15 @@ Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optim
     return LoopKernel{operation.name, {}, {}, {}, {}};
   if (operation.core == CoreKind::Network)
     return refused(operation, "it exchanges data with other devices");
+  if (auto wrong = irregular(operation.domain, operation.tensors))
+    return refused(operation, *wrong);
+  if (isEmpty(operation.domain, operation.tensors))
+    return LoopKernel{operation.name, {}, {}, {}, {}};
   for (auto kernel : {attentionKernelOf, recurrentKernelOf, expertsKernelOf, sparseKernelOf})
     if (auto made = kernel(operation, machine))
       return std::move(*made);
   if (!operation.parts.empty())
     return fused(operation, optimizer, machine);
-  __int128 points = 1;
-  for (const Loop &loop : operation.domain)
-    if (points *= std::max<int64_t>(loop.extent, 0); points > int64_t(1) << 46)
-      return refused(operation, "it has more than 2^46 points");
   if (operation.contraction)
     return contraction(operation, machine);
   if (auto rows = rowKernelOf(operation, optimizer, machine))

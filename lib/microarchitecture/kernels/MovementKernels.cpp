@@ -219,6 +219,9 @@ Result<LoopKernel> upsample(const Operation &operation, const Microarchitecture 
 MaybeKernel lookUpKernel(const Operation &operation, const Microarchitecture &machine) {
   const llvm::StringRef kind = operation.kind;
   const auto &t = operation.tensors;
+  const bool isBias = kind == "relative_bias" || kind == "relative_bias_grad";
+  if (isBias ? !hasRanks(operation, {1, 1}) : !hasRanks(operation, {1, 1, 1}))
+    return std::nullopt;
   auto writer = [&](const LookUp &look) { return LookUpWriter(operation.name, look, machine); };
   if (kind == "embedding")
     return writer(lookUpOf(t[1], t[0], t[2])).gather();
@@ -228,7 +231,7 @@ MaybeKernel lookUpKernel(const Operation &operation, const Microarchitecture &ma
     return writer(lookUpOf(t[2], t[1], t[0])).scatter(true);
   if (kind == "segment_sum")
     return writer(lookUpOf(t[2], t[1], t[0])).scatter(true);
-  if (kind == "relative_bias" || kind == "relative_bias_grad") { // of one head after the other
+  if (isBias) { // of one head after the other
     const LoopTensor &table = kind == "relative_bias" ? t[0] : t[1], &bias = kind == "relative_bias" ? t[1] : t[0];
     LookUp look{elementsOf(table), elementsOf(bias), 1, 1, bytesOf(table), 4, bytesOf(bias)};
     return kind == "relative_bias" ? writer(look).gather() : writer(look).scatter(true);
@@ -345,9 +348,7 @@ MaybeKernel movementKernelOf(const Operation &operation, const Microarchitecture
     return topkGradient(operation, machine);
   if ((kind == "upsample" || kind == "upsample_grad") && has(1, 1, 4))
     return upsample(operation, machine, kind == "upsample_grad");
-  if (operation.tensors.size() >= 2)
-    return lookUpKernel(operation, machine);
-  return std::nullopt;
+  return lookUpKernel(operation, machine);
 }
 
 } // namespace accord::microarchitecture

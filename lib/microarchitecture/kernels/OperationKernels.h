@@ -16,6 +16,9 @@ int32_t bytesOf(const LoopTensor &tensor);
 /// Tensors that are read, or those that are written, in order.
 std::vector<const LoopTensor *> tensorsOf(const Operation &operation, bool written);
 
+/// Whether there are tensors for all of these, of at least so many dimensions each.
+bool hasRanks(const Operation &operation, const std::vector<size_t> &ranks);
+
 /// Loops of a domain that go along memory as one are one; parallel ones stand first, in order.
 struct Collapsed {
   std::vector<ContractionLoop> loops;

@@ -25,7 +25,8 @@ public:
       return std::nullopt;
     const bool isGradient = kind.size() > 4;
     const auto reads = tensorsOf(operation, false), writes = tensorsOf(operation, true);
-    if (reads.size() < (isGradient ? 6 : 3) || writes.size() < (isGradient ? 3 : 2))
+    const bool isKnown = isGradient ? hasRanks(operation, {2, 2, 2, 2, 2, 2}) : hasRanks(operation, {2, 2, 2});
+    if (!isKnown || reads.size() < (isGradient ? 6 : 3) || writes.size() < (isGradient ? 3 : 2))
       return refused(operation, "its tensors are not known");
     declare(*reads[isGradient], *reads[isGradient + 1], *reads[isGradient + 2],
             isGradient ? writes.size() > 3 : reads.size() > 3);

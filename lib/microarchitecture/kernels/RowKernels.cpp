@@ -22,6 +22,15 @@ int64_t elementsOf(const LoopTensor &tensor) {
 
 int32_t bytesOf(const LoopTensor &tensor) { return int32_t(std::clamp<int64_t>(tensor.elementBits / 8, 1, 64)); }
 
+bool hasRanks(const Operation &operation, const std::vector<size_t> &ranks) {
+  if (operation.tensors.size() < ranks.size())
+    return false;
+  for (size_t t = 0; t < ranks.size(); ++t)
+    if (operation.tensors[t].sizes.size() < ranks[t])
+      return false;
+  return true;
+}
+
 Collapsed collapse(const std::vector<Loop> &domain, const std::vector<LoopTensor> &tensors) {
   std::vector<std::vector<int64_t>> strides;
   for (const LoopTensor &tensor : tensors) {
@@ -202,6 +211,7 @@ MaybeKernel rowKernelOf(const Operation &operation, const std::string &optimizer
     extents.push_back(loop.extent);
     (loop.kind == IteratorKind::Reduction ? length : rows) *= loop.extent;
   }
+  const int64_t last = extents.empty() ? 1 : extents.back();
   auto mapped = [&](RowOperation made, std::vector<std::string> assumptions = {}) -> MaybeKernel {
     made.name = operation.name;
     auto kernel = rowKernel(made, plainRowSchedule(made, machine));
@@ -216,7 +226,7 @@ MaybeKernel rowKernelOf(const Operation &operation, const std::string &optimizer
       words = {"rows of tables are looked up in order"};
     if (const PointFormula *formula = pointFormula(name))
       return mapped(updateOf(operation, *formula, rows * length), words);
-    if (auto line = lineOperation(name, rows * length / std::max<int64_t>(extents.back(), 1), extents.back()))
+    if (auto line = lineOperation(name, rows * length / last, last))
       return mapped(*line, words);
     return std::nullopt;
   }
@@ -230,8 +240,8 @@ MaybeKernel rowKernelOf(const Operation &operation, const std::string &optimizer
     return mapped(std::move(made), std::move(words));
   }
   const bool isLoss = kind.starts_with("cross_entropy");
-  if (isLoss && !extents.empty()) // each row of logits has a label
-    rows = rows * length / std::max<int64_t>(extents.back(), 1), length = extents.back();
+  if (isLoss) // each row of logits has a label
+    rows = rows * length / last, length = last;
   if (auto line = lineOperation(operation.kind, rows, length)) {
     setBytes(*line, operation);
     if (kind == "cross_entropy")

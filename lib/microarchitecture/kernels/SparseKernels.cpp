@@ -111,8 +111,7 @@ MaybeKernel sparseKernelOf(const Operation &operation, const Microarchitecture &
   const bool isSoftmax = kind == "segment_softmax" || kind == "segment_softmax_grad";
   if (!isProduct && !isSoftmax)
     return std::nullopt;
-  const size_t count = isProduct ? 5 : kind == "segment_softmax" ? 3 : 4;
-  if (t.size() < count || std::any_of(t.begin(), t.end(), [](const LoopTensor &one) { return one.sizes.empty(); }))
+  if (isProduct ? !hasRanks(operation, {1, 1, 1, 1, 1}) : !hasRanks(operation, {1, 1, 1}))
     return refused(operation, "its tensors are not known");
   if (isSoftmax)
     return segmentSoftmax(operation, machine, kind != "segment_softmax");
