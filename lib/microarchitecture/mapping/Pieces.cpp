@@ -164,7 +164,7 @@ bool hasTokensFor(const Microarchitecture &machine, size_t buffers) {
   return tokens == 0 || size_t(tokens) >= 2 * buffers + 2;
 }
 
-std::optional<StagingPlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
+std::optional<StagePlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
                                            const std::vector<OpcodeRole> &stores) {
   auto sizeOf = [&](Index s) {
     const Storage *last = &machine.storages[s];
@@ -172,7 +172,7 @@ std::optional<StagingPlaces> stagingPlaces(const Microarchitecture &machine, con
       last = &machine.storages[last->cache->behind];
     return last->end - last->begin;
   };
-  StagingPlaces made;
+  StagePlaces made;
   const Index count = Index(machine.storages.size());
   for (Index s = 0; s < count; ++s)
     if (!machine.storages[s].cache && (made.home == kNone || sizeOf(s) >= sizeOf(made.home)))

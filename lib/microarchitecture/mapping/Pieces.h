@@ -33,7 +33,7 @@ void copyStretch(KernelBuilder &builder, const OpcodeRole &copy, int64_t count, 
                  const KernelAccess &inside);
 
 /// Where a machine keeps tensors, and where its kernels keep pieces of them.
-struct StagingPlaces {
+struct StagePlaces {
   Index home = kNone;                            ///< the largest storage, in which tensors begin
   OpcodeRole copy;                               ///< the widest copy between both
   std::array<Index, 2> buffers = {kNone, kNone}; ///< for what is loaded with this role, and stored
@@ -43,7 +43,7 @@ struct StagingPlaces {
 bool hasTokensFor(const Microarchitecture &machine, size_t buffers);
 /// Nothing where all of these roles reach the home of tensors: then they need no buffers; nor where no copy or no
 /// buffer is reached. `loads`: roles that load operands; `stores`: that store results (and load them again).
-std::optional<StagingPlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
+std::optional<StagePlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
                                            const std::vector<OpcodeRole> &stores);
 
 } // namespace accord::microarchitecture

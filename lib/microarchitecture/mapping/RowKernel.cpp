@@ -189,6 +189,37 @@ private:
     return false;
   }
 
+  /// What passes do with a tensor, and how many there are.
+  int findUses(Index t) {
+    Stage &stage = stages[t];
+    int passes = 0;
+    for (const RowPass &pass : operation.passes) {
+      const bool isRead = uses(pass, t, false), isWritten = uses(pass, t, true);
+      stage.isRead |= isRead, stage.isWritten |= isWritten;
+      passes += isRead || isWritten;
+      for (const RowStatement &statement : pass.statements)
+        stage.isAdded |= statement.kind == Kind::Add && statement.target == operation.tensors[t].name;
+    }
+    return passes;
+  }
+
+  /// Whether another piece reaches the same elements, or not all of its own are written.
+  bool isReachedAgain(Index t, int passes) {
+    Stage &stage = stages[t];
+    bool isReached = stage.isAdded || (!stage.isRow && passes > 1);
+    for (const auto &dimension : operation.tensors[t].dimensions)
+      for (const auto &term : dimension.terms) {
+        const bool isAlone = std::all_of(dimension.terms.begin(), dimension.terms.end(), [&](const auto &other) {
+          return other.loop == term.loop || operation.loops[other.loop].extent == 1;
+        });
+        stage.isDense &= (isAlone && term.stride == 1) || operation.loops[term.loop].extent == 1;
+        isReached |= !isAlone;
+      }
+    for (Index l = 0; l <= schedule.stripLoop; ++l)
+      isReached |= stride(t, l) == 0 && operation.loops[l].extent > 1 && !(isInner(l) && stage.isRow);
+    return isReached;
+  }
+
   void findStaging(Index t) {
     const ContractionTensor &tensor = operation.tensors[t];
     const Index strip = schedule.stripLoop;
@@ -202,26 +233,9 @@ private:
     count = 1;
     if (!stage.piece)
       return fail(fmt::format("what some iterations reach of '{}' is no box", tensor.name));
-    int passes = 0;
-    for (const RowPass &pass : operation.passes) {
-      stage.isRead |= uses(pass, t, false), stage.isWritten |= uses(pass, t, true);
-      passes += uses(pass, t, false) || uses(pass, t, true);
-      for (const RowStatement &statement : pass.statements)
-        stage.isAdded |= statement.kind == Kind::Add && statement.target == tensor.name;
-    }
     stage.isRow = isByRows || !isMoved(t);
-    // Whether another piece reaches the same elements, or not all of its own are written.
-    bool isReached = stage.isAdded || (!stage.isRow && passes > 1);
-    for (const auto &dimension : tensor.dimensions)
-      for (const auto &term : dimension.terms) {
-        const bool isAlone = std::all_of(dimension.terms.begin(), dimension.terms.end(), [&](const auto &other) {
-          return other.loop == term.loop || operation.loops[other.loop].extent == 1;
-        });
-        stage.isDense &= (isAlone && term.stride == 1) || operation.loops[term.loop].extent == 1;
-        isReached |= !isAlone;
-      }
-    for (Index l = 0; l <= strip; ++l)
-      isReached |= stride(t, l) == 0 && operation.loops[l].extent > 1 && !(isInner(l) && stage.isRow);
+    const int passes = findUses(t);
+    const bool isReached = isReachedAgain(t, passes);
     stage.isDouble = schedule.isDouble && !(isReached && stage.isWritten) && (isByRows || !stage.isRow) &&
                      extents[strip] > schedule.strip;
     const Index storage = schedule.buffers[stage.isWritten];

@@ -97,7 +97,7 @@ TEST(StagedKernel, CopiesRunBesideComputation) {
     };
     Schedule two = plainSchedule(contraction, machine), one = two;
     ASSERT_TRUE(two.staged[0].isDouble && two.staged[1].isDouble);
-    for (Schedule::Staging &staging : one.staged)
+    for (Schedule::StagedPiece &staging : one.staged)
       staging.isDouble = false;
     EXPECT_LT(cycles(two), cycles(one));
   }
@@ -119,7 +119,7 @@ TEST(StagedKernel, TooLittleRoomIsRefusedWithTheBytes) {
   const Contraction contraction = product({64, 64, 64});
   const Microarchitecture machine = machineOf(false, 4096);
   Schedule schedule = plainSchedule(contraction, machine);
-  for (Schedule::Staging &staging : schedule.staged)
+  for (Schedule::StagedPiece &staging : schedule.staged)
     staging.level = 0; // whole tensors
   auto refused = emitKernel(kernelOf(contraction, schedule), machine);
   ASSERT_FALSE(refused);
