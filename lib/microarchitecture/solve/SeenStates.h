@@ -1,6 +1,7 @@
 // States before the iterations of a loop, among which a recurrence is looked for.
 #pragma once
 #include "lib/microarchitecture/problem/Microarchitecture.h"
+#include <array>
 #include <unordered_map>
 
 namespace accord::microarchitecture {
@@ -58,13 +59,22 @@ public:
 private:
   /// Numbers mixed as by splitmix64 (G. Steele et al., OOPSLA 2014).
   static uint64_t hash(const std::vector<int64_t> &state) {
-    uint64_t mixed = state.size();
-    for (int64_t number : state) {
-      mixed = (mixed ^ uint64_t(number)) + 0x9e3779b97f4a7c15ull;
+    constexpr size_t kRows = 4; // none of which waits for another
+    std::array<uint64_t, kRows> rows{state.size(), 1, 2, 3};
+    auto mix = [](uint64_t &mixed, uint64_t number) {
+      mixed = (mixed ^ number) + 0x9e3779b97f4a7c15ull;
       mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull;
       mixed ^= mixed >> 27;
-    }
-    return mixed;
+    };
+    size_t i = 0;
+    for (; i + kRows <= state.size(); i += kRows)
+      for (size_t row = 0; row < kRows; ++row)
+        mix(rows[row], uint64_t(state[i + row]));
+    for (; i < state.size(); ++i)
+      mix(rows[0], uint64_t(state[i]));
+    for (size_t row = 1; row < kRows; ++row)
+      mix(rows[0], rows[row]);
+    return rows[0];
   }
 
   int64_t &kept;

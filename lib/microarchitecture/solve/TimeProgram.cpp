@@ -13,6 +13,9 @@ constexpr int64_t kMaxBeats = int64_t(1) << 22;
 constexpr Cycles kMaxCycles = Cycles(1) << 62;
 /// How many numbers of states are looked at in a loop before fewer of its iterations are.
 constexpr int64_t kLooked = int64_t(1) << 26;
+/// Where a state has more numbers than the first, no more than so many are looked at for each instruction of a loop.
+constexpr size_t kSmallState = 512;
+constexpr double kLookedForEach = 8;
 /// How many beats, lines and ways may be looked at for each instruction that may be evaluated, and besides.
 constexpr int64_t kWork = 32, kMoreWork = int64_t(1) << 24;
 
@@ -120,15 +123,20 @@ private:
       return;
     SeenStates seen(keptNumbers, limits.kept);
     bool searches = limits.recurrences && is.count > 1;
-    // Where states are large, fewer and fewer iterations are looked at.
+    // Where states are large, fewer iterations are looked at, and fewer and fewer.
     int64_t every = 1, allowed = kLooked;
+    for (const double each = executedBy(is.body);
+         searches && stateSize > kSmallState && double(stateSize) > kLookedForEach * each * double(every);)
+      every *= 2, searches = is.count / every >= 3;
     around.push_back(0), place.loops.push_back(number);
     int64_t k = 0;
     while (k < is.count && !isOver()) {
       around.back() = k;
       if (searches && k % every == 0) {
+        std::vector<int64_t> state = engine.state();
+        stateSize = state.size();
         if (const SeenStates::Seen *before =
-                seen.find(engine.state(), k, [&] { return Marks{engine.base(), counters()}; })) {
+                seen.find(std::move(state), k, [&] { return Marks{engine.base(), counters()}; })) {
           k += recur(number, k, *before);
           searches = false;
           if (k >= is.count)
@@ -147,6 +155,15 @@ private:
     }
     around.pop_back(), place.loops.pop_back();
     engine.advance(number, -is.count);
+  }
+
+  /// Instructions that a body executes.
+  double executedBy(const Body &body) const {
+    double sum = 0;
+    for (const Item &item : body)
+      sum +=
+          item.loop == kNone ? 1 : double(program.loops[item.loop].count) * executedBy(program.loops[item.loop].body);
+    return sum;
   }
 
   /// Whether there are instructions in a body, however often its loops are run.
@@ -224,7 +241,8 @@ private:
   } half; ///< after half of what may be evaluated
   Counters skipped;
   int64_t keptNumbers = 0;
-  bool isCut = false; ///< at the limit; bounds follow
+  size_t stateSize = 0; ///< numbers of the last state
+  bool isCut = false;   ///< at the limit; bounds follow
   std::optional<Error> failed;
 };
 
