@@ -272,6 +272,11 @@ private:
       equal<__int128>("cycles", stepper.end() + offset, timing.cycles);
       equal("instructions", all.instructions, timing.instructions);
     }
+    __int128 waited = 0;
+    for (const WaitedFor &wait : timing.waits)
+      waited += wait.oldest;
+    if (!timing.waits.empty())
+      equal<__int128>("cycles that were waited for", waited, timing.bounds ? timing.bounds->reached : timing.cycles);
     equal<__int128>("evaluated instructions", stepper.fetched(), timing.evaluated);
     for (size_t u = 0; u < machine.units.size(); ++u) {
       equal("instructions of unit '" + machine.units[u].name + "'", all.units[u].instructions,

@@ -80,8 +80,8 @@ TEST(BoundProgram, TheReplayProvesThem) {
     const InstructionTiming exact = timed(machine, program, {});
     for (int64_t evaluated : {0, 60, 150}) {
       TimingLimits limits;
-      limits.evaluated = evaluated, limits.bounds = true;
-      InstructionTiming bounded = timed(machine, program, limits);
+      limits.evaluated = evaluated, limits.bounds = limits.waits = true;
+      const InstructionTiming bounded = timed(machine, program, limits);
       ASSERT_EQ(first(verifyTiming(machine, program, bounded)), "") << seed << " after " << evaluated;
       if (!bounded.bounds)
         continue;

@@ -115,6 +115,9 @@ std::vector<std::pair<std::string, Change>> changes(const InstructionTiming &of)
       all.push_back({"repeats wild", [r, wild](InstructionTiming &t) { t.recurrences[r].repeats = wild; }});
     }
   }
+  for (size_t w = 0; w < of.waits.size(); ++w)
+    number("waited", [w](InstructionTiming &t) -> auto & { return t.waits[w].oldest; });
+  all.push_back({"bounds", [](InstructionTiming &t) { t.bounds = InstructionTiming::Bounds{0, INT64_MAX, 0, 0}; }});
   if (of.recurrences.size() > 1)
     all.push_back({"order", [](InstructionTiming &t) { std::swap(t.recurrences.front(), t.recurrences.back()); }});
   all.push_back({"a unit more", [](InstructionTiming &t) { t.units.emplace_back(); }});
@@ -128,11 +131,14 @@ TEST(ReplayTiming, RefusesEveryChange) {
     MachineCases cases(seed * 31 + 5);
     const Microarchitecture machine = cases.machine();
     const InstructionProgram program = cases.program(machine, 60);
-    auto timing = timeProgram(machine, program);
+    TimingLimits limits;
+    limits.waits = true;
+    auto timing = timeProgram(machine, program, limits);
     ASSERT_TRUE(timing);
     if (timing->recurrences.empty() || timing->evaluated > 3000)
       continue;
     ++kept;
+    ASSERT_EQ(first(verifyTiming(machine, program, *timing)), "") << seed;
     for (const auto &[name, change] : changes(*timing)) {
       InstructionTiming changed = *timing;
       change(changed);
