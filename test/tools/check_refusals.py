@@ -44,7 +44,7 @@ WRONG = [
     ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
     ("service_event", "number", "first"),
-    ("time", "waits.0.wait", "coffee"),
+    ("time", "cycle_stack.0.wait", "coffee"),
     ("unknown", "stopped", "tired"),
     ("verify", "findings.0.code", "X1"),
     ("vote", "confidence", "1/-2"),

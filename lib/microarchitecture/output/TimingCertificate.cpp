@@ -148,7 +148,7 @@ void describeFile(JsonFields &f, RegisterFile &file) {
 void describeCache(JsonFields &f, Storage::Cache &cache) {
   f.field("behind", cache.behind, kIndex)
       .field("sets", cache.sets, kNumber)
-      .field("ways", cache.ways, kNumber)
+      .field("associativity", cache.ways, kNumber)
       .field("line_bytes", cache.lineBytes, kNumber)
       .field("replacement", cache.replacement,
              [](JsonVisitor &v, Replacement &is) { v.oneOf(is, {"lru", "fifo", "tree_plru"}, "no such replacement"); })
@@ -212,7 +212,7 @@ void describeTiming(JsonFields &f, InstructionTiming &timing) {
                    .field("misses", use.misses, describeExact)
                    .field("write_backs", use.writeBacks, describeExact);
              })
-      .field("waited_for", timing.waits, [](JsonFields &g, WaitedFor &is) {
+      .field("cycle_stack", timing.waits, [](JsonFields &g, WaitedFor &is) {
         g.field("wait", is.wait, describeWait)
             .field("of", is.of, IntegerRange{kNone, INT32_MAX})
             .field("oldest", is.oldest, describeExact)

@@ -235,7 +235,7 @@ void describeDocument(JsonFields &f, TimeDocument &is) {
       .field("cycles_per_instruction", is.perInstruction)
       .about("in the order in which they were found")
       .field("recurrences", is.recurrences, describeRecurrence)
-      .field("waited_for", is.waits, describeWaited)
+      .field("cycle_stack", is.waits, describeWaited)
       .field("units", is.units, describeUnit)
       .field("memories", is.memories, describeMemory)
       .about("of certificate/time.json, from which this follows")
