@@ -52,6 +52,36 @@ std::optional<CycleExpression> fromPostfix(StringRef text) {
   return made;
 }
 
+/// The infix text, which the page shows, from the terms alone; "" where they are no expression or too many to read.
+std::string infix(const CycleExpression &of) {
+  constexpr size_t kMaxTerms = 200;
+  using Kind = CycleExpression::Kind;
+  struct Part {
+    std::string text;
+    bool isSum = false; ///< stands between brackets within another one
+    std::string inside() const { return isSum ? "(" + text + ")" : text; }
+  };
+  std::vector<Part> parts;
+  if (of.terms.size() > kMaxTerms)
+    return "";
+  for (const CycleExpression::Term &term : of.terms) {
+    const std::string sign = kOperators[size_t(term.kind)];
+    if (term.kind <= Kind::Bytes) {
+      parts.push_back({sign + (term.kind == Kind::Bytes ? "" : std::to_string(term.value))});
+      continue;
+    }
+    if (parts.size() < 2)
+      return "";
+    const Part right = std::move(parts.back());
+    parts.pop_back();
+    if (term.kind >= Kind::Min)
+      parts.back() = {fmt::format("{}({}, {})", sign, parts.back().text, right.text)};
+    else
+      parts.back() = {fmt::format("{} {} {}", parts.back().inside(), sign, right.inside()), true};
+  }
+  return parts.size() == 1 ? parts[0].text : "";
+}
+
 void describeCycles(JsonVisitor &v, CycleExpression &of) {
   std::string text = postfix(of);
   v.text(text);
@@ -84,104 +114,116 @@ void describeRole(JsonVisitor &v, Role &role) {
     v.check([](json::Path at) { return at.report("unknown role"), false; });
 }
 
-// ---- The machine
+// ---- The machine. Each structure is taken apart first, so that a member that is new is not forgotten here.
 
 void describeOpcode(JsonFields &f, Opcode &opcode) {
-  OpcodeRole &role = opcode.role;
-  f.field("name", opcode.name)
-      .maybe("reads", opcode.reads, kNumber)
-      .maybe("writes", opcode.writes, kNumber)
-      .maybe("immediates", opcode.immediates, kNumber)
-      .maybe("loads", opcode.loads, kNumber)
-      .maybe("stores", opcode.stores, kNumber)
-      .maybe("redirects", opcode.redirects)
-      .maybe("does", role.does, describeRole)
-      .maybeIf(role.lanes != 1, "lanes", role.lanes, kNumber)
-      .maybe("m", role.m, kNumber)
-      .maybe("n", role.n, kNumber)
-      .maybe("k", role.k, kNumber);
+  auto &[name, reads, writes, immediates, loads, stores, redirects, location, role] = opcode;
+  auto &[does, lanes, m, n, k] = role;
+  f.field("name", name)
+      .maybe("reads", reads, kNumber)
+      .maybe("writes", writes, kNumber)
+      .maybe("immediates", immediates, kNumber)
+      .maybe("loads", loads, kNumber)
+      .maybe("stores", stores, kNumber)
+      .maybe("redirects", redirects)
+      .maybe("does", does, describeRole)
+      .maybeIf(lanes != 1, "lanes", lanes, kNumber)
+      .maybe("m", m, kNumber)
+      .maybe("n", n, kNumber)
+      .maybe("k", k, kNumber);
 }
 
 void describeFetch(JsonFields &f, Fetch &fetch) {
-  f.field("name", fetch.name)
-      .field("width", fetch.width, kNumber)
-      .field("buffer", fetch.buffer, kNumber)
-      .field("latency", fetch.latency, kNumber)
-      .field("to", fetch.to, kIndex);
+  auto &[name, width, buffer, latency, to, location] = fetch;
+  f.field("name", name)
+      .field("width", width, kNumber)
+      .field("buffer", buffer, kNumber)
+      .field("latency", latency, kNumber)
+      .field("to", to, kIndex);
 }
 
 void describeStage(JsonFields &f, Stage &stage) {
-  f.field("name", stage.name)
-      .field("capacity", stage.capacity, kNumber)
-      .field("width", stage.width, kNumber)
-      .field("latency", stage.latency, describeCycles)
-      .maybe("to", stage.to, kIndex)
-      .maybe("units", stage.units, kIndex);
+  auto &[name, capacity, width, latency, to, units, location] = stage;
+  f.field("name", name)
+      .field("capacity", capacity, kNumber)
+      .field("width", width, kNumber)
+      .field("latency", latency, describeCycles)
+      .maybe("to", to, kIndex)
+      .maybe("units", units, kIndex);
 }
 
 void describeOperation(JsonFields &f, UnitOperation &operation) {
-  f.field("opcode", operation.opcode, kIndex)
-      .field("latency", operation.latency, describeCycles)
-      .field("interval", operation.interval, describeCycles);
+  auto &[opcode, latency, interval, location] = operation;
+  f.field("opcode", opcode, kIndex)
+      .field("latency", latency, describeCycles)
+      .field("interval", interval, describeCycles);
 }
 
 void describeUnit(JsonFields &f, Unit &unit) {
-  f.field("name", unit.name)
-      .field("count", unit.count, kNumber)
-      .field("entries", unit.entries, kNumber)
-      .field("operations", unit.operations, describeOperation)
-      .maybe("reads", unit.reads, kIndex)
-      .maybe("writes", unit.writes, kIndex)
-      .maybe("loads_from", unit.loadsFrom, kIndex)
-      .maybe("stores_to", unit.storesTo, kIndex);
+  auto &[name, count, entries, operations, reads, writes, loadsFrom, storesTo, location] = unit;
+  f.field("name", name)
+      .field("count", count, kNumber)
+      .field("entries", entries, kNumber)
+      .field("operations", operations, describeOperation)
+      .maybe("reads", reads, kIndex)
+      .maybe("writes", writes, kIndex)
+      .maybe("loads_from", loadsFrom, kIndex)
+      .maybe("stores_to", storesTo, kIndex);
 }
 
 void describeFile(JsonFields &f, RegisterFile &file) {
-  f.field("name", file.name)
-      .field("count", file.count, kNumber)
-      .field("bits", file.bits, kNumber)
-      .maybe("read_ports", file.readPorts, kNumber)
-      .maybe("write_ports", file.writePorts, kNumber)
-      .maybe("renamed", file.renamed);
+  auto &[name, count, bits, readPorts, writePorts, renamed, location, counts] = file;
+  f.field("name", name)
+      .field("count", count, kNumber)
+      .field("bits", bits, kNumber)
+      .maybe("read_ports", readPorts, kNumber)
+      .maybe("write_ports", writePorts, kNumber)
+      .maybe("renamed", renamed)
+      .maybe("counts", counts);
 }
 
 void describeCache(JsonFields &f, Storage::Cache &cache) {
-  f.field("behind", cache.behind, kIndex)
-      .field("sets", cache.sets, kNumber)
-      .field("associativity", cache.ways, kNumber)
-      .field("line_bytes", cache.lineBytes, kNumber)
-      .field("replacement", cache.replacement,
+  auto &[sets, ways, lineBytes, replacement, writeBack, allocatesOnWrite, criticalWordFirst, behind] = cache;
+  f.field("behind", behind, kIndex)
+      .field("sets", sets, kNumber)
+      .field("associativity", ways, kNumber)
+      .field("line_bytes", lineBytes, kNumber)
+      .field("replacement", replacement,
              [](JsonVisitor &v, Replacement &is) { v.oneOf(is, {"lru", "fifo", "tree_plru"}, "no such replacement"); })
-      .field("write_back", cache.writeBack)
-      .field("allocates_on_write", cache.allocatesOnWrite)
-      .field("critical_word_first", cache.criticalWordFirst);
+      .field("write_back", writeBack)
+      .field("allocates_on_write", allocatesOnWrite)
+      .field("critical_word_first", criticalWordFirst);
 }
 
 void describeStorage(JsonFields &f, Storage &storage) {
-  f.field("name", storage.name)
-      .field("begin", storage.begin, kLong)
-      .field("end", storage.end, kLong)
-      .field("port_bytes", storage.portBytes, kNumber)
-      .field("ports", storage.ports, kNumber)
-      .field("banks", storage.banks, kNumber)
-      .field("requests", storage.requests, kNumber)
-      .field("read_latency", storage.readLatency, kNumber)
-      .field("write_latency", storage.writeLatency, kNumber)
-      .maybe("row_bytes", storage.rows.bytes, kNumber)
-      .maybe("row_miss", storage.rows.miss, kNumber)
-      .maybe("cache", storage.cache, describeCache);
+  auto &[name, begin, end, portBytes, ports, banks, requests, readLatency, writeLatency, rows, cache, location] =
+      storage;
+  auto &[rowBytes, rowMiss] = rows;
+  f.field("name", name)
+      .field("begin", begin, kLong)
+      .field("end", end, kLong)
+      .field("port_bytes", portBytes, kNumber)
+      .field("ports", ports, kNumber)
+      .field("banks", banks, kNumber)
+      .field("requests", requests, kNumber)
+      .field("read_latency", readLatency, kNumber)
+      .field("write_latency", writeLatency, kNumber)
+      .maybe("row_bytes", rowBytes, kNumber)
+      .maybe("row_miss", rowMiss, kNumber)
+      .maybe("cache", cache, describeCache);
 }
 
 void describeMachine(JsonFields &f, Microarchitecture &machine) {
-  f.field("name", machine.name)
-      .field("window", machine.window, kNumber)
-      .field("fetch", machine.fetch, describeFetch)
-      .field("opcodes", machine.opcodes, describeOpcode)
-      .field("stages", machine.stages, describeStage)
-      .check("stages", machine.stages.size() <= kMaxStages, "so many stages are not checked")
-      .field("units", machine.units, describeUnit)
-      .field("registers", machine.registers, describeFile)
-      .field("memories", machine.storages, describeStorage);
+  auto &[name, window, fetch, opcodes, stages, units, registers, storages, location] = machine;
+  f.field("name", name)
+      .field("window", window, kNumber)
+      .field("fetch", fetch, describeFetch)
+      .field("opcodes", opcodes, describeOpcode)
+      .field("stages", stages, describeStage)
+      .check("stages", stages.size() <= kMaxStages, "so many stages are not checked")
+      .field("units", units, describeUnit)
+      .field("registers", registers, describeFile)
+      .field("memories", storages, describeStorage);
 }
 
 // ---- The timing
@@ -275,10 +317,21 @@ Result<TimedProgram, Errors> timingFromCertificate(StringRef text, const std::st
   return made;
 }
 
+/// The machine with the texts of its expressions as its certificate gives them.
+static Microarchitecture respelled(Microarchitecture machine) {
+  for (Stage &stage : machine.stages)
+    stage.latency.text = infix(stage.latency);
+  for (Unit &unit : machine.units)
+    for (UnitOperation &operation : unit.operations)
+      operation.latency.text = infix(operation.latency), operation.interval.text = infix(operation.interval);
+  return machine;
+}
+
 AnswerFiles filesOf(const TimedProgram &answer) {
   const std::string document = jsonText(timingDocument(answer)) + "\n";
   return {{kTimeDocument, document},
-          {"microarchitecture.html", microarchitecturePage(answer.machine, answer.program, answer.timing, document)},
+          {"microarchitecture.html",
+           microarchitecturePage(respelled(answer.machine), answer.program, answer.timing, document)},
           {"program.txt", printProgram(answer.program, answer.machine)},
           {"trace.json", jsonLine(pipelineTrace(answer.machine, answer.program)) + "\n"},
           {kTimeCertificate, timingCertificate(answer)}};

@@ -11,8 +11,8 @@ constexpr const char *kTimeDocument = "time.json", *kTimeCertificate = "certific
 struct TimedProgram {
   Microarchitecture machine;
   InstructionProgram program;
-  InstructionTiming timing;
-  double clock = 0; ///< cycles a second; 0: not known
+  InstructionTiming timing; ///< exact: it has no bounds
+  double clock = 0;         ///< cycles a second; 0: not known
 };
 
 /// All of an answer but for places: numbers of 128 bits as text, the program as its lines.
