@@ -11,7 +11,7 @@ static const CommandEntry kEntry(
           .required();
       command
           .option("--on", options->machine,
-                  "The machine: FILE.accel, FILE.accel:NAME, or an accelerator of the catalogue")
+                  "The machine: FILE.accel, FILE.accel:NAME, or a microarchitecture or accelerator of the catalogue")
           .required();
       command.option("--microarchitecture", options->microarchitecture,
                      "Which one of the machine, whatever the program says: a declaration, or the name of a core");
@@ -36,7 +36,7 @@ static const CommandEntry kEntry(
               "Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs")
           .excludes(trace);
       addJson(command, options->json);
-      command.example("accord time gemm.txt --on oma.accel\n"
+      command.example("accord time gemm.txt --on oma\n"
                       "         accord time loop.s --on chip.accel --microarchitecture core -o out/\n"
                       "A cycle is what the oldest instruction under way waits for, or is in: the table adds up "
                       "to all cycles.");

@@ -20,9 +20,8 @@ struct Candidate {
   double clock = 0;
 
   std::string name() const { return accelerator.empty() ? symbol : accelerator + "." + core; }
-  bool isCalled(const std::string &text) const {
-    return text.empty() || text == name() || text == symbol || text == core || text == accelerator;
-  }
+  bool isNamed(const std::string &text) const { return text == name() || text == symbol; }
+  bool isPart(const std::string &text) const { return text == core || text == accelerator; }
 };
 
 double clockOf(accel::AcceleratorOp accelerator) {
@@ -57,6 +56,17 @@ std::vector<std::string> namesOf(const std::vector<Candidate> &all) {
   return names;
 }
 
+/// Those of a whole name, `chip.core`, else of a core or accelerator; all where no name is given.
+std::vector<Candidate> called(const std::string &text, const std::vector<Candidate> &all) {
+  if (text.empty())
+    return all;
+  std::vector<Candidate> meant;
+  llvm::copy_if(all, std::back_inserter(meant), [&](const Candidate &one) { return one.isNamed(text); });
+  if (meant.empty())
+    llvm::copy_if(all, std::back_inserter(meant), [&](const Candidate &one) { return one.isPart(text); });
+  return meant;
+}
+
 /// Says why not exactly one is meant.
 void reportChoice(Workspace &workspace, const std::vector<Candidate> &all, const std::vector<Candidate> &meant,
                   const std::string &name) {
@@ -89,18 +99,25 @@ Result<MachineFile> machineFileOf(llvm::StringRef written) {
     return MachineFile{written.str(), ""};
   if (file.ends_with(".accel"))
     return MachineFile{file.str(), name.str()};
+  const std::string folder = catalogFolder();
+  const std::map<std::string, std::string> declared = microarchitecturesIn(folder);
+  if (auto found = declared.find(written.str()); found != declared.end())
+    return MachineFile{found->second, found->first};
   SourceManager none;
   Diagnostics unused(none);
-  const std::string folder = catalogFolder();
   const Sources catalog(unused, folder);
   if (auto found = catalog.catalogFileOf(written))
     return MachineFile{*found, written.str()};
   if (std::string missing = missingCatalog(folder); !missing.empty())
     return Error{Code::CannotRead, missing};
-  const std::vector<std::string> known = catalog.catalogMachines(false);
+  std::vector<std::string> names, known = catalog.catalogMachines(false);
+  for (const auto &[name, file] : declared)
+    names.push_back(name);
+  known.insert(known.begin(), names.begin(), names.end());
   return Error{Code::UnknownName,
-               fmt::format("--on: unknown machine '{}'; the catalogue has {}, and a file is FILE.accel", written.str(),
-                           fmt::join(known, ", ")),
+               fmt::format("--on: unknown machine '{}'; at the level of instructions the catalogue has {}; a file is "
+                           "FILE.accel",
+                           written.str(), fmt::join(names, ", ")),
                {},
                {},
                nearest(written, known)};
@@ -109,11 +126,10 @@ Result<MachineFile> machineFileOf(llvm::StringRef written) {
 std::optional<InstructionMachine> instructionMachineOf(Workspace &workspace, const std::string &name,
                                                        const std::string &wanted, const std::string &hint) {
   const std::vector<Candidate> all = candidatesOf(workspace.program().module());
-  std::vector<Candidate> meant;
-  llvm::copy_if(all, std::back_inserter(meant),
-                [&](const Candidate &one) { return one.isCalled(name) && one.isCalled(wanted); });
-  if (meant.size() > 1 && !hint.empty() && llvm::any_of(meant, [&](auto &one) { return one.isCalled(hint); }))
-    llvm::erase_if(meant, [&](const Candidate &one) { return !one.isCalled(hint); });
+  std::vector<Candidate> meant = called(wanted, called(name, all));
+  if (meant.size() > 1)
+    if (std::vector<Candidate> hinted = called(hint, meant); !hinted.empty())
+      meant = std::move(hinted);
   if (meant.size() != 1) {
     reportChoice(workspace, all, meant, wanted.empty() ? name : wanted);
     return std::nullopt;

@@ -8,7 +8,7 @@ namespace accord {
 
 struct TimeOptions {
   std::string file;                         ///< a program as text, or assembly
-  std::string machine;                      ///< FILE.accel, FILE.accel:NAME, or an accelerator of the catalogue
+  std::string machine;                      ///< FILE.accel, FILE.accel:NAME, or a name of the catalogue
   std::string microarchitecture;            ///< which one of it; or ""
   std::vector<std::string> registers, zero; ///< of assembly: "r1=4096", what they hold first; those that are 0 always
   int64_t maxEvaluated = 200'000'000;

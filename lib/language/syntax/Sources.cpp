@@ -178,11 +178,11 @@ std::vector<std::string> Sources::names(const ast::Declaration &from) {
   return unit ? names(*unit) : std::vector<std::string>{};
 }
 
-/// Found by the text alone, so that naming one machine does not parse the whole catalogue.
-const std::map<std::string, std::string> &Sources::catalogIndex() const {
-  if (index)
-    return *index;
-  index.emplace();
+/// What files of a catalogue declare, found by the text alone, so that naming one machine does not parse all of them:
+/// the word that a line begins with, the name behind it, and the path.
+static void
+forEachDeclared(const std::string &catalog,
+                llvm::function_ref<void(llvm::StringRef word, const std::string &name, const std::string &path)> told) {
   std::error_code problem;
   for (llvm::sys::fs::directory_iterator it(catalog, problem), end; it != end && !problem; it.increment(problem)) {
     if (!llvm::StringRef(it->path()).ends_with(".accel"))
@@ -193,16 +193,35 @@ const std::map<std::string, std::string> &Sources::catalogIndex() const {
     llvm::SmallVector<llvm::StringRef> lines;
     (*buffer)->getBuffer().split(lines, '\n');
     for (llvm::StringRef line : lines) {
-      bool cluster = line.consume_front("cluster ");
-      if (cluster || line.consume_front("accelerator "))
-        (cluster
-             ? clusterIndex
-             : *index)[line.ltrim()
-                           .take_while([](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; })
-                           .str()] = it->path();
+      auto [word, rest] = line.split(' ');
+      if (word == "cluster" || word == "accelerator" || word == "microarchitecture")
+        told(word,
+             rest.ltrim()
+                 .take_while([](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; })
+                 .str(),
+             it->path());
     }
   }
+}
+
+const std::map<std::string, std::string> &Sources::catalogIndex() const {
+  if (index)
+    return *index;
+  index.emplace();
+  forEachDeclared(catalog, [&](llvm::StringRef word, const std::string &name, const std::string &path) {
+    if (word != "microarchitecture")
+      (word == "cluster" ? clusterIndex : *index)[name] = path;
+  });
   return *index;
+}
+
+std::map<std::string, std::string> microarchitecturesIn(const std::string &catalog) {
+  std::map<std::string, std::string> all;
+  forEachDeclared(catalog, [&](llvm::StringRef word, const std::string &name, const std::string &path) {
+    if (word == "microarchitecture")
+      all[name] = path;
+  });
+  return all;
 }
 
 std::optional<std::string> Sources::catalogFileOf(llvm::StringRef machine) const {

@@ -10,6 +10,8 @@ namespace accord {
 
 /// That there is no folder of shipped descriptions, where it was looked for, and what to do; empty if there is one.
 std::string missingCatalog(const std::string &folder);
+/// Microarchitectures that files of a catalogue declare, by name, and their files.
+std::map<std::string, std::string> microarchitecturesIn(const std::string &catalog);
 
 class Sources : public DeclarationScope {
 public:
