@@ -66,6 +66,8 @@ std::string counted(int64_t count, const char *one) {
 
 std::string percent(double share) {
   const double value = 100 * std::clamp(share, 0.0, 1.0);
+  if (value > 99.4 && value < 100)
+    return fmt::format("{:.1f} %", std::min(value, 99.9)); // not all
   return value > 0 && value < 0.1 ? "< 0.1 %" : fmt::format("{:.{}f} %", value, value > 0 && value < 9.95 ? 1 : 0);
 }
 

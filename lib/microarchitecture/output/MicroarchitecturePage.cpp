@@ -154,7 +154,7 @@ json::Object coreData(const Microarchitecture &machine, const InstructionTiming 
                     {"diagram", jsonString(blockDiagram(machine, &timing))},
                     {"units", units(diagram, machine, timing)},
                     {"memories", memories(diagram, machine, timing)},
-                    {"waited_for", waits(diagram, machine, timing)}};
+                    {"waited", waits(diagram, machine, timing)}};
   for (const DiagramPart &part : diagram.parts)
     if (part.isBottleneck)
       data["bottleneck"] = jsonString(part.name), data["bottleneckShare"] = part.waited;

@@ -21,12 +21,12 @@ function drawCoreTables(core, units, memories) {
   const caches = core.memories.some(m => m.hits !== undefined);
   memories.append(headOf([["memory"], ["beats", "n"], ["bytes at most", "n"], ["utilization", "n"], ...(caches ? [["hits", "n"], ["misses", "n"], ["write-backs", "n"], ["hit rate", "n"]] : [])]),
     el("tbody", {}, ...core.memories.map(m => rowOf([[nameCell(m), "name"], [m.beats, "n"], [bytes(m.bytes), "n"], [shareCell(m.use), "n"],
-      ...(caches ? [[m.hits || "", "n"], [m.misses || "", "n"], [m.writeBacks || "", "n"], [m.hitRate === undefined ? "" : percent(m.hitRate), "n"]] : [])]))));
+      ...(caches ? [[m.hits || "", "n"], [m.misses || "", "n"], [m.writeBacks || "", "n"], [m.hitRate === undefined ? "" : trim(m.hitRate * 100, 5) + " %", "n"]] : [])]))));
 }
 
 function drawWaits(core, section, table) {
-  if (!core.waited_for.length) return;
+  if (!core.waited.length) return;
   section.hidden = false;
   table.append(headOf([["the oldest instruction waits for, or is"], ["cycles", "n"], ["share", "n"], ["of an instruction, all together", "n"]]),
-    el("tbody", {}, ...core.waited_for.map(w => rowOf([[w.text, "name"], [w.oldest, "n"], [shareCell(w.share), "n"], [trim(w.each, 4), "n"]]))));
+    el("tbody", {}, ...core.waited.map(w => rowOf([[w.text, "name"], [w.oldest, "n"], [shareCell(w.share), "n"], [trim(w.each, 4), "n"]]))));
 }

@@ -136,7 +136,7 @@ function cores() {
     const diagram = el("div", { class: "scroll" }), units = el("table"), memories = el("table");
     byId("cores").append(el("section", { "aria-labelledby": `core-${i}-h` }, el("h2", { id: `core-${i}-h` }, `Core ${core.core} at the level of instructions, over all operations of a step`),
       el("p", { class: "quiet hint" }, `${core.operations} operations, one after the other: ${core.instructions} instructions in ${core.cycles} cycles` + (core.instances > 1 ? ` of one of ${core.instances} instances` : "") + `; ${core.evaluated} were evaluated, the others follow exactly`),
-      diagram, el("div", { class: "columns" }, el("div", { class: "scroll" }, units), el("div", { class: "scroll" }, memories))));
+      diagram, el("div", { class: "scroll" }, units), el("div", { class: "scroll" }, memories)));
     drawCore(core, diagram);
     drawCoreTables(core, units, memories);
   }
