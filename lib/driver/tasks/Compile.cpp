@@ -39,6 +39,8 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   for (const std::string &sentence : unproved)
     fmt::print(stderr, "accord: {}\n", sentence);
   answer.write("plan.mlir", session.planMlir());
+  if (auto cores = toCoresPage(plan))
+    answer.write("microarchitecture.html", *cores);
   if (auto model = latencyModel(session, plan, /*needed=*/false))
     answer.write(filesOf(*model));
   return !diags.hasErrors() && answer.commit();

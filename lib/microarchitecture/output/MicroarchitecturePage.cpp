@@ -178,11 +178,13 @@ void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128
 
 std::string microarchitecturePage(const Microarchitecture &machine, const InstructionProgram &program,
                                   const InstructionTiming &timing, StringRef document) {
-  json::Object data = coreData(machine, timing);
-  data["program"] = jsonString(program.name);
-  data["version"] = kVersion;
-  data["recurrences"] = recurrences(program, timing);
-  return pageOf(Page::Microarchitecture, program.name + " on " + machine.name, document, std::move(data));
+  return pageOf(Page::Microarchitecture, program.name + " on " + machine.name, document,
+                json::Object{{"program", jsonString(program.name)},
+                             {"machine", jsonString(machine.name)},
+                             {"version", kVersion},
+                             {"ofStep", false},
+                             {"cores", json::Array{coreData(machine, timing)}},
+                             {"recurrences", recurrences(program, timing)}});
 }
 
 } // namespace accord::microarchitecture

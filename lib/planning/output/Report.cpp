@@ -55,33 +55,6 @@ json::Value memoryData(const Plan &plan, const Metrics &metrics) {
                       {"points", std::move(points)}};
 }
 
-/// Cores at the level of instructions that a step uses: the sum of all programs that ran on them, as one instance sees
-/// it.
-json::Array coresOfStep(const Plan &plan) {
-  std::map<int, std::pair<microarchitecture::InstructionTiming, Count>> sums; // by core, with operations
-  std::set<const microarchitecture::InstructionTiming *> evaluated;           // operations of one shape share theirs
-  for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
-    const OperationCost &cost = plan.costs.operations[id];
-    if (!cost.timing || cost.core < 0 || !plan.machine.cores[cost.core].microarchitecture)
-      continue;
-    const Count times = plan.graph.executions(id);
-    auto &[sum, operations] = sums[cost.core];
-    microarchitecture::addExecutions(sum, *cost.timing, times);
-    if (evaluated.insert(cost.timing.get()).second)
-      sum.evaluated += cost.timing->evaluated;
-    operations += times;
-  }
-  json::Array cores;
-  for (const auto &[core, of] : sums) {
-    const Core &is = plan.machine.cores[core];
-    json::Object data = microarchitecture::coreData(*is.microarchitecture, of.first);
-    data["core"] = jsonString(is.name), data["instances"] = is.count;
-    data["operations"] = static_cast<double>(of.second);
-    cores.push_back(std::move(data));
-  }
-  return cores;
-}
-
 /// What the page's script reads: headline, operations, regions with slots, memory points, tables.
 json::Value reportData(const Plan &plan) {
   Metrics m = measure(plan);
@@ -148,37 +121,65 @@ json::Value reportData(const Plan &plan) {
                         {"flops", static_cast<double>(m.flops)}};
   if (plan.sequence > 0)
     headline["tokens"] = m.throughput * static_cast<double>(plan.sequence);
-  return json::Object{{"model", jsonString(plan.graph.model)},
-                      {"machine", jsonString(plan.machine.name)},
-                      {"job", jsonString(plan.job)},
-                      {"precision", jsonString(plan.graph.precision)},
-                      {"optimizer", jsonString(plan.graph.optimizer)},
-                      {"version", jsonString(plan.version)},
-                      {"feasible", plan.feasible},
-                      {"status", name(statusOf(plan))},
-                      {"microbatch", plan.graph.microbatch},
-                      {"microbatches", plan.graph.microbatches},
-                      {"headline", std::move(headline)},
-                      {"tracks", std::move(names)},
-                      {"phases", std::move(phases)},
-                      {"categories", std::move(categories)},
-                      {"operations", operations(plan)},
-                      {"regions", std::move(regions)},
-                      {"memory", memoryData(plan, m)},
-                      {"kinds", std::move(kinds)},
-                      {"top", std::move(top)},
-                      {"levels", list(plan.machine.memories,
-                                      [](const Memory &level) {
-                                        return json::Object{{"name", jsonString(level.name)},
-                                                            {"bandwidth", level.bandwidth.value}};
-                                      })},
-                      {"roofs", std::move(roofs)},
-                      {"cores", coresOfStep(plan)},
-                      {"assumptions", strings(plan.assumptions)},
-                      {"run", plan.run ? toDocument(plan.run->estimate) : json::Value(nullptr)},
-                      {"conflicts", toDocument(plan.conflicts)},
-                      {"whatIf", toDocument(plan.whatIf)},
-                      {"timing", toDocument(&plan, describeTiming)}};
+  return json::Object{
+      {"model", jsonString(plan.graph.model)},
+      {"machine", jsonString(plan.machine.name)},
+      {"job", jsonString(plan.job)},
+      {"precision", jsonString(plan.graph.precision)},
+      {"optimizer", jsonString(plan.graph.optimizer)},
+      {"version", jsonString(plan.version)},
+      {"feasible", plan.feasible},
+      {"status", name(statusOf(plan))},
+      {"microbatch", plan.graph.microbatch},
+      {"microbatches", plan.graph.microbatches},
+      {"headline", std::move(headline)},
+      {"tracks", std::move(names)},
+      {"phases", std::move(phases)},
+      {"categories", std::move(categories)},
+      {"operations", operations(plan)},
+      {"regions", std::move(regions)},
+      {"memory", memoryData(plan, m)},
+      {"kinds", std::move(kinds)},
+      {"top", std::move(top)},
+      {"levels", list(plan.machine.memories,
+                      [](const Memory &level) {
+                        return json::Object{{"name", jsonString(level.name)}, {"bandwidth", level.bandwidth.value}};
+                      })},
+      {"roofs", std::move(roofs)},
+      {"instructionModel",
+       any_of(plan.costs.operations, [](const OperationCost &cost) { return cost.model == "instructions"; })},
+      {"assumptions", strings(plan.assumptions)},
+      {"run", plan.run ? toDocument(plan.run->estimate) : json::Value(nullptr)},
+      {"conflicts", toDocument(plan.conflicts)},
+      {"whatIf", toDocument(plan.whatIf)},
+      {"timing", toDocument(&plan, describeTiming)}};
+}
+
+/// Cores at the level of instructions that a step uses: the sum of all programs that ran on them, as one instance sees
+/// it.
+json::Array coresOfStep(const Plan &plan) {
+  std::map<int, std::pair<microarchitecture::InstructionTiming, Count>> sums; // by core, with operations
+  std::set<const microarchitecture::InstructionTiming *> evaluated;           // operations of one shape share theirs
+  for (OperationId id = 0; id < plan.graph.operations.size(); ++id) {
+    const OperationCost &cost = plan.costs.operations[id];
+    if (!cost.timing || cost.core < 0 || !plan.machine.cores[cost.core].microarchitecture)
+      continue;
+    const Count times = plan.graph.executions(id);
+    auto &[sum, operations] = sums[cost.core];
+    microarchitecture::addExecutions(sum, *cost.timing, times);
+    if (evaluated.insert(cost.timing.get()).second)
+      sum.evaluated += cost.timing->evaluated;
+    operations += times;
+  }
+  json::Array cores;
+  for (const auto &[core, of] : sums) {
+    const Core &is = plan.machine.cores[core];
+    json::Object data = microarchitecture::coreData(*is.microarchitecture, of.first);
+    data["core"] = jsonString(is.name), data["instances"] = is.count;
+    data["operations"] = static_cast<double>(of.second);
+    cores.push_back(std::move(data));
+  }
+  return cores;
 }
 
 } // namespace
@@ -227,6 +228,18 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
 std::string toReport(const Plan &plan) {
   return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, jsonText(toJson(plan)) + "\n",
                 reportData(plan));
+}
+
+std::optional<std::string> toCoresPage(const Plan &plan) {
+  json::Array cores = coresOfStep(plan);
+  if (cores.empty())
+    return std::nullopt;
+  return pageOf(Page::Cores, plan.graph.model + " on " + plan.machine.name, jsonText(toJson(plan)) + "\n",
+                json::Object{{"program", jsonString(plan.graph.model)},
+                             {"machine", jsonString(plan.machine.name)},
+                             {"version", jsonString(plan.version)},
+                             {"ofStep", true},
+                             {"cores", std::move(cores)}});
 }
 
 } // namespace accord

@@ -10,4 +10,8 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
 /// The page; its parts are in lib/report/page.
 std::string toReport(const Plan &plan);
 
+/// microarchitecture.html: the block diagram of each core at the level of instructions that a step uses, with what it
+/// uses of them; nothing where there is none. It needs the timings of the plan's costs, which plan.json does not hold.
+std::optional<std::string> toCoresPage(const Plan &plan);
+
 } // namespace accord

@@ -131,17 +131,6 @@ function shortens() {
       ...[o.total_time_s, o.gain_if_halved_s, o.gain_if_removed_s].map(x => el("td", { class: "n" }, share(x)))))));
 }
 
-function cores() {
-  for (const [i, core] of data.cores.entries()) {
-    const diagram = el("div", { class: "scroll" }), units = el("table"), memories = el("table");
-    byId("cores").append(el("section", { "aria-labelledby": `core-${i}-h` }, el("h2", { id: `core-${i}-h` }, `Core ${core.core} at the level of instructions, over all operations of a step`),
-      el("p", { class: "quiet hint" }, `${core.operations} operations, one after the other: ${core.instructions} instructions in ${core.cycles} cycles` + (core.instances > 1 ? ` of one of ${core.instances} instances` : "") + `; ${core.evaluated} were evaluated, the others follow exactly`),
-      diagram, el("div", { class: "scroll" }, units), el("div", { class: "scroll" }, memories)));
-    drawCore(core, diagram);
-    drawCoreTables(core, units, memories);
-  }
-}
-
 header();
 lists();
 legends();
@@ -151,7 +140,7 @@ byId("memory").setAttribute("aria-label", `Device memory over the step: at most 
 views(timeline);
 drawKinds(data, byId("kinds"));
 drawRoofline(data, byId("roofline"), pin);
-cores();
+byId("cores").hidden = !data.instructionModel;
 topTable();
 whatIf();
 shortens();
