@@ -109,7 +109,8 @@ private:
     std::string text =
         fmt::format("window of {}", counted(size_t(std::max(machine.window, 0)), "instruction", "instructions"));
     if (timing) {
-      text += fmt::format("  ·  {} instructions in {} cycles", grouped(timing->instructions), grouped(timing->cycles));
+      text += fmt::format("  ·  {} instructions in {}{} cycles", grouped(timing->instructions),
+                          timing->bounds ? "about " : "", grouped(timing->cycles));
       if (timing->cycles > 0)
         text += fmt::format("  ·  {:.3g} a cycle", double(timing->instructions) / double(timing->cycles));
     }

@@ -106,12 +106,13 @@ json::Array waits(const Diagram &diagram, const Microarchitecture &machine, cons
   }
   stableSort(rows, [](const Row &a, const Row &b) { return std::pair(a.oldest, a.all) > std::pair(b.oldest, b.all); });
   rows.resize(std::min(rows.size(), kMaxRows));
+  const __int128 timed = timing.bounds ? timing.bounds->timed : timing.instructions;
   json::Array all;
   for (const Row &row : rows)
     all.push_back(json::Object{{"text", jsonString(row.text)},
                                {"oldest", grouped(row.oldest)},
                                {"share", double(row.oldest) / double(std::max<Cycles>(timing.counted(), 1))},
-                               {"each", double(row.all) / double(std::max<__int128>(timing.instructions, 1))}});
+                               {"each", double(row.all) / double(std::max<__int128>(timed, 1))}});
   return all;
 }
 
@@ -155,6 +156,8 @@ json::Object coreData(const Microarchitecture &machine, const InstructionTiming 
                     {"units", units(diagram, machine, timing)},
                     {"memories", memories(diagram, machine, timing)},
                     {"waited", waits(diagram, machine, timing)}};
+  if (timing.bounds)
+    data["low"] = grouped(timing.bounds->low), data["high"] = grouped(timing.bounds->high);
   for (const DiagramPart &part : diagram.parts)
     if (part.isBottleneck)
       data["bottleneck"] = jsonString(part.name), data["bottleneckShare"] = part.waited;
@@ -165,14 +168,19 @@ void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128
   constexpr __int128 kMax = __int128(1) << 62;
   sum.cycles = Cycles(std::min(sum.cycles + of.cycles * std::min(times, kMax), kMax));
   sum.instructions += of.instructions * times;
+  // What was timed, of all that is executed.
+  const double timed = of.bounds ? double(of.bounds->timed) / double(std::max<__int128>(of.instructions, 1)) : 1;
+  auto add = [&](__int128 &into, __int128 count) {
+    into += timed == 1 || timed <= 0 ? count * times : __int128(double(count) / timed * double(times));
+  };
   sum.units.resize(std::max(sum.units.size(), of.units.size()));
   for (size_t u = 0; u < of.units.size(); ++u)
-    sum.units[u].instructions += of.units[u].instructions * times, sum.units[u].busy += of.units[u].busy * times;
+    add(sum.units[u].instructions, of.units[u].instructions), add(sum.units[u].busy, of.units[u].busy);
   sum.storages.resize(std::max(sum.storages.size(), of.storages.size()));
   for (size_t s = 0; s < of.storages.size(); ++s) {
     InstructionTiming::StorageUse &into = sum.storages[s];
-    into.beats += of.storages[s].beats * times, into.hits += of.storages[s].hits * times;
-    into.misses += of.storages[s].misses * times, into.writeBacks += of.storages[s].writeBacks * times;
+    add(into.beats, of.storages[s].beats), add(into.hits, of.storages[s].hits);
+    add(into.misses, of.storages[s].misses), add(into.writeBacks, of.storages[s].writeBacks);
   }
 }
 

@@ -11,7 +11,7 @@ namespace accord::microarchitecture {
 llvm::json::Object coreData(const Microarchitecture &machine, const InstructionTiming &timing);
 
 /// Adds `times` executions of a program, one after the other; cycles end at 2^62. What proves them, and waits, are
-/// not summed.
+/// not summed. Where a program was timed in part, the rest of it uses units and memories as that part did.
 void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128 times);
 
 /// microarchitecture.html: the above, and the recurrences by loop. `document` is the text of time.json, whose SHA-256

@@ -20,7 +20,8 @@ function bottleneck(core) {
 
 function header() {
   byId("title").textContent = `${data.program || "program"} on ${data.machine}`;
-  byId("status").textContent = "exact";
+  const isExact = data.cores.every(c => c.low === undefined);
+  byId("status").textContent = isExact ? "exact" : "estimated within proven bounds";
   byId("subtitle").textContent = data.ofStep ? "what a step uses of the cores at the level of instructions, over all operations on a core, one after the other" : "cycles of a program of instructions, with the recurrences that they follow from";
   if (data.ofStep) {
     byId("headline").append(...data.cores.slice(0, 5).map(c => tile(`Cycles of ${c.core}`, c.cycles, `${c.operations} operations`)));
@@ -28,10 +29,10 @@ function header() {
   }
   const core = data.cores[0];
   byId("headline").append(
-    tile("Cycles", core.cycles, "to the last completion"),
+    tile("Cycles", core.cycles, core.low === undefined ? "to the last completion" : `proven: ${core.low} to ${core.high}`),
     tile("Instructions", core.instructions, "executed"),
     tile("Instructions a cycle", trim(core.perCycle, 4), core.perCycle > 0 ? `${trim(1 / core.perCycle, 4)} cycles an instruction` : ""),
-    tile("Evaluated", core.evaluated, core.evaluated === core.instructions ? "all of them" : "instructions; the others follow exactly"),
+    tile("Evaluated", core.evaluated, core.evaluated === core.instructions ? "all of them" : core.low === undefined ? "instructions; the others follow exactly" : "instructions; the others go on as these"),
     bottleneck(core));
 }
 
@@ -69,7 +70,7 @@ function cores() {
   for (const [i, core] of data.cores.entries()) {
     const of = data.ofStep ? ` of ${core.core}` : "";
     section(`core-${i}`, data.ofStep ? `The core ${core.core}, and how far a step uses its parts` : "The core, and how far its parts are used",
-      data.ofStep ? el("p", { class: "quiet" }, `${core.instructions} instructions${core.instances > 1 ? ` of one of ${core.instances} instances` : ""}, of which ${core.evaluated} were evaluated: the others follow exactly`) : null,
+      data.ofStep ? el("p", { class: "quiet" }, `${core.instructions} instructions${core.instances > 1 ? ` of one of ${core.instances} instances` : ""}, of which ${core.evaluated} were evaluated`) : null,
       el("div", { class: "scroll" }, diagram(core)),
       el("p", { class: "quiet hint" }, "arrows go the way of instructions and data; hold the pointer on a part or a line for all that is known of it"));
     if (core.waited.length) section(`waits-${i}`, `What cycles are waited for${of && `, core ${core.core}`}`, el("div", { class: "scroll" }, waitsTable(core)));
