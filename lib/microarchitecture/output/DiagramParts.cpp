@@ -331,7 +331,8 @@ private:
     };
     shorten(line.right, line.left.empty() ? kMaxText : kMaxText / 2);
     const int32_t right = line.right.empty() ? 0 : textWidth(line.right, size, isBold) + kTextGap;
-    shorten(line.left, kMaxText - right);
+    if (!line.left.empty())
+      shorten(line.left, kMaxText - right);
   }
 
   void stageText(DiagramPart &part, const Stage &stage) {
@@ -348,12 +349,11 @@ private:
 
   void unitText(DiagramPart &part, const Unit &unit) {
     // Operations of the same times share their line.
-    std::vector<std::pair<std::string, std::vector<std::string>>> times;
+    std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::string>>> times;
     for (const UnitOperation &operation : unit.operations) {
       const std::string latency = cyclesText(operation.latency), interval = cyclesText(operation.interval);
-      std::string time = latency + (latency == "1" ? " cycle" : " cycles");
-      if (interval != "1")
-        time += ", every " + interval;
+      const std::pair<std::string, std::string> time{latency + (latency == "1" ? " cycle" : " cycles"),
+                                                     interval == "1" ? "" : "every " + interval};
       auto at = std::ranges::find(times, time, &decltype(times)::value_type::first);
       if (at == times.end())
         at = times.insert(times.end(), {time, {}});
@@ -361,13 +361,22 @@ private:
         at->second.push_back(machine.opcodes[operation.opcode].name);
     }
     for (const auto &[time, opcodes] : times) {
-      const int32_t right = textWidth(time, kTextSize, false);
-      const bool isBeside = right < kMaxText * 45 / 100;
-      std::vector<std::string> lines = wrap(opcodes, isBeside ? kMaxText - right - kTextGap : kMaxText);
+      const auto &[latency, interval] = time;
+      const std::string both = latency + (interval.empty() ? "" : ", " + interval);
+      const int32_t right = textWidth(both, kTextSize, false);
+      std::vector<std::string> lines = wrap(opcodes, kMaxText);
+      const bool fits = lines.size() == 1 && textWidth(lines[0], kTextSize, false) + kTextGap + right <= kMaxText;
+      const bool isBeside = fits || right < kMaxText * 45 / 100;
+      if (isBeside)
+        lines = wrap(opcodes, kMaxText - right - kTextGap);
       for (size_t l = 0; l < lines.size(); ++l)
-        part.text.push_back({Look::Plain, lines[l], isBeside && l == 0 ? time : ""});
-      if (!isBeside)
-        part.text.push_back({Look::Plain, "", time});
+        part.text.push_back({Look::Plain, lines[l], isBeside && l == 0 ? both : ""});
+      if (isBeside)
+        continue;
+      // Below the operations, in two lines where one is too short.
+      part.text.push_back({Look::Plain, "", right <= kMaxText ? both : latency});
+      if (right > kMaxText && !interval.empty())
+        part.text.push_back({Look::Plain, "", interval});
     }
     if (unit.entries > 1)
       add(part, fmt::format("{} entries", unit.entries));

@@ -1,6 +1,7 @@
 // The picture of a core: every part and edge is in it, nothing covers anything else, names are never markup.
 #include "lib/microarchitecture/output/BlockDiagram.h"
 #include "lib/microarchitecture/output/DiagramLayout.h"
+#include "lib/microarchitecture/output/MicroarchitecturePage.h"
 #include "test/lib/microarchitecture/KernelMachines.h"
 #include "test/lib/microarchitecture/OmaMachine.h"
 #include <algorithm>
@@ -340,6 +341,40 @@ TEST(BlockDiagram, HostileNames) {
     rename(part.name);
   expectDrawn(machine, nullptr);
   EXPECT_EQ(scan(blockDiagram(machine)).elements.count("script"), 0u);
+}
+
+TEST(BlockDiagram, ExecutionsAddUp) {
+  InstructionTiming one, sum;
+  one.cycles = 10, one.instructions = 7, one.units = {{7, 9}}, one.storages = {{4, 3, 1, 0}};
+  addExecutions(sum, one, 3);
+  one.units = {{2, 2}, {5, 6}};
+  addExecutions(sum, one, 2);
+  EXPECT_EQ(sum.cycles, 50);
+  EXPECT_TRUE(sum.instructions == 35 && sum.units[0].busy == 31 && sum.units[1].instructions == 10);
+  EXPECT_TRUE(sum.storages[0].hits == 15 && sum.storages[0].beats == 20);
+  addExecutions(sum, one, __int128(1) << 62);
+  EXPECT_EQ(sum.cycles, int64_t(1) << 62);
+  // Half of a program was timed: the other half does the same.
+  InstructionTiming half;
+  half.cycles = 100, half.instructions = 40, half.units = {{20, 30}};
+  half.bounds = {.low = 90, .high = 120, .reached = 50, .timed = 20};
+  InstructionTiming whole;
+  addExecutions(whole, half, 1);
+  EXPECT_TRUE(whole.cycles == 100 && whole.units[0].instructions == 40 && whole.units[0].busy == 60);
+  const auto machine = omaMachine();
+  EXPECT_DOUBLE_EQ(named(diagramOf(machine, &half), "fu").use, 0.6);
+}
+
+TEST(BlockDiagram, PageHasRowsForArrays) {
+  const Microarchitecture machine = meshMachine(4);
+  InstructionTiming timing = timingOf(machine, SplitMix(2));
+  for (Index u = 0; u < Index(machine.units.size()); ++u)
+    timing.waits.push_back({Wait::Execution, u, 10, 20});
+  const llvm::json::Object data = coreData(machine, timing);
+  EXPECT_EQ(data.getArray("units")->size(), 2u);
+  ASSERT_EQ(data.getArray("waited")->size(), 2u); // in unit 'mesh.mac', in unit 'rows.port'
+  EXPECT_EQ((*data.getArray("waited"))[0].getAsObject()->getString("text"), "in unit 'mesh.mac'");
+  EXPECT_DOUBLE_EQ(*(*data.getArray("waited"))[0].getAsObject()->getNumber("share"), 0.16);
 }
 
 TEST(BlockDiagram, DegenerateMachines) {
