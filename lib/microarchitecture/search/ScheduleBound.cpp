@@ -283,7 +283,7 @@ void ScheduleBound::addResult(const SchedulePoint &point, const std::vector<Size
   bound.add(is.store, count - last, totals), bound.add(is.restStore, last, totals);
   if (stays == false) {
     bound.add(is.load[2], count - last, totals), bound.add(is.rest[2], last, totals);
-    if (!space.of().accumulates) {
+    if (!space.of().accumulates && !space.of().initial) {
       bound.add(is.store, is.clears, totals);
       if (hasControl)
         bound.add(control, is.clears, totals);

@@ -22,7 +22,8 @@ struct PointBound {
 ///   each block of the loops that do not move it, except of those in the run: the innermost levels up to the first that
 ///   moves it; of a loop whose larger step is outside of the run, ceil(n / s) times.
 /// - results: the same, stored as often, and loaded as often unless all of each sum is added in its register; then
-///   set to zero in it. Else all of the result is set to zero in memory.
+///   set to zero in it. Else all of the result is set to zero in memory, unless it begins with
+///   another tensor.
 /// - the block of full size in the loops of full size is executed E times, the product over all loops of
 ///   floor(n / s) * (s / b) (floor(n / b) with one step): so many iterations the innermost loop has, with its counter
 ///   and branch, and with a step of the address of each tensor that the loop moves. The levels that are decided around

@@ -168,7 +168,7 @@ void ScheduleSpace::countRegisters(ScheduleShape &shape, const Microarchitecture
     OpcodeRole role = shape.roles[t];
     if (t == 2)
       role.does = Role::Store;
-    shape.pointers += takesAddress(machine.opcodes[opcodeOf(machine, role)]);
+    shape.pointer[t] = takesAddress(machine.opcodes[opcodeOf(machine, role)]);
   }
 }
 
@@ -218,7 +218,7 @@ bool ScheduleSpace::fits(const SchedulePoint &point) const {
   if (sums > shape.sums)
     return false;
   // Of the operands one of each is there at once, of one that stays all of its parts.
-  int64_t values = sums + shape.pointers;
+  int64_t values = sums;
   for (int t = 0; t < 2; ++t) {
     const bool stays = point.inner >= 0 && shape.stride[t][point.inner] == 0;
     values += stays ? partsIn(shape, t, point.block) : 1;
@@ -227,10 +227,20 @@ bool ScheduleSpace::fits(const SchedulePoint &point) const {
     return false;
   if (llvm::is_contained(point.block, 0))
     return true;
-  if (shape.counters) // the number zero, and a counter of each loop around the block
+  // Besides what is in registers around the block in its loops: the number zero, a counter of each, addresses that some
+  // of them moves.
+  auto iterates = [&](size_t l) { return point.block[l] < shape.count[l] && point.block[l] * 2 <= shape.whole[l]; };
+  int64_t around = 0;
+  for (size_t l = 0; l < point.block.size() && shape.counters; ++l)
+    around += iterates(l);
+  around += around > 0;
+  for (int t = 0; t < 3; ++t) {
+    bool isMoved = false;
     for (size_t l = 0; l < point.block.size(); ++l)
-      values += (l == 0) + (point.block[l] < shape.count[l] && point.block[l] * 2 <= shape.whole[l]);
-  return values <= shape.values && sums + shape.pointers + operandsAtOnce(point) <= shape.values;
+      isMoved |= shape.stride[t][l] != 0 && iterates(l);
+    around += shape.pointer[t] && isMoved;
+  }
+  return sums + around + operandsAtOnce(point) <= shape.values;
 }
 
 int64_t ScheduleSpace::operandsAtOnce(const SchedulePoint &point) const {

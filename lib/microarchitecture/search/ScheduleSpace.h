@@ -20,8 +20,9 @@ struct ScheduleShape {
   std::array<OpcodeRole, 4> roles;            ///< loads of first, second and result; the product
   int64_t sumBits = 0;
   int64_t sums = 0, values = 0; ///< registers that results, and that results and operands together, may be in
-  int64_t pointers = 0;         ///< of these, those that hold addresses
-  bool counters = false;        ///< of these, some hold counters of loops
+  /// Where there is one file, it also holds the address of each of these, and counters of loops.
+  std::array<bool, 3> pointer = {false, false, false};
+  bool counters = false;
 };
 
 /// A schedule, or the schedules that agree in what is decided. Blocks and steps are counted in instructions.
