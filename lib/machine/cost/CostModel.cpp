@@ -23,6 +23,7 @@ Registry &registry() {
     r->factories["array"] = makeArrayModel;
     r->factories["vector"] = makeVectorModel;
     r->factories[kInstructionModel] = makeInstructionModel;
+    r->factories[kMappingSearchModel] = makeMappingSearchModel;
     return r;
   }();
   return *all;

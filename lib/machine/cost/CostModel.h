@@ -85,7 +85,7 @@ Result<OperationCost> roofline(const CostQuery &, const ComputeTime &, Assumptio
 
 using CostModelFactory = std::function<std::unique_ptr<CostModel>()>;
 /// Adds a model under a name that `.accel` (`cost_model = "name"`) and `--cost-model` may use.
-/// False if the name is taken. Built in: "peak", "array", "vector", "instructions". Plugins call it when they are
+/// False if the name is taken. Built in: "peak", "array", "vector", "instructions", "mapping_search". Plugins call it when they are
 /// loaded.
 bool registerCostModel(const std::string &name, CostModelFactory factory);
 std::vector<std::string> costModelNames();                         ///< sorted

@@ -39,14 +39,14 @@ std::optional<Failure> tooLong(const Operation &op, Seconds time, std::string ca
 
 /// A plugin's model may look at anything of a machine.
 bool isBuiltin(const std::string &model) {
-  return model == "array" || model == "vector" || model == "peak" || model == kInstructionModel;
+  return model == "array" || model == "vector" || model == "peak" || timesInstructions(model);
 }
 
 /// The model that was asked for, unless it is one for arrays (lanes, instructions) and the core has none.
 std::string modelFor(const Core &core, const std::string &asked) {
   static const std::string array = "array", vector = "vector", peak = "peak";
   bool fits = !(asked == array && core.rows <= 0) && !(asked == vector && core.lanes <= 0) &&
-              !(asked == kInstructionModel && !core.microarchitecture);
+              !(timesInstructions(asked) && !core.microarchitecture);
   if (!asked.empty() && fits)
     return asked;
   if (core.microarchitecture)
@@ -118,7 +118,7 @@ public:
       ACCORD_TRY(communicationCosts, CommunicationCosts::make(graph, machine_, options));
       communicationCosts_ = std::move(communicationCosts);
     }
-    bool geometry = name_ == "array" || name_ == "vector" || name_ == kInstructionModel;
+    bool geometry = name_ == "array" || name_ == "vector" || timesInstructions(name_);
     if (geometry && llvm::none_of(machine_.cores, [&](const Core &core) { return modelFor(core, name_) == name_; }))
       return Error{Code::MissingRate,
                    fmt::format("cost model '{}' needs {}, which no core of '{}' states", name_,
@@ -268,7 +268,7 @@ private:
     query.mappings = prices_ && isBuiltin(model) ? &prices_->mappings() : &mappings_;
     std::vector<PartCost> parts;
     ComputeTime ofParts;
-    if (!op.parts.empty() && model != kInstructionModel) { // which maps all parts to one program
+    if (!op.parts.empty() && !timesInstructions(model)) { // which maps all parts to one program
       ACCORD_TRY(computed, computeParts(op, parts, assumptions));
       ofParts = std::move(computed);
       query.parts = &ofParts;

@@ -3,6 +3,7 @@
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/search/MappingSearch.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
 #include <fmt/format.h>
 #include <mutex>
@@ -15,6 +16,20 @@ using microarchitecture::Microarchitecture;
 
 /// Instructions of a program that are evaluated at most: some hundredths of a second.
 constexpr int64_t kMaxEvaluated = 500'000;
+/// Schedules of a product that are timed, and instructions of all of them that are evaluated.
+constexpr int64_t kSearched = 60, kMaxSearched = 3'000'000;
+
+std::string inOneLine(const std::string &text) {
+  std::string line;
+  for (char c : text)
+    if (c != ' ' && c != '\n')
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  while (!line.empty() && line.back() == ' ')
+    line.pop_back();
+  return line;
+}
 
 std::string textOf(const InstructionTiming &timing) {
   std::string text = fmt::format("{} instructions, of which {} were evaluated", timing.instructions, timing.evaluated);
@@ -30,6 +45,8 @@ std::string textOf(const InstructionTiming &timing) {
 /// cycles / clock of the program that an operation is mapped to: what memories take is part of it.
 class InstructionModel : public CostModel {
 public:
+  explicit InstructionModel(bool searches) : searches(searches) {}
+
   Result<ComputeTime> compute(const CostQuery &query, Assumptions &assumptions) const override {
     ACCORD_TRY(timing, timed(query, assumptions));
     return timeOf(query, *timing);
@@ -42,7 +59,9 @@ public:
     const Machine &machine = query.machine;
     const Core &core = machine.cores[query.core];
     const Operation &op = query.operation;
-    const ComputeTime compute = timeOf(query, *timing);
+    ComputeTime compute = timeOf(query, *timing);
+    if (const std::string words = searched(query); !words.empty())
+      compute.formula += ", " + words;
     OperationCost cost;
     cost.core = query.core, cost.type = query.type;
     cost.compute = cost.time = compute.time;
@@ -92,11 +111,20 @@ private:
   struct Known {
     std::shared_ptr<const InstructionTiming> timing;
     Assumptions words;
+    std::string searched; ///< what the search for a schedule found
   };
+  static std::string keyOf(const CostQuery &query) {
+    return fmt::format("{} {} {}", query.core, query.optimizer, PriceCache::keyOf(query.operation));
+  }
+  std::string searched(const CostQuery &query) const {
+    std::lock_guard lock(mutex_);
+    auto found = known_.find(keyOf(query));
+    return found == known_.end() ? "" : found->second.searched;
+  }
 
   /// Of one instance's part of the operation. Operations of equal shape are timed once.
   Result<std::shared_ptr<const InstructionTiming>> timed(const CostQuery &query, Assumptions &assumptions) const {
-    const std::string key = fmt::format("{} {} {}", query.core, query.optimizer, PriceCache::keyOf(query.operation));
+    const std::string key = keyOf(query);
     Known known;
     {
       std::lock_guard lock(mutex_);
@@ -104,7 +132,7 @@ private:
         known = found->second;
     }
     if (!known.timing) {
-      ACCORD_TRY(timing, timeNow(query, known.words));
+      ACCORD_TRY(timing, timeNow(query, known));
       known.timing = std::make_shared<const InstructionTiming>(std::move(timing));
       std::lock_guard lock(mutex_);
       known_.try_emplace(key, known);
@@ -113,7 +141,8 @@ private:
     return known.timing;
   }
 
-  static Result<InstructionTiming> timeNow(const CostQuery &query, Assumptions &words) {
+  Result<InstructionTiming> timeNow(const CostQuery &query, Known &known) const {
+    Assumptions &words = known.words;
     const Core &core = query.machine.cores[query.core];
     const Microarchitecture &machine = *core.microarchitecture;
     const int64_t instances = instancesPerOperation(core);
@@ -121,11 +150,21 @@ private:
       words.insert(fmt::format("an operation is cut along its longest parallel loop for the {} instances of core '{}', "
                                "whose memories do not meet",
                                instances, core.name));
-    ACCORD_TRY(kernel, microarchitecture::kernelOf(partOf(query.operation, instances), query.optimizer, machine));
+    const Operation operation = partOf(query.operation, instances);
+    ACCORD_TRY(kernel, microarchitecture::kernelOf(operation, query.optimizer, machine));
     words.insert(kernel.assumptions.begin(), kernel.assumptions.end());
     ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
     microarchitecture::TimingLimits limits;
     limits.evaluated = kMaxEvaluated, limits.bounds = true;
+    if (searches && operation.contraction && operation.parts.empty())
+      if (const auto product = microarchitecture::contractionOf(operation)) {
+        microarchitecture::MappingLimits search;
+        search.schedules = kSearched, search.instructions = kMaxSearched, search.timing.evaluated = kMaxEvaluated;
+        if (auto found = microarchitecture::searchMapping(*product, machine, search)) {
+          known.searched = inOneLine(microarchitecture::describe(*found, *product));
+          return std::move(found->timing);
+        }
+      }
     ACCORD_TRY(timing, microarchitecture::timeProgram(machine, mapped.program, limits));
     if (timing.bounds)
       words.insert(fmt::format("a program whose state does not recur within {} instructions goes on as these did: its "
@@ -134,12 +173,14 @@ private:
     return timing;
   }
 
+  const bool searches;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Known> known_; ///< by core, optimizer and what the operation is
 };
 
 } // namespace
 
-std::unique_ptr<CostModel> makeInstructionModel() { return std::make_unique<InstructionModel>(); }
+std::unique_ptr<CostModel> makeInstructionModel() { return std::make_unique<InstructionModel>(false); }
+std::unique_ptr<CostModel> makeMappingSearchModel() { return std::make_unique<InstructionModel>(true); }
 
 } // namespace accord

@@ -50,6 +50,12 @@ std::unique_ptr<CostModel> makeVectorModel();
 /// (lib/microarchitecture). Errors: A1308 where it cannot be mapped, A1306 where its time cannot be known.
 std::unique_ptr<CostModel> makeInstructionModel();
 constexpr const char *kInstructionModel = "instructions";
+/// The same with the schedule of each product that a bounded search finds, and how far from the best one it is at most.
+std::unique_ptr<CostModel> makeMappingSearchModel();
+constexpr const char *kMappingSearchModel = "mapping_search";
+inline bool timesInstructions(const std::string &model) {
+  return model == kInstructionModel || model == kMappingSearchModel;
+}
 
 /// A0451 for a core without the geometry that a cost model needs ("rows and columns").
 Error missingGeometryError(const CostQuery &, const char *model, const char *what);

@@ -99,7 +99,7 @@ void Composition::product(const Use &result, const Use &first, const Use &second
   std::vector<KernelSequence::Place> places = {placeOf(first), placeOf(second), placeOf(result)};
   if (initial)
     made.initial = tensor(*initial, rows, rows + 1), places.push_back(placeOf(*initial));
-  append(contractionKernel(made, plainSchedule(made, machine)), places);
+  append(contractionKernel(made, plainSchedule(made, machine, false)), places);
 }
 
 void Composition::rows(const std::string &outer, const std::string &row, const std::vector<Use> &uses,

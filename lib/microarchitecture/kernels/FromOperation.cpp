@@ -32,41 +32,6 @@ void addDimensions(const std::vector<LoopTensor::Term> &terms, int64_t size, con
   into.dimensions.push_back(std::move(dimension));
 }
 
-Result<LoopKernel> contraction(const Operation &operation, const Microarchitecture &machine) {
-  std::vector<const LoopTensor *> operands;
-  const LoopTensor *result = nullptr;
-  for (const LoopTensor &tensor : operation.tensors) {
-    if (!tensor.written)
-      operands.push_back(&tensor);
-    else if (!result)
-      result = &tensor;
-  }
-  if (operands.size() < 2 || !result)
-    return refused(operation, "it is no product of two tensors with one result");
-  Contraction made;
-  made.name = operation.name;
-  for (size_t l = 0; l < operation.domain.size(); ++l)
-    made.loops.push_back(
-        {fmt::format("d{}", l), operation.domain[l].extent, operation.domain[l].kind == IteratorKind::Reduction});
-  // Loops of one iteration, so that every product has rows, columns and a depth.
-  const Index rows = Index(made.loops.size());
-  made.loops.insert(made.loops.end(), {{"rows", 1, false}, {"columns", 1, false}, {"depth", 1, true}});
-  auto tensor = [&](const LoopTensor &of, const char *name, Index first, Index second) {
-    ContractionTensor to;
-    to.name = name, to.bytes = int32_t(std::max<int64_t>(of.elementBits / 8, 1));
-    for (size_t d = 0; d < of.dimensions.size(); ++d)
-      addDimensions(of.dimensions[d], d < of.sizes.size() ? of.sizes[d] : 1, operation.domain, to);
-    to.dimensions.push_back({{{first, 1}}, 1}), to.dimensions.push_back({{{second, 1}}, 1});
-    return to;
-  };
-  made.first = tensor(*operands[0], "first", rows, rows + 2);
-  made.second = tensor(*operands[1], "second", rows + 2, rows + 1);
-  made.result = tensor(*result, "result", rows, rows + 1);
-  if (operands.size() > 2)
-    made.initial = tensor(*operands[2], "bias", rows, rows + 1);
-  return contractionKernel(made, plainSchedule(made, machine));
-}
-
 constexpr __int128 kMaxPoints = __int128(1) << 56;
 constexpr int64_t kMaxElements = int64_t(1) << 46;
 
@@ -165,6 +130,46 @@ Result<LoopKernel> fused(const Operation &operation, const std::string &optimize
 
 } // namespace
 
+Result<Contraction> contractionOf(const Operation &operation) {
+  std::vector<const LoopTensor *> operands;
+  const LoopTensor *result = nullptr;
+  for (const LoopTensor &tensor : operation.tensors) {
+    if (!tensor.written)
+      operands.push_back(&tensor);
+    else if (!result)
+      result = &tensor;
+  }
+  if (operands.size() < 2 || !result)
+    return refused(operation, "it is no product of two tensors with one result");
+  Contraction made;
+  made.name = operation.name;
+  for (size_t l = 0; l < operation.domain.size(); ++l)
+    made.loops.push_back(
+        {fmt::format("d{}", l), operation.domain[l].extent, operation.domain[l].kind == IteratorKind::Reduction});
+  // Loops of one iteration, so that every product has rows, columns and a depth.
+  const Index rows = Index(made.loops.size());
+  made.loops.insert(made.loops.end(), {{"rows", 1, false}, {"columns", 1, false}, {"depth", 1, true}});
+  auto tensor = [&](const LoopTensor &of, const char *name, Index first, Index second) {
+    ContractionTensor to;
+    to.name = name, to.bytes = int32_t(std::max<int64_t>(of.elementBits / 8, 1));
+    for (size_t d = 0; d < of.dimensions.size(); ++d)
+      addDimensions(of.dimensions[d], d < of.sizes.size() ? of.sizes[d] : 1, operation.domain, to);
+    to.dimensions.push_back({{{first, 1}}, 1}), to.dimensions.push_back({{{second, 1}}, 1});
+    return to;
+  };
+  made.first = tensor(*operands[0], "first", rows, rows + 2);
+  made.second = tensor(*operands[1], "second", rows + 2, rows + 1);
+  made.result = tensor(*result, "result", rows, rows + 1);
+  if (operands.size() > 2)
+    made.initial = tensor(*operands[2], "bias", rows, rows + 1);
+  return made;
+}
+
+static Result<LoopKernel> onProduct(const Operation &operation, const Microarchitecture &machine) {
+  ACCORD_TRY(made, contractionOf(operation));
+  return contractionKernel(made, plainSchedule(made, machine));
+}
+
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer,
                             const Microarchitecture &machine) {
   if (operation.core == CoreKind::None)
@@ -181,7 +186,7 @@ Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optim
   if (!operation.parts.empty())
     return fused(operation, optimizer, machine);
   if (operation.contraction)
-    return contraction(operation, machine);
+    return onProduct(operation, machine);
   if (auto rows = rowKernelOf(operation, optimizer, machine))
     return std::move(*rows);
   if (auto moved = movementKernelOf(operation, machine))

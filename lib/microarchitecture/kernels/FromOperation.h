@@ -1,7 +1,7 @@
 // Operations of a training graph as kernels, or why not.
 #pragma once
 #include "lib/machine/model/WorkGraph.h"
-#include "lib/microarchitecture/mapping/LoopKernel.h"
+#include "lib/microarchitecture/mapping/Contraction.h"
 
 namespace accord::microarchitecture {
 
@@ -16,5 +16,9 @@ namespace accord::microarchitecture {
 /// - Fused operations: their parts one after the other, which pass their results on through memory.
 /// Refused (A1308): collectives, and kinds without a kernel.
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer, const Microarchitecture &machine);
+
+/// The product that an operation of regular shape is, whose schedule may be searched for. Refused (A1308): what is no
+/// product of two tensors with one result.
+Result<Contraction> contractionOf(const Operation &operation);
 
 } // namespace accord::microarchitecture

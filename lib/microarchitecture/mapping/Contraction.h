@@ -141,6 +141,8 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
 /// Where these do not reach the memory in which tensors begin, but copies do, all three tensors are staged, with two
 /// buffers if those fit: pieces grow from one instruction on, always along the loop that saves the most copies, until
 /// nothing more fits.
-Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine);
+/// With `blocks`, a block of results is in registers, so that each operand is loaded once for several of them; without,
+/// one result, which leaves registers to the parts of larger kernels.
+Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine, bool blocks = true);
 
 } // namespace accord::microarchitecture

@@ -7,10 +7,14 @@
 namespace accord::microarchitecture {
 namespace {
 
+/// Instructions of a block along a loop, and blocks that are tried, at most.
+constexpr int64_t kMaxBlock = 8;
+constexpr size_t kTriedBlocks = 8;
+
 class Planner {
 public:
-  Planner(const Contraction &contraction, const Microarchitecture &machine)
-      : contraction(contraction), machine(machine), loops(Index(contraction.loops.size())) {}
+  Planner(const Contraction &contraction, const Microarchitecture &machine, bool blocks)
+      : contraction(contraction), machine(machine), blocks(blocks), loops(Index(contraction.loops.size())) {}
 
   Schedule run() {
     for (const Opcode &opcode : machine.opcodes)
@@ -23,7 +27,7 @@ public:
     Schedule one;
     order(one);
     stage(one);
-    return one;
+    return blocked(one);
   }
 
 private:
@@ -105,9 +109,75 @@ private:
       order(tried);
       stage(tried);
       if (contractionKernel(contraction, tried))
-        return tried;
+        return blocked(tried);
     }
     return std::nullopt;
+  }
+
+  /// With a block of results in registers, each operand of which is loaded once for several of them: points of a loop
+  /// that moves one operand times points of a loop that moves the other one. The block with the highest ratio of
+  /// products to loads for which the registers suffice (K. Goto, R. van de Geijn, Anatomy of High-Performance Matrix
+  /// Multiplication, TOMS 34(3), 2008).
+  Schedule blocked(const Schedule &plain) const {
+    if (!blocks || plain.copy.does != Role::None)
+      return plain;
+    const Index inner = plain.vectorLoop != kNone ? plain.vectorLoop : longest([&](Index l) { return !moves(0, l); });
+    const Index outer = longest([&](Index l) {
+      return l != inner &&
+             (inner == kNone || !moves(0, inner) ? moves(0, l) != 0 && !moves(1, l) : moves(1, l) != 0 && !moves(0, l));
+    });
+    struct Block {
+      int64_t outer, inner; ///< in instructions
+      double ratio() const { return double(outer * inner) / double(outer + inner); }
+    };
+    std::vector<Block> all;
+    const int64_t registers = registersOfSums(plain);
+    for (int64_t a = 1; a <= std::min<int64_t>(kMaxBlock, instructions(plain, outer)); ++a)
+      for (int64_t b = 1; b <= std::min<int64_t>(kMaxBlock, instructions(plain, inner)); ++b)
+        if (a * b > 1 && a * b + std::min(a, b) + 1 <= registers)
+          all.push_back({a, b});
+    stableSort(all, [](const Block &a, const Block &b) { return a.ratio() > b.ratio(); });
+    for (size_t i = 0; i < std::min(all.size(), kTriedBlocks); ++i) {
+      Schedule tried = plain;
+      tried.block.assign(loops, 0);
+      for (Schedule::Level &level : tried.levels)
+        for (auto [loop, count] : {std::pair(outer, all[i].outer), {inner, all[i].inner}})
+          if (level.loop == loop)
+            tried.block[loop] = level.step *= count;
+      auto kernel = contractionKernel(contraction, tried);
+      if (kernel && emitKernel(*kernel, machine))
+        return tried;
+    }
+    return plain;
+  }
+  /// The longest loop that moves the result, does not reduce, and is as asked for; kNone: there is none.
+  template <class F> Index longest(F isSuch) const {
+    Index found = kNone;
+    for (Index l = 0; l < loops; ++l)
+      if (moves(2, l) && !contraction.loops[l].reduces && contraction.loops[l].extent > 1 && isSuch(l) &&
+          (found == kNone || contraction.loops[l].extent > contraction.loops[found].extent))
+        found = l;
+    return found;
+  }
+  int64_t instructions(const Schedule &schedule, Index loop) const {
+    if (loop == kNone)
+      return 1;
+    const int64_t points = loop == schedule.vectorLoop ? schedule.lanes : 1;
+    return std::max<int64_t>(contraction.loops[loop].extent / points, 1);
+  }
+  /// Of the largest file that products are written to.
+  int64_t registersOfSums(const Schedule &schedule) const {
+    const int32_t lanes = schedule.vectorLoop == kNone ? 1 : schedule.lanes;
+    Index opcode = opcodeOf(machine, {Role::MultiplyAdd, lanes});
+    if (opcode == kNone)
+      opcode = opcodeOf(machine, {Role::Add, lanes});
+    int64_t registers = 0;
+    for (const Unit &unit : machine.units)
+      for (const UnitOperation &operation : unit.operations)
+        for (Index file : unit.writes)
+          if (operation.opcode == opcode)
+            registers = std::max<int64_t>(registers, machine.registers[file].count);
+    return registers;
   }
 
   /// Sums inside, so that a result stays in its register.
@@ -267,13 +337,14 @@ private:
 
   const Contraction &contraction;
   const Microarchitecture &machine;
+  const bool blocks;
   const Index loops;
 };
 
 } // namespace
 
-Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine) {
-  return Planner(contraction, machine).run();
+Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine, bool blocks) {
+  return Planner(contraction, machine, blocks).run();
 }
 
 } // namespace accord::microarchitecture

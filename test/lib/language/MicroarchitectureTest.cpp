@@ -227,7 +227,7 @@ TEST(Microarchitecture, KernelsFindTheirOpcodesByWhatTheyDo) {
   memory m { size = 64 KiB, port_width = 4 B, requests = 2, read_latency = 2 cycles })");
   Microarchitecture m = made.plain();
   const Contraction what = product({4, 5, 6});
-  auto kernel = contractionKernel(what, plainSchedule(what, m));
+  auto kernel = contractionKernel(what, plainSchedule(what, m, false));
   ASSERT_TRUE(kernel) << kernel.error().message;
   auto mapped = emitKernel(*kernel, m);
   ASSERT_TRUE(mapped) << mapped.error().message;

@@ -176,7 +176,7 @@ TEST(CatalogKernelSizes, BillionsOfInstructionsAfterAFewIterations) {
   const Contraction whole = product({4096, 1024, 512});
   for (const char *name : {"oma", "rocket"}) {
     const Microarchitecture machine = microarchitectureOf(catalogMachine(name), "memory = 1 GiB");
-    auto kernel = contractionKernel(whole, plainSchedule(whole, machine));
+    auto kernel = contractionKernel(whole, plainSchedule(whole, machine, false));
     ASSERT_TRUE(kernel);
     auto mapped = emitKernel(*kernel, machine);
     ASSERT_TRUE(mapped) << mapped.error().message;

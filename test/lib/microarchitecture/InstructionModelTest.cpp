@@ -37,14 +37,17 @@ Operation product(int64_t m, int64_t n, int64_t k) {
   return op;
 }
 
-Result<Costs, Errors> costsOf(const std::vector<Operation> &operations, const Machine &machine) {
+Result<Costs, Errors> costsOf(const std::vector<Operation> &operations, const Machine &machine,
+                              const std::string &model = "") {
   WorkGraph graph;
   graph.optimizer = "adam";
   graph.regions.resize(2);
   graph.operations = operations;
   for (OperationId id = 0; id < operations.size(); ++id)
     graph.regions[0].operations.push_back(id);
-  return estimate(graph, machine);
+  EstimateOptions options;
+  options.costModel = model;
+  return estimate(graph, machine, options);
 }
 
 TEST(InstructionModel, CyclesAreThoseThatTheStepperProves) {
@@ -95,6 +98,22 @@ TEST(InstructionModel, WhatIsOutsideOfTheCoreIsARoof) {
   ASSERT_TRUE(costs);
   EXPECT_EQ(costs->operations[0].bound, "bandwidth host");
   EXPECT_DOUBLE_EQ(costs->operations[0].time.value, 3 * 8 * 8 * 4 / 1e3);
+}
+
+TEST(InstructionModel, SearchedSchedulesAreNoWorse) {
+  for (const Microarchitecture &core :
+       {KernelMachine({}).scalar(), KernelMachine({}).vector(), KernelMachine({}).tiles()}) {
+    const std::vector<Operation> operations = {product(6, 10, 7), product(40, 24, 16), product(1, 64, 33)};
+    const auto plain = costsOf(operations, machineWith(core)),
+               searched = costsOf(operations, machineWith(core), "mapping_search");
+    ASSERT_TRUE(plain && searched);
+    for (size_t i = 0; i < operations.size(); ++i) {
+      EXPECT_LE(searched->operations[i].timing->cycles, plain->operations[i].timing->cycles);
+      EXPECT_NE(searched->operations[i].formula.find("takes fewer"), std::string::npos)
+          << searched->operations[i].formula;
+      EXPECT_EQ(searched->operations[i].model, "mapping_search");
+    }
+  }
 }
 
 TEST(InstructionModel, RefusesWhatCannotBeMappedAtItsPlace) {

@@ -32,11 +32,16 @@ TEST(TimeKernel, ABillionIterations) {
   EXPECT_LT(iterations(eight, 9), 500);
 
   const Contraction contraction = product({1024, 1024, 1024});
-  const InstructionTiming product = timeOf(*contractionKernel(contraction, plainSchedule(contraction, scalar)), scalar);
+  const InstructionTiming product =
+      timeOf(*contractionKernel(contraction, plainSchedule(contraction, scalar, false)), scalar);
   EXPECT_GE(product.instructions, __int128(7) << 30);
   EXPECT_LT(iterations(product, 7), 600);
   const Microarchitecture tiles = KernelMachine({}).tiles();
   const InstructionTiming tiled = timeOf(*contractionKernel(contraction, plainSchedule(contraction, tiles)), tiles);
+  // With a block of results in registers, fewer loads and fewer cycles.
+  const InstructionTiming blocked = timeOf(*contractionKernel(contraction, plainSchedule(contraction, scalar)), scalar);
+  EXPECT_LT(blocked.instructions, product.instructions / 2);
+  EXPECT_LT(blocked.cycles, product.cycles / 2);
   EXPECT_LT(tiled.evaluated, 500);
   EXPECT_LT(tiled.cycles, product.cycles);
 }
@@ -55,7 +60,7 @@ TEST(TimeKernel, ConvolutionsOfResNet) {
         auto kernel = contractionKernel(contraction, plainSchedule(contraction, machine));
         ASSERT_TRUE(kernel) << kernel.error().message;
         const InstructionTiming timing = timeOf(*kernel, machine);
-        EXPECT_LT(timing.evaluated, 6'000'000);
+        EXPECT_LT(timing.evaluated, 15'000'000);
         EXPECT_GT(timing.instructions, __int128(50'000'000));
       }
 }
