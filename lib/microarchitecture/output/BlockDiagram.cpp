@@ -52,9 +52,8 @@ std::string rules(const Palette &is) {
                   "{0} .inner{{fill:{4};stroke:{5}}}{0} .cell{{stroke:{3}}}{0} .none{{fill:{4}}}",
                   in, is.card, is.ink, is.quiet, is.inner, is.line);
   css += fmt::format(
-      "{0} .st{{stroke:{1}}}{0} .rf{{stroke:{2}}}{0} .me{{stroke:{3}}}{0} .bn{{stroke:{4};stroke-width:2.5}}"
-      "{0} text.alarm{{fill:{4}}}",
-      in, is.stage, is.registers, is.memory, is.critical);
+      "{0} .st{{stroke:{1}}}{0} .rf{{stroke:{2}}}{0} .me{{stroke:{3}}}{0} .bn{{stroke:{4};stroke-width:2.5}}", in,
+      is.stage, is.registers, is.memory, is.critical);
   css += fmt::format("{0} .fw path{{stroke:{1}}}{0} .rd path{{stroke:{2}}}{0} .ld path{{stroke:{3}}}"
                      "{0} .fw .hd{{fill:{1}}}{0} .rd .hd{{fill:{2}}}{0} .ld .hd{{fill:{3}}}",
                      in, is.stage, is.registers, is.memory);
@@ -124,7 +123,7 @@ private:
                                    counted(machine.storages.size(), "memory or cache", "memories and caches"));
     for (const DiagramPart &part : diagram.parts)
       if (part.isBottleneck)
-        text += " The bottleneck is " + part.name + ".";
+        text += (part.waited > 0 ? " The bottleneck is " : " The highest utilization is that of ") + part.name + ".";
     return text;
   }
 

@@ -303,8 +303,8 @@ private:
     if (part.grid.step > 1)
       add(part, fmt::format("a square is {0} × {0} of them", part.grid.step));
     if (part.isBottleneck)
-      part.text.push_back(
-          {Look::Bottleneck, part.waited > 0 ? "bottleneck: " + percent(part.waited) + " of cycles" : "bottleneck"});
+      part.text.push_back({Look::Bottleneck, part.waited > 0 ? "bottleneck: " + percent(part.waited) + " of cycles"
+                                                             : "highest utilization"});
     for (DiagramText &line : part.text) {
       line.left = printable(line.left), line.right = printable(line.right);
       part.detail += fmt::format("{}{}{}{}", part.detail.empty() ? "" : "\n", line.left, line.right.empty() ? "" : ": ",
@@ -329,7 +329,8 @@ private:
       }
       text += "…";
     };
-    shorten(line.right, line.left.empty() ? kMaxText : kMaxText / 2);
+    const int32_t left = line.left.empty() ? 0 : textWidth(line.left, size, isBold) + kTextGap;
+    shorten(line.right, std::max(kMaxText - left, kMaxText / 2));
     const int32_t right = line.right.empty() ? 0 : textWidth(line.right, size, isBold) + kTextGap;
     if (!line.left.empty())
       shorten(line.left, kMaxText - right);

@@ -39,11 +39,9 @@ json::Array units(const Diagram &diagram, const Microarchitecture &machine, cons
       if (u < Index(timing.units.size()))
         sum.instructions += timing.units[u].instructions, sum.busy += timing.units[u].busy;
     }
-    json::Object row{{"name", jsonString(part.name)},
-                     {"count", grouped(count)},
-                     {"instructions", grouped(sum.instructions)},
-                     {"busy", grouped(sum.busy)},
-                     {"bottleneck", part.isBottleneck}};
+    json::Object row{
+        {"name", jsonString(part.name)}, {"count", grouped(count)},         {"instructions", grouped(sum.instructions)},
+        {"busy", grouped(sum.busy)},     {"bottleneck", part.isBottleneck}, {"waited", part.waited}};
     addUse(row, part);
     rows.push_back(std::move(row));
   }
@@ -66,7 +64,8 @@ json::Array memories(const Diagram &diagram, const Microarchitecture &machine, c
     json::Object row{{"name", jsonString(part.name)},
                      {"beats", grouped(sum.beats)},
                      {"bytes", double(bytes)},
-                     {"bottleneck", part.isBottleneck}};
+                     {"bottleneck", part.isBottleneck},
+                     {"waited", part.waited}};
     if (machine.storages[part.members[0]].cache) {
       row["hits"] = grouped(sum.hits), row["misses"] = grouped(sum.misses);
       row["writeBacks"] = grouped(sum.writeBacks);
@@ -165,9 +164,17 @@ json::Object coreData(const Microarchitecture &machine, const InstructionTiming 
 }
 
 void addExecutions(InstructionTiming &sum, const InstructionTiming &of, __int128 times) {
-  constexpr __int128 kMax = __int128(1) << 62;
-  sum.cycles = Cycles(std::min(sum.cycles + of.cycles * std::min(times, kMax), kMax));
+  auto added = [&](Cycles before, Cycles one) {
+    constexpr __int128 kMax = __int128(1) << 62;
+    return Cycles(std::min(before + one * std::min(times, kMax), kMax));
+  };
+  const bool isBounded = sum.bounds || of.bounds;
+  const Cycles low = added(sum.bounds ? sum.bounds->low : sum.cycles, of.bounds ? of.bounds->low : of.cycles);
+  const Cycles high = added(sum.bounds ? sum.bounds->high : sum.cycles, of.bounds ? of.bounds->high : of.cycles);
+  sum.cycles = added(sum.cycles, of.cycles);
   sum.instructions += of.instructions * times;
+  if (isBounded) // what units and memories did is of all of it
+    sum.bounds = {.low = low, .high = high, .reached = sum.cycles, .timed = sum.instructions};
   // What was timed, of all that is executed.
   const double timed = of.bounds ? double(of.bounds->timed) / double(std::max<__int128>(of.instructions, 1)) : 1;
   auto add = [&](__int128 &into, __int128 count) {

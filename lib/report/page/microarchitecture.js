@@ -4,7 +4,7 @@ const head = names => el("thead", {}, el("tr", {}, ...names.map(([t, c]) => el("
 const line = cells => el("tr", {}, ...cells.map(([t, c]) => el("td", { class: c }, t)));
 const bar = share => el("span", { class: "mini" }, el("i", { style: `width:${Math.min(1, share) * 100}%;background:var(--accent)` }));
 const shareCell = share => el("span", {}, percent(share), bar(share));
-const nameCell = row => (row.bottleneck ? el("span", {}, row.name, el("span", { class: "flag" }, "bottleneck")) : row.name);
+const nameCell = row => (row.bottleneck ? el("span", {}, row.name, el("span", { class: "flag" }, row.waited > 0 ? "bottleneck" : "highest")) : row.name);
 const spread = row => (row.high === undefined ? "" : `${percent(row.low)} to ${percent(row.high)}`);
 const busiest = core => [...core.units, ...core.memories].sort((a, b) => b.use - a.use)[0];
 
@@ -70,7 +70,7 @@ function cores() {
   for (const [i, core] of data.cores.entries()) {
     const of = data.ofStep ? ` of ${core.core}` : "";
     section(`core-${i}`, data.ofStep ? `The core ${core.core}, and how far a step uses its parts` : "The core, and how far its parts are used",
-      data.ofStep ? el("p", { class: "quiet" }, `${core.instructions} instructions${core.instances > 1 ? ` of one of ${core.instances} instances` : ""}, of which ${core.evaluated} were evaluated`) : null,
+      data.ofStep ? el("p", { class: "quiet" }, `${core.instructions} instructions${core.instances > 1 ? ` of one of ${core.instances} instances` : ""}, of which ${core.evaluated} were evaluated${core.low === undefined ? "" : `; proven: ${core.low} to ${core.high} cycles`}`) : null,
       el("div", { class: "scroll" }, diagram(core)),
       el("p", { class: "quiet hint" }, "arrows go the way of instructions and data; hold the pointer on a part or a line for all that is known of it"));
     if (core.waited.length) section(`waits-${i}`, `What cycles are waited for${of && `, core ${core.core}`}`, el("div", { class: "scroll" }, waitsTable(core)));

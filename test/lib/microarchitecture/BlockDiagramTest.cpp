@@ -361,6 +361,11 @@ TEST(BlockDiagram, ExecutionsAddUp) {
   InstructionTiming whole;
   addExecutions(whole, half, 1);
   EXPECT_TRUE(whole.cycles == 100 && whole.units[0].instructions == 40 && whole.units[0].busy == 60);
+  addExecutions(whole, one, 1);
+  ASSERT_TRUE(whole.bounds);
+  EXPECT_EQ(whole.bounds->low, 100);
+  EXPECT_EQ(whole.bounds->high, 130);
+  EXPECT_EQ(whole.counted(), 110);
   const auto machine = omaMachine();
   EXPECT_DOUBLE_EQ(named(diagramOf(machine, &half), "fu").use, 0.6);
 }
