@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/output/DiagramParts.h"
+#include "lib/support/StableSort.h"
 #include "lib/support/documents/TextStyle.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
@@ -92,14 +93,28 @@ public:
   Diagram run() {
     made.parts.push_back({Kind::Fetch, machine.fetch.name, {0}});
     stageOfUnit.assign(machine.units.size(), kNone);
+    std::vector<size_t> turn(machine.units.size(), 0); // in which its stage tries it
     for (Index s = 0; s < Index(machine.stages.size()); ++s) {
       made.parts.push_back({Kind::Stage, machine.stages[s].name, {s}});
       made.parts.back().isExecute = !machine.stages[s].units.empty();
-      for (Index unit : machine.stages[s].units)
-        if (unit >= 0 && unit < Index(machine.units.size()) && stageOfUnit[unit] == kNone)
-          stageOfUnit[unit] = s;
+      const std::vector<Index> &units = machine.stages[s].units;
+      for (size_t i = 0; i < units.size(); ++i)
+        if (units[i] >= 0 && units[i] < Index(machine.units.size()) && stageOfUnit[units[i]] == kNone)
+          stageOfUnit[units[i]] = s, turn[units[i]] = i;
     }
+    const size_t first = made.parts.size();
     group(Kind::Unit, machine.units, [&](Index u) { return keyOf(machine.units[u], stageOfUnit[u]); });
+    std::vector<DiagramPart> units(made.parts.begin() + first, made.parts.end());
+    stableSort(units, [&](const DiagramPart &a, const DiagramPart &b) {
+      auto placeOf = [&](const DiagramPart &part) {
+        size_t low = SIZE_MAX;
+        for (Index unit : part.members)
+          low = std::min(low, turn[unit]);
+        return std::pair(stageOfUnit[part.members[0]], low);
+      };
+      return placeOf(a) < placeOf(b);
+    });
+    std::ranges::move(units, made.parts.begin() + first);
     group(Kind::Registers, machine.registers, [&](Index f) { return keyOf(machine.registers[f]); });
     group(Kind::Storage, machine.storages, [&](Index s) { return keyOf(machine.storages[s]); });
     for (DiagramPart &part : made.parts)

@@ -57,7 +57,7 @@ struct DiagramEdge {
 };
 
 struct Diagram {
-  std::vector<DiagramPart> parts; ///< fetch, stages, units, register files, memories
+  std::vector<DiagramPart> parts; ///< fetch, stages, units as their stages try them, register files, memories
   std::vector<DiagramEdge> edges; ///< by kind and blocks
 };
 

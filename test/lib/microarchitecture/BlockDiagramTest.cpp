@@ -247,6 +247,19 @@ TEST(BlockDiagram, CopiesAreOneBlock) {
   expectDrawn(meshMachine(5), nullptr);
 }
 
+TEST(BlockDiagram, UnitsInTheOrderOfTheirStage) {
+  Microarchitecture machine = KernelMachine({}).vector();
+  std::ranges::reverse(machine.stages[1].units);
+  const Diagram diagram = diagramOf(machine, nullptr);
+  const DiagramLayout layout = layoutOf(diagram);
+  int32_t last = INT32_MAX;
+  for (const Unit &unit : machine.units) {
+    const int32_t y = layout.boxes[size_t(&named(diagram, unit.name) - diagram.parts.data())].y;
+    EXPECT_LT(y, last) << unit.name;
+    last = y;
+  }
+}
+
 TEST(BlockDiagram, CopiesThatDifferAreApart) {
   Microarchitecture machine = meshMachine(3);
   for (Unit &unit : machine.units)
