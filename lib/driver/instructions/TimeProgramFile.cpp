@@ -68,7 +68,7 @@ public:
     if (!machine)
       return finish(kWrongInput);
     answer.machine = std::move(machine->machine), answer.clock = machine->clock;
-    if (!(head.isProgram ? readProgram(text, head) : readAssembly(text)) || !time(*file))
+    if (!(head.isProgram ? readProgram(text, head) : readAssembly(text)) || !time())
       return finish(kWrongInput);
     return finish(write());
   }
@@ -150,17 +150,25 @@ private:
     return true;
   }
 
-  bool time(FileId file) {
+  bool time() {
     TimingLimits limits;
-    limits.evaluated = options.maxEvaluated, limits.recurrences = !options.full, limits.waits = true;
+    limits.evaluated = options.maxEvaluated, limits.recurrences = !options.full;
+    limits.waits = limits.bounds = true;
+    const SourceLocation start{options.file, 1, 1};
     auto timing = timeProgram(answer.machine, answer.program, limits);
     if (!timing) {
       Error error = timing.takeError();
       if (error.location.file.empty())
-        error.location = {options.file, 1, 1};
-      return report({std::move(error)}, options.full ? "leave out --full, so that loops are found to recur"
-                                                     : "--max-evaluated N allows more instructions");
+        error.location = start;
+      return report({std::move(error)});
     }
+    if (timing->bounds)
+      return report({{Code::NoRecurrence,
+                      fmt::format("the time of '{}' is not known after {} instructions: it is from {} to {} cycles",
+                                  answer.program.name, options.maxEvaluated, timing->bounds->low, timing->bounds->high),
+                      start}},
+                    options.full ? "leave out --full, so that loops are found to recur"
+                                 : "--max-evaluated N allows more instructions");
     answer.timing = std::move(*timing);
     return true;
   }
