@@ -200,17 +200,17 @@ private:
   /// What is left bounds the time from both sides.
   std::optional<Error> bound() {
     place.iterations = around;
-    const InstructionProgram rest = restOf(program, place);
+    const ProgramRest rest = restOf(program, place);
     InstructionTiming::Bounds bounds;
     bounds.reached = engine.end(), bounds.timed = timed();
-    bounds.low = std::max(bounds.reached, lowerEnd(machine, rest, engine.base()));
-    bounds.high = upperEnd(machine, rest, engine.quiet() + 1);
+    bounds.low = std::max(bounds.reached, lowerEnd(machine, program, rest, engine.base()));
+    bounds.high = upperEnd(machine, rest.program, engine.quiet() + 1);
     if (bounds.high >= TimingEnvelope::kBeyond)
       return Error{Code::NoRecurrence,
                    fmt::format("the time of '{}' does not recur within {} instructions, and may be beyond 2^61 cycles",
                                program.name, engine.visits()),
                    {}};
-    const __int128 left = executedInstructions(rest);
+    const __int128 left = executedInstructions(rest.program);
     answer.instructions = bounds.timed + left;
     double rate = 0;
     if (bounds.timed > half.timed)

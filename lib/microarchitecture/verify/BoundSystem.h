@@ -85,7 +85,14 @@ private:
   Table lines;
 };
 
-/// Sums of what units, ports, memories and the fetch have to do: a bound from below.
-Cycles endByWork(const Microarchitecture &machine, const InstructionProgram &rest, Cycles from);
+/// The rest of a program, and for each item of its body in how many loops of the program it was.
+struct RestOfProgram {
+  InstructionProgram program;
+  std::vector<size_t> depths;
+};
+
+/// Sums of what units, ports, memories, caches and the fetch have to do: a bound from below.
+Cycles endByWork(const Microarchitecture &machine, const InstructionProgram &program, const RestOfProgram &rest,
+                 Cycles from);
 
 } // namespace accord::microarchitecture

@@ -126,7 +126,7 @@ private:
   TakenNow fetchedNow;
   std::vector<StageState> stages;
   std::vector<std::vector<Instance>> instances; ///< by unit: those that were used so far
-  std::vector<size_t> firstRegister; ///< by file
+  std::vector<size_t> firstRegister;            ///< by file
   std::vector<RegisterState> registers;
   std::vector<TakenNow> readPorts, writePorts;
 };

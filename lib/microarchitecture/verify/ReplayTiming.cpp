@@ -46,7 +46,7 @@ public:
 
   Errors run() {
     skipped = zero();
-    rest.instructions = program.instructions, rest.loops = program.loops;
+    rest.program.instructions = program.instructions, rest.program.loops = program.loops;
     if (timing.units.size() != machine.units.size() || timing.storages.size() != machine.storages.size())
       wrong({}, "it does not have the units and memories of the machine");
     if (timing.evaluated > kMaxReplayed)
@@ -136,7 +136,7 @@ private:
       if (!errors.empty())
         return;
       if (isCut)
-        rest.body.push_back(item);
+        remain(item);
       else if (item.loop == kNone)
         instruction(item.instruction);
       else if (program.loops[item.loop].count > 0 && inLoop(item.loop) > 0)
@@ -161,13 +161,16 @@ private:
     stepper.fetch(index, addresses);
   }
 
+  /// An item more, in the loops that are around it now.
+  void remain(const Item &item) { rest.program.body.push_back(item), rest.depths.push_back(around.size()); }
+
   /// From this instruction on there are bounds.
   void cut(Index index) {
     if (!stepper.awaitFetch())
       return stuck();
     isCut = true;
     cutAt = stepper.now() + offset;
-    rest.body.push_back({index, kNone});
+    remain({index, kNone});
   }
 
   /// The recurrence of a loop inside of the present iterations that begins next; found in the order of the certificate.
@@ -201,10 +204,11 @@ private:
       if (errors.empty())
         walk(is.body);
       if (isCut) {
-        rest.body.push_back({kNone, Index(rest.loops.size())});
-        rest.loops.push_back(is);
-        rest.loops.back().count = is.count - k - 1;
-        break;
+        around.pop_back();
+        remain({kNone, Index(rest.program.loops.size())});
+        rest.program.loops.push_back(is);
+        rest.program.loops.back().count = is.count - k - 1;
+        return;
       }
     }
     around.pop_back();
@@ -299,13 +303,13 @@ private:
       return wrong({}, "bounds are stated of a program that was evaluated as a whole");
     equal<__int128>("cycles up to where bounds begin", stepper.end() + offset, is.reached);
     equal("instructions up to where bounds begin", found, is.timed);
-    equal("instructions", found + instructionsIn(rest.body, rest.loops), timing.instructions);
+    equal("instructions", found + instructionsIn(rest.program.body, rest.program.loops), timing.instructions);
     const __int128 quiet = stepper.quiet() + offset + 1;
     if (!errors.empty() || std::max(cutAt, quiet) >= kTooLate)
       return wrong({}, "bounds are beyond 2^61 cycles");
-    const Cycles low = std::max(
-        {is.reached, endByWork(machine, rest, Cycles(cutAt)), BoundSystem(machine, rest, false).end(Cycles(cutAt))});
-    const Cycles high = BoundSystem(machine, rest, true).end(Cycles(quiet));
+    const Cycles low = std::max({is.reached, endByWork(machine, program, rest, Cycles(cutAt)),
+                                 BoundSystem(machine, rest.program, false).end(Cycles(cutAt))});
+    const Cycles high = BoundSystem(machine, rest.program, true).end(Cycles(quiet));
     if (is.low > low)
       wrong({}, fmt::format("at least {} cycles are proved, {} are stated", low, is.low));
     if (is.high < high || high >= kTooLate)
@@ -328,7 +332,7 @@ private:
   Sums skipped;        ///< what is in them
   bool isCut = false;  ///< from here on there are bounds
   __int128 cutAt = 0;  ///< when what follows may be fetched
-  InstructionProgram rest;
+  RestOfProgram rest;
 };
 
 } // namespace

@@ -23,6 +23,19 @@ InstructionTiming cut(const Microarchitecture &machine, const InstructionProgram
   return timed(machine, program, limits);
 }
 
+/// The program, where two of three times arrays move by lines, so that they leave the caches.
+InstructionProgram program(MachineCases &cases, const Microarchitecture &machine) {
+  InstructionProgram made = cases.program(machine, 100);
+  const int64_t by = int64_t(1) << (3 * cases.draw(0, 2));
+  for (Instruction &instruction : made.instructions)
+    for (MemoryOperand &operand : instruction.memory) {
+      operand.address.base += 1 << 24;
+      for (int64_t &stride : operand.address.strides)
+        stride *= by;
+    }
+  return made;
+}
+
 double median(std::vector<double> of) {
   std::nth_element(of.begin(), of.begin() + int64_t(of.size() / 2), of.end());
   return of[of.size() / 2];
@@ -35,10 +48,10 @@ TEST(BoundProgram, ExactTimesAreBetween) {
     Microarchitecture machine = cases.machine();
     if (seed % 4 == 0)
       tangle(machine, cases);
-    const InstructionProgram program = cases.program(machine, 100);
-    const InstructionTiming exact = timed(machine, program, {});
+    const InstructionProgram is = program(cases, machine);
+    const InstructionTiming exact = timed(machine, is, {});
     for (int64_t evaluated : {0, 7, 90, 500}) {
-      const InstructionTiming bounded = cut(machine, program, evaluated);
+      const InstructionTiming bounded = cut(machine, is, evaluated);
       if (exact.instructions <= evaluated) {
         ASSERT_FALSE(bounded.bounds) << seed;
         ASSERT_EQ(bounded.cycles, exact.cycles) << seed;
@@ -76,13 +89,13 @@ TEST(BoundProgram, TheReplayProvesThem) {
     Microarchitecture machine = cases.machine();
     if (seed % 4 == 0)
       tangle(machine, cases);
-    const InstructionProgram program = cases.program(machine, 100);
-    const InstructionTiming exact = timed(machine, program, {});
+    const InstructionProgram is = program(cases, machine);
+    const InstructionTiming exact = timed(machine, is, {});
     for (int64_t evaluated : {0, 60, 150}) {
       TimingLimits limits;
       limits.evaluated = evaluated, limits.bounds = limits.waits = true;
-      const InstructionTiming bounded = timed(machine, program, limits);
-      ASSERT_EQ(first(verifyTiming(machine, program, bounded)), "") << seed << " after " << evaluated;
+      const InstructionTiming bounded = timed(machine, is, limits);
+      ASSERT_EQ(first(verifyTiming(machine, is, bounded)), "") << seed << " after " << evaluated;
       if (!bounded.bounds)
         continue;
       ASSERT_LE(bounded.bounds->low, exact.cycles) << seed << " after " << evaluated;
@@ -133,6 +146,38 @@ TEST(BoundProgram, NarrowerOnesAreRefused) {
     EXPECT_EQ(first(verifyTiming(machine, program, wider)), "") << seed;
   }
   EXPECT_GT(equal, 8);
+}
+
+/// A stream of lines that never come again: each is fetched, one after the other.
+TEST(BoundProgram, StreamsMissEachLine) {
+  Microarchitecture machine;
+  machine.name = "stream", machine.window = 8, machine.fetch = {"fetch", 1, 8, 0, 0, {}};
+  machine.opcodes = {{"load", 0, 0, 0, 1, 0, false, {}}};
+  Stage stage;
+  stage.name = "execute", stage.units = {0};
+  machine.stages = {stage};
+  Unit unit;
+  unit.name = "unit", unit.operations = {{0, cycles(1), cycles(1), {}}}, unit.loadsFrom = {1};
+  machine.units = {unit};
+  Storage far, near;
+  far.name = "far", far.end = 1 << 30, far.readLatency = 30, far.requests = 4;
+  near.name = "near", near.readLatency = 2, near.cache = Storage::Cache{4, 2, 16, {}, true, true, false, 0};
+  machine.storages = {far, near};
+  ASSERT_TRUE(check(machine).empty());
+  InstructionProgram stream;
+  stream.name = "stream", stream.instructions = {{0, {}, {}, {{1, {64, {1 << 14, 16}}, 4}}, {}, {}}};
+  stream.loops = {{"i", 50, {{kNone, 1}}, {}}, {"j", 1000, {{0, kNone}}, {}}};
+  stream.body = {{kNone, 0}};
+  ASSERT_TRUE(check(stream, machine).empty());
+  const InstructionTiming exact = timed(machine, stream, {}), bounded = cut(machine, stream, 100);
+  ASSERT_TRUE(bounded.bounds);
+  // One miss at once: 2 + 4 beats - 1 + 30 cycles each. Of the 49,000 lines of the iterations left the cache may
+  // hold 8.
+  EXPECT_GE(bounded.bounds->low, bounded.bounds->reached + 35 * (49'000 - 8 - 1) - 1000);
+  EXPECT_LE(bounded.bounds->low, exact.cycles);
+  EXPECT_GT(bounded.bounds->low, exact.cycles * 9 / 10);
+  EXPECT_GE(bounded.bounds->high, exact.cycles);
+  EXPECT_EQ(first(verifyTiming(machine, stream, bounded)), "");
 }
 
 } // namespace

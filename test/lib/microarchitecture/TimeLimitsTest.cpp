@@ -112,21 +112,21 @@ TEST(TimeLimits, FortyLoopsInEachOther) {
 
 TEST(TimeLimits, CountsAndAddressesAtTheirEnd) {
   const Microarchitecture machine = plain();
-  const int64_t top = (int64_t(1) << 62) - 8, max = int64_t(1) << 46;
+  const int64_t top = (int64_t(1) << 62) - 8, maxCount = int64_t(1) << 46;
   InstructionProgram program;
   program.name = "far", program.instructions = {load(top), load(top, {-65536}), load(0, {65528})};
-  program.loops.push_back({"i", max, {{0, kNone}, {1, kNone}, {2, kNone}}, {}});
+  program.loops.push_back({"i", maxCount, {{0, kNone}, {1, kNone}, {2, kNone}}, {}});
   program.body = {{kNone, 0}};
   ASSERT_EQ(first(check(program, machine)), "");
   auto timing = timeProgram(machine, program);
   ASSERT_TRUE(timing);
-  EXPECT_EQ(timing->instructions, 3 * __int128(max));
-  EXPECT_GE(timing->cycles, 3 * max);
+  EXPECT_EQ(timing->instructions, 3 * __int128(maxCount));
+  EXPECT_GE(timing->cycles, 3 * maxCount);
   EXPECT_LT(timing->evaluated, 1000);
   EXPECT_EQ(first(verifyTiming(machine, program, *timing)), "");
-  program.loops[0].count = max + 1;
+  program.loops[0].count = maxCount + 1;
   EXPECT_EQ(first(check(program, machine)), "loop 'i' has 70368744177665 iterations, not from 0 to 2^46");
-  program.loops[0].count = max;
+  program.loops[0].count = maxCount;
   program.instructions[2].memory[0].address.strides = {INT64_MAX};
   EXPECT_EQ(check(program, machine).front().code, Code::AddressOutside);
   program.loops[0].count = 1; // it never moves
@@ -135,7 +135,7 @@ TEST(TimeLimits, CountsAndAddressesAtTheirEnd) {
   // 2^46 iterations of 2^46 of instructions that take 2^20 cycles each.
   Microarchitecture slow = plain();
   slow.units[0].operations[1].interval = cycles(1 << 20);
-  program = nest(2, max);
+  program = nest(2, maxCount);
   ASSERT_EQ(first(check(program, slow)), "");
   auto beyond = timeProgram(slow, program);
   ASSERT_FALSE(beyond);
@@ -143,21 +143,21 @@ TEST(TimeLimits, CountsAndAddressesAtTheirEnd) {
 }
 
 TEST(TimeLimits, LargeCapacitiesAndManyUnits) {
-  constexpr int32_t kMaxCycles = 1 << 20;
+  constexpr int32_t kMax = 1 << 20;
   Microarchitecture machine = plain();
-  machine.window = machine.fetch.width = machine.fetch.buffer = kMaxCycles;
-  machine.stages[0].capacity = machine.stages[0].width = kMaxCycles;
+  machine.window = machine.fetch.width = machine.fetch.buffer = kMax;
+  machine.stages[0].capacity = machine.stages[0].width = kMax;
   machine.units.assign(1000, machine.units[0]);
   machine.stages[0].units.clear();
   for (Index u = 0; u < 1000; ++u) {
-    machine.units[u].name = "u" + std::to_string(u), machine.units[u].count = machine.units[u].entries = kMaxCycles;
+    machine.units[u].name = "u" + std::to_string(u), machine.units[u].count = machine.units[u].entries = kMax;
     machine.stages[0].units.push_back(u);
   }
-  machine.registers[0].count = kMaxCycles;
-  machine.storages[0].ports = machine.storages[0].banks = machine.storages[0].requests = kMaxCycles;
+  machine.registers[0].count = kMax;
+  machine.storages[0].ports = machine.storages[0].banks = machine.storages[0].requests = kMax;
   Storage cache = machine.storages[0];
   cache.name = "cache", cache.cache = Storage::Cache{};
-  cache.cache->sets = cache.cache->ways = kMaxCycles, cache.cache->behind = 0;
+  cache.cache->sets = cache.cache->ways = kMax, cache.cache->behind = 0;
   machine.storages.push_back(cache);
   for (Unit &unit : machine.units)
     unit.loadsFrom = {0, 1};
