@@ -3,12 +3,10 @@
 // solve/BoundProgram.h; nothing of their code is used here. More places of what is taken in order may be told apart
 // here than there, never fewer, so that these bounds are at least as tight.
 #pragma once
-#include "lib/microarchitecture/problem/InstructionProgram.h"
+#include "lib/microarchitecture/verify/WorkBound.h"
 #include <map>
 
 namespace accord::microarchitecture {
-
-inline constexpr Cycles kTooLate = Cycles(1) << 61;
 
 class BoundSystem {
 public:
@@ -84,15 +82,5 @@ private:
   std::map<Index, Table> powers;                                        ///< by loop: of one iteration
   Table lines;
 };
-
-/// The rest of a program, and for each item of its body in how many loops of the program it was.
-struct RestOfProgram {
-  InstructionProgram program;
-  std::vector<size_t> depths;
-};
-
-/// Sums of what units, ports, memories, caches and the fetch have to do: a bound from below.
-Cycles endByWork(const Microarchitecture &machine, const InstructionProgram &program, const RestOfProgram &rest,
-                 Cycles from);
 
 } // namespace accord::microarchitecture

@@ -1,6 +1,7 @@
+#include "lib/microarchitecture/verify/WorkBound.h"
 #include "lib/microarchitecture/problem/Evaluate.h"
-#include "lib/microarchitecture/verify/BoundSystem.h"
 #include <algorithm>
+#include <map>
 
 namespace accord::microarchitecture {
 namespace {
