@@ -69,16 +69,22 @@ Traffic trafficOf(const LoopKernel &kernel) {
   Traffic made{std::vector<char>(kernel.tensors.size()), std::vector<char>(kernel.tensors.size())};
   auto walk = [&](auto &self, const KernelBody &body) -> void {
     for (const KernelStep &step : body) {
-      if (step.loop != kNone)
+      if (step.loop != kNone) {
         self(self, kernel.loops[step.loop].body);
-      if (step.loop != kNone || step.access.tensor == kNone)
         continue;
-      const Index within = kernel.tensors[step.access.tensor].within;
-      const Index tensor = within == kNone ? step.access.tensor : within;
-      if (step.role.does == Role::Store)
-        made.writes[tensor] = 1;
-      else if (!made.writes[tensor])
-        made.reads[tensor] = 1;
+      }
+      auto reach = [&](Index tensor, bool isWrite) {
+        if (tensor == kNone)
+          return;
+        if (const Index within = kernel.tensors[tensor].within; within != kNone)
+          tensor = within;
+        if (isWrite)
+          made.writes[tensor] = 1;
+        else if (!made.writes[tensor])
+          made.reads[tensor] = 1;
+      };
+      reach(step.access.tensor, step.role.does == Role::Store);
+      reach(step.target.tensor, true);
     }
   };
   walk(walk, kernel.body);
@@ -110,7 +116,7 @@ Result<LoopKernel> fused(const Operation &operation, const std::string &optimize
     for (size_t t = 0; t < kernel->tensors.size(); ++t) {
       const KernelTensor &tensor = kernel->tensors[t];
       places.emplace_back();
-      if (tensor.within != kNone)
+      if (tensor.within != kNone || tensor.storage != kNone)
         continue;
       auto from = std::find_if(results.rbegin(), results.rend(), [&](const Made &one) {
         return traffic.reads[t] && one.elements == tensor.elements && one.bytes == tensor.bytes;

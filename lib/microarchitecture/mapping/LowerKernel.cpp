@@ -166,6 +166,10 @@ private:
         if (step.target.tensor != kNone)
           copied[step.access.tensor] = copied[step.target.tensor] = 1, hasCopies = true;
     });
+    for (Index t = 0; t < Index(copied.size()); ++t) // what lies within another tensor is where that is
+      copied[whole(t)] |= copied[t];
+    for (Index t = 0; t < Index(copied.size()); ++t)
+      copied[t] = copied[whole(t)];
     for (const KernelTensor &tensor : out.kernel.tensors)
       out.storages.push_back(tensor.storage);
     for (bool copies : {false, true}) {
