@@ -145,4 +145,8 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
 /// one result, which leaves registers to the parts of larger kernels.
 Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine, bool blocks = true);
 
+/// Stages a schedule as `plainSchedule` does: its levels are inside of those that go from piece to piece. It stays as
+/// it is where its loads and stores reach the memory in which tensors begin. False where no pieces fit.
+bool stagePieces(Schedule &schedule, const Contraction &contraction, const Microarchitecture &machine);
+
 } // namespace accord::microarchitecture

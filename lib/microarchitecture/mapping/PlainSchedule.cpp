@@ -30,6 +30,24 @@ public:
     return blocked(one);
   }
 
+  /// Where loads and stores do not reach the memory in which tensors begin: pieces by outer levels.
+  bool stage(Schedule &schedule) const {
+    const auto places = stagingPlaces(machine, rolesOf(schedule, false), rolesOf(schedule, true));
+    auto layout = places ? layoutOf(contraction, schedule) : Result<ContractionLayout>(ContractionLayout{});
+    if (!places || !layout)
+      return !places;
+    schedule.copy = places->copy;
+    for (bool isDouble : {true, false}) {
+      for (int t = 0; t < 3; ++t)
+        schedule.staged[t] = {places->buffers[t == 2], 0, isDouble};
+      if (contraction.initial)
+        schedule.staged[3] = {places->buffers[schedule.isTiled()], 0, isDouble};
+      if ((!isDouble || hasTokensFor(machine, contraction.initial ? 8 : 6)) && growPieces(schedule, *layout))
+        return true;
+    }
+    return false;
+  }
+
 private:
   /// 0: the loop does not move the tensor; 1: by one position; 2: by more.
   int moves(int t, Index loop) const {
@@ -196,22 +214,6 @@ private:
 
   // ---- pieces in buffers
 
-  /// Where loads and stores do not reach the memory in which tensors begin: pieces by outer levels.
-  void stage(Schedule &schedule) const {
-    const auto places = stagingPlaces(machine, rolesOf(schedule, false), rolesOf(schedule, true));
-    auto layout = places ? layoutOf(contraction, schedule) : Result<ContractionLayout>(ContractionLayout{});
-    if (!places || !layout)
-      return;
-    schedule.copy = places->copy;
-    for (bool isDouble : {true, false}) {
-      for (int t = 0; t < 3; ++t)
-        schedule.staged[t] = {places->buffers[t == 2], 0, isDouble};
-      if (contraction.initial)
-        schedule.staged[3] = {places->buffers[schedule.isTiled()], 0, isDouble};
-      if ((!isDouble || hasTokensFor(machine, contraction.initial ? 8 : 6)) && growPieces(schedule, *layout))
-        return;
-    }
-  }
   /// Of loads and stores; of results also what loads them again.
   std::vector<OpcodeRole> rolesOf(const Schedule &schedule, bool result) const {
     if (schedule.isTiled()) {
@@ -287,7 +289,14 @@ private:
   /// nothing more fits. Loops that move the result and reduce, and those that share its dimensions, stay whole if that
   /// fits, so that each piece of the result is copied once.
   bool growPieces(Schedule &schedule, const ContractionLayout &layout) const {
+    // What is unrolled, or one instruction's points, is in one piece.
     std::vector<int64_t> smallest(loops, 1);
+    if (schedule.vectorLoop != kNone && !schedule.isTiled())
+      smallest[schedule.vectorLoop] = schedule.lanes;
+    for (int i = 0; i < 3 && schedule.isTiled(); ++i)
+      smallest[schedule.tileLoops[i]] = schedule.tile[i];
+    for (size_t l = 0; l < schedule.block.size(); ++l)
+      smallest[l] = std::max(smallest[l], schedule.block[l]);
     for (const Schedule::Level &level : schedule.levels)
       smallest[level.loop] = level.step;
     std::vector<int64_t> extents = smallest;
@@ -345,6 +354,10 @@ private:
 
 Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine, bool blocks) {
   return Planner(contraction, machine, blocks).run();
+}
+
+bool stagePieces(Schedule &schedule, const Contraction &contraction, const Microarchitecture &machine) {
+  return Planner(contraction, machine).stage(schedule);
 }
 
 } // namespace accord::microarchitecture

@@ -10,7 +10,7 @@ namespace accord::microarchitecture {
 
 /// Limits count work, so that the same limits give the same answer.
 struct MappingLimits : SearchControl {
-  int64_t schedules = 150;           ///< timed
+  int64_t schedules = 400;           ///< timed
   int64_t instructions = 10'000'000; ///< evaluated, of all schedules together
   int64_t kernels = 800;             ///< emitted, to be bounded and estimated
   int64_t points = 200'000;          ///< partial schedules that are bounded

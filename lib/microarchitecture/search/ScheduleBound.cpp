@@ -368,7 +368,12 @@ PointBound ScheduleBound::of(const SchedulePoint &point) const {
   for (int64_t count : shape.count)
     products = capped(products * count);
   bound.add(shapes[point.shape].multiply, products, totals);
-  addTensor(0, point, sizes, totals), addTensor(1, point, sizes, totals), addResult(point, sizes, totals);
+  addTensor(0, point, sizes, totals), addTensor(1, point, sizes, totals);
+  if (shape.isStaged) {
+    bound.add(shapes[point.shape].restStore, partsOf(2, point), totals);
+    return {bound.cycles(totals), bound.pressure(totals)};
+  }
+  addResult(point, sizes, totals);
   addLoops(point, sizes, totals);
   return {std::max(bound.cycles(totals), chainOf(point, sizes)), bound.pressure(totals)};
 }

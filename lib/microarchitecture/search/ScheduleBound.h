@@ -32,6 +32,7 @@ struct PointBound {
 ///   instruction that waits for the one before: E * (products of a block) / P times the time of one, unless the file is
 ///   renamed. P is at most the registers that there are.
 ///
+/// Where pieces of tensors are copied to buffers, only products, loads of operands and stores count: loops are others.
 /// What is open counts with the choice that makes each of these the smallest.
 class ScheduleBound {
 public:

@@ -27,7 +27,7 @@ int64_t termStride(const ContractionTensor &tensor, Index loop) {
 
 ScheduleSpace::ScheduleSpace(const Contraction &contraction, const Microarchitecture &machine,
                              const SpaceOptions &options)
-    : contraction(contraction), options(options) {
+    : contraction(contraction), machine(machine), options(options) {
   hasSteps = options.steps.value_or(llvm::any_of(
       machine.storages, [](const Storage &storage) { return storage.cache.has_value() || storage.rows.bytes > 0; }));
   addShapes(machine);
@@ -132,6 +132,9 @@ void ScheduleSpace::add(Schedule schedule, const Microarchitecture &machine) {
   shape.sumBits =
       int64_t(8) * (schedule.isTiled() ? bytes[2] * m * n : *std::max_element(bytes, bytes + 3) * schedule.lanes);
   countRegisters(shape, machine, has(shape.roles[3], Role::MultiplyAdd));
+  Schedule staged = schedule;
+  (void)stagePieces(staged, contraction, machine);
+  shape.isStaged = staged.staged[0].storage != kNone;
   shape.schedule = std::move(schedule);
   all.push_back(std::move(shape));
 }
@@ -422,6 +425,8 @@ Schedule ScheduleSpace::scheduleOf(const SchedulePoint &point) const {
   if (llvm::any_of(point.block, [](int64_t size) { return size > 1; }))
     for (size_t l = 0; l < point.block.size(); ++l)
       made.block.push_back(point.block[l] > 1 ? point.block[l] * shape.chunk[l] : 0);
+  if (shape.isStaged)
+    (void)stagePieces(made, contraction, machine); // what does not fit is refused as a kernel
   return made;
 }
 

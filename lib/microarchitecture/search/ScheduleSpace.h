@@ -23,6 +23,7 @@ struct ScheduleShape {
   /// Where there is one file, it also holds the address of each of these, and counters of loops.
   std::array<bool, 3> pointer = {false, false, false};
   bool counters = false;
+  bool isStaged = false; ///< pieces of tensors are copied to buffers
 };
 
 /// A schedule, or the schedules that agree in what is decided. Blocks and steps are counted in instructions.
@@ -47,6 +48,7 @@ struct SchedulePoint {
 /// - order of the other levels, from the inside. Loops of one iteration are no levels, and two steps of one loop do not
 ///   follow each other: they would be one.
 ///
+/// Where tensors must be copied to buffers, that is done with the largest pieces that fit (`stagePieces`).
 /// So every schedule is reached in one way, and none stands for the same nest as another one.
 class ScheduleSpace {
 public:
@@ -100,6 +102,7 @@ private:
   bool repair(SchedulePoint &point) const;
 
   const Contraction &contraction;
+  const Microarchitecture &machine;
   SpaceOptions options;
   bool hasSteps = false;
   std::vector<ScheduleShape> all;
