@@ -357,7 +357,7 @@ Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &
 }
 
 bool stagePieces(Schedule &schedule, const Contraction &contraction, const Microarchitecture &machine) {
-  return Planner(contraction, machine).stage(schedule);
+  return Planner(contraction, machine, false).stage(schedule);
 }
 
 } // namespace accord::microarchitecture
