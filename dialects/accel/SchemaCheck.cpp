@@ -27,9 +27,10 @@ static std::string list(ArrayRef<StringRef> names) {
 }
 
 std::string describe(const BlockSchema &block) {
-  std::string name = block.subtype.empty()  ? block.kind.str()
-                     : block.kind == "part" ? block.subtype.str()
-                                            : block.subtype.str() + " " + block.kind.str();
+  std::string name = block.subtype.empty()          ? block.kind.str()
+                     : block.subtype == "registers" ? "register file"
+                     : block.kind == "part"         ? block.subtype.str()
+                                                    : block.subtype.str() + " " + block.kind.str();
   bool vowel = StringRef("aeiou").contains(name[0]) && !StringRef(name).starts_with("unit");
   return (vowel ? "an " : "a ") + name;
 }

@@ -96,6 +96,23 @@ public:
   }
 
 private:
+  /// Whether a number of a part follows from values by their paths.
+  static bool hasReferences(accel::MicroarchitectureOp op) {
+    auto refers = [](auto &self, Attribute value) -> bool {
+      if (auto reference = dyn_cast_or_null<accel::ReferenceAttr>(value))
+        return reference.getPath().contains('.');
+      if (auto array = dyn_cast_or_null<ArrayAttr>(value))
+        return llvm::any_of(array, [&](Attribute one) { return self(self, one); });
+      auto apply = dyn_cast_or_null<accel::ApplyAttr>(value);
+      return apply && llvm::any_of(apply.getOperands(), [&](Attribute one) { return self(self, one); });
+    };
+    for (auto part : op.getBody().getOps<accel::PartOp>())
+      if (refers(refers, part.getCountAttr()) ||
+          llvm::any_of(part.getEntries(), [&](NamedAttribute entry) { return refers(refers, entry.getValue()); }))
+        return true;
+    return llvm::any_of(op.getEntries(), [&](NamedAttribute entry) { return refers(refers, entry.getValue()); });
+  }
+
   /// As the dialect sees it, and then as a machine.
   bool isWellFormed(accel::MicroarchitectureOp op) {
     const size_t before = diags.errors();
@@ -103,7 +120,9 @@ private:
       reportMachineError(d, diags, text.at);
       return success();
     });
-    bool ok = succeeded(verify(op)) && (open || succeeded(microarchitectureFrom(op)));
+    // What follows from a choice of a part has no value yet.
+    bool ok =
+        succeeded(verify(op)) && (open || (hasChoices && hasReferences(op)) || succeeded(microarchitectureFrom(op)));
     if (!ok && diags.errors() == before)
       diags.error(Code::InternalError, text.at, "the microarchitecture is not valid");
     return ok;

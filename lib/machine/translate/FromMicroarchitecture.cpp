@@ -52,6 +52,7 @@ public:
     made.location = sourceOf(accel::blockLocation(op));
     of = op;
     entries = op.getEntries();
+    name = made.name;
     number("window", made.window);
     for (PartOp part : op.getBody().getOps<PartOp>())
       index(part);
