@@ -138,7 +138,16 @@ Attribute MiningSpace::Data::chosenCycles(Attribute value) const {
     operands.push_back(chosenCycles(operand));
   if (llvm::is_contained(operands, Attribute()))
     return {};
-  return accel::ApplyAttr::get(value.getContext(), apply.getFunction(), ArrayAttr::get(value.getContext(), operands));
+  accel::ApplyAttr made =
+      accel::ApplyAttr::get(value.getContext(), apply.getFunction(), ArrayAttr::get(value.getContext(), operands));
+  if (!llvm::all_of(operands, llvm::IsaPred<accel::QuantityAttr>))
+    return made;
+  // Of numbers alone; what does not come out even is rounded up.
+  Result<Quantity> number = terms.exact(made);
+  if (!number)
+    return made;
+  Quantity whole(number->value.ceil(), number->dimension);
+  return accel::QuantityAttr::get(value.getContext(), whole, whole.print(), "");
 }
 
 bool MiningSpace::Data::findAll() {

@@ -127,7 +127,7 @@ namespace {
 /// Expressions of cycles with the values of a box in place of what follows from parameters.
 class CyclesInBox {
 public:
-  using ValueOf = llvm::function_ref<std::pair<Rational, Rational>(StringRef path)>; ///< smallest and largest
+  using ValueOf = llvm::function_ref<std::pair<Quantity, Quantity>(StringRef path)>; ///< smallest and largest
   explicit CyclesInBox(ValueOf valueOf) : valueOf(valueOf) {}
 
   /// Not above (`max`: below) the cycles of any design of the box for any instruction; null where that is not known.
@@ -136,7 +136,7 @@ public:
       if (!reference.getPath().contains('.'))
         return value;
       auto [low, high] = valueOf(reference.getPath());
-      Quantity number(max ? high : low);
+      const Quantity &number = max ? high : low;
       return accel::QuantityAttr::get(value.getContext(), number, number.print(), "");
     }
     auto apply = dyn_cast<accel::ApplyAttr>(value);
@@ -154,10 +154,38 @@ public:
       if (!operands.back())
         return {};
     }
+    if (Attribute number = folded(function, operands))
+      return number;
     return accel::ApplyAttr::get(value.getContext(), function, ArrayAttr::get(value.getContext(), operands));
   }
 
 private:
+  /// What is computed of numbers alone; quotients round up. Null: it is not, or has no value.
+  static Attribute folded(StringRef function, ArrayRef<Attribute> operands) {
+    std::optional<Quantity> value;
+    for (Attribute operand : operands) {
+      auto number = dyn_cast<accel::QuantityAttr>(operand);
+      if (!number)
+        return {};
+      const Quantity next = number.quantity();
+      if (!value) {
+        value = next;
+        continue;
+      }
+      const bool isLess = next.value < value->value;
+      auto result = function == "+"     ? add(*value, next)
+                    : function == "-"   ? subtract(*value, next)
+                    : function == "*"   ? multiply(*value, next)
+                    : function == "min" ? Result<Quantity>(isLess ? next : *value)
+                    : function == "max" ? Result<Quantity>(isLess ? *value : next)
+                                        : ceilDivide(*value, next);
+      if (!result)
+        return {};
+      value = *result;
+    }
+    return value ? accel::QuantityAttr::get(operands[0].getContext(), *value, value->print(), "") : Attribute();
+  }
+
   bool isFixed(Attribute value) {
     if (auto apply = dyn_cast<accel::ApplyAttr>(value))
       return llvm::all_of(apply.getOperands(), [&](Attribute operand) { return isFixed(operand); });
@@ -172,7 +200,7 @@ private:
       return quantity.quantity().value.sign() >= 0;
     if (auto reference = dyn_cast<accel::ReferenceAttr>(value))
       return reference.getPath() == "bytes" ||
-             (reference.getPath().contains('.') && valueOf(reference.getPath()).first.sign() >= 0);
+             (reference.getPath().contains('.') && valueOf(reference.getPath()).first.value.sign() >= 0);
     auto apply = dyn_cast<accel::ApplyAttr>(value);
     return apply && apply.getFunction() != "-" &&
            llvm::all_of(apply.getOperands(), [&](Attribute operand) { return isNotNegative(operand); });
@@ -184,9 +212,10 @@ private:
 } // namespace
 
 Attribute DesignMachines::cyclesAt(Attribute value, const DesignBox &box, BoxCorner end) const {
-  auto valueOf = [&](StringRef path) -> std::pair<Rational, Rational> {
+  auto valueOf = [&](StringRef path) -> std::pair<Quantity, Quantity> {
     const int term = *design.termAt(path.str(), false);
-    return {exactAt(term, box, false), exactAt(term, box, true)};
+    const Dimension dimension = design.terms[term].dimension;
+    return {{exactAt(term, box, false), dimension}, {exactAt(term, box, true), dimension}};
   };
   if (Attribute found = CyclesInBox(valueOf).run(value, end == BoxCorner::Max))
     return found;

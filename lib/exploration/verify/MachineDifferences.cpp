@@ -54,7 +54,7 @@ std::string numbersOf(const Core &core) {
     all(unit.reads), all(unit.writes), all(unit.loadsFrom), all(unit.storesTo);
   }
   for (const auto &file : machine.registers)
-    add(file.count, file.bits, file.readPorts, file.writePorts, file.renamed);
+    add(file.count, file.bits, file.readPorts, file.writePorts, file.renamed, file.counts);
   for (const auto &storage : machine.storages) {
     add(storage.begin, storage.end, storage.portBytes, storage.ports, storage.banks, storage.requests,
         storage.readLatency, storage.writeLatency, storage.rows.bytes, storage.rows.miss, storage.cache.has_value());
@@ -122,7 +122,7 @@ std::string differs(const Machine &a, const Machine &b) {
       number(fmt::format("{} peak of {}", type, x.name), x.peak.count(type) ? x.peak.at(type).value : 0, peak.value);
     if (what.empty() && x.cyclesOf != y.cyclesOf)
       what = fmt::format("the cycles of {} are others by the space", x.name);
-    if (what.empty() && numbersOf(x) != numbersOf(y))
+    if (what.empty() && x.microarchitecture && numbersOf(x) != numbersOf(y)) // plans state none: their prices tell
       what = fmt::format("the microarchitecture of {} is another one by the space", x.name);
   }
   return what;
