@@ -37,7 +37,7 @@ static bool usesImmediates(const Microarchitecture &machine) {
 
 std::string programKeyOf(const Microarchitecture &machine) {
   KeyBytes row;
-  row << usesImmediates(machine);
+  row << usesImmediates(machine) << (machine.window > 1);
   row << machine.opcodes.size() << machine.units.size() << machine.registers.size() << machine.storages.size();
   for (const Opcode &opcode : machine.opcodes)
     row << opcode.reads << opcode.writes << opcode.immediates << opcode.loads << opcode.stores << opcode.redirects
@@ -51,9 +51,10 @@ std::string programKeyOf(const Microarchitecture &machine) {
     row << unit.reads << unit.writes << unit.loadsFrom << unit.storesTo;
   }
   for (const RegisterFile &file : machine.registers)
-    row << file.count << file.bits << file.renamed;
+    row << file.count << file.bits << file.renamed << file.counts;
   for (const Storage &storage : machine.storages)
-    row << storage.begin << storage.end << (storage.cache ? storage.cache->behind : -1);
+    row << storage.begin << storage.end << storage.portBytes << (storage.cache ? storage.cache->behind : -1)
+        << (storage.cache ? storage.cache->lineBytes : 0);
   return std::move(row.text);
 }
 
@@ -124,7 +125,8 @@ InstructionBound::Executed InstructionBound::executedBy(const InstructionProgram
       counts[number] += count;
       std::vector<Register> seen;
       for (const Register &of : is.writes)
-        if (!machine.registers[of.file].renamed && !llvm::is_contained(seen, of)) {
+        if (!machine.registers[of.file].renamed && !machine.registers[of.file].counts &&
+            !llvm::is_contained(seen, of)) {
           seen.push_back(of);
           writers[{of.file, of.number}][number] += count;
         }

@@ -7,8 +7,9 @@
 
 namespace accord {
 
-/// All of a machine that the program of an operation follows from, besides the places of its tensors: opcodes, what
-/// units do and reach, registers, sizes of memories, in bytes. Machines with equal keys execute the same instructions.
+/// All of a machine that the program of an operation follows from: opcodes, what units do and reach, registers, sizes
+/// of memories, the ports and lines that tensors are aligned to, in bytes. Machines with equal keys execute the same
+/// instructions.
 std::string programKeyOf(const microarchitecture::Microarchitecture &machine);
 /// The part of an operation that each of several instances of a core has: its longest parallel loop is cut into as
 /// many.

@@ -1,10 +1,12 @@
 #include "lib/machine/cost/InstructionBound.h"
+#include "lib/machine/cost/MappingCache.h"
 #include "lib/machine/cost/PeakRateModel.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/search/MappingSearch.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -108,11 +110,7 @@ private:
     return std::nullopt;
   }
 
-  struct Known {
-    std::shared_ptr<const InstructionTiming> timing;
-    Assumptions words;
-    std::string searched; ///< what the search for a schedule found
-  };
+  using Known = InstructionTimings::Known;
   static std::string keyOf(const CostQuery &query) {
     return fmt::format("{} {} {}", query.core, query.optimizer, PriceCache::keyOf(query.operation));
   }
@@ -132,8 +130,8 @@ private:
         known = found->second;
     }
     if (!known.timing) {
-      ACCORD_TRY(timing, timeNow(query, known));
-      known.timing = std::make_shared<const InstructionTiming>(std::move(timing));
+      ACCORD_TRY(found, foundOrTimed(query));
+      known = std::move(found);
       std::lock_guard lock(mutex_);
       known_.try_emplace(key, known);
     }
@@ -141,7 +139,27 @@ private:
     return known.timing;
   }
 
-  Result<InstructionTiming> timeNow(const CostQuery &query, Known &known) const {
+  /// On a machine before that differs in nothing that the time depends on, or now.
+  Result<Known> foundOrTimed(const CostQuery &query) const {
+    const Core &core = query.machine.cores[query.core];
+    const int64_t instances = instancesPerOperation(core);
+    InstructionTimings *timings = query.mappings && !searches ? query.mappings->timings() : nullptr;
+    const std::string key =
+        timings ? fmt::format("{} {} {}", instances, query.optimizer, PriceCache::keyOf(query.operation)) : "";
+    if (timings)
+      if (auto found = timings->find(key, *core.microarchitecture))
+        return std::move(*found);
+    Known known;
+    microarchitecture::InstructionProgram program;
+    ACCORD_TRY(timing, timeNow(query, timings != nullptr, known, program));
+    known.timing = std::make_shared<const InstructionTiming>(std::move(timing));
+    if (timings)
+      timings->insert(key, *core.microarchitecture, program, known);
+    return known;
+  }
+
+  Result<InstructionTiming> timeNow(const CostQuery &query, bool waits, Known &known,
+                                    microarchitecture::InstructionProgram &program) const {
     Assumptions &words = known.words;
     const Core &core = query.machine.cores[query.core];
     const Microarchitecture &machine = *core.microarchitecture;
@@ -155,7 +173,7 @@ private:
     words.insert(kernel.assumptions.begin(), kernel.assumptions.end());
     ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
     microarchitecture::TimingLimits limits;
-    limits.evaluated = kMaxEvaluated, limits.bounds = true;
+    limits.evaluated = kMaxEvaluated, limits.bounds = true, limits.waits = waits;
     if (searches && operation.contraction && operation.parts.empty())
       if (const auto product = microarchitecture::contractionOf(operation)) {
         microarchitecture::MappingLimits search;
@@ -165,11 +183,16 @@ private:
           return std::move(found->timing);
         }
       }
-    ACCORD_TRY(timing, microarchitecture::timeProgram(machine, mapped.program, limits));
-    if (timing.bounds)
+    program = std::move(mapped.program);
+    ACCORD_TRY(timing, microarchitecture::timeProgram(machine, program, limits));
+    if (timing.bounds) { // never below what bounds of its work say, which searches over machines rest on
+      const int64_t low = microarchitecture::WorkBound(machine).ofProgram(program);
+      timing.bounds->low = std::max(timing.bounds->low, low);
+      timing.cycles = std::max(timing.cycles, low);
       words.insert(fmt::format("a program whose state does not recur within {} instructions goes on as these did: its "
                                "time is an estimate between two proven ones",
                                kMaxEvaluated));
+    }
     return timing;
   }
 

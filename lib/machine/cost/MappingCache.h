@@ -1,8 +1,10 @@
 // Mappings that were found before: a step has hundreds of operations of few shapes, and machines
 // that differ in what no tiles follow from have the same.
 #pragma once
+#include "lib/machine/cost/InstructionTimings.h"
 #include "lib/machine/tiling/Mapping.h"
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -34,10 +36,15 @@ public:
     mappings_.emplace(std::move(key), mapping);
   }
 
+  /// Of programs, where many machines are priced that differ in little; null: they are not kept.
+  InstructionTimings *timings() { return timings_.get(); }
+  void keepTimings() { timings_ = std::make_unique<InstructionTimings>(); }
+
 private:
   static constexpr size_t kMax = 20000; ///< beyond so many all are forgotten: some 40 MB
   std::mutex mutex_;
   std::map<MappingKey, tile::Mapping> mappings_;
+  std::unique_ptr<InstructionTimings> timings_;
 };
 
 } // namespace accord

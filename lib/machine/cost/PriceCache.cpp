@@ -75,7 +75,10 @@ static KeyBytes &operator<<(KeyBytes &row, const Memory &memory) {
              << memory.sector;
 }
 
-PriceCache::PriceCache(Detail detail) : detail_(detail), mappings_(std::make_unique<MappingCache>()) {}
+PriceCache::PriceCache(Detail detail) : detail_(detail), mappings_(std::make_unique<MappingCache>()) {
+  if (detail == Detail::Numbers)
+    mappings_->keepTimings();
+}
 PriceCache::~PriceCache() = default;
 
 std::string PriceCache::keyOf(const Operation &op) {
