@@ -352,7 +352,7 @@ void TimingEnvelope::apply(Index instruction) {
       raise(files[use.file].write, later(end, 1));
   }
   for (uint32_t r : decoded.writes(is)) {
-    if (isOne)
+    if (isOne || machine.registers[decoded.fileOf[r]].counts)
       raise(ready[r], end);
     else if (ready[r].isKnown)
       rows[ready[r].first] = end;

@@ -225,7 +225,7 @@ int32_t BoundSystem::execute(const Instruction &instruction, int32_t issue, Step
   for (const Register &r : instruction.reads)
     wait(out, start, registers.at({r.file, r.number}).first);
   for (const Register &r : instruction.writes)
-    if (!machine.registers[r.file].renamed) {
+    if (const RegisterFile &file = machine.registers[r.file]; !file.renamed && !file.counts) {
       wait(out, start, registers.at({r.file, r.number}).first);
       wait(out, start, registers.at({r.file, r.number}).second);
     }
@@ -361,7 +361,7 @@ void BoundSystem::compile(const Instruction &instruction, Steps &out) {
       note(out, files[r.file].second, end, 1);
     const auto &[written, readers] = registers.at({r.file, r.number});
     for (const Queue &queue : {written, readers})
-      if (queue.size > 0 && !isOne)
+      if (queue.size > 0 && !isOne && !machine.registers[r.file].counts)
         out.push_back({Step::Kind::Forget, queue.first, 0, 0});
     note(out, written, end);
   }
