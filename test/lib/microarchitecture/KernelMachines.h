@@ -13,6 +13,7 @@ struct KernelMachineOptions {
   int32_t lanes = 8;
   int32_t tile = 4;
   int64_t scratchpad = 4096; ///< bytes, of machines with one
+  int32_t tokenCount = 24;   ///< registers that count, of these
   bool tokens = true;        ///< of these, their memory opcodes say when they are complete
 };
 
@@ -67,11 +68,12 @@ public:
   /// A vector machine whose loads and stores reach a scratchpad; copies of stretches bring what they need.
   Microarchitecture stagedVector() {
     scratchpad("pad", 2);
-    const Index r = file("r", 32, 32), v = file("v", options.registers, 32 * options.lanes);
-    tokens = options.tokens ? file("tokens", 24, 1) : kNone;
+    const Index r = file("r", std::max(options.scalars, 32), 32),
+                v = options.lanes == 1 ? r : file("v", options.registers, 32 * options.lanes);
+    tokens = options.tokens ? file("tokens", options.tokenCount, 1) : kNone;
     machine.registers.back().counts = options.tokens;
     const Index fu = unit("fu", r), vu = unit("vu", v), dma = unit("dma", r), mau = unit("mau", v);
-    arithmetic(fu, 1, "");
+    opcode(fu, "nop", {}, 0, 0, 0, 0, 0);
     if (options.control) {
       opcode(fu, "li", {Role::Constant}, 0, 1, 0, 0, 1);
       opcode(fu, "addi", {Role::AddImmediate}, 1, 1, 0, 0, 1);
@@ -95,7 +97,7 @@ public:
     scratchpad("pad", 4), scratchpad("sums", 1);
     const Index operands = file("operands", options.registers, 32 * t * t), weights = file("weights", 2, 32 * t * t);
     const Index sums = file("accumulator", options.registers, 32 * t * t + 1);
-    tokens = options.tokens ? file("tokens", 24, 1) : kNone;
+    tokens = options.tokens ? file("tokens", options.tokenCount, 1) : kNone;
     machine.registers.back().counts = options.tokens;
     const Index array = unit("array", operands), in = unit("in", operands), out = unit("out", sums);
     const Index dma = unit("dma", sums), loader = unit("loader", sums);

@@ -107,7 +107,7 @@ Names namesOf(const Case &one, const MappedKernel &mapped) {
     names.push_back("result");
   } else {
     for (const MappedKernel::Place &place : mapped.tensors)
-      if (place.name != "constants" && place.name != "positions" && place.name != "table")
+      if (!place.isBuffer && place.name != "constants" && place.name != "positions" && place.name != "table")
         names.push_back(place.name);
     if (names.size() < count) // a seed of the gradient, which is 1
       names.insert(names.begin(), count - names.size(), "");
@@ -145,7 +145,8 @@ public:
     for (size_t i = 0; i < in.size(); ++i)
       if (std::string why = give(names[i], in[i]); !why.empty())
         return why;
-    run.run();
+    const bool hasBuffers = std::ranges::any_of(mapped.tensors, [](const auto &tensor) { return tensor.isBuffer; });
+    hasBuffers ? run.runByTime() : run.run();
     if (!run.wrong.empty())
       return run.wrong;
     for (size_t i = 0; i < out.size(); ++i)
@@ -284,6 +285,8 @@ std::set<std::string> compareModel(const char *model, int64_t batch) {
   KernelMachineOptions options;
   options.registers = 64, options.scalars = 32, options.lanes = 4;
   const Microarchitecture scalar = KernelMachine(options).scalar(), lanes = KernelMachine(options).vector();
+  options.lanes = 1, options.scratchpad = 4096, options.tokenCount = 128, options.scalars = 64;
+  const Microarchitecture staged = KernelMachine(options).stagedVector();
   for (size_t id = 0; graph && id < graph->operations.size(); ++id) {
     const accord::Operation &operation = graph->operations[id];
     std::string shape = operation.kind;
@@ -294,8 +297,8 @@ std::set<std::string> compareModel(const char *model, int64_t batch) {
         operation.kind.rfind("update", 0) == 0 || isMasked(origins[id]) || !seen.insert(shape).second)
       continue;
     std::string why;
-    for (const Microarchitecture *machine : {&scalar, &lanes}) {
-      if (machine == &lanes && !kInOrder.count(operation.kind))
+    for (const Microarchitecture *machine : {&scalar, &lanes, &staged}) {
+      if ((machine == &lanes && !kInOrder.count(operation.kind)) || (machine == &staged && pointsOf(operation) > 3000))
         continue;
       auto kernel = kernelOf(operation, "adam", *machine);
       auto mapped = kernel ? emitKernel(*kernel, *machine) : Result<MappedKernel>(kernel.takeError());
