@@ -304,9 +304,12 @@ private:
   /// search went, and what it found of designs beside the best.
   AnswerFiles printedFiles(const MiningVerifier &verifier) {
     size_t behind = certificate_.parameters.size() - certificate_.clusterParameters;
-    auto space =
-        DesignSpace::fromSource(certificate_.space, {certificate_.parameters.begin() + static_cast<ptrdiff_t>(behind),
-                                                     certificate_.parameters.end()});
+    std::vector<std::string> order;
+    for (size_t i = 0; i < behind; ++i)
+      order.push_back(certificate_.parameters[i].name);
+    auto space = DesignSpace::fromSource(
+        certificate_.space,
+        {certificate_.parameters.begin() + static_cast<ptrdiff_t>(behind), certificate_.parameters.end()}, order);
     if (!space) {
       find("'{}': {}", kMiningSpace, space.error().front().message);
       return {};

@@ -78,6 +78,8 @@ struct DesignDescription {
   std::map<std::string, DesignPlace> paths;          ///< every value that has one
   DesignTerms terms;
 
+  std::map<std::string, unsigned> order; ///< by path, from 1: of parameters whose places are not known
+
   std::vector<DesignRequirement> requirements;
   std::vector<int> conditions;      ///< by requirement
   std::map<size_t, double> relaxed; ///< by requirement: times its limit

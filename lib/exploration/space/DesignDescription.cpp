@@ -272,7 +272,9 @@ void DesignDescription::findPlaces(Errors &errors) {
   for (auto [index, place] : llvm::enumerate(collector.all))
     if (isa<accel::ChoiceAttr>(place.value)) {
       SourceLocation at = locationOf(place);
-      open.push_back({{at.line, at.column, index}, &place});
+      auto known = order.find(place.path);
+      open.push_back(
+          {{known == order.end() ? unsigned(at.line) : known->second, order.empty() ? at.column : 0, index}, &place});
     }
   std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open)

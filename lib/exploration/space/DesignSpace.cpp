@@ -50,6 +50,12 @@ DesignSpace::~DesignSpace() = default;
 
 Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
                                             std::vector<DesignParameter> clusterParameters) {
+  return made(accelerator, std::move(clusterParameters), {});
+}
+
+Result<DesignSpace, Errors> DesignSpace::made(accel::AcceleratorOp accelerator,
+                                              std::vector<DesignParameter> clusterParameters,
+                                              const std::vector<std::string> &order) {
   Errors errors;
   auto made = std::make_unique<Data>();
   DesignDescription &data = made->description;
@@ -68,6 +74,8 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
   data.written = *data.module->getOps<accel::AcceleratorOp>().begin();
   data.name = data.written.getSymName().str();
 
+  for (size_t i = 0; i < order.size(); ++i)
+    data.order.try_emplace(order[i], unsigned(i + 1));
   data.findPlaces(errors);
   data.own = data.parameters.size();
   for (DesignParameter &parameter : clusterParameters)
@@ -113,7 +121,8 @@ Result<DesignSpace, Errors> DesignSpace::of(accel::AcceleratorOp accelerator,
 }
 
 Result<DesignSpace, Errors> DesignSpace::fromSource(const std::string &text,
-                                                    std::vector<DesignParameter> clusterParameters) {
+                                                    std::vector<DesignParameter> clusterParameters,
+                                                    const std::vector<std::string> &order) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<accel::AccelDialect>();
   std::string said;
@@ -126,7 +135,7 @@ Result<DesignSpace, Errors> DesignSpace::fromSource(const std::string &text,
   if (!module || module->getOps<accel::AcceleratorOp>().empty())
     return Errors{{Code::BadPlan, said.empty() ? "no accelerator is in it" : said, {}, {}}};
   auto accelerator = *module->getOps<accel::AcceleratorOp>().begin();
-  auto space = of(accelerator, std::move(clusterParameters));
+  auto space = made(accelerator, std::move(clusterParameters), order);
   if (space)
     for (auto objective : accelerator.getBody().getOps<accel::ObjectiveOp>())
       if (objective.getExpressionAttr())

@@ -69,8 +69,9 @@ public:
                                         std::vector<DesignParameter> clusterParameters = {});
   /// Of what `source` gives, and measuring what it measures. Errors as of `of`, and of a text that is no accelerator
   /// (A0901).
-  static Result<DesignSpace, Errors> fromSource(const std::string &text,
-                                                std::vector<DesignParameter> clusterParameters);
+  /// `order`: names of its parameters, as designs list them; a source does not say where they were written.
+  static Result<DesignSpace, Errors> fromSource(const std::string &text, std::vector<DesignParameter> clusterParameters,
+                                                const std::vector<std::string> &order = {});
   DesignSpace(DesignSpace &&) noexcept;
   ~DesignSpace();
 
@@ -130,6 +131,9 @@ public:
 
 private:
   struct Data;
+  static Result<DesignSpace, Errors> made(accel::AcceleratorOp accelerator,
+                                          std::vector<DesignParameter> clusterParameters,
+                                          const std::vector<std::string> &order);
   explicit DesignSpace(std::unique_ptr<Data> data);
   std::unique_ptr<Data> data_;
 };
