@@ -523,7 +523,9 @@ std::optional<SchedulePoint> ScheduleSpace::pointOf(const Schedule &schedule) co
       if (shape.count[l] > 1 && !llvm::is_contained(blocks[s][l], made.block[l]))
         return std::nullopt;
     }
-    for (auto level = schedule.levels.rbegin(); level != schedule.levels.rend(); ++level) {
+    // Without the levels that go from piece to piece.
+    const auto end = schedule.levels.rend() - (shape.isStaged ? schedule.staged[0].level : 0);
+    for (auto level = schedule.levels.rbegin(); level != end; ++level) {
       const int64_t step = level->step / shape.chunk[level->loop];
       if (step >= shape.count[level->loop])
         continue;

@@ -343,8 +343,11 @@ std::string printSchedule(const Schedule &schedule, const Contraction &of) {
   auto nameOf = [&](Index loop) { return nameText(of.loops[loop].name); };
   std::map<Index, std::vector<int64_t>> steps;
   std::vector<std::string> order;
-  for (const Schedule::Level &level : schedule.levels)
+  const size_t pieces = schedule.staged[0].storage == kNone ? 0 : size_t(schedule.staged[0].level);
+  for (size_t i = pieces; i < schedule.levels.size(); ++i) {
+    const Schedule::Level &level = schedule.levels[i];
     order.push_back(nameOf(level.loop)), steps[level.loop].push_back(level.step);
+  }
   if (!order.empty())
     text += fmt::format("  order = [{}]\n", fmt::join(order, ", "));
   for (auto &[loop, of] : steps) {

@@ -21,7 +21,8 @@ namespace accord::microarchitecture {
 Result<Schedule, Errors> parseSchedule(llvm::StringRef text, const std::string &file, const Contraction &of);
 Result<RowSchedule, Errors> parseRowSchedule(llvm::StringRef text, const std::string &file, const RowOperation &of);
 
-/// The text that is read as the same schedule.
+/// The text that is read as the same schedule. Pieces that are copied to buffers, and the levels that go from piece to
+/// piece, are no part of it: `stagePieces` adds them again.
 std::string printSchedule(const Schedule &schedule, const Contraction &of);
 std::string printSchedule(const RowSchedule &schedule, const RowOperation &of);
 

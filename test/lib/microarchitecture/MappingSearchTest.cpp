@@ -98,7 +98,11 @@ private:
 
 Microarchitecture machineOf(int kind, KernelMachineOptions options = {}) {
   KernelMachine machine(options);
-  return kind == 0 ? machine.scalar() : kind == 1 ? machine.vector() : machine.tiles();
+  return kind == 0   ? machine.scalar()
+         : kind == 1 ? machine.vector()
+         : kind == 2 ? machine.tiles()
+         : kind == 3 ? machine.stagedVector()
+                     : machine.stagedTiles();
 }
 /// A cache in front of the memory.
 Microarchitecture cached(Microarchitecture machine) {
@@ -165,6 +169,12 @@ TEST(MappingSearch, EqualsExhaustionWithTiles) {
 TEST(MappingSearch, EqualsExhaustionWithACache) {
   expectOptimum(product({4, 8, 1}), cached(machineOf(0)), 2);
   expectOptimum(product({1, 8, 4}), cached(machineOf(0)), 2);
+}
+
+TEST(MappingSearch, EqualsExhaustionWhereTensorsAreCopied) {
+  expectOptimum(product({3, 17, 2}), machineOf(3), 3);
+  expectOptimum(product({9, 7, 6}), machineOf(4), 2);
+  expectOptimum(convolution(smallConvolution(4, 8, 1, 6, 2), ConvolutionPart::Forward), machineOf(4), 2);
 }
 
 /// A machine whose numbers are all drawn.
@@ -288,7 +298,9 @@ void expectNoneBetter(const Contraction &contraction, const Microarchitecture &m
   MachineCases draw(7);
   for (int legal = 0; legal < int(seeds(150));) {
     const bool isInSpace = legal % 2 == 0;
-    const Schedule schedule = isInSpace ? space.scheduleOf(drawnPoint(draw, space)) : drawnSchedule(draw, space);
+    Schedule schedule = isInSpace ? space.scheduleOf(drawnPoint(draw, space)) : drawnSchedule(draw, space);
+    if (!isInSpace)
+      (void)stagePieces(schedule, contraction, machine);
     Cycles program = 0;
     const auto cycles = cyclesOf(contraction, schedule, machine, &program);
     if (!cycles)
@@ -322,6 +334,7 @@ TEST(MappingSearch, NoRandomMappingIsBetterWithTiles) {
   expectNoneBetter(product({31, 30, 29}), machineOf(2));
   expectNoneBetter(convolution(square(16, 8, 10, 3), ConvolutionPart::Forward), machineOf(2));
   expectNoneBetter(convolution(square(12, 16, 8, 3), ConvolutionPart::DataGradient), machineOf(2));
+  expectNoneBetter(product({16, 20, 24}), machineOf(4));
 }
 
 // ---- rows, limits, extremes
