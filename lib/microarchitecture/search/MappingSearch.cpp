@@ -173,7 +173,7 @@ public:
       wrong = cycles.takeError();
     climbAll(space.pointOf(plain));
     Cycles open = bestFirst();
-    if (value.legal < 2 && open == INT64_MAX)
+    if (value.legal < 2 && value.result.refused > 0 && open == INT64_MAX)
       open = 0; // of a space without a legal schedule nothing is known
     value.result.points = points;
     if (!value.hasBest)
