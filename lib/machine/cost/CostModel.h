@@ -85,8 +85,8 @@ Result<OperationCost> roofline(const CostQuery &, const ComputeTime &, Assumptio
 
 using CostModelFactory = std::function<std::unique_ptr<CostModel>()>;
 /// Adds a model under a name that `.accel` (`cost_model = "name"`) and `--cost-model` may use.
-/// False if the name is taken. Built in: "peak", "array", "vector", "instructions", "mapping_search". Plugins call it when they are
-/// loaded.
+/// False if the name is taken. Built in: "peak", "array", "vector", "instructions", "mapping_search". Plugins call it
+/// when they are loaded.
 bool registerCostModel(const std::string &name, CostModelFactory factory);
 std::vector<std::string> costModelNames();                         ///< sorted
 std::unique_ptr<CostModel> makeCostModel(const std::string &name); ///< null if unknown

@@ -99,7 +99,7 @@ using Kind = RowStatement::Kind;
 
 /// Operands that the graph does not name: tables that are made once, as tensors of the domain.
 std::vector<LoopTensor> tablesOf(const Operation &operation) {
-  auto along = [&](std::vector<unsigned> loops) {
+  auto along = [&](const std::vector<unsigned> &loops) {
     LoopTensor made;
     for (unsigned loop : loops)
       made.dimensions.push_back({{loop, 1}}), made.sizes.push_back(operation.domain[loop].extent);

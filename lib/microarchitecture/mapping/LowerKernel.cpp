@@ -50,10 +50,10 @@ private:
     for (KernelLoop &loop : out.kernel.loops)
       of(loop.body);
   }
-  void fail(std::string message, SourceLocation at = {}) {
+  void fail(const std::string &message, const SourceLocation &at = {}) {
     if (!failed)
-      failed = Error{Code::NotMapped, fmt::format("'{}': {}", out.kernel.name, message),
-                     at.line ? std::move(at) : machine.location};
+      failed =
+          Error{Code::NotMapped, fmt::format("'{}': {}", out.kernel.name, message), at.line ? at : machine.location};
   }
   Index newValue(int64_t bits) {
     out.kernel.valueBits.push_back(bits);

@@ -165,7 +165,7 @@ bool hasTokensFor(const Microarchitecture &machine, size_t buffers) {
 }
 
 std::optional<StagePlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
-                                           const std::vector<OpcodeRole> &stores) {
+                                         const std::vector<OpcodeRole> &stores) {
   auto sizeOf = [&](Index s) {
     const Storage *last = &machine.storages[s];
     while (last->cache)

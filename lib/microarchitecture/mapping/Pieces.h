@@ -44,6 +44,6 @@ bool hasTokensFor(const Microarchitecture &machine, size_t buffers);
 /// Nothing where all of these roles reach the home of tensors: then they need no buffers; nor where no copy or no
 /// buffer is reached. `loads`: roles that load operands; `stores`: that store results (and load them again).
 std::optional<StagePlaces> stagingPlaces(const Microarchitecture &machine, const std::vector<OpcodeRole> &loads,
-                                           const std::vector<OpcodeRole> &stores);
+                                         const std::vector<OpcodeRole> &stores);
 
 } // namespace accord::microarchitecture

@@ -336,7 +336,7 @@ private:
     auto shorten = [&](std::string &text, int32_t width) {
       if (textWidth(text, size, isBold) <= width)
         return;
-      text.resize(std::min<size_t>(text.size(), 4 * kMaxText)); // no character is narrower than a pixel
+      text.resize(std::min(text.size(), size_t{4} * kMaxText)); // no character is narrower than a pixel
       while (!text.empty() && textWidth(text + "…", size, isBold) > width) {
         while (text.size() > 1 && (text.back() & 0xc0) == 0x80)
           text.pop_back();
