@@ -274,7 +274,7 @@ void DesignDescription::findPlaces(Errors &errors) {
       SourceLocation at = locationOf(place);
       auto known = order.find(place.path);
       open.push_back(
-          {{known == order.end() ? unsigned(at.line) : known->second, order.empty() ? at.column : 0, index}, &place});
+          {{known == order.end() ? at.line : known->second, order.empty() ? at.column : 0, index}, &place});
     }
   std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open)
