@@ -3,16 +3,6 @@
 
 namespace accord::microarchitecture {
 
-Composition::Composition(const std::string &name, const Microarchitecture &of) : sequence(name), machine(of) {
-  constexpr int64_t kConstants = 256; ///< bytes
-  int64_t largest = 0;
-  for (const Storage &storage : machine.storages)
-    largest = std::max(largest, storage.end - storage.begin);
-  for (Storage &storage : machine.storages)
-    if (const int64_t size = storage.end - storage.begin; !storage.cache && size < largest)
-      storage.end -= std::min(kConstants, size / 16);
-}
-
 std::vector<int64_t> Composition::Stored::strides() const {
   std::vector<int64_t> made(sizes.size(), 1);
   __int128 stride = 1;

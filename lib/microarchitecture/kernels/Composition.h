@@ -14,7 +14,7 @@ namespace accord::microarchitecture {
 /// computes what the parts say.
 class Composition {
 public:
-  Composition(const std::string &name, const Microarchitecture &machine);
+  Composition(const std::string &name, const Microarchitecture &machine) : sequence(name), machine(machine) {}
 
   void extent(char letter, int64_t extent) { extents[letter] = extent; }
   void tensor(const std::string &name, std::vector<int64_t> sizes, int32_t bytes = 4);
@@ -64,7 +64,7 @@ private:
   void append(Result<LoopKernel> part, const std::vector<KernelSequence::Place> &places);
 
   KernelSequence sequence;
-  Microarchitecture machine; ///< that parts are planned for: its scratchpads have room for constants besides
+  const Microarchitecture &machine;
   std::map<char, int64_t> extents;
   std::map<std::string, Stored> tensors;
   std::vector<Opened> open;

@@ -93,15 +93,11 @@ KernelBody KernelSequence::shifted(KernelBody from, const Shift &shift, const st
 
 void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &places, Shift &shift) {
   std::vector<Motion> motions = motionsOf(part);
-  Index last = 0; // phase of the buffers of the part
+  std::map<std::pair<Index, int32_t>, size_t> passed; // by storage and bytes of an element: buffers of the sequence
   for (size_t t = 0; t < part.tensors.size(); ++t) {
     if (part.tensors[t].storage != kNone) {
-      shift.tensors.push_back(Index(kernel.tensors.size())), shift.offsets.push_back(0);
-      kernel.tensors.push_back(part.tensors[t]);
-      last = std::max(last, part.tensors[t].phase);
-      kernel.tensors.back().phase += phases;
-      if (phases > 0)
-        assume("scratchpads are free again when the next part of an operation begins");
+      shift.tensors.push_back(buffer(part.tensors[t], passed[{part.tensors[t].storage, part.tensors[t].bytes}]));
+      shift.offsets.push_back(0);
       continue;
     }
     const Place &at = places[t];
@@ -127,7 +123,16 @@ void KernelSequence::place(const LoopKernel &part, const std::vector<Place> &pla
     shift.tensors.push_back(Index(kernel.tensors.size())), shift.offsets.push_back(0);
     kernel.tensors.push_back(std::move(made));
   }
-  phases += last + 1;
+}
+
+Index KernelSequence::buffer(const KernelTensor &like, size_t &from) {
+  for (; from < kernel.tensors.size(); ++from)
+    if (KernelTensor &made = kernel.tensors[from]; made.storage == like.storage && made.bytes == like.bytes) {
+      made.elements = std::max(made.elements, like.elements);
+      return Index(from++);
+    }
+  kernel.tensors.push_back(like);
+  return Index(from++);
 }
 
 void KernelSequence::append(const LoopKernel &part, std::vector<Place> places) {

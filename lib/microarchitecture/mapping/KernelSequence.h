@@ -24,8 +24,8 @@ public:
   /// What is appended until `end` is executed `count` times.
   Index begin(const std::string &name, int64_t count);
   void end();
-  /// `places`: by tensor of the part; buffers of parts stand behind them and lie in the same places; those of tensors
-  /// that lie within others follow from these. A tensor of the sequence has as many elements as its parts reach.
+  /// `places`: by tensor of the part; buffers of parts stand behind them, and parts share these; those of tensors that
+  /// lie within others follow from these. A tensor of the sequence has as many elements as its parts reach.
   void append(const LoopKernel &part, std::vector<Place> places);
   void assume(const std::string &words);
   /// Refused (A1308): a tensor with more than 2^46 elements, an offset before its begin.
@@ -42,10 +42,11 @@ private:
   KernelBody shifted(KernelBody from, const Shift &shift, const std::vector<Place> &places) const;
   /// The tensors of a part, of which one may stand for several.
   void place(const LoopKernel &part, const std::vector<Place> &places, Shift &shift);
+  /// The first buffer from tensor `from` on that a part may use for one of its own; parts share them.
+  Index buffer(const KernelTensor &like, size_t &from);
 
   LoopKernel kernel;
   std::vector<Index> open;
-  Index phases = 0; ///< of buffers
   bool isTooLarge = false;
 };
 

@@ -16,7 +16,6 @@ struct KernelTensor {
   Index within = kNone;
   int64_t offset = 0;
   Index storage = kNone; ///< of a machine, where it is a buffer; kNone: where tensors begin
-  Index phase = 0;       ///< of a buffer: those of other phases may lie in the same place
 };
 
 /// Elements `offset` + sum of stride * iteration of a tensor, and `columns` - 1 behind each; of tiles, `rows` such
@@ -68,7 +67,7 @@ public:
   explicit KernelBuilder(std::string name) { kernel.name = std::move(name); }
 
   Index tensor(std::string name, int64_t elements, int32_t bytes = 4, Index storage = kNone) {
-    kernel.tensors.push_back({std::move(name), elements, bytes, kNone, 0, storage, 0});
+    kernel.tensors.push_back({std::move(name), elements, bytes, kNone, 0, storage});
     return Index(kernel.tensors.size()) - 1;
   }
   /// The tensor has at least so many elements.

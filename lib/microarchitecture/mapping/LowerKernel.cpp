@@ -224,31 +224,27 @@ private:
   /// One tensor behind the other in each storage: buffers at multiples of its port, others of its lines and 64 too.
   void place() {
     std::map<const Storage *, __int128> ends;
-    std::map<std::pair<const Storage *, Index>, __int128> ofPhase; ///< behind what is no buffer
     out.begin.assign(out.kernel.tensors.size(), 0);
-    for (bool buffers : {false, true})
-      for (Index t = 0; t < Index(out.begin.size()) && !failed; ++t) {
-        const KernelTensor &tensor = out.kernel.tensors[t];
-        if (tensor.within != kNone || (tensor.storage != kNone) != buffers)
-          continue;
-        int64_t alignment = buffers ? 1 : 64;
-        const Storage *last = &machine.storages[out.storages[t]];
-        for (;; last = &machine.storages[last->cache->behind]) {
-          alignment = std::max<int64_t>({alignment, last->portBytes, last->cache ? last->cache->lineBytes : 1});
-          if (!last->cache)
-            break;
-        }
-        __int128 &end = ends.try_emplace(last, last->begin).first->second;
-        __int128 &at = buffers ? ofPhase.try_emplace({last, tensor.phase}, end).first->second : end;
-        at = (at + alignment - 1) / alignment * alignment;
-        out.begin[t] = int64_t(at);
-        at += __int128(tensor.elements) * tensor.bytes;
-        if (at > last->end)
-          noRoom(*last, tensor, int64_t(std::min<__int128>(at, INT64_MAX)));
-      }
-    for (Index t = 0; t < Index(out.begin.size()); ++t)
-      if (const KernelTensor &tensor = out.kernel.tensors[t]; tensor.within != kNone)
+    for (Index t = 0; t < Index(out.begin.size()) && !failed; ++t) {
+      const KernelTensor &tensor = out.kernel.tensors[t];
+      if (tensor.within != kNone) {
         out.begin[t] = out.begin[tensor.within] + tensor.offset * tensor.bytes;
+        continue;
+      }
+      int64_t alignment = tensor.storage == kNone ? 64 : 1;
+      const Storage *last = &machine.storages[out.storages[t]];
+      for (;; last = &machine.storages[last->cache->behind]) {
+        alignment = std::max<int64_t>({alignment, last->portBytes, last->cache ? last->cache->lineBytes : 1});
+        if (!last->cache)
+          break;
+      }
+      __int128 &at = ends.try_emplace(last, last->begin).first->second;
+      at = (at + alignment - 1) / alignment * alignment;
+      out.begin[t] = int64_t(at);
+      at += __int128(tensor.elements) * tensor.bytes;
+      if (at > last->end)
+        noRoom(*last, tensor, int64_t(std::min<__int128>(at, INT64_MAX)));
+    }
   }
   void noRoom(const Storage &in, const KernelTensor &last, int64_t end) {
     if (last.storage == kNone)
@@ -258,8 +254,8 @@ private:
     __int128 all = 0;
     std::string sizes;
     for (Index t = 0; t < Index(out.storages.size()); ++t)
-      if (const KernelTensor &tensor = out.kernel.tensors[t];
-          tensor.within == kNone && tensor.phase == last.phase && &lastBehind(out.storages[t]) == &in) {
+      if (&lastBehind(out.storages[t]) == &in) {
+        const KernelTensor &tensor = out.kernel.tensors[t];
         all += __int128(tensor.elements) * tensor.bytes;
         sizes += fmt::format("{}'{}' {}", sizes.empty() ? "" : ", ", tensor.name,
                              int64_t(std::min<__int128>(__int128(tensor.elements) * tensor.bytes, INT64_MAX)));

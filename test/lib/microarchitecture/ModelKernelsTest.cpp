@@ -91,7 +91,7 @@ TEST_P(ModelKernels, EveryOperationIsMapped) {
       ADD_FAILURE() << kind << ": " << why;
 }
 
-/// Fused operations, and recurrent layers step by step, also where a scratchpad holds pieces of their tensors.
+/// Fused operations, and recurrent layers step by step.
 TEST(ModelKernels, FusedAndExpanded) {
   for (const char *text : {R"(
 import "catalog/resnet.dnn"
@@ -112,9 +112,8 @@ train t = gnmt() on a100_80g { batch = 2 }
     ASSERT_TRUE(graph) << error;
     EXPECT_TRUE(std::ranges::any_of(graph->operations, [](const accord::Operation &op) { return !op.parts.empty(); }));
     KernelMachineOptions options;
-    options.registers = 64, options.scalars = 32, options.scratchpad = 65536;
-    for (const Microarchitecture &machine :
-         {KernelMachine(options).scalar(), KernelMachine(options).vector(), KernelMachine(options).stagedVector()})
+    options.registers = 64, options.scalars = 32;
+    for (const Microarchitecture &machine : {KernelMachine(options).scalar(), KernelMachine(options).vector()})
       for (const auto &[kind, why] : refusals(*graph, machine))
         ADD_FAILURE() << kind << ": " << why;
   }
