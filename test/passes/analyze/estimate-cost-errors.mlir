@@ -3,7 +3,7 @@
 // RUN: not accord-opt %s -split-input-file --estimate-cost 2>&1 | FileCheck %s --check-prefix=WHICH
 // RUN: not accord-opt %s -split-input-file --estimate-cost="machine=small microbatch=0" 2>&1 | FileCheck %s --check-prefix=SAMPLES
 
-// MODEL: error: unknown cost model 'guess', there are 'array', 'peak', 'vector'
+// MODEL: error: unknown cost model 'guess', there are 'array', 'instructions', 'mapping_search', 'peak', 'vector'
 // WHICH: error: the module has several accelerators, say which: 'machine=name'
 // WHICH: note: 'small' is described here
 // WHICH: note: 'other' is described here

@@ -5,7 +5,7 @@
 
 // MACHINE: error: the module has no accelerator 'big'
 // MACHINE: list-schedule-errors.mlir:[[#@LINE+5]]:1: note: 'tiny' is described here
-// MODEL: list-schedule-errors.mlir:[[#@LINE+10]]:1: error: unknown cost model 'guess', there are 'array', 'peak', 'vector'
+// MODEL: list-schedule-errors.mlir:[[#@LINE+10]]:1: error: unknown cost model 'guess', there are 'array', 'instructions', 'mapping_search', 'peak', 'vector'
 // BATCH: list-schedule-errors.mlir:[[#@LINE+9]]:1: error: a batch of 12 samples is no multiple of a micro-batch of 8
 // NONE: error: a batch of 0 samples is no multiple of a micro-batch of 0
 
