@@ -19,9 +19,7 @@ void addCompute(const Machine &machine, int core, Seconds compute, double times,
 } // namespace
 
 bool hasBoardPower(const Machine &machine) {
-  const bool isBoard = std::none_of(machine.cores.begin(), machine.cores.end(),
-                                    [](const Core &core) { return bool(core.microarchitecture); });
-  if (!isBoard || !(machine.tdp > machine.idle))
+  if (!(machine.tdp > machine.idle))
     return false;
   for (const auto &[key, origin] : machine.origins)
     if ((key == "mac" || key.starts_with("mac.")) && !isFilledIn(origin))

@@ -7,8 +7,7 @@
 namespace accord {
 
 /// Whether the law of boards counts the energy of a machine: it states `tdp`, and neither `mac` nor an energy of a
-/// memory, and no core is described at the level of instructions. A chip that states its own energies keeps the account
-/// of its parts (docs/decisions/0037).
+/// memory. A chip that states its own energies keeps the account of its parts (docs/decisions/0037).
 bool hasBoardPower(const Machine &machine);
 
 /// Shares of a step: any operation runs; vector and tensor cores work at their peak, the device memory at its

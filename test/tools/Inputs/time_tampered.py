@@ -51,6 +51,6 @@ refused("no recurrences", timing(lambda is_: is_.update(recurrences=[])), "more 
 refused("a recurrence twice", timing(lambda is_: is_["recurrences"].append(is_["recurrences"][0])))
 refused("busy cycles", count("units", 1, "busy"), "busy cycles of unit 'mau': 200200 are found, 200201 are stated")
 refused("hits", count("memories", 1, "hits", by=-1), "hits of memory 'l1'")
-refused("waits", count("cycle_stack", 0, "oldest"), "the oldest instructions wait for")
+refused("waits", count("cycle_stack", 0, "oldest"), "cycles that were waited for")
 refused("the machine", edit(TIMING, lambda document: document["machine"]["memories"][0].update(read_latency=6)))
 print(f"{tampered.count} changes refused")
