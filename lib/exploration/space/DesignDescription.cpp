@@ -273,8 +273,7 @@ void DesignDescription::findPlaces(Errors &errors) {
     if (isa<accel::ChoiceAttr>(place.value)) {
       SourceLocation at = locationOf(place);
       auto known = order.find(place.path);
-      open.push_back(
-          {{known == order.end() ? at.line : known->second, order.empty() ? at.column : 0, index}, &place});
+      open.push_back({{known == order.end() ? at.line : known->second, order.empty() ? at.column : 0, index}, &place});
     }
   std::sort(open.begin(), open.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   for (auto [position, place] : open)
