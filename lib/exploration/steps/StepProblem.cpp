@@ -65,7 +65,8 @@ struct StepProblem::Data {
     std::sort(order.begin(), order.end());
     return order;
   }
-  /// Of its best way, the first among equals; ways whose bound is above the best are not looked at. With an effort its
+  /// Of its best way, the first among equals; ways whose bound is above the best, or not less than `below`, are not
+  /// looked at. With an effort its
   /// schedules are searched for where that may make it worth less than `below`; `how` Bounded: they are not searched
   /// for, and `lowerBound` is all that counts.
   StepValue valued(size_t job, const Design &design, const Machine &machine, double below, How how,
@@ -76,6 +77,10 @@ struct StepProblem::Data {
       const Alternative &of = jobs[job].alternatives[alternative];
       if (best && bound > best->value)
         break;
+      if (best && effort == 0 && bound >= below) { // neither is this way, nor those behind it
+        open = std::min(open, bound);
+        break;
+      }
       for (How step : {Quickly, Bounded, Searched}) {
         if (step > how || (effort > 0 && best && bound >= std::min(below, best->value)))
           break;

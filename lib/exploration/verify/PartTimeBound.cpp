@@ -221,6 +221,10 @@ PartTimeBound partTimeBound(const BoundedPart &part, const Machine &machine, con
   return {second * laneCycles(part, core, each, true), second * laneCycles(part, core, each, false), 0};
 }
 
+bool timesPrograms(const Machine &machine, const Core &core) {
+  return core.microarchitecture && modelOf(machine, core) == "instructions";
+}
+
 EligibleCores eligibleCores(const BoundedPart &part, const Machine &machine) {
   EligibleCores found;
   std::vector<CoreKind> kinds{part.core};

@@ -40,6 +40,9 @@ struct PartTimeBound {
 /// `type`: arithmetic. 0 where the core's model is none of the built-in ones.
 PartTimeBound partTimeBound(const BoundedPart &part, const Machine &machine, const Core &core, const std::string &type);
 
+/// Whether what an operation takes on the core is the time of its program with the plain schedule.
+bool timesPrograms(const Machine &machine, const Core &core);
+
 /// Cores that may run it, and in which arithmetic: of the first of (its type on the kind of core
 /// that it asks for, and for a contraction then on vector cores) that there is; where no core has
 /// its type all of both kinds, each in any type.

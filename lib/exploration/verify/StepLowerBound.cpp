@@ -144,6 +144,7 @@ StepLowerBound::StepLowerBound(const WorkGraph &graph) : graph_(graph) {
       if (isNew) {
         firstPart_.push_back(static_cast<uint32_t>(allParts_));
         allParts_ += kind.parts.size();
+        kind.first = id;
         kinds_.push_back(std::move(kind));
       }
       kinds_[found->second].executions += graph_.executions(id);

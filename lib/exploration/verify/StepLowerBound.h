@@ -1,6 +1,7 @@
 // What a training step takes on a machine at least, for proofs about many machines.
 #pragma once
 #include "lib/exploration/verify/PartTimeBound.h"
+#include "lib/exploration/verify/ProgramTimeBound.h"
 #include <cmath>
 #include <unordered_map>
 
@@ -14,13 +15,14 @@ public:
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
   /// after the other, a repeat its count times its body, and all the while it holds the cores and
   /// memories that its body uses. Each operation takes its arithmetic
-  /// (`partTimeBound`) and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a region the
-  /// largest of its longest chain; for each core and memory the work of all its operations between the least chain
-  /// before and the least behind; and the same of operations that exclude each other, as they hold all of a core or
-  /// take all of a memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run
-  /// on one instance of a core or on all of them runs on all where one would take too long (destructive bounds: Klein
-  /// and Scholl, European J. Operational Research 112, 1999). Infinite: no plan is less. `prices`: what the operations
-  /// take on the machine, instead of closed forms; or null.
+  /// (`partTimeBound`), on a core at the level of instructions also what its program waits for (`ProgramTimeBound`),
+  /// and its compulsory bytes at each memory's bandwidth, joined as in a roofline. Of a region the largest of its
+  /// longest chain; for each core and memory the work of all its operations between the least chain before and the
+  /// least behind; and the same of operations that exclude each other, as they hold all of a core or take all of a
+  /// memory's bandwidth. `below`: plans of this or more do not count, so that an operation that may run on one instance
+  /// of a core or on all of them runs on all where one would take too long (destructive bounds: Klein and Scholl,
+  /// European J. Operational Research 112, 1999). Infinite: no plan is less. `prices`: what the operations take on the
+  /// machine, instead of closed forms; or null.
   double seconds(const Machine &machine, const Costs *prices = nullptr, double below = INFINITY);
   /// Seconds that each operation of a micro-batch, then of the update takes at least, in the order
   /// of their regions; of a repeat all of its iterations. `prices`: null, or as above.
@@ -38,6 +40,7 @@ private:
     double bytes = 0, flops = 0, executions = 0;
     std::vector<BoundedPart> parts; ///< one, unless it is fused
     BoundedPart main;               ///< that says on which core it runs
+    OperationId first = kNone;      ///< one of its operations
   };
   struct Item {
     uint32_t kind = 0;
@@ -98,6 +101,7 @@ private:
   std::vector<double> lengths_;               ///< by region
   std::vector<std::vector<double>> sums_;     ///< by region: work of each core, then memory
   std::unordered_map<std::string, Times> on_; ///< by all of a core that times follow from
+  ProgramTimeBound programs_;
   double bytes_ = 0;
   static constexpr size_t kMaxKnown = 1 << 17;
   std::unordered_map<std::string, double> known_; ///< seconds, by machine and what is above it

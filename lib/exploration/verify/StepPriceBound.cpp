@@ -47,6 +47,13 @@ const StepLowerBound::Times &StepLowerBound::timesOn(const Machine &machine, siz
         continue;
       if (core.peak.empty() || core.peak.count(part.type)) {
         time = partTimeBound(part, machine, core, part.type);
+        if (!kind.fused && timesPrograms(machine, core) && machine.clock.value > 0) {
+          auto seconds = [&](int64_t instances) {
+            return programs_.cycles(graph_, kind.first, core, instances) / machine.clock.value;
+          };
+          time.spread = std::max(time.spread, seconds(core.count));
+          time.single = std::max(time.single, seconds(1));
+        }
         continue;
       }
       time = {INFINITY, INFINITY, INFINITY}; // in whatever other type

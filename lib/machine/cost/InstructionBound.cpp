@@ -1,7 +1,9 @@
 #include "lib/machine/cost/InstructionBound.h"
 #include "lib/machine/cost/KeyBytes.h"
+#include "lib/machine/cost/PriceCache.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/solve/TimingEnvelope.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -82,8 +84,13 @@ InstructionBound::InstructionBound(std::span<const Operation *const> operations,
   for (const Operation *operation : operations) {
     Executed &executed = executed_.emplace_back();
     if (auto kernel = kernelOf(partOf(*operation, instances), optimizer, machine))
-      if (auto mapped = emitKernel(*kernel, machine))
+      if (auto mapped = emitKernel(*kernel, machine)) {
         executed = executedBy(mapped->program, machine);
+        executed.opcodes.assign(machine.opcodes.size(), 0);
+        for (const Instruction &instruction : mapped->program.instructions)
+          executed.opcodes[instruction.opcode] = 1;
+        executed.program = std::make_shared<const InstructionProgram>(std::move(mapped->program));
+      }
   }
 }
 
@@ -144,6 +151,65 @@ InstructionBound::Executed InstructionBound::executedBy(const InstructionProgram
   return made;
 }
 
+/// A machine that has enough of all but instances of units, of which those with several have enough, too.
+static Microarchitecture withEnough(Microarchitecture machine) {
+  constexpr int32_t kEnough = 1 << 20;
+  machine.window = machine.fetch.buffer = kEnough;
+  for (Stage &stage : machine.stages)
+    stage.width = stage.capacity = kEnough;
+  for (microarchitecture::Unit &unit : machine.units) {
+    unit.entries = kEnough;
+    if (unit.count > 1)
+      unit.count = kEnough;
+  }
+  for (RegisterFile &file : machine.registers)
+    file.readPorts = file.writePorts = 0;
+  for (Storage &storage : machine.storages)
+    storage.ports = storage.banks = storage.requests = kEnough;
+  return machine;
+}
+
+std::vector<int64_t> InstructionBound::envelopesOn(const Microarchitecture &of) const {
+  const Microarchitecture machine = withEnough(of);
+  // What ends follow from: cycles of opcodes that a program has, and all of the machine but those.
+  std::vector<KeyBytes> byOpcode(machine.opcodes.size());
+  Microarchitecture rest = machine;
+  for (microarchitecture::Unit &unit : rest.units)
+    for (UnitOperation &operation : unit.operations) {
+      for (const CycleExpression *cycles : {&operation.latency, &operation.interval}) {
+        byOpcode[operation.opcode] << cycles->terms.size();
+        for (const CycleExpression::Term &term : cycles->terms)
+          byOpcode[operation.opcode] << term.kind << term.value;
+      }
+      operation.latency.terms.clear(), operation.interval.terms.clear();
+    }
+  const std::string common = PriceCache::keyOf(rest);
+  std::vector<int64_t> ends;
+  for (size_t i = 0; i < executed_.size(); ++i) {
+    if (!executed_[i].program) {
+      ends.push_back(0);
+      continue;
+    }
+    KeyBytes key;
+    key << i;
+    for (size_t o = 0; o < byOpcode.size(); ++o)
+      if (executed_[i].opcodes[o])
+        key << byOpcode[o].text;
+    key.text += common;
+    {
+      std::lock_guard lock(envelopes_->mutex);
+      if (auto known = envelopes_->ends.find(key.text); known != envelopes_->ends.end()) {
+        ends.push_back(known->second);
+        continue;
+      }
+    }
+    ends.push_back(TimingEnvelope(machine, *executed_[i].program, TimingEnvelope::Side::Lower).end(0));
+    std::lock_guard lock(envelopes_->mutex);
+    envelopes_->ends.try_emplace(std::move(key.text), ends.back());
+  }
+  return ends;
+}
+
 std::vector<int64_t> InstructionBound::cyclesOn(const Microarchitecture &machine) const {
   constexpr int64_t kMax = int64_t(1) << 62;
   const WorkBound bound(machine);
@@ -153,8 +219,9 @@ std::vector<int64_t> InstructionBound::cyclesOn(const Microarchitecture &machine
     works.push_back(one.follows ? bound.ofRedirect(one.instruction, one.before) : bound.of(one.instruction));
     tails.push_back(bound.tailOf(one.instruction));
   }
-  std::vector<int64_t> cycles;
-  for (const Executed &executed : executed_) {
+  std::vector<int64_t> cycles = envelopesOn(machine);
+  for (size_t i = 0; i < executed_.size(); ++i) {
+    const Executed &executed = executed_[i];
     WorkTotals totals;
     for (const auto &[number, count] : executed.counts)
       bound.add(works[number], count, totals);
@@ -165,7 +232,7 @@ std::vector<int64_t> InstructionBound::cyclesOn(const Microarchitecture &machine
         sum = std::min<__int128>(sum + std::min<__int128>(count, kMax) * tails[number], kMax);
       max = std::max(max, sum);
     }
-    cycles.push_back(int64_t(std::min<__int128>(max, kMax)));
+    cycles[i] = std::max(cycles[i], int64_t(std::min<__int128>(max, kMax)));
   }
   return cycles;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/model/Machine.h"
 #include "lib/microarchitecture/search/WorkBound.h"
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -27,8 +28,12 @@ public:
                    const microarchitecture::Microarchitecture &machine);
 
   /// Cycles of each operation that no machine needs fewer of which has no more of anything than this one (instances,
-  /// entries, widths, ports, requests, a window) and no lower latency; the largest of the machine's resources
-  /// (`microarchitecture::WorkBound`), and for each register that is not renamed the cycles of those who write it.
+  /// entries, widths, ports, requests, a window) and no lower latency; the largest of
+  /// - what the machine's resources are taken for (`microarchitecture::WorkBound`), and for each register that is not
+  ///   renamed the cycles of those who write it;
+  /// - what instructions wait for operands and for units of one instance, which start in order: the lower envelope
+  ///   (`microarchitecture::TimingEnvelope`) of a machine that has enough of all else. Each of its times is the latest
+  ///   of older times and latencies, so none is later where latencies are lower, or where a unit has more instances.
   std::vector<int64_t> cyclesOn(const microarchitecture::Microarchitecture &machine) const;
 
 private:
@@ -40,14 +45,24 @@ private:
   struct Executed {
     Counts counts;
     std::vector<Counts> writers; ///< of each register, none twice
+    std::shared_ptr<const microarchitecture::InstructionProgram> program;
+    std::vector<char> opcodes; ///< by opcode: whether the program has it
+  };
+  /// The ends of envelopes that were found before.
+  struct Envelopes {
+    std::mutex mutex;
+    std::map<std::string, int64_t> ends; ///< by operation, and what of a machine its end follows from
   };
   Executed executedBy(const microarchitecture::InstructionProgram &program,
                       const microarchitecture::Microarchitecture &machine);
   uint32_t numberOf(Distinct instruction);
+  /// Cycles of each operation by its envelope.
+  std::vector<int64_t> envelopesOn(const microarchitecture::Microarchitecture &machine) const;
 
   std::map<std::string, uint32_t> numbers_;
   std::vector<Distinct> distinct_;
   std::vector<Executed> executed_; ///< by operation
+  std::unique_ptr<Envelopes> envelopes_ = std::make_unique<Envelopes>();
 };
 
 } // namespace accord

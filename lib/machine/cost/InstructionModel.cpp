@@ -149,17 +149,30 @@ private:
     if (timings)
       if (auto found = timings->find(key, *core.microarchitecture))
         return std::move(*found);
+    auto mapped = timings ? timings->mapped(key, *core.microarchitecture) : nullptr;
+    if (!mapped) {
+      ACCORD_TRY(made, mapNow(query));
+      mapped = std::make_shared<const InstructionTimings::Mapped>(std::move(made));
+    }
     Known known;
-    microarchitecture::InstructionProgram program;
-    ACCORD_TRY(timing, timeNow(query, timings != nullptr, known, program));
+    ACCORD_TRY(timing, timeNow(query, *mapped, timings != nullptr, known));
     known.timing = std::make_shared<const InstructionTiming>(std::move(timing));
     if (timings)
-      timings->insert(key, *core.microarchitecture, program, known);
+      timings->insert(key, *core.microarchitecture, std::move(mapped), known);
     return known;
   }
 
-  Result<InstructionTiming> timeNow(const CostQuery &query, bool waits, Known &known,
-                                    microarchitecture::InstructionProgram &program) const {
+  static Result<InstructionTimings::Mapped> mapNow(const CostQuery &query) {
+    const Core &core = query.machine.cores[query.core];
+    ACCORD_TRY(kernel, microarchitecture::kernelOf(partOf(query.operation, instancesPerOperation(core)),
+                                                   query.optimizer, *core.microarchitecture));
+    ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, *core.microarchitecture));
+    return InstructionTimings::Mapped{std::move(mapped.program),
+                                      {kernel.assumptions.begin(), kernel.assumptions.end()}};
+  }
+
+  Result<InstructionTiming> timeNow(const CostQuery &query, const InstructionTimings::Mapped &mapped, bool waits,
+                                    Known &known) const {
     Assumptions &words = known.words;
     const Core &core = query.machine.cores[query.core];
     const Microarchitecture &machine = *core.microarchitecture;
@@ -168,14 +181,11 @@ private:
       words.insert(fmt::format("an operation is cut along its longest parallel loop for the {} instances of core '{}', "
                                "whose memories do not meet",
                                instances, core.name));
-    const Operation operation = partOf(query.operation, instances);
-    ACCORD_TRY(kernel, microarchitecture::kernelOf(operation, query.optimizer, machine));
-    words.insert(kernel.assumptions.begin(), kernel.assumptions.end());
-    ACCORD_TRY(mapped, microarchitecture::emitKernel(kernel, machine));
+    words.insert(mapped.words.begin(), mapped.words.end());
     microarchitecture::TimingLimits limits;
     limits.evaluated = kMaxEvaluated, limits.bounds = true, limits.waits = waits;
-    if (searches && operation.contraction && operation.parts.empty())
-      if (const auto product = microarchitecture::contractionOf(operation)) {
+    if (searches && query.operation.contraction && query.operation.parts.empty())
+      if (const auto product = microarchitecture::contractionOf(partOf(query.operation, instances))) {
         microarchitecture::MappingLimits search;
         search.schedules = kSearched, search.instructions = kMaxSearched, search.timing.evaluated = kMaxEvaluated;
         if (auto found = microarchitecture::searchMapping(*product, machine, search)) {
@@ -183,7 +193,7 @@ private:
           return std::move(found->timing);
         }
       }
-    program = std::move(mapped.program);
+    const microarchitecture::InstructionProgram &program = mapped.program;
     ACCORD_TRY(timing, microarchitecture::timeProgram(machine, program, limits));
     if (timing.bounds) { // never below what bounds of its work say, which searches over machines rest on
       const int64_t low = microarchitecture::WorkBound(machine).ofProgram(program);

@@ -55,6 +55,14 @@ std::string programsKeyOf(const std::string &operation, const Microarchitecture 
 
 } // namespace
 
+std::shared_ptr<const InstructionTimings::Mapped> InstructionTimings::mapped(const std::string &operation,
+                                                                             const Microarchitecture &machine) {
+  const std::string key = programsKeyOf(operation, machine);
+  std::lock_guard lock(mutex_);
+  auto programs = programs_.find(key);
+  return programs == programs_.end() ? nullptr : programs->second.mapped;
+}
+
 std::optional<InstructionTimings::Known> InstructionTimings::find(const std::string &operation,
                                                                   const Microarchitecture &machine) {
   const std::string key = programsKeyOf(operation, machine);
@@ -78,7 +86,7 @@ std::optional<InstructionTimings::Known> InstructionTimings::find(const std::str
 }
 
 void InstructionTimings::insert(const std::string &operation, const Microarchitecture &machine,
-                                const microarchitecture::InstructionProgram &program, Known known) {
+                                std::shared_ptr<const Mapped> mapped, Known known) {
   Entry entry;
   Microarchitecture rest = machine;
   for (const Capacity &one : capacitiesOf(rest)) {
@@ -89,7 +97,7 @@ void InstructionTimings::insert(const std::string &operation, const Microarchite
     entry.isFree.push_back(isFree);
   }
   std::vector<char> opcodes(machine.opcodes.size(), 0);
-  for (const auto &instruction : program.instructions)
+  for (const auto &instruction : mapped->program.instructions)
     opcodes[instruction.opcode] = 1;
   entry.capacities = take(rest, opcodes);
   entry.known = std::move(known);
@@ -97,7 +105,7 @@ void InstructionTimings::insert(const std::string &operation, const Microarchite
   if (++size_ > kMax)
     programs_.clear(), size_ = 1;
   Programs &programs = programs_[programsKeyOf(operation, machine)];
-  programs.opcodes = std::move(opcodes);
+  programs.mapped = std::move(mapped), programs.opcodes = std::move(opcodes);
   programs.entries[PriceCache::keyOf(rest)].push_back(std::move(entry));
 }
 

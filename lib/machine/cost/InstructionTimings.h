@@ -26,12 +26,19 @@ public:
     std::set<std::string> words; ///< assumptions
     std::string searched = {};   ///< what a search for schedules found; nothing where there was none
   };
-  /// `operation`: all that the kernel follows from besides the machine.
+  /// What an operation is mapped to, on all machines with an equal `programKeyOf`.
+  struct Mapped {
+    microarchitecture::InstructionProgram program;
+    std::set<std::string> words; ///< assumptions of the kernel
+  };
+  /// Null: not known. `operation`: all that the kernel follows from besides the machine.
+  std::shared_ptr<const Mapped> mapped(const std::string &operation,
+                                       const microarchitecture::Microarchitecture &machine);
   std::optional<Known> find(const std::string &operation, const microarchitecture::Microarchitecture &machine);
   /// The timing has `waits`. One that is an estimate between bounds holds for machines that are equal in every
   /// capacity.
   void insert(const std::string &operation, const microarchitecture::Microarchitecture &machine,
-              const microarchitecture::InstructionProgram &program, Known known);
+              std::shared_ptr<const Mapped> mapped, Known known);
 
 private:
   struct Entry {
@@ -40,6 +47,7 @@ private:
     Known known;
   };
   struct Programs {
+    std::shared_ptr<const Mapped> mapped;
     std::vector<char> opcodes; ///< that the program has
     std::map<std::string, std::vector<Entry>> entries;
   };

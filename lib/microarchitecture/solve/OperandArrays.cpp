@@ -13,7 +13,27 @@ OperandArrays::OperandArrays(const Microarchitecture &machine, const Instruction
       address.push_back(operand.address.base);
       period.push_back(memory.addressPeriod(operand.storage));
     }
-  join(machine, decoded, walk(program, decoded));
+  const std::vector<Extent> extents = walk(program, decoded);
+  forgetPlaces(machine, decoded);
+  join(machine, decoded, extents);
+}
+
+void OperandArrays::forgetPlaces(const Microarchitecture &machine, const DecodedProgram &decoded) {
+  std::vector<int64_t> alignment; // of all addresses to that of the first iterations
+  for (const DecodedProgram::Operand &operand : decoded.operands)
+    alignment.push_back(machine.storages[operand.storage].portBytes);
+  for (const auto &moved : moves)
+    for (auto [o, stride] : moved)
+      alignment[o] = std::gcd(alignment[o], stride);
+  for (size_t o = 0; o < address.size(); ++o) {
+    const Storage &is = machine.storages[decoded.operands[o].storage];
+    if (is.cache || is.rows.bytes > 0 || (is.ports > 1 && is.banks > 1))
+      continue;
+    const int64_t first = address[o] % alignment[o], last = first + is.portBytes - alignment[o];
+    auto beats = [&](int64_t from) { return (from + decoded.operands[o].bytes - 1) / is.portBytes; };
+    if (beats(first) == beats(last))
+      period[o] = 1;
+  }
 }
 
 std::vector<OperandArrays::Extent> OperandArrays::walk(const InstructionProgram &program,

@@ -32,6 +32,9 @@ private:
     int64_t low = 0, high = -1; ///< none yet
   };
   std::vector<Extent> walk(const InstructionProgram &program, const DecodedProgram &decoded);
+  /// Where a memory takes one beat a cycle, whatever bank it is in, it matters how many beats an operand has, but not
+  /// where they are: operands that have equally many wherever their loops bring them have no place.
+  void forgetPlaces(const Microarchitecture &machine, const DecodedProgram &decoded);
   void join(const Microarchitecture &machine, const DecodedProgram &decoded, const std::vector<Extent> &extents);
 
   std::vector<std::vector<std::pair<OperandId, int64_t>>> moves; ///< by loop: stride of each operand in it

@@ -1,6 +1,7 @@
 #include "lib/microarchitecture/verify/AddressMotion.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace accord::microarchitecture {
 
@@ -75,11 +76,27 @@ AddressMotion::AddressMotion(const Microarchitecture &machine, const Instruction
   }
 }
 
+bool AddressMotion::hasEqualPieces(Index operand) const {
+  const MemoryOperand &of = *places.operands[operand].is;
+  const Storage &is = machine.storages[of.storage];
+  if (is.cache || hasBanks(is) || hasRows(is))
+    return false;
+  // Within a piece, the operand begins at `begin` and every `step` bytes from there on.
+  int64_t step = is.portBytes;
+  for (int64_t stride : of.address.strides)
+    step = std::gcd(step, stride);
+  for (int64_t begin = of.address.base % step; begin < is.portBytes; begin += step)
+    if ((begin + of.bytes + is.portBytes - 1) / is.portBytes !=
+        (of.address.base % step + of.bytes + is.portBytes - 1) / is.portBytes)
+      return false;
+  return true;
+}
+
 std::string AddressMotion::misaligned(Index operand) const {
   const __int128 by = shifts[operand];
   for (Index s = places.operands[operand].is->storage;; s = machine.storages[s].cache->behind) {
     const Storage &is = machine.storages[s];
-    if (by % (__int128(is.portBytes) * (hasBanks(is) ? is.banks : 1)) != 0)
+    if (by % (__int128(is.portBytes) * (hasBanks(is) ? is.banks : 1)) != 0 && !hasEqualPieces(operand))
       return fmt::format("an address moves by {} bytes, no whole number of ports and banks of '{}'", int64_t(by),
                          is.name);
     if (hasRows(is) && by % is.rows.bytes != 0)

@@ -43,6 +43,9 @@ public:
 private:
   int64_t shift(const Touch &touch) const { return touch.instruction >= loopStart ? shifts[touch.operand] : 0; }
   std::string misaligned(Index operand) const;
+  /// Whether the operand has equally many pieces wherever the loops of the program bring it, in a memory that has
+  /// neither banks nor rows nor is a cache: then it does not matter where they are.
+  bool hasEqualPieces(Index operand) const;
   std::vector<ByteRange> ranges(Index storage, const MemoryStepper &before) const;
 
   const Microarchitecture &machine;

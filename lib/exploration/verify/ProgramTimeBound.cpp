@@ -1,0 +1,131 @@
+#include "lib/exploration/verify/ProgramTimeBound.h"
+#include "lib/exploration/verify/MachineDifferences.h"
+#include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
+#include "lib/microarchitecture/verify/BoundSystem.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace accord {
+
+using microarchitecture::CycleExpression;
+using microarchitecture::Microarchitecture;
+
+namespace {
+
+constexpr int32_t kEnough = 1 << 20;
+
+/// Numbers of a machine that programs do not follow from are set to `some`; a window of 1 orders memory, and remains.
+void setNumbers(Microarchitecture &machine, int32_t some) {
+  machine.window = std::min(machine.window, 2), machine.fetch.width = machine.fetch.buffer = some;
+  for (auto &stage : machine.stages)
+    stage.width = stage.capacity = some;
+  for (auto &unit : machine.units)
+    unit.count = unit.entries = some;
+  for (auto &file : machine.registers)
+    file.readPorts = file.writePorts = some;
+  for (auto &storage : machine.storages)
+    storage.ports = storage.requests = some;
+}
+
+void setCycles(CycleExpression &cycles) {
+  for (CycleExpression::Term &term : cycles.terms)
+    if (term.kind == CycleExpression::Kind::Constant)
+      term.value = 0;
+}
+
+std::string textOf(const Microarchitecture &machine) {
+  Core core;
+  core.microarchitecture = std::make_shared<const Microarchitecture>(machine);
+  return numbersOf(core);
+}
+
+/// The part of an operation that each of several instances has.
+Operation partOf(Operation operation, int64_t instances) {
+  Loop *longest = nullptr;
+  for (Loop &loop : operation.domain)
+    if (loop.kind == IteratorKind::Parallel && (!longest || loop.extent > longest->extent))
+      longest = &loop;
+  if (instances > 1 && longest) {
+    longest->extent = (longest->extent + instances - 1) / instances;
+    for (LoopTensor &tensor : operation.tensors)
+      tensor.sizes.clear();
+  }
+  return operation;
+}
+
+} // namespace
+
+void ProgramTimeBound::look(const Core &core) {
+  if (looked_ == core.microarchitecture)
+    return;
+  looked_ = core.microarchitecture;
+  Microarchitecture alike = *looked_;
+  setNumbers(alike, 1);
+  alike.fetch.latency = 0;
+  for (auto &stage : alike.stages)
+    setCycles(stage.latency);
+  for (auto &unit : alike.units)
+    for (auto &operation : unit.operations)
+      setCycles(operation.latency), setCycles(operation.interval);
+  for (auto &storage : alike.storages)
+    storage.readLatency = storage.writeLatency = 1;
+  programs_ = numberOf(textOf(alike));
+
+  machine_ = *looked_;
+  machine_.window = machine_.fetch.buffer = kEnough;
+  for (auto &stage : machine_.stages)
+    stage.width = stage.capacity = kEnough;
+  for (auto &unit : machine_.units)
+    unit.entries = kEnough, unit.count = unit.count > 1 ? kEnough : 1;
+  for (auto &file : machine_.registers)
+    file.readPorts = file.writePorts = 0;
+  for (auto &storage : machine_.storages)
+    storage.ports = storage.banks = storage.requests = kEnough;
+  Microarchitecture rest = machine_;
+  cycles_.assign(rest.opcodes.size(), "");
+  for (auto &unit : rest.units)
+    for (auto &operation : unit.operations)
+      for (CycleExpression *of : {&operation.latency, &operation.interval}) {
+        for (const CycleExpression::Term &term : of->terms)
+          cycles_[operation.opcode] += fmt::format("{} {} ", int(term.kind), term.value);
+        cycles_[operation.opcode] += ';';
+        of->terms.clear();
+      }
+  rest_ = numberOf(textOf(rest));
+}
+
+const ProgramTimeBound::Mapped *ProgramTimeBound::mapped(const WorkGraph &graph, OperationId operation,
+                                                         const Core &core, int64_t instances) {
+  auto [at, isNew] = mapped_.try_emplace({operation, instances, programs_});
+  if (!isNew)
+    return at->second.get();
+  const Microarchitecture &machine = *core.microarchitecture;
+  auto kernel = microarchitecture::kernelOf(partOf(graph.operations[operation], instances), graph.optimizer, machine);
+  if (!kernel)
+    return nullptr;
+  if (auto emitted = microarchitecture::emitKernel(*kernel, machine)) {
+    std::vector<char> opcodes(machine.opcodes.size(), 0);
+    for (const auto &instruction : emitted->program.instructions)
+      opcodes[instruction.opcode] = 1;
+    at->second = std::make_unique<Mapped>(std::move(emitted->program), std::move(opcodes));
+  }
+  return at->second.get();
+}
+
+int64_t ProgramTimeBound::cycles(const WorkGraph &graph, OperationId operation, const Core &core, int64_t instances) {
+  look(core);
+  const Mapped *is = mapped(graph, operation, core, instances);
+  if (!is)
+    return 0;
+  std::string own;
+  for (size_t o = 0; o < cycles_.size(); ++o)
+    if (is->opcodes[o])
+      own += cycles_[o] + '|';
+  auto [end, isNew] = ends_.try_emplace({operation, instances, rest_, std::move(own)}, 0);
+  if (isNew)
+    end->second = microarchitecture::BoundSystem(machine_, is->program, false).end(0);
+  return end->second;
+}
+
+} // namespace accord
