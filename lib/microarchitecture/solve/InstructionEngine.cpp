@@ -253,6 +253,7 @@ Cycles InstructionEngine::quiet() const {
 
 std::vector<int64_t> InstructionEngine::state() const {
   std::vector<int64_t> all;
+  all.reserve(written);
   const Cycles base = this->base();
   auto out = [&](int64_t value) { all.push_back(value); };
   auto time = [&](Cycles value) { out(std::max<Cycles>(value - base, 0)); };
@@ -281,7 +282,8 @@ std::vector<int64_t> InstructionEngine::state() const {
   for (const Calendar &file : writePorts)
     file.write(base, out);
   arrays.write(out);
-  memory.write(base, arrays.origins(), out);
+  memory.write(base, memory.remembers() ? arrays.origins() : std::vector<int64_t>(), out);
+  written = all.size();
   return all;
 }
 

@@ -104,6 +104,7 @@ private:
   Cycles fetched = 0, redirect = 0, retired = 0;
   MemorySystem memory;
   OperandArrays arrays;
+  mutable size_t written = 0; ///< numbers of the last state
   std::vector<InstructionTiming::UnitUse> use;
   int64_t count = 0, looked = 0;
 };

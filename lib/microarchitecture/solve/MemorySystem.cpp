@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/solve/MemorySystem.h"
+#include <algorithm>
 #include <numeric>
 
 namespace accord::microarchitecture {
@@ -29,6 +30,11 @@ MemorySystem::MemorySystem(const Microarchitecture &machine) {
   for (State &state : states)
     for (const Storage *at = state.is; at->cache; at = &machine.storages[at->cache->behind])
       state.period = commonPeriod(state.period, states[at->cache->behind].period);
+}
+
+bool MemorySystem::remembers() const {
+  return std::any_of(states.begin(), states.end(),
+                     [](const State &state) { return state.is->cache || state.is->rows.bytes > 0; });
 }
 
 std::pair<Cycles, Cycles> MemorySystem::beats(State &state, OperandId by, int64_t address, int64_t bytes, Cycles at) {

@@ -35,6 +35,8 @@ public:
 
   /// The state from `base` on, relative to it; addresses relative to `origin[o]` of the operand that left them.
   template <class Out> void write(Cycles base, const std::vector<int64_t> &origin, Out &out) const;
+  /// Whether some storage has lines or rows, which operands leave behind.
+  bool remembers() const;
 
   /// Storages whose behaviour depends on addresses beyond the piece of a beat: it repeats where bases are equal modulo
   /// this number of bytes.

@@ -121,6 +121,9 @@ void OperandArrays::join(const Microarchitecture &machine, const DecodedProgram 
   // The place of an array matters to every memory through which one of its operands goes.
   for (OperandId o = 0; o < OperandId(address.size()); ++o)
     period[leader[o]] = commonPeriod(period[leader[o]], period[o]);
+  for (OperandId o = 0; o < OperandId(address.size()); ++o)
+    if (leader[o] != o || period[o] > 1)
+      placed.push_back(o);
 }
 
 std::vector<int64_t> OperandArrays::origins() const {

@@ -22,8 +22,8 @@ public:
   std::vector<int64_t> origins() const;
   /// Addresses as far as times depend on them: of arrays modulo the period of the memories, of others from their array.
   template <class Out> void write(Out &out) const {
-    for (size_t o = 0; o < address.size(); ++o)
-      out(leader[o] == OperandId(o) ? address[o] % period[o] : address[o] - address[leader[o]]);
+    for (OperandId o : placed)
+      out(leader[o] == o ? address[o] % period[o] : address[o] - address[leader[o]]);
   }
 
 private:
@@ -40,6 +40,7 @@ private:
   std::vector<std::vector<std::pair<OperandId, int64_t>>> moves; ///< by loop: stride of each operand in it
   std::vector<OperandId> leader;                                 ///< by operand: the first one of its array
   std::vector<int64_t> period;                                   ///< by operand: of its storage
+  std::vector<OperandId> placed;                                 ///< on whose addresses times depend
 };
 
 } // namespace accord::microarchitecture
