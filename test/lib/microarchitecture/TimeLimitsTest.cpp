@@ -181,6 +181,39 @@ TEST(TimeLimits, LargeCapacitiesAndManyUnits) {
   EXPECT_EQ(first(verifyTiming(machine, program, *bounded)), "");
 }
 
+/// Operands inside of one piece of a port take one beat wherever they are; those that may cross one take as many as
+/// they take, with a period of the whole port. Both times are those of all iterations, and are proved.
+TEST(TimeLimits, PlacesThatMatterAndPlacesThatDoNot) {
+  Microarchitecture machine = plain();
+  machine.storages[0].portBytes = 32;
+  for (auto [base, stride, bytes, isFree] : {std::tuple(0, 4, 4, true),
+                                             {12, 4, 4, true},
+                                             {0, 12, 4, true},
+                                             {0, 12, 8, false},
+                                             {2, 4, 4, false},
+                                             {16, 32, 64, true},
+                                             {1, 7, 1, true},
+                                             {3, 7, 40, false}}) {
+    InstructionProgram program;
+    program.name = "places";
+    program.instructions = {load(base, {stride}, bytes), add(1)};
+    program.loops.resize(1);
+    program.loops[0].name = "i", program.loops[0].count = 100'000;
+    program.loops[0].body = {{0, kNone}, {1, kNone}};
+    program.body = {{kNone, 0}};
+    ASSERT_EQ(first(check(program, machine)), "");
+    auto timing = timeProgram(machine, program);
+    TimingLimits all;
+    all.recurrences = false;
+    auto whole = timeProgram(machine, program, all);
+    ASSERT_TRUE(timing && whole);
+    EXPECT_EQ(timing->cycles, whole->cycles) << base << " " << stride << " " << bytes;
+    EXPECT_EQ(timing->storages[0].beats, whole->storages[0].beats);
+    EXPECT_EQ(first(verifyTiming(machine, program, *timing)), "") << base << " " << stride << " " << bytes;
+    EXPECT_EQ(timing->recurrences.front().period == 1, isFree) << base << " " << stride << " " << bytes;
+  }
+}
+
 TEST(TimeLimits, NothingToDo) {
   const Microarchitecture machine = plain();
   TimingLimits limits;
