@@ -198,11 +198,11 @@ private:
     return registers;
   }
 
-  /// Sums inside, so that a result stays in its register.
+  /// Sums inside, and of those the ones that do not move the result innermost, so that it stays in its register.
   void order(Schedule &schedule) const {
-    for (bool reduces : {false, true})
+    for (int inside : {0, 1, 2})
       for (Index l = 0; l < loops; ++l) {
-        if (contraction.loops[l].reduces != reduces)
+        if ((!contraction.loops[l].reduces ? 0 : moves(2, l) ? 1 : 2) != inside)
           continue;
         int64_t step = l == schedule.vectorLoop ? schedule.lanes : 1;
         for (int i = 0; i < 3; ++i)
