@@ -15,6 +15,8 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
+#include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/verify/Ordered.h"
@@ -61,7 +63,7 @@ public:
     if (!read())
       return std::nullopt;
     prices_ = pricesOf(certificate_);
-    MiningVerifier verifier(certificate_, *space_, prices_);
+    MiningVerifier verifier(certificate_, *space_, prices_, kernelPrograms());
     if (verifier.byExpression() && certificate_.metric != space_->metric())
       find("the certificate minimizes '{}', '{}' minimizes {}", certificate_.metric, kMiningSpace,
            space_->metric().empty() ? "nothing" : "'" + space_->metric() + "'");
@@ -537,6 +539,18 @@ CertificatePrices pricesOf(const MiningCertificate &certificate) {
       priceExchanges(graph, machine, *costs);
     return std::move(*costs);
   };
+}
+
+OperationPrograms kernelPrograms() {
+  return
+      [](const Operation &part, const std::string &optimizer,
+         const microarchitecture::Microarchitecture &machine) -> std::optional<microarchitecture::InstructionProgram> {
+        auto kernel = microarchitecture::kernelOf(part, optimizer, machine);
+        if (!kernel)
+          return std::nullopt;
+        auto mapped = microarchitecture::emitKernel(*kernel, machine);
+        return mapped ? std::optional(std::move(mapped->program)) : std::nullopt;
+      };
 }
 
 std::vector<CertificateFile> certificateFiles(const std::string &folder, const std::vector<std::string> &names) {

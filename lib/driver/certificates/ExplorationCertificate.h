@@ -8,6 +8,8 @@ namespace accord {
 
 /// The prices of a claim's work by the machine's own cost model, each found once.
 CertificatePrices pricesOf(const MiningCertificate &certificate);
+/// The programs that kernels of operations become.
+OperationPrograms kernelPrograms();
 /// The folder of a job's plan within that of a mining: "plan", "plan-bert", "plan-bert-alone".
 std::string planFolder(const MiningCertificate &certificate, const CertificateAnswer &answer, size_t job);
 

@@ -112,7 +112,7 @@ private:
       return alternative < alternatives.size() ? alternatives[alternative].work->costs(machine)
                                                : anew(job, alternative, machine);
     };
-    MiningVerifier verifier(certificate_, **machines, found);
+    MiningVerifier verifier(certificate_, **machines, found, kernelPrograms());
     for (CertificateAnswer &answer : certificate_.answers) {
       bool ratio = certificate_.aggregation == "minimax_regret" && answer.jobs.size() > 1;
       auto problem = mined_.problemOf(

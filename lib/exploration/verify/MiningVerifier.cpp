@@ -301,12 +301,12 @@ struct MiningVerifier::Data {
 };
 
 MiningVerifier::MiningVerifier(const MiningCertificate &certificate, CertificateMachines &machines,
-                               CertificatePrices prices)
+                               CertificatePrices prices, const OperationPrograms &programs)
     : data_(new Data{certificate, machines, std::move(prices), {}, CertificatePoints(certificate), {}, {}}) {
   for (const CertificateJob &job : certificate.jobs) {
     std::vector<StepLowerBound> &alternatives = data_->floors.emplace_back();
     for (const CertificateAlternative &alternative : job.alternatives)
-      alternatives.emplace_back(alternative.graph);
+      alternatives.emplace_back(alternative.graph, programs);
     auto &placed = data_->placed.emplace_back();
     for (const CertificateCluster &cluster : job.clusters)
       placed.push_back(std::make_unique<PlacementLowerBound>(cluster));

@@ -1,6 +1,7 @@
 // Proves again what a mining claims: its winner, and that no design of the space is worth less.
 #pragma once
 #include "lib/exploration/problem/MiningCertificate.h"
+#include "lib/exploration/verify/ProgramTimeBound.h"
 #include "lib/machine/model/Costs.h"
 #include "lib/machine/model/Machine.h"
 #include "lib/support/Result.h"
@@ -82,8 +83,9 @@ public:
   /// Spaces of more designs are not enumerated.
   static constexpr uint64_t kMaxDesigns = 10'000'000;
 
-  /// All of them outlive it.
-  MiningVerifier(const MiningCertificate &certificate, CertificateMachines &machines, CertificatePrices prices);
+  /// Certificate and machines outlive it. `programs`: of operations of jobs on one device; null: none are known.
+  MiningVerifier(const MiningCertificate &certificate, CertificateMachines &machines, CertificatePrices prices,
+                 const OperationPrograms &programs = {});
   ~MiningVerifier();
 
   /// Designs whose worth is not proved to be `answer.bound` or more; counts into `proof` all but those.

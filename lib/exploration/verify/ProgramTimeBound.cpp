@@ -1,7 +1,5 @@
 #include "lib/exploration/verify/ProgramTimeBound.h"
 #include "lib/exploration/verify/MachineDifferences.h"
-#include "lib/microarchitecture/kernels/FromOperation.h"
-#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/verify/BoundSystem.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -101,19 +99,18 @@ const ProgramTimeBound::Mapped *ProgramTimeBound::mapped(const WorkGraph &graph,
   if (!isNew)
     return at->second.get();
   const Microarchitecture &machine = *core.microarchitecture;
-  auto kernel = microarchitecture::kernelOf(partOf(graph.operations[operation], instances), graph.optimizer, machine);
-  if (!kernel)
-    return nullptr;
-  if (auto emitted = microarchitecture::emitKernel(*kernel, machine)) {
+  if (auto program = programOf_(partOf(graph.operations[operation], instances), graph.optimizer, machine)) {
     std::vector<char> opcodes(machine.opcodes.size(), 0);
-    for (const auto &instruction : emitted->program.instructions)
+    for (const auto &instruction : program->instructions)
       opcodes[instruction.opcode] = 1;
-    at->second = std::make_unique<Mapped>(std::move(emitted->program), std::move(opcodes));
+    at->second = std::make_unique<Mapped>(std::move(*program), std::move(opcodes));
   }
   return at->second.get();
 }
 
 int64_t ProgramTimeBound::cycles(const WorkGraph &graph, OperationId operation, const Core &core, int64_t instances) {
+  if (!programOf_)
+    return 0;
   look(core);
   const Mapped *is = mapped(graph, operation, core, instances);
   if (!is)

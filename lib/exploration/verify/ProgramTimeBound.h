@@ -4,15 +4,24 @@
 #include "lib/machine/model/Machine.h"
 #include "lib/machine/model/WorkGraph.h"
 #include "lib/microarchitecture/problem/InstructionProgram.h"
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace accord {
 
+/// The program that a part of an operation is mapped to where no schedule is searched for; nothing: it has none.
+using OperationPrograms = std::function<std::optional<microarchitecture::InstructionProgram>(
+    const Operation &part, const std::string &optimizer, const microarchitecture::Microarchitecture &machine)>;
+
 /// Of the operations of one graph, always the same. Not to be shared between threads.
 class ProgramTimeBound {
 public:
+  /// Null: no operation has a program.
+  explicit ProgramTimeBound(OperationPrograms programs) : programOf_(std::move(programs)) {}
+
   /// Cycles that an operation with the plain schedule does not end before on one of `instances` instances of the core,
   /// each of which has its part of the longest parallel loop. The bound of `microarchitecture::BoundSystem` where the
   /// core has enough of all (entries, widths, ports, requests, a window) but instances of units that have one: waits
@@ -30,6 +39,7 @@ private:
   void look(const Core &core);
   size_t numberOf(const std::string &text) { return numbers_.try_emplace(text, numbers_.size()).first->second; }
 
+  OperationPrograms programOf_;
   std::map<std::string, size_t> numbers_; ///< of texts
   std::map<std::tuple<OperationId, int64_t, size_t>, std::unique_ptr<Mapped>> mapped_;
   std::map<std::tuple<OperationId, int64_t, size_t, std::string>, int64_t> ends_;

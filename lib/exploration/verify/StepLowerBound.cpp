@@ -110,7 +110,8 @@ template <typename Forms, typename Of> double minOf(const Forms &alternatives, u
 
 } // namespace
 
-StepLowerBound::StepLowerBound(const WorkGraph &graph) : graph_(graph) {
+StepLowerBound::StepLowerBound(const WorkGraph &graph, OperationPrograms programs)
+    : graph_(graph), programs_(std::move(programs)) {
   Dependences deps = Dependences::of(graph_);
   std::map<std::string, uint32_t> known;
   regions_.resize(graph_.regions.size()), sums_.resize(graph_.regions.size()), found_.resize(graph_.regions.size());

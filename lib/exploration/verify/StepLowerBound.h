@@ -10,7 +10,8 @@ namespace accord {
 /// Of a graph that `check` passes. Not to be shared between threads.
 class StepLowerBound {
 public:
-  explicit StepLowerBound(const WorkGraph &graph);
+  /// `programs`: of operations on cores at the level of instructions; null: bounds of their arithmetic alone.
+  explicit StepLowerBound(const WorkGraph &graph, OperationPrograms programs = {});
 
   /// Seconds that no plan of the graph on the machine is below: micro-batches and the update one
   /// after the other, a repeat its count times its body, and all the while it holds the cores and
