@@ -89,6 +89,10 @@ struct Schedule {
   std::array<int32_t, 3> tile = {0, 0, 0};
   /// Second operands are moved to the array before they are multiplied (role Preload).
   bool preloads = false;
+  /// An operand that a block loads stands so many products before the first one of the block that uses it; 0: directly
+  /// before it. A machine that starts instructions in order then waits less for what is loaded, and more registers are
+  /// in use.
+  int16_t ahead = 0;
   /// Pieces of tensors (first, second, result, initial) are copied to a buffer and computed on there. `copy` is the
   /// opcode.
   struct StagedPiece {

@@ -419,16 +419,19 @@ private:
   }
 
   Index loadOperand(int t, int64_t offset, int64_t count) {
-    Index value = builder.value(bits[t]);
+    const Index value = builder.value(bits[t]);
     builder.load(value, roles[t], access(t, offset, count));
-    if (t == Second && schedule.preloads) {
-      const Index placed = builder.value(bits[t]);
-      OpcodeRole preload = roles[t];
-      preload.does = Role::Preload;
-      builder.compute(placed, preload, {value});
-      value = placed;
-    }
     return value;
+  }
+  /// What products read: the loaded value, or where it was moved to the array.
+  Index placeOperand(int t, Index loaded) {
+    if (t != Second || !schedule.preloads)
+      return loaded;
+    const Index placed = builder.value(bits[t]);
+    OpcodeRole preload = roles[t];
+    preload.does = Role::Preload;
+    builder.compute(placed, preload, {loaded});
+    return placed;
   }
 
   /// Two parts of the result in registers at once must not have an element in common.
@@ -453,7 +456,7 @@ private:
       checkApart();
     for (auto &[offset, part] : held[t]) {
       if (t != Sum) {
-        part.value = loadOperand(t, offset, part.count);
+        part.value = placeOperand(t, loadOperand(t, offset, part.count));
       } else {
         part.value = builder.value(bits[t]);
         if (startsInRegister && contraction.initial)
@@ -510,27 +513,22 @@ private:
     }
   }
 
-  /// All products of a block: sums outside, so that neighbours add to different results.
+  /// All products of a block: sums outside, so that neighbours add to different results. Operands that the block loads
+  /// stand `ahead` products before their first use.
   void multiplyBlock(const std::vector<int64_t> &sizes, const Offsets &base) {
     std::vector<Index> order;
     for (bool moves : {false, true})
       for (Index l = 0; l < Index(sizes.size()); ++l)
         if ((stride(Sum, l) != 0) == moves)
           order.push_back(l);
-    Held loaded[2];
-    auto operand = [&](int t, int64_t offset, int64_t count) {
-      if (hoisted[t] < levels.size())
-        return held[t].at(offset).value;
-      auto [at, isNew] = loaded[t].try_emplace(offset, Part{kNone, count, 0});
-      if (isNew)
-        at->second.value = loadOperand(t, offset, count);
-      return at->second.value;
+    struct Product {
+      Offsets at;
+      int64_t count; ///< lanes
     };
+    std::vector<Product> products;
     auto go = [&](auto &self, size_t i, Offsets at, int64_t count) -> void {
       if (i == order.size()) {
-        const Index a = operand(First, at[First], count), b = operand(Second, at[Second], count);
-        const Index sum = held[Sum].at(at[Sum]).value;
-        builder.compute(sum, multiply, {a, b, sum});
+        products.push_back({at, count});
         return;
       }
       const Index l = order[i];
@@ -541,6 +539,31 @@ private:
       }
     };
     go(go, 0, base, 1);
+    std::map<int64_t, Index> loaded[2], placed[2]; // by offset
+    auto load = [&](int t, const Product &of) {
+      if (auto [at, isNew] = loaded[t].try_emplace(of.at[t], kNone); isNew)
+        at->second = loadOperand(t, of.at[t], of.count);
+      return loaded[t].at(of.at[t]);
+    };
+    auto operand = [&](int t, const Product &of) {
+      if (hoisted[t] < levels.size())
+        return held[t].at(of.at[t]).value;
+      if (auto at = placed[t].find(of.at[t]); at != placed[t].end())
+        return at->second;
+      return placed[t][of.at[t]] = placeOperand(t, load(t, of));
+    };
+    const size_t all = products.size(), ahead = size_t(std::max<int>(schedule.ahead, 0));
+    for (size_t i = 0, loads = 0, places = 0; i < all; ++i) {
+      for (; loads < std::min(all, i + ahead + 1); ++loads)
+        for (int t : {First, Second})
+          if (hoisted[t] >= levels.size())
+            load(t, products[loads]);
+      for (; places < std::min(all, i + std::min<size_t>(ahead, 1) + 1); ++places)
+        operand(First, products[places]), operand(Second, products[places]);
+      const Index a = operand(First, products[i]), b = operand(Second, products[i]);
+      const Index sum = held[Sum].at(products[i].at[Sum]).value;
+      builder.compute(sum, multiply, {a, b, sum});
+    }
   }
 
   struct Around {

@@ -287,7 +287,7 @@ private:
       moved = false;
       std::vector<Node> near;
       for (SchedulePoint &point : space.neighbours(at.point))
-        if (seen.emplace(point.shape, point.block, point.step, point.order).second)
+        if (seen.emplace(point.shape, point.block, point.step, point.order, point.ahead).second)
           if (Node node = nodeOf(std::move(point)); double(node.bound.cycles) < at.score)
             near.push_back(std::move(node));
       std::sort(near.begin(), near.end(), [](const Node &a, const Node &b) { return Later()(b, a); });
@@ -369,7 +369,8 @@ private:
   ScheduleSpace space;
   ScheduleBound bounds;
   Valuation value;
-  std::set<std::tuple<Index, std::vector<int64_t>, std::vector<int64_t>, std::vector<Index>>> seen; ///< by local search
+  std::set<std::tuple<Index, std::vector<int64_t>, std::vector<int64_t>, std::vector<Index>, int64_t>>
+      seen; ///< by local search
   BestFirstQueue<Node, Later> open{Later{}}, later{Later{}};
   Cycles closed = INT64_MAX; ///< bound of schedules that were not to be timed
   int64_t points = 0;

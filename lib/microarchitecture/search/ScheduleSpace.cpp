@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMaxUneven = 16; // blocks that do not divide a loop
 constexpr int kMaxStepped = 3;     // loops with a larger step
+constexpr int64_t kMaxAhead = 1 << 12;
 
 int64_t divideUp(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
@@ -280,7 +281,8 @@ int64_t ScheduleSpace::operandsAtOnce(const SchedulePoint &point) const {
       continue;
     }
     for (const auto &[element, use] : uses[t])
-      ++change[size_t(use.first)], --change[size_t(use.second) + 1];
+      ++change[size_t(std::max<int64_t>(use.first - std::max<int64_t>(point.ahead, 0), 0))],
+          --change[size_t(use.second) + 1];
   }
   for (int64_t by : change)
     held += by, max = std::max(max, held);
@@ -291,7 +293,7 @@ int64_t ScheduleSpace::operandsAtOnce(const SchedulePoint &point) const {
 
 std::optional<std::vector<SchedulePoint>> ScheduleSpace::children(const SchedulePoint &point) const {
   static constexpr Row rows[] = {&ScheduleSpace::shapeRow, &ScheduleSpace::innerRow, &ScheduleSpace::blockRow,
-                                 &ScheduleSpace::stepRow, &ScheduleSpace::orderRow};
+                                 &ScheduleSpace::stepRow,  &ScheduleSpace::orderRow, &ScheduleSpace::aheadRow};
   for (Row row : rows)
     if (auto choices = (this->*row)(point))
       return choices;
@@ -413,6 +415,33 @@ std::optional<std::vector<SchedulePoint>> ScheduleSpace::orderRow(const Schedule
   return made;
 }
 
+std::vector<int64_t> ScheduleSpace::aheadOf(const SchedulePoint &point) const {
+  const ScheduleShape &shape = all[point.shape];
+  std::vector<int64_t> made = {0};
+  auto isHeld = [&](int t) { return point.inner >= 0 && shape.stride[t][point.inner] == 0; };
+  if (isHeld(0) && isHeld(1))
+    return made;
+  int64_t products = 1;
+  for (int64_t size : point.block)
+    products *= std::max<int64_t>(size, 1);
+  for (int64_t ahead = 1; ahead < std::min(products, kMaxAhead); ahead *= 4)
+    made.push_back(ahead);
+  return made;
+}
+
+std::optional<std::vector<SchedulePoint>> ScheduleSpace::aheadRow(const SchedulePoint &point) const {
+  if (point.ahead != SchedulePoint::kOpen)
+    return std::nullopt;
+  std::vector<SchedulePoint> made;
+  for (int64_t ahead : aheadOf(point)) {
+    SchedulePoint next = point;
+    next.ahead = ahead;
+    if (ahead == 0 || fits(next))
+      made.push_back(std::move(next));
+  }
+  return made;
+}
+
 // ---- schedules
 
 Schedule ScheduleSpace::scheduleOf(const SchedulePoint &point) const {
@@ -425,6 +454,7 @@ Schedule ScheduleSpace::scheduleOf(const SchedulePoint &point) const {
   if (llvm::any_of(point.block, [](int64_t size) { return size > 1; }))
     for (size_t l = 0; l < point.block.size(); ++l)
       made.block.push_back(point.block[l] > 1 ? point.block[l] * shape.chunk[l] : 0);
+  made.ahead = int16_t(std::max<int64_t>(point.ahead, 0));
   if (shape.isStaged)
     (void)stagePieces(made, contraction, machine); // what does not fit is refused as a kernel
   return made;
@@ -450,6 +480,8 @@ bool ScheduleSpace::repair(SchedulePoint &point) const {
       if (inside == point.order.begin() + int64_t(i) || inside + 1 == point.order.begin() + int64_t(i))
         return false;
     }
+  if (!llvm::is_contained(aheadOf(point), point.ahead))
+    point.ahead = 0;
   return stepped <= kMaxStepped && fits(point);
 }
 
@@ -495,6 +527,11 @@ std::vector<SchedulePoint> ScheduleSpace::neighbours(const SchedulePoint &point)
       next.order.insert(next.order.begin() + int64_t(k), point.order[i]);
       push(std::move(next));
     }
+  for (int64_t ahead : aheadOf(point)) {
+    SchedulePoint next = point;
+    next.ahead = ahead;
+    push(std::move(next));
+  }
   for (Index s = 0; s < Index(all.size()); ++s) {
     SchedulePoint next = point;
     next.shape = s;
@@ -534,7 +571,8 @@ std::optional<SchedulePoint> ScheduleSpace::pointOf(const Schedule &schedule) co
       if (isOuter)
         made.step[level->loop] = step;
     }
-    if (repair(made))
+    made.ahead = schedule.ahead;
+    if (repair(made) && made.ahead == schedule.ahead)
       return made;
   }
   return std::nullopt;

@@ -33,6 +33,7 @@ struct SchedulePoint {
   Index inner = kOpen;              ///< innermost loop; kNone: all of it is one block
   std::vector<int64_t> block, step; ///< by loop; 0: open; a step of all of the loop: it has none
   std::vector<Index> order;         ///< levels from the inside: 2 * loop, 2 * loop + 1 for its larger step
+  int64_t ahead = kOpen;            ///< Schedule::ahead
   bool operator==(const SchedulePoint &) const = default;
 };
 
@@ -46,7 +47,9 @@ struct SchedulePoint {
 ///   than less; no more products than `unrolled`, and no more results and held operands than there are registers;
 /// - larger steps: the blocks times 2, 4, 8, …, at most three loops having one;
 /// - order of the other levels, from the inside. Loops of one iteration are no levels, and two steps of one loop do not
-///   follow each other: they would be one.
+///   follow each other: they would be one;
+/// - products that loads stand ahead: 0, and where the block loads an operand 1, 4, 16, … below its products, as far as
+///   the registers suffice.
 ///
 /// Where tensors must be copied to buffers, that is done with the largest pieces that fit (`stagePieces`).
 /// So every schedule is reached in one way, and none stands for the same nest as another one.
@@ -85,6 +88,7 @@ private:
   std::optional<std::vector<SchedulePoint>> blockRow(const SchedulePoint &point) const;
   std::optional<std::vector<SchedulePoint>> stepRow(const SchedulePoint &point) const;
   std::optional<std::vector<SchedulePoint>> orderRow(const SchedulePoint &point) const;
+  std::optional<std::vector<SchedulePoint>> aheadRow(const SchedulePoint &point) const;
 
   void addShapes(const Microarchitecture &machine);
   void addTiles(const Microarchitecture &machine, const OpcodeRole &role);
@@ -92,8 +96,10 @@ private:
   void countRegisters(ScheduleShape &shape, const Microarchitecture &machine, bool isFused) const;
   /// No more products and registers than there are, as far as blocks are decided.
   bool fits(const SchedulePoint &point) const;
-  /// Operands that are in registers at once, at most, in a block; all blocks are decided.
+  /// Operands that are in registers at once, at most, in a block; all blocks are decided. While it is open, loads stand
+  /// directly before their use.
   int64_t operandsAtOnce(const SchedulePoint &point) const;
+  std::vector<int64_t> aheadOf(const SchedulePoint &point) const;
   /// Levels that a point with all blocks and steps has.
   std::vector<Index> levelsOf(const SchedulePoint &point) const;
   /// The largest block of a loop that is no larger.

@@ -231,6 +231,12 @@ void shape(ScheduleParser &parser, Schedule &made) {
       parser.error(preload->words[0].place, fmt::format("found {}; allowed here: 'second'", found(preload->words[0])),
                    Code::SyntaxError);
   }
+  if (const Entry *ahead = parser.find("ahead")) {
+    const auto [number, place] = ahead->numbers[0];
+    if (number > 1 << 12)
+      parser.error(place, fmt::format("'ahead' is {}, not from 1 to 2^12", number));
+    made.ahead = int16_t(std::min<int64_t>(number, 1 << 12));
+  }
 }
 
 void multipleOf(ScheduleParser &parser, const Schedule &made, const char *what, Index loop, int64_t number,
@@ -291,11 +297,12 @@ Result<Schedule, Errors> parseSchedule(StringRef text, const std::string &file, 
   auto form = [](StringRef key) {
     return key == "order"                                                          ? Form::Names
            : key == "preload"                                                      ? Form::Word
+           : key == "ahead"                                                        ? Form::Number
            : key == "tile" || key == "block" || key == "lanes" || key == "product" ? Form::LoopNumbers
                                                                                    : Form::None;
   };
   Schedule made;
-  if (parser.read(form, "'order', 'tile', 'block', 'lanes', 'product', 'preload'"))
+  if (parser.read(form, "'order', 'tile', 'block', 'lanes', 'product', 'preload', 'ahead'"))
     shape(parser, made);
   if (parser.errors.empty())
     levels(parser, made);
@@ -366,6 +373,8 @@ std::string printSchedule(const Schedule &schedule, const Contraction &of) {
     text += fmt::format("  lanes({}) = {}\n", nameOf(schedule.vectorLoop), schedule.lanes);
   if (schedule.preloads)
     text += "  preload = second\n";
+  if (schedule.ahead > 0)
+    text += fmt::format("  ahead = {}\n", schedule.ahead);
   return text + "}\n";
 }
 

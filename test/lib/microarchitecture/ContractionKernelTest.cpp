@@ -138,6 +138,7 @@ Schedule randomSchedule(Draw &draw, const Contraction &contraction, const Schedu
   for (Schedule::StagedPiece &staging : made.staged)
     if (staging.storage != kNone)
       staging.level = int32_t(draw(0, int64_t(made.levels.size()))), staging.isDouble = draw(0, 2) > 0;
+  made.ahead = int16_t(std::max<int64_t>(draw(-4, 5), 0));
   return made;
 }
 
