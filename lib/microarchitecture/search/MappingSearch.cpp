@@ -78,7 +78,6 @@ public:
     auto mapped = emitKernel(*kernel, machine, limits.emit);
     if (!mapped)
       return mapped.takeError();
-    ++legal;
     Emitted made;
     made.bound = bounds.ofProgram(mapped->program);
     made.kernel = std::move(*mapped);
@@ -147,7 +146,7 @@ public:
   }
 
   MappingResult result;
-  int64_t kernels = 0, legal = 0;
+  int64_t kernels = 0;
   bool hasBest = false;
 
 private:
@@ -172,9 +171,7 @@ public:
     else if (auto cycles = value.time(std::move(*emitted), plain, true); !cycles)
       wrong = cycles.takeError();
     climbAll(space.pointOf(plain));
-    Cycles open = bestFirst();
-    if (value.legal < 2 && value.result.refused > 0 && open == INT64_MAX)
-      open = 0; // of a space without a legal schedule nothing is known
+    const Cycles open = bestFirst();
     value.result.points = points;
     if (!value.hasBest)
       return wrong ? std::move(*wrong)

@@ -24,7 +24,7 @@ struct MappingResult {
   MappedKernel kernel;
   InstructionTiming timing;
   Cycles bound = 0;         ///< no schedule of the space takes fewer
-  bool proven = false;      ///< none takes fewer than this one
+  bool proven = false;      ///< none takes fewer than this one; so it is where the machine refuses all of the space
   int64_t valued = 0;       ///< schedules timed
   int64_t repeated = 0;     ///< whose program had been timed before
   int64_t refused = 0;      ///< that need registers or opcodes that the machine does not have

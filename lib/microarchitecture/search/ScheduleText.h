@@ -6,6 +6,7 @@
 //     block(m) = 4                   // points that are unrolled inside; not said: those of one instruction
 //     lanes(n) = 8                   // or product(m, n, k) = [16, 16, 16]
 //     preload = second
+//     ahead = 4                      // products that loads stand in front of their use in a block
 //   }
 //
 // Entries are in any order, one a line or with `;` between them, each once. Loops have the names of the contraction.
