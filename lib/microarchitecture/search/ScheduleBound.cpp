@@ -301,7 +301,14 @@ void ScheduleBound::addLoops(const SchedulePoint &point, const std::vector<Sizes
   __int128 iterations = 1;
   for (const Sizes &size : sizes)
     iterations = capped(iterations * size.full);
-  if (iterations <= 1)
+  // Of the innermost loop, if it is one for certain, in all blocks of the others.
+  __int128 inside = iterations;
+  if (point.inner >= 0 && sizes[point.inner].full >= 2) {
+    inside = sizes[point.inner].full;
+    for (Index l = 0; l < Index(sizes.size()); ++l)
+      inside = capped(l == point.inner ? inside : inside * sizes[l].pieces);
+  }
+  if (inside <= 1)
     return;
   // Addresses that the innermost loop moves. If the innermost level has one full iteration, it is another one.
   auto moved = [&](Index loop) {
@@ -315,10 +322,10 @@ void ScheduleBound::addLoops(const SchedulePoint &point, const std::vector<Sizes
     if (shape.count[l] > 1 && (l == point.inner || point.inner < 0 || sizes[point.inner].full < 2))
       moves = std::min(moves, moved(l));
   if (moves != INT64_MAX)
-    bound.add(move, capped(iterations * moves), totals);
+    bound.add(move, capped(inside * moves), totals);
   if (!hasControl)
     return;
-  bound.add(control, iterations, totals);
+  bound.add(control, inside, totals);
   const bool isDecided = !llvm::is_contained(point.block, 0) && !llvm::is_contained(point.step, 0);
   if (!isDecided)
     return;

@@ -26,8 +26,9 @@ struct PointBound {
 ///   another tensor.
 /// - the block of full size in the loops of full size is executed E times, the product over all loops of
 ///   floor(n / s) * (s / b) (floor(n / b) with one step): so many iterations the innermost loop has, with its counter
-///   and branch, and with a step of the address of each tensor that the loop moves. The levels that are decided around
-///   it have their own iterations.
+///   and branch, and with a step of the address of each tensor that the loop moves. If that is two or more of its own
+///   loop, it is a loop in the blocks of smaller size of the others, too: they count with p. The levels that are
+///   decided around it have their own iterations.
 /// - in this block each of P parts of the result is in a register of its own, and each product is added there by an
 ///   instruction that waits for the one before: E * (products of a block) / P times the time of one, unless the file is
 ///   renamed. P is at most the registers that there are.

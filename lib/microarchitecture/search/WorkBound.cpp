@@ -15,6 +15,13 @@ Cycles cyclesOf(const CycleExpression &expression, const Instruction &instructio
   return std::clamp<Cycles>(evaluate(expression, instruction), 0, kMaxAmount);
 }
 
+/// Whether it is the same for all instructions.
+bool isNumber(const CycleExpression &expression) {
+  using Kind = CycleExpression::Kind;
+  return llvm::none_of(expression.terms,
+                       [](const auto &term) { return term.kind == Kind::Immediate || term.kind == Kind::Bytes; });
+}
+
 bool mayProcess(const Unit &unit, const Instruction &is, const Microarchitecture &machine) {
   Instruction known = is;
   known.memory.clear();
@@ -66,6 +73,11 @@ WorkBound::WorkBound(const Microarchitecture &machine) : machine(machine) {
     rates[readPorts + f] = machine.registers[f].readPorts, rates[writePorts + f] = machine.registers[f].writePorts;
   for (size_t s = 0; s < storages; ++s)
     rates[beats + s] = machine.storages[s].ports, rates[requests + s] = machine.storages[s].requests;
+
+  turns = resources(machine.units.size());
+  way = shortestWay();
+  for (Index u = 0; u < Index(machine.units.size()); ++u)
+    isInTurn.push_back(hasTurns(u));
 
   // What all opcodes take, each of instructions without operands.
   std::map<Index, WorkPart> common;
@@ -159,6 +171,66 @@ std::vector<char> WorkBound::stagesOnAllWays(const Instruction &instruction, con
   return onAll;
 }
 
+Cycles WorkBound::shortestWay() const {
+  std::vector<Cycles> ways(machine.stages.size(), -1);
+  auto shortest = [&](auto &self, Index stage) -> Cycles {
+    if (ways[stage] >= 0)
+      return ways[stage];
+    Cycles behind = machine.stages[stage].units.empty() ? kMaxCycles : 0;
+    for (Index next : machine.stages[stage].to)
+      behind = std::min(behind, self(self, next));
+    const CycleExpression &latency = machine.stages[stage].latency;
+    return ways[stage] = behind == kMaxCycles ? behind : behind + (isNumber(latency) ? cyclesOf(latency, {}) : 0);
+  };
+  const Cycles stages = shortest(shortest, machine.fetch.to);
+  return stages == kMaxCycles ? 0 : machine.fetch.latency + stages;
+}
+
+bool WorkBound::hasTurns(Index unit) const {
+  const Unit &is = machine.units[unit];
+  const auto hand = llvm::count_if(machine.stages, [](const Stage &stage) { return !stage.units.empty(); });
+  auto isKnown = [](const UnitOperation &of) { return isNumber(of.latency) && isNumber(of.interval); };
+  if (is.count != 1 || hand != 1 || !llvm::all_of(is.operations, isKnown))
+    return false;
+  for (Index o = 0; o < Index(machine.opcodes.size()); ++o) {
+    if (!machine.opcodes[o].redirects)
+      continue;
+    Lives lives;
+    lives.units.assign(machine.units.size(), 0), lives.tail = kMaxAmount;
+    for (size_t u = 0; u < machine.units.size(); ++u)
+      for (const UnitOperation &of : machine.units[u].operations)
+        if (of.opcode == o)
+          lives.units[u] = 1, lives.tail = std::min(lives.tail, isNumber(of.latency) ? cyclesOf(of.latency, {}) : 0);
+    if (llvm::is_contained(lives.units, 1) && turnsOf(unit, lives, nullptr) < 0)
+      return false;
+  }
+  return true;
+}
+
+int64_t WorkBound::turnsOf(Index unit, const Lives &redirect, const Lives *before) const {
+  auto isAlone = [&](const Lives &of) { return of.units[unit] && llvm::count(of.units, 1) == 1; };
+  if (isAlone(redirect))
+    return way + redirect.tail +
+           (before && isAlone(*before) ? std::max<Cycles>(before->tail - before->interval, 0) : 0);
+  Cycles interval = 1;
+  for (const UnitOperation &of : machine.units[unit].operations)
+    interval = std::max(interval, cyclesOf(of.interval, {}));
+  const bool waits = before && !before->units[unit];
+  return way + redirect.tail + (waits ? before->tail : 0) - interval * machine.units[unit].entries;
+}
+
+void WorkBound::addTurns(const Lives &is, bool redirects, const Lives *before, Work &to) const {
+  for (Index u = 0; u < Index(isInTurn.size()); ++u) {
+    if (!isInTurn[u])
+      continue;
+    const bool isAlone = is.units[u] && llvm::count(is.units, 1) == 1;
+    if (redirects && llvm::is_contained(is.units, 1))
+      to.push_back({Index(turns + u), turnsOf(u, is, before), 0});
+    else if (isAlone)
+      to.push_back({Index(turns + u), is.interval, std::min<Cycles>(way + is.tail - is.interval, 0)});
+  }
+}
+
 Work WorkBound::of(const Instruction &instruction) const {
   const Lives is = livesOf(instruction);
   const Cycles life = is.head + is.tail;
@@ -184,6 +256,7 @@ Work WorkBound::of(const Instruction &instruction) const {
     if (isInside)
       made.push_back({Index(sets + s), is.interval, life - is.interval});
   }
+  addTurns(is, machine.opcodes[instruction.opcode].redirects, nullptr, made);
   for (bool isWrite : {false, true}) {
     std::map<Index, int64_t> uses;
     for (const Register &r : isWrite ? instruction.writes : instruction.reads)
@@ -220,6 +293,10 @@ Work WorkBound::ofRedirect(const Instruction &redirect, const Instruction &befor
   for (WorkPart &part : made)
     if (part.resource == redirects)
       part.amount = std::max<int64_t>(part.amount, machine.fetch.width * (first.head + first.tail + last.tail - 1));
+  llvm::erase_if(made, [&](const WorkPart &part) {
+    return part.resource >= turns && part.resource < turns + Index(isInTurn.size());
+  });
+  addTurns(last, true, &first, made);
   return made;
 }
 

@@ -41,6 +41,15 @@ struct WorkTotals {
 /// the
 ///   smallest interval of instructions that only units of the set process; rate the instances of the set; offset head +
 ///   tail - interval.
+/// - turns of a unit of one instance, where one stage hands to all units: what is behind a redirect j is fetched when j
+///   is complete. Let redirect k be the next one, and i the instructions in between that only this unit processes; they
+///   start there one after the other. The last i enters the unit before k enters one, since a stage is left in order;
+///   so all but the last `entries` of them have started and made room. So complete(k) - complete(j) is at least the
+///   shortest way from the fetch to a unit + the sum of interval(i) - entries * (the largest interval of the unit) +
+///   tail(k); and + tail(b) if k reads what b right before it writes. Where only this unit processes k, k starts behind
+///   all i: the entries are not subtracted, and of such a b of this unit it is tail(b) - interval(b). Amount: interval
+///   of i, and what remains of k; rate 1. Units for which that might be below 0 have no turns, so that redirects may be
+///   left out as well.
 /// - ports of register files: amount the registers, rate the ports, offset head - 1.
 /// - beats: a request of n bytes takes ceil(n / portBytes) beats at least; rate `ports`, offset head - 1 and the
 /// latency
@@ -82,6 +91,12 @@ private:
   Lives livesOf(const Instruction &instruction) const;
   /// The storages' shortest time from the first request to the last data.
   Cycles memoryTail(const Instruction &instruction) const;
+  /// From the fetch to a unit, whatever the instruction is.
+  Cycles shortestWay() const;
+  /// Cycles of turns of a unit that a redirect takes; `before`: what is right before it, and writes what it reads.
+  int64_t turnsOf(Index unit, const Lives &redirect, const Lives *before) const;
+  bool hasTurns(Index unit) const;
+  void addTurns(const Lives &is, bool redirects, const Lives *before, Work &to) const;
   std::vector<char> stagesOnAllWays(const Instruction &instruction, const std::vector<char> &units) const;
   int64_t beatsOf(const MemoryOperand &operand) const;
 
@@ -91,6 +106,9 @@ private:
   Index fetch = 0, buffer = 0, window = 0, redirects = 0;
   Index stageWidths = 0, stageRooms = 0; ///< resource of the first stage
   Index sets = 0;                        ///< of the first set of units
+  Index turns = 0;                       ///< of the first unit
+  Cycles way = 0;                        ///< to any unit
+  std::vector<char> isInTurn;            ///< by unit
   Index readPorts = 0, writePorts = 0;   ///< of the first register file
   Index beats = 0, requests = 0;         ///< of the first storage
   Work any;

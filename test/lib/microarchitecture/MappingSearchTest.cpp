@@ -354,7 +354,7 @@ TEST(MappingSearch, LoadsAheadOfProductsAreNotWaitedFor) {
     const auto without = cyclesOf(contraction, schedule, machine);
     ASSERT_TRUE(without);
     EXPECT_LT(double(found->timing.cycles), 0.8 * double(*without)) << kind;
-    EXPECT_LT(found->gap(), kind == 2 ? 0.4 : 0.2) << kind;
+    EXPECT_LT(found->gap(), kind == 2 ? 0.4 : 0.1) << kind;
   }
 }
 
