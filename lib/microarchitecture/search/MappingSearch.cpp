@@ -19,6 +19,8 @@ constexpr __int128 kTimedAtOnce = 20'000; // instructions of a program that is n
 constexpr double kHopeless = 1.01;        // times the best: an estimate from which on a schedule is timed last
 constexpr int64_t kDrawn = 400;           // schedules drawn at random, a tenth of which is estimated
 constexpr size_t kStarts = 3;             // of local search
+constexpr int kSteps = 3;                 // to a neighbour drawn at random, before local search begins again
+constexpr int kTurns = 12;                // of these without a better schedule
 using ProgramHash = std::pair<uint64_t, uint64_t>;
 
 /// All that a program does, without names. Two that differ have different hashes but for one case in 2^128.
@@ -119,7 +121,7 @@ public:
     if (executedInstructions(emitted.kernel.program) > kTimedAtOnce) {
       const CycleEstimate made = estimateCycles(machine, emitted.kernel.program);
       result.instructions += made.evaluated;
-      return made.cycles;
+      return made.cycles > 0 ? made.cycles : kUnknown; // no loop of it was to be timed
     }
     auto cycles = time(std::move(emitted), schedule, false);
     return cycles ? double(*cycles) : kUnknown;
@@ -249,10 +251,29 @@ private:
       add(std::move(node.point));
     stableSort(starts, [](const Start &a, const Start &b) { return a.score < b.score; });
     starts.resize(std::min(starts.size(), kStarts));
-    for (Start &start : starts) {
+    Start best;
+    auto keep = [&](Start &start) {
       climb(start);
-      if (start.score != kUnknown && !value.ended())
-        timePoint(start.point);
+      if (start.score == kUnknown || value.ended())
+        return;
+      timePoint(start.point);
+      if (start.score < best.score)
+        best = std::move(start);
+    };
+    for (Start &start : starts)
+      keep(start);
+    // From near the best again (H. Lourenco, O. Martin, T. Stuetzle, Iterated Local Search, 2003).
+    SplitMix random(2);
+    for (int turn = 0; turn < kTurns && best.score != kUnknown && !climbEnds(); ++turn) {
+      Start next{best.point};
+      for (int step = 0; step < kSteps; ++step)
+        if (auto near = space.neighbours(next.point); !near.empty())
+          next.point = std::move(near[random.below(near.size())]);
+      next.score = scoreOf(next.point);
+      const double before = best.score;
+      keep(next);
+      if (best.score < before)
+        turn = -1;
     }
   }
   /// Of schedules drawn at random, those with the smallest bounds.
