@@ -145,8 +145,9 @@ Result<ContractionLayout> layoutOf(const Contraction &contraction, const Schedul
 /// Where these do not reach the memory in which tensors begin, but copies do, all three tensors are staged, with two
 /// buffers if those fit: pieces grow from one instruction on, always along the loop that saves the most copies, until
 /// nothing more fits.
-/// With `blocks`, a block of results is in registers, so that each operand is loaded once for several of them; without,
-/// one result, which leaves registers to the parts of larger kernels.
+/// With `blocks`, a block of results is in registers, so that each operand is loaded once for several of them, as far
+/// ahead of its products as further registers allow; without, one result, which leaves registers to the parts of larger
+/// kernels.
 Schedule plainSchedule(const Contraction &contraction, const Microarchitecture &machine, bool blocks = true);
 
 /// Stages a schedule as `plainSchedule` does: its levels are inside of those that go from piece to piece. It stays as

@@ -9,7 +9,7 @@ namespace {
 
 /// Instructions of a block along a loop, and blocks that are tried, at most.
 constexpr int64_t kMaxBlock = 8;
-constexpr size_t kTriedBlocks = 8;
+constexpr size_t kTriedBlocks = 32;
 
 class Planner {
 public:
@@ -147,26 +147,49 @@ private:
     struct Block {
       int64_t outer, inner; ///< in instructions
       double ratio() const { return double(outer * inner) / double(outer + inner); }
+      int64_t registers() const { return outer * inner + std::min(outer, inner) + 1; }
     };
     std::vector<Block> all;
     const int64_t registers = registersOfSums(plain);
     for (int64_t a = 1; a <= std::min<int64_t>(kMaxBlock, instructions(plain, outer)); ++a)
       for (int64_t b = 1; b <= std::min<int64_t>(kMaxBlock, instructions(plain, inner)); ++b)
-        if (a * b > 1 && a * b + std::min(a, b) + 1 <= registers)
+        if (a * b > 1 && Block{a, b}.registers() <= registers)
           all.push_back({a, b});
     stableSort(all, [](const Block &a, const Block &b) { return a.ratio() > b.ratio(); });
-    for (size_t i = 0; i < std::min(all.size(), kTriedBlocks); ++i) {
-      Schedule tried = plain;
-      tried.block.assign(loops, 0);
-      for (Schedule::Level &level : tried.levels)
-        for (auto [loop, count] : {std::pair(outer, all[i].outer), {inner, all[i].inner}})
+    // Counters and addresses may be in the same registers: then a block that needs fewer is tried next.
+    int64_t room = registers;
+    size_t tried = 0;
+    for (const Block &block : all) {
+      if (block.registers() > room || tried == kTriedBlocks)
+        continue;
+      ++tried;
+      Schedule made = plain;
+      made.block.assign(loops, 0);
+      for (Schedule::Level &level : made.levels)
+        for (auto [loop, count] : {std::pair(outer, block.outer), {inner, block.inner}})
           if (level.loop == loop)
-            tried.block[loop] = level.step *= count;
-      auto kernel = contractionKernel(contraction, tried);
-      if (kernel && emitKernel(*kernel, machine))
-        return tried;
+            made.block[loop] = level.step *= count;
+      if (!contractionKernel(contraction, made))
+        continue;
+      if (isEmitted(made))
+        return loadsAhead(made);
+      room = block.registers() - 1;
     }
     return plain;
+  }
+  bool isEmitted(const Schedule &schedule) const {
+    auto kernel = contractionKernel(contraction, schedule);
+    return kernel && emitKernel(*kernel, machine);
+  }
+  /// Loads stand as far ahead of products as there are registers.
+  Schedule loadsAhead(const Schedule &schedule) const {
+    for (int16_t ahead : {16, 8, 4, 2, 1}) {
+      Schedule made = schedule;
+      made.ahead = ahead;
+      if (isEmitted(made))
+        return made;
+    }
+    return schedule;
   }
   /// The longest loop that moves the result, does not reduce, and is as asked for; kNone: there is none.
   template <class F> Index longest(F isSuch) const {
