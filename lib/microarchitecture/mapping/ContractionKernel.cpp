@@ -283,25 +283,17 @@ private:
         at[t] += piece * step * stride(t, loop);
       return at;
     };
+    auto open = [&](int64_t pairs) {
+      around.push_back({builder.begin(contraction.loops[loop].name, pairs), loop, 2 * step});
+    };
+    auto close = [&] { around.pop_back(), builder.end(); };
     auto fetch = [&](int64_t piece) {
       for (int t : {Initial, First, Second, Sum})
-        if (piece < all && pieces[t] && stagedAt[t] == l + 1 && isDouble[t] && copiesIn(t))
+        if (pieces[t] && stagedAt[t] == l + 1 && isDouble[t] && copiesIn(t))
           copy(t, piece % 2, sizesOf(piece), offsets(piece)[t], true);
     };
-    auto run = [&](int64_t piece) {
-      fetch(piece + 1);
-      withPieces(l + 1, sizesOf(piece), offsets(piece), piece % 2, true);
-    };
-    fetch(0);
-    const int64_t pairs = std::max<int64_t>(whole - 1, 0) / 2;
-    if (pairs > 1)
-      around.push_back({builder.begin(contraction.loops[loop].name, pairs), loop, 2 * step});
-    if (pairs > 0)
-      run(0), run(1);
-    if (pairs > 1)
-      around.pop_back(), builder.end();
-    for (int64_t piece = 2 * pairs; piece < all; ++piece)
-      run(piece);
+    auto use = [&](int64_t piece) { withPieces(l + 1, sizesOf(piece), offsets(piece), piece % 2, true); };
+    alternatePieces(whole, all, open, close, fetch, use);
   }
 
   KernelAccess access(int t, int64_t offset, int64_t count) const {

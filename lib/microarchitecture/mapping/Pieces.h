@@ -32,6 +32,29 @@ void copyPiece(KernelBuilder &builder, const OpcodeRole &copy, const Piece &piec
 void copyStretch(KernelBuilder &builder, const OpcodeRole &copy, int64_t count, const KernelAccess &outside,
                  const KernelAccess &inside);
 
+/// Writes the pieces of a loop that alternate between two buffers, `whole` of `all` being of full size: `fetch(piece)`
+/// writes the copy of one, before `use(piece - 1)`. Piece p is in buffer p % 2. Pairs of full size that have a full one
+/// behind them are one loop: what stands between `open(pairs)` and `close()`, of pieces 0 and 1.
+template <class Open, class Close, class Fetch, class Use>
+void alternatePieces(int64_t whole, int64_t all, Open open, Close close, Fetch fetch, Use use) {
+  auto run = [&](int64_t piece) {
+    if (piece + 1 < all)
+      fetch(piece + 1);
+    use(piece);
+  };
+  if (all > 0)
+    fetch(0);
+  const int64_t pairs = std::max<int64_t>(whole - 1, 0) / 2;
+  if (pairs > 1)
+    open(pairs);
+  if (pairs > 0)
+    run(0), run(1);
+  if (pairs > 1)
+    close();
+  for (int64_t piece = 2 * pairs; piece < all; ++piece)
+    run(piece);
+}
+
 /// Where a machine keeps tensors, and where its kernels keep pieces of them.
 struct StagePlaces {
   Index home = kNone;                            ///< the largest storage, in which tensors begin

@@ -291,25 +291,17 @@ private:
       then(piece < whole ? step : rest);
       base[loop] -= piece * step;
     };
+    auto open = [&](int64_t pairs) {
+      around.push_back({builder.begin(operation.loops[loop].name, pairs), loop, 2 * step});
+    };
+    auto close = [&] { around.pop_back(), builder.end(); };
     auto fetch = [&](int64_t piece) {
       for (Index t : tensors)
-        if (piece < all && stages[t].isDouble && stages[t].copiesIn)
+        if (stages[t].isDouble && stages[t].copiesIn)
           at(piece, [&](int64_t points) { copy(t, int(piece % 2), points, true); });
     };
-    auto run = [&](int64_t piece) {
-      fetch(piece + 1);
-      at(piece, [&](int64_t points) { strip(points, int(piece % 2), true); });
-    };
-    fetch(0);
-    const int64_t pairs = std::max<int64_t>(whole - 1, 0) / 2;
-    if (pairs > 1)
-      around.push_back({builder.begin(operation.loops[loop].name, pairs), loop, 2 * step});
-    if (pairs > 0)
-      run(0), run(1);
-    if (pairs > 1)
-      around.pop_back(), builder.end();
-    for (int64_t piece = 2 * pairs; piece < all; ++piece)
-      run(piece);
+    auto use = [&](int64_t piece) { at(piece, [&](int64_t points) { strip(points, int(piece % 2), true); }); };
+    alternatePieces(whole, all, open, close, fetch, use);
   }
   std::vector<Index> staged(bool rows, const RowPass *pass = nullptr) const {
     std::vector<Index> made;
