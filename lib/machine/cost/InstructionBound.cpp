@@ -121,6 +121,8 @@ InstructionBound::Executed InstructionBound::executedBy(const InstructionProgram
         before = nullptr;
         continue;
       }
+      if (item.isFence())
+        continue;
       const Instruction &is = program.instructions[item.instruction];
       const bool follows =
           before && machine.opcodes[is.opcode].redirects && !machine.opcodes[before->opcode].redirects &&

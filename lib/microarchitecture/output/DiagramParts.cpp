@@ -486,6 +486,7 @@ std::optional<DiagramPart::Kind> blockKind(Wait wait) {
   case Wait::FetchWidth:
   case Wait::FetchBuffer:
   case Wait::Redirect:
+  case Wait::Fence:
   case Wait::FetchLatency:
     return Kind::Fetch;
   case Wait::StageWidth:

@@ -57,7 +57,7 @@ private:
     for (const Item &item : body) {
       if (item.loop != kNone)
         executes[item.loop] = program.loops[item.loop].count > 0 && marked(program.loops[item.loop].body);
-      any |= item.loop == kNone || executes[item.loop];
+      any |= item.loop == kNone ? !item.isFence() : executes[item.loop] != 0;
     }
     return any;
   }
@@ -68,7 +68,9 @@ private:
     for (const Item &item : body) {
       if (isDone())
         return;
-      if (item.loop == kNone) {
+      if (item.isFence()) {
+        engine.fence();
+      } else if (item.loop == kNone) {
         visit(item.instruction);
       } else if (executes[item.loop]) {
         const InstructionLoop &loop = program.loops[item.loop];
@@ -81,6 +83,8 @@ private:
         if (!isDone())
           engine.advance(item.loop, -loop.count);
         loops.pop_back(), iterations.pop_back();
+      } else if (program.loops[item.loop].count > 0 && hasFence(program, program.loops[item.loop].body)) {
+        engine.fence();
       }
     }
   }

@@ -10,10 +10,10 @@ namespace accord::microarchitecture {
 namespace {
 
 constexpr size_t kMaxRows = 20; // of a table on the terminal
-constexpr StringLiteral kWaits[] = {"fetch_width", "fetch_buffer",  "redirect",     "fetch_latency", "stage_width",
-                                    "stage_full",  "stage_latency", "stage_order",  "unit_full",     "window",
-                                    "unit_busy",   "operand",       "output_order", "anti_order",    "read_ports",
-                                    "execution",   "memory",        "write_ports"};
+constexpr StringLiteral kWaits[] = {"fetch_width", "fetch_buffer", "redirect",      "fence",        "fetch_latency",
+                                    "stage_width", "stage_full",   "stage_latency", "stage_order",  "unit_full",
+                                    "window",      "unit_busy",    "operand",       "output_order", "anti_order",
+                                    "read_ports",  "execution",    "memory",        "write_ports"};
 
 using UnitUse = InstructionTiming::UnitUse;
 using StorageUse = InstructionTiming::StorageUse;

@@ -13,6 +13,8 @@ std::string waitText(Wait wait, Index of, const Microarchitecture &machine) {
     return "fetch buffer full";
   case Wait::Redirect:
     return "fetch waits for a branch";
+  case Wait::Fence:
+    return "fetch waits for a fence";
   case Wait::FetchLatency:
     return "in fetch";
   case Wait::StageWidth:

@@ -11,6 +11,8 @@ __int128 executedInstructions(const InstructionProgram &program) {
   auto count = [&](auto &self, const Body &body) -> __int128 {
     __int128 all = 0;
     for (const Item &item : body) {
+      if (item.isFence())
+        continue;
       const __int128 times = item.loop == kNone ? 1 : program.loops[item.loop].count;
       const __int128 inside = item.loop == kNone ? 1 : times > 0 ? self(self, program.loops[item.loop].body) : 0;
       all = times > 0 && inside > kMany / times ? kMany : std::min(all + times * inside, kMany);
@@ -18,6 +20,13 @@ __int128 executedInstructions(const InstructionProgram &program) {
     return all;
   };
   return count(count, program.body);
+}
+
+bool hasFence(const InstructionProgram &program, const Body &body) {
+  return llvm::any_of(body, [&](const Item &item) {
+    return item.isFence() || (item.loop != kNone && program.loops[item.loop].count > 0 &&
+                              hasFence(program, program.loops[item.loop].body));
+  });
 }
 
 std::optional<Error> wrongAddress(const MemoryOperand &operand, const std::vector<const InstructionLoop *> &around,
@@ -62,6 +71,8 @@ private:
 
   void visit(const Body &body) {
     for (const Item &item : body) {
+      if (item.isFence())
+        continue;
       if (item.loop == kNone) {
         if (item.instruction < 0 || size_t(item.instruction) >= program.instructions.size())
           return error({}, "a body names an instruction that does not exist");

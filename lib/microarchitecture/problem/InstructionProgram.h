@@ -29,11 +29,14 @@ struct Instruction {
   SourceLocation location;
 };
 
-/// A body is a list of items; an item is an instruction or a loop over a body.
+/// A body is a list of items; an item is an instruction, a loop over a body, or a fence: what is behind it is not
+/// fetched before all older instructions are complete.
 struct InstructionLoop;
+inline constexpr Index kFence = -2;
 struct Item {
-  Index instruction = kNone; ///< of InstructionProgram::instructions
+  Index instruction = kNone; ///< of InstructionProgram::instructions, or kFence
   Index loop = kNone;        ///< of InstructionProgram::loops; one of both is set
+  bool isFence() const { return loop == kNone && instruction == kFence; }
 };
 using Body = std::vector<Item>;
 struct InstructionLoop {
@@ -64,7 +67,10 @@ std::optional<Error> wrongAddress(const MemoryOperand &operand, const std::vecto
 /// operands that no unit with the opcode can reach, addresses outside of a memory at any iteration, loops in a circle.
 Errors check(const InstructionProgram &program, const Microarchitecture &machine);
 
-/// Instructions that the program executes, in 128 bits.
+/// Instructions that the program executes, in 128 bits; fences are none.
 __int128 executedInstructions(const InstructionProgram &program);
+
+/// Whether a body comes to a fence, however often its loops are run.
+bool hasFence(const InstructionProgram &program, const Body &body);
 
 } // namespace accord::microarchitecture

@@ -19,6 +19,7 @@ enum class Wait : uint8_t {
   FetchWidth,   ///< as many instructions were fetched in this cycle as may be
   FetchBuffer,  ///< no entry of the buffer is free
   Redirect,     ///< completion of an instruction that decides where the program goes on
+  Fence,        ///< completion of all that is before a fence
   FetchLatency, ///< is fetched
   StageWidth,   ///< of stage `of`: as many entered it in this cycle as may
   StageFull,    ///< stage `of` holds as many as it can

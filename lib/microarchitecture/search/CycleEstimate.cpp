@@ -27,7 +27,9 @@ private:
   double executed(const Body &body) const {
     double sum = 0;
     for (const Item &item : body)
-      sum += item.loop == kNone ? 1 : double(program.loops[item.loop].count) * executed(program.loops[item.loop].body);
+      sum += item.isFence()       ? 0
+             : item.loop == kNone ? 1
+                                  : double(program.loops[item.loop].count) * executed(program.loops[item.loop].body);
     return sum;
   }
   int heightOf(const Body &body) const {
@@ -80,6 +82,8 @@ private:
         item.loop = copy(item.loop, depth, into);
         continue;
       }
+      if (item.isFence())
+        continue;
       Instruction is = program.instructions[item.instruction];
       for (MemoryOperand &operand : is.memory) {
         auto &strides = operand.address.strides;

@@ -39,6 +39,10 @@ ProgramHash hashOf(const InstructionProgram &program) {
         self(self, program.loops[item.loop].body);
         continue;
       }
+      if (item.isFence()) {
+        all.push_back(kFence);
+        continue;
+      }
       const Instruction &is = program.instructions[item.instruction];
       all.push_back(is.opcode);
       registers(is.reads), registers(is.writes);

@@ -355,6 +355,8 @@ Cycles WorkBound::ofProgram(const InstructionProgram &program) const {
         before = nullptr;
         continue;
       }
+      if (item.isFence()) // only adds
+        continue;
       const Instruction &is = program.instructions[item.instruction];
       const bool follows =
           before && machine.opcodes[is.opcode].redirects && !machine.opcodes[before->opcode].redirects &&

@@ -14,7 +14,9 @@ std::vector<__int128> executions(const InstructionProgram &program) {
   std::vector<__int128> all(program.instructions.size(), 0);
   auto visit = [&](auto &self, const Body &body, __int128 times) -> void {
     for (const Item &item : body)
-      if (item.loop == kNone) {
+      if (item.isFence()) {
+        continue;
+      } else if (item.loop == kNone) {
         all[item.instruction] = std::min(all[item.instruction] + times, kMany);
       } else if (const int64_t count = program.loops[item.loop].count; count > 0) {
         self(self, program.loops[item.loop].body, times > kMany / count ? kMany : times * count);
@@ -130,6 +132,8 @@ private:
   template <class Visitor>
   static void visit(const InstructionProgram &of, const Body &body, std::vector<Index> &around, Visitor &&visitor) {
     for (const Item &item : body) {
+      if (item.isFence())
+        continue;
       if (item.loop == kNone) {
         visitor(item.instruction);
         continue;

@@ -14,6 +14,7 @@ size_t partsOf(Wait wait, const Microarchitecture &machine) {
   case Wait::FetchWidth:
   case Wait::FetchBuffer:
   case Wait::Redirect:
+  case Wait::Fence:
   case Wait::FetchLatency:
   case Wait::Window:
     return 1;
@@ -49,6 +50,7 @@ std::vector<WaitedFor> CycleStack::waits(std::vector<__int128> counts, Cycles en
   const size_t half = first.back();
   if (waited > 0)
     counts[half + place(next)] -= waited;
+  counts[half + first[size_t(Wait::Fence)]] -= fenced;
   __int128 beyond = std::max<Cycles>(frontier - end, 0);
   for (Wait wait : {Wait::Redirect, Wait::FetchBuffer, Wait::FetchWidth}) {
     __int128 &count = counts[first[size_t(wait)]];

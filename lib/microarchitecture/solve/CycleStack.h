@@ -20,10 +20,16 @@ public:
       count(way[s], way[s].until - at);
       at = way[s].until;
     }
-    next = way.back(), waited = next.until - fetch;
+    next = way.back(), waited = next.until - fetch, fenced = 0;
     count(next, waited);
   }
-  void skip(Cycles by) { frontier += by; }
+  /// A fence behind that: how long the next fetch waits for it.
+  void fence(const Stretch &until) {
+    const Cycles more = std::max<Cycles>(until.until - next.until, 0);
+    count(until, more);
+    next.until += more, fenced += more;
+  }
+  void skip(Cycles by) { frontier += by, next.until += by; }
 
   /// Of the oldest in the order of kinds and parts, then of all.
   const std::vector<int64_t> &counts() const { return cycles; }
@@ -41,8 +47,8 @@ private:
 
   std::vector<size_t> first; ///< by kind: its first count
   std::vector<int64_t> cycles;
-  Cycles frontier = 0, waited = 0;
-  Stretch next; ///< the fetch behind the last instruction, and for how long
+  Cycles frontier = 0, waited = 0, fenced = 0;
+  Stretch next; ///< the fetch behind the last instruction, and for how long without and for fences
 };
 
 } // namespace accord::microarchitecture

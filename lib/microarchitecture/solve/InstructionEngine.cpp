@@ -237,6 +237,11 @@ template <bool kWatched> Visit InstructionEngine::take(Index instruction, std::v
   return visit;
 }
 
+Stretch InstructionEngine::fence() {
+  redirect = std::max(redirect, retired);
+  return {Wait::Fence, kNone, kNone, base()};
+}
+
 void InstructionEngine::advance(Index loop, int64_t iterations) { arrays.advance(loop, iterations); }
 
 Cycles InstructionEngine::base() const {

@@ -29,6 +29,8 @@ public:
   Visit step(Index instruction);
   /// The same, and its way up to completion without empty stretches; then the time to `base()`, which may be earlier.
   Visit step(Index instruction, std::vector<Stretch> &way);
+  /// What follows is not fetched before all so far is complete; what it waits for from `base()` before on.
+  Stretch fence();
   /// Before the next iteration of a loop: addresses move by `iterations` strides of it.
   void advance(Index loop, int64_t iterations);
 
@@ -101,7 +103,7 @@ private:
   std::vector<Index> writer;                         ///< by register: unit of its last writer; of watched steps alone
   std::vector<Calendar> readPorts, writePorts;       ///< by file
   RecentTimes fetchWidth, fetchBuffer, window;
-  Cycles fetched = 0, redirect = 0, retired = 0;
+  Cycles fetched = 0, redirect = 0, retired = 0; ///< redirect: of fences too
   MemorySystem memory;
   OperandArrays arrays;
   mutable size_t written = 0; ///< numbers of the last state

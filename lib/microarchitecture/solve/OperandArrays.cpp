@@ -62,6 +62,8 @@ std::vector<OperandArrays::Extent> OperandArrays::walk(const InstructionProgram 
         around.pop_back();
         continue;
       }
+      if (item.isFence())
+        continue;
       const Instruction &is = program.instructions[item.instruction];
       for (size_t o = 0; o < is.memory.size(); ++o)
         place(decoded.instructions[item.instruction].firstOperand + OperandId(o), is.memory[o]);

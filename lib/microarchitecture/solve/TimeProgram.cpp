@@ -89,6 +89,8 @@ private:
       place.items.back() = i;
       if (items[i].loop != kNone)
         loop(items[i].loop);
+      else if (items[i].isFence())
+        fence();
       else
         instruction(items[i].instruction);
     }
@@ -115,12 +117,21 @@ private:
       fail("the program takes more than 2^62 cycles");
   }
 
+  void fence() {
+    const Stretch until = engine.fence();
+    if (limits.waits)
+      stack.fence(until);
+  }
+
   __int128 timed() const { return engine.visits() + (skipped.empty() ? 0 : skipped.front()); }
 
   void loop(Index number) {
     const InstructionLoop &is = program.loops[number];
-    if (!executes(is.body))
+    if (!executes(is.body)) {
+      if (is.count > 0 && hasFence(program, is.body))
+        fence();
       return;
+    }
     SeenStates seen(keptNumbers, limits.kept);
     bool searches = limits.recurrences && is.count > 1;
     // Where states are large, fewer iterations are looked at, and fewer and fewer.
@@ -161,15 +172,17 @@ private:
   double executedBy(const Body &body) const {
     double sum = 0;
     for (const Item &item : body)
-      sum +=
-          item.loop == kNone ? 1 : double(program.loops[item.loop].count) * executedBy(program.loops[item.loop].body);
+      sum += item.isFence()       ? 0
+             : item.loop == kNone ? 1
+                                  : double(program.loops[item.loop].count) * executedBy(program.loops[item.loop].body);
     return sum;
   }
 
   /// Whether there are instructions in a body, however often its loops are run.
   bool executes(const Body &body) const {
     return std::any_of(body.begin(), body.end(), [&](const Item &item) {
-      return item.loop == kNone || (program.loops[item.loop].count > 0 && executes(program.loops[item.loop].body));
+      return (item.loop == kNone && !item.isFence()) ||
+             (item.loop != kNone && program.loops[item.loop].count > 0 && executes(program.loops[item.loop].body));
     });
   }
 

@@ -411,6 +411,8 @@ void TimingEnvelope::run(const Body &body) {
   for (const Item &item : body)
     if (item.loop != kNone)
       loop(item.loop);
+    else if (item.isFence())
+      raise(fetched, oldest(ended));
     else
       apply(item.instruction);
 }

@@ -8,7 +8,8 @@
 // - Of what is taken in order (fetch, buffer, stages, window, entries of a unit, requests) the last places are slots of
 //   the system. Capacities above a limit are infinite on the lower, the limit on the upper side: the largest of 16, 8,
 //   4, 2 and 1 by which there are at most 128 slots. With more even so, the lower side knows the fetch alone, and on
-//   the upper side all slots are one: each instruction waits until all before it is over.
+//   the upper side all slots are one: each instruction waits until all before it is over. What is behind a fence is
+//   fetched not before the bound of the last completion before it.
 // - Lower: an instruction follows its way through the stages as long as there is one, and takes the shortest from there
 //   on; it waits for a unit where it has but one, of one instance. Loads hit; requests wait for others only in memories
 //   that no cache asks. Ports and banks delay nothing.

@@ -29,6 +29,9 @@ public:
         reader.next();
       else if (first.isName() && reader.ahead().is(':'))
         label();
+      else if (first.isWord("fence") &&
+               llvm::none_of(machine.opcodes, [](const Opcode &o) { return o.name == "fence"; }))
+        fence();
       else if (first.text.starts_with(".") || !instruction()) // a directive, or what was reported
         reader.skipLine();
       else if (!reader.token().ends())
@@ -48,6 +51,16 @@ private:
         errors.back().notes.push_back({reader.location(at->second.second), "the first one"});
     }
     reader.next(), reader.next();
+  }
+
+  void fence() {
+    made.lines.emplace_back().place = reader.token().place;
+    reader.next();
+    if (reader.token().ends())
+      return;
+    reader.error(reader.token().place,
+                 fmt::format("found {} behind 'fence'; allowed here: the end of the line", found(reader.token())));
+    reader.skipLine();
   }
 
   bool instruction() {
@@ -228,6 +241,9 @@ private:
     std::vector<std::string> names;
     for (const auto &[name, at] : labels)
       names.push_back(name);
+    std::vector<int64_t> numbers{0}; // of instructions, by line; fences are none
+    for (const AssemblyLine &line : made.lines)
+      numbers.push_back(numbers.back() + (line.is.opcode != kNone));
     for (const Use &use : uses) {
       auto found = labels.find(use.label);
       if (found == labels.end()) {
@@ -238,7 +254,7 @@ private:
       AssemblyLine &line = made.lines[use.line];
       line.target = found->second.first;
       if (use.takesDistance)
-        line.is.immediates.back() = int64_t(line.target) - int64_t(use.line);
+        line.is.immediates.back() = numbers[line.target] - numbers[use.line];
       auto [at, isNew] = made.labels.try_emplace(line.target, use.label);
       if (!isNew)
         at->second = std::min(at->second, use.label);

@@ -6,7 +6,7 @@
 namespace accord::microarchitecture {
 
 struct AssemblyLine {
-  Instruction is;                    ///< without its addresses
+  Instruction is;                    ///< without its addresses; without an opcode: a fence
   std::vector<LinearForm> addresses; ///< by memory operand; symbols are numbers of registers, counted over all files
   std::optional<IntegerMeaning> meaning;
   size_t target = 0; ///< of a branch: a line; the number of lines is the end

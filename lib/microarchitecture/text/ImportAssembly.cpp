@@ -66,7 +66,10 @@ private:
   };
 
   SourceLocation at(size_t line) const { return {file, lines[line].place.line, lines[line].place.column}; }
-  const std::string &opcodeOf(size_t line) const { return machine.opcodes[lines[line].is.opcode].name; }
+  bool isFence(size_t line) const { return lines[line].is.opcode == kNone; }
+  std::string opcodeOf(size_t line) const {
+    return isFence(line) ? "fence" : machine.opcodes[lines[line].is.opcode].name;
+  }
   bool isBranch(size_t line) const { return lines[line].meaning && *lines[line].meaning >= IntegerMeaning::IfEqual; }
   bool isJump(size_t line) const { return lines[line].meaning == IntegerMeaning::Always; }
 
@@ -130,6 +133,10 @@ private:
                       ? fmt::format("more than {} instructions would be unrolled", options.maxInstructions)
                       : fmt::format("more than {} instructions were executed to find loops", executed - 1),
                   Code::NoRecurrence);
+    }
+    if (isFence(line)) {
+      into.push_back({kFence, kNone});
+      return true;
     }
     Instruction made = lines[line].is;
     for (size_t o = 0; o < made.memory.size(); ++o) {

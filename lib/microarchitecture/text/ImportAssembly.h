@@ -55,9 +55,10 @@ struct AssemblyOptions {
 /// The program, checked. Registers that an opcode reads and the text does not name are those of its address
 /// (`load r3, 0(r1)` of an opcode that reads one register and writes one). A memory that the text does not name is the
 /// only one that units with the opcode reach; bytes that it does not say are those of the register that is moved.
-/// Lines that begin with `.` and are no label are left out. Errors: those of ParseProgram.h; A0104 for labels; A0309
-/// where an address or a branch needs a value that is not known; A1306 where too much would be unrolled, with a note
-/// why the loop could not be proved; A0302 where a value leaves the range of its register.
+/// Lines that begin with `.` and are no label are left out. A line `fence` is a fence, unless an opcode is called so.
+/// Errors: those of ParseProgram.h; A0104 for labels; A0309 where an address or a branch needs a value that is not
+/// known; A1306 where too much would be unrolled, with a note why the loop could not be proved; A0302 where a value
+/// leaves the range of its register.
 Result<InstructionProgram, Errors> importAssembly(llvm::StringRef text, const std::string &file,
                                                   const Microarchitecture &machine,
                                                   const AssemblyOptions &options = {});

@@ -111,7 +111,7 @@ std::optional<Index> OperandReader::opcode() {
   const Token &name = token();
   if (!name.isName()) {
     error(name.place, fmt::format("found {}; allowed here: an opcode{}", found(name),
-                                  assembly ? " or a label" : ", 'loop' or '}'"));
+                                  assembly ? ", 'fence' or a label" : ", 'loop', 'fence' or '}'"));
     return {};
   }
   const Index opcode = indexOf(machine.opcodes, name.text);
@@ -119,6 +119,7 @@ std::optional<Index> OperandReader::opcode() {
     std::vector<std::string> names;
     if (!assembly)
       names.push_back("loop");
+    names.push_back("fence");
     addNames(machine.opcodes, names);
     error(name.place, fmt::format("machine '{}' has no opcode '{}'", machine.name, name.text), Code::WrongInstruction,
           nearest(name.text, names));

@@ -83,7 +83,7 @@ private:
       lines();
       const Token &token = reader.token();
       if (token.kind == Token::Kind::End) {
-        reader.error(token.place, "found the end of the text; allowed here: an opcode, 'loop' or '}'",
+        reader.error(token.place, "found the end of the text; allowed here: an opcode, 'loop', 'fence' or '}'",
                      Code::UnclosedBracket);
         if (errors.size() < 100)
           errors.back().notes.push_back({open, "opened here"});
@@ -93,9 +93,21 @@ private:
         return reader.next();
       if (token.isWord("loop"))
         loop(into);
+      else if (token.isWord("fence"))
+        fence(into);
       else if (!instruction(into))
         reader.skipLine();
     }
+  }
+
+  void fence(Body &into) {
+    reader.next();
+    if (!reader.token().ends() && !reader.token().is('}')) {
+      reader.error(reader.token().place,
+                   fmt::format("found {} behind 'fence'; allowed here: the end of the line", found(reader.token())));
+      return reader.skipLine();
+    }
+    into.push_back({kFence, kNone});
   }
 
   void loop(Body &into) {

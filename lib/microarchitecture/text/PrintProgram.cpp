@@ -37,7 +37,9 @@ std::string memoryText(const MemoryOperand &operand, const std::vector<std::stri
 }
 
 /// An opcode called as a keyword stands between quotes.
-std::string opcodeText(const Opcode &opcode) { return opcode.name == "loop" ? "\"loop\"" : nameText(opcode.name); }
+std::string opcodeText(const Opcode &opcode) {
+  return opcode.name == "loop" || opcode.name == "fence" ? '"' + opcode.name + '"' : nameText(opcode.name);
+}
 
 class ProgramPrinter {
 public:
@@ -56,6 +58,10 @@ private:
   void body(const Body &items, size_t indent) {
     for (const Item &item : items) {
       text.append(indent, ' ');
+      if (item.isFence()) {
+        text += "fence\n";
+        continue;
+      }
       if (item.loop == kNone) {
         text += printInstruction(program.instructions[item.instruction], around, machine, width) + "\n";
         continue;

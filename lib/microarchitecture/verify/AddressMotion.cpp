@@ -22,6 +22,8 @@ OperandPlaces::OperandPlaces(const InstructionProgram &program) {
   std::vector<Index> around;
   auto visit = [&](auto &self, const Body &body) -> void {
     for (const Item &item : body) {
+      if (item.isFence())
+        continue;
       if (item.loop == kNone) {
         for (size_t o = 0; o < program.instructions[item.instruction].memory.size(); ++o)
           operands[firsts[item.instruction] + o].chains.push_back(around);

@@ -377,6 +377,11 @@ void BoundSystem::run(const Body &body) {
       repeat(item.loop);
       continue;
     }
+    if (item.isFence()) { // all so far is complete before the next fetch
+      for (size_t c = 0; c < lines.front().size(); ++c)
+        lines[next.first][c] = std::max(lines[next.first][c], lines[ended.first][c]);
+      continue;
+    }
     auto [at, isNew] = compiled.try_emplace(item.instruction);
     if (isNew)
       compile(rest.instructions[item.instruction], at->second);

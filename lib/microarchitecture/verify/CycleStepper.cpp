@@ -57,6 +57,8 @@ void CycleStepper::decode(const Instruction &instruction) {
 bool CycleStepper::canFetch() {
   if (redirect >= 0 && !isComplete(redirect))
     return false;
+  if (retired < fenced)
+    return false;
   if (fetched() - leftBuffer >= machine->fetch.buffer)
     return false;
   if (fetchedNow.in(clock.now) < machine->fetch.width)

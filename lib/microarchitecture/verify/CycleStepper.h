@@ -21,6 +21,8 @@ public:
   /// Fetches an instruction of the program in the present cycle (after awaitFetch), with the addresses of its memory
   /// operands.
   void fetch(Index instruction, const std::vector<int64_t> &addresses);
+  /// Nothing more is fetched before all that was fetched is complete.
+  void fence() { fenced = fetched(); }
   /// Steps until nothing is under way.
   bool finish();
 
@@ -123,6 +125,7 @@ private:
   int64_t leftBuffer = 0; ///< how many have entered the first stage
   int64_t retired = 0;
   int64_t redirect = -1; ///< the youngest that redirects
+  int64_t fenced = 0;    ///< how many were fetched before the last fence
   TakenNow fetchedNow;
   std::vector<StageState> stages;
   std::vector<std::vector<Instance>> instances; ///< by unit: those that were used so far

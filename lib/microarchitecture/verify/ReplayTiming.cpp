@@ -104,7 +104,9 @@ private:
   __int128 instructionsIn(const Body &body, const std::vector<InstructionLoop> &loops) {
     __int128 all = 0;
     for (const Item &item : body)
-      if (item.loop == kNone)
+      if (item.isFence())
+        continue;
+      else if (item.loop == kNone)
         ++all;
       else if (size_t(item.loop) < program.loops.size())
         all += loops[item.loop].count * inLoop(item.loop);
@@ -137,10 +139,14 @@ private:
         return;
       if (isCut)
         remain(item);
+      else if (item.isFence())
+        stepper.fence();
       else if (item.loop == kNone)
         instruction(item.instruction);
       else if (program.loops[item.loop].count > 0 && inLoop(item.loop) > 0)
         loop(item.loop);
+      else if (program.loops[item.loop].count > 0 && hasFence(program, program.loops[item.loop].body))
+        stepper.fence();
     }
   }
 

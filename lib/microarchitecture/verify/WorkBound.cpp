@@ -44,7 +44,9 @@ __int128 linesOf(std::vector<Motion> motions, int64_t line) {
 template <class Visitor>
 void eachPlace(const InstructionProgram &program, const Body &body, std::vector<Index> &loops, const Visitor &visitor) {
   for (const Item &item : body)
-    if (item.loop == kNone) {
+    if (item.isFence()) {
+      continue;
+    } else if (item.loop == kNone) {
       visitor(item.instruction, loops);
     } else {
       loops.push_back(item.loop);
@@ -135,7 +137,9 @@ Cycles endByWork(const Microarchitecture &machine, const InstructionProgram &pro
   std::vector<__int128> times(rest.instructions.size(), 0);
   auto visit = [&](auto &self, const Body &body, __int128 around) -> void {
     for (const Item &item : body)
-      if (item.loop == kNone)
+      if (item.isFence())
+        continue;
+      else if (item.loop == kNone)
         times[item.instruction] = std::min(times[item.instruction] + around, kEnough);
       else if (__int128 count = rest.loops[item.loop].count; count > 0)
         self(self, rest.loops[item.loop].body, around > kEnough / count ? kEnough : around * count);

@@ -33,6 +33,8 @@ InstructionProgram program(MachineCases &cases, const Microarchitecture &machine
       for (int64_t &stride : operand.address.strides)
         stride *= by;
     }
+  if (by == 8)
+    addFences(made, uint64_t(made.instructions.size()));
   return made;
 }
 

@@ -61,8 +61,12 @@ std::vector<Operation> operationsOf(const char *text) {
 /// Calls for every instruction that is executed, with its addresses, and for every move of a loop.
 void walk(const InstructionProgram &program, const Body &body, std::vector<int64_t> &around,
           const std::function<void(Index, const std::vector<int64_t> &)> &instruction,
-          const std::function<void(Index, int64_t)> &move) {
+          const std::function<void()> &fence, const std::function<void(Index, int64_t)> &move) {
   for (const Item &item : body) {
+    if (item.isFence()) {
+      fence();
+      continue;
+    }
     if (item.loop == kNone) {
       std::vector<int64_t> addresses;
       for (const MemoryOperand &operand : program.instructions[item.instruction].memory) {
@@ -78,7 +82,7 @@ void walk(const InstructionProgram &program, const Body &body, std::vector<int64
       if (i > 0)
         move(item.loop, 1);
       around.push_back(i);
-      walk(program, loop.body, around, instruction, move);
+      walk(program, loop.body, around, instruction, fence, move);
       around.pop_back();
     }
     if (loop.count > 1)
@@ -93,7 +97,7 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
   std::vector<int64_t> around;
   walk(
       program, program.body, around, [&](Index i, const auto &) { visits.push_back(engine.step(i)); },
-      [&](Index loop, int64_t by) { engine.advance(loop, by); });
+      [&] { engine.fence(); }, [&](Index loop, int64_t by) { engine.advance(loop, by); });
   CycleStepper stepper(machine, program);
   stepper.keepsVisits = true;
   bool isStuck = false;
@@ -105,7 +109,7 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
         else
           isStuck = true;
       },
-      [](Index, int64_t) {});
+      [&] { stepper.fence(); }, [](Index, int64_t) {});
   if (isStuck || !stepper.finish())
     return fmt::format("stuck at {}", stepper.now());
   for (size_t n = 0; n < visits.size(); ++n) {

@@ -31,7 +31,9 @@ TEST(CycleStack, EachCycleIsCountedOnce) {
   for (uint64_t seed = 0; seed < 250; ++seed) {
     MachineCases cases(seed);
     const Microarchitecture machine = cases.machine();
-    const InstructionProgram program = cases.program(machine, 100);
+    InstructionProgram program = cases.program(machine, 100);
+    if (seed % 3 == 1)
+      addFences(program, seed);
     const InstructionTiming fast = timed(machine, program), slow = timed(machine, program, false);
     const auto plain = timeProgram(machine, program);
     ASSERT_TRUE(plain);

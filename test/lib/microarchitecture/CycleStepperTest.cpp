@@ -12,11 +12,16 @@ namespace {
 struct Walk {
   const InstructionProgram &program;
   std::function<void(Index, const std::vector<int64_t> &)> instruction;
+  std::function<void()> fence;
   std::function<void(Index, int64_t)> move = [](Index, int64_t) {};
   std::vector<int64_t> around = {};
 
   void run(const Body &body) {
     for (const Item &item : body) {
+      if (item.isFence()) {
+        fence();
+        continue;
+      }
       if (item.loop == kNone) {
         std::vector<int64_t> addresses;
         for (const MemoryOperand &operand : program.instructions[item.instruction].memory) {
@@ -45,7 +50,7 @@ struct Walk {
 std::string difference(const Microarchitecture &machine, const InstructionProgram &program) {
   InstructionEngine engine(machine, program);
   std::vector<Visit> expected;
-  Walk{program, [&](Index i, const auto &) { expected.push_back(engine.step(i)); },
+  Walk{program, [&](Index i, const auto &) { expected.push_back(engine.step(i)); }, [&] { engine.fence(); },
        [&](Index loop, int64_t by) { engine.advance(loop, by); }}
       .run(program.body);
   CycleStepper stepper(machine, program);
@@ -58,7 +63,8 @@ std::string difference(const Microarchitecture &machine, const InstructionProgra
            stuck = true;
          else
            stepper.fetch(i, addresses), executed.push_back(i);
-       }}
+       },
+       [&] { stepper.fence(); }}
       .run(program.body);
   if (stuck || !stepper.finish())
     return "stuck at cycle " + std::to_string(stepper.now());
@@ -116,6 +122,36 @@ TEST(CycleStepper, AgreesWhereStagesJoin) {
       ADD_FAILURE() << seed << ": " << found;
   }
   EXPECT_EQ(differing, 0);
+}
+
+/// Nothing behind a fence is fetched before all that is older is complete, in both.
+TEST(CycleStepper, AgreesOnFences) {
+  int64_t differing = 0, late = 0;
+  for (uint64_t seed = 0; seed < seeds(500); ++seed) {
+    MachineCases cases(seed * 4099 + 5);
+    Microarchitecture machine = cases.machine();
+    if (seed % 4 == 0)
+      tangle(machine, cases);
+    InstructionProgram program = cases.program(machine, 20);
+    addFences(program, seed);
+    ASSERT_TRUE(check(program, machine).empty()) << seed;
+    const std::string found = difference(machine, program);
+    if (!found.empty() && ++differing <= 20)
+      ADD_FAILURE() << seed << ": " << found;
+    InstructionEngine engine(machine, program);
+    Cycles end = 0, fenced = 0;
+    Walk{program,
+         [&](Index i, const auto &) {
+           const Visit is = engine.step(i);
+           ASSERT_GE(is.fetch, fenced);
+           late += fenced > 0 && is.fetch == fenced;
+           end = std::max(end, is.complete);
+         },
+         [&] { engine.fence(), fenced = end; }, [&](Index loop, int64_t by) { engine.advance(loop, by); }}
+        .run(program.body);
+  }
+  EXPECT_EQ(differing, 0);
+  EXPECT_GT(late, 1000);
 }
 
 TEST(CycleStepper, AgreesOnInstructionsInSeveralPlaces) {

@@ -79,6 +79,24 @@ TEST(ImportAssembly, LoopThatJumpsBack) {
             "}\n");
 }
 
+/// A fence is no instruction: a loop with one is a loop, and branches count none.
+TEST(ImportAssembly, Fences) {
+  EXPECT_EQ(
+      imported("li r1, 0\nli r2, 10\nhead: beq r1, r2, done\nfence\nfetch r3, dmem[8*r1 + 0x2000 : 4 B]\n"
+               "addi r1, r1, 1\nj head\ndone: fence # all is there\nnop\n"),
+      "program assembly on oma {\n"
+      "  li    r1, 0\n  li    r2, 10\n"
+      "  loop head 10 {\n"
+      "    beq   r1, r2\n    fence\n    fetch r3, dmem[0x2000 + 8*head : 4 B]\n    addi  r1, r1, 1\n    j     -3\n"
+      "  }\n"
+      "  beq   r1, r2\n"
+      "  fence\n"
+      "  nop\n"
+      "}\n");
+  EXPECT_EQ(imported("nop\nfence r1\nnop\n"),
+            "2:7: A0001 found 'r1' behind 'fence'; allowed here: the end of the line\n");
+}
+
 /// A loop whose address doubles is no loop of affine addresses; it is unrolled. One whose first iteration differs is a
 /// loop behind it.
 TEST(ImportAssembly, WhatIsNotAffineIsUnrolled) {

@@ -195,6 +195,33 @@ private:
   SplitMix random;
 };
 
+/// The program with fences in some places of its bodies, and at times a loop that has nothing else.
+inline void addFences(InstructionProgram &program, uint64_t seed) {
+  SplitMix random(seed ^ 0xfe2ce);
+  auto fence = [&](Body &body) {
+    Body made;
+    for (const Item &item : body) {
+      if (random.next() % 6 == 0)
+        made.push_back({kFence, kNone});
+      made.push_back(item);
+    }
+    if (random.next() % 4 == 0)
+      made.push_back({kFence, kNone});
+    body = std::move(made);
+  };
+  fence(program.body);
+  for (InstructionLoop &loop : program.loops)
+    fence(loop.body);
+  if (random.next() % 4 > 0)
+    return;
+  InstructionLoop alone;
+  alone.name = "alone", alone.count = int64_t(random.next() % 4);
+  alone.body = {{kFence, kNone}};
+  Body &into = program.loops.front().body;
+  into.insert(into.begin() + int64_t(random.next() % (into.size() + 1)), {kNone, Index(program.loops.size())});
+  program.loops.push_back(std::move(alone));
+}
+
 /// The machine with stages that part and join again, rows in caches, and ways from everywhere.
 inline void tangle(Microarchitecture &machine, MachineCases &cases) {
   for (Storage &storage : machine.storages)

@@ -75,6 +75,11 @@ private:
     for (const Item &item : body) {
       if (!wrong.empty())
         return;
+      if (item.isFence()) {
+        if (timed)
+          timed->fence();
+        continue;
+      }
       if (item.loop == kNone) {
         if (!timed) {
           give(execute(item.instruction));

@@ -60,6 +60,10 @@ bool isSame(const InstructionProgram &a, const Body &of, const InstructionProgra
   for (size_t i = 0; i < of.size(); ++i) {
     if ((of[i].loop == kNone) != (with[i].loop == kNone))
       return false;
+    if (of[i].isFence() != with[i].isFence())
+      return false;
+    if (of[i].isFence())
+      continue;
     if (of[i].loop == kNone) {
       if (!isSame(a.instructions[of[i].instruction], b.instructions[with[i].instruction]))
         return false;
@@ -90,13 +94,30 @@ TEST(ProgramText, RandomProgramsReadBack) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     MachineCases cases(seed);
     const Microarchitecture machine = cases.machine();
-    const InstructionProgram program = cases.program(machine, 20);
+    InstructionProgram program = cases.program(machine, 20);
+    if (seed % 2 == 0)
+      addFences(program, seed);
     const std::string once = printProgram(program, machine);
     const auto read = parseProgram(once, "random", machine);
     ASSERT_TRUE(read) << seed << once << text(read.error());
     ASSERT_TRUE(isSame(program, program.body, *read, read->body)) << once;
     ASSERT_EQ(printProgram(*read, machine), once);
   }
+}
+
+TEST(ProgramText, Fences) {
+  Microarchitecture oma = omaMachine();
+  const auto program = parseProgram("program p on oma { fence\n loop a 4 { nop\nfence } fence }", "p", oma);
+  ASSERT_TRUE(program) << text(program.error());
+  EXPECT_EQ(executedInstructions(*program), 4);
+  EXPECT_EQ(printProgram(*program, oma),
+            "program p on oma {\n  fence\n  loop a 4 {\n    nop\n    fence\n  }\n  fence\n}\n");
+  // An opcode of that name stands between quotes.
+  oma.opcodes[7].name = "fence";
+  const auto both = parseProgram("program p on oma {\n  \"fence\"\n  fence\n}\n", "p", oma);
+  ASSERT_TRUE(both) << text(both.error());
+  EXPECT_EQ(executedInstructions(*both), 1);
+  EXPECT_EQ(printProgram(*both, oma), "program p on oma {\n  \"fence\"\n  fence\n}\n");
 }
 
 TEST(ProgramText, FormsThatAreNotCanonical) {
@@ -145,9 +166,13 @@ TEST(ProgramText, WrongProgramsNameThePlace) {
   const std::pair<std::string, const char *> cases[] = {
       {"prog p on oma {\n}\n", "1:1: A0001 found 'prog'; allowed here: 'program'\n"},
       {"program p on omar {\n}\n", "1:14: A0104 the program is for machine 'omar', not for 'oma' (oma)\n"},
-      {"program p on oma {\n  nop\n", "3:1: A0002 found the end of the text; allowed here: an opcode, 'loop' or '}'\n"},
+      {"program p on oma {\n  nop\n",
+       "3:1: A0002 found the end of the text; allowed here: an opcode, 'loop', 'fence' or '}'\n"},
       {"program p on oma {\n}\n}\n", "3:1: A0001 found '}' behind the program; allowed here: nothing\n"},
       {in("    maac r1, r2, r3, r4"), "3:5: A1304 machine 'oma' has no opcode 'maac' (mac)\n"},
+      {in("    fence r1"), "3:11: A0001 found 'r1' behind 'fence'; allowed here: the end of the line\n"},
+      {in("    fence 1, 2"), "3:11: A0001 found the number 1 behind 'fence'; allowed here: the end of the line\n"},
+      {in("    fenc"), "3:5: A1304 machine 'oma' has no opcode 'fenc' (fence)\n"},
       {in("    lop j 4 {"), "3:5: A1304 machine 'oma' has no opcode 'lop' (loop)\n"},
       {in("    mac r1, r2, r3"),
        "3:5: A1304 'mac' takes 1 register written, 3 registers read; found 3 registers, 0 memory "
@@ -188,7 +213,8 @@ TEST(ProgramText, WrongProgramsNameThePlace) {
       // All errors of a text, and columns that count characters.
       {in("    maac r1\n    nop // ä\n    /* ä */ nop\n    loop j 70368744177665 {\n      nop r1\n    }\n    lod r1"),
        "3:5: A1304 machine 'oma' has no opcode 'maac' (mac)\n5:5: A0003 '/' means nothing here\n"
-       "5:6: A0001 found '*'; allowed here: an opcode, 'loop' or '}'\n5:8: A0003 a character means nothing here (byte "
+       "5:6: A0001 found '*'; allowed here: an opcode, 'loop', 'fence' or '}'\n5:8: A0003 a character means nothing "
+       "here (byte "
        "0xc3)\n5:11: A0003 '/' means nothing here\n"
        "6:12: A1304 loop 'j' has 70368744177665 iterations, not from 0 to 2^46\n"
        "7:11: A1304 'nop' takes no operands; this register is one too many\n"

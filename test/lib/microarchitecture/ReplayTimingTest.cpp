@@ -15,7 +15,9 @@ TEST(ReplayTiming, ProvesWhatTheEngineFinds) {
   for (uint64_t seed = 0; seed < seeds(150); ++seed) {
     MachineCases cases(seed * 104729 + 3);
     const Microarchitecture machine = cases.machine();
-    const InstructionProgram program = cases.program(machine, 150);
+    InstructionProgram program = cases.program(machine, 150);
+    if (seed % 3 == 1)
+      addFences(program, seed);
     auto timing = timeProgram(machine, program);
     ASSERT_TRUE(timing) << seed;
     recurring += !timing->recurrences.empty();
@@ -25,6 +27,39 @@ TEST(ReplayTiming, ProvesWhatTheEngineFinds) {
   }
   EXPECT_EQ(refused, 0);
   EXPECT_GT(recurring, int64_t(seeds(150)) / 5);
+}
+
+/// A certificate is of its program: with one fence less, another time is found.
+TEST(ReplayTiming, RefusesAFenceLess) {
+  int64_t slower = 0, recurring = 0;
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    MachineCases cases(seed * 31 + 7);
+    const Microarchitecture machine = cases.machine();
+    InstructionProgram program = cases.program(machine, 150);
+    addFences(program, seed);
+    auto timing = timeProgram(machine, program);
+    ASSERT_TRUE(timing) << seed;
+    ASSERT_EQ(first(verifyTiming(machine, program, *timing)), "") << seed;
+    InstructionProgram less = program;
+    std::vector<Body *> bodies{&less.body};
+    for (InstructionLoop &loop : less.loops)
+      bodies.push_back(&loop.body);
+    for (Body *body : bodies)
+      if (auto at = std::find_if(body->begin(), body->end(), [](const Item &item) { return item.isFence(); });
+          at != body->end()) {
+        body->erase(at);
+        break;
+      }
+    auto other = timeProgram(machine, less);
+    ASSERT_TRUE(other) << seed;
+    if (other->cycles == timing->cycles)
+      continue; // it delayed nothing
+    ASSERT_NE(first(verifyTiming(machine, less, *timing)), "") << seed;
+    ASSERT_NE(first(verifyTiming(machine, program, *other)), "") << seed;
+    ++slower, recurring += !timing->recurrences.empty();
+  }
+  EXPECT_GT(slower, 20);
+  EXPECT_GT(recurring, 10);
 }
 
 /// Arrays that walk through caches by whole lines, with and without stores, on machines whose stages join.

@@ -33,6 +33,8 @@ TEST(TimeProgram, RecurrencesChangeNothing) {
       tangle(machine, cases);
     ASSERT_EQ(messages(check(machine)), "") << seed;
     InstructionProgram program = cases.program(machine, 150);
+    if (seed % 3 == 1)
+      addFences(program, seed);
     if (seed % 100 == 7) {
       for (InstructionLoop &loop : program.loops)
         loop.count = std::min<int64_t>(loop.count, 3);
@@ -69,6 +71,8 @@ TEST(TimeProgram, NestsWithRemainders) {
       for (MemoryOperand &operand : instruction.memory)
         for (int64_t &stride : operand.address.strides)
           stride = cases.flip() ? 0 : stride;
+    if (seed % 3 == 1)
+      addFences(program, seed);
     ASSERT_EQ(messages(check(program, machine)), "") << seed;
     TimingLimits all;
     all.recurrences = false;
@@ -96,6 +100,28 @@ TEST(TimeProgram, HashesFindTheSameTimes) {
     recurring += !without->recurrences.empty();
   }
   EXPECT_GT(recurring, 20);
+}
+
+/// Fences alone take no time, however many they are, and a fence is no instruction.
+TEST(TimeProgram, FencesAlone) {
+  MachineCases cases(3);
+  const Microarchitecture machine = cases.machine();
+  InstructionProgram program;
+  program.name = "fences";
+  for (Index l = 0; l < 3; ++l)
+    program.loops.push_back({"l" + std::to_string(l), int64_t(1) << 46, {{kFence, kNone}}, {}});
+  program.loops[0].body.push_back({kNone, 1}), program.loops[1].body.push_back({kNone, 2});
+  program.body = {{kFence, kNone}, {kNone, 0}, {kFence, kNone}};
+  ASSERT_EQ(messages(check(program, machine)), "");
+  EXPECT_EQ(executedInstructions(program), 0);
+  for (bool recurrences : {true, false}) {
+    TimingLimits limits;
+    limits.recurrences = recurrences, limits.waits = true;
+    auto timing = timeProgram(machine, program, limits);
+    ASSERT_TRUE(timing);
+    EXPECT_EQ(timing->cycles, 0);
+    EXPECT_TRUE(timing->waits.empty());
+  }
 }
 
 /// 10^12 iterations by hundreds of instructions, in loops that do and do not touch memory.
