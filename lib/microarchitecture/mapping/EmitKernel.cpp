@@ -30,7 +30,7 @@ public:
       program.loops.push_back({loop.name, loop.count, {}, {}});
     emit(kernel.body, program.body);
     for (const KernelStep &step : kernel.body)
-      if (step.loop == kNone && step.role.does == Role::None)
+      if (step.loop == kNone && step.role.does == Role::None && !step.isFence())
         made.presets.push_back({registers[step.result], step.immediate});
     if (Errors errors = check(program, machine); !errors.empty())
       return Error{Code::NotMapped, fmt::format("'{}': {}", kernel.name, errors.front().message), machine.location};
@@ -93,6 +93,8 @@ private:
         emit(kernel.loops[step.loop].body, program.loops[step.loop].body);
         around.pop_back();
         into.push_back({kNone, step.loop});
+      } else if (step.isFence()) {
+        into.push_back({kFence, kNone});
       } else if (step.role.does != Role::None) {
         program.instructions.push_back(instruction(step));
         into.push_back({Index(program.instructions.size()) - 1, kNone});

@@ -40,6 +40,8 @@ struct KernelStep {
   int64_t immediate = 0;
   KernelAccess target = {}; ///< of copies: where to
   Index signals = kNone;    ///< the value of a token that is written too
+  /// A step without anything: what is behind it is not fetched before all before it is complete.
+  bool isFence() const { return loop == kNone && role.does == Role::None && result == kNone; }
 };
 /// Of values that are tokens: registers that count.
 inline constexpr int64_t kTokenBits = 0;

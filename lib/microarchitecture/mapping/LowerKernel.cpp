@@ -1,4 +1,5 @@
 #include "lib/microarchitecture/mapping/LowerKernel.h"
+#include "lib/microarchitecture/mapping/OrderMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -29,6 +30,9 @@ public:
     everyBody([&](KernelBody &body) { products(body); });
     everyBody([&](KernelBody &body) { constants(body); });
     everyBody([&](KernelBody &body) { opcodes(body); });
+    if (!failed && machine.window > 1) // with 1 each instruction awaits all older ones
+      orderMemory(out.kernel,
+                  [&](const KernelStep &step) { return hasTokens(machine.opcodes[opcodeOf(machine, step.role)]); });
     if (!failed)
       chooseStorages();
     if (!failed)

@@ -15,6 +15,8 @@ struct KernelMachineOptions {
   int64_t scratchpad = 4096; ///< bytes, of machines with one
   int32_t tokenCount = 24;   ///< registers that count, of these
   bool tokens = true;        ///< of these, their memory opcodes say when they are complete
+  Cycles writeLatency = 1;   ///< of the memory in which tensors begin
+  int32_t requests = 4;      ///< of that memory, where there is no scratchpad
 };
 
 class KernelMachine {
@@ -26,7 +28,7 @@ public:
     machine.stages.push_back({"execute", 4, 2, number(1), {}, {}, {}});
     Storage memory;
     memory.name = "memory", memory.begin = 4096, memory.end = int64_t(1) << 46, memory.portBytes = 32;
-    memory.requests = 4, memory.readLatency = 3;
+    memory.requests = options.requests, memory.readLatency = 3, memory.writeLatency = options.writeLatency;
     machine.storages.push_back(memory);
   }
 
