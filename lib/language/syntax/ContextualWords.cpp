@@ -152,8 +152,13 @@ private:
   bool beforeValue() const { return startsOperand(at(i + 1)) && at(i + 1) != P::STRING; }
   bool beforeText() const { return at(i + 1) == P::STRING; }
   bool beforeName() const { return at(i + 1) == P::IDENT; }
-  /// `let h = …`, `var x, y = …`.
-  bool bindsNames() const { return atStart() && beforeName() && (at(i + 2) == P::ASSIGN || at(i + 2) == P::COMMA); }
+  /// `let h = …`, `var x, y = …`: a comma after the names of an entry does not make it one of these.
+  bool bindsNames() const {
+    size_t end = i + 2;
+    while (at(end) == P::COMMA && at(end + 1) == P::IDENT)
+      end += 2;
+    return atStart() && beforeName() && at(end) == P::ASSIGN;
+  }
   bool statedGradient() const { return inBlock() && bindsNames() && at(i + 2) == P::ASSIGN; }
   bool loops() const { return inBlock() && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
   bool ruleWord() const { return (inBlock() || top()) && atStart() && beforeValue() && at(i + 1) != P::LBRACE; }
@@ -164,9 +169,7 @@ private:
   bool isError() const { return at(i + 1) == P::ASSIGN && endsOperand(previous()) && !tokens[i].first; }
   bool isPowers() const { return beforeValue() && at(i + 1) != P::LPAREN; }
   bool isTransposable() const {
-    size_t next = at(i + 1);
-    return (previous() == P::RPAREN || (previous() == P::RBRACE && next != P::COMMA)) && next != P::ASSIGN &&
-           next != P::COLON;
+    return (previous() == P::RPAREN || previous() == P::RBRACE) && at(i + 1) != P::ASSIGN && at(i + 1) != P::COLON;
   }
   bool isOf() const { return previous() == P::IDENT && (beforeName() || at(i + 1) == P::STAR); }
   bool isFor() const { return beforeName() && previous() != P::FOR; }

@@ -37,7 +37,7 @@ private:
     if (count == 0)
       return false;
     if (pattern && text != "=" && (text == "." || text == "*" || last == "." || last == "*"))
-      return lastKind == Kind::Word;
+      return lastKind == Kind::Word || (text == "." && last == "."); // else `..`
     if (llvm::is_contained({",", ")", "]", ".", ".."}, text) || llvm::is_contained({"(", "[", ".", ".."}, last) ||
         lastUnary)
       return false;
@@ -182,28 +182,48 @@ private:
     return bare;
   }
 
-  /// Without a comma an entry of one word would take the first word of the next one for its name;
-  /// and a name like `pow2` or `step` that ends an entry or begins the next one could get the
-  /// meaning that it has between values.
+  /// A comma that was not written is never needed. One that was written stays where the words at it would mean
+  /// something else without it: names that end an entry would go on with those of the next, a name like `pow2` or
+  /// `step` that ends an entry or begins the next one could get the meaning that it has between values, and a comment
+  /// could read as the rest of a division.
   bool needsComma(const std::vector<FormatItem> &items, size_t i) const {
+    if (!items[i].comma || items[i].commentReads)
+      return items[i].comma;
     auto entry = [](const FormatItem &item) { return !item.comment; };
     auto next = std::find_if(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), entry);
-    if (items[i].comment || next == items.end())
+    if (next == items.end())
       return false;
-    std::vector<const Piece *> tokens;
-    for (const Piece &piece : items[i].pieces)
-      if (piece.kind == Piece::Kind::Block)
-        return false;
-      else if (piece.kind == Piece::Kind::Token)
-        tokens.push_back(&piece);
     auto named = [&](const Piece &piece) {
-      return piece.kind == Piece::Kind::Token && piece.token == Kind::Name && isContextualWord(piece.text, language);
+      const llvm::StringRef unit = llvm::StringRef(piece.text).rsplit(' ').second; // `1 samples`
+      return piece.kind == Piece::Kind::Token && (piece.token == Kind::Name     ? isContextualWord(piece.text, language)
+                                                  : piece.token == Kind::Number ? isContextualWord(unit, language)
+                                                                                : false);
     };
-    const std::vector<Piece> &after = next->pieces;
-    bool isKey =
-        after.size() > 1 && (after[1].kind == Piece::Kind::Block || after[1].text == "=" || after[1].text == ":");
-    return tokens.size() == 1 || (!tokens.empty() && named(*tokens.back())) ||
-           (!after.empty() && named(after[0]) && !isKey);
+    const std::vector<Piece> &before = items[i].pieces, &after = next->pieces;
+    auto token = [](const Piece &piece) { return piece.kind == Piece::Kind::Token; };
+    auto last = std::find_if(before.rbegin(), before.rend(), token);
+    const bool isKey = after.size() > 1 && (after[1].text == "=" || after[1].text == ":");
+    return goesOn(before) || (last != before.rend() && named(*last)) || (!after.empty() && named(after[0]) && !isKey) ||
+           endsRange(before, after);
+  }
+  /// Names alone, or a pattern (`weights of block.*`): more names would belong to it.
+  static bool goesOn(const std::vector<Piece> &pieces) {
+    bool names = true;
+    for (const Piece &piece : pieces)
+      if (piece.kind == Piece::Kind::Block)
+        names = false;
+      else if (piece.kind == Piece::Kind::Token)
+        names = piece.token == Kind::Name                         ? names
+                : piece.token == Kind::Word && piece.text == "of" ? true
+                                                                  : names && (piece.text == "*" || piece.text == ".");
+    return names;
+  }
+  /// After `a = 1..4` the name `step` among the names that begin the next entry would be the step of the range.
+  static bool endsRange(const std::vector<Piece> &before, const std::vector<Piece> &after) {
+    auto name = [](const Piece &piece) { return piece.kind == Piece::Kind::Token && piece.token == Kind::Name; };
+    auto end = std::find_if_not(after.begin(), after.end(), name);
+    return llvm::any_of(before, [](const Piece &piece) { return piece.text == ".."; }) &&
+           std::any_of(after.begin(), end, [](const Piece &piece) { return piece.text == "step"; });
   }
 
   size_t column() const {
@@ -230,9 +250,10 @@ private:
       out.append(level * 2 + extra, ' ');
       fresh = true;
     };
-    size_t lastToken = item.pieces.size() - 1; // there may be none: beyond all pieces
-    while (lastToken < item.pieces.size() && item.pieces[lastToken].kind != Piece::Kind::Token)
-      --lastToken;
+    size_t last = item.pieces.size() - 1; // token or block; there may be none: beyond all pieces
+    while (last < item.pieces.size() && item.pieces[last].kind != Piece::Kind::Token &&
+           item.pieces[last].kind != Piece::Kind::Block)
+      --last;
     for (size_t i = 0; i < item.pieces.size(); ++i) {
       const Piece &piece = item.pieces[i];
       bool isLast = i + 1 == item.pieces.size();
@@ -257,8 +278,6 @@ private:
         fresh = false;
         if (i == 0)
           out.append(pad, ' ');
-        if (comma && i == lastToken)
-          out += ',';
         break;
       }
       case Piece::Kind::Block: {
@@ -278,6 +297,8 @@ private:
         break;
       }
       }
+      if (comma && i == last)
+        out += ',';
     }
   }
   /// The columns that follow a block on its line (` source "…"`).

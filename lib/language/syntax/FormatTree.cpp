@@ -1,4 +1,5 @@
 #include "lib/language/syntax/FormatTree.h"
+#include "lib/language/syntax/Tokens.h"
 #include "lib/support/Number.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -97,8 +98,30 @@ private:
   /// The entry with the comment that follows it on its line.
   FormatItem endLine(FormatItem item) {
     if (commentOnThisLine())
-      item.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+      addTrailingComment(item);
     return item;
+  }
+
+  void addTrailingComment(FormatItem &item) {
+    const bool value = !item.pieces.empty() && item.pieces.back().kind == Piece::Kind::Token &&
+                       item.pieces.back().token != Kind::Text && item.pieces.back().text != "}";
+    Piece piece = takeComment(Piece::Kind::TrailingComment);
+    llvm::StringRef body = llvm::StringRef(piece.text).drop_front(2).trim();
+    item.commentReads = item.comma && value && !leadingAtom(body).empty() && readsAsDivisor(body, false, names());
+    item.pieces.push_back(std::move(piece));
+  }
+
+  /// The names of the file and the units of its numbers.
+  const llvm::StringSet<> &names() {
+    if (known.empty())
+      for (const ast::Layout::Token &token : file.layout.tokens)
+        if (token.kind != Kind::Text)
+          for (llvm::StringRef rest = sources.text(token.range); !rest.empty();) {
+            llvm::StringRef atom = leadingAtom(rest);
+            known.insert(atom);
+            rest = rest.drop_front(std::max<size_t>(atom.size(), 1));
+          }
+    return known;
   }
 
   /// Skips the comma that ends an entry: it is set anew. A comment before it belongs to the entry; a second one stands
@@ -107,8 +130,9 @@ private:
     if (text(at) != "," || (at + 1 < count() && !starts.contains(begin(at + 1)) && text(at + 1) != "}"))
       return false;
     const bool taken = !item.pieces.empty() && item.pieces.back().kind == Piece::Kind::TrailingComment;
+    item.comma = true;
     if (!taken && commentBefore(begin(at)))
-      item.pieces.push_back(takeComment(Piece::Kind::TrailingComment));
+      addTrailingComment(item);
     lastEnd = file.layout.tokens[at++].range.end;
     return true;
   }
@@ -140,6 +164,7 @@ private:
   const SourceManager &sources;
   const ast::File &file;
   llvm::DenseSet<uint32_t> starts, blocks;
+  llvm::StringSet<> known;
   size_t at = 0, comment = 0;
   uint32_t lastEnd = 0;
 };

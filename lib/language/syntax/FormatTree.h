@@ -25,6 +25,8 @@ struct FormatPiece {
 struct FormatItem {
   bool comment = false;
   bool blankBefore = false;
+  bool comma = false;        ///< a comma was written after it
+  bool commentReads = false; ///< without that comma the comment after it would read as the rest of a division
   std::vector<FormatPiece> pieces;
 };
 

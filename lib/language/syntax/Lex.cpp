@@ -3,7 +3,6 @@
 #include "grammar/DnnParser.h"
 #include "lib/language/syntax/Tokens.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace accord::syntax {
@@ -216,14 +215,11 @@ static void attachDocs(llvm::StringRef text, TokenList &list) {
   }
 }
 
-/// A name or number at the start of `text`, or "" if another thing stands there.
-static llvm::StringRef leadingAtom(llvm::StringRef text) {
+llvm::StringRef leadingAtom(llvm::StringRef text) {
   return text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-/// Whether `body`, the text of a comment after a value, is what follows a division: a number, or a
-/// name that this file uses, and then nothing, a bracket that is open, or more of an expression.
-static bool readsAsDivisor(llvm::StringRef body, bool inBracket, const llvm::StringSet<> &names) {
+bool readsAsDivisor(llvm::StringRef body, bool inBracket, const llvm::StringSet<> &names) {
   while (true) {
     llvm::StringRef atom = leadingAtom(body);
     if (atom.empty() || (!llvm::all_of(atom, llvm::isDigit) && !names.contains(atom)))

@@ -4,6 +4,7 @@
 #include "lib/language/syntax/Ast.h"
 #include "lib/support/Diagnostics.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <vector>
 
 namespace accord::syntax {
@@ -44,6 +45,11 @@ bool balance(Diagnostics &diags, FileId file, std::vector<Token> &tokens, bool &
 void markWords(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);
 /// Whether some place gives the word a meaning; elsewhere it is a name.
 bool isContextualWord(llvm::StringRef word, ast::Language language);
+/// The name or number at the start of `text`, or "" if another thing stands there.
+llvm::StringRef leadingAtom(llvm::StringRef text);
+/// Whether `body`, the text of a comment after a value, is what follows a division: a number, or one of `names`, which
+/// are those of the file, and then nothing, a bracket that is open, or more of an expression.
+bool readsAsDivisor(llvm::StringRef body, bool inBracket, const llvm::StringSet<> &names);
 /// 16 GiB, 64 B/cycle: one token.
 void joinUnits(llvm::StringRef text, ast::Language language, std::vector<Token> &tokens);
 

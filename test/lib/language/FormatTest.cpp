@@ -2,6 +2,8 @@
 #include "lib/language/syntax/Format.h"
 #include "SyntaxExamples.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/SplitMix.h"
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -143,4 +145,129 @@ TEST(Format, StableUnderNoise) {
       ASSERT_EQ(meaning(once, example.language), meaning(text, example.language)) << once;
     }
   }
+}
+
+// Entries that a comma keeps apart, or that a comma must not take apart.
+TEST(Format, CommasKeepEntriesApart) {
+  const char *const texts[] = {
+      "a {},\n  weight c[2]",
+      "a {},\n  source \"b\"",
+      "a = 3,\n  weight { b = 1 }",
+      "a(3),\n  transposable {}",
+      "x y,\n  z w = 3",
+      "weights of *,\n  require x < 3",
+      "weights of a.b,\n  c d = 3",
+      "a = 1..4,\n  b step[2]",
+      "a = 1 samples,\n  b c",
+      "weights of a. .b = 3",
+      "a = 12,  // 24\n  b = 3  // why",
+      "a = {b} transposable\n  minimize \"x\"",
+      "let b\n  require c < 3",
+  };
+  for (const std::string entries : texts) {
+    const std::string text = "accelerator t {\n  " + entries + "\n}\n";
+    EXPECT_EQ(formatted(text, "accel"), text);
+  }
+  EXPECT_EQ(formatted("accelerator t {\n  b = 1\n  // b\n  , c = 3\n}\n", "accel"),
+            "accelerator t {\n  b = 1,  // b\n  c = 3\n}\n");
+  EXPECT_EQ(formatted("accelerator t { a = {b} transposable minimize \"x\" }\n", "accel"),
+            "accelerator t { a = {b} transposable, minimize \"x\" }\n");
+  EXPECT_EQ(formatted("accelerator t { let b require c < 3 }\n", "accel"), "accelerator t { let b, require c < 3 }\n");
+}
+
+/// What is lost by formatting a text, empty if nothing is or the text has errors of syntax; `valid` counts the others.
+static std::string lost(const std::string &text, const std::string &language, size_t &valid) {
+  struct Read {
+    SourceManager sources;
+    Diagnostics diags{sources};
+    std::unique_ptr<ast::File> file;
+    Read(const std::string &text, const std::string &language)
+        : file(parse(diags, sources.add("t." + language, text))) {}
+    /// The kinds of the tokens but commas.
+    std::vector<ast::Layout::Kind> kinds() const {
+      std::vector<ast::Layout::Kind> result;
+      for (const ast::Layout::Token &token : file->layout.tokens)
+        if (sources.text(token.range) != ",")
+          result.push_back(token.kind);
+      return result;
+    }
+  };
+  const Read before(text, language);
+  if (!before.file->complete || before.diags.hasErrors())
+    return {};
+  ++valid;
+  const std::string once = format(before.sources, *before.file);
+  const Read after(once, language);
+  if (!after.file->complete || after.diags.hasErrors())
+    return "errors: " + after.diags.text();
+  if (meaning(once, language) != meaning(text, language) || before.kinds() != after.kinds())
+    return "other tokens";
+  if (before.file->layout.starts.size() != after.file->layout.starts.size())
+    return "other entries";
+  return format(after.sources, *after.file) == once ? "" : "not stable";
+}
+
+// Entries drawn from words that mean something at some places only, with commas and without.
+TEST(Format, EntriesOfAnyWordsKeepTheirMeaning) {
+  const std::vector<std::string> names = {
+      "import", "let",      "require",    "prefer",    "maximize",  "minimize", "path",         "source", "from",
+      "per",    "weight",   "samples",    "step",      "error",     "pow2",     "transposable", "of",     "for",
+      "on",     "x",        "input",      "var",       "repeat",    "scan",     "reverse",      "loss",   "in",
+      "as",     "gradient", "confidence", "surrogate", "operation", "module",   "model",        "a",      "b"};
+  const std::vector<std::string> others = {"=", ":",    "{",     "}",      "{}",  "(",   ")",   "(1)",      "[2]",
+                                           "1", "2 GB", "\"t\"", ",",      ",",   ",",   "..",  "1..4",     "*",
+                                           ".", "\n",   "->",    "// a\n", "and", "{a}", "= 1", "{ a = 1 }"};
+  for (const std::string language : {"accel", "dnn"}) {
+    SplitMix random(7);
+    size_t valid = 0;
+    for (int i = 0; i < 12000; ++i) {
+      std::string text = language == "accel" ? "accelerator t {" : "train t = m() on c {";
+      for (uint64_t k = 2 + random.below(8); k > 0; --k)
+        text += " " + (random.below(5) < 3 ? names[random.below(names.size())] : others[random.below(others.size())]);
+      text += random.below(2) ? " }\n" : "\n}\n";
+      ASSERT_EQ(lost(text, language, valid), "") << text;
+    }
+    EXPECT_GT(valid, 500u);
+  }
+}
+
+// Files of the catalogue and the examples, as they are and with tokens deleted, doubled and swapped.
+TEST(Format, ChangedFilesKeepTheirMeaning) {
+  std::vector<std::filesystem::path> paths;
+  for (const char *folder : {"/lib/catalog", "/examples"})
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(ACCORD_SOURCE_DIR + std::string(folder)))
+      if (entry.path().extension() == ".accel" || entry.path().extension() == ".dnn")
+        paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  SplitMix random(3);
+  size_t valid = 0;
+  for (const std::filesystem::path &path : paths) {
+    std::stringstream content;
+    content << std::ifstream(path).rdbuf();
+    const std::string text = content.str(), language = path.extension().string().substr(1);
+    ASSERT_EQ(lost(text, language, valid), "") << path;
+    SourceManager sources;
+    Diagnostics diags(sources);
+    const auto file = parse(diags, sources.add("t." + language, text));
+    const std::vector<ast::Layout::Token> &tokens = file->layout.tokens;
+    for (int change = 0; change < 12 && tokens.size() > 1 && text.size() < 20000; ++change) {
+      const size_t at = random.below(tokens.size() - 1);
+      const uint32_t begin = tokens[at].range.begin, end = tokens[at].range.end, next = tokens[at + 1].range.end;
+      const std::string token = text.substr(begin, end - begin);
+      std::string changed = text;
+      switch (random.below(3)) {
+      case 0:
+        changed.erase(begin, end - begin);
+        break;
+      case 1:
+        changed.insert(begin, token + " ");
+        break;
+      default:
+        changed.insert(next, " " + token);
+        changed.erase(begin, end - begin);
+      }
+      ASSERT_EQ(lost(changed, language, valid), "") << changed;
+    }
+  }
+  EXPECT_GT(valid, paths.size());
 }
