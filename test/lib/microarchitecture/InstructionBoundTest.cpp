@@ -1,6 +1,7 @@
 // What operations take at least on machines at the level of instructions is never above the exact time of their
 // programs, neither on the same machine nor, from a machine with more of everything, on one with less.
 #include "lib/machine/cost/InstructionBound.h"
+#include "lib/driver/certificates/ExplorationCertificate.h"
 #include "lib/exploration/verify/ProgramTimeBound.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
@@ -148,7 +149,7 @@ int compare(const Microarchitecture &base, uint64_t seed, int count) {
                                        << (machine == &drawn.own ? " on itself" : " on a better one");
       Core core;
       core.microarchitecture = std::make_shared<const Microarchitecture>(*machine);
-      const int64_t proven = ProgramTimeBound().cycles(graph, 0, core, 1);
+      const int64_t proven = ProgramTimeBound(kernelPrograms()).cycles(graph, 0, core, 1);
       EXPECT_LE(proven, timing->cycles) << base.name << " " << seed << " " << i << " " << operation.kind;
       EXPECT_GT(bound, 0);
     }
