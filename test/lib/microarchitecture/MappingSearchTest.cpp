@@ -227,7 +227,10 @@ Contraction drawnContraction(MachineCases &draw, int kind) {
 
 TEST(MappingSearch, EqualsExhaustionOnDrawnMachines) {
   int spaces = 0;
-  for (uint64_t seed = 0; seed < seeds(40); ++seed) {
+  std::vector<uint64_t> tried = {1002}; // whose machine refuses all of the space
+  for (uint64_t seed = 0; seed < seeds(40); ++seed)
+    tried.push_back(seed);
+  for (uint64_t seed : tried) {
     MachineCases draw(seed);
     const int kind = int(seed % 3);
     const Microarchitecture machine = drawnMachine(draw, kind);
