@@ -211,6 +211,33 @@ int64_t ScheduleSpace::partsIn(const ScheduleShape &shape, int t, const std::vec
   return parts;
 }
 
+bool ScheduleSpace::overlapsInResult(const ScheduleShape &shape, const std::vector<int64_t> &block) const {
+  for (const auto &dimension : contraction.result.dimensions) {
+    if (dimension.terms.size() < 2)
+      continue;
+    std::vector<int64_t> parts = {0}, inside = {0}; // begins of parts; positions of the first one
+    auto spread = [](std::vector<int64_t> &positions, int64_t count, int64_t stride) {
+      const size_t size = positions.size();
+      for (int64_t i = 1; i < count; ++i)
+        for (size_t p = 0; p < size; ++p)
+          positions.push_back(positions[p] + i * stride);
+    };
+    for (const auto &term : dimension.terms) {
+      const int64_t chunk = shape.chunk[term.loop];
+      spread(inside, chunk, term.stride);
+      spread(parts, std::min(block[term.loop], shape.whole[term.loop]), chunk * term.stride);
+    }
+    if (inside.size() == 1 || parts.size() == 1)
+      continue;
+    std::map<int64_t, int64_t> owner; // by position: begin of its part
+    for (int64_t begin : parts)
+      for (int64_t position : inside)
+        if (owner.try_emplace(begin + position, begin).first->second != begin)
+          return true;
+  }
+  return false;
+}
+
 bool ScheduleSpace::fits(const SchedulePoint &point) const {
   const ScheduleShape &shape = all[point.shape];
   int64_t products = 1;
@@ -219,7 +246,7 @@ bool ScheduleSpace::fits(const SchedulePoint &point) const {
   if (products > std::max<int64_t>(options.unrolled, 1))
     return false;
   const int64_t sums = partsIn(shape, 2, point.block);
-  if (sums > shape.sums)
+  if (sums > shape.sums || overlapsInResult(shape, point.block))
     return false;
   // Of the operands one of each is there at once, of one that stays all of its parts.
   int64_t values = sums;

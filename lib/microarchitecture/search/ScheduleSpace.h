@@ -94,7 +94,11 @@ private:
   void addTiles(const Microarchitecture &machine, const OpcodeRole &role);
   void add(Schedule schedule, const Microarchitecture &machine);
   void countRegisters(ScheduleShape &shape, const Microarchitecture &machine, bool isFused) const;
-  /// No more products and registers than there are, as far as blocks are decided.
+  /// Whether two parts of the result in a block of whole instructions have elements in common, as far as blocks are
+  /// decided: then there is no kernel. Parts have some in common if they have some positions of each dimension in
+  /// common.
+  bool overlapsInResult(const ScheduleShape &shape, const std::vector<int64_t> &block) const;
+  /// No more products and registers than there are, and no results that overlap, as far as blocks are decided.
   bool fits(const SchedulePoint &point) const;
   /// Operands that are in registers at once, at most, in a block; all blocks are decided. While it is open, loads stand
   /// directly before their use.
