@@ -30,8 +30,8 @@ public:
     everyBody([&](KernelBody &body) { products(body); });
     everyBody([&](KernelBody &body) { constants(body); });
     everyBody([&](KernelBody &body) { opcodes(body); });
-    if (!failed && machine.window > 1) // with 1 each instruction awaits all older ones
-      orderMemory(out.kernel,
+    if (!failed)
+      orderMemory(out.kernel, machine.window,
                   [&](const KernelStep &step) { return hasTokens(machine.opcodes[opcodeOf(machine, step.role)]); });
     if (!failed)
       chooseStorages();

@@ -64,7 +64,7 @@ Outcome execute(const Contraction &contraction, const Schedule &schedule, Microa
   auto kernel = contractionKernel(contraction, schedule);
   if (!kernel)
     return made.wrong = kernel.error().message, made;
-  machine.storages[0].writeLatency = 50, machine.storages[0].requests = 64;
+  machine.window = 40, machine.storages[0].writeLatency = 90, machine.storages[0].requests = 64;
   auto mapped = emitKernel(*kernel, machine);
   if (!mapped)
     return made.wrong = mapped.error().message, made;

@@ -15,14 +15,15 @@ struct KernelMachineOptions {
   int64_t scratchpad = 4096; ///< bytes, of machines with one
   int32_t tokenCount = 24;   ///< registers that count, of these
   bool tokens = true;        ///< of these, their memory opcodes say when they are complete
-  Cycles writeLatency = 1;   ///< of the memory in which tensors begin
-  int32_t requests = 4;      ///< of that memory, where there is no scratchpad
+  int32_t window = 8;
+  Cycles writeLatency = 1; ///< of the memory in which tensors begin
+  int32_t requests = 4;    ///< of that memory, where there is no scratchpad
 };
 
 class KernelMachine {
 public:
   explicit KernelMachine(const KernelMachineOptions &options) : options(options) {
-    machine.name = "test", machine.window = 8;
+    machine.name = "test", machine.window = options.window;
     machine.fetch = {"fetch", 2, 4, 1, 0, {}};
     machine.stages.push_back({"decode", 2, 2, number(1), {1}, {}, {}});
     machine.stages.push_back({"execute", 4, 2, number(1), {}, {}, {}});

@@ -38,7 +38,7 @@ public:
     if (!kernel)
       return wrong = kernel.error().message, found;
     Microarchitecture slow = machine; // stores take long, so that a load that waits for none shows
-    slow.storages[0].writeLatency = 50, slow.storages[0].requests = 64;
+    slow.window = 40, slow.storages[0].writeLatency = 90, slow.storages[0].requests = 64;
     auto mapped = emitKernel(*kernel, slow);
     if (!mapped)
       return wrong = mapped.error().message, found;
