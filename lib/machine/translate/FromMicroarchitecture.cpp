@@ -4,6 +4,7 @@
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "lib/support/EmitError.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -114,7 +115,7 @@ private:
     if (!exact.isInteger())
       report(key, Code::NotAnInteger, fmt::format("'{}' of '{}' is no whole number", key.str(), name));
     else if (exact > Rational(max))
-      report(key, Code::NumberTooLarge, fmt::format("'{}' of '{}' is too large", key.str(), name));
+      report(key, Code::NumberTooLarge, fmt::format("'{}' of '{}' is above 2^{}", key.str(), name, llvm::Log2_64(max)));
     else
       into = Quantity(exact).toInt64().value_or(0);
   }
@@ -161,7 +162,7 @@ private:
     else if (auto quantity = dyn_cast<accel::QuantityAttr>(value)) {
       auto whole = Quantity(quantity.quantity().value).toInt64();
       if (!whole || *whole > kMaxBytes || *whole < -kMaxBytes)
-        report(key, Code::NumberTooLarge, fmt::format("a number in '{}' of '{}' is too large", key.str(), name));
+        report(key, Code::NumberTooLarge, fmt::format("a number in '{}' of '{}' is beyond 2^62", key.str(), name));
       into.terms.push_back({Kind::Constant, whole.value_or(0)});
     } else if (auto reference = dyn_cast<accel::ReferenceAttr>(value)) {
       int64_t which = -1;
