@@ -44,11 +44,36 @@ Operation partOf(Operation operation, int64_t instances) {
   for (Loop &loop : operation.domain)
     if (loop.kind == IteratorKind::Parallel && (!longest || loop.extent > longest->extent))
       longest = &loop;
-  if (instances > 1 && longest) {
-    longest->extent = (longest->extent + instances - 1) / instances;
-    for (LoopTensor &tensor : operation.tensors)
-      tensor.sizes.clear();
+  if (instances <= 1 || !longest)
+    return operation;
+  const int64_t before = longest->extent, after = before / instances + (before % instances > 0);
+  longest->extent = after;
+  // Bytes that are no tensor's are cut as the loop is.
+  auto restOf = [&](bool written, __int128 bytes) {
+    for (const LoopTensor &tensor : operation.tensors)
+      if (tensor.written == written) {
+        __int128 of = std::clamp<int64_t>(tensor.elementBits / 8, 1, 64);
+        for (int64_t size : tensor.sizes)
+          of = std::min<__int128>(of * std::max<int64_t>(size, 0), __int128(1) << 80);
+        bytes -= of;
+      }
+    return bytes;
+  };
+  auto cut = [&](__int128 bytes) { return before > 0 ? bytes * after / before : bytes; };
+  const __int128 read = cut(restOf(false, operation.bytesRead)), written = cut(restOf(true, operation.bytesWritten));
+  for (LoopTensor &tensor : operation.tensors) {
+    size_t d = 0;
+    for (const auto &terms : tensor.dimensions) {
+      __int128 less = 0; // elements that the other instances have
+      for (const LoopTensor::Term &term : terms)
+        less += &operation.domain[term.loop] == longest ? __int128(term.stride) * (before - after) : 0;
+      if (d < tensor.sizes.size() && less > 0 && tensor.sizes[d] > 0)
+        tensor.sizes[d] = tensor.sizes[d] > less ? int64_t(tensor.sizes[d] - less) : 1;
+      ++d;
+    }
   }
+  auto inRange = [](__int128 bytes) { return int64_t(std::clamp<__int128>(bytes, 0, int64_t(1) << 62)); };
+  operation.bytesRead = inRange(read - restOf(false, 0)), operation.bytesWritten = inRange(written - restOf(true, 0));
   return operation;
 }
 

@@ -2,6 +2,7 @@
 #include "lib/machine/cost/KeyBytes.h"
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/microarchitecture/kernels/FromOperation.h"
+#include "lib/microarchitecture/kernels/OperationKernels.h"
 #include "lib/microarchitecture/mapping/EmitKernel.h"
 #include "lib/microarchitecture/solve/TimingEnvelope.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,6 +61,14 @@ std::string programKeyOf(const Microarchitecture &machine) {
   return std::move(row.text);
 }
 
+/// Bytes of operands and of results.
+static std::array<__int128, 2> tensorBytes(const Operation &operation) {
+  std::array<__int128, 2> bytes = {};
+  for (const LoopTensor &tensor : operation.tensors)
+    bytes[tensor.written] += __int128(elementsOf(tensor)) * bytesOf(tensor);
+  return bytes;
+}
+
 Operation partOf(const Operation &operation, int64_t instances) {
   Operation part = operation;
   auto longest = std::max_element(part.domain.begin(), part.domain.end(), [](const Loop &a, const Loop &b) {
@@ -68,9 +77,22 @@ Operation partOf(const Operation &operation, int64_t instances) {
   });
   if (instances <= 1 || longest == part.domain.end() || longest->kind != IteratorKind::Parallel)
     return part;
-  longest->extent = (longest->extent + instances - 1) / instances;
-  for (LoopTensor &tensor : part.tensors)
-    tensor.sizes.clear(); // as many as the loops reach
+  const unsigned cut = unsigned(longest - part.domain.begin());
+  const int64_t all = longest->extent, left = all / instances + (all % instances > 0), gone = all - left;
+  longest->extent = left;
+  const auto before = tensorBytes(part);
+  for (LoopTensor &tensor : part.tensors) // each dimension that the loop goes along has fewer elements
+    for (size_t d = 0; d < std::min(tensor.sizes.size(), tensor.dimensions.size()); ++d)
+      for (const LoopTensor::Term &term : tensor.dimensions[d])
+        if (term.loop == cut)
+          tensor.sizes[d] = int64_t(std::max<__int128>(tensor.sizes[d] - __int128(term.stride) * gone,
+                                                       std::min<int64_t>(tensor.sizes[d], 1)));
+  const auto after = tensorBytes(part);
+  auto share = [&](int64_t bytes, int isWritten) { // what is no tensor, such as a buffer of a gradient, is cut, too
+    const __int128 others = (bytes - before[isWritten]) * left / std::max<int64_t>(all, 1);
+    return int64_t(std::clamp<__int128>(after[isWritten] + others, 0, int64_t(1) << 62));
+  };
+  part.bytesRead = share(part.bytesRead, 0), part.bytesWritten = share(part.bytesWritten, 1);
   return part;
 }
 

@@ -13,7 +13,7 @@ namespace accord {
 /// instructions.
 std::string programKeyOf(const microarchitecture::Microarchitecture &machine);
 /// The part of an operation that each of several instances of a core has: its longest parallel loop is cut into as
-/// many.
+/// many, and so are the dimensions of tensors that it goes along.
 Operation partOf(const Operation &operation, int64_t instances);
 
 /// Whether a core at the level of instructions has a memory by this name: what it moves is part of its cycles.

@@ -205,7 +205,9 @@ Result<LoopKernel> upsample(const Operation &operation, const Microarchitecture 
   const LoopTensor &x = operation.tensors[isGradient ? 1 : 0], &y = operation.tensors[isGradient ? 0 : 1];
   const int64_t rows = x.sizes[2], columns = x.sizes[3], planes = x.sizes[0] * x.sizes[1];
   Composition made(operation.name, machine);
-  const int64_t a = y.sizes[2] / std::max<int64_t>(rows, 1), b = y.sizes[3] / std::max<int64_t>(columns, 1);
+  // Of one of several instances, one of both has fewer elements than the other one says.
+  const int64_t a = (y.sizes[2] + rows - 1) / std::max<int64_t>(rows, 1),
+                b = (y.sizes[3] + columns - 1) / std::max<int64_t>(columns, 1);
   made.extent('p', planes * rows), made.extent('a', a), made.extent('c', columns), made.extent('b', b);
   made.tensor("x", {planes * rows, columns}, bytesOf(x)), made.tensor("y", {planes * rows, a, columns, b}, bytesOf(y));
   if (isGradient)
@@ -307,9 +309,10 @@ void clearTable(Composition &made, const LookUp &look, const std::string &name) 
 /// What is looked up where, from the sizes of table, ids and rows.
 LookUp lookUpOf(const LoopTensor &table, const LoopTensor &ids, const LoopTensor &out) {
   LookUp look;
-  // A row for each id where they are a whole number of rows, else what both have behind the rows.
+  // A row for each id where they are a whole number of rows, also of a part of each row; else what both have behind the
+  // rows.
   const int64_t count = std::max<int64_t>(elementsOf(ids), 1), width = elementsOf(out) / count;
-  if (width > 0 && elementsOf(out) % count == 0 && elementsOf(table) % width == 0)
+  if (width > 0 && elementsOf(out) % count == 0 && width <= elementsOf(table))
     look.width = width;
   else if (!table.sizes.empty())
     look.width = std::max<int64_t>(table.sizes.back(), 1);
