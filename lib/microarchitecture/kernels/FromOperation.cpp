@@ -1,6 +1,8 @@
 #include "lib/microarchitecture/kernels/FromOperation.h"
 #include "lib/microarchitecture/kernels/OperationKernels.h"
+#include "lib/microarchitecture/mapping/EmitKernel.h"
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace accord::microarchitecture {
@@ -134,6 +136,27 @@ Result<LoopKernel> fused(const Operation &operation, const std::string &optimize
   return sequence.finish();
 }
 
+/// A gradient goes to a buffer whose elements may be wider, and is added to what is there where there are several
+/// microbatches: the bytes of the operation say so.
+void setBuffer(const Operation &operation, const LoopTensor &result, Contraction &made) {
+  __int128 read = 0;
+  int64_t results = 0;
+  for (const LoopTensor &tensor : operation.tensors)
+    if (tensor.written)
+      ++results;
+    else
+      read += __int128(elementsOf(tensor)) * bytesOf(tensor);
+  const __int128 elements = elementsOf(result);
+  if (results != 1 || elements == 0)
+    return;
+  for (int32_t bytes : {2, 4, 8})
+    if (bytes > made.result.bytes && operation.bytesWritten == elements * bytes) {
+      made.result.bytes = bytes;
+      break;
+    }
+  made.accumulates = !made.initial && operation.bytesRead - read == elements * made.result.bytes;
+}
+
 } // namespace
 
 Result<Contraction> contractionOf(const Operation &operation) {
@@ -168,12 +191,62 @@ Result<Contraction> contractionOf(const Operation &operation) {
   made.result = tensor(*result, "result", rows, rows + 1);
   if (operands.size() > 2)
     made.initial = tensor(*operands[2], "bias", rows, rows + 1);
+  setBuffer(operation, *result, made);
   return made;
 }
 
+/// Whether windows leave gaps between them along one of the dimensions of a tensor.
+static bool hasGaps(const LoopTensor &tensor, const std::vector<Loop> &domain) {
+  for (std::vector<LoopTensor::Term> terms : tensor.dimensions) {
+    std::sort(terms.begin(), terms.end(), [](const auto &a, const auto &b) { return a.stride < b.stride; });
+    __int128 covered = 1; // side by side, from the first element on
+    for (const LoopTensor::Term &term : terms) {
+      if (term.stride > covered && domain[term.loop].extent > 1)
+        return true;
+      covered += __int128(term.stride) * (domain[term.loop].extent - 1);
+    }
+  }
+  return false;
+}
+
+/// One part after the other, with the tensors of the same names in common.
+static Result<LoopKernel> inTurn(const std::string &name, Result<LoopKernel> first, const LoopKernel &second) {
+  if (!first)
+    return first;
+  KernelSequence sequence(name);
+  for (const LoopKernel *part : std::array<const LoopKernel *, 2>{&*first, &second}) {
+    std::vector<KernelSequence::Place> places(part->tensors.size());
+    for (size_t t = 0; t < places.size(); ++t)
+      if (const KernelTensor &tensor = part->tensors[t]; tensor.within == kNone && tensor.storage == kNone)
+        places[t].tensor = sequence.tensor(tensor.name, tensor.bytes);
+    sequence.append(*part, places);
+  }
+  return sequence.finish();
+}
+
+/// What no iteration reaches becomes 0 before, where the machine can do so.
 static Result<LoopKernel> onProduct(const Operation &operation, const Microarchitecture &machine) {
   ACCORD_TRY(made, contractionOf(operation));
-  return contractionKernel(made, plainSchedule(made, machine));
+  ACCORD_TRY(product, contractionKernel(made, plainSchedule(made, machine)));
+  const auto result = std::find_if(operation.tensors.begin(), operation.tensors.end(),
+                                   [](const auto &tensor) { return tensor.written; });
+  if (made.accumulates || !hasGaps(*result, operation.domain))
+    return product;
+  RowOperation clear;
+  clear.name = operation.name, clear.loops = {{"element", product.tensors[2].elements, false}};
+  clear.tensors.push_back(made.result);
+  clear.tensors[0].dimensions = {{{{0, 1}}, product.tensors[2].elements}};
+  clear.passes = {{true, {{RowStatement::Kind::Store, made.result.name, "0"}}}};
+  RowSchedule schedule = plainRowSchedule(clear, machine);
+  for (;; schedule.strip = (schedule.strip / 2 + schedule.lanes - 1) / schedule.lanes * schedule.lanes) {
+    auto both = inTurn(operation.name, rowKernel(clear, schedule), product);
+    if (both && emitKernel(*both, machine))
+      return both;
+    if (schedule.stripLoop == kNone || schedule.strip <= schedule.lanes) // else both need smaller buffers
+      break;
+  }
+  product.assumptions.push_back("what no window reaches is zero before");
+  return product;
 }
 
 Result<LoopKernel> kernelOf(const Operation &operation, const std::string &optimizer,

@@ -16,14 +16,16 @@ class SparseProduct {
 public:
   SparseProduct(const Operation &operation, const Microarchitecture &machine) : made(operation.name, machine) {}
 
-  Result<LoopKernel> run(llvm::StringRef kind, const LoopTensor &rowsOf, const LoopTensor &columns,
-                         const LoopTensor &dense) {
+  Result<LoopKernel> run(llvm::StringRef kind, const LoopTensor &rowsOf, const LoopTensor &offsets,
+                         const LoopTensor &columns, const LoopTensor &dense) {
     made.assume("every row of a sparse matrix has as many entries, whose columns are in order, and none waits for its "
                 "column");
     width = std::max<int64_t>(rowsOf.sizes.back(), 1), rows = elementsOf(rowsOf) / width;
     entries = elementsOf(columns), height = std::max<int64_t>(elementsOf(dense) / width, 1);
     bytes = bytesOf(dense), idBytes = bytesOf(columns);
-    made.extent('w', width);
+    made.extent('w', width), made.extent('o', elementsOf(offsets));
+    made.tensor("offsets", {elementsOf(offsets)}, bytesOf(offsets)); // where rows begin
+    made.rows("o", "", {{"offsets", "o"}}, {{false, {{Kind::Let, "offset", "offsets"}}}}, true);
     const LookUp all{kind == "spmm_dense_grad" ? height : rows, 1, 1, width, bytes, idBytes, bytes};
     if (kind != "spmm_values_grad")
       clearTable(made, all, kind == "spmm" ? "y" : "dense");
@@ -115,9 +117,10 @@ MaybeKernel sparseKernelOf(const Operation &operation, const Microarchitecture &
     return refused(operation, "its tensors are not known");
   if (isSoftmax)
     return segmentSoftmax(operation, machine, kind != "segment_softmax");
-  const LoopTensor &rows = t[kind == "spmm" ? 4 : 0], &columns = t[kind == "spmm" ? 1 : 2];
+  const LoopTensor &rows = t[kind == "spmm" ? 4 : 0];
+  const LoopTensor &offsets = t[kind == "spmm" ? 0 : 1], &columns = t[kind == "spmm" ? 1 : 2];
   const LoopTensor &dense = t[kind == "spmm_dense_grad" ? 4 : 3];
-  return SparseProduct(operation, machine).run(kind, rows, columns, dense);
+  return SparseProduct(operation, machine).run(kind, rows, offsets, columns, dense);
 }
 
 } // namespace accord::microarchitecture
