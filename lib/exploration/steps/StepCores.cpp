@@ -77,6 +77,8 @@ void StepCores::setInstructionTimes(const Machine &machine, int index, bool same
     return;
   const std::string machineKey = programKeyOf(*core.microarchitecture);
   for (bool one : {false, true}) {
+    if (one ? !core.anyMapping && !core.perInstanceMapping : core.perInstanceMapping && !core.anyMapping)
+      continue; // no operation runs so
     const int64_t instances = one ? 1 : core.count;
     const std::string key = std::to_string(instances) + " " + machineKey;
     const InstructionBound *programs = nullptr;
@@ -118,7 +120,8 @@ void StepCores::look(const Machine &machine, const StepBoundOptions &options, Vi
       put(key, number);
     for (double number : {machine.clock.value, core.efficiency, core.halfPerformanceWork.value})
       put(key, number);
-    key += static_cast<char>(core.overlapFill | core.overlapDrain << 1);
+    key += static_cast<char>(core.overlapFill | core.overlapDrain << 1 | core.perInstanceMapping << 2 |
+                             core.anyMapping << 3);
     word(key, core.dataflow);
     for (const auto &[type, peak] : core.peak)
       put(key, peak.value);

@@ -195,11 +195,13 @@ static Microarchitecture withEnough(Microarchitecture machine) {
 
 std::vector<int64_t> InstructionBound::envelopesOn(const Microarchitecture &of) const {
   const Microarchitecture machine = withEnough(of);
-  // What ends follow from: cycles of opcodes that a program has, and all of the machine but those.
+  // What ends follow from: cycles of opcodes that a program has, which of their units are one, and the rest of the
+  // machine.
   std::vector<KeyBytes> byOpcode(machine.opcodes.size());
   Microarchitecture rest = machine;
-  for (microarchitecture::Unit &unit : rest.units)
+  for (microarchitecture::Unit &unit : rest.units) {
     for (UnitOperation &operation : unit.operations) {
+      byOpcode[operation.opcode] << (unit.count > 1);
       for (const CycleExpression *cycles : {&operation.latency, &operation.interval}) {
         byOpcode[operation.opcode] << cycles->terms.size();
         for (const CycleExpression::Term &term : cycles->terms)
@@ -207,6 +209,8 @@ std::vector<int64_t> InstructionBound::envelopesOn(const Microarchitecture &of) 
       }
       operation.latency.terms.clear(), operation.interval.terms.clear();
     }
+    unit.count = 1;
+  }
   const std::string common = PriceCache::keyOf(rest);
   std::vector<int64_t> ends;
   for (size_t i = 0; i < executed_.size(); ++i) {

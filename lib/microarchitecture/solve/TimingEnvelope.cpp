@@ -1,5 +1,6 @@
 #include "lib/microarchitecture/solve/TimingEnvelope.h"
 #include <algorithm>
+#include <bit>
 
 namespace accord::microarchitecture {
 namespace {
@@ -366,15 +367,49 @@ void TimingEnvelope::apply(Index instruction) {
 }
 
 TimingEnvelope::Matrix TimingEnvelope::product(const Matrix &left, const Matrix &right) {
-  Matrix made(left.size(), Row(right.front().size(), kNever));
-  for (size_t i = 0; i < left.size(); ++i) {
+  const size_t size = right.empty() ? 0 : right.front().size();
+  Matrix made;
+  for (const Row &of : left) {
+    Row &row = made.emplace_back(size, kNever);
     for (size_t k = 0; k < right.size(); ++k)
-      if (const Cycles by = left[i][k]; by >= 0)
-        for (size_t j = 0; j < made[i].size(); ++j)
-          made[i][j] = std::max(made[i][j], right[k][j] + by);
-    for (Cycles &at : made[i])
+      if (const Cycles by = of[k]; by >= 0) {
+        const Cycles *from = right[k].data();
+        for (Cycles &at : row)
+          at = std::max(at, *from++ + by);
+      }
+    for (Cycles &at : row)
       at = at < 0 ? kNever : std::min(at, kBeyond);
   }
+  return made;
+}
+
+TimingEnvelope::Iteration TimingEnvelope::iterationOf(const Body &body) {
+  Matrix outer(count, Row(count, kNever));
+  for (size_t i = 0; i < count; ++i)
+    outer[i][i] = 0;
+  outer.swap(rows);
+  run(body);
+  outer.swap(rows);
+  auto stays = [&](size_t i) {
+    return outer[i][i] == 0 && std::count(outer[i].begin(), outer[i].end(), kNever) == int64_t(count) - 1;
+  };
+  Iteration made;
+  for (size_t i = 0; i < count; ++i)
+    if (!stays(i))
+      made.changed.push_back(i);
+  for (size_t j = 0; j < count; ++j)
+    if (std::any_of(made.changed.begin(), made.changed.end(), [&](size_t i) { return outer[i][j] >= 0; }))
+      made.used.push_back(j);
+  auto only = [&](const std::vector<size_t> &of) {
+    Matrix some;
+    for (size_t i : of) {
+      Row &row = some.emplace_back();
+      for (size_t j : made.used)
+        row.push_back(outer[i][j]);
+    }
+    return some;
+  };
+  made.toChanged = only(made.changed), made.toUsed = only(made.used);
   return made;
 }
 
@@ -387,24 +422,32 @@ void TimingEnvelope::loop(Index number) {
       run(is.body);
     return;
   }
-  auto [at, isNew] = known.try_emplace(number);
-  if (isNew) {
-    Matrix outer(count, Row(count, kNever));
-    for (size_t i = 0; i < count; ++i)
-      outer[i][i] = 0;
-    outer.swap(rows);
-    run(is.body);
-    outer.swap(rows);
-    at->second = std::move(outer);
-  }
-  Matrix power = at->second;
-  for (;;) {
+  auto at = known.find(number);
+  if (at == known.end())
+    at = known.try_emplace(number, iterationOf(is.body)).first;
+  const Iteration &iteration = at->second;
+  if (iteration.changed.empty())
+    return;
+  Matrix used;
+  for (size_t j : iteration.used)
+    used.push_back(rows[j]);
+  // One iteration after the other where that is less work than powers are: of loops around all others, `used` is a
+  // column.
+  const int64_t squarings = std::bit_width(uint64_t(--left));
+  if (left / squarings * int64_t(rows.front().size()) <= int64_t(iteration.used.size()))
+    for (; left > 0; --left)
+      used = product(iteration.toUsed, used);
+  Matrix power = left > 0 ? iteration.toUsed : Matrix();
+  for (; left > 0; left >>= 1) {
     if (left & 1)
-      rows = product(power, rows);
-    if ((left >>= 1) == 0)
-      return;
-    power = product(power, power);
+      used = product(power, used);
+    if (left > 1)
+      power = product(power, power);
   }
+  Matrix changed = used.empty() ? Matrix(iteration.changed.size(), Row(rows.front().size(), kNever))
+                                : product(iteration.toChanged, used);
+  for (size_t i = 0; i < changed.size(); ++i)
+    rows[iteration.changed[i]] = std::move(changed[i]);
 }
 
 void TimingEnvelope::run(const Body &body) {

@@ -85,6 +85,14 @@ private:
 
   using Matrix = std::vector<Row>;
   static Matrix product(const Matrix &left, const Matrix &right);
+  /// What an iteration of a loop makes of the slots. Powers are of those alone that it uses: most registers that a body
+  /// writes are written before they are read, so that no later iteration uses what this one left in them.
+  struct Iteration {
+    std::vector<size_t> changed; ///< slots that are not what they were
+    std::vector<size_t> used;    ///< slots that those follow from
+    Matrix toChanged, toUsed;    ///< their rows, by used slot
+  };
+  Iteration iterationOf(const Body &body);
 
   const Microarchitecture &machine;
   const InstructionProgram &program;
@@ -102,7 +110,7 @@ private:
   std::vector<Index> order;                  ///< stages, each before those behind it
   std::vector<std::vector<Cycles>> shortest; ///< by route and stage: latencies up to a unit
   Matrix rows;                               ///< by slot
-  std::map<Index, Matrix> known;             ///< by loop: of one iteration
+  std::map<Index, Iteration> known;          ///< by loop
 };
 
 } // namespace accord::microarchitecture
