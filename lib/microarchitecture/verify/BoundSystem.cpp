@@ -434,6 +434,12 @@ void BoundSystem::repeat(Index loop) {
     std::swap(outside, lines);
     at->second = std::move(outside);
   }
+  // A few lines of few times are less work by one iteration after the other.
+  if (is.count <= 2 * places / int64_t(lines.front().size())) {
+    for (int64_t i = 0; i < is.count; ++i)
+      lines = multiply(at->second, lines);
+    return;
+  }
   // The iterations by the bits of their number, from the highest on: powers apart, then all at once.
   Table power;
   for (int bit = 46; bit >= 0; --bit) {

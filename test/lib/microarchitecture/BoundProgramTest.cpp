@@ -1,6 +1,8 @@
 // Bounds hold what they say: the exact time is between them, wherever evaluation ends, and they say something.
 #include "lib/microarchitecture/solve/BoundProgram.h"
 #include "lib/microarchitecture/solve/TimeProgram.h"
+#include "lib/microarchitecture/solve/TimingEnvelope.h"
+#include "lib/microarchitecture/verify/BoundSystem.h"
 #include "lib/microarchitecture/verify/ReplayTiming.h"
 #include "test/lib/microarchitecture/MachineCases.h"
 #include "gtest/gtest.h"
@@ -84,6 +86,45 @@ TEST(BoundProgram, ExactTimesAreBetween) {
 std::string first(const Errors &errors) { return errors.empty() ? "" : errors.front().message; }
 
 /// Also behind recurrences, and in the middle of nests.
+/// The instructions of a body one after the other, without a loop.
+void unroll(const InstructionProgram &program, const Body &body, Body &to) {
+  for (const Item &item : body)
+    if (item.loop == kNone)
+      to.push_back(item);
+    else
+      for (int64_t i = 0; i < program.loops[item.loop].count; ++i)
+        unroll(program, program.loops[item.loop].body, to);
+}
+
+TEST(BoundProgram, PowersOfLoopsAreTheirIterationsOneByOne) {
+  int compared = 0, many = 0;
+  for (uint64_t seed = 0; seed < seeds(150); ++seed) {
+    MachineCases cases(seed * 29 + 11);
+    Microarchitecture machine = cases.machine();
+    if (seed % 4 == 0)
+      tangle(machine, cases);
+    InstructionProgram is = program(cases, machine);
+    for (InstructionLoop &loop : is.loops)
+      loop.count = cases.draw(0, 3) ? cases.draw(0, 9) : cases.draw(100, 900);
+    if (executedInstructions(is) > 5000)
+      continue;
+    InstructionProgram flat = is;
+    flat.body.clear(), flat.loops.clear();
+    unroll(is, is.body, flat.body);
+    for (const Cycles from : {Cycles(0), Cycles(1000)}) {
+      using Side = TimingEnvelope::Side;
+      for (Side side : {Side::Lower, Side::Upper})
+        ASSERT_EQ(TimingEnvelope(machine, is, side).end(from), TimingEnvelope(machine, flat, side).end(from)) << seed;
+      for (bool isUpper : {false, true})
+        ASSERT_EQ(BoundSystem(machine, is, isUpper).end(from), BoundSystem(machine, flat, isUpper).end(from)) << seed;
+    }
+    ++compared;
+    many += std::any_of(is.loops.begin(), is.loops.end(), [](const InstructionLoop &of) { return of.count >= 100; });
+  }
+  EXPECT_GE(compared, 20);
+  EXPECT_GE(many, 5);
+}
+
 TEST(BoundProgram, TheReplayProvesThem) {
   int64_t proved = 0, recurring = 0;
   for (uint64_t seed = 0; seed < seeds(60); ++seed) {
