@@ -1,6 +1,8 @@
 #include "lib/microarchitecture/solve/TimingEnvelope.h"
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 
 namespace accord::microarchitecture {
 namespace {
@@ -366,8 +368,61 @@ void TimingEnvelope::apply(Index instruction) {
     raise(fetched, end);
 }
 
+/// The product of matrices of numbers that doubles hold exactly, as their sums: these have a maximum in one
+/// instruction.
+static std::vector<Row> productOfSmall(const std::vector<Row> &left, const std::vector<Row> &right) {
+  constexpr size_t kAtOnce = 4; // rows that are added to one
+  const size_t size = right.front().size();
+  std::vector<double> numbers, row(size);
+  numbers.reserve(right.size() * size);
+  for (const Row &of : right)
+    for (Cycles at : of)
+      numbers.push_back(at < 0 ? -INFINITY : double(at));
+  std::vector<Row> made;
+  for (const Row &of : left) {
+    std::fill(row.begin(), row.end(), -INFINITY);
+    std::array<const double *, kAtOnce> from;
+    std::array<double, kAtOnce> by;
+    size_t waiting = 0;
+    auto add = [&] {
+      for (; waiting < kAtOnce; ++waiting)
+        from[waiting] = numbers.data(), by[waiting] = -INFINITY;
+      const auto [a, b, c, d] = from;
+      const auto [moreA, moreB, moreC, moreD] = by;
+      double *to = row.data();
+#pragma clang loop vectorize(enable) interleave(enable)
+      for (size_t j = 0; j < size; ++j) {
+        const double first = std::max(a[j] + moreA, b[j] + moreB), second = std::max(c[j] + moreC, d[j] + moreD);
+        to[j] = std::max(to[j], std::max(first, second));
+      }
+      waiting = 0;
+    };
+    for (size_t k = 0; k < right.size(); ++k)
+      if (of[k] >= 0) {
+        from[waiting] = numbers.data() + k * size, by[waiting] = double(of[k]);
+        if (++waiting == kAtOnce)
+          add();
+      }
+    if (waiting > 0)
+      add();
+    Row &to = made.emplace_back();
+    to.reserve(size);
+    for (double at : row)
+      to.push_back(at < 0 ? kNever : Cycles(at));
+  }
+  return made;
+}
+
 TimingEnvelope::Matrix TimingEnvelope::product(const Matrix &left, const Matrix &right) {
+  constexpr Cycles kSmall = Cycles(1) << 51;
   const size_t size = right.empty() ? 0 : right.front().size();
+  auto isSmall = [](const Matrix &of) {
+    return std::all_of(of.begin(), of.end(), [](const Row &row) {
+      return std::all_of(row.begin(), row.end(), [](Cycles at) { return at <= kSmall; });
+    });
+  };
+  if (size > 8 && isSmall(left) && isSmall(right))
+    return productOfSmall(left, right);
   Matrix made;
   for (const Row &of : left) {
     Row &row = made.emplace_back(size, kNever);

@@ -125,6 +125,25 @@ TEST(BoundProgram, PowersOfLoopsAreTheirIterationsOneByOne) {
   EXPECT_GE(many, 5);
 }
 
+TEST(BoundProgram, LoopsAroundLoopsAreOneOfAsManyIterations) {
+  for (uint64_t seed = 0; seed < seeds(15); ++seed) {
+    MachineCases cases(seed * 31 + 7);
+    const Microarchitecture machine = cases.machine();
+    InstructionProgram one = program(cases, machine);
+    one.loops.clear(), one.body.clear();
+    Body body;
+    for (Index i = 0; i < Index(std::min<size_t>(one.instructions.size(), 5)); ++i)
+      body.push_back({i, kNone});
+    InstructionProgram two = one;
+    for (const int64_t power : {int64_t(8), int64_t(300), int64_t(1) << 20, int64_t(1) << 30}) {
+      one.loops = {{"", power * power, body, {}}}, one.body = {{kNone, 0}};
+      two.loops = {{"", power, {{kNone, 1}}, {}}, {"", power, body, {}}}, two.body = {{kNone, 0}};
+      for (auto side : {TimingEnvelope::Side::Lower, TimingEnvelope::Side::Upper})
+        ASSERT_EQ(TimingEnvelope(machine, one, side).end(0), TimingEnvelope(machine, two, side).end(0)) << seed;
+    }
+  }
+}
+
 TEST(BoundProgram, TheReplayProvesThem) {
   int64_t proved = 0, recurring = 0;
   for (uint64_t seed = 0; seed < seeds(60); ++seed) {
