@@ -13,9 +13,9 @@ namespace {
 
 constexpr int32_t kEnough = 1 << 20;
 
-/// Numbers of a machine that programs do not follow from are set to `some`; a window of 1 orders memory, and remains.
+/// Numbers of a machine that programs do not follow from are set to `some`; the window orders memory, and remains.
 void setNumbers(Microarchitecture &machine, int32_t some) {
-  machine.window = std::min(machine.window, 2), machine.fetch.width = machine.fetch.buffer = some;
+  machine.fetch.width = machine.fetch.buffer = some;
   for (auto &stage : machine.stages)
     stage.width = stage.capacity = some;
   for (auto &unit : machine.units)

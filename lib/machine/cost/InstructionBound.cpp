@@ -101,6 +101,13 @@ bool isInside(const Core &core, const Memory &memory) {
                                                 [&](const Storage &storage) { return storage.name == memory.name; });
 }
 
+static void dropFences(InstructionProgram &program) {
+  auto drop = [](Body &body) { llvm::erase_if(body, [](const Item &item) { return item.isFence(); }); };
+  drop(program.body);
+  for (InstructionLoop &loop : program.loops)
+    drop(loop.body);
+}
+
 InstructionBound::InstructionBound(std::span<const Operation *const> operations, const std::string &optimizer,
                                    int64_t instances, const Microarchitecture &machine) {
   for (const Operation *operation : operations) {
@@ -111,6 +118,7 @@ InstructionBound::InstructionBound(std::span<const Operation *const> operations,
         executed.opcodes.assign(machine.opcodes.size(), 0);
         for (const Instruction &instruction : mapped->program.instructions)
           executed.opcodes[instruction.opcode] = 1;
+        dropFences(mapped->program); // which other machines may not have
         executed.program = std::make_shared<const InstructionProgram>(std::move(mapped->program));
       }
   }

@@ -10,7 +10,7 @@ namespace accord {
 
 /// All of a machine that the program of an operation follows from: opcodes, what units do and reach, registers, sizes
 /// of memories, the ports and lines that tensors are aligned to, in bytes. Machines with equal keys execute the same
-/// instructions.
+/// instructions; fences are where the window is too small for what is handed over in memory.
 std::string programKeyOf(const microarchitecture::Microarchitecture &machine);
 /// The part of an operation that each of several instances of a core has: its longest parallel loop is cut into as
 /// many, and so are the dimensions of tensors that it goes along.

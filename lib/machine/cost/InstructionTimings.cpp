@@ -49,8 +49,9 @@ std::vector<int64_t> take(Microarchitecture &machine, const std::vector<char> &o
   return values;
 }
 
+/// Programs have more fences where the window is smaller.
 std::string programsKeyOf(const std::string &operation, const Microarchitecture &machine) {
-  return operation + "|" + programKeyOf(machine);
+  return operation + "|" + std::to_string(machine.window) + "|" + programKeyOf(machine);
 }
 
 } // namespace
