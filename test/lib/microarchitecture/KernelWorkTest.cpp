@@ -52,6 +52,8 @@ private:
   }
   void walk(const Body &body) {
     for (const Item &item : body) {
+      if (item.isFence())
+        continue;
       if (item.loop == kNone) {
         execute(kernel.program.instructions[item.instruction]);
         continue;
