@@ -139,7 +139,9 @@ Attribute SchemaReader::integer(const accel::KeySchema &key, const Constant &val
               : !number->dimensionless()  ? Code::UnexpectedUnit
               : number->value.isInteger() ? Code::NumberTooLarge
                                           : Code::NotAnInteger;
-  wrong(code, key, value, fmt::format("is an integer, not {}", value.describe()));
+  wrong(code, key, value,
+        fmt::format("is {}, not {}", code == Code::NumberTooLarge ? "from -2^63 to 2^63 - 1" : "an integer",
+                    value.describe()));
   return {};
 }
 
