@@ -221,18 +221,26 @@ private:
     return registers;
   }
 
-  /// Sums inside, and of those the ones that do not move the result innermost, so that it stays in its register.
+  /// Sums inside, and of those the ones that do not move the result innermost, so that it stays in its register. Of
+  /// those that move it, as windows of data gradients do, the longest is inside, so that most instructions are between
+  /// a store and the load of what overlaps it.
   void order(Schedule &schedule) const {
-    for (int inside : {0, 1, 2})
-      for (Index l = 0; l < loops; ++l) {
-        if ((!contraction.loops[l].reduces ? 0 : moves(2, l) ? 1 : 2) != inside)
-          continue;
-        int64_t step = l == schedule.vectorLoop ? schedule.lanes : 1;
-        for (int i = 0; i < 3; ++i)
-          if (schedule.isTiled() && schedule.tileLoops[i] == l)
-            step = schedule.tile[i];
-        schedule.levels.push_back({l, step});
-      }
+    std::vector<Index> all;
+    for (Index l = 0; l < loops; ++l)
+      all.push_back(l);
+    auto place = [&](Index l) {
+      if (!contraction.loops[l].reduces)
+        return std::pair(0, int64_t(0));
+      return moves(2, l) ? std::pair(1, contraction.loops[l].extent) : std::pair(2, int64_t(0));
+    };
+    stableSort(all, [&](Index a, Index b) { return place(a) < place(b); });
+    for (Index l : all) {
+      int64_t step = l == schedule.vectorLoop ? schedule.lanes : 1;
+      for (int i = 0; i < 3; ++i)
+        if (schedule.isTiled() && schedule.tileLoops[i] == l)
+          step = schedule.tile[i];
+      schedule.levels.push_back({l, step});
+    }
   }
 
   // ---- pieces in buffers
