@@ -68,11 +68,7 @@ private:
     for (const Item &item : body) {
       if (isDone())
         return;
-      if (item.isFence()) {
-        engine.fence();
-      } else if (item.loop == kNone) {
-        visit(item.instruction);
-      } else if (executes[item.loop]) {
+      if (item.loop != kNone && executes[item.loop]) {
         const InstructionLoop &loop = program.loops[item.loop];
         loops.push_back(loop.name), iterations.push_back(0);
         for (int64_t k = 0; k < loop.count && !isDone(); ++k) {
@@ -83,8 +79,10 @@ private:
         if (!isDone())
           engine.advance(item.loop, -loop.count);
         loops.pop_back(), iterations.pop_back();
-      } else if (program.loops[item.loop].count > 0 && hasFence(program, program.loops[item.loop].body)) {
+      } else if (hasFence(program, {item})) {
         engine.fence();
+      } else if (item.loop == kNone) {
+        visit(item.instruction);
       }
     }
   }

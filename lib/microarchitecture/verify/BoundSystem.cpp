@@ -435,7 +435,7 @@ void BoundSystem::repeat(Index loop) {
     at->second = std::move(outside);
   }
   // A few lines of few times are less work by one iteration after the other.
-  if (is.count <= 2 * places / int64_t(lines.front().size())) {
+  if (is.count <= 2 * int64_t(places) / int64_t(lines.front().size())) {
     for (int64_t i = 0; i < is.count; ++i)
       lines = multiply(at->second, lines);
     return;

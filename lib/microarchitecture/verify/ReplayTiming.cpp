@@ -137,16 +137,15 @@ private:
     for (const Item &item : body) {
       if (!errors.empty())
         return;
+      const bool isRun = item.loop != kNone && program.loops[item.loop].count > 0;
       if (isCut)
         remain(item);
-      else if (item.isFence())
+      else if (isRun && inLoop(item.loop) > 0)
+        loop(item.loop);
+      else if (item.isFence() || (isRun && hasFence(program, program.loops[item.loop].body)))
         stepper.fence();
       else if (item.loop == kNone)
         instruction(item.instruction);
-      else if (program.loops[item.loop].count > 0 && inLoop(item.loop) > 0)
-        loop(item.loop);
-      else if (program.loops[item.loop].count > 0 && hasFence(program, program.loops[item.loop].body))
-        stepper.fence();
     }
   }
 

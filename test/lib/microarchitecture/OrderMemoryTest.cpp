@@ -42,9 +42,10 @@ private:
 bool isWrong(const LoopKernel &kernel, int64_t window) {
   const std::vector<Executed> all = Execution(kernel).all;
   for (size_t load = 0; load < all.size(); ++load)
-    for (size_t store = load; store-- > 0 && all[load].number - all[store].number < window;)
-      if (!all[load].isStore && all[store].isStore && all[load].stretch == all[store].stretch &&
-          all[load].low < all[store].low + all[store].columns && all[store].low < all[load].low + all[load].columns)
+    for (size_t back = 1; back <= load && all[load].number - all[load - back].number < window; ++back)
+      if (const Executed &store = all[load - back];
+          !all[load].isStore && store.isStore && all[load].stretch == store.stretch &&
+          all[load].low < store.low + store.columns && store.low < all[load].low + all[load].columns)
         return true;
   return false;
 }
