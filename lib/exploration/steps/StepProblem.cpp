@@ -66,9 +66,8 @@ struct StepProblem::Data {
     return order;
   }
   /// Of its best way, the first among equals; ways whose bound is above the best, or not less than `below`, are not
-  /// looked at. With an effort its
-  /// schedules are searched for where that may make it worth less than `below`; `how` Bounded: they are not searched
-  /// for, and `lowerBound` is all that counts.
+  /// looked at. With an effort its schedules are searched for where that may make it worth less than `below`; `how`
+  /// Bounded: they are not searched for, and `lowerBound` is all that counts.
   StepValue valued(size_t job, const Design &design, const Machine &machine, double below, How how,
                    double &lowerBound) {
     std::optional<StepValue> best;

@@ -13,17 +13,17 @@ namespace {
 
 constexpr int32_t kEnough = 1 << 20;
 
-/// Numbers of a machine that programs do not follow from are set to `some`; the window orders memory, and remains.
-void setNumbers(Microarchitecture &machine, int32_t some) {
-  machine.fetch.width = machine.fetch.buffer = some;
+/// Numbers of a machine that programs do not follow from are set to 1; the window orders memory, and remains.
+void setNumbers(Microarchitecture &machine) {
+  machine.fetch.width = machine.fetch.buffer = 1;
   for (auto &stage : machine.stages)
-    stage.width = stage.capacity = some;
+    stage.width = stage.capacity = 1;
   for (auto &unit : machine.units)
-    unit.count = unit.entries = some;
+    unit.count = unit.entries = 1;
   for (auto &file : machine.registers)
-    file.readPorts = file.writePorts = some;
+    file.readPorts = file.writePorts = 1;
   for (auto &storage : machine.storages)
-    storage.ports = storage.requests = some;
+    storage.ports = storage.requests = 1;
 }
 
 void setCycles(CycleExpression &cycles) {
@@ -84,7 +84,7 @@ void ProgramTimeBound::look(const Core &core) {
     return;
   looked_ = core.microarchitecture;
   Microarchitecture alike = *looked_;
-  setNumbers(alike, 1);
+  setNumbers(alike);
   alike.fetch.latency = 0;
   for (auto &stage : alike.stages)
     setCycles(stage.latency);

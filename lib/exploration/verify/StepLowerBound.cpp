@@ -22,6 +22,8 @@ std::string keyOf(const std::vector<Loop> &domain, const std::vector<LoopTensor>
       for (const LoopTensor::Term &term : position)
         key += fmt::format("{}*{}+", term.loop, term.stride);
     }
+    for (int64_t size : tensor.sizes) // programs follow from these
+      key += fmt::format(";{}", size);
   }
   return key;
 }
@@ -126,11 +128,11 @@ StepLowerBound::StepLowerBound(const WorkGraph &graph, OperationPrograms program
       kind.flops = op.flops;
       kind.fused = !op.parts.empty();
       kind.main = partOf(op.kind, op.core, op.type, op.flops, op.contraction, op.domain, op.tensors);
-      std::string key =
-          kind.free ? "free"
-                    : fmt::format("{} {} {} {} {} {} {} {}", op.kind, name(op.core), op.type, op.flops, kind.bytes,
-                                  op.contraction, op.givenSeconds ? fmt::format("{:a}", *op.givenSeconds) : "",
-                                  keyOf(op.domain, op.tensors));
+      std::string key = kind.free ? "free"
+                                  : fmt::format("{} {} {} {} {} {} {} {} {}", op.kind, name(op.core), op.type, op.flops,
+                                                op.bytesRead, op.bytesWritten, op.contraction,
+                                                op.givenSeconds ? fmt::format("{:a}", *op.givenSeconds) : "",
+                                                keyOf(op.domain, op.tensors));
       for (const FusedPart &part : op.parts) {
         kind.parts.push_back(
             partOf(part.kind, part.core, part.type, part.flops, part.contraction, part.domain, part.tensors));
