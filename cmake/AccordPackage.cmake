@@ -3,6 +3,8 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(ACCORD_CONFIG_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/accord")
+# Two parts: the programs with what they need while they run, and what plugins and embedding programs are built with.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME accord)
 
 target_compile_features(accord INTERFACE cxx_std_20)
 target_include_directories(accord INTERFACE
@@ -18,16 +20,18 @@ configure_file("${CMAKE_SOURCE_DIR}/cmake/AccordConfig.cmake.in" "${config}/Acco
 
 install(TARGETS accord EXPORT AccordTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 export(EXPORT AccordTargets NAMESPACE Accord:: FILE "${config}/AccordTargets.cmake")
-install(EXPORT AccordTargets NAMESPACE Accord:: DESTINATION "${ACCORD_CONFIG_DIR}")
+install(EXPORT AccordTargets NAMESPACE Accord:: DESTINATION "${ACCORD_CONFIG_DIR}" COMPONENT dev)
 install(FILES "${config}/AccordConfig.cmake" "${config}/AccordConfigVersion.cmake"
-  DESTINATION "${ACCORD_CONFIG_DIR}")
+  DESTINATION "${ACCORD_CONFIG_DIR}" COMPONENT dev)
 foreach(room dialects lib passes)
-  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord" COMPONENT dev
     FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN catalog EXCLUDE PATTERN report EXCLUDE)
-  install(DIRECTORY "${CMAKE_BINARY_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord"
+  install(DIRECTORY "${CMAKE_BINARY_DIR}/${room}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/accord" COMPONENT dev
     FILES_MATCHING PATTERN "*.h.inc" PATTERN CMakeFiles EXCLUDE PATTERN cmake EXCLUDE)
 endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/lib/catalog" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
   FILES_MATCHING PATTERN "*.accel" PATTERN "*.dnn" PATTERN "*.calibration" PATTERN "*.csv")
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/tools/python" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord"
   FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/accord")
+install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

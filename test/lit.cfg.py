@@ -53,6 +53,8 @@ if shutil.which("cvc5"):
     config.available_features.add("cvc5")
 if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") for tool in ("slurmctld", "slurmd", "sbatch", "munged")):
     config.available_features.add("slurm")
+if os.path.exists(os.path.join(config.accord_build_dir, "CPackConfig.cmake")) and shutil.which("dpkg-shlibdeps"):
+    config.available_features.add("deb")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
