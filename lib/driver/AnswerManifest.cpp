@@ -25,7 +25,7 @@ std::vector<std::string> &commandLine() {
   return arguments;
 }
 
-std::atomic<bool> wasStopped = false;
+std::atomic<bool> theStop = false;
 
 File fileOf(std::string name, llvm::StringRef text) {
   return {std::move(name), static_cast<int64_t>(text.size()), sha256Of(text)};
@@ -86,6 +86,7 @@ Result<std::vector<std::string>> filesIn(const std::string &folder) {
 void rememberCommandLine(const std::vector<std::string> &arguments) {
   std::vector<std::string> &kept = commandLine();
   kept.clear();
+  theStop = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef argument = arguments[i], name = argument.split('=').first;
     bool binds = name != "-o" && name != "--output" && name != "--threads";
@@ -96,13 +97,14 @@ void rememberCommandLine(const std::vector<std::string> &arguments) {
   }
 }
 
-void rememberStop() { wasStopped = true; }
+void rememberStop() { theStop = true; }
+bool wasStopped() { return theStop; }
 
 Result<AnswerManifest> manifestOf(const std::string &folder, const SourceManager &sources) {
   AnswerManifest made;
   made.version = kVersion;
   made.arguments = commandLine();
-  made.stopped = wasStopped;
+  made.stopped = wasStopped();
   ACCORD_TRY(names, filesIn(folder));
   for (const std::string &name : names) {
     auto file = fileIn(folder, name);

@@ -25,10 +25,11 @@ struct AnswerManifest {
   bool stopped = false; ///< a signal or a time limit ended the search, so that its command may give another answer
 };
 
-/// The command line of this process, for the manifests of answers that it writes.
+/// The command line of the command that runs, for the manifests of answers that it writes. Nothing stopped it so far.
 void rememberCommandLine(const std::vector<std::string> &arguments);
-/// A search of this process was ended by a signal or a time limit, which its manifests say from here on.
+/// A search of this command was ended by a signal or a time limit, which its manifests say from here on.
 void rememberStop();
+bool wasStopped();
 
 /// Paths of all files below a folder, links among them, within it and in order. Error A0803: it cannot be listed.
 Result<std::vector<std::string>> filesIn(const std::string &folder);

@@ -1,37 +1,63 @@
 #include "lib/driver/ExitStatus.h"
+#include "lib/support/CommandHost.h"
+#include "lib/support/ReportedDiagnostic.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstdlib>
 
 namespace accord {
 namespace {
 
-void describePlace(JsonFields &f, const SourceManager &sources, SourceRange range) {
-  bool known = range.valid();
-  Position begin = known ? sources.position(range) : Position();
-  Position end = known ? sources.position(range.file, range.end) : Position();
-  f.computedIf(known, "file", [&] { return sources.path(range.file).str(); })
-      .computedIf(known, "line", [&] { return begin.line; })
-      .computedIf(known, "column", [&] { return begin.column; })
-      .computedIf(known, "end_line", [&] { return end.line; })
-      .computedIf(known, "end_column", [&] { return end.column; });
+ReportedPlace placeOf(const SourceManager &sources, SourceRange range) {
+  if (!range.valid())
+    return {};
+  Position begin = sources.position(range), end = sources.position(range.file, range.end);
+  return {sources.path(range.file).str(), begin.line, begin.column, end.line, end.column};
+}
+
+std::vector<ReportedDiagnostic> reportedOf(const Diagnostics &diags) {
+  std::vector<ReportedDiagnostic> all;
+  for (const Diagnostic &one : diags.sorted()) {
+    ReportedDiagnostic &out = all.emplace_back();
+    out.isError = one.severity == Severity::Error;
+    out.code = numberOf(one.code);
+    out.message = one.message;
+    out.place = placeOf(diags.sources(), one.range);
+    out.help = one.help;
+    for (const Note &note : one.notes)
+      out.notes.push_back({note.message, placeOf(diags.sources(), note.range)});
+  }
+  return all;
+}
+
+void describePlace(JsonFields &f, ReportedPlace &place) {
+  bool known = !place.file.empty();
+  f.maybeIf(known, "file", place.file)
+      .maybeIf(known, "line", place.line)
+      .maybeIf(known, "column", place.column)
+      .maybeIf(known, "end_line", place.endLine)
+      .maybeIf(known, "end_column", place.endColumn);
 }
 
 void describe(JsonFields &f, const Diagnostics &diags) {
-  auto describeNote = [&](JsonFields &g, Note &note) {
+  auto describeNote = [&](JsonFields &g, ReportedNote &note) {
     g.field("message", note.message);
-    describePlace(g, diags.sources(), note.range);
+    describePlace(g, note.place);
   };
-  auto describeOne = [&](JsonFields &g, Diagnostic &d) {
-    g.field("severity", d.severity, [](JsonVisitor &v, Severity &s) { v.oneOf(s, {"error", "warning"}, ""); })
+  auto describeSeverity = [](JsonVisitor &v, bool &isError) {
+    Severity severity = isError ? Severity::Error : Severity::Warning;
+    v.oneOf(severity, {"error", "warning"}, "");
+    isError = severity == Severity::Error;
+  };
+  auto describeOne = [&](JsonFields &g, ReportedDiagnostic &d) {
+    g.field("severity", d.isError, describeSeverity)
         .about("explained by accord explain", {{"pattern", "^A[0-9]{4}$"}})
-        .computed("code", [&] { return numberOf(d.code); })
+        .field("code", d.code)
         .field("message", d.message);
-    describePlace(g, diags.sources(), d.range);
+    describePlace(g, d.place);
     g.about("what to do about it").maybe("help", d.help).field("notes", d.notes, describeNote);
   };
-  f.about("", {{"minItems", 1}}).computed("diagnostics", [&] { return diags.sorted(); }, describeOne);
+  f.about("", {{"minItems", 1}}).computed("diagnostics", [&] { return reportedOf(diags); }, describeOne);
 }
 
 void describeErrors(JsonVisitor &v, const Diagnostics &diags, llvm::StringRef command) {
@@ -48,10 +74,17 @@ int exitOf(SearchStatus status) {
   return kExits[static_cast<size_t>(status)];
 }
 
+void printDiagnostics(const Diagnostics &diags) {
+  diags.render(standardError(), standardError().has_colors());
+  if (currentHost())
+    for (ReportedDiagnostic &one : reportedOf(diags))
+      reportToHost(std::move(one));
+}
+
 int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command) {
-  diags.render(llvm::errs(), llvm::errs().has_colors());
+  printDiagnostics(diags);
   if (json && diags.hasErrors())
-    llvm::outs() << jsonText(errorDocument(diags, command)) << "\n";
+    standardOutput() << jsonText(errorDocument(diags, command)) << "\n";
   return !diags.hasErrors() || status == kInternal ? status : kWrongInput;
 }
 
@@ -75,14 +108,13 @@ void describeUnknown(JsonVisitor &v, std::string &reason, llvm::StringRef comman
 }
 } // namespace
 
-void endUnanswered(llvm::StringRef command, const std::string &reason, bool json) {
+int finishUnanswered(llvm::StringRef command, const std::string &reason, bool json) {
   std::string told = reason;
-  llvm::errs() << "accord: stopped (" << reason
-               << ") before there was a first answer: the status is unknown, and nothing is written\n";
+  standardError() << "accord: stopped (" << reason
+                  << ") before there was a first answer: the status is unknown, and nothing is written\n";
   if (json)
-    llvm::outs() << jsonText(writeJson([&](JsonVisitor &v) { describeUnknown(v, told, command); })) << "\n";
-  llvm::outs().flush();
-  std::_Exit(kUnknown);
+    standardOutput() << jsonText(writeJson([&](JsonVisitor &v) { describeUnknown(v, told, command); })) << "\n";
+  return kUnknown;
 }
 
 llvm::json::Value unknownSchema() {

@@ -12,16 +12,18 @@ enum Exit : int { kDone = 0, kWrongInput = 1, kInfeasible = 2, kInternal = 3, kU
 /// Of a search that ended so.
 int exitOf(SearchStatus status);
 
-/// Prints diagnostics to standard error; errors also as a document on standard output if `json`. Returns `status`, or
+/// Prints diagnostics to standard error, and tells the host of them.
+void printDiagnostics(const Diagnostics &diags);
+/// The same; errors also as a document on standard output if `json`. Returns `status`, or
 /// `kWrongInput` where there are errors and the status is not `kInternal`.
 int finish(const Diagnostics &diags, int status, bool json, llvm::StringRef command);
 /// Prints one error that has no place, and the word that may have been meant. Returns `kWrongInput`.
 int refuse(Code code, const std::string &message, bool json, llvm::StringRef command, llvm::StringRef suggestion = {});
 /// The same where a function answers with an optional.
 std::nullopt_t refused(Code code, const std::string &message, bool json, llvm::StringRef command);
-/// Tells that the command was stopped before it had an answer, and why; with `json` also as a document. Ends the
-/// process at once, with `kUnknown`.
-[[noreturn]] void endUnanswered(llvm::StringRef command, const std::string &reason, bool json);
+/// Tells that the command was stopped before it had an answer, and why; with `json` also as a document. Returns
+/// `kUnknown`.
+int finishUnanswered(llvm::StringRef command, const std::string &reason, bool json);
 /// {"command", "version", "status": "unknown", "stopped"}
 llvm::json::Value unknownSchema();
 /// {"command", "version", "status": "error", "diagnostics": […]}

@@ -3,6 +3,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Options.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Number.h"
 #include "lib/support/Quantity.h"
 #include "llvm/ADT/STLExtras.h"
@@ -39,7 +40,12 @@ constexpr double kQuiet = 0.4;
 
 } // namespace
 
-SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(what)), limits(std::move(limits)) {
+SolverMonitor::SolverMonitor(std::string what, Limits limits)
+    : what(std::move(what)), limits(std::move(limits)), isEmbedded(currentHost()) {
+  if (isEmbedded) {
+    thread = std::thread([this] { run(); });
+    return;
+  }
   const char *term = std::getenv("TERM");
   terminal = isatty(STDERR_FILENO) && term && llvm::StringRef(term) != "dumb";
   for (int signal : kSignals)
@@ -51,11 +57,16 @@ SolverMonitor::SolverMonitor(std::string what, Limits limits) : what(std::move(w
 }
 
 SolverMonitor::~SolverMonitor() {
-  over = true;
-  pthread_kill(thread.native_handle(), SIGINT); // wakes it
+  {
+    std::lock_guard lock(mutex);
+    over = true;
+  }
+  ending.notify_all();
+  if (!isEmbedded)
+    pthread_kill(thread.native_handle(), SIGINT); // wakes it
   thread.join();
   clear();
-  if (limits.isLast)
+  if (isEmbedded || limits.isLast)
     return;
   sigset_t set = interrupts();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -68,11 +79,23 @@ void SolverMonitor::reportProgress(const SolveProgress &progress) {
   last = progress;
 }
 
+/// The next signal within a tenth of a second, 0 if there is none; a host that wants to stop stands for SIGINT.
+int SolverMonitor::nextSignal() {
+  if (!isEmbedded) {
+    sigset_t set = interrupts();
+    const timespec tenth{0, 100'000'000};
+    return sigtimedwait(&set, nullptr, &tenth);
+  }
+  std::unique_lock lock(mutex);
+  ending.wait_for(lock, std::chrono::milliseconds(100), [this] { return over.load(); });
+  lock.unlock();
+  const CommandHost *host = currentHost();
+  return !over && !interrupted && host && host->stop && host->stop() ? SIGINT : 0;
+}
+
 void SolverMonitor::run() {
-  sigset_t set = interrupts();
-  const timespec tenth{0, 100'000'000};
   while (true) {
-    int signal = sigtimedwait(&set, nullptr, &tenth);
+    int signal = nextSignal();
     if (over)
       return;
     if (signal > 0)
@@ -114,7 +137,8 @@ void SolverMonitor::endIfUnanswered() {
   if (!asked)
     asked = {processorSeconds(), Clock::now()};
   std::chrono::duration<double> passed = Clock::now() - asked->second;
-  if (!limits.unanswered || processorSeconds() - asked->first < kGraceSeconds || passed.count() < kGraceSeconds)
+  if (isEmbedded || !limits.unanswered || processorSeconds() - asked->first < kGraceSeconds ||
+      passed.count() < kGraceSeconds)
     return;
   std::lock_guard lock(mutex);
   if (hasAnswer || over)
@@ -170,7 +194,9 @@ std::unique_ptr<SolverMonitor> SolverMonitor::ofCommand(llvm::StringRef command,
   }
   auto [gap, seconds] = std::get<ParsedLimits>(parsed);
   auto unanswered = [name = command.str(), json](const std::string &reason) {
-    accord::endUnanswered(name, reason, json);
+    int status = finishUnanswered(name, reason, json);
+    standardOutput().flush();
+    std::_Exit(status);
   };
   return std::make_unique<SolverMonitor>(what, Limits{gap, seconds, picoseconds, unanswered, true});
 }
@@ -199,15 +225,13 @@ void SolverMonitor::draw() {
   unsigned columns = llvm::sys::Process::StandardErrColumns();
   if (columns > 1 && line.size() >= columns)
     line.resize(columns - 1);
-  fmt::print(stderr, "\r{}\x1b[K", line);
-  std::fflush(stderr);
+  standardError() << fmt::format("\r{}\x1b[K", line);
   drawn = true;
 }
 
 void SolverMonitor::clear() {
   if (drawn)
-    std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+    standardError() << "\r\x1b[K";
   drawn = false;
 }
 

@@ -3,6 +3,7 @@
 #include "lib/search/SearchLimits.h"
 #include "llvm/ADT/StringRef.h"
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,9 @@ struct PlanSearchLimits;
 ///
 /// Until `found` is called there is nothing to write: a command that has not come to its first answer within
 /// `kGraceSeconds` of processor time after the stop ends with `limits.unanswered`, which must not return.
+///
+/// In a program that embeds Accord it takes no signals and ends no process: the host is asked ten times a second
+/// whether to stop, and a command without an answer goes on to its first one.
 ///
 /// On a terminal that can, a line on standard error is kept up to date, ten times a second at most.
 class SolverMonitor {
@@ -68,6 +72,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   void run();
+  int nextSignal();
   void signalled(int signal);
   void endIfUnanswered();
   void draw();
@@ -78,11 +83,13 @@ private:
   Clock::time_point began = Clock::now();
   std::atomic<bool> stopping = false, over = false, interrupted = false;
   Clock::time_point signalledAt; ///< the first time
+  const bool isEmbedded;
   bool terminal = false, drawn = false;
   std::vector<int> ignored; ///< signals
   /// When the search was asked to stop: by the processor's and by the wall's clock.
   std::optional<std::pair<double, Clock::time_point>> asked;
   std::mutex mutex;
+  std::condition_variable ending;
   bool hasAnswer = false; ///< with `mutex`
   SolveProgress last;
   std::thread thread;

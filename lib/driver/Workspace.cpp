@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -20,16 +21,26 @@ SourceRange rangeOf(const Diagnostics &diags, const SourceLocation &location) {
   return {};
 }
 
-/// The catalogue lies beside the folder of the program, in the build tree as when installed;
-/// ACCORD_CATALOG overrides it.
-std::string catalogFolder() {
-  if (const char *given = std::getenv("ACCORD_CATALOG"))
-    return given;
+std::string installedPath(llvm::StringRef name) {
   static int anchor;
-  std::string self = llvm::sys::fs::getMainExecutable("accord", &anchor);
-  llvm::SmallString<256> folder(llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
-  llvm::sys::path::append(folder, "share", "accord", "catalog");
-  return folder.str().str();
+  Dl_info library{};
+  llvm::SmallString<256> self;
+  if (dladdr(&anchor, &library) == 0 || llvm::sys::fs::real_path(library.dli_fname, self))
+    self = llvm::sys::fs::getMainExecutable("accord", &anchor);
+  auto above = [&](unsigned levels) {
+    llvm::SmallString<256> path = self;
+    for (unsigned i = 0; i < levels; ++i)
+      llvm::sys::path::remove_filename(path);
+    llvm::sys::path::append(path, name);
+    return path.str().str();
+  };
+  // lib/libaccord.so, or lib/ARCHITECTURE/libaccord.so.
+  return !llvm::sys::fs::exists(above(2)) && llvm::sys::fs::exists(above(3)) ? above(3) : above(2);
+}
+
+std::string catalogFolder() {
+  const char *given = std::getenv("ACCORD_CATALOG");
+  return given ? given : installedPath("share/accord/catalog");
 }
 
 bool Workspace::loadPlugins() {

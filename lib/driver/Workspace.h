@@ -49,7 +49,10 @@ private:
 
 /// Where a location of a file that was read is; of another one nowhere.
 SourceRange rangeOf(const Diagnostics &diags, const SourceLocation &location);
-/// Folder of the shipped descriptions.
+/// Path of what is installed with the library, whichever program has loaded it: "bin/accord". In the build tree as when
+/// installed, its folder lies beside that of libaccord.so.
+std::string installedPath(llvm::StringRef name);
+/// Folder of the shipped descriptions; ACCORD_CATALOG overrides it.
 std::string catalogFolder();
 
 } // namespace accord

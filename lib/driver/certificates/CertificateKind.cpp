@@ -3,6 +3,8 @@
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/support/CommandHost.h"
+#include "lib/support/ReportedDiagnostic.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -27,10 +29,22 @@ std::vector<CertificateKind> &kinds() {
 void printFinding(const Error &finding, const std::string &path, bool located) {
   const SourceLocation &at = finding.location;
   std::string place = fmt::format("{}:{}:{}", at.file, at.line, at.column);
-  fmt::print(stderr, "{}: error[{}]: {}\n", located && !at.file.empty() ? place : path, numberOf(finding.code),
-             finding.message);
-  if (!located && !at.file.empty() && at.line > 0)
-    fmt::print(stderr, "{}: note: it is written here\n", place);
+  standardError() << fmt::format("{}: error[{}]: {}\n", located && !at.file.empty() ? place : path,
+                                 numberOf(finding.code), finding.message);
+  ReportedDiagnostic reported;
+  reported.code = numberOf(finding.code);
+  reported.message = finding.message;
+  reported.place.file = path;
+  if (!at.file.empty() && (located || at.line > 0)) {
+    ReportedPlace here{at.file, at.line, at.column};
+    if (located)
+      reported.place = here;
+    else
+      reported.notes.push_back({"it is written here", here});
+  }
+  if (!reported.notes.empty())
+    standardError() << fmt::format("{}: note: it is written here\n", place);
+  reportToHost(std::move(reported));
 }
 
 } // namespace
@@ -170,18 +184,19 @@ int verifyAnswer(const CertificateRequest &request) {
                                 {},
                                 {}});
   if (request.json) {
-    llvm::outs() << jsonText(toDocument(*verified)) << "\n";
+    standardOutput() << jsonText(toDocument(*verified)) << "\n";
   } else {
     for (const std::string &line : proof.checked)
-      llvm::outs() << "  checked  " << line << "\n";
+      standardOutput() << "  checked  " << line << "\n";
     for (const std::string &line : proof.trusted)
-      llvm::outs() << "  assumes  " << line << "\n";
+      standardOutput() << "  assumes  " << line << "\n";
   }
   for (const Error &finding : proof.findings)
     printFinding(finding, request.path, verified->locatedByFindings);
   if (!request.json)
-    llvm::outs() << fmt::format("the {} is {}\n", kind->subject,
-                                proof.holds() ? "valid" : fmt::format("not valid: {} findings", proof.findings.size()));
+    standardOutput() << fmt::format("the {} is {}\n", kind->subject,
+                                    proof.holds() ? "valid"
+                                                  : fmt::format("not valid: {} findings", proof.findings.size()));
   return proof.holds() ? kDone : kWrongInput;
 }
 

@@ -11,6 +11,7 @@
 #include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/solve/FollowUpSearch.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -257,9 +258,10 @@ private:
     if (!answer.write(filesOf(plan_)).commit())
       return jobs_.first().finish(kWrongInput, "mine");
     if (options_.session.json)
-      llvm::outs() << jsonText(toJson(plan_)) << "\n";
+      standardOutput() << jsonText(toJson(plan_)) << "\n";
     else
-      llvm::outs() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(), TextStyle::of(llvm::outs()));
+      standardOutput() << miningSummary(plan_, llvm::StringRef(folder).rtrim('/').str(),
+                                        TextStyle::of(standardOutput()));
     return jobs_.first().finish(exitOf(statusOf(plan_)), "mine");
   }
 

@@ -3,6 +3,7 @@
 #include "lib/exploration/distributed/LeaderExecutor.h"
 #include "lib/exploration/distributed/ServerExecutor.h"
 #include "lib/exploration/distributed/Sockets.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -77,11 +78,12 @@ void tell(const LeaderExecutor &executor, size_t ranks) {
     return sum;
   };
   for (const LeaderStatistics::Rank &lost : statistics.lost)
-    fmt::print(stderr, "accord: warning: rank {}{} was lost; others did its work\n", lost.rank,
-               lost.host.empty() ? "" : " on " + lost.host);
-  fmt::print(stderr, "accord: {} processes: {} of {} values and {} of {} bounds by others, {} messages\n", ranks,
-             others(statistics.values), statistics.values[0] + others(statistics.values), others(statistics.bounds),
-             statistics.bounds[0] + others(statistics.bounds), statistics.messages);
+    standardError() << fmt::format("accord: warning: rank {}{} was lost; others did its work\n", lost.rank,
+                                   lost.host.empty() ? "" : " on " + lost.host);
+  standardError() << fmt::format("accord: {} processes: {} of {} values and {} of {} bounds by others, {} messages\n",
+                                 ranks, others(statistics.values), statistics.values[0] + others(statistics.values),
+                                 others(statistics.bounds), statistics.bounds[0] + others(statistics.bounds),
+                                 statistics.messages);
 }
 
 int lead(const MineOptions &options, LeaderLink &link) {
@@ -91,15 +93,15 @@ int lead(const MineOptions &options, LeaderLink &link) {
   MineOptions ours = options;
   ours.executor = &executor;
   int status = mine(ours);
-  std::fflush(stdout);
+  standardOutput().flush();
   if (status == kWrongInput)
     return status;
   std::vector<LeaderStatistics::Rank> left = executor.dismiss();
   tell(executor, link.ranks() + 1);
   for (const LeaderStatistics::Rank &silent : left) {
     bool ended = silent.host == hostName() && endOurs(silent.process);
-    fmt::print(stderr, "accord: warning: rank {} on {} does not answer{}\n", silent.rank, silent.host,
-               ended ? " and was ended" : "; what started it may wait for it");
+    standardError() << fmt::format("accord: warning: rank {} on {} does not answer{}\n", silent.rank, silent.host,
+                                   ended ? " and was ended" : "; what started it may wait for it");
   }
   return status;
 }
@@ -108,7 +110,7 @@ int unsaid = -1; ///< of a rank above 0: a file in memory
 
 /// What this rank would have printed, as far as a message takes it.
 std::string unsaidText() {
-  llvm::outs().flush();
+  standardOutput().flush();
   std::fflush(nullptr);
   std::string text(4096, '\0');
   ssize_t size = unsaid < 0 ? 0 : pread(unsaid, text.data(), text.size(), 0);
@@ -154,7 +156,7 @@ bool silenceOtherRanks() {
 
 int mineOnRanks(const MineOptions &options) {
   const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  if (!startedAsRank() || (size && llvm::StringRef(size) == "1"))
+  if (currentHost() || !startedAsRank() || (size && llvm::StringRef(size) == "1"))
     return mine(options);
   auto refused = [&](const std::string &error) {
     return refuse(Code::BadCommandLine, error, options.session.json, "mine");

@@ -10,6 +10,7 @@
 #include "lib/microarchitecture/text/Operands.h"
 #include "lib/microarchitecture/text/ParseProgram.h"
 #include "lib/microarchitecture/text/PrintProgram.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/Path.h"
@@ -183,9 +184,9 @@ private:
       if (!folder.write(filesOf(answer)).commit())
         return kWrongInput;
     }
-    TextStyle style = TextStyle::of(llvm::outs());
+    TextStyle style = TextStyle::of(standardOutput());
     style.unicode &= style.colour;
-    llvm::outs() << (options.json ? jsonText(timingDocument(answer)) + "\n" : timingText(answer, style));
+    standardOutput() << (options.json ? jsonText(timingDocument(answer)) + "\n" : timingText(answer, style));
     return kDone;
   }
 

@@ -6,6 +6,7 @@
 #include "lib/machine/calibration/Accuracy.h"
 #include "lib/machine/calibration/CalibrationJson.h"
 #include "lib/placement/output/PublishedRuns.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -72,13 +73,13 @@ public:
           {Code::NothingFitted, fmt::format("no row of '{}' is left to fit", options.rows), {options.rows, 1, 1}});
     progress("fitting");
     if (!options.accuracy.empty()) {
-      llvm::outs() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
+      standardOutput() << accuracyPage(prepared.cases, prepared.warnings, options.accuracy == "gates");
       return finish(kDone);
     }
     if (!options.placements.empty()) {
       PublishedOptions how;
       how.choose = options.placements == "page";
-      llvm::outs() << publishedPage(profiler, *rows, prepared, how);
+      standardOutput() << publishedPage(profiler, *rows, prepared, how);
       return finish(kDone);
     }
     return options.check.empty() ? fitAll(profiler) : checkAll(profiler);
@@ -87,7 +88,7 @@ public:
 private:
   static void progress(const char *what) {
     if (llvm::sys::Process::StandardErrIsDisplayed())
-      fmt::print(stderr, "accord calibrate: {} …\n", what);
+      standardError() << fmt::format("accord calibrate: {} …\n", what);
   }
 
   std::optional<std::vector<Row>> readTable() {
@@ -206,16 +207,17 @@ private:
     if (prepared.cases.empty())
       return fail({Code::NothingFitted, "the calibration has seen every row of the table"});
     if (seen > 0)
-      fmt::print(stderr, "accord calibrate: {} rows are left out, '{}' was fitted to them\n", seen, options.check);
+      standardError() << fmt::format("accord calibrate: {} rows are left out, '{}' was fitted to them\n", seen,
+                                     options.check);
     file.rows = residualsOf(prepared.cases, factorsOf(file, priorOf(*machine)));
     return show(file, nullptr);
   }
 
   int show(const CalibrationFile &file, const Fit *fitted) {
     if (options.json)
-      llvm::outs() << jsonText(toJson(file, fitted, prepared.warnings)) << "\n";
+      standardOutput() << jsonText(toJson(file, fitted, prepared.warnings)) << "\n";
     else
-      llvm::outs() << toText(file, fitted);
+      standardOutput() << toText(file, fitted);
     return finish(kDone);
   }
 
@@ -231,9 +233,9 @@ private:
   }
   int finish(int status) {
     if (diags.hasErrors() && options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "calibrate")) << "\n";
+      standardOutput() << jsonText(errorDocument(diags, "calibrate")) << "\n";
     else
-      diags.render(llvm::errs(), llvm::errs().has_colors());
+      printDiagnostics(diags);
     return diags.hasErrors() ? int(kWrongInput) : status;
   }
 

@@ -4,6 +4,7 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/machine/operations/File.h"
 #include "lib/machine/operations/Score.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
@@ -114,9 +115,9 @@ private:
 
   int show(const Fit &made, std::vector<ErrorTable> tables) {
     if (options.json)
-      llvm::outs() << jsonText(toDocument(documentOf(made, std::move(tables)), describeDocument)) << "\n";
+      standardOutput() << jsonText(toDocument(documentOf(made, std::move(tables)), describeDocument)) << "\n";
     else
-      llvm::outs() << toText(tables);
+      standardOutput() << toText(tables);
     return finish();
   }
 

@@ -8,6 +8,7 @@
 #include "lib/offers/solve/OfferChooser.h"
 #include "lib/offers/verify/OfferVerifier.h"
 #include "lib/placement/builder/StepVariants.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/ThreadPool.h"
 #include "lib/support/documents/JsonText.h"
@@ -294,9 +295,9 @@ private:
     if (!options.output.empty() && !AnswerFolder(diags, options.output).write(filesOf(report)).commit())
       return end(kWrongInput);
     if (options.training.json)
-      llvm::outs() << jsonText(offerJson(report)) << "\n";
+      standardOutput() << jsonText(offerJson(report)) << "\n";
     else
-      llvm::outs() << offerText(report, TextStyle::of(llvm::outs()));
+      standardOutput() << offerText(report, TextStyle::of(standardOutput()));
     static constexpr int kExits[] = {kDone, kDone, kInfeasible, kUnknown};
     return end(kExits[static_cast<size_t>(report.choice.status)]);
   }

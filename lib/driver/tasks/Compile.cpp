@@ -15,6 +15,7 @@
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/verify/Verify.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "passes/Pipelines.h"
 #include "llvm/Support/raw_ostream.h"
@@ -37,7 +38,7 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
     return false;
   }
   for (const std::string &sentence : unproved)
-    fmt::print(stderr, "accord: {}\n", sentence);
+    standardError() << fmt::format("accord: {}\n", sentence);
   answer.write("plan.mlir", session.planMlir());
   if (auto cores = toCoresPage(plan))
     answer.write("microarchitecture.html", *cores);
@@ -70,8 +71,8 @@ int printModule(Session &session, const std::string &until) {
   Planning planning;
   if (!module || !session.runPhases(*module, PipelinePhase::Train, *phase, planning))
     return session.finish(kWrongInput, "compile");
-  module->print(llvm::outs(), mlir::OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
-  llvm::outs() << "\n";
+  module->print(standardOutput(), mlir::OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
+  standardOutput() << "\n";
   return session.finish(kDone, "compile");
 }
 
@@ -80,7 +81,7 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
   std::optional<PlacementPlan> plan;
   searchUnder(monitor, session, [&] { plan = session.placement(); });
   if (!plan && *monitor.stop() && !session.diagnostics().hasErrors())
-    endUnanswered("compile", monitor.reason(), options.json);
+    return finishUnanswered("compile", monitor.reason(), options.json);
   if (!plan)
     return session.finish(kWrongInput, "compile");
   warnAboveCap(session, deviceWatts(*plan));
@@ -98,13 +99,13 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
   if (session.diagnostics().hasErrors() || !answer.commit())
     return session.finish(kWrongInput, "compile");
   if (options.json) {
-    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+    standardOutput() << jsonText(toJson(*plan)) << "\n";
   } else {
     SummaryOptions summary;
     summary.sequence = session.sequence();
     if (plan->result.plan)
       summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
-    llvm::outs() << placementSummary(*plan, summary, TextStyle::of(llvm::outs()));
+    standardOutput() << placementSummary(*plan, summary, TextStyle::of(standardOutput()));
   }
   return session.finish(exitOf(statusOf(*plan)), "compile");
 }
@@ -140,12 +141,12 @@ int compile(Options options, const PlanSearchLimits &limits) {
   if (!emitAll(session, *plan, options))
     return session.finish(kWrongInput, "compile");
   if (options.json) {
-    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+    standardOutput() << jsonText(toJson(*plan)) << "\n";
   } else {
     SummaryOptions summary;
     summary.sequence = session.sequence();
     summary.report = llvm::StringRef(options.output).rtrim('/').str() + "/report.html";
-    llvm::outs() << compileSummary(*plan, summary, TextStyle::of(llvm::outs()));
+    standardOutput() << compileSummary(*plan, summary, TextStyle::of(standardOutput()));
   }
   return session.finish(exitOf(statusOf(*plan)), "compile");
 }

@@ -4,6 +4,7 @@
 #include "lib/machine/cost/Estimate.h"
 #include "lib/planning/analysis/Liveness.h"
 #include "lib/planning/output/Summary.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -56,14 +57,14 @@ int estimateStep(Options options) {
              degrees.data,  degrees.expert ? degrees.data : 1, degrees.context};
   }
   if (options.json)
-    llvm::outs() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share)) << "\n";
+    standardOutput() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share)) << "\n";
   else {
     if (share)
       plan->machine.name +=
           fmt::format(", one of {} devices ({} tensor{} x {} data) of {}", share->tensor * share->context * share->data,
                       share->tensor, share->context > 1 ? fmt::format(" x {} context", share->context) : "",
                       share->data, share->name);
-    llvm::outs() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(llvm::outs()));
+    standardOutput() << estimateTable(plan->graph, plan->machine, plan->costs, totals, TextStyle::of(standardOutput()));
   }
   return session.finish(kDone, "estimate");
 }

@@ -23,6 +23,7 @@
 #include "lib/jobs/solve/CompletionFloor.h"
 #include "lib/jobs/verify/FloorCheck.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -125,9 +126,9 @@ public:
     if (!options.schedule.empty() && !writeFile(diags, options.schedule, simulationCsv(report)))
       return finish(diags, kWrongInput, options.json, "jobs");
     if (options.json)
-      llvm::outs() << jsonText(simulationJson(report)) << "\n";
+      standardOutput() << jsonText(simulationJson(report)) << "\n";
     else
-      llvm::outs() << simulationText(report, TextStyle::of(llvm::outs()));
+      standardOutput() << simulationText(report, TextStyle::of(standardOutput()));
     return finish(diags, kDone, options.json, "jobs");
   }
 
@@ -340,7 +341,7 @@ private:
   bool addTyped(const SiaProfiles &profiles, const std::string &name, KnownApplication &to) {
     for (const std::string &note : profiles.assumptions)
       if (note.starts_with(fmt::format("'{}'", name)))
-        fmt::print(stderr, "accord: {}\n", note);
+        standardError() << fmt::format("accord: {}\n", note);
     for (const std::string &type : report.cluster.types) {
       to.types.push_back(nullptr);
       const auto found = profiles.profiles.find({name, type});
@@ -404,7 +405,7 @@ private:
     if (!found)
       return std::nullopt;
     for (const std::string &note : found->notes)
-      fmt::print(stderr, "accord: {}\n", note);
+      standardError() << fmt::format("accord: {}\n", note);
     std::map<std::string, std::string> tenantOfJob;
     for (const TraceJob &job : trace->jobs)
       tenantOfJob[job.name] = job.tenant.empty() ? "none" : job.tenant;

@@ -6,6 +6,7 @@
 #include "lib/latency/forms/ModelJson.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/latency/model/LatencySweep.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -179,17 +180,17 @@ void describeDocument(JsonFields &f, LatencyDocument &document) {
 }
 
 void printTables(const LatencyModel &model, const LatencySweep &sweep, const std::vector<Row> &rows) {
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   if (sweep.arguments.empty()) {
-    llvm::outs() << fmt::format("latency model of '{}' on '{}'\n\n", model.model, model.machine);
+    standardOutput() << fmt::format("latency model of '{}' on '{}'\n\n", model.model, model.machine);
     TextTable arguments("lrll", {"argument", "default", "unit", "range"});
     for (const LatencyArgument &a : model.arguments())
       arguments.row({a.name, fmt::format("{:.6g}", a.initial), a.unit, rangeText(a)});
-    llvm::outs() << arguments.text(style) << "\n";
+    standardOutput() << arguments.text(style) << "\n";
     for (const std::string &note : model.notes)
-      llvm::outs() << "note: " << note << "\n";
+      standardOutput() << "note: " << note << "\n";
     if (!model.notes.empty())
-      llvm::outs() << "\n";
+      standardOutput() << "\n";
   }
   std::vector<std::string> heading;
   for (size_t index : sweep.arguments)
@@ -211,7 +212,7 @@ void printTables(const LatencyModel &model, const LatencySweep &sweep, const std
                                  formatBytes(r.memory), formatSi(r.flops, "FLOP")});
     table.row(std::move(cells));
   }
-  llvm::outs() << table.text(style);
+  standardOutput() << table.text(style);
 }
 
 } // namespace
@@ -243,7 +244,7 @@ int latency(LatencyOptions options) {
   } else if (!options.json) {
     for (const LatencyFormat &form : latencyFormats())
       if (llvm::is_contained(options.formats, form.name))
-        llvm::outs() << form.print(*model);
+        standardOutput() << form.print(*model);
   }
   auto sweep = parseSweep(*model, options.at);
   if (!sweep) {
@@ -262,9 +263,9 @@ int latency(LatencyOptions options) {
     return stop();
   }
   if (options.json)
-    llvm::outs() << jsonText(toDocument(LatencyDocument{.model = std::move(*model), .rows = std::move(*rows)},
-                                        describeDocument))
-                 << "\n";
+    standardOutput() << jsonText(toDocument(LatencyDocument{.model = std::move(*model), .rows = std::move(*rows)},
+                                            describeDocument))
+                     << "\n";
   else
     printTables(*model, *sweep, *rows);
   return session.finish(kDone, "latency");

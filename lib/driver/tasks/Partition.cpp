@@ -9,6 +9,7 @@
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
 #include "lib/partitioning/verify/PartitioningVerifier.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Quantity.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"
@@ -105,30 +106,30 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   std::optional<PartitioningImport> graph;
   if (auto file = readFile(diags, options.file))
     graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
-  diags.render(llvm::errs(), llvm::errs().has_colors());
+  printDiagnostics(diags);
   if (!graph) {
     if (options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "partition")) << "\n";
+      standardOutput() << jsonText(errorDocument(diags, "partition")) << "\n";
     return kWrongInput;
   }
   for (const std::string &note : graph->notes)
-    fmt::print(stderr, "accord: {}\n", note);
+    standardError() << fmt::format("accord: {}\n", note);
   PartitioningResult result = solve(graph->problem, options.effort, *monitor);
   if (std::string finding = prove(graph->problem, result); !finding.empty()) {
-    fmt::print(stderr, "accord: internal error: the check of the stages finds {}\n", finding);
+    standardError() << fmt::format("accord: internal error: the check of the stages finds {}\n", finding);
     return kInternal;
   }
   AnswerFiles files = filesOf({graph->problem, result});
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
     if (!answer.write(files).commit()) {
-      diags.render(llvm::errs(), llvm::errs().has_colors());
+      printDiagnostics(diags);
       return kWrongInput;
     }
   }
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   style.unicode &= style.colour;
-  llvm::outs() << (options.json ? files.front().text : partitioningText(graph->problem, result, style));
+  standardOutput() << (options.json ? files.front().text : partitioningText(graph->problem, result, style));
   using enum PartitioningResult::Status;
   return exitOf(statusOf(result.status == Feasible, 1, result.status == Infeasible));
 }

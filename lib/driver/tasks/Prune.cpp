@@ -4,6 +4,7 @@
 #include "lib/language/requests/Sparsity.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/sparsity/output/Sparsity.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"
@@ -219,10 +220,10 @@ int prune(Options options, double confidence) {
   if (!plan || !write(session.diagnostics(), *plan, options.output))
     return session.finish(kWrongInput, "prune");
   if (options.json)
-    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+    standardOutput() << jsonText(toJson(*plan)) << "\n";
   else
-    llvm::outs() << sparsitySummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
-                                    TextStyle::of(llvm::outs()));
+    standardOutput() << sparsitySummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
+                                        TextStyle::of(standardOutput()));
   return session.finish(kDone, "prune");
 }
 

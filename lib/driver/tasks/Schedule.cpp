@@ -1,5 +1,6 @@
 #include "lib/driver/tasks/Schedule.h"
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/import/psplib/Psplib.h"
@@ -8,6 +9,7 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/ScheduleOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,7 +26,7 @@ int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
   std::optional<Plan> plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
-  llvm::outs() << (options.json ? jsonText(scheduleJson(*plan)) + "\n" : scheduleTable(*plan));
+  standardOutput() << (options.json ? jsonText(scheduleJson(*plan)) + "\n" : scheduleTable(*plan));
   return session.finish(exitOf(statusOf(*plan)), "schedule");
 }
 
@@ -55,14 +57,14 @@ int scheduleProject(const ProjectOptions &options) {
   Diagnostics diags(sources);
   auto file = readFile(diags, options.file);
   auto project = file ? importPsplib(diags, *file) : std::nullopt;
-  diags.render(llvm::errs(), llvm::errs().has_colors());
+  printDiagnostics(diags);
   if (!project) {
     if (options.json)
-      llvm::outs() << jsonText(errorDocument(diags, "schedule")) << "\n";
+      standardOutput() << jsonText(errorDocument(diags, "schedule")) << "\n";
     return kWrongInput;
   }
   for (const std::string &note : project->notes)
-    fmt::print(stderr, "accord: {}\n", note);
+    standardError() << fmt::format("accord: {}\n", note);
   SolveOptions solve;
   solve.effort = std::min(options.effort, kMaxEffort);
   solve.gap = monitor->gap();
@@ -90,18 +92,18 @@ int scheduleProject(const ProjectOptions &options) {
     if (error)
       return wrong(error->message);
     for (const std::string &sentence : unproved)
-      fmt::print(stderr, "accord: {}\n", sentence);
+      standardError() << fmt::format("accord: {}\n", sentence);
     if (!answer->commit()) {
-      diags.render(llvm::errs(), llvm::errs().has_colors());
+      printDiagnostics(diags);
       return kWrongInput;
     }
   }
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   style.unicode &= style.colour;
   if (options.json)
-    llvm::outs() << jsonText(projectScheduleJson(project->problem, result)) << "\n";
+    standardOutput() << jsonText(projectScheduleJson(project->problem, result)) << "\n";
   else
-    llvm::outs() << projectScheduleText(project->problem, result, style);
+    standardOutput() << projectScheduleText(project->problem, result, style);
   using enum SchedulingResult::Status;
   return exitOf(statusOf(result.status == Feasible, result.gap(), result.status == Infeasible));
 }

@@ -10,6 +10,7 @@
 #include "lib/jobs/output/TenantQueues.h"
 #include "lib/jobs/schedule/RunningState.h"
 #include "lib/launch/JobScripts.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -109,7 +110,7 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits, const G
                         [&](const SolveProgress &progress) { monitor->reportProgress(progress); }};
   planner.solve(control);
   if (planner.plan().schedule.status == jobs::AllocationStatus::Unknown && *monitor->stop())
-    endUnanswered("jobs", monitor->reason(), options.json);
+    return finishUnanswered("jobs", monitor->reason(), options.json);
   monitor->found();
   const jobs::JobAnswer answer = planner.answer();
   Diagnostics &diags = planner.diagnostics();
@@ -126,10 +127,10 @@ int scheduleJobs(const Options &options, const PlanSearchLimits &limits, const G
   if (!folder.write(jobs::filesOf(answer)).write(launchFiles(answer)).write(*queues).commit())
     return planner.finish(kWrongInput);
   if (options.json)
-    llvm::outs() << jsonText(jobs::jobScheduleJson(answer)) << "\n";
+    standardOutput() << jsonText(jobs::jobScheduleJson(answer)) << "\n";
   else
-    llvm::outs() << jobs::jobScheduleText(answer, llvm::StringRef(options.output).rtrim('/').str(),
-                                          TextStyle::of(llvm::outs()));
+    standardOutput() << jobs::jobScheduleText(answer, llvm::StringRef(options.output).rtrim('/').str(),
+                                              TextStyle::of(standardOutput()));
   return planner.finish(exitOfStatus(answer.schedule.status));
 }
 

@@ -6,6 +6,7 @@
 #include "lib/service/control/MakeEngine.h"
 #include "lib/service/control/SchedulerProcess.h"
 #include "lib/service/http/ServicePage.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -109,7 +110,7 @@ std::string pythonPath(const ServeOptions &how, const std::filesystem::path &fol
       std::filesystem::rename(fresh, to / "accord" / name, error);
   }
   if (!std::filesystem::exists(to / "accord" / "progress.py", error)) {
-    llvm::errs() << fmt::format("note: tasks get no 'accord.progress', which is not in '{}'\n", from.string());
+    standardError() << fmt::format("note: tasks get no 'accord.progress', which is not in '{}'\n", from.string());
     return "";
   }
   const char *own = how.engine == "local" ? std::getenv("PYTHONPATH") : nullptr; // which its tasks have, too
@@ -150,8 +151,8 @@ int report(const Result<std::vector<std::string>> &found) {
   if (!found)
     return fail(found.error());
   for (const std::string &text : *found)
-    llvm::errs() << text << "\n";
-  llvm::outs() << (found->empty() ? "the state is sound\n" : "the state is damaged\n");
+    standardError() << text << "\n";
+  standardOutput() << (found->empty() ? "the state is sound\n" : "the state is damaged\n");
   return found->empty() ? kDone : kWrongInput;
 }
 
@@ -222,16 +223,16 @@ int serve(const Options &options, const ServeOptions &how) {
   const std::string url = how.url.empty() ? urlOf(*listen, (*server)->port(), isSecure) : how.url;
   (*process)->setUrl(url);
   if (how.engine == "kubernetes" && how.url.empty() && isLoopback(listen->address)) // they have no other way to report
-    llvm::errs() << fmt::format("note: tasks on other machines do not reach '{}': see --listen and --url\n", url);
+    standardError() << fmt::format("note: tasks on other machines do not reach '{}': see --listen and --url\n", url);
   std::signal(SIGTERM, stopServing);
   std::signal(SIGINT, stopServing);
   std::signal(SIGPIPE, SIG_IGN);
-  llvm::outs() << fmt::format("accord serves '{}' by {} at {}\n", scheduling.cluster, how.engine, url);
+  standardOutput() << fmt::format("accord serves '{}' by {} at {}\n", scheduling.cluster, how.engine, url);
   if (*token && !how.isOpen)
-    llvm::outs() << fmt::format(
+    standardOutput() << fmt::format(
         "the token of its operator is in {0}: export ACCORD_SERVER={1} ACCORD_TOKEN=$(cat {0})\n", state.tokenFile(),
         url);
-  llvm::outs().flush();
+  standardOutput().flush();
   (*process)->run(theStop);
   (*server)->stop();
   return kDone;

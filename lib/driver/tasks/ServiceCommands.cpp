@@ -3,6 +3,7 @@
 #include "lib/driver/service/SubmissionFiles.h"
 #include "lib/driver/tasks/JobEvents.h"
 #include "lib/jobs/problem/JobWords.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/StringRef.h"
@@ -154,10 +155,10 @@ int follow(const ApiClient &client, int64_t id, bool json, const char *command) 
     if (event.job != id)
       return true;
     if (json)
-      llvm::outs() << jsonLine(toDocument(event)) << "\n";
+      standardOutput() << jsonLine(toDocument(event)) << "\n";
     else
-      llvm::outs() << event.text << "\n";
-    llvm::outs().flush();
+      standardOutput() << event.text << "\n";
+    standardOutput().flush();
     isComplete = event.kind == "complete";
     return event.kind != "complete" && event.kind != "failed" && event.kind != "cancelled";
   });
@@ -262,10 +263,10 @@ int runJob(RunCommandOptions options) {
   if (!answer)
     return fail(answer.error(), options.json, "run");
   if (options.json)
-    llvm::outs() << jsonText(toDocument(*answer)) << "\n";
+    standardOutput() << jsonText(toDocument(*answer)) << "\n";
   else
-    llvm::outs() << fmt::format("job {} {}\n", answer->id, answer->isNew ? "is submitted" : "was submitted before");
-  llvm::outs().flush();
+    standardOutput() << fmt::format("job {} {}\n", answer->id, answer->isNew ? "is submitted" : "was submitted before");
+  standardOutput().flush();
   return options.waits ? follow(*client, answer->id, options.json, "run") : kDone;
 }
 
@@ -284,13 +285,13 @@ int showQueue(QueueOptions options) {
   if (!list)
     return fail(list.error(), options.json, "queue");
   if (options.json) {
-    llvm::outs() << jsonText(toDocument(*list)) << "\n";
+    standardOutput() << jsonText(toDocument(*list)) << "\n";
     return kDone;
   }
-  const TextStyle style = TextStyle::of(llvm::outs());
-  llvm::outs() << (list->jobs.empty() ? "no jobs\n" : queueText(list->jobs, style));
+  const TextStyle style = TextStyle::of(standardOutput());
+  standardOutput() << (list->jobs.empty() ? "no jobs\n" : queueText(list->jobs, style));
   if (list->next > 0)
-    llvm::outs() << fmt::format("there are more: --after {}\n", list->next);
+    standardOutput() << fmt::format("there are more: --after {}\n", list->next);
   return kDone;
 }
 
@@ -301,8 +302,8 @@ int watchEvents(const WatchOptions &options) {
   if (options.job > 0)
     return follow(*client, options.job, options.json, "watch");
   auto watched = client->watch(options.after, [&](const ServiceEvent &event) {
-    llvm::outs() << (options.json ? jsonLine(toDocument(event)) : event.text) << "\n";
-    llvm::outs().flush();
+    standardOutput() << (options.json ? jsonLine(toDocument(event)) : event.text) << "\n";
+    standardOutput().flush();
     return true;
   });
   return watched ? kDone : fail(watched.error(), options.json, "watch");
@@ -317,7 +318,7 @@ int showTop(const TopOptions &options) {
     if (!cluster)
       return fail(cluster.error(), options.json, "top");
     if (options.json) {
-      llvm::outs() << jsonText(toDocument(*cluster)) << "\n";
+      standardOutput() << jsonText(toDocument(*cluster)) << "\n";
       return kDone;
     }
     JobFilter filter;
@@ -325,12 +326,12 @@ int showTop(const TopOptions &options) {
     auto list = openJobs(*client, filter);
     if (!list)
       return fail(list.error(), options.json, "top");
-    const TextStyle style = TextStyle::of(llvm::outs());
+    const TextStyle style = TextStyle::of(standardOutput());
     if (!options.once)
-      llvm::outs() << "\x1b[H\x1b[2J";
-    llvm::outs() << clusterText(*cluster, style) << "\n"
-                 << (list->jobs.empty() ? "no jobs\n" : queueText(list->jobs, style));
-    llvm::outs().flush();
+      standardOutput() << "\x1b[H\x1b[2J";
+    standardOutput() << clusterText(*cluster, style) << "\n"
+                     << (list->jobs.empty() ? "no jobs\n" : queueText(list->jobs, style));
+    standardOutput().flush();
     if (options.once)
       return kDone;
     std::this_thread::sleep_for(std::chrono::seconds(2));
@@ -345,10 +346,10 @@ int explainJob(const ClientOptions &where, int64_t job, bool json) {
   if (!sentences)
     return fail(sentences.error(), json, "explain");
   if (json)
-    llvm::outs() << jsonText(toDocument(Explanation{*sentences})) << "\n";
+    standardOutput() << jsonText(toDocument(Explanation{*sentences})) << "\n";
   else
     for (const std::string &sentence : *sentences)
-      llvm::outs() << sentence << "\n";
+      standardOutput() << sentence << "\n";
   return kDone;
 }
 
@@ -361,7 +362,7 @@ int cancelJobs(const ClientOptions &where, const std::vector<int64_t> &jobs) {
     if (auto done = client->cancel(job); !done)
       status = fail(done.error(), false, "cancel");
     else
-      llvm::outs() << fmt::format("job {} is cancelled\n", job);
+      standardOutput() << fmt::format("job {} is cancelled\n", job);
   return status;
 }
 
@@ -372,7 +373,7 @@ int drainNode(const ClientOptions &where, const std::string &node, bool resumes,
   auto done = resumes ? client->resume(node) : client->drain(node, reason);
   if (!done)
     return fail(done.error(), false, "drain");
-  llvm::outs() << fmt::format("node '{}' {}\n", node, resumes ? "takes tasks again" : "takes no new tasks");
+  standardOutput() << fmt::format("node '{}' {}\n", node, resumes ? "takes tasks again" : "takes no new tasks");
   return kDone;
 }
 
@@ -392,7 +393,7 @@ int makeToken(const ClientOptions &where, const Caller &of, const std::string &e
   auto token = client->makeToken(of, until);
   if (!token)
     return fail(token.error(), false, "token");
-  llvm::outs() << *token << "\n";
+  standardOutput() << *token << "\n";
   return kDone;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/ensembles/solve/ChooseMembers.h"
 #include "lib/language/requests/Ensembles.h"
 #include "lib/search/ParetoFront.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
@@ -213,10 +214,10 @@ int vote(const Options &options) {
   if (!plan || !emit(*plan, options, base.diagnostics()))
     return base.finish(kWrongInput, "vote");
   if (options.json)
-    llvm::outs() << jsonText(toJson(*plan)) << "\n";
+    standardOutput() << jsonText(toJson(*plan)) << "\n";
   else
-    llvm::outs() << ensembleSummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
-                                    TextStyle::of(llvm::outs()));
+    standardOutput() << ensembleSummary(*plan, llvm::StringRef(options.output).rtrim('/').str(),
+                                        TextStyle::of(standardOutput()));
   return base.finish(exitOf(statusOf(*plan)), "vote");
 }
 
@@ -295,23 +296,23 @@ int voteWidths(const Options &options, const std::string &asked) {
     llvm::json::Array all;
     for (const MemberWidth &one : widths)
       all.push_back(llvm::json::Object{{"members", one.members}, {"width", one.width}, {"parameters", one.cost}});
-    llvm::outs() << jsonText(llvm::json::Object{{"command", "vote"},
-                                                {"version", kVersion},
-                                                {"status", "done"},
-                                                {"parameter", name.str()},
-                                                {"budget", *budget},
-                                                {"widths", std::move(all)}})
-                 << "\n";
+    standardOutput() << jsonText(llvm::json::Object{{"command", "vote"},
+                                                    {"version", kVersion},
+                                                    {"status", "done"},
+                                                    {"parameter", name.str()},
+                                                    {"budget", *budget},
+                                                    {"widths", std::move(all)}})
+                     << "\n";
     return narrow.finish(kDone, "vote");
   }
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   TextTable table("rrrr", {"members", parameter.str(), "parameters of all", "of the whole"});
   for (const MemberWidth &one : widths)
     table.row({std::to_string(one.members), std::to_string(one.width), formatSi(one.cost, ""),
                fmt::format("{:.1f} %", 100 * one.cost / *budget)});
-  llvm::outs() << fmt::format("the widest {} of so many {} with at most the {} parameters of {}\n", parameter.str(),
-                              member.str(), formatSi(*budget, ""), request->train)
-               << table.text(style) << "  a heuristic: what the errors of such members are has to be measured\n";
+  standardOutput() << fmt::format("the widest {} of so many {} with at most the {} parameters of {}\n", parameter.str(),
+                                  member.str(), formatSi(*budget, ""), request->train)
+                   << table.text(style) << "  a heuristic: what the errors of such members are has to be measured\n";
   return narrow.finish(kDone, "vote");
 }
 

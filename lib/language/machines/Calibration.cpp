@@ -4,6 +4,7 @@
 #include "lib/machine/calibration/CalibrationFile.h"
 #include "lib/machine/operations/File.h"
 #include "lib/machine/translate/FromAccel.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -26,7 +27,7 @@ struct OpenFile {
 /// Where a file is. One of the catalogue is shown by the name that imports give it.
 std::string pathOf(llvm::StringRef shown, llvm::StringRef catalog) {
   llvm::StringRef rest = shown;
-  if (llvm::sys::fs::exists(shown) || !rest.consume_front("catalog/"))
+  if (isReadable(shown) || !rest.consume_front("catalog/"))
     return shown.str();
   llvm::SmallString<256> path(catalog);
   llvm::sys::path::append(path, rest);
@@ -40,12 +41,12 @@ std::optional<OpenFile> open(llvm::StringRef file, llvm::StringRef framework, So
   if (at.valid() && !llvm::sys::path::is_absolute(shown)) {
     shown = llvm::sys::path::parent_path(diags.sources().path(at.file));
     llvm::sys::path::append(shown, file);
-    if (file.starts_with("catalog/") && !llvm::sys::fs::exists(shown)) // as imports name what is shipped
+    if (file.starts_with("catalog/") && !isReadable(shown)) // as imports name what is shipped
       shown = file;
   }
   if (llvm::StringRef stem = shown; !framework.empty() && stem.consume_back(".calibration")) {
     std::string own = fmt::format("{}.{}.calibration", stem.str(), framework.str());
-    if (llvm::sys::fs::exists(pathOf(own, catalog)))
+    if (isReadable(pathOf(own, catalog)))
       shown = own;
   }
   auto read = readFile(diags, pathOf(shown, catalog), at, shown.str());

@@ -10,6 +10,7 @@
 #include "lib/machine/translate/FromCluster.h"
 #include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -20,7 +21,7 @@ Program::Program(Diagnostics &diags, mlir::MLIRContext &context, const std::stri
                  const ElaborateOptions &options)
     : data(std::make_unique<Data>(diags, context, options)) {
   std::string file = path;
-  if (!llvm::sys::fs::exists(file)) // `accord compile gpt3.dnn` means the catalogue's
+  if (!isReadable(file)) // `accord compile gpt3.dnn` means the catalogue's
     if (std::string shipped = options.catalog + "/" + llvm::sys::path::filename(path).str();
         (path == llvm::sys::path::filename(path) || path == "catalog/" + llvm::sys::path::filename(path).str()) &&
         llvm::sys::fs::exists(shipped))

@@ -1,5 +1,6 @@
 #include "lib/language/syntax/Parser.h"
 #include "lib/language/syntax/Tokens.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
@@ -91,6 +92,13 @@ std::optional<FileId> readFile(Diagnostics &diags, llvm::StringRef path, SourceR
   };
   if (!diags.sources().mayRead(path))
     return fail("it is not among the files that may be read here");
+  if (auto text = givenText(path)) {
+    if (text->size() > kMaxBytes)
+      return fail("it has " + std::to_string(text->size()) + " bytes, and at most " + std::to_string(kMaxBytes) +
+                      " are read",
+                  Code::FileTooLarge);
+    return diags.sources().add(shown.str(), text->str());
+  }
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return fail(llvm::StringRef(error.message()).lower());

@@ -1,6 +1,7 @@
 #include "lib/language/syntax/Sources.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/language/syntax/References.h"
+#include "lib/support/CommandHost.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -23,16 +24,25 @@ std::string Sources::resolve(llvm::StringRef written, llvm::StringRef importer) 
   if (llvm::sys::path::is_absolute(written))
     path = written;
   llvm::StringRef rest = written;
-  if (!llvm::sys::fs::exists(path) && rest.consume_front("catalog/")) {
+  if (!isReadable(path) && rest.consume_front("catalog/")) {
     path = catalog;
     llvm::sys::path::append(path, rest);
   }
   return path.str().str();
 }
 
+/// The same for all ways to write the path of a file.
+static std::string keyOf(const std::string &path) {
+  llvm::SmallString<256> real(path);
+  if (givenText(path))
+    llvm::sys::path::remove_dots(real, /*remove_dot_dot=*/true);
+  else if (llvm::sys::fs::real_path(path, real))
+    real = path;
+  return real.str().str();
+}
+
 Sources::Unit *Sources::load(const std::string &path, SourceRange from) {
-  llvm::SmallString<256> real;
-  std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
+  std::string key = keyOf(path);
   if (auto known = units.find(key); known != units.end())
     return known->second.get();
   // The catalogue's files are shown by the name that imports give them, wherever Accord is
@@ -88,13 +98,12 @@ void Sources::imports(Unit &unit) {
   for (const ast::Import &import : unit.file->imports) {
     llvm::StringRef shown = diags.sources().path(unit.file->id);
     std::string path = resolve(import.path, shown.starts_with("catalog/") ? llvm::StringRef(unit.path) : shown);
-    if (llvm::StringRef(import.path).starts_with("catalog/") && !llvm::sys::fs::exists(path))
+    if (llvm::StringRef(import.path).starts_with("catalog/") && !isReadable(path))
       if (std::string missing = missingCatalog(catalog); !missing.empty()) {
         diags.error(Code::CannotRead, import.pathRange, fmt::format("cannot read '{}'", import.path)).help(missing);
         continue;
       }
-    llvm::SmallString<256> real;
-    std::string key = llvm::sys::fs::real_path(path, real) ? path : real.str().str();
+    std::string key = keyOf(path);
     auto [it, isNew] = seen.try_emplace(key, &import);
     if (!isNew) {
       diags.error(Code::DuplicateImport, import.pathRange, fmt::format("'{}' is imported twice", import.path))

@@ -20,6 +20,7 @@ LIBRARIES = {
     "onnx": r"onnx|google/protobuf/",
     "cli11": r"CLI/",
     "mpi": r"mpi\.h",
+    "nanobind": r"nanobind/",
     "gtest": r"(gtest|gmock)/",
     "benchmark": r"benchmark/",
 }

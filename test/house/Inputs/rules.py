@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tree against the rules of the house: includes (layers.txt), sizes, READMEs, links, loose ends.
+"""Holds the tree against the rules of the house: includes (layers.txt), sizes, READMEs, links, streams, loose ends.
 
 usage: rules.py ROOT [--all] [--list-short] [--write-pending]
   --all            also what pending.txt names
@@ -13,6 +13,7 @@ import sys
 import layers
 import pages
 import sizes
+import streams
 from tree import Tree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,6 +38,7 @@ def main(arguments):
         *files,
         *sizes.check_code(tree),
         *pages.check(tree),
+        *streams.check(tree),
     ]
     found = list(dict.fromkeys(found))
     if "--list-short" in arguments:

@@ -1,6 +1,6 @@
 // accord partition: a profiled graph in stages of a pipeline.
 #include "lib/driver/tasks/Partition.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

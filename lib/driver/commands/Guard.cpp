@@ -1,13 +1,14 @@
 // accord guard: whether this node has what a plan needs.
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/jobs/output/JobScheduleText.h"
 #include "lib/launch/JobScripts.h"
 #include "lib/launch/Products.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -109,7 +110,7 @@ int runGuard(const GuardOptions &options, const GuardExpectation &expected) {
   }
   if (auto buffer = llvm::MemoryBuffer::getFile(said))
     answer.message = (*buffer)->getBuffer().rtrim().str();
-  llvm::outs() << jsonText(toDocument(answer)) << "\n";
+  standardOutput() << jsonText(toDocument(answer)) << "\n";
   return status;
 }
 
@@ -118,11 +119,11 @@ int guardCommand(const GuardOptions &options) {
   if (!expected)
     return kWrongInput;
   if (options.text) {
-    llvm::outs() << guardText(*expected);
+    standardOutput() << guardText(*expected);
     return kDone;
   }
   if (options.document) {
-    llvm::outs() << jsonText(toDocument(*expected)) << "\n";
+    standardOutput() << jsonText(toDocument(*expected)) << "\n";
     return kDone;
   }
   return runGuard(options, *expected);

@@ -1,9 +1,10 @@
 // accord schema: the JSON Schema of what a command prints.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -11,18 +12,19 @@ namespace accord {
 namespace {
 
 int printSchema(const std::string &name) {
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   std::vector<std::string> names;
   for (const auto &[one, document] : documents()) {
     if (!document.describe)
       continue;
     if (one == name) {
-      llvm::outs() << schemaText(documentSchema(one, document)) << "\n";
+      standardOutput() << schemaText(documentSchema(one, document)) << "\n";
       return kDone;
     }
     names.push_back(one);
     if (name.empty())
-      llvm::outs() << fmt::format("{:<13}", one) << wrapped(document.sentence, std::string(13, ' '), style).substr(13);
+      standardOutput() << fmt::format("{:<13}", one)
+                       << wrapped(document.sentence, std::string(13, ' '), style).substr(13);
   }
   return name.empty()
              ? kDone

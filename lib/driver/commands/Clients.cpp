@@ -1,6 +1,6 @@
 // accord run, queue, watch, top, cancel, drain, token: what people ask a scheduler process.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/tasks/ServiceCommands.h"
-#include "tools/accord/CommandLine.h"
 
 namespace accord {
 namespace {

@@ -1,6 +1,6 @@
 // accord latency: step time, memory and FLOPs as functions, without searching for a plan.
 #include "lib/driver/tasks/Latency.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

@@ -1,12 +1,13 @@
 // accord emit: scripts and manifests that start a plan.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/launch/Launch.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -79,9 +80,9 @@ int emitCommand(const EmitOptions &options) {
       return refuse(Code::CannotWrite, diags.sorted().front().message, options.json, "emit");
   }
   if (options.json)
-    llvm::outs() << jsonText(toDocument(EmittedText{launcher, text})) << "\n";
+    standardOutput() << jsonText(toDocument(EmittedText{launcher, text})) << "\n";
   else if (options.output.empty())
-    llvm::outs() << text;
+    standardOutput() << text;
   return kDone;
 }
 

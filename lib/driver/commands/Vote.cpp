@@ -1,6 +1,6 @@
 // accord vote: which members of an ensemble, how many, and where each is trained.
 #include "lib/driver/tasks/Vote.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

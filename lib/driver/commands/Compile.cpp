@@ -1,6 +1,6 @@
 // accord compile: the best plan, and everything that explains and proves it.
 #include "lib/driver/tasks/Compile.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

@@ -1,7 +1,7 @@
 // Options of commands that ask for the devices of a plan, or look at them.
+#include "lib/driver/CommandLine.h"
 #include "lib/launch/Launch.h"
 #include "lib/launch/Products.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,6 +1,6 @@
 // accord estimate: what each operation costs on a machine, without planning.
 #include "lib/driver/tasks/Estimate.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

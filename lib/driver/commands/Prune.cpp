@@ -1,7 +1,7 @@
 // accord prune: which zeros each layer of a training should have.
 #include "lib/driver/tasks/Prune.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/support/Number.h"
-#include "tools/accord/CommandLine.h"
 
 namespace accord {
 

@@ -1,7 +1,7 @@
 // accord mine: the best design of a space for training jobs.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/exploration/Ranks.h"
-#include "tools/accord/CommandLine.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <utility>

@@ -1,7 +1,8 @@
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Options.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <map>
+#include <sstream>
 #include <system_error>
 
 namespace accord {
@@ -31,7 +33,6 @@ void report(const CLI::ParseError &error, CLI::App &app) {
   llvm::StringRef text = llvm::StringRef(error.what()).trim().rtrim('.');
   std::string message = text.str();
   message[0] = llvm::toLower(message[0]);
-  fmt::print(stderr, "accord: error[A0801]: {}\n", message);
   std::vector<std::string> known;
   auto options = [&](CLI::App &of) {
     for (const CLI::Option *option : of.get_options())
@@ -48,10 +49,14 @@ void report(const CLI::ParseError &error, CLI::App &app) {
   std::string near;
   if (text.contains("not expected"))
     near = nearest(text.rsplit(' ').second, known);
+  SourceManager sources;
+  Diagnostics diags(sources);
+  Diagnostics::Builder told = diags.error(Code::BadCommandLine, {}, message);
   if (!near.empty())
-    fmt::print(stderr, "  help: did you mean '{}'?\n", near);
+    told.suggest(near);
   else
-    fmt::print(stderr, "  help: see accord {}--help\n", chosen ? chosen->get_name() + " " : "");
+    told.help(fmt::format("see accord {}--help", chosen ? chosen->get_name() + " " : ""));
+  printDiagnostics(diags);
 }
 
 } // namespace
@@ -117,7 +122,7 @@ CommandEntry::CommandEntry(const char *name, const char *summary, void (*describ
   commands()[name] = {summary, describe};
 }
 
-int runCommandLine(int argc, char **argv) {
+int runCommandLine(const std::vector<std::string> &arguments) {
   CLI::App app{"Accord: placement plans and latency models for DNN training that can be trusted"};
   app.name("accord");
   app.set_version_flag("--version", fmt::format("accord {}", kVersion));
@@ -131,21 +136,25 @@ int runCommandLine(int argc, char **argv) {
     Command command(*app.add_subcommand(name, registered.summary), status);
     registered.describe(command);
   }
-  rememberCommandLine({argv + 1, argv + std::max(argc, 1)});
+  rememberCommandLine(arguments);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // as it takes them
     if (app.get_subcommands().empty())
-      fmt::print("{}", app.help());
+      standardOutput() << fmt::format("{}", app.help());
   } catch (const CLI::ParseError &e) {
-    if (e.get_exit_code() == 0) // --help, --version
-      return app.exit(e) == 0 ? kDone : kWrongInput;
+    if (e.get_exit_code() == 0) { // --help, --version
+      std::ostringstream printed;
+      int exit = app.exit(e, printed, printed);
+      standardOutput() << printed.str();
+      return exit == 0 ? kDone : kWrongInput;
+    }
     report(e, app);
     return kWrongInput;
   } catch (const std::system_error &e) { // of the threads of a command: memory is short, or there are too many
-    fmt::print(stderr, "accord: error: no thread could be started: {}\n", e.code().message());
+    standardError() << fmt::format("accord: error: no thread could be started: {}\n", e.code().message());
     return kInternal;
   } catch (const std::exception &e) {
-    fmt::print(stderr, "accord: internal error: {}\n", e.what());
+    standardError() << fmt::format("accord: internal error: {}\n", e.what());
     return kInternal;
   }
   return status;

@@ -1,8 +1,8 @@
 // accord jobs: jobs that share a cluster.
 #include "lib/driver/tasks/Jobs.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/tasks/ScheduleJobs.h"
-#include "tools/accord/CommandLine.h"
 
 namespace accord {
 

@@ -1,9 +1,10 @@
 // accord measure: a script that measures single operations.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/machine/operations/Script.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Diagnostics.h"
 #include "lib/support/documents/WriteFile.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,14 +25,14 @@ std::string wrongDevice(const std::string &device) {
 int writeScript(const MeasureOptions &options) {
   std::string script = operations::measuringScript(options.device);
   if (options.output.empty()) {
-    llvm::outs() << script;
+    standardOutput() << script;
     return kDone;
   }
   SourceManager sources;
   Diagnostics diags(sources);
   if (writeFile(diags, options.output, script))
     return kDone;
-  diags.render(llvm::errs(), llvm::errs().has_colors());
+  printDiagnostics(diags);
   return kWrongInput;
 }
 

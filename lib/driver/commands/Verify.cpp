@@ -1,7 +1,7 @@
 // accord verify: proves an answer again with code that shares nothing with what made it.
+#include "lib/driver/CommandLine.h"
+#include "lib/driver/Workspace.h"
 #include "lib/driver/certificates/CertificateKind.h"
-#include "tools/accord/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace accord {
 
@@ -24,7 +24,7 @@ static const CommandEntry kEntry("verify", "Check an answer and its certificate 
                   "         accord verify out/ --from job.dnn\n"
                   "         accord verify schedule/ --solver cvc5");
   command.action([request] {
-    request->program = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+    request->program = installedPath("bin/accord");
     return verifyAnswer(*request);
   });
 });

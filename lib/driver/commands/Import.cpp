@@ -1,13 +1,14 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/import/huggingface/HuggingFace.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
 #include "lib/import/scalesim/ScaleSim.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/Number.h"
 #include "lib/support/documents/WriteFile.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -39,9 +40,9 @@ int importFile(const ImportOptions &options,
   std::optional<ImportedModel> result = import(diags, nameOf(options));
   if (result) {
     for (const std::string &note : result->notes)
-      fmt::print(stderr, "accord: {}\n", note);
+      standardError() << fmt::format("accord: {}\n", note);
     if (options.output.empty())
-      llvm::outs() << result->text;
+      standardOutput() << result->text;
     else
       writeFile(diags, options.output, result->text);
   }

@@ -1,6 +1,6 @@
 // accord serve: a scheduler process for one cluster.
 #include "lib/driver/tasks/Serve.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 namespace {

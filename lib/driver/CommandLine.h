@@ -93,8 +93,8 @@ public:
   CommandEntry(const char *name, const char *summary, void (*describe)(Command &command));
 };
 
-/// Parses the command line, runs the command that it names and returns the exit status.
-int runCommandLine(int argc, char **argv);
+/// Parses a command line without the name of the program, runs the command that it names and returns the exit status.
+int runCommandLine(const std::vector<std::string> &arguments);
 
 // Groups of options that several commands share.
 /// FILE and all options that say which job on which machine, and how much work it may take.

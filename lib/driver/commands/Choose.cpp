@@ -1,6 +1,6 @@
 // accord choose: which accelerators, how many, from whom.
 #include "lib/driver/tasks/Choose.h"
-#include "tools/accord/CommandLine.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

@@ -1,14 +1,15 @@
 // accord list: the machines, models, operations and objectives that Accord knows by name.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/Workspace.h"
 #include "lib/language/models/OperationTable.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/language/syntax/Sources.h"
 #include "lib/placement/problem/Objective.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -124,15 +125,15 @@ int list(const ListOptions &options) {
   if (finish(diags, kDone, options.json, "list") != kDone)
     return kWrongInput;
   if (options.json) {
-    llvm::outs() << jsonText(toDocument(entries, describeEntries)) << "\n";
+    standardOutput() << jsonText(toDocument(entries, describeEntries)) << "\n";
     return kDone;
   }
   TextTable table("llll", {"name", "kind", "file", "description"});
   for (const Entry &one : entries)
     table.row({one.name, one.kind, one.file, one.text});
-  TextStyle style = TextStyle::of(llvm::outs());
+  TextStyle style = TextStyle::of(standardOutput());
   style.width = 1000; // names are never shortened
-  llvm::outs() << table.text(style);
+  standardOutput() << table.text(style);
   return kDone;
 }
 

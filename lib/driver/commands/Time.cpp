@@ -1,6 +1,6 @@
 // accord time: how long a program of instructions takes on a machine.
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/instructions/TimeProgramFile.h"
-#include "tools/accord/CommandLine.h"
 
 namespace accord {
 

@@ -1,6 +1,7 @@
 // accord explain: where a number comes from, or what an error code means. accord diff: what changed
 // between two plans.
 #include "lib/driver/AnswerFolder.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
@@ -8,9 +9,9 @@
 #include "lib/placement/output/PlacementSummary.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/planning/output/TimingReport.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/ErrorCodes.h"
 #include "lib/support/documents/JsonText.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -52,12 +53,12 @@ const DocumentEntry
                 [] { return schemaFor("diff"); });
 
 int print(const std::string &text, bool json, const char *command, const Plan *plan = nullptr) {
-  llvm::outs() << (json ? jsonText(toDocument(Explanation{command, text, plan})) + "\n" : text);
+  standardOutput() << (json ? jsonText(toDocument(Explanation{command, text, plan})) + "\n" : text);
   return kDone;
 }
 
 /// A document is the same wherever it is printed; other text suits the terminal.
-TextStyle styleFor(bool json) { return json ? TextStyle{} : TextStyle::of(llvm::outs()); }
+TextStyle styleFor(bool json) { return json ? TextStyle{} : TextStyle::of(standardOutput()); }
 
 int explainPlacement(const std::string &what, const std::string &layer, bool json) {
   auto plan = readPlacement(what, json, "explain");

@@ -1,7 +1,7 @@
 // accord calibrate: a machine's parameters from measured step times, and how well they predict others.
 #include "lib/driver/tasks/Calibrate.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/tasks/CalibrateOperations.h"
-#include "tools/accord/CommandLine.h"
 
 namespace accord {
 

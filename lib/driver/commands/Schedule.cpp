@@ -1,7 +1,7 @@
 // accord schedule: operations on the cores of one accelerator, or tasks of a project, as slots.
 #include "lib/driver/tasks/Schedule.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
-#include "tools/accord/CommandLine.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

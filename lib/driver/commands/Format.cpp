@@ -1,9 +1,10 @@
 // accord fmt: one layout for both languages.
 #include "lib/language/syntax/Format.h"
+#include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/support/CommandHost.h"
 #include "lib/support/documents/WriteFile.h"
-#include "tools/accord/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -29,9 +30,9 @@ int formatFiles(const FormatOptions &options) {
     std::string text = format(sources, *tree);
     bool same = text == sources.text(*file);
     if (options.print)
-      llvm::outs() << text;
+      standardOutput() << text;
     else if (!same && options.check)
-      fmt::print("{}: not formatted\n", path);
+      standardOutput() << fmt::format("{}: not formatted\n", path);
     else if (!same)
       writeFile(diags, path, text);
     differs |= !same;
