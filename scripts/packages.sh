@@ -27,6 +27,9 @@ check_groups=(
   "style|formats and examines C++ and the scripts|clang-format-22 clang-tidy-22 shellcheck"
 )
 
+# shellcheck disable=SC2034
+python_groups=("python|makes and installs packages for Python|python3-dev python3-venv binutils")
+
 # missing_packages PACKAGE...: those that are not installed.
 missing_packages() {
   local installed package
