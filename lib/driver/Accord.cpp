@@ -4,12 +4,16 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <mutex>
 
-namespace accord {
+using namespace llvm;
+namespace accord::inline embedding {
 namespace {
 
 /// Whether a command goes on for as long as its process.
@@ -29,7 +33,113 @@ int runWithin(const std::vector<std::string> &arguments) {
   return runCommandLine(arguments);
 }
 
+/// The last step of a path, and what it is a step from.
+[[noreturn]] void refuseStep(const json::Value &value, StringRef whole, StringRef step) {
+  std::string there = "a value";
+  if (const json::Object *object = value.getAsObject()) {
+    std::vector<std::string> keys;
+    for (const auto &member : *object)
+      keys.push_back(member.first.str());
+    llvm::sort(keys);
+    std::string near = nearest(step, keys);
+    there =
+        near.empty() ? fmt::format("there are {}", llvm::join(keys, ", ")) : fmt::format("did you mean '{}'?", near);
+  } else if (const json::Array *array = value.getAsArray()) {
+    there = fmt::format("it is a list of {}", array->size());
+  }
+  throw NoSuchValue(fmt::format("there is no '{}' at '{}': {}", step.str(), whole.str(), there));
+}
+
+/// The value at a path; null, or a throw, where there is none.
+const json::Value *find(const json::Value &root, StringRef path, bool throws) {
+  const json::Value *value = &root;
+  for (StringRef rest = path; !rest.empty();) {
+    bool isIndex = rest.consume_front("[");
+    if (!isIndex && rest.size() < path.size())
+      rest.consume_front(".");
+    StringRef step = isIndex ? rest.take_until([](char c) { return c == ']'; })
+                             : rest.take_until([](char c) { return c == '.' || c == '['; });
+    rest = rest.drop_front(step.size());
+    size_t index = 0;
+    bool isWhole = !isIndex || (rest.consume_front("]") && !step.getAsInteger(10, index));
+    const json::Value *next = nullptr;
+    if (const json::Array *array = value->getAsArray(); array && isIndex && isWhole && index < array->size())
+      next = &(*array)[index];
+    else if (const json::Object *object = value->getAsObject(); object && !isIndex)
+      next = object->get(step);
+    if (!next && throws)
+      refuseStep(*value, path, step);
+    if (!next)
+      return nullptr;
+    value = next;
+  }
+  return value;
+}
+
+template <typename T> T kindOf(std::optional<T> value, const char *kind, std::string_view path) {
+  if (!value)
+    throw NoSuchValue(fmt::format("the value at '{}' is no {}", path, kind));
+  return *value;
+}
+
 } // namespace
+
+struct Document::Data {
+  json::Value value;
+};
+
+Document Document::parse(const std::string &json) {
+  auto value = parseJson(json, "document");
+  if (!value)
+    throw std::invalid_argument(llvm::toString(value.takeError()));
+  Document out;
+  out.data_ = std::make_shared<Data>(Data{std::move(*value)});
+  return out;
+}
+
+bool Document::has(std::string_view path) const { return find(data_->value, path, false); }
+
+double Document::number(std::string_view path) const {
+  return kindOf(find(data_->value, path, true)->getAsNumber(), "number", path);
+}
+
+int64_t Document::integer(std::string_view path) const {
+  return kindOf(find(data_->value, path, true)->getAsInteger(), "whole number", path);
+}
+
+bool Document::flag(std::string_view path) const {
+  return kindOf(find(data_->value, path, true)->getAsBoolean(), "truth value", path);
+}
+
+std::string Document::text(std::string_view path) const {
+  return kindOf(find(data_->value, path, true)->getAsString(), "text", path).str();
+}
+
+size_t Document::size(std::string_view path) const {
+  const json::Value *value = find(data_->value, path, true);
+  if (const json::Array *array = value->getAsArray())
+    return array->size();
+  const json::Object *object = value->getAsObject();
+  return kindOf(object ? std::optional(object->size()) : std::nullopt, "list or object", path);
+}
+
+std::vector<std::string> Document::keys(std::string_view path) const {
+  const json::Object *object = find(data_->value, path, true)->getAsObject();
+  kindOf(object ? std::optional(true) : std::nullopt, "object", path);
+  std::vector<std::string> all;
+  for (const auto &member : *object)
+    all.push_back(member.first.str());
+  llvm::sort(all);
+  return all;
+}
+
+Document Document::at(std::string_view path) const {
+  Document out;
+  out.data_ = std::make_shared<Data>(Data{*find(data_->value, path, true)});
+  return out;
+}
+
+std::string Document::json() const { return jsonText(data_->value); }
 
 Answer run(const std::vector<std::string> &arguments, RunOptions options) {
   static std::mutex mutex;
@@ -46,4 +156,4 @@ Answer run(const std::vector<std::string> &arguments, RunOptions options) {
 
 std::string version() { return kVersion; }
 
-} // namespace accord
+} // namespace accord::inline embedding

@@ -1,13 +1,76 @@
-// Accord within another program: its commands, with what they print as texts and with descriptions that need not be on
-// disk. This header needs nothing of LLVM.
+// Accord within another program: its commands, with what they print as texts, documents whose values are asked by path,
+// and descriptions that need not be on disk. This header needs nothing of LLVM. A whole program:
+//
+//   #include "lib/driver/Accord.h"
+//   #include <cstdio>
+//
+//   int main() {
+//     accord::Description machine, training;
+//     accord::Block &chip = machine.accelerator("my_chip");
+//     chip.block("memory", "hbm : dram").set("capacity", "32 GiB").set("bandwidth", "1.2 TB/s");
+//     chip.block("core", "tc : tensor").set("peak", accord::mapOf({{"bf16", "180 TFLOP/s"}}));
+//     chip.block("core", "vu : vector").set("peak", accord::mapOf({{"fp32", "12 TFLOP/s"}}));
+//     training.import("my_chip.accel").import("catalog/gpt2.dnn");
+//     accord::Block &train = training.train("mine", "gpt2_medium()", "my_chip");
+//     train.set("precision", "mixed(bf16)").set("optimizer", "adam");
+//     for (int batch : {8, 16, 24}) {
+//       train.set("batch", batch);
+//       accord::Answer answer = accord::run({"estimate", "mine.dnn", "--json"},
+//                                           {{{"my_chip.accel", machine.text()}, {"mine.dnn", training.text()}}});
+//       if (!answer)
+//         return std::fputs(answer.messages.c_str(), stderr), answer.status;
+//       std::printf("batch %d: %.3f s\n", batch, answer.document().number("totals.time_s"));
+//     }
+//   }
+//
+// All of it is in an inline namespace of its own, since the library has other classes of such names.
 #pragma once
+#include "lib/driver/Description.h"
 #include "lib/support/ReportedDiagnostic.h"
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace accord {
+namespace accord::inline embedding {
+
+/// A document has no value at a path, or one of another kind. The message names what it has there.
+class NoSuchValue : public std::out_of_range {
+public:
+  using std::out_of_range::out_of_range;
+};
+
+/// A JSON document, or a value in one. docs/schema says which values the document of a command has, and in which units.
+/// A path is keys and indices: "stages[0].devices"; the empty one is the value itself. What is not there throws
+/// NoSuchValue.
+class Document {
+public:
+  /// Throws std::invalid_argument if the text is no JSON.
+  static Document parse(const std::string &json);
+
+  bool has(std::string_view path) const;
+  double number(std::string_view path = "") const;
+  int64_t integer(std::string_view path = "") const;
+  bool flag(std::string_view path = "") const;
+  std::string text(std::string_view path = "") const;
+  /// How many elements a list or an object has.
+  size_t size(std::string_view path = "") const;
+  /// Keys of an object, in the order of the alphabet.
+  std::vector<std::string> keys(std::string_view path = "") const;
+  /// A value in it, which stays when the document goes.
+  Document at(std::string_view path) const;
+  /// As text.
+  std::string json() const;
+
+private:
+  struct Data;
+  Document() = default;
+  std::shared_ptr<const Data> data_;
+};
 
 /// What a command answers, byte for byte as the program `accord` does.
 struct Answer {
@@ -21,6 +84,8 @@ struct Answer {
 
   /// Whether the status is 0.
   explicit operator bool() const { return status == 0; }
+  /// Of a command with --json. Throws std::invalid_argument where it printed none.
+  Document document() const { return Document::parse(output); }
 };
 
 struct RunOptions {
@@ -38,7 +103,10 @@ Answer run(const std::vector<std::string> &arguments, RunOptions options = {});
 
 /// Version of Accord: "0.1.0".
 std::string version();
+
+} // namespace accord::inline embedding
+
+namespace accord {
 /// Folder of the machines, models and tables that are shipped.
 std::string catalogFolder();
-
 } // namespace accord
