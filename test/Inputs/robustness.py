@@ -32,6 +32,9 @@ PROGRAM = """program good on core {
 }
 """
 
+TRACE = """{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2, "args": {"Input Dims": [[8, 8], [8, 8]]}}]}
+"""
+
 # Root reads every file, unless he gives that privilege up.
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin")
 WITHOUT_PRIVILEGE = (
@@ -95,9 +98,10 @@ def main():
     options = parser.parse_args()
     work = options.work
     os.makedirs(work, exist_ok=True)
-    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM)):
+    for name, text in (("good.dnn", GOOD), ("core.accel", CORE), ("good.txt", PROGRAM), ("good.trace", TRACE)):
         with open(os.path.join(work, name), "w", encoding="utf-8") as out:
             out.write(text)
+    subprocess.run(["accord", "compile", "good.dnn", "-o", "good.plan"], cwd=work, capture_output=True, check=True)
     wrong = runs = 0
     with open(options.commands, encoding="utf-8") as lines:
         lines = [line.strip() for line in lines if line.strip() and not line.startswith("#")]

@@ -16,6 +16,7 @@ WRONG = [
     ("calibrate", "command", "estimate"),
     ("choose", "status", "cheap"),
     ("cluster_view", "nodes.0.state", "asleep"),
+    ("compare", "explained", 1.5),
     ("diagnostics", "diagnostics", []),
     ("diff", "status", "infeasible"),
     ("emit", "command", "compile"),

@@ -18,6 +18,7 @@ LIBRARIES = {
     "beast": r"boost/(beast|asio)",
     "boost": r"boost/(?!beast|asio)",
     "onnx": r"onnx|google/protobuf/",
+    "zlib": r"zlib\.h",
     "cli11": r"CLI/",
     "mpi": r"mpi\.h",
     "nanobind": r"nanobind/",
