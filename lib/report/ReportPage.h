@@ -5,7 +5,17 @@
 
 namespace accord {
 
-enum class Page : uint8_t { OneDevice, Placement, Mining, Sparsity, Ensemble, Jobs, Microarchitecture, Cores };
+enum class Page : uint8_t {
+  OneDevice,
+  Placement,
+  Mining,
+  Sparsity,
+  Ensemble,
+  Jobs,
+  Microarchitecture,
+  Cores,
+  Comparison
+};
 /// The page of a document, whose SHA-256 it states. `data` goes in last: nothing in it can then be mistaken for a mark.
 std::string pageOf(Page page, llvm::StringRef title, llvm::StringRef document, const llvm::json::Value &data);
 

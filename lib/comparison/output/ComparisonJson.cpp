@@ -1,6 +1,8 @@
 #include "lib/comparison/output/ComparisonOutput.h"
 #include "lib/comparison/output/Shares.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/JsonText.h"
 
 using namespace llvm;
 namespace accord::comparison {
@@ -156,6 +158,12 @@ json::Value toJson(const Comparison &comparison) {
     d.rows.push_back(documentOf(comparison, row));
   d.groups = comparison.groups, d.extra = comparison.extra, d.notes = comparison.notes;
   return toDocument(d, describeDocument);
+}
+
+std::string comparisonPage(const Comparison &comparison) {
+  json::Value document = toJson(comparison);
+  return pageOf(Page::Comparison, comparison.plan.job + " on " + comparison.plan.machine, jsonText(document) + "\n",
+                document);
 }
 
 json::Value comparisonSchema() { return schemaOf<Document>(describeDocument); }

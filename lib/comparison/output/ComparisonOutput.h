@@ -13,4 +13,13 @@ std::string comparisonText(const Comparison &comparison, bool all, const TextSty
 llvm::json::Value toJson(const Comparison &comparison);
 llvm::json::Value comparisonSchema();
 
+/// A table with a row for the step, as `accord calibrate` reads it.
+std::string stepRows(const Comparison &comparison);
+/// A table with the mean time of each operation that was recognized by name or by shapes and that such a table can say
+/// (products, softmax, layer norm, element-wise operations forward), as `accord calibrate --operations` reads it.
+std::string operationRows(const Comparison &comparison);
+
+/// The page of the comparison.
+std::string comparisonPage(const Comparison &comparison);
+
 } // namespace accord::comparison

@@ -38,6 +38,11 @@ std::string nameOf(const Comparison &comparison, const Row &row) {
     return "update";
   if (row.operations.size() == 1)
     return first.name;
+  // All gradients of one operation.
+  if (first.forward >= 0 && llvm::all_of(row.operations, [&](uint32_t id) {
+        return comparison.plan.operations[id].forward == first.forward;
+      }))
+    return comparison.plan.operations[first.forward].name + ", gradients";
   return fmt::format("{} and {} more", mainOf(comparison, row)->name, row.operations.size() - 1);
 }
 

@@ -18,7 +18,7 @@ std::vector<Share> sharesByPart(const Comparison &comparison);
 std::vector<Share> sharesByClass(const Comparison &comparison);
 std::vector<Share> sharesByRepeat(const Comparison &comparison);
 
-/// "gpt_logits.block.mlp.linear", or "gpt_logits.block.attn.raw_scores and 3 more".
+/// "gpt_logits.block.mlp.linear", or "conv1, gradients", or "gpt_logits.block.attn.raw_scores and 3 more".
 std::string nameOf(const Comparison &comparison, const Row &row);
 /// The part of a row as `sharesByPart` names it.
 std::string partOf(const Comparison &comparison, const Row &row);

@@ -1,6 +1,7 @@
 // A plan beside a measured step, as plain data: which operation of the plan is which of the trace, and what each takes.
 #pragma once
 #include "lib/comparison/problem/MeasuredStep.h"
+#include <map>
 
 namespace accord::comparison {
 
@@ -38,6 +39,8 @@ struct PlannedOperation {
   double bytes = 0;       ///< of one execution, of the memory of the device
   double peak = 0;        ///< FLOP/s of the core that it runs on; 0: of none
   int64_t executions = 0; ///< in a step
+  /// What a row of measured operations says of it: operation, batch, m, n, k, width, type. Empty: no row can.
+  std::map<std::string, std::string> columns;
 };
 struct PlannedStep {
   std::string model, machine, job;
@@ -47,6 +50,7 @@ struct PlannedStep {
   int64_t microbatches = 1, batch = 1;
   std::vector<PlannedOperation> operations;
   std::vector<PlannedExecution> executions;
+  std::map<std::string, std::string> columns; ///< what a row of measured steps says of it
 };
 
 /// Operations of the plan that were recognized together, over all their executions in a step.

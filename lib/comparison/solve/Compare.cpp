@@ -152,6 +152,8 @@ private:
         add("communication", "collectives that the plan does not have", call);
       else if (call.work.workClass == WorkClass::Copy)
         add("copies", "changes of layout or type that the plan does not have", call);
+      else if (call.work.size == 1 && call.work.workClass == WorkClass::ElementWise)
+        add("single numbers", "calls on single numbers, as counters of batches", call);
       else if (call.work.workClass == WorkClass::Fill)
         add("fills", "tensors that are set to one number", call);
       else {

@@ -96,6 +96,35 @@ Part partOf(Phase phase) {
                                      : Part::Backward;
 }
 
+/// As the tables of single operations name sizes: m x n times n x k, `batch` times; else `batch` rows of `width`.
+std::map<std::string, std::string> columnsOf(const Operation &op) {
+  if (!op.parts.empty() || op.tensors.empty())
+    return {};
+  const StringRef name = llvm::StringSwitch<StringRef>(op.kind)
+                             .Case("linear", "linear")
+                             .Case("matmul", "bmm")
+                             .Case("layer_norm", "ln")
+                             .Case("transpose", "copy")
+                             .Cases({"softmax", "add", "mul", "div", "gelu", "relu", "tanh"}, op.kind)
+                             .Default("");
+  auto result = llvm::find_if(op.tensors, [](const LoopTensor &tensor) { return tensor.written; });
+  if (name.empty() || result == op.tensors.end() || result->sizes.empty() || op.flops < 0)
+    return {};
+  std::map<std::string, std::string> columns{{"operation", name.str()}, {"type", op.type}};
+  const std::vector<int64_t> &sizes = result->sizes;
+  const int64_t last = sizes.back(), all = elementsOf(*result, op.domain);
+  if (last <= 0 || all <= 0)
+    return {};
+  auto put = [&](const char *key, int64_t value) { columns[key] = std::to_string(value); };
+  if (op.contraction) {
+    const int64_t sum = op.flops / 2 / all,
+                  rows = name == "bmm" && sizes.size() > 1 ? sizes[sizes.size() - 2] : all / last;
+    put("batch", all / last / std::max<int64_t>(1, rows)), put("m", rows), put("n", sum), put("k", last);
+  } else
+    put("batch", all / last), put("width", last);
+  return columns;
+}
+
 class Planner {
 public:
   explicit Planner(const Plan &plan) : plan(plan) {}
@@ -109,6 +138,7 @@ public:
     made.microbatches = graph.microbatches, made.batch = plan.batch;
     if (!plan.machine.memories.empty())
       made.bandwidth = plan.machine.memories.front().bandwidth.value;
+    made.columns = stepColumns();
     findForward();
     for (OperationId id = 0; id < graph.operations.size(); ++id)
       addOperation(id);
@@ -121,6 +151,33 @@ public:
   }
 
 private:
+  /// What the table of measured steps says of a training on one device.
+  std::map<std::string, std::string> stepColumns() const {
+    const WorkGraph &graph = plan.graph;
+    StringRef precision = graph.precision;
+    if (precision.consume_front("mixed("))
+      precision.consume_back(")");
+    std::map<std::string, std::string> columns{{"family", "cnn"},
+                                               {"model", graph.model},
+                                               {"accelerator", plan.machine.name},
+                                               {"precision", precision.str()},
+                                               {"optimizer", graph.optimizer},
+                                               {"recompute", graph.recompute}};
+    auto put = [&](const char *key, int64_t value) { columns[key] = std::to_string(value); };
+    put("n_devices", 1), put("global_batch", plan.batch), put("micro_batch", graph.microbatch);
+    if (plan.architecture && plan.architecture->family == ModelArchitecture::Family::Decoder &&
+        !plan.architecture->irregular) {
+      const ModelArchitecture &model = *plan.architecture;
+      columns["family"] = "llm-dense";
+      put("layers", model.layers), put("hidden", model.hidden), put("ffn", model.inner), put("heads", model.heads);
+      put("kv_heads", model.keyValueHeads), put("vocab", model.vocabulary), put("seq_len", model.sequence);
+      columns["attn_kernel"] = model.fusedAttention ? "flash" : "unfused";
+      columns["mlp_kind"] = model.activation == ModelArchitecture::Activation::SwiGlu ? "swiglu3" : "gelu2";
+      put("tp", 1), put("pp", 1), put("dp", 1), put("cp", 1);
+    }
+    return columns;
+  }
+
   void findForward() {
     for (OperationId id = 0; id < plan.graph.operations.size(); ++id)
       if (plan.graph.operations[id].phase == Phase::Forward)
@@ -163,6 +220,7 @@ private:
     if (op.region < plan.graph.regions.size() && op.region > kUpdateRegion)
       one.group = plan.graph.regions[op.region].name;
     one.work = worksOf(op);
+    one.columns = columnsOf(op);
     // A product that is the gradient of a convolution is one.
     if (one.forward >= 0 && op.contraction && classOf(plan.graph.operations[one.forward].kind) == Class::Convolution)
       for (Signature &work : one.work)

@@ -15,10 +15,15 @@ static const CommandEntry
           .range(0, int64_t(1) << 40);
       command.option("--device", *device, "Number of the device (default: the one with the most kernel time)")
           .range(0, int64_t(1) << 20);
+      command.option("--report", options->report, "Write a page with two bars for each operation (.html)");
+      command.option("--rows", options->rows, "Write the step as a table for `accord calibrate` (.csv)");
+      command.option("--operations", options->operations,
+                     "Write the operations as a table for `accord calibrate --operations` (.csv)");
       command.flag("--all", options->all, "Show all operations, in the order of the plan");
       addJson(command, options->json);
       command.example("accord compare out/ trace.json.gz\n"
-                      "         accord compare out/ trace.json --step 3 --all");
+                      "         accord compare out/ trace.json --step 3 --all\n"
+                      "         accord compare out/ trace.json --report compare.html --rows steps.csv");
       command.action([=] {
         if (*step >= 0)
           options->step = *step;

@@ -10,6 +10,7 @@
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextStyle.h"
+#include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -51,6 +52,12 @@ int comparePlan(const CompareOptions &options) {
   if (!step)
     return refuseTrace(step.error(), options.json);
   const Comparison both = compare(std::move(*planned), std::move(*step));
+  SourceManager sources;
+  Diagnostics diags(sources);
+  for (const auto &[file, text] :
+       {std::pair(options.report, &comparisonPage), {options.rows, &stepRows}, {options.operations, &operationRows}})
+    if (!file.empty() && !writeFile(diags, file, text(both)))
+      return finish(diags, kWrongInput, options.json, "compare");
   if (options.json)
     standardOutput() << jsonText(toJson(both)) << "\n";
   else
