@@ -60,8 +60,9 @@ struct AttentionPart {
   int64_t flopsPerPoint;
   llvm::SmallVector<int64_t> domain;
 };
-/// (n, query, key head, group, key, d), which reduces the last two.
-Work attentionWork(mlir::Operation *op, mlir::RankedTensorType q, mlir::RankedTensorType k);
+/// (n, query, key head, group, key, d), which reduces the last two; values of another width than d have a loop behind
+/// it. The domain has all keys, whatever a window leaves out.
+Work attentionWork(mlir::Operation *op, mlir::RankedTensorType q, mlir::RankedTensorType k, mlir::RankedTensorType v);
 
 /// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one
 /// product sums over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.

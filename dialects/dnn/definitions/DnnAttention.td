@@ -11,9 +11,11 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
   let ranks = [4, 3, 3];
   let summary = "y = softmax(scale q k^T) v in one operation that keeps no scores (Dao, FlashAttention-2, 2023)";
   let description = [{
-    q and y are [queries, key heads, group, d], k and v [keys, key heads, d]: each key head serves the queries of its group. `causal` leaves out
-    keys behind the query; all are counted all the same. The second result, the logarithm of each row's sum of exponentials in fp32, is
-    saved for the gradient. Domain (n, query, key head, group, key, d), 4 FLOP per point: two products. The softmax does 5 FLOP per score on vector cores
+    q is [queries, key heads, group, d], k [keys, key heads, d], v [keys, key heads, e] and y [queries, key heads, group, e]: each key head
+    serves the queries of its group; e is d for most. `causal` leaves out keys behind the query; all are counted all the same. With `window`,
+    above 0 and only with `causal`, a query sees the last so many keys, its own among them, and so many are counted. The second result, the logarithm of each row's sum of exponentials in fp32, is
+    saved for the gradient. Domain (n, query, key head, group, key, d), 4 FLOP per point: two products (2
+    of d and 2 of e, which is a loop of its own where it is not d). The softmax does 5 FLOP per score on vector cores
     meanwhile. Bytes are those of the operands and results, which holds while the keys of a head stay in the core or its caches.
     ```mlir
     %y, %l = dnn.flash_attention %q, %k, %v {causal = true, scale = 0.0883883476 : f64}
@@ -21,9 +23,9 @@ def Dnn_FlashAttentionOp : Dnn_ForwardOp<"flash_attention", 4> {
     ```
   }];
   let arguments = (ins Dnn_Tensor:$q, Dnn_Tensor:$k, Dnn_Tensor:$v, DefaultValuedAttr<Dnn_Positive, "1.0">:$scale,
-                       DefaultValuedAttr<BoolAttr, "false">:$causal);
+                       DefaultValuedAttr<BoolAttr, "false">:$causal, DefaultValuedAttr<Dnn_Int, "0">:$window);
   let results = (outs Dnn_Tensor:$y, Dnn_Tensor:$saved);
-  let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType());";
+  let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType(), getV().getType());";
   let more = Dnn_IsAttention;
 }
 def Dnn_FlashAttentionGradOp : Dnn_WorkOp<"flash_attention_grad", 10> {
@@ -33,9 +35,10 @@ def Dnn_FlashAttentionGradOp : Dnn_WorkOp<"flash_attention_grad", 10> {
     score on vector cores.
   }];
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$q, Dnn_Tensor:$k, Dnn_Tensor:$v, Dnn_Tensor:$y, Dnn_Tensor:$saved,
-                       DefaultValuedAttr<Dnn_Positive, "1.0">:$scale, DefaultValuedAttr<BoolAttr, "false">:$causal);
+                       DefaultValuedAttr<Dnn_Positive, "1.0">:$scale, DefaultValuedAttr<BoolAttr, "false">:$causal,
+                       DefaultValuedAttr<Dnn_Int, "0">:$window);
   let results = (outs Dnn_Tensor:$dq, Dnn_Tensor:$dk, Dnn_Tensor:$dv);
-  let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType());";
+  let work = "return ::accord::dnn::attentionWork(getOperation(), getQ().getType(), getK().getType(), getV().getType());";
   let more = Dnn_IsAttention;
 }
 #endif

@@ -85,7 +85,7 @@ std::vector<OperationSpec> makeTable() {
       {"flash_attention",
        "dnn.flash_attention",
        {"q", "k", "v"},
-       {number("scale", AttributeRange::AboveZero), {"causal", Boolean}}},
+       {number("scale", AttributeRange::AboveZero), {"causal", Boolean}, {"window", Integer, false, {}, 0}}},
       {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", AttributeRange::Fraction)}},
       {"elu", "dnn.elu", {"x"}, {number("alpha", AttributeRange::AboveZero)}},
       {"sinusoids", "dnn.sinusoids", {"x"}, {}},

@@ -64,6 +64,19 @@ namespace {
 /// What a kernel computes of attention whose mask is causal: tiles above the diagonal are left out (Dao et al.,
 /// FlashAttention, 2022, section 3.1), so half of all in long sequences, as Megatron-LM counts it.
 constexpr double kCausalShare = 0.5;
+
+/// Share of the FLOPs counted. With a window of w of n keys, of w n that are counted the first w queries see half.
+double computedShare(const Operation &op) {
+  if (!op.causal)
+    return 1;
+  if (op.parts.empty() || op.parts.back().domain.empty() || op.domain.size() < op.parts.back().domain.size())
+    return kCausalShare;
+  const std::vector<Loop> &scores = op.parts.back().domain; // those of the softmax: keys are its last loop
+  double seen = static_cast<double>(scores.back().extent),
+         keys = static_cast<double>(op.domain[scores.size() - 1].extent);
+  return 1 - (1 - kCausalShare) * std::min(seen / std::max(keys, 1.0), 1.0);
+}
+
 /// The host's own cost of a micro-batch and a step where its loop runs ahead of the device.
 constexpr double kAheadShare = 0.1;
 
@@ -160,7 +173,7 @@ std::optional<ProfileItem> itemOf(const Operation &op) {
   item.phase = op.phase;
   item.kind = op.kind;
   item.type = op.type;
-  item.flops = (op.causal ? kCausalShare : 1) * static_cast<double>(op.flops);
+  item.flops = computedShare(op) * static_cast<double>(op.flops);
   TrafficShares shares = trafficSharesOf(op);
   item.bytes = shares.read * static_cast<double>(op.bytesRead) + shares.written * static_cast<double>(op.bytesWritten) +
                shares.smaller * static_cast<double>(std::min(op.bytesRead, op.bytesWritten));

@@ -12,8 +12,8 @@ constexpr int64_t kRows = 16;   ///< queries in a block
 constexpr int64_t kStripes = 8; ///< of queries, under a causal mask
 
 /// Letters: b samples, q blocks of queries, r queries of a block, h heads of keys, g queries' heads of one of those,
-/// k keys, d the width. The scores of a block are in memory and are used before the next block is begun (Dao et al.,
-/// FlashAttention, 2022; the gradient: algorithm 4 there).
+/// k keys, d the width of queries and keys, w that of values. The scores of a block are in memory and are used before
+/// the next block is begun (Dao et al., FlashAttention, 2022; the gradient: algorithm 4 there).
 class AttentionWriter {
 public:
   AttentionWriter(const Operation &operation, const Microarchitecture &machine)
@@ -27,14 +27,17 @@ public:
     if (operation.tensors.size() < (isGradient ? 9 : 5) || operation.tensors[first].sizes.size() < 4 ||
         operation.tensors[first + 1].sizes.size() < 3)
       return refused(operation, "its tensors are not known");
-    declare(operation.tensors[first], operation.tensors[first + 1]);
+    declare(operation.tensors[first], operation.tensors[first + 1], operation.tensors[first + 2]);
     if (isGradient)
-      for (const char *name : {"dk", "dv"})
-        made.fill({name, "bkhd"}, "0");
+      for (const Use &whole : {dk, dv})
+        made.fill(whole, "0");
+    const int64_t window = keysInWindow();
     const int64_t stripes = operation.causal ? std::min(kStripes, blocks) : 1;
     for (int64_t s = 0; s < stripes; ++s) {
       const int64_t begin = blocks * s / stripes, end = blocks * (s + 1) / stripes;
-      made.extent('k', std::max<int64_t>(int64_t(__int128(keys) * end / std::max<int64_t>(blocks, 1)), 1));
+      const int64_t last = int64_t(__int128(keys) * end / std::max<int64_t>(blocks, 1));
+      const int64_t before = int64_t(__int128(keys) * begin / std::max<int64_t>(blocks, 1));
+      made.extent('k', std::max<int64_t>(last - std::max<int64_t>(before - window, 0), 1));
       made.begin('b'), made.begin('h'), made.begin('g');
       made.begin('q', begin, end - begin);
       isGradient ? gradientOfBlock() : block();
@@ -45,17 +48,26 @@ public:
     if (stripes > 1)
       made.assume(
           fmt::format("under the causal mask, queries in {} stripes with all keys up to the last of each", stripes));
+    if (stripes > 1 && window < keys)
+      made.assume(fmt::format("of these keys, {} before the first query of each stripe", window));
     return made.finish();
   }
 
 private:
-  void declare(const LoopTensor &q, const LoopTensor &k) {
+  /// Keys that a query sees at most, of all: the softmax is the last part, and keys are its last loop.
+  int64_t keysInWindow() const {
+    if (operation.parts.empty() || operation.parts.back().domain.empty())
+      return keys;
+    return std::min(operation.parts.back().domain.back().extent, keys);
+  }
+
+  void declare(const LoopTensor &q, const LoopTensor &k, const LoopTensor &v) {
     const size_t batch = q.sizes.size() - 4;
     int64_t samples = 1;
     for (size_t d = 0; d < batch; ++d)
       samples *= q.sizes[d];
     const int64_t queries = q.sizes[batch], heads = q.sizes[batch + 1], group = q.sizes[batch + 2];
-    const int64_t width = q.sizes[batch + 3];
+    const int64_t width = q.sizes[batch + 3], values = v.sizes.back();
     keys = k.sizes[k.sizes.size() - 3];
     for (int64_t r = 1; r <= kRows; ++r)
       if (queries % r == 0)
@@ -63,20 +75,20 @@ private:
     blocks = queries / rows;
     scale = fmt::format("{:.17g}", 1 / std::sqrt(double(std::max<int64_t>(width, 1))));
     made.extent('b', samples), made.extent('q', blocks), made.extent('r', rows), made.extent('h', heads);
-    made.extent('g', group), made.extent('k', keys), made.extent('d', width);
+    made.extent('g', group), made.extent('k', keys), made.extent('d', width), made.extent('w', values);
     const int32_t bytes = bytesOf(q);
-    for (const char *name : {"q", "y", "dq", "dy"})
-      made.tensor(name, {samples, blocks, rows, heads, group, width}, bytes);
-    for (const char *name : {"k", "v", "dk", "dv"})
-      made.tensor(name, {samples, keys, heads, width}, bytes);
+    for (auto [name, along] : {std::pair{"q", width}, {"y", values}, {"dq", width}, {"dy", values}})
+      made.tensor(name, {samples, blocks, rows, heads, group, along}, bytes);
+    for (auto [name, along] : {std::pair{"k", width}, {"v", values}, {"dk", width}, {"dv", values}})
+      made.tensor(name, {samples, keys, heads, along}, bytes);
     made.tensor("saved", {samples, blocks, rows, heads, group}, 4);
     for (const char *name : {"scores", "dscores"})
       made.tensor(name, {rows, keys}, bytes);
     made.tensor("total", {rows}, 4), made.tensor("dot", {rows}, 4);
   }
 
-  const Use q{"q", "bqrhgd"}, y{"y", "bqrhgd"}, dy{"dy", "bqrhgd"}, dq{"dq", "bqrhgd"}, saved{"saved", "bqrhg"};
-  const Use k{"k", "bkhd"}, v{"v", "bkhd"}, dk{"dk", "bkhd"}, dv{"dv", "bkhd"};
+  const Use q{"q", "bqrhgd"}, y{"y", "bqrhgw"}, dy{"dy", "bqrhgw"}, dq{"dq", "bqrhgd"}, saved{"saved", "bqrhg"};
+  const Use k{"k", "bkhd"}, v{"v", "bkhw"}, dk{"dk", "bkhd"}, dv{"dv", "bkhw"};
   const Use scores{"scores", "rk"}, dscores{"dscores", "rk"};
 
   void block() {
@@ -89,12 +101,12 @@ private:
                  {Kind::Store, "scores", "e"}}},
                {false, {{Kind::Store, "total", "sum"}, {Kind::Store, "saved", "sum log top +"}}}});
     made.product(y, scores, v);
-    made.rows("r", "d", {{"total", "r"}, y},
+    made.rows("r", "w", {{"total", "r"}, y},
               {{false, {{Kind::Let, "share", "1 total /"}}}, {true, {{Kind::Store, "y", "y share *"}}}});
   }
 
   void gradientOfBlock() {
-    made.rows("r", "d", {dy, y, {"dot", "r"}},
+    made.rows("r", "w", {dy, y, {"dot", "r"}},
               {{true, {{Kind::Sum, "sum", "dy y *"}}}, {false, {{Kind::Store, "dot", "sum"}}}});
     made.product(scores, q, k);
     made.rows("r", "k", {saved, scores}, {{true, {{Kind::Store, "scores", "scores " + scale + " * saved - exp"}}}});

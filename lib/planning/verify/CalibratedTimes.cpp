@@ -120,12 +120,24 @@ void setProduct(const Operation &op, Work &work) {
   work.sort = contains(op.kind, "attention") ? Sort::Attention : work.products > 1 ? Sort::Products : Sort::Product;
 }
 
+/// Keys that causal attention sees at most, of all: fewer with a window. The softmax is the part without a product, and
+/// keys are its last loop.
+double seenShare(const Operation &op) {
+  for (const FusedPart &part : op.parts)
+    if (!part.contraction && part.core == CoreKind::Vector && !part.domain.empty() &&
+        part.domain.size() <= op.domain.size())
+      return std::min(static_cast<double>(part.domain.back().extent) /
+                          std::max<double>(static_cast<double>(op.domain[part.domain.size() - 1].extent), 1),
+                      1.0);
+  return 1;
+}
+
 Work workOf(const Operation &op) {
   Work work;
   if (op.body != kNone || op.core == CoreKind::None || op.kind == "slice")
     return work;
   double read = static_cast<double>(op.bytesRead), written = static_cast<double>(op.bytesWritten);
-  work.flops = static_cast<double>(op.flops) / (op.causal ? 2 : 1), work.bytes = read + written;
+  work.flops = static_cast<double>(op.flops) * (op.causal ? 1 - seenShare(op) / 2 : 1), work.bytes = read + written;
   if (op.core == CoreKind::Network) {
     work.sort = Sort::Exchange;
   } else if (op.contraction) {

@@ -88,6 +88,8 @@ bool BlockFinder::flash(dnn::FlashAttentionOp op) {
   AttentionPart part;
   part.at = op, part.causal = op.getCausal(), part.fused = true;
   part.headSize = widthOf(op.getQ());
+  if (op.getWindow() > 0)
+    return fail(op, "sees a window of keys");
   walk.understand(op);
   PassedOperations passed;
   passed.scale = op.getScale().convertToDouble();

@@ -5,9 +5,16 @@
 namespace accord::interpret {
 namespace {
 
+struct Keys {
+  int64_t begin, end;
+};
+
 /// Keys that a query sees; queries may be a part of all, from `first` on.
-int64_t keysOf(bool causal, int64_t first, int64_t query, int64_t keys) {
-  return causal ? std::min(first + query + 1, keys) : keys;
+template <typename Op> Keys keysOf(Op op, int64_t first, int64_t query, int64_t keys) {
+  if (!op.getCausal())
+    return {0, keys};
+  int64_t end = first + query + 1, window = op.getWindow();
+  return {window > 0 ? std::min(std::max<int64_t>(end - window, 0), keys) : 0, std::min(end, keys)};
 }
 int64_t firstQuery(mlir::Operation *op, const Array &q, const Device &device) {
   return extentsOf(op, q.shape, device)[q.shape.size() - 4].offset;
@@ -45,16 +52,16 @@ void attention(dnn::FlashAttentionOp op, Inputs in, Outputs out, const Device &d
   int64_t first = firstQuery(op, q, device);
   double scale = op.getScaleAttr().getValueAsDouble();
   forEachRow(q, [&](IndexRef row) {
-    int64_t keys = keysOf(op.getCausal(), first, row[row.size() - 3], k.shape[row.size() - 3]);
+    Keys seen = keysOf(op, first, row[row.size() - 3], k.shape[row.size() - 3]);
     std::vector<double> scores;
-    for (int64_t j = 0; j < keys; ++j)
+    for (int64_t j = seen.begin; j < seen.end; ++j)
       scores.push_back(score(q, k, row, j, scale));
     double largest = *std::max_element(scores.begin(), scores.end()), sum = 0;
     for (double s : scores)
       sum += std::exp(s - largest);
-    for (int64_t j = 0; j < keys; ++j)
-      for (int64_t e = 0; e < q.shape.back(); ++e)
-        out[0](rowAt(row, e)) += std::exp(scores[j] - largest) / sum * v(keyAt(row, j, e));
+    for (int64_t j = seen.begin; j < seen.end; ++j)
+      for (int64_t e = 0; e < v.shape.back(); ++e)
+        out[0](rowAt(row, e)) += std::exp(scores[j - seen.begin] - largest) / sum * v(keyAt(row, j, e));
     out[1](row) = largest + std::log(sum);
   });
 }
@@ -64,13 +71,13 @@ void attentionGradient(dnn::FlashAttentionGradOp op, Inputs in, Outputs out, con
   int64_t first = firstQuery(op, q, device);
   double scale = op.getScaleAttr().getValueAsDouble();
   forEachRow(q, [&](IndexRef row) {
-    int64_t keys = keysOf(op.getCausal(), first, row[row.size() - 3], k.shape[row.size() - 3]);
+    Keys seen = keysOf(op, first, row[row.size() - 3], k.shape[row.size() - 3]);
     double mean = 0; // of the gradients of the shares, weighted with them
-    for (int64_t e = 0; e < q.shape.back(); ++e)
+    for (int64_t e = 0; e < v.shape.back(); ++e)
       mean += dy(rowAt(row, e)) * y(rowAt(row, e));
-    for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t j = seen.begin; j < seen.end; ++j) {
       double share = std::exp(score(q, k, row, j, scale) - kept(row)), dshare = 0;
-      for (int64_t e = 0; e < q.shape.back(); ++e) {
+      for (int64_t e = 0; e < v.shape.back(); ++e) {
         dshare += dy(rowAt(row, e)) * v(keyAt(row, j, e));
         out[2](keyAt(row, j, e)) += share * dy(rowAt(row, e));
       }

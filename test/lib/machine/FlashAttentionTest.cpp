@@ -37,6 +37,25 @@ train t = net() on a100_80g {{
                      module);
 }
 
+/// One key head that serves two of queries of width 4, over 5 tokens; `attended` gives [rows, 2 * values].
+std::string ofHeads(const std::string &attended, int values, int rows) {
+  return fmt::format(R"(
+import "catalog/transformer.dnn"
+model net {{
+  input x      : float[5, 8]
+  input target : float[{0}, 8]
+  let q = reshape(linear(x, out = 8), [5, 1, 2, 4])
+  let k = reshape(linear(x, out = 4), [5, 1, 4])
+  let v = reshape(linear(x, out = {1}), [5, 1, {1}])
+  loss mse(linear({2}, out = 8), target)
+}}
+train t = net() on a100_80g {{
+  batch = 2
+  optimizer = sgd
+}})",
+                     rows, values, attended);
+}
+
 /// The step on inputs that `like` takes; parameters go by their order, their names differ.
 interpret::StepResult step(const TrainingGraph &one, const TrainingGraph &like, const interpret::StepInputs &inputs) {
   std::vector<std::string> names, others;
@@ -75,6 +94,47 @@ TEST(FlashAttention, EqualsAttentionWithScores) {
     auto inputs = cantFail(interpret::randomInputs(expected.graph, 2, 3));
     expectSameStep(step(found, expected, inputs), step(expected, expected, inputs));
   }
+}
+
+// A query that sees three keys is the last of the three in causal attention.
+TEST(FlashAttention, OfAWindowIsAttentionOfEachPart) {
+  std::string parts;
+  for (int first = 0; first < 3; ++first) {
+    auto cut = [&](const char *of) { return fmt::format("slice({}, axis = 0, start = {}, size = 3)", of, first); };
+    parts +=
+        fmt::format("{}slice(flash_attention({}, {}, {}, scale = 0.5, causal = true), axis = 0, start = 2, size = 1)",
+                    first ? ", " : "", cut("q"), cut("k"), cut("v"));
+  }
+  TrainingGraph expected(ofHeads(fmt::format("reshape(concat({}, axis = 0), [3, 8])", parts), 4, 3).c_str());
+  TrainingGraph found(
+      ofHeads("reshape(slice(flash_attention(q, k, v, scale = 0.5, causal = true, window = 3), axis = 0, "
+              "start = 2, size = 3), [3, 8])",
+              4, 3)
+          .c_str());
+  ASSERT_TRUE(expected.graph && found.graph);
+  auto inputs = cantFail(interpret::randomInputs(expected.graph, 2, 3));
+  expectSameStep(step(found, expected, inputs), step(expected, expected, inputs));
+}
+
+TEST(FlashAttention, TakesValuesOfAnotherWidth) {
+  TrainingGraph found(ofHeads("reshape(flash_attention(q, k, v, scale = 0.5), [5, 12])", 6, 5).c_str());
+  TrainingGraph expected(
+      ofHeads(
+          "reshape(transpose(reshape(matmul(softmax(matmul(reshape(transpose(scale(q, factor = 0.5), [1, 2, 0, 3]), "
+          "[1, 10, 4]), transpose(k, [1, 0, 2]), transpose_b = true)), transpose(v, [1, 0, 2])), [2, 5, 6]), "
+          "[1, 0, 2]), [5, 12])",
+          6, 5)
+          .c_str());
+  ASSERT_TRUE(expected.graph && found.graph);
+  auto inputs = cantFail(interpret::randomInputs(expected.graph, 2, 3));
+  expectSameStep(step(found, expected, inputs), step(expected, expected, inputs));
+  for (const Operation &op : workOf(found, 2).operations)
+    if (op.kind.starts_with("flash_attention")) {
+      constexpr int64_t kScores = 2 * 2 * 5 * 5; // batch, heads, queries, keys
+      bool gradient = op.kind.ends_with("grad");
+      EXPECT_EQ(contractionFlops(op), kScores * (4 + 6) * (gradient ? 4 : 2)) << op.name;
+      EXPECT_EQ(op.flops - contractionFlops(op), kScores * (gradient ? 2 * 4 + 6 : 5)) << op.name;
+    }
 }
 
 TEST(FlashAttention, KeepsStatisticsInsteadOfScores) {
@@ -123,6 +183,39 @@ TEST(FlashAttention, LeavesOutWhatACausalMaskHides) {
         ++seen;
       }
   EXPECT_EQ(seen, 4);
+}
+
+// With a window of w, the i-th query sees i keys up to w.
+TEST(FlashAttention, CountsTheKeysOfAWindow) {
+  constexpr int kSequence = 512, kHeads = 2, kWidth = 4;
+  for (int window : {1, 128, 511, 512, 4096}) {
+    TrainingGraph graph(fmt::format(R"(
+model net {{
+  input x      : float[{0}, 8]
+  input target : float[{0}, 8]
+  let q = reshape(linear(x, out = 8), [{0}, 2, 1, 4])
+  let k = reshape(linear(x, out = 8), [{0}, 2, 4])
+  let v = reshape(linear(x, out = 8), [{0}, 2, 4])
+  loss mse(reshape(flash_attention(q, k, v, causal = true, window = {1}), [{0}, 8]), target)
+}}
+train t = net() on a100_80g {{
+  batch = 1
+  optimizer = sgd
+}})",
+                                    kSequence, window)
+                            .c_str());
+    ASSERT_TRUE(graph.graph);
+    int64_t keys = std::min(window, kSequence), seen = 0;
+    for (int i = 1; i <= kSequence; ++i)
+      seen += std::min(i, window);
+    for (const Operation &op : workOf(graph, 1).operations)
+      if (op.kind.starts_with("flash_attention")) {
+        int64_t perScore = op.kind.ends_with("grad") ? 10 * kWidth + 6 : 4 * kWidth + 5;
+        EXPECT_EQ(op.flops, perScore * kHeads * kSequence * keys) << op.name << " of " << window;
+        double share = static_cast<double>(seen) / static_cast<double>(kSequence * keys);
+        EXPECT_NEAR(calibrate::itemOf(op)->flops / static_cast<double>(op.flops), share, 1.0 / kSequence) << window;
+      }
+  }
 }
 
 TEST(FlashAttention, IsSharedByHeadsAndSamples) {
