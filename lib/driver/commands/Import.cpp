@@ -57,20 +57,38 @@ template <auto import> int importText(const ImportOptions &options) {
   });
 }
 
+/// `--size NAME=N`, each up to 2^power; kDone if all can be read.
+int readSizes(const ImportOptions &options, int power, std::map<std::string, int64_t> &into) {
+  for (const std::string &text : options.sizes) {
+    auto [symbol, number] = llvm::StringRef(text).rsplit('=');
+    auto size = parseWhole(number, {1, int64_t(1) << power});
+    if (symbol.empty() || !size)
+      return refuse(Code::BadCommandLine,
+                    fmt::format("--size: expected NAME=N with a whole number from 1 to 2^{}, found '{}'", power, text),
+                    false, "import");
+    into[symbol.str()] = *size;
+  }
+  return kDone;
+}
+
+int importConfiguration(const ImportOptions &options) {
+  HuggingFaceOptions model;
+  if (int status = readSizes(options, 31, model.sizes); status != kDone)
+    return status;
+  return importFile(options, [&](Diagnostics &diags, const std::string &name) {
+    model.name = name;
+    auto file = readFile(diags, options.file);
+    return file ? importHuggingFace(diags, *file, model) : std::nullopt;
+  });
+}
+
 /// Importers of networks as they infer.
 template <bool onnx> int importNetwork(const ImportOptions &options) {
   NetworkOptions network;
   network.inputs = options.inputs;
   network.unrolled = options.unrolled;
-  for (const std::string &text : options.sizes) {
-    auto [symbol, number] = llvm::StringRef(text).rsplit('=');
-    auto size = parseWhole(number, {1, int64_t(1) << 40});
-    if (symbol.empty() || !size)
-      return refuse(Code::BadCommandLine,
-                    "--size: expected NAME=N with a whole number from 1 to 2^40, found '" + text + "'", false,
-                    "import");
-    network.sizes[symbol.str()] = *size;
-  }
+  if (int status = readSizes(options, 40, network.sizes); status != kDone)
+    return status;
   for (const std::string &text : options.losses) {
     auto [output, kind] = llvm::StringRef(text).rsplit('=');
     if (kind.empty())
@@ -104,10 +122,12 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
     one.action([options, run] { return run(*options); });
     return one;
   };
-  importer("huggingface",
-           fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
-           "config", "The config.json", importText<importHuggingFace>)
-      .example("accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
+  Command huggingface =
+      importer("huggingface",
+               fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
+               "config", "The config.json", importConfiguration);
+  huggingface.option("--size", options->sizes, "NAME=N: a length of the inputs (seq; default: positions, up to 8192)");
+  huggingface.example("accord import huggingface Llama-3.1-8B/config.json --size seq=4096 -o llama.dnn");
   Command onnx =
       importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importNetwork<true>);
   onnx.option("--size", options->sizes, "NAME=N: value of a symbolic dimension");

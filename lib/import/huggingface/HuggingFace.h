@@ -5,9 +5,14 @@
 
 namespace accord {
 
-/// `name` becomes the model's name (made into one if it is none). Settings that were not understood are a note. nullopt
-/// after errors: no JSON, a missing or wrong setting, a model type or a feature that has no form here.
-std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId config, const std::string &name);
+struct HuggingFaceOptions {
+  std::string name;                     ///< of the model; made into one if it is none
+  std::map<std::string, int64_t> sizes; ///< lengths of its inputs, by name: `seq`
+};
+
+/// What a configuration says and the text cannot, or does not understand, is a note. nullopt after errors: no JSON, a
+/// missing or wrong setting, a model type or a feature that has no form here, a length that the model has not.
+std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId config, const HuggingFaceOptions &options);
 
 /// The values of `model_type` that can be imported.
 std::vector<std::string> huggingFaceFamilies();

@@ -28,8 +28,8 @@ Config::Config(Diagnostics &diags, FileId file) : diags(diags), file(file) {
     return;
   }
   document = std::move(*parsed);
-  object = document->getAsObject();
-  if (!object)
+  settings = document->getAsObject();
+  if (!settings)
     diags.error(Code::ImportSetting, start, "expected a JSON object of settings");
 }
 
@@ -43,7 +43,7 @@ SourceRange Config::placeOf(StringRef key) const {
 
 const json::Value *Config::find(StringRef key) {
   readKeys.insert(key.str());
-  const json::Value *value = object->get(key);
+  const json::Value *value = settings->get(key);
   return value && value->kind() != json::Value::Null ? value : nullptr;
 }
 
@@ -119,6 +119,24 @@ const json::Array *Config::list(StringRef key) {
   return value ? value->getAsArray() : nullptr;
 }
 
+const json::Object *Config::object(StringRef key) {
+  const json::Value *value = find(key);
+  if (value && !value->getAsObject())
+    reportInvalid(key, "an object of settings");
+  return value ? value->getAsObject() : nullptr;
+}
+
+std::string Config::numberIn(const json::Object *of, StringRef key, double missing) {
+  const json::Value *value = of ? of->get(key) : nullptr;
+  std::optional<double> number = value && value->kind() != json::Value::Null ? value->getAsNumber() : missing;
+  if (!number || !std::isfinite(*number) || *number < 0) {
+    diags.error(Code::ImportSetting, placeOf(key),
+                fmt::format("'{}' must be a number of at least 0, found {}", key.str(), written(*value)));
+    number = missing;
+  }
+  return fmt::format("{}", *number);
+}
+
 bool Config::has(StringRef key) { return find(key) != nullptr; }
 
 void Config::ignore(ArrayRef<StringRef> keys) {
@@ -137,7 +155,7 @@ void Config::expect(bool holds, StringRef key, const std::string &expected) {
 
 std::vector<std::string> Config::unread() const {
   std::vector<std::string> keys;
-  for (const auto &[key, value] : *object)
+  for (const auto &[key, value] : *settings)
     if (!readKeys.count(key.str()))
       keys.push_back(key.str());
   std::sort(keys.begin(), keys.end());

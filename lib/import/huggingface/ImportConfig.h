@@ -12,7 +12,7 @@ class Config {
 public:
   /// Errors: no JSON, no object.
   Config(Diagnostics &diags, FileId file);
-  bool valid() const { return object != nullptr; }
+  bool valid() const { return settings != nullptr; }
 
   /// A whole number of at least `min`; an error and `min` if it is missing (and no default is
   /// given) or something else. The first of `keys` that is there counts.
@@ -23,10 +23,14 @@ public:
   std::string text(llvm::StringRef key, llvm::StringRef missing);
   /// An error and null if it is no list.
   const llvm::json::Array *list(llvm::StringRef key);
+  /// Settings of their own below a key; null if there are none, with an error if it is something else.
+  const llvm::json::Object *object(llvm::StringRef key);
   /// Whether it is there and not null.
   bool has(llvm::StringRef key);
   /// These change nothing that a training costs.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
+  /// As it would be written in `.dnn`: a number of at least 0 below a key, `missing` if there is none.
+  std::string numberIn(const llvm::json::Object *settings, llvm::StringRef key, double missing);
   /// An error at the key: its value cannot be said in `.dnn`.
   void unsupported(llvm::StringRef key, const std::string &reason);
   /// An error at the key unless the condition holds, which ties its value to that of another key. Nothing after other
@@ -44,7 +48,7 @@ private:
   FileId file;
   size_t errorsBefore = diags.errors();
   std::optional<llvm::json::Value> document;
-  const llvm::json::Object *object = nullptr;
+  const llvm::json::Object *settings = nullptr;
   std::set<std::string> readKeys;
 };
 

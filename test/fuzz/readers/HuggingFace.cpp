@@ -2,5 +2,5 @@
 #include "test/fuzz/readers/Imports.h"
 
 void accord::fuzz::readHuggingFace(std::string_view input) {
-  readImport(input, [](Diagnostics &diags, FileId file) { return importHuggingFace(diags, file, "model"); });
+  readImport(input, [](Diagnostics &diags, FileId file) { return importHuggingFace(diags, file, {"model", {}}); });
 }
