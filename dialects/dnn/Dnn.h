@@ -15,7 +15,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include <array>
 
 namespace mlir {
 class PatternRewriter;
@@ -25,9 +24,20 @@ namespace accord::dnn {
 
 struct ShapeInference;
 
-/// An attribute that is one integer for both spatial dimensions, or an array of two.
-bool isPair(mlir::Attribute attribute);
-std::array<int64_t, 2> asPair(mlir::Attribute attribute); ///< {height, width}
+/// Numbers by spatial dimension: length; height, width; or depth, height, width.
+using Extents = llvm::SmallVector<int64_t, 3>;
+struct Padding {
+  Extents before, behind;
+};
+/// An attribute that is one integer of at least 0 for all spatial dimensions, or an array with one for each; of padding
+/// also with one for each of both ends.
+bool isExtents(mlir::Attribute attribute);
+/// How many numbers it has; 0: one for all.
+size_t countOf(mlir::Attribute extents);
+/// The numbers of so many dimensions; where the attribute has fewer, its last one.
+Extents asExtents(mlir::Attribute attribute, size_t dims);
+/// The same at both ends, or twice as many numbers: those before each dimension, then those behind.
+Padding asPadding(mlir::Attribute attribute, size_t dims);
 
 } // namespace accord::dnn
 

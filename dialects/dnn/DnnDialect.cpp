@@ -70,18 +70,33 @@ LogicalResult StashType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
 
 namespace accord::dnn {
 
-bool isPair(Attribute attribute) {
+bool isExtents(Attribute attribute) {
   if (auto integer = dyn_cast_or_null<IntegerAttr>(attribute))
     return integer.getType().isInteger(64) && integer.getInt() >= 0;
   auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute);
-  return array && array.size() == 2 && array[0] >= 0 && array[1] >= 0;
+  return array && array.size() >= 1 && array.size() <= 6 &&
+         llvm::all_of(array.asArrayRef(), [](int64_t one) { return one >= 0; });
 }
 
-std::array<int64_t, 2> asPair(Attribute attribute) {
-  if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute))
-    return {array[0], array[1]};
-  int64_t value = cast<IntegerAttr>(attribute).getInt();
-  return {value, value};
+size_t countOf(Attribute extents) {
+  auto array = dyn_cast<DenseI64ArrayAttr>(extents);
+  return array ? array.size() : 0;
+}
+
+Extents asExtents(Attribute attribute, size_t dims) {
+  auto array = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!array)
+    return Extents(dims, cast<IntegerAttr>(attribute).getInt());
+  Extents all(array.asArrayRef().take_front(dims));
+  all.resize(dims, array.asArrayRef().back());
+  return all;
+}
+
+Padding asPadding(Attribute attribute, size_t dims) {
+  Extents before = asExtents(attribute, dims);
+  if (countOf(attribute) != 2 * dims)
+    return {before, before};
+  return {before, Extents(cast<DenseI64ArrayAttr>(attribute).asArrayRef().drop_front(dims))};
 }
 
 bool hasSavedResult(Operation *op) { return isa<DropoutOp, LstmOp, GruOp, MoeExpertsOp, FlashAttentionOp>(op); }

@@ -28,6 +28,17 @@ LogicalResult CastOp::verify() {
   return success();
 }
 
+LogicalResult PreluOp::inferTypes(Adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  int64_t channel = batchRank(x), channels = channel < x.getRank() ? x.getDimSize(channel) : 1;
+  if (infer[1].getRank() != 1 || (infer[1].getDimSize(0) != 1 && infer[1].getDimSize(0) != channels))
+    return infer.error("takes one slope, or one for each of ", channels, " channels, found ",
+                       shapeText(infer[1].getShape()));
+  if (failed(infer.sameElement(x, infer[1])))
+    return failure();
+  return infer.give(x);
+}
+
 LogicalResult RotaryOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   RankedTensorType x = infer[0];
   if (x.getShape().back() % 2)
@@ -67,6 +78,16 @@ LogicalResult GroupNormOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
   if (groups < 1 || channels % groups)
     return infer.error(Code::BadAttribute, "groups = ", groups, " must divide the ", channels, " channels");
   return success();
+}
+
+LogicalResult LrnOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  if (x.getRank() <= batchRank(x))
+    return infer.error("needs a channel dimension, found ", shapeText(x.getShape()));
+  constexpr int64_t kMax = 65536;
+  if (int64_t size = *adaptor.getSize(); size < 1 || size > kMax)
+    return infer.error(Code::BadAttribute, "size is from 1 to ", kMax, ", found ", size);
+  return infer.give(x);
 }
 
 template <typename OpTy> static LogicalResult verifyNormGrad(OpTy op) {

@@ -61,9 +61,13 @@ LogicalResult dnn::contractionGradient(Operation *op, GradientContext &context) 
 }
 ACCORD_GRADIENT(LinearOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(MatmulOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(Conv1dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(Conv2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(Conv3dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(DepthwiseConv2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(ConvTranspose1dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(ConvTranspose2dOp) { return contractionGradient(*this, context); }
+ACCORD_GRADIENT(ConvTranspose3dOp) { return contractionGradient(*this, context); }
 ACCORD_GRADIENT(InteractionOp) {
   return context.give(0, make<InteractionGradOp>(context, getX().getType(), context.dy(), context.forward(getX())));
 }
@@ -85,6 +89,10 @@ ACCORD_GRADIENT(LeakyReluOp) {
 ACCORD_GRADIENT(EluOp) {
   return context.give(
       0, make<EluGradOp>(context, context.dy().getType(), context.dy(), context.forward(getY()), getAlphaAttr()));
+}
+ACCORD_GRADIENT(PreluOp) {
+  return giveAll(context, make<PreluGradOp>(context, getX().getType(), getSlope().getType(), context.dy(),
+                                            context.forward(getX()), context.forward(getSlope())));
 }
 ACCORD_GRADIENT(SinusoidsOp) { return context.give(0, context.dy()); }
 ACCORD_GRADIENT(AlibiOp) { return context.give(0, context.dy()); }
@@ -150,6 +158,10 @@ ACCORD_GRADIENT(LayerNormOp) { return norm<LayerNormGradOp>(*this, context, getO
 ACCORD_GRADIENT(BatchNormOp) { return norm<BatchNormGradOp>(*this, context, getOffset() != nullptr); }
 ACCORD_GRADIENT(GroupNormOp) { return norm<GroupNormGradOp>(*this, context, getOffset() != nullptr, *getGroups()); }
 ACCORD_GRADIENT(RmsNormOp) { return norm<RmsNormGradOp>(*this, context, false); }
+ACCORD_GRADIENT(LrnOp) {
+  return context.give(0, make<LrnGradOp>(context, getX().getType(), context.dy(), context.forward(getX()),
+                                         getSizeAttr(), getAlphaAttr(), getBetaAttr(), getBiasAttr()));
+}
 ACCORD_GRADIENT(SoftmaxOp) {
   return context.give(
       0, make<SoftmaxGradOp>(context, context.dy().getType(), context.dy(), context.forward(getY()), getAxisAttr()));

@@ -46,6 +46,14 @@ ACCORD_GRADIENT(SplitOp) {
 ACCORD_GRADIENT(SliceOp) {
   return context.give(0, make<PadSliceOp>(context, getX().getType(), context.dy(), getAxisAttr(), getStartAttr()));
 }
+ACCORD_GRADIENT(PadOp) { // takes away what was added, and puts back zeros for what was taken away
+  SmallVector<int64_t> before(*getBefore()), after(getAfter().value_or(*getBefore()));
+  for (int64_t &one : llvm::concat<int64_t>(before, after))
+    one = -one;
+  OpBuilder &b = context.builder;
+  return context.give(0, make<PadOp>(context, getX().getType(), context.dy(), b.getDenseI64ArrayAttr(before),
+                                     b.getDenseI64ArrayAttr(after), b.getF64FloatAttr(0)));
+}
 ACCORD_GRADIENT(UnstackOp) {
   return context.give(0, make<StackOp>(context, getX().getType(), context.dy(), getAxisAttr()));
 }
@@ -63,11 +71,21 @@ ACCORD_GRADIENT(ReduceMeanOp) { // scale before the broadcast: fewer elements
       make<ScaleOp>(context, getY().getType(), context.dy(), context.builder.getF64FloatAttr(1.0 / x.getDimSize(axis)));
   return context.give(0, make<BroadcastOp>(context, x, dy, ArrayRef{axis}));
 }
+/// Of the first maximum or minimum along `axis`.
+template <typename OpTy> static LogicalResult chosenGradient(OpTy op, GradientContext &context) {
+  return context.give(0, make<ReduceMaxGradOp>(context, op.getX().getType(), context.dy(), context.forward(op.getX()),
+                                               context.forward(op.getY()), op.getAxisAttr()));
+}
+ACCORD_GRADIENT(ReduceMaxOp) { return chosenGradient(*this, context); }
+ACCORD_GRADIENT(ReduceMinOp) { return chosenGradient(*this, context); }
 ACCORD_GRADIENT(GlobalAvgPoolOp) {
   RankedTensorType x = getX().getType();
-  double count = 1.0 * x.getDimSize(2) * x.getDimSize(3);
+  double count = 1;
+  SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(2, x.getRank()));
+  for (int64_t d : dimensions)
+    count *= x.getDimSize(d);
   Value dy = make<ScaleOp>(context, getY().getType(), context.dy(), context.builder.getF64FloatAttr(1.0 / count));
-  return context.give(0, make<BroadcastOp>(context, x, dy, ArrayRef<int64_t>{2, 3}));
+  return context.give(0, make<BroadcastOp>(context, x, dy, dimensions));
 }
 ACCORD_GRADIENT(MaxPoolOp) {
   return context.give(0, make<MaxPoolGradOp>(context, getX().getType(), context.dy(), context.forward(getX()),
@@ -79,7 +97,7 @@ ACCORD_GRADIENT(AvgPoolOp) {
                                              getStride().value_or(*getKernel()), getPadding()));
 }
 ACCORD_GRADIENT(UpsampleOp) {
-  return context.give(0, make<UpsampleGradOp>(context, getX().getType(), context.dy(), *getScale()));
+  return context.give(0, make<UpsampleGradOp>(context, getX().getType(), context.dy(), *getScale(), getModeAttr()));
 }
 
 // ---- lookups: ids have no gradient

@@ -66,6 +66,12 @@ llvm::LogicalResult inferPaired(ShapeInference &infer);
 llvm::LogicalResult inferReduce(ShapeInference &infer, int64_t axis);
 llvm::LogicalResult inferPool(ShapeInference &infer, mlir::Attribute kernel, mlir::Attribute stride,
                               mlir::Attribute padding);
+/// A convolution of so many spatial dimensions; one with a kernel for each channel; a transposed one.
+llvm::LogicalResult inferConvolution(ShapeInference &infer, size_t dims, int64_t groups,
+                                     const WindowAttributes &window);
+llvm::LogicalResult inferDepthwise(ShapeInference &infer, const WindowAttributes &window);
+llvm::LogicalResult inferTransposed(ShapeInference &infer, size_t dims, int64_t groups, const WindowAttributes &window,
+                                    mlir::Attribute outputPadding);
 /// `saved` are the values kept for the gradient per hidden unit.
 llvm::LogicalResult inferRecurrent(ShapeInference &infer, bool bidirectional, int64_t gates, int64_t saved);
 

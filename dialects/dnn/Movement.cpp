@@ -91,6 +91,35 @@ LogicalResult SliceOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
 }
 std::optional<int64_t> SliceOp::getBytesRead(int64_t batch) { return bytesOf(getY().getType(), batch); }
 
+LogicalResult PadOp::inferTypes(Adaptor adaptor, ShapeInference &infer) {
+  RankedTensorType x = infer[0];
+  ArrayRef<int64_t> before = *adaptor.getBefore(), after = adaptor.getAfter().value_or(before);
+  size_t batch = batchRank(x), rank = x.getRank() - batch;
+  if (before.size() != rank || after.size() != rank)
+    return infer.error(Code::BadAttribute, "takes a number for each of the ", rank, " dimensions of ",
+                       shapeText(x.getShape()), ", found ", before.size(), " before and ", after.size(), " after");
+  constexpr int64_t kMax = int64_t(1) << 40;
+  SmallVector<int64_t> shape(x.getShape());
+  for (auto [i, both] : llvm::enumerate(llvm::zip_equal(before, after))) {
+    auto [first, last] = both;
+    int64_t &extent = shape[batch + i], given = extent;
+    if (std::max({first, -first, last, -last, extent}) > kMax)
+      return infer.error(Code::BadAttribute, "extents must not pass 2^40, found ", first, " and ", last, " more than ",
+                         extent);
+    extent += first + last;
+    if (extent < 1)
+      return infer.error(Code::BadAttribute, "by ", first, " and ", last, " leaves no element of the ", given,
+                         " of dimension ", i);
+  }
+  return infer.give(shape, x);
+}
+std::optional<int64_t> PadOp::getBytesRead(int64_t batch) {
+  SmallVector<int64_t> shape(getY().getType().getShape()); // no more than what is in both
+  for (auto [extent, own] : llvm::zip(shape, getX().getType().getShape()))
+    extent = std::min(extent, own);
+  return bytesOf(RankedTensorType::get(shape, getX().getType().getElementType()), batch);
+}
+
 /// x without one of its dimensions.
 static RankedTensorType without(RankedTensorType x, int64_t dimension) {
   SmallVector<int64_t> shape(x.getShape());

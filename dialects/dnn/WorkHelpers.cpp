@@ -1,4 +1,5 @@
 #include "dialects/dnn/Dnn.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -151,23 +152,51 @@ Work normWork(Operation *op, unsigned x) {
   return work;
 }
 
-Work windowWork(Operation *op, RankedTensorType in, RankedTensorType out, Attribute kernelPair, Attribute stridePair,
-                Attribute paddingPair) {
-  auto kernel = asPair(kernelPair), stride = asPair(stridePair), padding = asPair(paddingPair);
+Work channelWork(Operation *op, RankedTensorType x) {
+  Work work = mapped(op, x.getShape(), {});
+  int64_t rank = x.getRank(), channel = std::min(batchRank(x), rank - 1);
+  MLIRContext *c = op->getContext();
+  for (auto [map, type] : llvm::zip(work.maps, typesOf(op)))
+    if (auto vector = cast<RankedTensorType>(type); vector.getRank() == 1 && rank > 1)
+      map = AffineMap::get(rank, 0,
+                           vector.getDimSize(0) == 1 ? getAffineConstantExpr(0, c) : getAffineDimExpr(channel, c));
+  return work;
+}
+
+Work neighbourWork(Operation *op) {
+  Work work = pointwiseWork(op);
+  work.kinds[batchRank(cast<RankedTensorType>(op->getResult(0).getType()))] = IteratorType::reduction;
+  return work;
+}
+
+Work globalPoolWork(Operation *op, RankedTensorType in) {
+  return reduceWork(op, in, llvm::to_vector(llvm::seq<int64_t>(2, in.getRank())));
+}
+
+Work windowWork(Operation *op, RankedTensorType in, RankedTensorType out, Attribute kernelOf, Attribute strideOf,
+                Attribute paddingOf) {
+  size_t dims = out.getRank() - 2, all = out.getRank() + dims;
+  Extents kernel = asExtents(kernelOf, dims), stride = asExtents(strideOf, dims);
+  Padding padding = asPadding(paddingOf, dims);
   MLIRContext *c = op->getContext();
   Work work;
   work.domain.assign(out.getShape().begin(), out.getShape().end());
-  work.domain.append({kernel[0], kernel[1]});
-  work.kinds.assign(4, IteratorType::parallel);
-  work.kinds.append(2, IteratorType::reduction);
-  auto d = [&](unsigned i) { return getAffineDimExpr(i, c); };
-  AffineMap outMap = AffineMap::get(6, 0, {d(0), d(1), d(2), d(3)}, c);
-  AffineMap inMap =
-      AffineMap::get(6, 0, {d(0), d(1), d(2) * stride[0] + d(4) - padding[0], d(3) * stride[1] + d(5) - padding[1]}, c);
+  work.domain.append(kernel.begin(), kernel.end());
+  work.kinds.assign(dims + 2, IteratorType::parallel);
+  work.kinds.append(dims, IteratorType::reduction);
+  SmallVector<AffineExpr> outExprs, inExprs;
+  for (size_t i = 0; i < dims + 2; ++i) {
+    outExprs.push_back(getAffineDimExpr(i, c));
+    inExprs.push_back(i < 2 ? outExprs.back()
+                            : outExprs.back() * stride[i - 2] + getAffineDimExpr(i + dims, c) - padding.before[i - 2]);
+  }
+  AffineMap outMap = AffineMap::get(all, 0, outExprs, c), inMap = AffineMap::get(all, 0, inExprs, c);
   for (Type type : typesOf(op))
     work.maps.push_back(type == out ? outMap : inMap);
   return work;
 }
+
+int64_t neighbourFlops(RankedTensorType x) { return int64_t(2) << std::clamp<int64_t>(x.getRank() - 2, 0, 3); }
 
 Work interactionWork(Operation *op, RankedTensorType pairs, RankedTensorType x) {
   SmallVector<int64_t> domain(pairs.getShape());

@@ -34,9 +34,29 @@ Work stackWork(mlir::Operation *op, mlir::RankedTensorType whole, int64_t dimens
 /// dimension (layer_norm, rms_norm) or the channel.
 Work normWork(mlir::Operation *op, unsigned x);
 
-/// Pooling windows: (n, c, p, q, r, s).
+/// Stride, padding and dilation of a convolution, as it states them.
+struct WindowAttributes {
+  mlir::Attribute stride, padding, dilation;
+};
+/// A convolution, a depthwise or a transposed one with operands x, weight and perhaps a bias: the domain (n, [g,] k, c,
+/// p, .., r, ..) with a p and an r for each spatial dimension, where the wide tensor (x; transposed: y) is walked at
+/// p*stride + r*dilation - padding and the narrow one at (p, ..). `g` is there when groups > 1. Depthwise: g are the
+/// channels, k and c are 1 and left out.
+Work convolutionWork(mlir::Operation *op, int64_t groups, const WindowAttributes &window);
+
+/// Pooling windows: (n, c, p, .., r, ..). A global pool reduces all that is behind the channel.
+Work globalPoolWork(mlir::Operation *op, mlir::RankedTensorType in);
 Work windowWork(mlir::Operation *op, mlir::RankedTensorType in, mlir::RankedTensorType out, mlir::Attribute kernel,
                 mlir::Attribute stride, mlir::Attribute padding);
+
+/// FLOPs of one element of a linear resampling of x[n, c, ..]: a product and a sum for each of two neighbours along
+/// each spatial dimension.
+int64_t neighbourFlops(mlir::RankedTensorType x);
+
+/// Element by element over x; vectors lie along its channel.
+Work channelWork(mlir::Operation *op, mlir::RankedTensorType x);
+/// Element by element over the first result, which reads neighbouring channels.
+Work neighbourWork(mlir::Operation *op);
 
 /// The same work with the positions of these maps left open (data dependent).
 Work dataDependentWork(Work work, llvm::ArrayRef<unsigned> opened);

@@ -61,6 +61,10 @@ TEST_F(DnnGradient, Contractions) {
   check("dnn.linear", {tensor({-1, 3, 4}), tensor({5, 4}), tensor({5})});
   check("dnn.matmul", {tensor({-1, 2, 3, 4}), tensor({4, 5})});
   check("dnn.conv2d", {tensor({-1, 4, 6, 6}), tensor({6, 2, 3, 3}), tensor({6})}, {integer("groups", 2)});
+  check("dnn.conv1d", {tensor({-1, 4, 6}), tensor({6, 2, 3}), tensor({6})}, {integer("groups", 2)});
+  check("dnn.conv3d", {tensor({-1, 4, 3, 6, 6}), tensor({6, 4, 2, 3, 3}), tensor({6})});
+  check("dnn.conv_transpose1d", {tensor({-1, 4, 6}), tensor({4, 2, 3}), tensor({2})});
+  check("dnn.conv_transpose3d", {tensor({-1, 4, 2, 6, 6}), tensor({4, 2, 2, 3, 3}), tensor({2})});
   check("dnn.depthwise_conv2d", {tensor({-1, 4, 6, 6}), tensor({4, 1, 3, 3}), tensor({4})});
   check("dnn.conv_transpose2d", {tensor({-1, 4, 6, 6}), tensor({4, 2, 3, 3}), tensor({4})}, {integer("groups", 2)});
   check("dnn.interaction", {tensor({-1, 5, 8})});
@@ -77,6 +81,8 @@ TEST_F(DnnGradient, Elementwise) {
   }
   check("dnn.scale", {tensor({-1, 8})}, number("factor", 0.5));
   check("dnn.dropout", {tensor({-1, 8})}, number("rate", 0.1));
+  check("dnn.prelu", {tensor({-1, 8, 3}), tensor({8})});
+  check("dnn.prelu", {tensor({-1, 8, 3}), tensor({1})});
   check("dnn.rotary", {tensor({-1, 2, 8, 4})});
   check("dnn.leaky_relu", {tensor({-1, 8})}, number("slope", 0.2));
   check("dnn.elu", {tensor({-1, 8})});
@@ -91,6 +97,7 @@ TEST_F(DnnGradient, Normalizations) {
   }
   check("dnn.group_norm", {tensor({-1, 4, 4, 4}), tensor({4}), tensor({4})}, integer("groups", 2));
   check("dnn.rms_norm", {tensor({-1, 3, 4}), tensor({4})});
+  check("dnn.lrn", {tensor({-1, 8, 4, 4})}, integer("size", 5));
   check("dnn.softmax", {tensor({-1, 3, 4})}, integer("axis", 0));
 }
 
@@ -104,11 +111,19 @@ TEST_F(DnnGradient, Movement) {
   check("dnn.unstack", {tensor({-1, 2, 6})}, integer("axis", -1));
   check("dnn.slice", {tensor({-1, 5})}, {integer("axis", 0), integer("start", 1), integer("size", 2)});
   check("dnn.reduce_sum", {tensor({-1, 2, 6})}, integer("axis", 0));
+  check("dnn.reduce_max", {tensor({-1, 2, 6})}, integer("axis", -1));
+  check("dnn.reduce_min", {tensor({-1, 2, 6})}, integer("axis", 0));
+  check("dnn.pad", {tensor({-1, 2, 6})}, {array("before", {1, -2}), array("after", {0, 3})});
   check("dnn.reduce_mean", {tensor({-1, 2, 6})}, integer("axis", -1));
   check("dnn.max_pool", {tensor({-1, 2, 9, 9})}, {integer("kernel", 3), integer("stride", 2), integer("padding", 1)});
   check("dnn.avg_pool", {tensor({-1, 2, 8, 8})}, integer("kernel", 2));
   check("dnn.global_avg_pool", {tensor({-1, 2, 8, 8})});
   check("dnn.upsample", {tensor({-1, 2, 8, 8})}, integer("scale", 2));
+  check("dnn.upsample", {tensor({-1, 2, 8})},
+        {integer("scale", 2), builder.getNamedAttr("mode", builder.getStringAttr("linear"))});
+  check("dnn.max_pool", {tensor({-1, 2, 9})}, {integer("kernel", 3), array("padding", {0, 1})});
+  check("dnn.avg_pool", {tensor({-1, 2, 4, 9, 9})}, {integer("kernel", 3), array("padding", {0, 1, 0})});
+  check("dnn.global_avg_pool", {tensor({-1, 2, 4, 3, 3})});
 }
 
 TEST_F(DnnGradient, Profiled) {

@@ -81,6 +81,19 @@ TEST_F(DnnWork, FirstConvolutionOfResNet) {
   EXPECT_EQ(flopsOf(op, 1), 2 * 118013952LL);
 }
 
+// The first convolution of Whisper's encoder (Radford et al., 2022: 80 mel channels, 3000 frames, width 384 in the tiny
+// model) and the first of R3D-18 (Tran et al., 2018: 64 kernels of 3x7x7, stride 1x2x2, on 16x112x112).
+TEST_F(DnnWork, ConvolutionsOfOneAndThreeDimensions) {
+  Operation *audio = make("dnn.conv1d", {tensor({-1, 80, 3000}), tensor({384, 80, 3})}, integer("padding", 1));
+  EXPECT_EQ(flopsOf(audio, 1), 2LL * 3000 * 384 * 80 * 3);
+  auto array = [&](StringRef name, ArrayRef<int64_t> values) {
+    return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(values));
+  };
+  Operation *video = make("dnn.conv3d", {tensor({-1, 3, 16, 112, 112}), tensor({64, 3, 3, 7, 7})},
+                          {array("stride", {1, 2, 2}), array("padding", {1, 3, 3})});
+  EXPECT_EQ(flopsOf(video, 1), 2LL * 16 * 56 * 56 * 64 * 3 * 3 * 7 * 7);
+}
+
 TEST_F(DnnWork, OverflowIsReportedNotWrapped) {
   Operation *op = make("dnn.linear", {tensor({-1, 1 << 20, 1 << 20}), tensor({1 << 20, 1 << 20})});
   EXPECT_FALSE(cast<WorkOpInterface>(op).getFlops(1024).has_value());
@@ -133,6 +146,9 @@ TEST_F(DnnWork, GradientsOfContractionsAreAdjointsOfTheSameCost) {
       make("dnn.conv2d", {tensor({-1, 4, 6, 5}), tensor({6, 2, 3, 2})},
            {integer("groups", 2), integer("stride", 2), integer("padding", 1)}),
       make("dnn.conv2d", {tensor({-1, 3, 8, 8}), tensor({2, 3, 2, 2})}, {integer("dilation", 3)}),
+      make("dnn.conv1d", {tensor({-1, 4, 9}), tensor({6, 2, 3})}, {integer("groups", 2), integer("stride", 2)}),
+      make("dnn.conv3d", {tensor({-1, 2, 3, 4, 4}), tensor({3, 2, 2, 3, 3})}, {integer("padding", 1)}),
+      make("dnn.conv_transpose3d", {tensor({-1, 2, 2, 3, 3}), tensor({2, 3, 2, 2, 2})}, {integer("stride", 2)}),
       make("dnn.depthwise_conv2d", {tensor({-1, 3, 6, 6}), tensor({3, 1, 3, 3})}, {integer("padding", 1)}),
       make("dnn.conv_transpose2d", {tensor({-1, 4, 3, 3}), tensor({4, 3, 3, 3})},
            {integer("stride", 2), integer("padding", 1), integer("output_padding", 1), integer("groups", 2)}),

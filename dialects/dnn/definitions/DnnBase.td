@@ -99,9 +99,10 @@ def Dnn_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "integer"> {
   let returnType = "int64_t";
   let convertFromStorage = "$_self.getValue().getSExtValue()";
 }
-def Dnn_Pair : Attr<CPred<"::accord::dnn::isPair($_self)">, "integer, or an array of two for height and width"> {
+def Dnn_Extents : Attr<CPred<"::accord::dnn::isExtents($_self)">,
+    "integer, or an array with one for each spatial dimension (of padding: or for both of its ends)"> {
   let storageType = "::mlir::Attribute";
-  let returnType = "::mlir::Attribute"; // read it with accord::dnn::asPair
+  let returnType = "::mlir::Attribute"; // read it with accord::dnn::asExtents or asPadding
   let convertFromStorage = "$_self";
   let constBuilderCall = "$_builder.getI64IntegerAttr($0)";
 }

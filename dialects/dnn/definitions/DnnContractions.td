@@ -32,41 +32,66 @@ def Dnn_MatmulOp : Dnn_Contraction<"matmul"> {
   let results = (outs Dnn_Tensor:$y);
 }
 
-class Dnn_Convolution<string mnemonic> : Dnn_Contraction<mnemonic> {
-  let ranks = [4, 4];
+// Convolutions of x with one, two or three spatial dimensions: one shape rule and one iteration domain for all.
+class Dnn_Convolution<string mnemonic, int dims> : Dnn_Contraction<mnemonic> {
+  string extents = !cond(!eq(dims, 1): "l", !eq(dims, 2): "h, w", true: "d, h, w");
+  string kernel = !cond(!eq(dims, 1): "kl", !eq(dims, 2): "kh, kw", true: "kd, kh, kw");
+  string points = !cond(!eq(dims, 1): "p, r", !eq(dims, 2): "p, q, r, s", true: "o, p, q, r, s, t");
+  let ranks = [!add(dims, 2), !add(dims, 2)];
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Extents, "1">:$stride,
+    DefaultValuedAttr<Dnn_Extents, "0">:$padding, DefaultValuedAttr<Dnn_Extents, "1">:$dilation, DefaultValuedAttr<Dnn_Int, "1">:$groups);
   let results = (outs Dnn_Tensor:$y);
+  code groups = "getGroups()";
+  let work = "return ::accord::dnn::convolutionWork(getOperation(), " # groups # ", {getStride(), getPadding(), getDilation()});";
+  let more = Dnn_IsContraction;
 }
-def Dnn_Conv2dOp : Dnn_Convolution<"conv2d"> {
-  let summary = "2-D convolution of x[c, h, w] with weight[o, c/groups, kh, kw]";
+class Dnn_ConvolutionForward<int dims, string example> : Dnn_Convolution<"conv" # dims # "d", dims> {
+  let summary = dims # "-D convolution of x[c, " # extents # "] with weight[o, c/groups, " # kernel # "]";
   let description = [{
-    y[o, p, q] = sum_{c,r,s} x[c, p*stride + r*dilation - padding, q*stride + s*dilation - padding] * weight[o, c, r, s] + bias[o];
-    output extent = floor((h + 2*padding - dilation*(kh-1) - 1) / stride) + 1. 2 FLOP per point of (n, o, c/groups, p, q, r, s); points in
-    the padding are counted, the bias addition is not.
-    `%y = dnn.conv2d %x, %w {stride = 2 : i64, padding = 3 : i64} : (tensor<?x3x224x224xf32>, tensor<64x3x7x7xf32>) -> tensor<?x64x112x112xf32>`
-  }];
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Pair, "1">:$stride,
-    DefaultValuedAttr<Dnn_Pair, "0">:$padding, DefaultValuedAttr<Dnn_Pair, "1">:$dilation, DefaultValuedAttr<Dnn_Int, "1">:$groups);
+    y[o, p, ..] = sum_{c, r, ..} x[c, p*stride + r*dilation - padding, ..] * weight[o, c, r, ..] + bias[o];
+    output extent = floor((h + padding before + padding behind - dilation*(kh-1) - 1) / stride) + 1. An array of twice as many numbers as
+    there are spatial dimensions is the padding before each, then that behind each. 2 FLOP per point of (n, o, c/groups, }] # points # [{);
+    points in the padding are counted, the bias addition is not.
+    `}] # example # "`";
+  let inference = "return ::accord::dnn::inferConvolution(infer, " # dims # ", adaptor.getGroups(), "
+                  "{adaptor.getStride(), adaptor.getPadding(), adaptor.getDilation()});";
 }
-def Dnn_DepthwiseConv2dOp : Dnn_Convolution<"depthwise_conv2d"> {
+class Dnn_ConvolutionTransposed<int dims, string example> : Dnn_Convolution<"conv_transpose" # dims # "d", dims> {
+  let summary = "transposed " # dims # "-D convolution of x[c, " # extents # "] with weight[c, o/groups, " # kernel # "]";
+  let description = [{
+    y[o, p*stride + r*dilation - padding, ..] += x[c, p, ..] * weight[c, o, r, ..]; output extent =
+    (h-1)*stride - padding before - padding behind + dilation*(kh-1) + output_padding + 1. 2 FLOP per point of (n, o/groups, c, }] #
+    points # [{) over the INPUT's extents.
+    `}] # example # "`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Extents, "1">:$stride,
+    DefaultValuedAttr<Dnn_Extents, "0">:$padding, DefaultValuedAttr<Dnn_Extents, "1">:$dilation,
+    DefaultValuedAttr<Dnn_Extents, "0">:$output_padding, DefaultValuedAttr<Dnn_Int, "1">:$groups);
+  let inference = "return ::accord::dnn::inferTransposed(infer, " # dims # ", adaptor.getGroups(), "
+                  "{adaptor.getStride(), adaptor.getPadding(), adaptor.getDilation()}, adaptor.getOutputPadding());";
+}
+def Dnn_Conv1dOp : Dnn_ConvolutionForward<1,
+  "%y = dnn.conv1d %x, %w {padding = 1 : i64} : (tensor<?x80x3000xf32>, tensor<384x80x3xf32>) -> tensor<?x384x3000xf32>">;
+def Dnn_Conv2dOp : Dnn_ConvolutionForward<2,
+  "%y = dnn.conv2d %x, %w {stride = 2 : i64, padding = 3 : i64} : (tensor<?x3x224x224xf32>, tensor<64x3x7x7xf32>) -> tensor<?x64x112x112xf32>">;
+def Dnn_Conv3dOp : Dnn_ConvolutionForward<3,
+  "%y = dnn.conv3d %x, %w {padding = 1 : i64} : (tensor<?x3x16x112x112xf32>, tensor<64x3x3x3x3xf32>) -> tensor<?x64x16x112x112xf32>">;
+def Dnn_DepthwiseConv2dOp : Dnn_Convolution<"depthwise_conv2d", 2> {
   let summary = "2-D convolution of every channel of x[c, h, w] with its own weight[c, 1, kh, kw]";
   let description = [{
     As `dnn.conv2d` with groups = c. 2 FLOP per point of (n, c, p, q, r, s).
     `%y = dnn.depthwise_conv2d %x, %w {padding = 1 : i64} : (tensor<?x32x112x112xf32>, tensor<32x1x3x3xf32>) -> tensor<?x32x112x112xf32>`
   }];
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Pair, "1">:$stride,
-    DefaultValuedAttr<Dnn_Pair, "0">:$padding, DefaultValuedAttr<Dnn_Pair, "1">:$dilation);
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Extents, "1">:$stride,
+    DefaultValuedAttr<Dnn_Extents, "0">:$padding, DefaultValuedAttr<Dnn_Extents, "1">:$dilation);
+  let inference = "return ::accord::dnn::inferDepthwise(infer, {adaptor.getStride(), adaptor.getPadding(), adaptor.getDilation()});";
+  let groups = "getWeight().getType().getDimSize(0)";
 }
-def Dnn_ConvTranspose2dOp : Dnn_Convolution<"conv_transpose2d"> {
-  let summary = "transposed 2-D convolution of x[c, h, w] with weight[c, o/groups, kh, kw]";
-  let description = [{
-    y[o, p*stride + r*dilation - padding, ..] += x[c, p, q] * weight[c, o, r, s]; output extent =
-    (h-1)*stride - 2*padding + dilation*(kh-1) + output_padding + 1. 2 FLOP per point of (n, o/groups, c, p, q, r, s) over the INPUT's p, q.
-    `%y = dnn.conv_transpose2d %x, %w {stride = 2 : i64} : (tensor<?x64x28x28xf32>, tensor<64x32x2x2xf32>) -> tensor<?x32x56x56xf32>`
-  }];
-  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$weight, Optional<Dnn_Tensor>:$bias, DefaultValuedAttr<Dnn_Pair, "1">:$stride,
-    DefaultValuedAttr<Dnn_Pair, "0">:$padding, DefaultValuedAttr<Dnn_Pair, "1">:$dilation,
-    DefaultValuedAttr<Dnn_Pair, "0">:$output_padding, DefaultValuedAttr<Dnn_Int, "1">:$groups);
-}
+def Dnn_ConvTranspose1dOp : Dnn_ConvolutionTransposed<1,
+  "%y = dnn.conv_transpose1d %x, %w {stride = 2 : i64} : (tensor<?x64x28xf32>, tensor<64x32x2xf32>) -> tensor<?x32x56xf32>">;
+def Dnn_ConvTranspose2dOp : Dnn_ConvolutionTransposed<2,
+  "%y = dnn.conv_transpose2d %x, %w {stride = 2 : i64} : (tensor<?x64x28x28xf32>, tensor<64x32x2x2xf32>) -> tensor<?x32x56x56xf32>">;
+def Dnn_ConvTranspose3dOp : Dnn_ConvolutionTransposed<3,
+  "%y = dnn.conv_transpose3d %x, %w {stride = 2 : i64} : (tensor<?x64x4x7x7xf32>, tensor<64x32x2x2x2xf32>) -> tensor<?x32x8x14x14xf32>">;
 
 def Dnn_ContractOp : Dnn_WorkOp<"contract", 2> {
   let summary = "result[map_r(p)] += a[map_a(p)] * b[map_b(p)] over all points p of the domain";

@@ -125,6 +125,22 @@ def Dnn_EluGradOp : Dnn_WorkOp<"elu_grad", 3, [SameOperandsAndResultType]> {
   let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$y, Dnn_Positive:$alpha);
   let results = (outs Dnn_Tensor:$dx);
 }
+def Dnn_PreluOp : Dnn_ForwardOp<"prelu", 2> {
+  let ranks = [1, 1];
+  let summary = "y = x where x > 0, else slope[c] * x with a trained slope for each channel, or one for all";
+  let description = "2 FLOP per element (He et al., Delving Deep into Rectifiers, 2015).\n"
+    "`%y = dnn.prelu %x, %s : (tensor<?x64x28x28xf32>, tensor<64xf32>) -> tensor<?x64x28x28xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, Dnn_Tensor:$slope);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::channelWork(getOperation(), getX().getType());";
+}
+def Dnn_PreluGradOp : Dnn_WorkOp<"prelu_grad", 4> {
+  let summary = "gradients of `dnn.prelu`: dx = dy where x > 0, else slope[c] * dy; dslope[c] = sum of dy * x where x <= 0";
+  let description = "4 FLOP per element.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$slope);
+  let results = (outs Dnn_Tensor:$dx, Dnn_Tensor:$dslope);
+  let work = "return ::accord::dnn::channelWork(getOperation(), getX().getType());";
+}
 def Dnn_RotaryOp : Dnn_ForwardOp<"rotary", 3> {
   let ranks = [2];
   let summary = "rotary position embedding: pairs of the last dimension of x turn by position / base^(2i/d)";

@@ -57,6 +57,21 @@ def Dnn_SliceOp : Dnn_ForwardOp<"slice", 0> {
   let more = Dnn_ReadsTouched;
   let hasFolder = 1;
 }
+def Dnn_PadOp : Dnn_ForwardOp<"pad", 0> {
+  let ranks = [1];
+  let required = ["before"];
+  let summary = "x with `before` and `after` elements of `value` more at both ends of each dimension";
+  let description = [{
+    y[i, ..] = x[i - before, ..] where that is inside of x, else `value`; extents grow by before + after. One number for each dimension
+    after the batch; `after` is `before` unless given. Below 0 it takes elements away, as the gradient does, which is `dnn.pad` with
+    the negated numbers. No FLOP; what of x stays is read, y is written.
+    `%y = dnn.pad %x {before = array<i64: 0, 1, 1>} : (tensor<?x64x28x28xf32>) -> tensor<?x64x30x30xf32>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$before, OptionalAttr<DenseI64ArrayAttr>:$after,
+                       DefaultValuedAttr<Dnn_Number, "0.0">:$value);
+  let results = (outs Dnn_Tensor:$y);
+  let more = Dnn_ReadsTouched;
+}
 def Dnn_PadSliceOp : Dnn_WorkOp<"pad_slice", 0> {
   let summary = "a slice put back at `start` along `axis` into zeros: gradient of `dnn.slice`";
   let description = "No FLOP; the result is written.";
@@ -114,6 +129,15 @@ class Dnn_Reduce<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
 }
 def Dnn_ReduceSumOp : Dnn_Reduce<"reduce_sum", "sum">;
 def Dnn_ReduceMeanOp : Dnn_Reduce<"reduce_mean", "mean">;
+def Dnn_ReduceMaxOp : Dnn_Reduce<"reduce_max", "maximum">;
+def Dnn_ReduceMinOp : Dnn_Reduce<"reduce_min", "minimum">;
+def Dnn_ReduceMaxGradOp : Dnn_WorkOp<"reduce_max_grad", 1> {
+  let summary = "gradient of `dnn.reduce_max` and `dnn.reduce_min`: dy goes to the first element along `axis` that is y";
+  let description = "1 FLOP (a comparison) per element of x.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$y, Dnn_Int:$axis);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::alongWork(getOperation(), getX().getType(), getAxis());";
+}
 def Dnn_ReduceDimensionsOp : Dnn_WorkOp<"reduce_dimensions", 1> {
   let summary = "sum over tensor dimensions, the batch among them: gradient of a broadcast";
   let description = [{
@@ -136,15 +160,19 @@ def Dnn_BroadcastOp : Dnn_WorkOp<"broadcast", 0> {
   let work = "return ::accord::dnn::reduceWork(getOperation(), getY().getType(), getDimensions(), false);";
 }
 
+// How elements between those of a tensor are made.
+def Dnn_ResampleMode : ConfinedAttr<StrAttr, [AttrConstraint<CPred<"::llvm::is_contained({\"nearest\", \"linear\"}, "
+    "::llvm::cast<::mlir::StringAttr>($_self).getValue())">, "whose value is nearest or linear">]>;
+
 class Dnn_Pool<string mnemonic, string what> : Dnn_ForwardOp<mnemonic, 1> {
-  let ranks = [4];
+  let ranks = [3];
   let required = ["kernel"];
   let inference = "return ::accord::dnn::inferPool(infer, *adaptor.getKernel(), "
     "adaptor.getStride().value_or(*adaptor.getKernel()), adaptor.getPadding());";
-  let summary = what # " of windows of x[c, h, w]";
-  let description = "`stride` is `kernel` unless given. 1 FLOP per point of (n, c, p, q, r, s).\n`%y = dnn." # mnemonic #
-    " %x {kernel = 2 : i64} : (tensor<?x64x112x112xf32>) -> tensor<?x64x56x56xf32>`";
-  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Pair>:$kernel, OptionalAttr<Dnn_Pair>:$stride, DefaultValuedAttr<Dnn_Pair, "0">:$padding);
+  let summary = what # " of windows of x[c, h, w], or of one or three dimensions after the channel";
+  let description = "`stride` is `kernel` unless given; `padding` as that of `dnn.conv2d`. 1 FLOP per point of (n, c, p, q, r, s).\n"
+    "`%y = dnn." # mnemonic # " %x {kernel = 2 : i64} : (tensor<?x64x112x112xf32>) -> tensor<?x64x56x56xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Extents>:$kernel, OptionalAttr<Dnn_Extents>:$stride, DefaultValuedAttr<Dnn_Extents, "0">:$padding);
   let results = (outs Dnn_Tensor:$y);
   let work = "return ::accord::dnn::windowWork(getOperation(), getX().getType(), getY().getType(), *getKernel(), "
              "getStride().value_or(*getKernel()), getPadding());";
@@ -154,38 +182,45 @@ def Dnn_AvgPoolOp : Dnn_Pool<"avg_pool", "mean">;
 def Dnn_MaxPoolGradOp : Dnn_WorkOp<"max_pool_grad", 1> {
   let summary = "gradient of `dnn.max_pool`: dy goes to the maximum of each window";
   let description = "1 FLOP (a comparison) per point of (n, c, p, q, r, s).";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$y, Dnn_Pair:$kernel, Dnn_Pair:$stride, Dnn_Pair:$padding);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Tensor:$y, Dnn_Extents:$kernel, Dnn_Extents:$stride, Dnn_Extents:$padding);
   let results = (outs Dnn_Tensor:$dx);
   let work = "return ::accord::dnn::windowWork(getOperation(), getX().getType(), getDy().getType(), getKernel(), getStride(), getPadding());";
 }
 def Dnn_AvgPoolGradOp : Dnn_WorkOp<"avg_pool_grad", 1> {
   let summary = "gradient of `dnn.avg_pool`: dy spread evenly over each window";
   let description = "1 FLOP per point of (n, c, p, q, r, s).";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Pair:$kernel, Dnn_Pair:$stride, Dnn_Pair:$padding);
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Extents:$kernel, Dnn_Extents:$stride, Dnn_Extents:$padding);
   let results = (outs Dnn_Tensor:$dx);
   let work = "return ::accord::dnn::windowWork(getOperation(), getDx().getType(), getDy().getType(), getKernel(), getStride(), getPadding());";
 }
 def Dnn_GlobalAvgPoolOp : Dnn_ForwardOp<"global_avg_pool", 1> {
-  let ranks = [4];
-  let summary = "mean of every channel of x[c, h, w]: [c]";
+  let ranks = [3];
+  let summary = "mean of every channel of x[c, h, w] (or of one or three dimensions after the channel): [c]";
   let description = "1 FLOP per element of x.\n`%y = dnn.global_avg_pool %x : (tensor<?x2048x7x7xf32>) -> tensor<?x2048xf32>`";
   let arguments = (ins Dnn_Tensor:$x);
   let results = (outs Dnn_Tensor:$y);
-  let work = "return ::accord::dnn::reduceWork(getOperation(), getX().getType(), {2, 3});";
+  let work = "return ::accord::dnn::globalPoolWork(getOperation(), getX().getType());";
 }
 def Dnn_UpsampleOp : Dnn_ForwardOp<"upsample", 0> {
-  let ranks = [4];
+  let ranks = [3];
   let required = ["scale"];
-  let summary = "nearest-neighbour resampling of x[c, h, w] to [c, h*scale, w*scale]";
-  let description = "No FLOP.\n`%y = dnn.upsample %x {scale = 2 : i64} : (tensor<?x64x28x28xf32>) -> tensor<?x64x56x56xf32>`";
-  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Pair>:$scale);
+  let summary = "resampling of x[c, h, w] (or of one or three dimensions after the channel) to [c, h*scale, w*scale]";
+  let description = [{
+    `nearest`: each element is repeated; no FLOP. `linear`: from the neighbours of (p + 1/2) / scale - 1/2, two along each dimension, with
+    weights that are tables and with the border repeated (linear, bilinear, trilinear; `align_corners = False` of PyTorch, `half_pixel` of
+    ONNX): 2 FLOP for each of the 2, 4 or 8 neighbours of an element of y.
+    `%y = dnn.upsample %x {scale = 2 : i64} : (tensor<?x64x28x28xf32>) -> tensor<?x64x56x56xf32>`
+  }];
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Extents>:$scale, DefaultValuedAttr<Dnn_ResampleMode, "\"nearest\"">:$mode);
   let results = (outs Dnn_Tensor:$y);
+  let flopsPerPoint = "return getMode() == \"linear\" ? ::accord::dnn::neighbourFlops(getX().getType()) : 0;";
 }
 def Dnn_UpsampleGradOp : Dnn_WorkOp<"upsample_grad", 1> {
-  let summary = "gradient of `dnn.upsample`: sum over each block of scale x scale";
-  let description = "1 FLOP per element of dy.";
-  let arguments = (ins Dnn_Tensor:$dy, Dnn_Pair:$scale);
+  let summary = "gradient of `dnn.upsample`: each element of dy is added to those that it was made of";
+  let description = "1 FLOP per element of dy; with `linear` 2 for each of its neighbours.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Extents:$scale, DefaultValuedAttr<Dnn_ResampleMode, "\"nearest\"">:$mode);
   let results = (outs Dnn_Tensor:$dx);
   let work = "return ::accord::dnn::pointwiseWork(getOperation(), getDy().getType());";
+  let flopsPerPoint = "return getMode() == \"linear\" ? ::accord::dnn::neighbourFlops(getDx().getType()) : 1;";
 }
 #endif

@@ -50,6 +50,28 @@ def Dnn_BatchNormGradOp : Dnn_NormGrad<"batch_norm_grad", 16, "batch_norm">;
 def Dnn_GroupNormGradOp : Dnn_NormGrad<"group_norm_grad", 16, "group_norm">;
 def Dnn_RmsNormGradOp : Dnn_NormGrad<"rms_norm_grad", 11, "rms_norm">;
 
+// Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks, 2012, section 3.3, with alpha / size as ONNX and
+// PyTorch have it. s[c] = bias + alpha / size * sum of x[j]^2 for j from c - floor((size-1)/2) to c + ceil((size-1)/2).
+def Dnn_LrnOp : Dnn_ForwardOp<"lrn", 0> {
+  let ranks = [2];
+  let required = ["size"];
+  let summary = "y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta";
+  let description = "size + 5 FLOP per element (square, sum, product, bias, power, division).\n"
+    "`%y = dnn.lrn %x {size = 5 : i64} : (tensor<?x64x56x56xf32>) -> tensor<?x64x56x56xf32>`";
+  let arguments = (ins Dnn_Tensor:$x, OptionalAttr<Dnn_Int>:$size, DefaultValuedAttr<Dnn_Number, "1e-4">:$alpha,
+                       DefaultValuedAttr<Dnn_Number, "0.75">:$beta, DefaultValuedAttr<Dnn_Positive, "1.0">:$bias);
+  let results = (outs Dnn_Tensor:$y);
+  let work = "return ::accord::dnn::neighbourWork(getOperation());";
+  let flopsPerPoint = "return *getSize() + 5;";
+}
+def Dnn_LrnGradOp : Dnn_WorkOp<"lrn_grad", 0> {
+  let summary = "gradient of `dnn.lrn`: dx = dy / s^beta - 2 * alpha * beta / size * x * sum of dy * x / s^(beta + 1) over channels that read x";
+  let description = "2 size + 11 FLOP per element, s being computed again.";
+  let arguments = (ins Dnn_Tensor:$dy, Dnn_Tensor:$x, Dnn_Int:$size, Dnn_Number:$alpha, Dnn_Number:$beta, Dnn_Positive:$bias);
+  let results = (outs Dnn_Tensor:$dx);
+  let work = "return ::accord::dnn::neighbourWork(getOperation());";
+  let flopsPerPoint = "return 2 * getSize() + 11;";
+}
 def Dnn_SoftmaxOp : Dnn_ForwardOp<"softmax", 5> {
   let ranks = [1];
   let summary = "y = exp(x - max) / sum exp(x - max) along `axis`";

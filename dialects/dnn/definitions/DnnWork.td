@@ -11,10 +11,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Dnn_WorkOp<string mnemonic, int flops, list<Trait> traits = [], list<Trait> effects = [Pure]>
     : Dnn_Op<mnemonic, !listconcat(traits, effects, [WorkOpInterface])> {
   code work = "return ::accord::dnn::pointwiseWork(getOperation());";
+  code flopsPerPoint = "return " # flops # ";"; // or what attributes say
   code more = "";
   code declares = "";
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "int64_t getFlopsPerPoint() { return " # flops # "; }\n"
+  let extraClassDeclaration = "int64_t getFlopsPerPoint() { " # flopsPerPoint # " }\n"
                               "::accord::Work getWork() { " # work # " }\n" # more # declares;
 }
 // A forward operation: result types follow from operands and attributes (`inferTypes`, in C++), and it has a gradient.

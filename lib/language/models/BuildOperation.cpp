@@ -19,7 +19,7 @@ private:
   bool attribute(const AttributeSpec &attribute, const ast::Expr &expr);
   bool word(const AttributeSpec &attribute, const ast::Expr &expr);
   bool number(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
-  bool pair(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
+  bool extents(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
   bool timeOrSize(const AttributeSpec &attribute, const ModelValue &value, SourceRange at);
   bool atLeast(const AttributeSpec &attribute, int64_t value, SourceRange at) {
     return value >= attribute.min ||
@@ -45,15 +45,13 @@ private:
     auto found = integers.find(name.str());
     return found == integers.end() ? otherwise : found->second[0];
   }
-  std::pair<int64_t, int64_t> pair(llvm::StringRef name, int64_t otherwise) const {
-    auto found = integers.find(name.str());
-    if (found == integers.end())
-      return {otherwise, otherwise};
-    return {found->second[0], found->second.back()};
-  }
   bool flag(llvm::StringRef name, bool otherwise) const {
     auto found = booleans.find(name.str());
     return found == booleans.end() ? otherwise : found->second;
+  }
+  bool isList(llvm::StringRef name) const {
+    const AttributeSpec *attribute = spec.findAttribute(name);
+    return attribute && attribute->kind == AttributeKind::List;
   }
   void keep(llvm::StringRef name); ///< passes the attribute on to the dnn operation, if it was given
   bool addWeights();               ///< appends the trained operands
@@ -61,6 +59,7 @@ private:
   void addBias(int64_t size, llvm::StringRef role = "bias");
   bool linearWeights();
   bool convolutionWeights();
+  bool slopeWeights();
   bool tableWeights();
   bool normWeights();
   bool channelNormWeights();
@@ -110,19 +109,22 @@ bool OperationBuilder::word(const AttributeSpec &attribute, const ast::Expr &exp
   return true;
 }
 
-bool OperationBuilder::pair(const AttributeSpec &attribute, const ModelValue &value, SourceRange at) {
+bool OperationBuilder::extents(const AttributeSpec &attribute, const ModelValue &value, SourceRange at) {
   std::string name = attribute.name.str();
-  if (const Quantity *number = value.number()) {
+  bool isList = attribute.kind == AttributeKind::List;
+  if (const Quantity *number = value.number(); number && !isList) {
     auto i = number->dimensionless() ? number->toInt64() : std::nullopt;
     if (!i)
-      return wrong(attribute, "an integer or a pair of integers", value, at);
+      return wrong(attribute, "an integer or a list of integers", value, at);
     integers[name] = {*i};
   } else {
-    if (!value.list() || value.list()->size() != 2)
-      return wrong(attribute, "an integer or a pair of integers", value, at);
+    if (!value.list() || value.list()->empty())
+      return wrong(attribute, isList ? "a list of integers" : "an integer or a list of integers", value, at);
     auto list = m.integersOf(value, at, name.c_str());
     if (!list)
       return false;
+    if (!isList && list->size() > 6)
+      return wrong(attribute, "an integer or a list of up to 6", value, at);
     integers[name] = *list;
   }
   return llvm::all_of(integers[name], [&](int64_t i) { return atLeast(attribute, i, at); });
@@ -177,8 +179,9 @@ bool OperationBuilder::attribute(const AttributeSpec &attribute, const ast::Expr
   if (value.failed())
     return false;
   switch (attribute.kind) {
-  case AttributeKind::Pair:
-    return pair(attribute, value, expr.range);
+  case AttributeKind::Extents:
+  case AttributeKind::List:
+    return extents(attribute, value, expr.range);
   case AttributeKind::Number:
     return number(attribute, value, expr.range);
   case AttributeKind::Time:
@@ -284,8 +287,9 @@ void OperationBuilder::keep(llvm::StringRef name) {
   OpBuilder &b = m.builder;
   std::string key = name.str();
   if (auto i = integers.find(key); i != integers.end())
-    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1 ? Attribute(b.getI64IntegerAttr(i->second[0]))
-                                                                    : Attribute(b.getDenseI64ArrayAttr(i->second))));
+    attributes.push_back(b.getNamedAttr(name, i->second.size() == 1 && !isList(name)
+                                                  ? Attribute(b.getI64IntegerAttr(i->second[0]))
+                                                  : Attribute(b.getDenseI64ArrayAttr(i->second))));
   else if (auto n = numbers.find(key); n != numbers.end())
     attributes.push_back(b.getNamedAttr(name, b.getF64FloatAttr(n->second)));
   else if (auto t = booleans.find(key); t != booleans.end())
@@ -294,8 +298,8 @@ void OperationBuilder::keep(llvm::StringRef name) {
     attributes.push_back(b.getNamedAttr(name, b.getStringAttr(w->second)));
 }
 
-// ---- Trained operands, of the shapes that PyTorch gives them: linear [out, in], conv2d [out, in/groups, kh, kw], lstm
-// [4 hidden, in] and [4 hidden, hidden].
+// ---- Trained operands, of the shapes that PyTorch gives them: linear [out, in], conv2d [out, in/groups, kh, kw] (and
+// those of one or three dimensions), lstm [4 hidden, in] and [4 hidden, hidden].
 
 Value OperationBuilder::tied(llvm::StringRef key, llvm::ArrayRef<int64_t> shape) {
   auto found = tensors.find(key.str());
@@ -328,9 +332,20 @@ bool OperationBuilder::linearWeights() {
 }
 
 bool OperationBuilder::convolutionWeights() {
-  if (!rank(3, "[channels, height, width]"))
+  auto count = spec.name.find_first_of("123"); // of conv1d, conv2d, conv3d and their kin
+  size_t dims = spec.name[count] - '0';
+  if (!rank(dims + 1, dims == 1   ? "[channels, length]"
+                      : dims == 2 ? "[channels, height, width]"
+                                  : "[channels, depth, height, width]"))
     return false;
-  auto [kh, kw] = pair("kernel", 1);
+  std::vector<int64_t> kernel = integers["kernel"];
+  if (kernel.size() == 1)
+    kernel.assign(dims, kernel[0]);
+  if (kernel.size() != dims) {
+    fail(Code::BadAttribute,
+         fmt::format("'{}' takes one number as 'kernel', or {}; found {}", spec.name.str(), dims, kernel.size()));
+    return false;
+  }
   int64_t channels = extent(0), out = integer("out", channels),
           groups = spec.name == "depthwise_conv2d" ? channels : integer("groups", 1);
   if (channels % groups || out % groups) {
@@ -339,9 +354,18 @@ bool OperationBuilder::convolutionWeights() {
          "both channel counts are multiples of 'groups'");
     return false;
   }
-  bool transposed = spec.name == "conv_transpose2d";
-  operands.push_back(trained("weight", {transposed ? channels : out, (transposed ? out : channels) / groups, kh, kw}));
+  bool transposed = spec.name.starts_with("conv_transpose");
+  llvm::SmallVector<int64_t> shape{transposed ? channels : out, (transposed ? out : channels) / groups};
+  shape.append(kernel.begin(), kernel.end());
+  operands.push_back(trained("weight", shape));
   addBias(out);
+  return true;
+}
+
+bool OperationBuilder::slopeWeights() {
+  if (!rank(1, "[channels, …]"))
+    return false;
+  operands.push_back(trained("slope", flag("shared", false) ? 1 : extent(0)));
   return true;
 }
 
@@ -407,8 +431,13 @@ bool OperationBuilder::expertWeights() {
 bool OperationBuilder::addWeights() {
   using B = OperationBuilder;
   static const std::map<llvm::StringRef, bool (B::*)()> kinds = {{"linear", &B::linearWeights},
+                                                                 {"conv1d", &B::convolutionWeights},
                                                                  {"conv2d", &B::convolutionWeights},
+                                                                 {"conv3d", &B::convolutionWeights},
+                                                                 {"conv_transpose1d", &B::convolutionWeights},
                                                                  {"conv_transpose2d", &B::convolutionWeights},
+                                                                 {"conv_transpose3d", &B::convolutionWeights},
+                                                                 {"prelu", &B::slopeWeights},
                                                                  {"depthwise_conv2d", &B::convolutionWeights},
                                                                  {"embedding", &B::tableWeights},
                                                                  {"embedding_bag", &B::tableWeights},
@@ -480,8 +509,9 @@ bool OperationBuilder::takeOperands() {
 
 /// Those attributes that are not said by the shapes of the trained operands.
 void OperationBuilder::keepAttributes() {
-  static const std::set<llvm::StringRef> shapesAParameter = {
-      "out", "bias", "weight", "table", "rows", "dim", "experts", "inner", "gated", "output", "parameters", "hidden"};
+  static const std::set<llvm::StringRef> shapesAParameter = {"out",        "bias",    "weight", "table", "rows",
+                                                             "dim",        "experts", "inner",  "gated", "output",
+                                                             "parameters", "hidden",  "shared"};
   llvm::StringRef name = spec.name;
   OpBuilder &b = m.builder;
   if (name == "profiled") {

@@ -17,7 +17,7 @@ AttributeSpec axis() { return {"axis", Integer, true, {}}; }
 
 std::vector<AttributeSpec> window(std::vector<AttributeSpec> more) {
   std::vector<AttributeSpec> all{
-      {"kernel", Pair, true, {}, 1}, {"stride", Pair, false, {}, 1}, {"padding", Pair, false, {}, 0}};
+      {"kernel", Extents, true, {}, 1}, {"stride", Extents, false, {}, 1}, {"padding", Extents, false, {}, 0}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -32,18 +32,22 @@ template <typename... Ops> void addUnary(std::vector<OperationSpec> &table) {
 }
 
 std::vector<OperationSpec> makeTable() {
-  AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Pair, false, {}, 1};
+  AttributeSpec bias{"bias", Boolean}, dilation{"dilation", Extents, false, {}, 1};
   AttributeSpec epsilon = number("epsilon", AttributeRange::AboveZero);
   AttributeSpec groups = positive("groups", false), out = positive("out");
   AttributeSpec sparse{"sparse", Boolean},
       tableOptimizer{"optimizer", Word, false, {"sgd", "momentum", "adam", "adamw", "rowwise_adagrad"}};
+  std::vector<AttributeSpec> convolution = window({out, dilation, groups, bias});
+  std::vector<AttributeSpec> transposed =
+      window({out, dilation, groups, bias, {"output_padding", Extents, false, {}, 0}});
   std::vector<OperationSpec> table = {
       {"linear", "dnn.linear", {"x"}, {out, bias, {"weight", Tensor}}},
-      {"conv2d", "dnn.conv2d", {"x"}, window({out, dilation, groups, bias})},
-      {"conv_transpose2d",
-       "dnn.conv_transpose2d",
-       {"x"},
-       window({out, dilation, groups, bias, {"output_padding", Pair, false, {}, 0}})},
+      {"conv1d", "dnn.conv1d", {"x"}, convolution},
+      {"conv2d", "dnn.conv2d", {"x"}, convolution},
+      {"conv3d", "dnn.conv3d", {"x"}, convolution},
+      {"conv_transpose1d", "dnn.conv_transpose1d", {"x"}, transposed},
+      {"conv_transpose2d", "dnn.conv_transpose2d", {"x"}, transposed},
+      {"conv_transpose3d", "dnn.conv_transpose3d", {"x"}, transposed},
       {"depthwise_conv2d", "dnn.depthwise_conv2d", {"x"}, window({dilation, bias})},
       {"matmul", "dnn.matmul", {"a", "b"}, {{"transpose_a", Boolean}, {"transpose_b", Boolean}}},
       {"embedding",
@@ -67,18 +71,27 @@ std::vector<OperationSpec> makeTable() {
       {"rms_norm", "dnn.rms_norm", {"x"}, {epsilon}},
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
       {"group_norm", "dnn.group_norm", {"x"}, {positive("groups"), epsilon}},
+      {"lrn",
+       "dnn.lrn",
+       {"x"},
+       {positive("size"), number("alpha", AttributeRange::Any), number("beta", AttributeRange::Any),
+        number("bias", AttributeRange::AboveZero)}},
       {"softmax", "dnn.softmax", {"x"}, {{"axis", Integer}, {"causal", Boolean}}},
       {"dropout", "dnn.dropout", {"x"}, {number("rate", AttributeRange::Fraction, true)}},
       {"scale", "dnn.scale", {"x"}, {number("factor", AttributeRange::Any, true)}},
       {"concat", "dnn.concat", {"x"}, {axis()}, true},
       {"split", "dnn.split", {"x"}, {positive("parts"), axis()}},
       {"slice", "dnn.slice", {"x"}, {axis(), {"start", Integer, true, {}, 0}, positive("size")}},
+      {"pad", "dnn.pad", {"x"}, {{"before", List, true}, {"after", List}, number("value", AttributeRange::Any)}},
       {"reshape", "dnn.reshape", {"x", "dims"}, {}},
       {"transpose", "dnn.transpose", {"x", "permutation"}, {}},
       {"max_pool", "dnn.max_pool", {"x"}, window({})},
       {"avg_pool", "dnn.avg_pool", {"x"}, window({})},
       {"global_avg_pool", "dnn.global_avg_pool", {"x"}, {}},
-      {"upsample", "dnn.upsample", {"x"}, {positive("scale")}},
+      {"upsample",
+       "dnn.upsample",
+       {"x"},
+       {{"scale", Extents, true, {}, 1}, {"mode", Word, false, {"nearest", "linear"}}}},
       {"lstm", "dnn.lstm", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
       {"gru", "dnn.gru", {"x"}, {positive("hidden"), bias, {"bidirectional", Boolean}}},
       {"rotary", "dnn.rotary", {"x"}, {number("base", AttributeRange::AboveOne), {"axis", Integer}}},
@@ -88,6 +101,7 @@ std::vector<OperationSpec> makeTable() {
        {number("scale", AttributeRange::AboveZero), {"causal", Boolean}, {"window", Integer, false, {}, 0}}},
       {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", AttributeRange::Fraction)}},
       {"elu", "dnn.elu", {"x"}, {number("alpha", AttributeRange::AboveZero)}},
+      {"prelu", "dnn.prelu", {"x"}, {{"shared", Boolean}}},
       {"sinusoids", "dnn.sinusoids", {"x"}, {}},
       {"alibi", "dnn.alibi", {"x"}, {}},
       {"relative_bias",
@@ -117,6 +131,8 @@ std::vector<OperationSpec> makeTable() {
        true},
       {"reduce_mean", "dnn.reduce_mean", {"x"}, {axis()}},
       {"reduce_sum", "dnn.reduce_sum", {"x"}, {axis()}},
+      {"reduce_max", "dnn.reduce_max", {"x"}, {axis()}},
+      {"reduce_min", "dnn.reduce_min", {"x"}, {axis()}},
       {"cross_entropy", "dnn.cross_entropy", {"logits", "labels"}, {}},
       {"mean", "dnn.mean", {"x"}, {}},
       {"mse", "dnn.mse", {"a", "b"}, {}},

@@ -10,7 +10,8 @@ namespace accord {
 
 enum class AttributeKind : uint8_t {
   Integer, ///< 4
-  Pair,    ///< 3 or [3, 1]: height and width
+  Extents, ///< 3, or [3, 1]: one for each spatial dimension
+  List,    ///< [0, 1, 1]: one for each dimension
   Number,  ///< 0.1
   Boolean, ///< true
   Word,    ///< one of `words`

@@ -275,7 +275,7 @@ bool Recognizer::isTrained(Value part) {
 bool Recognizer::patches(dnn::Conv2dOp conv) {
   auto image = cast<RankedTensorType>(conv.getX().getType());
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
-  auto stride = dnn::asPair(conv.getStrideAttr());
+  auto stride = dnn::asExtents(conv.getStrideAttr(), 2);
   if (weight.getDimSize(2) != weight.getDimSize(3) || stride[0] != weight.getDimSize(2) || stride[1] != stride[0] ||
       image.getDimSize(2) != image.getDimSize(3))
     return fail(conv, "does not cut a square image into square patches");

@@ -2,13 +2,12 @@
 // indexing maps, so that finite differences hold the maps against the definitions.
 #include "dialects/dnn/Scalar.h"
 #include "lib/training/interpret/Kernels.h"
+#include <algorithm>
 #include <limits>
 #include <optional>
 
 namespace accord::interpret {
 namespace {
-
-using Pair = std::array<int64_t, 2>;
 
 void linear(dnn::LinearOp, Inputs in, Outputs out) {
   const Array &x = *in[0], &weight = *in[1];
@@ -39,18 +38,35 @@ void matmul(dnn::MatmulOp op, Inputs in, Outputs out) {
   });
 }
 
-/// For each pair of a point of the narrow side (output of a convolution, input of a transposed one) and of the kernel:
-/// visit(n, p, q, r, s, row, column) where row and column lie inside the wide side.
-template <typename Visit>
-void slide(const Array &narrow, const Array &wide, const Array &weight, Pair stride, Pair padding, Pair dilation,
-           Visit visit) {
-  forEach({narrow.shape[0], narrow.shape[2], narrow.shape[3], weight.shape[2], weight.shape[3]}, [&](IndexRef i) {
-    int64_t row = i[1] * stride[0] + i[3] * dilation[0] - padding[0];
-    int64_t column = i[2] * stride[1] + i[4] * dilation[1] - padding[1];
-    if (row >= 0 && row < wide.shape[2] && column >= 0 && column < wide.shape[3])
-      visit(i[0], i[1], i[2], i[3], i[4], row, column);
-  });
+/// Where a window over the spatial dimensions of `wide` lies: the point `at` of the result plus the point `in` of the
+/// kernel, after sample and channel.
+template <typename OpTy> class Slide {
+public:
+  Slide(OpTy op, size_t dims)
+      : stride(dnn::asExtents(op.getStride(), dims)), dilation(dnn::asExtents(op.getDilation(), dims)),
+        before(dnn::asPadding(op.getPadding(), dims).before) {}
+  /// The position in a tensor, of which sample and channel are given; nothing in the padding.
+  std::optional<Index> operator()(int64_t n, int64_t c, IndexRef at, IndexRef in, const Array &wide) const {
+    Index index{n, c};
+    for (size_t d = 0; d < stride.size(); ++d) {
+      index.push_back(at[d] * stride[d] + in[d] * dilation[d] - before[d]);
+      if (index.back() < 0 || index.back() >= wide.shape[d + 2])
+        return std::nullopt;
+    }
+    return index;
+  }
+
+private:
+  dnn::Extents stride, dilation, before;
+};
+
+Index joined(std::initializer_list<int64_t> first, IndexRef rest) {
+  Index index(first);
+  index.append(rest.begin(), rest.end());
+  return index;
 }
+/// Extents after sample and channel.
+IndexRef spatial(const Array &array) { return IndexRef(array.shape).drop_front(2); }
 
 void addBias(Inputs in, Array &y) {
   if (in.size() > 2 && in[2])
@@ -61,25 +77,31 @@ template <typename OpTy> void convolution(OpTy op, int64_t groups, Inputs in, Ou
   const Array &x = *in[0], &weight = *in[1];
   Array &y = out[0];
   int64_t outputs = y.shape[1] / groups, channels = x.shape[1] / groups;
-  slide(y, x, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()), dnn::asPair(op.getDilation()),
-        [&](int64_t n, int64_t p, int64_t q, int64_t r, int64_t s, int64_t row, int64_t column) {
-          for (int64_t o = 0; o < y.shape[1]; ++o)
-            for (int64_t c = 0; c < channels; ++c)
-              y({n, o, p, q}) += x({n, o / outputs * channels + c, row, column}) * weight({o, c, r, s});
-        });
+  Slide<OpTy> slide(op, spatial(x).size());
+  forEach(y.shape, [&](IndexRef i) {
+    int64_t n = i[0], o = i[1];
+    forEach(spatial(weight), [&](IndexRef k) {
+      for (int64_t c = 0; c < channels; ++c)
+        if (auto at = slide(n, o / outputs * channels + c, i.drop_front(2), k, x))
+          y(i) += x(*at) * weight(joined({o, c}, k));
+    });
+  });
   addBias(in, y);
 }
 
-void transposedConvolution(dnn::ConvTranspose2dOp op, Inputs in, Outputs out) {
+template <typename OpTy> void transposedConvolution(OpTy op, Inputs in, Outputs out) {
   const Array &x = *in[0], &weight = *in[1];
   Array &y = out[0];
   int64_t groups = op.getGroups(), channels = x.shape[1] / groups, outputs = y.shape[1] / groups;
-  slide(x, y, weight, dnn::asPair(op.getStride()), dnn::asPair(op.getPadding()), dnn::asPair(op.getDilation()),
-        [&](int64_t n, int64_t p, int64_t q, int64_t r, int64_t s, int64_t row, int64_t column) {
-          for (int64_t c = 0; c < x.shape[1]; ++c)
-            for (int64_t o = 0; o < outputs; ++o)
-              y({n, c / channels * outputs + o, row, column}) += x({n, c, p, q}) * weight({c, o, r, s});
-        });
+  Slide<OpTy> slide(op, spatial(x).size());
+  forEach(x.shape, [&](IndexRef i) {
+    int64_t n = i[0], c = i[1];
+    forEach(spatial(weight), [&](IndexRef k) {
+      for (int64_t o = 0; o < outputs; ++o)
+        if (auto at = slide(n, c / channels * outputs + o, i.drop_front(2), k, y))
+          y(*at) += x(i) * weight(joined({c, o}, k));
+    });
+  });
   addBias(in, y);
 }
 
@@ -169,28 +191,32 @@ void custom(dnn::CustomOp op, Inputs in, Outputs out) {
   });
 }
 
-// ---- pooling and resampling of x[n, c, h, w]
+// ---- pooling and resampling of x[n, c, ..]
 
 struct Window {
-  Pair kernel, stride, padding;
+  dnn::Extents kernel, stride, before;
 };
-template <typename OpTy> Window windowOf(OpTy op) {
-  return {dnn::asPair(*op.getKernel()), dnn::asPair(op.getStride().value_or(*op.getKernel())),
-          dnn::asPair(op.getPadding())};
+Window windowFrom(size_t dims, mlir::Attribute kernel, mlir::Attribute stride, mlir::Attribute padding) {
+  return {dnn::asExtents(kernel, dims), dnn::asExtents(stride, dims), dnn::asPadding(padding, dims).before};
 }
-template <typename GradOp> Window windowOfGradient(GradOp op) {
-  return {dnn::asPair(op.getKernel()), dnn::asPair(op.getStride()), dnn::asPair(op.getPadding())};
+template <typename OpTy> Window windowOf(OpTy op, const Array &x) {
+  return windowFrom(x.rank() - 2, *op.getKernel(), op.getStride().value_or(*op.getKernel()), op.getPadding());
+}
+template <typename GradOp> Window windowOfGradient(GradOp op, const Array &dy) {
+  return windowFrom(dy.rank() - 2, op.getKernel(), op.getStride(), op.getPadding());
 }
 
 /// The points of x in the window of y's point, padding left out.
 template <typename Visit> void inWindow(const Window &w, const Array &x, IndexRef y, Visit visit) {
-  for (int64_t r = 0; r < w.kernel[0]; ++r)
-    for (int64_t s = 0; s < w.kernel[1]; ++s) {
-      int64_t row = y[2] * w.stride[0] + r - w.padding[0];
-      int64_t column = y[3] * w.stride[1] + s - w.padding[1];
-      if (row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3])
-        visit(Index{y[0], y[1], row, column});
+  forEach(w.kernel, [&](IndexRef k) {
+    Index at{y[0], y[1]};
+    for (size_t d = 0; d < k.size(); ++d) {
+      at.push_back(y[d + 2] * w.stride[d] + k[d] - w.before[d]);
+      if (at.back() < 0 || at.back() >= x.shape[d + 2])
+        return;
     }
+    visit(at);
+  });
 }
 
 /// The first of the largest; none if the window lies in the padding.
@@ -203,11 +229,30 @@ std::optional<Index> largest(const Window &w, const Array &x, IndexRef y) {
   return best;
 }
 
-double sizeOf(const Window &w) { return w.kernel[0] * w.kernel[1]; }
+double sizeOf(const Window &w) { return volumeOf(w.kernel); }
 
-void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
-  Pair scale = dnn::asPair(*op.getScale());
-  forEach(out[0].shape, [&](IndexRef y) { out[0](y) = (*in[0])({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}); });
+/// visit(point of x, share) for each point of x that an element of the resampled tensor is made of.
+template <typename OpTy, typename Visit>
+void resampled(OpTy op, mlir::Attribute scaleOf, const Array &x, IndexRef y, Visit visit) {
+  size_t dims = x.rank() - 2;
+  dnn::Extents scale = dnn::asExtents(scaleOf, dims);
+  if (op.getMode() == "nearest") {
+    Index at(y);
+    for (size_t d = 0; d < dims; ++d)
+      at[d + 2] /= scale[d];
+    return visit(at, 1.0);
+  }
+  forEach(Shape(dims, 2), [&](IndexRef corner) {
+    Index at(y);
+    double share = 1;
+    for (size_t d = 0; d < dims; ++d) {
+      double last = x.shape[d + 2] - 1, place = std::clamp((y[d + 2] + 0.5) / scale[d] - 0.5, 0.0, last);
+      double lower = std::floor(place), weight = place - lower;
+      at[d + 2] = static_cast<int64_t>(corner[d] ? std::min(lower + 1, last) : lower);
+      share *= corner[d] ? weight : 1 - weight;
+    }
+    visit(at, share);
+  });
 }
 
 } // namespace
@@ -215,11 +260,16 @@ void upsample(dnn::UpsampleOp op, Inputs in, Outputs out) {
 void addContractions(Kernels &kernels) {
   kernels.add<dnn::LinearOp>(linear);
   kernels.add<dnn::MatmulOp>(matmul);
-  kernels.add<dnn::Conv2dOp>(
-      [](dnn::Conv2dOp op, Inputs in, Outputs out) { convolution(op, op.getGroups(), in, out); });
+  auto grouped = [](auto op, Inputs in, Outputs out) { convolution(op, op.getGroups(), in, out); };
+  auto transposed = [](auto op, Inputs in, Outputs out) { transposedConvolution(op, in, out); };
+  kernels.add<dnn::Conv1dOp>(grouped);
+  kernels.add<dnn::Conv2dOp>(grouped);
+  kernels.add<dnn::Conv3dOp>(grouped);
   kernels.add<dnn::DepthwiseConv2dOp>(
       [](dnn::DepthwiseConv2dOp op, Inputs in, Outputs out) { convolution(op, in[0]->shape[1], in, out); });
-  kernels.add<dnn::ConvTranspose2dOp>(transposedConvolution);
+  kernels.add<dnn::ConvTranspose1dOp>(transposed);
+  kernels.add<dnn::ConvTranspose2dOp>(transposed);
+  kernels.add<dnn::ConvTranspose3dOp>(transposed);
   kernels.add<dnn::InteractionOp>(interaction);
   kernels.add<dnn::InteractionGradOp>(interactionGradient);
   kernels.add<dnn::ContractOp>(contract);
@@ -228,36 +278,43 @@ void addContractions(Kernels &kernels) {
 
 void addWindows(Kernels &kernels) {
   kernels.add<dnn::MaxPoolOp>([](dnn::MaxPoolOp op, Inputs in, Outputs out) {
+    Window w = windowOf(op, *in[0]);
     forEach(out[0].shape, [&](IndexRef y) {
-      if (auto at = largest(windowOf(op), *in[0], y))
+      if (auto at = largest(w, *in[0], y))
         out[0](y) = (*in[0])(*at);
     });
   });
   kernels.add<dnn::MaxPoolGradOp>([](dnn::MaxPoolGradOp op, Inputs in, Outputs out) {
+    Window w = windowOfGradient(op, *in[0]);
     forEach(in[0]->shape, [&](IndexRef y) {
-      if (auto at = largest(windowOfGradient(op), *in[1], y))
+      if (auto at = largest(w, *in[1], y))
         out[0](*at) += (*in[0])(y);
     });
   });
   // The padding counts: every window is divided by the kernel's size.
   kernels.add<dnn::AvgPoolOp>([](dnn::AvgPoolOp op, Inputs in, Outputs out) {
-    Window w = windowOf(op);
+    Window w = windowOf(op, *in[0]);
     forEach(out[0].shape,
             [&](IndexRef y) { inWindow(w, *in[0], y, [&](const Index &i) { out[0](y) += (*in[0])(i) / sizeOf(w); }); });
   });
   kernels.add<dnn::AvgPoolGradOp>([](dnn::AvgPoolGradOp op, Inputs in, Outputs out) {
-    Window w = windowOfGradient(op);
+    Window w = windowOfGradient(op, *in[0]);
     forEach(in[0]->shape,
             [&](IndexRef y) { inWindow(w, out[0], y, [&](const Index &i) { out[0](i) += (*in[0])(y) / sizeOf(w); }); });
   });
   kernels.add<dnn::GlobalAvgPoolOp>([](dnn::GlobalAvgPoolOp, Inputs in, Outputs out) {
-    double count = in[0]->shape[2] * in[0]->shape[3];
+    double count = volumeOf(spatial(*in[0]));
     forEach(in[0]->shape, [&](IndexRef i) { out[0]({i[0], i[1]}) += (*in[0])(i) / count; });
   });
-  kernels.add<dnn::UpsampleOp>(upsample);
+  kernels.add<dnn::UpsampleOp>([](dnn::UpsampleOp op, Inputs in, Outputs out) {
+    forEach(out[0].shape, [&](IndexRef y) {
+      resampled(op, *op.getScale(), *in[0], y, [&](const Index &x, double share) { out[0](y) += (*in[0])(x)*share; });
+    });
+  });
   kernels.add<dnn::UpsampleGradOp>([](dnn::UpsampleGradOp op, Inputs in, Outputs out) {
-    Pair scale = dnn::asPair(op.getScale());
-    forEach(in[0]->shape, [&](IndexRef y) { out[0]({y[0], y[1], y[2] / scale[0], y[3] / scale[1]}) += (*in[0])(y); });
+    forEach(in[0]->shape, [&](IndexRef y) {
+      resampled(op, op.getScale(), out[0], y, [&](const Index &x, double share) { out[0](x) += (*in[0])(y)*share; });
+    });
   });
 }
 

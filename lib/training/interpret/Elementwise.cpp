@@ -165,6 +165,22 @@ void addElementwise(Kernels &kernels) {
   withNumber<dnn::EluOp>(kernels, alpha, [](double alpha, double x) { return x > 0 ? x : alpha * std::expm1(x); });
   withNumber<dnn::EluGradOp>(kernels, alpha,
                              [](double alpha, double dy, double y) { return dy * (y > 0 ? 1 : y + alpha); });
+  auto slopeAt = [](const Array &slopes, mlir::Value x, IndexRef i) {
+    int64_t channel = batchRankOf(x);
+    return Index{slopes.size() == 1 ? 0 : i[channel]};
+  };
+  kernels.add<dnn::PreluOp>([=](dnn::PreluOp op, Inputs in, Outputs out) {
+    const Array &x = *in[0];
+    forEach(x.shape, [&](IndexRef i) { out[0](i) = x(i) > 0 ? x(i) : (*in[1])(slopeAt(*in[1], op.getX(), i)) * x(i); });
+  });
+  kernels.add<dnn::PreluGradOp>([=](dnn::PreluGradOp op, Inputs in, Outputs out) {
+    const Array &dy = *in[0], &x = *in[1], &slopes = *in[2];
+    forEach(x.shape, [&](IndexRef i) {
+      Index at = slopeAt(slopes, op.getX(), i);
+      out[0](i) = dy(i) * (x(i) > 0 ? 1 : slopes(at));
+      out[1](at) += x(i) > 0 ? 0 : dy(i) * x(i);
+    });
+  });
   kernels.add<dnn::RotaryOp>(rotary);
   kernels.add<dnn::SinusoidsOp>(sinusoids);
   kernels.add<dnn::AlibiOp>(alibi);

@@ -56,14 +56,53 @@ void padSlice(dnn::PadSliceOp op, Inputs in, Outputs out) {
           [&](IndexRef part, IndexRef whole) { out[0](whole) = (*in[0])(part); });
 }
 
+void pad(dnn::PadOp op, Inputs in, Outputs out) {
+  const Array &x = *in[0];
+  int64_t batch = batchRankOf(op.getX());
+  forEach(out[0].shape, [&](IndexRef y) {
+    Index at(y);
+    bool inside = true;
+    for (auto [i, before] : llvm::enumerate(*op.getBefore())) {
+      at[batch + i] -= before;
+      inside &= at[batch + i] >= 0 && at[batch + i] < x.shape[batch + i];
+    }
+    out[0](y) = inside ? x(at) : op.getValueAttr().getValueAsDouble();
+  });
+}
+
+/// visit(point of x, point of y) of a reduction along an axis.
+template <typename Visit> void alongAxis(const Array &x, int64_t axis, const Visit &visit) {
+  forEach(x.shape, [&](IndexRef i) {
+    Index y(i);
+    y.erase(y.begin() + axis);
+    visit(i, y);
+  });
+}
+
+/// The first element that none is beyond: the maximum with sign 1, the minimum with -1.
+template <typename OpTy> void extreme(OpTy op, double sign, Inputs in, Outputs out) {
+  int64_t axis = dimensionOf(*op.getAxis(), op.getX());
+  alongAxis(*in[0], axis, [&](IndexRef x, const Index &y) {
+    if (x[axis] == 0 || sign * (*in[0])(x) > sign * out[0](y))
+      out[0](y) = (*in[0])(x);
+  });
+}
+
+void extremeGradient(dnn::ReduceMaxGradOp op, Inputs in, Outputs out) {
+  const Array &dy = *in[0], &x = *in[1], &y = *in[2];
+  Array taken(y.shape);
+  alongAxis(x, dimensionOf(op.getAxis(), op.getX()), [&](IndexRef i, const Index &at) {
+    if (x(i) == y(at) && taken(at) == 0) {
+      out[0](i) = dy(at);
+      taken(at) = 1;
+    }
+  });
+}
+
 template <typename OpTy> void reduce(OpTy op, bool mean, Inputs in, Outputs out) {
   int64_t axis = dimensionOf(*op.getAxis(), op.getX());
   double share = mean ? 1.0 / in[0]->shape[axis] : 1;
-  forEach(in[0]->shape, [&](IndexRef x) {
-    Index y(x);
-    y.erase(y.begin() + axis);
-    out[0](y) += (*in[0])(x)*share;
-  });
+  alongAxis(*in[0], axis, [&](IndexRef x, const Index &y) { out[0](y) += (*in[0])(x)*share; });
 }
 
 void reduceDimensions(dnn::ReduceDimensionsOp op, Inputs in, Outputs out) {
@@ -97,6 +136,10 @@ void addMovement(Kernels &kernels) {
   kernels.add<dnn::SplitOp>(split);
   kernels.add<dnn::SliceOp>(slice);
   kernels.add<dnn::PadSliceOp>(padSlice);
+  kernels.add<dnn::PadOp>(pad);
+  kernels.add<dnn::ReduceMaxOp>([](dnn::ReduceMaxOp op, Inputs in, Outputs out) { extreme(op, 1, in, out); });
+  kernels.add<dnn::ReduceMinOp>([](dnn::ReduceMinOp op, Inputs in, Outputs out) { extreme(op, -1, in, out); });
+  kernels.add<dnn::ReduceMaxGradOp>(extremeGradient);
   kernels.add<dnn::ReduceSumOp>([](dnn::ReduceSumOp op, Inputs in, Outputs out) { reduce(op, false, in, out); });
   kernels.add<dnn::ReduceMeanOp>([](dnn::ReduceMeanOp op, Inputs in, Outputs out) { reduce(op, true, in, out); });
   kernels.add<dnn::ReduceDimensionsOp>(reduceDimensions);

@@ -233,6 +233,48 @@ void crossEntropyPartGradient(dnn::CrossEntropyPartGradOp op, Inputs in, Outputs
   });
 }
 
+// ---- normalization over neighbouring channels
+
+template <typename OpTy> class Neighbours {
+public:
+  Neighbours(OpTy op, const Array &x, int64_t size)
+      : x(x), channel(batchRankOf(op.getX())), size(size), alpha(op.getAlphaAttr().getValueAsDouble()),
+        beta(op.getBetaAttr().getValueAsDouble()), bias(op.getBiasAttr().getValueAsDouble()) {}
+  /// visit(j) for each element of a channel that y[i] reads.
+  template <typename Visit> void readBy(IndexRef i, Visit visit) const {
+    int64_t before = (size - 1) / 2, from = i[channel] - before;
+    for (int64_t c = std::max<int64_t>(0, from); c < std::min(x.shape[channel], from + size); ++c) {
+      Index j(i);
+      j[channel] = c;
+      visit(j);
+    }
+  }
+  /// What x[i] is divided by, before its power.
+  double divisor(IndexRef i) const {
+    double sum = 0;
+    readBy(i, [&](const Index &j) { sum += x(j) * x(j); });
+    return bias + alpha / size * sum;
+  }
+  const Array &x;
+  int64_t channel, size;
+  double alpha, beta, bias;
+};
+
+void localNormalization(dnn::LrnOp op, Inputs in, Outputs out) {
+  Neighbours all(op, *in[0], *op.getSize());
+  forEach(out[0].shape, [&](IndexRef i) { out[0](i) = all.x(i) / std::pow(all.divisor(i), all.beta); });
+}
+
+void localNormalizationGradient(dnn::LrnGradOp op, Inputs in, Outputs out) {
+  const Array &dy = *in[0];
+  Neighbours all(op, *in[1], op.getSize());
+  forEach(dy.shape, [&](IndexRef i) {
+    double s = all.divisor(i), of = dy(i) * all.x(i) * std::pow(s, -all.beta - 1);
+    out[0](i) += dy(i) * std::pow(s, -all.beta);
+    all.readBy(i, [&](const Index &j) { out[0](j) -= 2 * all.alpha * all.beta / all.size * all.x(j) * of; });
+  });
+}
+
 /// A mean over elements, and its derivative by each of the first operand.
 template <typename OpTy, typename GradOp>
 void elementLoss(Kernels &kernels, double (*loss)(double, double), double (*derivative)(double, double)) {
@@ -258,6 +300,8 @@ void addNormalizations(Kernels &kernels) {
     int64_t channel = batchRankOf(op.getX());
     return overGroups(channel, op.getX().getType().getDimSize(channel), op.getGroupsAttr().getInt());
   });
+  kernels.add<dnn::LrnOp>(localNormalization);
+  kernels.add<dnn::LrnGradOp>(localNormalizationGradient);
   kernels.add<dnn::SoftmaxOp>(softmax);
   kernels.add<dnn::SoftmaxGradOp>(softmaxGradient);
   kernels.add<dnn::CrossEntropyOp>(crossEntropy);

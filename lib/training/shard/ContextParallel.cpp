@@ -112,12 +112,12 @@ LogicalResult ContextParallel::operation(Operation *op) {
       .Case<dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp, dnn::TakePartOp>(
           [&](auto one) { return collective(one); })
       .Default([&](Operation *other) {
-        bool known =
-            isa<WorkOpInterface>(other) && other->getNumRegions() == 0 &&
-            !isa<dnn::MeanOp, dnn::UnstackOp, dnn::StackOp, dnn::GatherOp, dnn::GatherGradOp, dnn::ScatterOp,
-                 dnn::TopkOp, dnn::TopkGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasGradOp,
-                 dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::SegmentSumOp, dnn::SegmentSoftmaxOp,
-                 dnn::SegmentSoftmaxGradOp, dnn::LstmOp, dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp>(other);
+        bool known = isa<WorkOpInterface>(other) && other->getNumRegions() == 0 &&
+                     !isa<dnn::MeanOp, dnn::PadOp, dnn::UnstackOp, dnn::StackOp, dnn::GatherOp, dnn::GatherGradOp,
+                          dnn::ScatterOp, dnn::TopkOp, dnn::TopkGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
+                          dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp,
+                          dnn::SegmentSumOp, dnn::SegmentSoftmaxOp, dnn::SegmentSoftmaxGradOp, dnn::LstmOp,
+                          dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp>(other);
         return known ? mapped(other) : needsAll(other);
       });
 }

@@ -453,8 +453,7 @@ void Partitioner::emit(Operation *op, const Rule &rule, OpBuilder &to) {
 
 /// The bias of a row parallel layer is added once, to the finished sum.
 bool Partitioner::detachBias(Operation *op, const Rule &rule, OpBuilder &to) {
-  bool biased = isa<dnn::LinearOp, dnn::Conv2dOp, dnn::DepthwiseConv2dOp, dnn::ConvTranspose2dOp>(op) &&
-                op->getNumOperands() == 3;
+  bool biased = (isa<dnn::LinearOp>(op) || isConvolution(op)) && op->getNumOperands() == 3;
   if (!biased || rule.results[0].kind != Sharding::Partial)
     return false;
   Value y = op->getResult(0), bias = op->getOperand(2);

@@ -8,15 +8,21 @@ namespace accord::shard {
 
 static RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
+bool isConvolution(Operation *op) {
+  return isa<dnn::Conv1dOp, dnn::Conv2dOp, dnn::Conv3dOp, dnn::DepthwiseConv2dOp, dnn::ConvTranspose1dOp,
+             dnn::ConvTranspose2dOp, dnn::ConvTranspose3dOp>(op);
+}
+
 bool sums(Operation *op, unsigned result) {
-  if (isa<dnn::LinearOp, dnn::MatmulOp, dnn::ContractOp, dnn::Conv2dOp, dnn::DepthwiseConv2dOp, dnn::ConvTranspose2dOp,
-          dnn::InteractionOp, dnn::ReduceSumOp, dnn::ReduceDimensionsOp>(op))
+  if (isConvolution(op) ||
+      isa<dnn::LinearOp, dnn::MatmulOp, dnn::ContractOp, dnn::InteractionOp, dnn::ReduceSumOp, dnn::ReduceDimensionsOp>(
+          op))
     return true;
   if (auto custom = dyn_cast<dnn::CustomOp>(op))
     return custom.getCombine() == dnn::Combine::Sum;
   return result > 0 && // keys and values serve all queries of their group
          isa<dnn::FlashAttentionGradOp, dnn::LayerNormGradOp, dnn::RmsNormGradOp, dnn::BatchNormGradOp,
-             dnn::GroupNormGradOp>(op);
+             dnn::GroupNormGradOp, dnn::PreluGradOp>(op);
 }
 
 bool dependsOnPosition(Operation *op, int64_t dimension) {
@@ -60,11 +66,11 @@ bool onlyOwnRules(Operation *op) {
              dnn::CrossEntropyStatsOp, dnn::CrossEntropyJoinOp, dnn::CrossEntropyPartGradOp, dnn::SegmentSumOp,
              dnn::SegmentSoftmaxOp, dnn::SegmentSoftmaxGradOp, dnn::GatherOp, dnn::GatherGradOp, dnn::ScatterOp,
              dnn::TopkOp, dnn::TopkGradOp, dnn::ConstantOp, dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp,
-             dnn::PadSliceOp, dnn::UnstackOp, dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp,
-             dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp, dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp,
-             dnn::SpmmValuesGradOp, dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp, dnn::LstmGradOp,
-             dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp, dnn::AllToAllOp,
-             dnn::TakePartOp>(op);
+             dnn::PadOp, dnn::PadSliceOp, dnn::UnstackOp, dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp,
+             dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp, dnn::RelativeBiasOp, dnn::RelativeBiasGradOp, dnn::SpmmOp,
+             dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeDispatchOp, dnn::MoeDispatchGradOp, dnn::LstmOp,
+             dnn::LstmGradOp, dnn::GruOp, dnn::GruGradOp, dnn::AllReduceOp, dnn::AllGatherOp, dnn::ReduceScatterOp,
+             dnn::AllToAllOp, dnn::TakePartOp>(op);
 }
 
 class Builder {
@@ -76,8 +82,8 @@ public:
     if (auto work = dyn_cast<WorkOpInterface>(op); work && !onlyOwnRules(op))
       fromMaps(work.getWork());
     TypeSwitch<Operation *>(op)
-        .Case<dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadSliceOp, dnn::UnstackOp, dnn::StackOp,
-              dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
+        .Case<dnn::ReshapeOp, dnn::ConcatOp, dnn::SplitOp, dnn::SliceOp, dnn::PadOp, dnn::PadSliceOp, dnn::UnstackOp,
+              dnn::StackOp, dnn::EmbeddingOp, dnn::EmbeddingGradOp, dnn::EmbeddingBagOp, dnn::EmbeddingBagGradOp,
               dnn::RelativeBiasGradOp, dnn::SpmmOp, dnn::SpmmDenseGradOp, dnn::SpmmValuesGradOp, dnn::MoeDispatchGradOp,
               dnn::MoeExpertsOp, dnn::MoeExpertsGradOp, dnn::MoeCombineOp, dnn::MoeCombineGradOp, dnn::CrossEntropyOp,
               dnn::CrossEntropyGradOp>([&](auto one) { own(one); });
@@ -196,6 +202,16 @@ private:
   void own(dnn::ConcatOp concat) { alongOthers(*concat.getAxis(), concat.getY()); }
   void own(dnn::SplitOp split) { alongOthers(*split.getAxis(), split.getX()); }
   void own(dnn::SliceOp slice) { alongOthers(*slice.getAxis(), slice.getX()); }
+  /// Every dimension that keeps its elements; partial sums too, unless something is added to them.
+  void own(dnn::PadOp pad) {
+    ArrayRef<int64_t> before = *pad.getBefore(), after = pad.getAfter().value_or(before);
+    auto type = tensorOf(pad.getX());
+    for (int64_t i = 0, first = dnn::batchRank(type); i < std::ssize(before); ++i)
+      if (before[i] == 0 && after[i] == 0 && divides(pad.getX(), first + i))
+        add({Sharding::split(first + i)}, {Sharding::split(first + i)});
+    if (pad.getValue().isZero())
+      add({kPartial}, {kPartial});
+  }
   void own(dnn::PadSliceOp pad) { alongOthers(pad.getAxis(), pad.getY()); }
 
   /// Every dimension but the one that counts slices; that of a stash is that of its slices.

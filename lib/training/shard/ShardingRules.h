@@ -21,6 +21,8 @@ struct Rule {
 /// rules of their own.
 llvm::SmallVector<Rule> rulesFor(mlir::Operation *op, int64_t devices);
 
+/// Whether it is a convolution of any number of dimensions, depthwise or transposed.
+bool isConvolution(mlir::Operation *op);
 /// Whether the result is a sum over every iterator that it does not have.
 bool sums(mlir::Operation *op, unsigned result);
 /// Whether what the operation computes depends on where along this dimension of its first operand an element is.

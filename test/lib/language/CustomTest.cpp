@@ -63,17 +63,17 @@ const Case kCases[] = {
      "input a : float[1, 1]\ninput t : float[1, 1]\n"
      "loss mse(scores(linear(a, out = 1), parameter([1, 1]), parameter([1])), t)"},
     {"windows",
-     "operation conv1d(x[c, l], w[o, c, k], stride = 1) -> y[o, p] {\n"
+     "operation windows(x[c, l], w[o, c, k], stride = 1) -> y[o, p] {\n"
      "  let p = 0..floor_div(len(l) - len(k), stride)\n"
      "  y = sum(x[c, p * stride + k] * w[o, c, k], over = [c, k])\n}",
      "input a : float[2, 7]\ninput t : float[3, 5]\n"
-     "loss mse(conv1d(linear(a, out = 7), parameter([3, 2, 3])), t)"},
+     "loss mse(windows(linear(a, out = 7), parameter([3, 2, 3])), t)"},
     {"windows with a stride",
-     "operation conv1d(x[c, l], w[o, c, k], stride = 1) -> y[o, p] {\n"
+     "operation windows(x[c, l], w[o, c, k], stride = 1) -> y[o, p] {\n"
      "  let p = 0..floor_div(len(l) - len(k), stride)\n"
      "  y = sum(x[c, p * stride + k] * w[o, c, k], over = [c, k])\n}",
      "input a : float[2, 8]\ninput t : float[3, 2]\n"
-     "loss mse(conv1d(linear(a, out = 8), parameter([3, 2, 3]), stride = 3), t)"},
+     "loss mse(windows(linear(a, out = 8), parameter([3, 2, 3]), stride = 3), t)"},
     {"the largest of a window",
      "operation max_pool1d(x[l, d], size, stride) -> y[p, d] {\n"
      "  let k = 0..size - 1\n  let p = 0..floor_div(len(l) - size, stride)\n"
@@ -185,10 +185,10 @@ TEST(Custom, EqualsTheOperationsThatAccordHas) {
 
 // y[p] = sum of x[p * 2 + k] w[k] with loops of its own.
 TEST(Custom, WindowsEqualLoops) {
-  TrainingGraph one(file("operation conv1d(x[l], w[k]) -> y[p] {\n"
+  TrainingGraph one(file("operation windows(x[l], w[k]) -> y[p] {\n"
                          "  let p = 0..floor_div(len(l) - len(k), 2)\n"
                          "  y = sum(x[2 * p + k] * w[k], over = k)\n}",
-                         "input t : float[3]\nlet y = conv1d(parameter([8]), parameter([3]))\n"
+                         "input t : float[3]\nlet y = windows(parameter([8]), parameter([3]))\n"
                          "loss mse(t - t + y, t)")
                         .c_str());
   ASSERT_TRUE(one.graph);
