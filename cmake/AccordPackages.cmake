@@ -10,6 +10,11 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# Language servers. Both are found as files: the targets that LLVM exports for them ask for the headers of zstd, which nothing here needs.
+find_library(LLVM_LSP_LIBRARY LLVMSupportLSP HINTS ${LLVM_LIBRARY_DIRS} REQUIRED)
+find_library(MLIR_LSP_LIBRARY MLIRLspServerLib HINTS ${LLVM_LIBRARY_DIRS} REQUIRED)
+find_library(MLIR_LSP_SUPPORT_LIBRARY MLIRLspServerSupportLib HINTS ${LLVM_LIBRARY_DIRS} REQUIRED)
+
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)

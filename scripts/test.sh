@@ -69,7 +69,7 @@ fi
 targets=()
 [ "${#filters[@]}" -gt 0 ] && targets+=(bin/accord-unit)
 if [ "${#files[@]}" -gt 0 ]; then
-  for tool in accord accord-opt accord-fuzz emit-sample accord-lsp-server; do
+  for tool in accord accord-opt accord-fuzz emit-sample accord-lsp; do
     grep -qE -- "(RUN:.*|[^A-Za-z-])$tool([^A-Za-z-]|$)" "${files[@]}" && targets+=("bin/$tool")
   done
   grep -qE 'REQUIRES:.*\bmpi\b' "${files[@]}" && targets+=(accord-mpi)

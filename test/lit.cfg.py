@@ -69,7 +69,7 @@ if os.geteuid() == 0:
 if all(shutil.which(one, path=os.environ["PATH"] + ":/usr/sbin") for one in ("podman", "runc", "busybox", "newuidmap")) and os.access(
         os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):
     config.available_features.add("podman")
-for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp-server", "accord-unit", "emit-sample"):
+for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp", "accord-unit", "emit-sample"):
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
 

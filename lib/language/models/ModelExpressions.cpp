@@ -375,6 +375,8 @@ const std::map<llvm::StringRef, const char *> kElsewhere = {{"dense", "linear"},
 constexpr size_t kMaxCallDepth = 64;
 } // namespace
 
+llvm::ArrayRef<std::string> modelFunctions() { return kFunctions; }
+
 ModelValue ModelBuilder::evalNode(const ast::Call &call, SourceRange range) {
   auto *callee = call.callee->as<ast::Reference>();
   if (!callee) {

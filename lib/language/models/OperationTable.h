@@ -4,6 +4,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace accord {
@@ -52,5 +53,7 @@ struct OperationSpec {
 
 llvm::ArrayRef<OperationSpec> operationTable();
 const OperationSpec *findOperation(llvm::StringRef name);
+/// Functions over numbers, lists and shapes in bodies of models and modules: min, shape, …
+llvm::ArrayRef<std::string> modelFunctions();
 
 } // namespace accord

@@ -1,6 +1,7 @@
 #include "lib/language/requests/Ensembles.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/PatternFiles.h"
+#include "lib/language/requests/RequestKeys.h"
 #include "lib/language/syntax/Parser.h"
 #include <fmt/format.h>
 
@@ -15,8 +16,7 @@ public:
   EnsembleRequest out;
 
   void read(const ast::Declaration &block) {
-    const std::vector<std::string> keys{"member", "joint_error", "votes",           "independent",
-                                        "size",   "voting",      "device_failures", "devices"};
+    const std::vector<std::string> &keys = requestKeyNames("ensemble");
     out.name = block.name.text;
     out.train = block.target.text;
     out.location = reader.place(block.name.range);

@@ -1,5 +1,6 @@
 #include "lib/language/requests/JobEntries.h"
 #include "lib/language/requests/Jobs.h"
+#include "lib/language/requests/RequestKeys.h"
 #include <fmt/format.h>
 
 namespace accord {
@@ -92,11 +93,7 @@ private:
   }
 
   void readEntry(const ast::Entry &entry) {
-    static const std::vector<std::string> keys{
-        "tenant",  "samples",    "tokens",        "epochs",        "arrives",   "deadline",
-        "due",     "late_price", "priority",      "devices",       "elastic",   "restart",
-        "on",      "after",      "optional",      "quality",       "phases",    "noise",
-        "batches", "choice",     "learning_rate", "configuration", "continues", "max_restarts"};
+    const std::vector<std::string> &keys = requestKeyNames("job");
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
     if (node && node->kind.text == "configuration")
@@ -218,7 +215,7 @@ private:
       made.devices =
           inner.count(*node.count, fmt::format("configuration '{}' has", made.deviceType), "devices", kMaxJobDevices)
               .value_or(1);
-    const std::vector<std::string> keys{"rate", "power", "price", "quality"};
+    const std::vector<std::string> &keys = requestKeyNames("configuration");
     const BlockReader::KeyReaders read{
         {"rate", [&](const Constant &value) { made.rate = rate(value, inner); }},
         {"power",
@@ -256,7 +253,7 @@ private:
     made.train = node.name.text;
     made.location = inner.reader.place(node.name.range);
     checkTraining(made.train, node.name.range);
-    const std::vector<std::string> keys{"quality", "samples"};
+    const std::vector<std::string> &keys = requestKeyNames("choice");
     const BlockReader::KeyReaders read{{"quality",
                                         [&](const Constant &value) {
                                           if (auto share = inner.reader.number(value, "quality", 0, 1))

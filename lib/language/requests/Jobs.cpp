@@ -1,6 +1,7 @@
 #include "lib/language/requests/Jobs.h"
 #include "lib/language/requests/JobDependences.h"
 #include "lib/language/requests/JobEntries.h"
+#include "lib/language/requests/RequestKeys.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 
@@ -68,8 +69,7 @@ public:
 
 private:
   void readEntry(const ast::Entry &entry) {
-    static const std::vector<std::string> keys{"period", "horizon",  "tail",        "carbon_intensity",
-                                               "tenant", "capacity", "maintenance", "job"};
+    const std::vector<std::string> &keys = requestKeyNames("jobs");
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
     if (auto *rule = entry.as<ast::Rule>())

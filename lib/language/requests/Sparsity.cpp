@@ -1,5 +1,6 @@
 #include "lib/language/requests/Sparsity.h"
 #include "lib/language/requests/BlockReader.h"
+#include "lib/language/requests/RequestKeys.h"
 #include "lib/language/requests/SparsityPatterns.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/support/NamePattern.h"
@@ -19,8 +20,7 @@ public:
   SparsityRequest out;
 
   void read(const ast::Declaration &block) {
-    const std::vector<std::string> keys{"weights",     "activations", "gradients", "accuracy", "margin",
-                                        "sensitivity", "confidence",  "format",    "phases"};
+    const std::vector<std::string> &keys = requestKeyNames("sparsity");
     out.train = block.target.text;
     out.location = reader.place(block.kindRange);
     for (const ast::Entry &entry : block.entries) {

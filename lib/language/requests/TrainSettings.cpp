@@ -1,6 +1,7 @@
 #include "lib/language/requests/TrainSettings.h"
 #include "lib/language/requests/BlockReader.h"
 #include "lib/language/requests/LayerConstraints.h"
+#include "lib/language/requests/RequestKeys.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -16,8 +17,7 @@ public:
   void read(const ast::Declaration &train) {
     BlockReader block(diags, lookup, "a training");
     std::string meant; // by a key that is misspelt
-    const std::vector<std::string> keys{"batch", "precision", "optimizer",  "samples", "tokens",
-                                        "steps", "epochs",    "checkpoint", "data",    "search"};
+    const std::vector<std::string> &keys = requestKeyNames("train");
     for (const ast::Entry &entry : train.entries) {
       if (auto *rule = entry.as<ast::Rule>()) {
         readRule(*rule, entry);
@@ -129,7 +129,7 @@ private:
 
   void checkpoint(const ast::Node &node) {
     BlockReader block(diags, lookup, "'checkpoint'");
-    const std::vector<std::string> keys{"every", "every_steps", "bytes", "asynchronous"};
+    const std::vector<std::string> &keys = requestKeyNames("checkpoint");
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair || !llvm::is_contained(keys, pair->key.text)) {
@@ -324,12 +324,7 @@ private:
 
   void search(const ast::Node &node) {
     BlockReader block(diags, lookup, "'search'");
-    std::vector<std::string> keys{"microbatch",        "tensor_parallel",  "pipeline_parallel", "data_parallel",
-                                  "sequence_parallel", "context_parallel", "expert_parallel",   "zero",
-                                  "recompute",         "schedule"};
-    for (const PlacementWords &choices : placementWords())
-      keys.push_back(choices.key);
-    keys.push_back("max_stages");
+    const std::vector<std::string> &keys = requestKeyNames("search");
     for (const ast::Entry &entry : node.entries) {
       auto *pair = entry.as<ast::KeyValue>();
       if (!pair) {
@@ -370,7 +365,7 @@ private:
 
   void data(const ast::Node &node) {
     BlockReader block(diags, lookup, "'data'");
-    const std::vector<std::string> keys{"loader", "prefetch"};
+    const std::vector<std::string> &keys = requestKeyNames("data");
     DataLoader dataLoader;
     size_t before = diags.errors();
     for (const ast::Entry &entry : node.entries) {

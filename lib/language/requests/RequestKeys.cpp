@@ -1,0 +1,156 @@
+#include "lib/language/requests/RequestKeys.h"
+#include "lib/language/requests/TrainSettings.h"
+#include "lib/placement/problem/PipelineSchedule.h"
+#include <map>
+
+namespace accord {
+namespace {
+
+using Keys = std::vector<RequestKey>;
+
+Keys train() {
+  return {{"batch", "samples of a step"},
+          {"precision", "type of numbers in products and of weights", {"fp32", "tf32", "bf16", "fp16", "mixed(bf16)"}},
+          {"optimizer", "rule that changes the weights", {"sgd", "momentum", "adam", "adamw"}},
+          {"samples", "all samples of the training, or those of an epoch"},
+          {"tokens", "all tokens of the training, or those of an epoch"},
+          {"steps", "all steps of the training"},
+          {"epochs", "passes over the samples or tokens that are stated"},
+          {"checkpoint", "when and how the state is written", {}, true},
+          {"data", "how input is loaded", {}, true},
+          {"search", "what the planner may choose", {}, true}};
+}
+
+Keys search() {
+  std::vector<std::string> schedules;
+  for (const ScheduleModel *one : scheduleModels())
+    schedules.push_back(one->name);
+  Keys keys{{"microbatch", "micro-batch size of a replica"},
+            {"tensor_parallel", "devices that share each operation"},
+            {"pipeline_parallel", "device groups in a row"},
+            {"data_parallel", "replicas; the batch is a multiple of it"},
+            {"sequence_parallel", "1, or equal to tensor_parallel: what lies between the layers is divided along the "
+                                  "sequence"},
+            {"context_parallel", "devices that have equal parts of every sequence"},
+            {"expert_parallel", "devices that divide the experts of a layer"},
+            {"zero",
+             "stage of ZeRO: replicas divide states of the optimizer (1), gradients too (2), weights too (3)",
+             {"0", "1", "2", "3"}},
+            {"recompute", "activations that the backward pass computes again", {"none", "selective", "full"}},
+            {"schedule", "order of the passes of a pipeline", schedules}};
+  static const std::map<std::string, std::string> about{
+      {"offload", "what is kept in the memory of the server's host"},
+      {"context_exchange", "how keys and values of other parts of a sequence reach a device"},
+      {"tensor_overlap", "whether products are cut into pieces, one communicated while the next is computed"},
+      {"rank_order", "which devices are neighbours after those that share operations"},
+      {"transfers", "whether receiving from another stage stops the passes of a stage"},
+      {"table_parallel", "how replicas divide embedding tables"},
+      {"recompute_granularity", "whether recompute is chosen for each layer, or for all on a device type alike"},
+      {"regather_sequence", "whether what sequence_parallel has gathered is gathered again for the backward pass"},
+      {"stages", "whether each stage has equally many iterations of the longest repeat"}};
+  for (const PlacementWords &choices : placementWords()) {
+    auto found = about.find(choices.key);
+    keys.push_back({choices.key, found == about.end() ? "" : found->second, choices.known});
+  }
+  keys.push_back({"max_stages", "device groups in a row at most, one number"});
+  return keys;
+}
+
+Keys job() {
+  return {{"tenant", "whose job it is"},
+          {"samples", "its work, unless stated that of its training"},
+          {"tokens", "its work in tokens"},
+          {"epochs", "passes over the samples or tokens"},
+          {"arrives", "time before which it does not begin"},
+          {"deadline", "time at which it must be complete"},
+          {"due", "time after which its completion costs late_price"},
+          {"late_price", "cost per time after due"},
+          {"priority", "its weight in sums over jobs"},
+          {"devices", "how many, one number or a range"},
+          {"elastic", "whether its devices may change", {"rigid", "moldable", "malleable"}},
+          {"restart", "time without progress at each start and change"},
+          {"on", "types of devices that it may use"},
+          {"after", "jobs that are complete before it begins"},
+          {"optional", "whether the schedule may leave it out", {"true", "false"}},
+          {"quality", "the minimum quality of its configurations, 0 to 1"},
+          {"phases", "factors of its speed, each from a share of its work on"},
+          {"noise", "its gradient noise scale in samples"},
+          {"batches", "batches that it may run at"},
+          {"choice", "another training that may be run instead", {}, true},
+          {"learning_rate", "how it follows the batch", {"linear", "sqrt", "adascale", "legw"}},
+          {"configuration", "a measured speed for a number of devices", {}, true},
+          {"continues", "whether work may be left at the end of the horizon", {"true", "false"}},
+          {"max_restarts", "starts of its runs at most, in each phase"}};
+}
+
+const std::map<std::string, Keys> &table() {
+  static const std::map<std::string, Keys> all{
+      {"train", train()},
+      {"search", search()},
+      {"checkpoint",
+       {{"every", "time between checkpoints"},
+        {"every_steps", "steps between checkpoints"},
+        {"bytes", "size of a checkpoint, unless stated that of the state"},
+        {"asynchronous", "whether steps go on while it is written", {"true", "false"}}}},
+      {"data",
+       {{"loader", "bytes of input that the loader delivers per second"}, {"prefetch", "batches loaded ahead"}}},
+      {"sparsity",
+       {{"weights", "patterns that weights may have"},
+        {"activations", "patterns that activations have"},
+        {"gradients", "patterns that gradients have"},
+        {"accuracy", "measured accuracies, from a file"},
+        {"margin", "allowance of the accuracy"},
+        {"sensitivity", "losses of single layers, from a file"},
+        {"confidence", "of what is measured"},
+        {"format", "how kept elements are stored"},
+        {"phases", "patterns from a share of the training on"}}},
+      {"ensemble",
+       {{"member", "a model that may vote", {}, true},
+        {"joint_error", "errors that members make together", {}, true},
+        {"votes", "what members say, from a file", {}, true},
+        {"independent", "whether members err independently", {"true", "false"}},
+        {"size", "members that vote"},
+        {"voting", "how votes are counted"},
+        {"device_failures", "devices that may fail"},
+        {"devices", "devices that members run on"}}},
+      {"jobs",
+       {{"period", "length of a period, in whole seconds"},
+        {"horizon", "end of the schedule"},
+        {"tail", "share of jobs that tail_completion leaves out"},
+        {"carbon_intensity", "greenhouse gases of electricity, from each time on"},
+        {"tenant", "a tenant with its weight and quota", {}, true},
+        {"capacity", "devices of a type or power that there are, from each time on", {}, true},
+        {"maintenance", "devices or servers on which nothing runs for a time", {}, true},
+        {"job", "a training to run", {}, true}}},
+      {"job", job()},
+      {"configuration",
+       {{"rate", "samples per second of all its devices"},
+        {"power", "that its devices draw"},
+        {"price", "of its devices per time"},
+        {"quality", "of what it trains, 0 to 1"}}},
+      {"choice", {{"quality", "that it reaches, 0 to 1"}, {"samples", "its work"}}}};
+  return all;
+}
+
+} // namespace
+
+const std::vector<RequestKey> &requestKeysOf(llvm::StringRef block) {
+  static const Keys none;
+  auto found = table().find(block.str());
+  return found == table().end() ? none : found->second;
+}
+
+const std::vector<std::string> &requestKeyNames(llvm::StringRef block) {
+  static const std::map<std::string, std::vector<std::string>> names = [] {
+    std::map<std::string, std::vector<std::string>> all;
+    for (const auto &[name, keys] : table())
+      for (const RequestKey &key : keys)
+        all[name].push_back(key.name);
+    return all;
+  }();
+  static const std::vector<std::string> none;
+  auto found = names.find(block.str());
+  return found == names.end() ? none : found->second;
+}
+
+} // namespace accord
