@@ -44,6 +44,14 @@ private:
   std::map<uint32_t, std::unique_ptr<LineTable>> tables;
 };
 
+std::vector<std::string> trainingsIn(const ast::File &file) {
+  std::vector<std::string> names;
+  for (const ast::Declaration &one : file.declarations)
+    if (one.kind == ast::DeclarationKind::Train)
+      names.push_back(one.name.text);
+  return names;
+}
+
 /// All checks of a file that need no search. A file may have several trainings, and each is looked at as if the
 /// command line named it.
 void check(const OpenFiles &open, const std::string &path, const std::string &train, Workspace &workspace,
@@ -56,7 +64,9 @@ void check(const OpenFiles &open, const std::string &path, const std::string &tr
       workspace.program().machineOf(workspace.job());
     workspace.program().model(workspace.job());
   }
-  if (!workspace.diagnostics().hasErrors() && !stop())
+  // What is unused is told last, for a misspelt use would be told twice.
+  bool last = !train.empty() || trainingsIn(*workspace.program().main()).empty();
+  if (last && !workspace.diagnostics().hasErrors() && !stop())
     workspace.program().reportUnused();
 }
 
@@ -110,9 +120,7 @@ std::map<std::string, std::vector<Finding>> diagnose(const OpenFiles &open, cons
     }
     if (i > 0 || workspace.diagnostics().hasErrors())
       continue;
-    for (const ast::Declaration &one : workspace.program().main()->declarations)
-      if (one.kind == ast::DeclarationKind::Train)
-        trains.push_back(one.name.text);
+    llvm::append_range(trains, trainingsIn(*workspace.program().main()));
   }
   return all;
 }

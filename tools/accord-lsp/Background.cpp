@@ -21,11 +21,25 @@ Background::~Background() {
 
 void Background::look(const OpenFiles &open, const std::set<std::string> &paths) {
   auto copy = std::make_shared<const OpenFiles>(open);
+  std::deque<HintQuestion> withdrawn;
+  {
+    std::lock_guard<std::mutex> alone(guard);
+    files = std::move(copy);
+    waiting.insert(paths.begin(), paths.end());
+    due = std::chrono::steady_clock::now() + kPause;
+    withdrawn.swap(questions);
+    ++asked;
+  }
+  changed.notify_one();
+  for (const HintQuestion &one : withdrawn)
+    one.told(std::nullopt);
+}
+
+void Background::derive(const OpenFiles &open, const std::string &path, HintsTold told) {
+  auto copy = std::make_shared<const OpenFiles>(open);
   std::lock_guard<std::mutex> alone(guard);
   files = std::move(copy);
-  waiting.insert(paths.begin(), paths.end());
-  due = std::chrono::steady_clock::now() + kPause;
-  ++asked;
+  questions.push_back({path, std::move(told)});
   changed.notify_one();
 }
 
@@ -34,28 +48,46 @@ bool Background::outdated() const {
   return asked != begun;
 }
 
+void Background::lookAt(const std::string &path, std::unique_lock<std::mutex> &lock) {
+  begun = asked;
+  std::shared_ptr<const OpenFiles> now = files;
+  lock.unlock();
+  Findings findings;
+  if (now->find(path))
+    findings = diagnose(*now, path, [this] { return outdated(); });
+  if (!outdated())
+    told(path, findings);
+  lock.lock();
+  if (asked == begun)
+    waiting.erase(path);
+}
+
+void Background::deriveFirst(std::unique_lock<std::mutex> &lock) {
+  HintQuestion question = std::move(questions.front());
+  questions.pop_front();
+  begun = asked;
+  std::shared_ptr<const OpenFiles> now = files;
+  lock.unlock();
+  std::vector<Hint> found = hints(*now, question.path, [this] { return outdated(); });
+  question.told(outdated() ? std::nullopt : std::optional(std::move(found)));
+  lock.lock();
+}
+
 void Background::work() {
   std::unique_lock<std::mutex> lock(guard);
   while (!ending) {
-    changed.wait(lock, [this] { return ending || !waiting.empty(); });
-    while (!ending && std::chrono::steady_clock::now() < due)
+    changed.wait(lock, [this] { return ending || !waiting.empty() || !questions.empty(); });
+    while (!ending && !waiting.empty() && std::chrono::steady_clock::now() < due)
       changed.wait_until(lock, due);
     if (ending)
-      return;
-    begun = asked;
-    const std::string path = *waiting.begin();
-    std::shared_ptr<const OpenFiles> now = files;
-    lock.unlock();
-    Findings findings;
-    bool isOpen = now->find(path) != nullptr;
-    if (isOpen)
-      findings = diagnose(*now, path, [this] { return outdated(); });
-    if (!outdated())
-      told(path, findings);
-    lock.lock();
-    if (asked == begun)
-      waiting.erase(path);
+      break;
+    if (!waiting.empty())
+      lookAt(std::string(*waiting.begin()), lock);
+    else if (!questions.empty())
+      deriveFirst(lock);
   }
+  for (const HintQuestion &one : questions)
+    one.told(std::nullopt);
 }
 
 } // namespace accord::editor

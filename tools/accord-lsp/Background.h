@@ -1,8 +1,10 @@
 // Work that takes longer than an editor waits: one thread, which looks at a file some time after its last change.
 #pragma once
 #include "lib/editor/Diagnose.h"
+#include "lib/editor/Hints.h"
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -19,11 +21,22 @@ public:
   /// Ends what is under way.
   ~Background();
 
+  /// Hints of a file; nothing where an edit came first. Called from any thread, once.
+  using HintsTold = std::function<void(std::optional<std::vector<Hint>> hints)>;
+  void derive(const OpenFiles &open, const std::string &path, HintsTold told);
+
   /// Looks at these files (all that may be different) in `open`, after the pause that a person makes between two words.
   void look(const OpenFiles &open, const std::set<std::string> &paths);
 
 private:
+  struct HintQuestion {
+    std::string path;
+    HintsTold told;
+  };
+
   void work();
+  void lookAt(const std::string &path, std::unique_lock<std::mutex> &lock);
+  void deriveFirst(std::unique_lock<std::mutex> &lock);
   bool outdated() const;
 
   Told told;
@@ -31,6 +44,7 @@ private:
   std::condition_variable changed;
   std::shared_ptr<const OpenFiles> files; ///< the last ones
   std::set<std::string> waiting;
+  std::deque<HintQuestion> questions;
   std::chrono::steady_clock::time_point due;
   uint64_t asked = 0, begun = 0;
   bool ending = false;

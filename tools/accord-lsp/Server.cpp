@@ -1,7 +1,6 @@
 #include "tools/accord-lsp/Server.h"
 #include "lib/driver/Workspace.h"
-#include "lib/editor/Complete.h"
-#include "lib/editor/Hover.h"
+#include "lib/editor/Outline.h"
 #include "lib/support/Version.h"
 #include "tools/accord-lsp/Convert.h"
 
@@ -9,6 +8,13 @@ namespace accord::editor {
 namespace {
 namespace json = llvm::json;
 using llvm::lsp::ErrorCode;
+
+json::Value semanticLegend() {
+  json::Array kinds;
+  for (const char *name : tokenKindNames())
+    kinds.push_back(name);
+  return json::Object{{"tokenTypes", std::move(kinds)}, {"tokenModifiers", {"declaration"}}};
+}
 
 llvm::Error error(const std::string &message, ErrorCode code) {
   return llvm::make_error<llvm::lsp::LSPError>(message, code);
@@ -27,6 +33,7 @@ struct Server::Route {
   llvm::StringLiteral method;
   Answer (Server::*answer)(const Object &) = nullptr;
   void (Server::*take)(const Object &) = nullptr;
+  void (Server::*later)(const Object &, Reply) = nullptr;
 
   void call(const Parameters &parameters, Reply reply) {
     const std::string id = server.requests.current;
@@ -42,6 +49,8 @@ struct Server::Route {
     }
     static const Object none;
     const Object *object = parameters.value.getAsObject();
+    if (later)
+      return (server.*later)(object ? *object : none, std::move(reply));
     reply((server.*answer)(object ? *object : none));
     server.requests.forget(id);
   }
@@ -59,6 +68,19 @@ Server::Server(llvm::lsp::JSONTransport &transport, Requests &requests)
   request("shutdown", &Server::shutdown);
   request("textDocument/completion", &Server::completion);
   request("textDocument/hover", &Server::hover);
+  request("textDocument/definition", &Server::definition);
+  request("textDocument/references", &Server::references);
+  request("textDocument/documentHighlight", &Server::highlights);
+  request("textDocument/prepareRename", &Server::prepareRename);
+  request("textDocument/rename", &Server::rename);
+  request("textDocument/formatting", &Server::formatting);
+  request("textDocument/documentSymbol", &Server::documentSymbols);
+  request("textDocument/foldingRange", &Server::foldingRanges);
+  request("textDocument/semanticTokens/full", &Server::semanticTokens);
+  request("textDocument/codeAction", &Server::codeActions);
+  request("textDocument/codeLens", &Server::codeLenses);
+  laterRequest("textDocument/inlayHint", &Server::inlayHints);
+  laterRequest("workspace/executeCommand", &Server::executeCommand);
   notification("textDocument/didOpen", &Server::didOpen);
   notification("textDocument/didChange", &Server::didChange);
   notification("textDocument/didClose", &Server::didClose);
@@ -71,10 +93,20 @@ Server::Server(llvm::lsp::JSONTransport &transport, Requests &requests)
       [this](const std::string &path, const Background::Findings &found) { publish(path, found); });
 }
 
-Server::~Server() = default;
+Server::~Server() {
+  ending = true;
+  background.reset();
+  for (std::thread &one : planners)
+    one.join();
+}
 
 void Server::request(llvm::StringLiteral method, Answer (Server::*answer)(const Object &)) {
   routes.push_back(std::make_unique<Route>(Route{*this, method, answer}));
+  handler.method(method, routes.back().get(), &Route::call);
+}
+
+void Server::laterRequest(llvm::StringLiteral method, void (Server::*answer)(const Object &, Reply)) {
+  routes.push_back(std::make_unique<Route>(Route{*this, method, nullptr, nullptr, answer}));
   handler.method(method, routes.back().get(), &Route::call);
 }
 
@@ -130,32 +162,34 @@ void Server::look() {
   background->look(open, paths);
 }
 
-/// Diagnostics of a file are those that were found from any file that is open.
 void Server::publish(const std::string &path, const Background::Findings &found) {
-  std::map<std::string, json::Array> lists;
+  std::set<std::string> paths{path};
   {
     std::lock_guard<std::mutex> alone(findingsGuard);
     Background::Findings &kept = findings[path];
-    for (const Background::Findings *all : {static_cast<const Background::Findings *>(&kept), &found})
-      for (const auto &[file, list] : *all)
-        lists.try_emplace(file);
-    lists.try_emplace(path);
+    for (const auto &[file, list] : kept)
+      paths.insert(file);
+    for (const auto &[file, list] : found)
+      paths.insert(file);
     kept = found;
-    for (auto &[file, list] : lists) {
-      std::set<std::string> told;
-      for (const auto &[from, all] : findings)
-        if (auto there = all.find(file); there != all.end())
-          for (const Finding &one : there->second) {
-            json::Value value = toJson(one);
-            if (told.insert(llvm::debugString(value)).second)
-              list.push_back(std::move(value));
-          }
-    }
     if (found.empty())
       findings.erase(path);
   }
-  for (auto &[file, list] : lists)
-    publishDiagnostics({json::Object{{"uri", uriOfPath(file)}, {"diagnostics", std::move(list)}}});
+  publishFindings(paths);
+}
+
+/// Diagnostics of a file are those that were found from any file that is open.
+void Server::publishFindings(const std::set<std::string> &paths) {
+  for (const std::string &path : paths) {
+    json::Array list;
+    std::set<std::string> told;
+    for (const Finding &one : findingsOf(path)) {
+      json::Value value = toJson(one);
+      if (told.insert(llvm::debugString(value)).second)
+        list.push_back(std::move(value));
+    }
+    publishDiagnostics({Object{{"uri", uriOfPath(path)}, {"diagnostics", std::move(list)}}});
+  }
 }
 
 std::vector<Finding> Server::findingsOf(const std::string &path) {
@@ -164,6 +198,8 @@ std::vector<Finding> Server::findingsOf(const std::string &path) {
   for (const auto &[from, found] : findings)
     if (auto there = found.find(path); there != found.end())
       all.insert(all.end(), there->second.begin(), there->second.end());
+  if (auto there = conflicts.find(path); there != conflicts.end())
+    all.insert(all.end(), there->second.begin(), there->second.end());
   return all;
 }
 
@@ -177,7 +213,19 @@ Server::Answer Server::initialize(const Object &parameters) {
       {"serverInfo", Object{{"name", "accord-lsp"}, {"version", kVersion}}},
       {"capabilities", Object{{"textDocumentSync", Object{{"openClose", true}, {"change", 2}}},
                               {"completionProvider", Object{{"triggerCharacters", {"=", ":", "(", "\"", " ", "/"}}}},
-                              {"hoverProvider", true}}}};
+                              {"hoverProvider", true},
+                              {"definitionProvider", true},
+                              {"referencesProvider", true},
+                              {"documentHighlightProvider", true},
+                              {"renameProvider", Object{{"prepareProvider", true}}},
+                              {"documentFormattingProvider", true},
+                              {"documentSymbolProvider", true},
+                              {"foldingRangeProvider", true},
+                              {"inlayHintProvider", true},
+                              {"codeActionProvider", Object{{"codeActionKinds", {"quickfix"}}}},
+                              {"codeLensProvider", Object{}},
+                              {"executeCommandProvider", Object{{"commands", {"accord.plan"}}}},
+                              {"semanticTokensProvider", Object{{"legend", semanticLegend()}, {"full", true}}}}}};
 }
 
 Server::Answer Server::shutdown(const Object &) {
@@ -204,6 +252,10 @@ void Server::didChange(const Object &parameters) {
   auto changes = list ? changesOf(*list) : std::nullopt;
   if (!path || !changes || !open.change(*path, *changes, document->getInteger("version").value_or(0)))
     return llvm::lsp::Logger::error("didChange of a file that is not open, or that is none");
+  {
+    std::lock_guard<std::mutex> alone(findingsGuard);
+    conflicts.erase(*path); // of another text
+  }
   look();
 }
 
@@ -216,35 +268,6 @@ void Server::didClose(const Object &parameters) {
     publish(*path, {});
     look();
   }
-}
-
-Server::Answer Server::completion(const Object &parameters) {
-  auto subject = subjectOf(parameters, true);
-  if (!subject)
-    return subject.takeError();
-  // Names of the last moment at which the file was read are good enough while a word is typed.
-  Snapshot *last = lastSnapshotOf(subject->path);
-  Snapshot &snapshot = last ? *last : snapshotOf(subject->path);
-  llvm::StringRef text = subject->file->text;
-  Proposals proposals = complete(text, subject->path, subject->offset, snapshot);
-  json::Value range = toJson(*subject->lines, proposals.begin, proposals.end);
-  json::Array items;
-  for (const Proposal &one : proposals.all)
-    items.push_back(toJson(one, items.size(), range, text, *subject->lines, snippets));
-  return Object{{"isIncomplete", false}, {"items", std::move(items)}};
-}
-
-Server::Answer Server::hover(const Object &parameters) {
-  auto subject = subjectOf(parameters, true);
-  if (!subject)
-    return subject.takeError();
-  Explanation explained = explainAt(snapshotOf(subject->path), subject->offset, findingsOf(subject->path));
-  if (explained.markdown.empty())
-    return nullptr;
-  Object answer{{"contents", toMarkdown(explained.markdown)}};
-  if (explained.range.end > explained.range.begin)
-    answer["range"] = toJson(*subject->lines, explained.range.begin, explained.range.end);
-  return answer;
 }
 
 } // namespace accord::editor

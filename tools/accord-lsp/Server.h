@@ -36,6 +36,8 @@ private:
   struct Route;
 
   void request(llvm::StringLiteral method, Answer (Server::*answer)(const Object &parameters));
+  /// A request that is answered later, from another thread.
+  void laterRequest(llvm::StringLiteral method, void (Server::*answer)(const Object &parameters, Reply reply));
   void notification(llvm::StringLiteral method, void (Server::*take)(const Object &parameters));
   llvm::Expected<Subject> subjectOf(const Object &parameters, bool position);
   /// What was read of a file after the last change of any; made at the first question.
@@ -45,11 +47,28 @@ private:
   void look();
   void publish(const std::string &path, const Background::Findings &findings);
   std::vector<Finding> findingsOf(const std::string &path);
+  /// Documents that are open, besides one.
+  std::vector<std::string> otherPaths(const std::string &path) const;
+  /// Tells the editor what was found in these files.
+  void publishFindings(const std::set<std::string> &paths);
 
   Answer initialize(const Object &parameters);
   Answer shutdown(const Object &parameters);
   Answer completion(const Object &parameters);
   Answer hover(const Object &parameters);
+  Answer definition(const Object &parameters);
+  Answer references(const Object &parameters);
+  Answer highlights(const Object &parameters);
+  Answer prepareRename(const Object &parameters);
+  Answer rename(const Object &parameters);
+  Answer formatting(const Object &parameters);
+  Answer documentSymbols(const Object &parameters);
+  Answer foldingRanges(const Object &parameters);
+  Answer semanticTokens(const Object &parameters);
+  Answer codeActions(const Object &parameters);
+  Answer codeLenses(const Object &parameters);
+  void inlayHints(const Object &parameters, Reply reply);
+  void executeCommand(const Object &parameters, Reply reply);
   void didOpen(const Object &parameters);
   void didChange(const Object &parameters);
   void didClose(const Object &parameters);
@@ -73,6 +92,9 @@ private:
   std::mutex findingsGuard;
   /// By the file that was looked at, then by the file that they are in.
   std::map<std::string, Background::Findings> findings;
+  std::map<std::string, std::vector<Finding>> conflicts; ///< of plans, by file; guarded like findings
+  std::vector<std::thread> planners;
+  std::atomic<bool> ending = false;
   std::unique_ptr<Background> background; // last: its thread uses all the others
 };
 

@@ -12,9 +12,7 @@
 
 namespace accord {
 
-/// The step with the smallest micro-batch that is in the search space: an estimate chooses nothing. Nothing after
-/// errors.
-static std::optional<Plan> estimatedPlan(Session &session) {
+std::optional<Plan> estimatedPlan(Session &session) {
   const TrainingJob &job = session.job();
   int64_t microbatch = session.smallestMicrobatch();
   int64_t batch = session.batchOfDevice();
