@@ -49,6 +49,8 @@ if not lit_config.params.get("fast"):
     config.available_features.add("slow")
 if shutil.which(config.accord_cc):
     config.available_features.add("cc")
+if shutil.which("node"):
+    config.available_features.add("node")
 if shutil.which("cvc5"):
     config.available_features.add("cvc5")
 if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") for tool in ("slurmctld", "slurmd", "sbatch", "munged")):

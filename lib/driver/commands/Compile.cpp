@@ -14,7 +14,7 @@ static const CommandEntry
                      "catalog/frameworks.accel");
       addOutput(
           command, options->output,
-          "Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, report.html, certificate/");
+          "Folder for plan.json, plan.mlir, latency_model.{h,py,js,mlir,csv}, trace.json, report.html, certificate/");
       command.option("--until", options->until,
                      "Print the module after this phase (train, simplify, shard, cost, place, schedule, emit), for "
                      "accord-opt, and stop");

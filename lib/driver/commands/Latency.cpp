@@ -9,12 +9,12 @@ static const CommandEntry
       auto options = Command::values<LatencyOptions>();
       options->output.clear();
       addProgramOptions(command, *options);
-      command.option("-o,--output", options->output, "Folder for latency_model.{h,py,mlir,csv}");
+      command.option("-o,--output", options->output, "Folder for latency_model.{h,py,js,mlir,csv}");
       command
           .option("--format", options->formats,
-                  "Formats to write: c, python, mlir, csv; printed where there is no folder")
+                  "Formats to write: c, python, javascript, mlir, csv; printed where there is no folder")
           .commaSeparated()
-          .oneOf({"c", "python", "mlir", "csv"});
+          .oneOf({"c", "python", "javascript", "mlir", "csv"});
       command.option("--at", options->at, "Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)");
       command.example("accord latency gpt2.dnn --target a100_80g --at microbatch=1,2,4,8\n"
                       "On a cluster: --target dgx_a100 --at tensor_parallel=1,2,4,8");

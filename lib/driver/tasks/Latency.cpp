@@ -69,6 +69,7 @@ std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel>
 const std::vector<LatencyFormat> &latencyFormats() {
   static const std::vector<LatencyFormat> formats = {{"c", "latency_model.h", "//", printC},
                                                      {"python", "latency_model.py", "#", printPython},
+                                                     {"javascript", "latency_model.js", "//", printJavaScript},
                                                      {"mlir", "latency_model.mlir", "//", printMlir},
                                                      {"csv", "latency_model.csv", "", printCsv}};
   return formats;

@@ -13,8 +13,9 @@ namespace accord {
 class Session;
 
 struct LatencyOptions : Options {
-  std::vector<std::string> formats; ///< "c", "python", "mlir", "csv"; empty: all where there is a folder, else none
-  std::vector<std::string> at;      ///< configurations to evaluate: "microbatch=1,2,4"
+  std::vector<std::string>
+      formats; ///< "c", "python", "javascript", "mlir", "csv"; empty: all where there is a folder, else none
+  std::vector<std::string> at; ///< configurations to evaluate: "microbatch=1,2,4"
 };
 
 /// The latency model of a prepared session's job on its machine, or on its cluster over the parallel degrees. Nothing
@@ -49,7 +50,7 @@ struct LatencyFormat {
   const char *comment; ///< what a line that says nothing begins with; empty: there is no such line
   std::string (*print)(const LatencyModel &);
 };
-/// "c", "python", "mlir", "csv".
+/// "c", "python", "javascript", "mlir", "csv".
 const std::vector<LatencyFormat> &latencyFormats();
 
 /// latency_model.*, the forms of these names, all when empty; and first the model itself, which proves them, and whose

@@ -7,10 +7,10 @@ namespace accord {
 std::string commentText(const std::string &text) {
   std::string out;
   for (char c : text)
-    out +=
-        c == '*' || c == '\\' || c == '"' || static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126
-            ? '_'
-            : c;
+    out += c == '*' || c == '\\' || c == '"' || c == '<' || static_cast<unsigned char>(c) < 32 ||
+                   static_cast<unsigned char>(c) > 126
+               ? '_'
+               : c;
   return out;
 }
 
@@ -59,7 +59,7 @@ std::string ExpressionPrinter::real(double value) {
 }
 
 std::string ExpressionPrinter::integer(int64_t value) const {
-  if (syntax.python || (value < (int64_t{1} << 31) && value > -(int64_t{1} << 31)))
+  if (syntax.language != FormLanguage::C || (value < (int64_t{1} << 31) && value > -(int64_t{1} << 31)))
     return std::to_string(value);
   return fmt::format("INT64_C({})", value);
 }
@@ -90,11 +90,11 @@ std::string ExpressionPrinter::polynomial(const Node &node) const {
 }
 
 std::string ExpressionPrinter::fold(const char *function, const Node &node) const {
-  if (syntax.python) { // of equal ones the first, as everywhere
+  if (syntax.language != FormLanguage::C) { // of equal ones the first, as everywhere
     std::string all;
     for (NodeId id : node.operands)
       all += (all.empty() ? "" : ", ") + use(id);
-    return fmt::format("{}({})", function, all);
+    return fmt::format("{}{}({})", syntax.language == FormLanguage::JavaScript ? "Math." : "", function, all);
   }
   std::string text = use(node.operands.front());
   for (size_t i = 1; i < node.operands.size(); ++i)
@@ -105,6 +105,7 @@ std::string ExpressionPrinter::fold(const char *function, const Node &node) cons
 
 std::string ExpressionPrinter::compute(NodeId id) const {
   const Node &node = model.nodes[id];
+  const bool python = syntax.language == FormLanguage::Python;
   auto operand = [&](size_t i) { return use(node.operands[i]); };
   switch (node.kind) {
   case NodeKind::Integer:
@@ -128,14 +129,16 @@ std::string ExpressionPrinter::compute(NodeId id) const {
   case NodeKind::Multiply:
     return fmt::format("({} * {})", operand(0), operand(1));
   case NodeKind::CeilDivide:
-    return syntax.python ? fmt::format("(-(-{} // {}))", operand(0), operand(1))
-                         : fmt::format("{}ceildiv({}, {})", syntax.prefix, operand(0), operand(1));
+    return python ? fmt::format("(-(-{} // {}))", operand(0), operand(1))
+                  : fmt::format("{}ceildiv({}, {})", syntax.prefix, operand(0), operand(1));
   case NodeKind::Maximum:
     return fold("max", node);
   case NodeKind::Minimum:
     return fold("min", node);
   case NodeKind::ToReal:
-    return syntax.python ? "float(" + operand(0) + ")" : "(double)" + operand(0);
+    return python                               ? "float(" + operand(0) + ")"
+           : syntax.language == FormLanguage::C ? "(double)" + operand(0)
+                                                : operand(0);
   case NodeKind::Add:
     return fmt::format("({} + {})", operand(0), operand(1));
   case NodeKind::Divide:
@@ -146,7 +149,7 @@ std::string ExpressionPrinter::compute(NodeId id) const {
     std::string text = operand(node.operands.size() - 1);
     for (size_t i = node.operands.size() - 2; i > 0; --i)
       text =
-          syntax.python
+          python
               ? fmt::format("{} if {} <= {} else {}", operand(i), operand(0), integer(node.coefficients[i - 1]), text)
               : fmt::format("{} <= {} ? {} : {}", operand(0), integer(node.coefficients[i - 1]), operand(i), text);
     return "(" + text + ")";

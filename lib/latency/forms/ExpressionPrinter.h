@@ -6,11 +6,13 @@
 
 namespace accord {
 
-/// What C and Python say differently.
+enum class FormLanguage : uint8_t { C, Python, JavaScript };
+
+/// What languages say differently.
 struct Syntax {
   std::string prefix; ///< of the helper functions
   std::string divide; ///< of whole numbers without a remainder
-  bool python = false;
+  FormLanguage language = FormLanguage::C;
 };
 
 class ExpressionPrinter {
@@ -79,7 +81,7 @@ protected:
   ExpressionPrinter text;
 };
 
-/// Without what ends a comment or a line.
+/// Without what ends a comment, a line, a string or the script of a page.
 std::string commentText(const std::string &text);
 
 } // namespace accord

@@ -17,6 +17,13 @@ std::string printC(const LatencyModel &model);
 /// checks the stored samples.
 std::string printPython(const LatencyModel &model);
 
+/// JavaScript without dependencies: `latency_model.evaluate({batch: 512, …})` -> {status, step_time_s, memory_bytes,
+/// flops}, what is not given at the plan's own value; NaN and a status other than 0 (`latency_model.message(status)`)
+/// outside of the domain. It runs in the script of a page and in Node.js, where as a program it checks the stored
+/// samples. Integers are doubles: below 2^53 results are the same bits as those of the other forms, above they differ
+/// by rounding.
+std::string printJavaScript(const LatencyModel &model);
+
 /// func and arith: `@<name>_evaluate(all arguments) -> (status: i32, f64, f64, f64)`, and `@<name>_step_time_s`,
 /// `_memory_bytes`, `_flops` of (batch, microbatch, sequence : i64) -> f64, NaN outside of the domain.
 std::string printMlir(const LatencyModel &model);

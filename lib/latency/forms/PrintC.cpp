@@ -8,7 +8,8 @@ namespace {
 
 class Writer : FormWriter {
 public:
-  explicit Writer(const LatencyModel &model) : FormWriter(model, {model.name + "_", "/", false}), n(model.name) {}
+  explicit Writer(const LatencyModel &model)
+      : FormWriter(model, {model.name + "_", "/", FormLanguage::C}), n(model.name) {}
 
   std::string run() {
     head();

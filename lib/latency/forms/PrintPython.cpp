@@ -9,7 +9,7 @@ namespace {
 
 class Writer : FormWriter {
 public:
-  explicit Writer(const LatencyModel &model) : FormWriter(model, {"_", "//", true}) {}
+  explicit Writer(const LatencyModel &model) : FormWriter(model, {"_", "//", FormLanguage::Python}) {}
 
   std::string run() {
     head();

@@ -92,6 +92,27 @@ void writeConfigurations(const LatencyModel &model, const std::vector<std::vecto
   }
 }
 
+void writeJavaScript(const std::string &folder) {
+  std::ofstream run(folder + "/run.js");
+  run << "const m = require('./latency_model.js');\n"
+         "for (const line of require('fs').readFileSync(process.argv[2], 'utf8').split('\\n').filter(Boolean)) {\n"
+         "  const values = line.trim().split(' ').map(Number);\n"
+         "  const r = m.evaluate(Object.fromEntries(m.ARGUMENTS.map((a, i) => [a.name, values[i]])));\n"
+         "  console.log(r.status, r.step_time_s, r.memory_bytes, r.flops);\n}\n";
+}
+
+/// Integers are doubles there: above 2^53 they are rounded.
+void expectNear(const LatencyEvaluation &expected, const Line &found, const std::string &what) {
+  EXPECT_EQ(found.status, expected.status) << what;
+  const double values[] = {expected.result.step, expected.result.memory, expected.result.flops};
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_TRUE(std::fabs(found.values[i] - values[i]) <= 1e-12 * std::fabs(values[i]) ||
+                (std::isnan(found.values[i]) && std::isnan(values[i])))
+        << what << " output " << i << ": " << found.values[i] << " for " << values[i];
+}
+
+bool hasNode() { return std::system("command -v node > /dev/null") == 0; }
+
 void expectSame(const LatencyEvaluation &expected, const Line &found, bool statusOfGuards, const std::string &what) {
   if (statusOfGuards || found.status >= 0)
     EXPECT_EQ(found.status, expected.status) << what;
@@ -109,8 +130,10 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
   std::string folder = folderFor(name);
   std::ofstream(folder + "/latency_model.h") << printC(model);
   std::ofstream(folder + "/latency_model.py") << printPython(model);
+  std::ofstream(folder + "/latency_model.js") << printJavaScript(model);
   writeMain(model, folder);
   writePython(model, folder);
+  writeJavaScript(folder);
   std::mt19937_64 random(7);
   std::vector<std::vector<double>> all = {model.initial()};
   while (all.size() < 500)
@@ -136,6 +159,9 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
   }
   programs.push_back(
       {"python3", linesOf(fmt::format("python3 -B '{0}/run.py' '{0}/configurations'", folder), all.size())});
+  std::vector<Line> inNode;
+  if (hasNode())
+    inNode = linesOf(fmt::format("node '{0}/run.js' '{0}/configurations'", folder), all.size());
   size_t holds = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     LatencyEvaluation expected = evaluate(model, all[i]);
@@ -148,6 +174,8 @@ void expectOneAnswer(const LatencyModel &model, const std::string &name) {
     expectSame(expected, line(batch[i]), true, where + ", batch JIT");
     for (const auto &[name, lines] : programs)
       expectSame(expected, lines[i], name != "python3", where + ", " + name);
+    if (!inNode.empty())
+      expectNear(expected, inNode[i], where + ", node");
   }
   // Where tiles were searched for, times are no formula of the sizes and the machine: all but the batch stay at the
   // plan's values, and few configurations hold.
