@@ -47,7 +47,7 @@ std::string escapeForScript(StringRef text) {
   return out;
 }
 
-std::string pageOf(Page which, StringRef title, StringRef document, const json::Value &data) {
+std::string pageOf(Page which, StringRef title, StringRef document, const json::Value &data, StringRef model) {
   struct Parts {
     StringRef main, script, document;
   };
@@ -69,6 +69,7 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
   replace(page, "<!--accord:document-->", parts.document);
   replace(page, "<!--accord:sha256-->", sha256Of(document));
   replace(page, "//accord:script", parts.script);
+  replace(page, "<!--accord:model-->", model.empty() ? "" : "<script>\n" + model.str() + "</script>\n");
   replace(page, "<!--accord:title-->", escapeHtml(json::fixUTF8(title)));
   replace(page, "<!--accord:data-->", escapeForScript(jsonLine(data)));
   return page;

@@ -17,7 +17,9 @@ enum class Page : uint8_t {
   Comparison
 };
 /// The page of a document, whose SHA-256 it states. `data` goes in last: nothing in it can then be mistaken for a mark.
-std::string pageOf(Page page, llvm::StringRef title, llvm::StringRef document, const llvm::json::Value &data);
+/// `model`: the latency model as JavaScript (without "<" in its texts), which sliders run; empty: there are none.
+std::string pageOf(Page page, llvm::StringRef title, llvm::StringRef document, const llvm::json::Value &data,
+                   llvm::StringRef model = {});
 
 /// JSON made safe inside <script>: "<", ">", "&", U+2028 and U+2029 as \u escapes.
 std::string escapeForScript(llvm::StringRef json);

@@ -3,6 +3,7 @@
 #include "lib/driver/certificates/CertificateKind.h"
 #include "lib/driver/tasks/Latency.h"
 #include "lib/latency/forms/ModelJson.h"
+#include "lib/latency/forms/Print.h"
 #include "lib/planning/output/Metrics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -62,7 +63,7 @@ private:
 
 } // namespace
 
-AnswerFiles verifyLatencyModel(Verification &proof, const std::string &folder, const Plan *plan) {
+VerifiedLatencyModel verifyLatencyModel(Verification &proof, const std::string &folder, const Plan *plan) {
   std::string path = (folder.empty() ? "." : folder) + "/" + kLatencyCertificate;
   auto exists = [&](llvm::StringRef name) { return llvm::sys::fs::exists(folder + "/" + name); };
   bool any = llvm::any_of(latencyFormats(), [&](const LatencyFormat &form) { return exists(form.file); });
@@ -71,7 +72,7 @@ AnswerFiles verifyLatencyModel(Verification &proof, const std::string &folder, c
     return {};
   auto refused = [&](std::string message) {
     proof.findings.push_back({Code::CertificateDisagrees, std::move(message), {}, {}});
-    return AnswerFiles();
+    return VerifiedLatencyModel();
   };
   if (!text)
     return refused(
@@ -89,9 +90,9 @@ AnswerFiles verifyLatencyModel(Verification &proof, const std::string &folder, c
   proof.checked.push_back(fmt::format("the latency model: {} samples{}", model->samples.size(),
                                       plan ? ", and step time, memory and FLOPs of the plan" : ""));
   proof.trusted.push_back("the latency model at other sizes than these, as it was fitted to priced steps");
-  AnswerFiles files = filesOf(*model);
-  llvm::erase_if(files, [&](const AnswerFile &file) { return !exists(file.name); });
-  return files;
+  VerifiedLatencyModel verified{filesOf(*model), printJavaScript(*model)};
+  llvm::erase_if(verified.files, [&](const AnswerFile &file) { return !exists(file.name); });
+  return verified;
 }
 
 CertificateKind latencyCertificate() {
@@ -102,7 +103,7 @@ CertificateKind latencyCertificate() {
           },
           [](const CertificateRequest &request) -> std::optional<VerifiedCertificate> {
             VerifiedCertificate verified;
-            verified.printed = verifyLatencyModel(verified.proof, request.path, nullptr);
+            verified.printed = verifyLatencyModel(verified.proof, request.path, nullptr).files;
             return verified;
           }};
 }

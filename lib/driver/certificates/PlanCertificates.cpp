@@ -141,10 +141,12 @@ std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request)
     verifyQueries(verified.proof, *plan, answerFolder(request.path), request.solver);
   if (!verified.proof.holds())
     return verified;
-  verified.printed = filesOf(*plan);
-  verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
+  VerifiedLatencyModel model;
   if (llvm::sys::fs::is_directory(request.path))
-    llvm::append_range(verified.printed, verifyLatencyModel(verified.proof, request.path, &*plan));
+    model = verifyLatencyModel(verified.proof, request.path, &*plan);
+  verified.printed = filesOf(*plan, model.script);
+  verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
+  llvm::append_range(verified.printed, model.files);
   return verified;
 }
 

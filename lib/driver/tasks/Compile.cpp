@@ -6,6 +6,7 @@
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
+#include "lib/latency/forms/Print.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementSummary.h"
@@ -26,8 +27,9 @@ namespace {
 
 bool emitAll(Session &session, const Plan &plan, const Options &options) {
   Diagnostics &diags = session.diagnostics();
+  auto model = latencyModel(session, plan, /*needed=*/false);
   AnswerFolder answer(diags, options.output);
-  answer.write(filesOf(plan));
+  answer.write(filesOf(plan, model ? printJavaScript(*model) : ""));
   if (!answer)
     return false;
   std::vector<std::string> unproved;
@@ -42,7 +44,7 @@ bool emitAll(Session &session, const Plan &plan, const Options &options) {
   answer.write("plan.mlir", session.planMlir());
   if (auto cores = toCoresPage(plan))
     answer.write("microarchitecture.html", *cores);
-  if (auto model = latencyModel(session, plan, /*needed=*/false))
+  if (model)
     answer.write(filesOf(*model));
   return !diags.hasErrors() && answer.commit();
 }

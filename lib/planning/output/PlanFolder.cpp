@@ -6,10 +6,10 @@
 
 namespace accord {
 
-AnswerFiles filesOf(const Plan &plan) {
+AnswerFiles filesOf(const Plan &plan, llvm::StringRef model) {
   return {{"plan.json", jsonText(toJson(plan)) + "\n"},
           {"trace.json", jsonLine(toTrace(plan)) + "\n"},
-          {"report.html", toReport(plan)}};
+          {"report.html", toReport(plan, model)}};
 }
 
 } // namespace accord

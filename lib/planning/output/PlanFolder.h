@@ -5,7 +5,7 @@
 
 namespace accord {
 
-/// plan.json, trace.json and report.html.
-AnswerFiles filesOf(const Plan &plan);
+/// plan.json, trace.json and report.html, in which `model` runs: the latency model as JavaScript, if there is one.
+AnswerFiles filesOf(const Plan &plan, llvm::StringRef model = {});
 
 } // namespace accord

@@ -225,9 +225,9 @@ std::vector<WhatIf> whatIfTable(const Plan &plan, const SingleDeviceRequest &req
   return rows;
 }
 
-std::string toReport(const Plan &plan) {
+std::string toReport(const Plan &plan, StringRef model) {
   return pageOf(Page::OneDevice, plan.graph.model + " on " + plan.machine.name, jsonText(toJson(plan)) + "\n",
-                reportData(plan));
+                reportData(plan), model);
 }
 
 std::optional<std::string> toCoresPage(const Plan &plan) {

@@ -16,11 +16,21 @@ function drawKinds(data, host) {
       el("div", { class: "stack", role: "img", "aria-label": `${kind}: ${seconds(total)}` }, ...parts),
       el("span", { class: "amount" }, `${seconds(total)} · ${percent(total / sum)}`)));
   }
-  if (!rows.length) host.append(el("p", { class: "quiet" }, "no operation takes time"));
+  if (!rows.length) { host.append(el("p", { class: "quiet" }, "no operation takes time")); return; }
+  offerExport(host, "busy time by kind", () => [["kind", "phase", "seconds"], ...data.kinds.map(k => [k.kind, data.phases[k.phase], k.time])]);
 }
 
 function drawRoofline(data, host, onPick) {
-  const W = 640, H = 360, left = 62, right = 14, top = 14, bottom = 44;
+  const drawn = el("div", {});
+  host.append(drawn);
+  fluid(drawn, width => rooflineOf(data, drawn, onPick, width));
+  if (!drawn.querySelector("svg")) return;
+  host.append(el("p", { class: "quiet hint" }, "one dot per operation; its area is its share of the time, its colour the phase"));
+  offerExport(drawn, "roofline", () => [["operation", "phase", "FLOP_per_byte", "FLOP_per_s", "seconds_in_a_step", "bound"],
+    ...data.operations.filter(op => op.time > 0 && op.flops > 0 && op.bytes[0] > 0).map(op => [op.name, data.phases[op.phase], op.flops / op.bytes[0], op.flops / op.time, op.time * op.count, op.bound])]);
+}
+function rooflineOf(data, host, onPick, W) {
+  const H = Math.round(Math.max(260, Math.min(380, W * 0.56))), left = 62, right = 26, top = 14, bottom = 44;
   const dots = [];
   data.operations.forEach((op, id) => {
     const moved = op.bytes[0] || 0;
@@ -37,9 +47,10 @@ function drawRoofline(data, host, onPick) {
   const lx = v => left + (Math.log10(v / xr[0]) / Math.log10(xr[1] / xr[0])) * (W - left - right);
   const ly = v => H - bottom - (Math.log10(v / yr[0]) / Math.log10(yr[1] / yr[0])) * (H - top - bottom);
   const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Roofline: ${dots.length} operations by arithmetic intensity and attained FLOP/s` });
+  let shown = -99;
   for (let v = xr[0]; v <= xr[1] * 1.01; v *= 10) {
     root.append(svg("line", { class: "grid", x1: lx(v), x2: lx(v), y1: top, y2: H - bottom }));
-    root.append(svg("text", { x: lx(v), y: H - bottom + 16, "text-anchor": "middle" }, trim(v)));
+    if (lx(v) - shown >= 34) root.append(svg("text", { x: (shown = lx(v)), y: H - bottom + 16, "text-anchor": "middle" }, si(v, "", 3).trim()));
   }
   for (let v = yr[0]; v <= yr[1] * 1.01; v *= 10) {
     root.append(svg("line", { class: "grid", x1: left, x2: W - right, y1: ly(v), y2: ly(v) }));
@@ -53,9 +64,10 @@ function drawRoofline(data, host, onPick) {
   const bx = Math.sqrt(from * to), slope = Math.atan2(ly(to * bandwidth) - ly(from * bandwidth), lx(to) - lx(from)) * 180 / Math.PI;
   root.append(svg("text", { x: lx(bx), y: ly(bx * bandwidth) - 8, "text-anchor": "middle", transform: `rotate(${slope} ${lx(bx)} ${ly(bx * bandwidth)})` },
     `${data.levels[0].name} ${si(bandwidth, "B/s")}`));
-  for (const r of roofs) {
+  let above = -99; // labels of roofs close to each other stand below each other
+  for (const r of roofs.sort((a, b) => b.peak - a.peak)) {
     root.append(svg("path", { class: r.peak === highest ? "roof" : "ridge", d: `M${lx(Math.max(xr[0], r.peak / bandwidth))},${ly(r.peak)} L${W - right},${ly(r.peak)}` }));
-    root.append(svg("text", { x: W - right - 2, y: ly(r.peak) - 5, "text-anchor": "end" }, `${r.core} ${r.type} ${si(r.peak, "FLOP/s")}`));
+    root.append(svg("text", { x: W - right - 2, y: (above = Math.max(ly(r.peak) - 5, above + 12)), "text-anchor": "end" }, `${r.core} ${r.type} ${si(r.peak, "FLOP/s")}`));
   }
   const sum = dots.reduce((s, d) => s + d.total, 0);
   for (const d of dots.sort((a, b) => b.total - a.total)) {
@@ -63,5 +75,5 @@ function drawRoofline(data, host, onPick) {
     circle.append(svg("title", {}, `${d.op.name}: ${si(d.x, "FLOP/B")}, ${si(d.y, "FLOP/s")}, ${d.op.bound}`));
     root.append(circle);
   }
-  host.append(root, el("p", { class: "quiet hint" }, "one dot per operation; its area is its share of the time, its colour the phase"));
+  host.append(root);
 }

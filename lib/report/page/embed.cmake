@@ -1,7 +1,7 @@
 # cmake -DOUT=file.inc -DFOLDER=… -P embed.cmake: the pages' parts as C++ byte arrays (no limit on string length, no escapes).
 set(text "// Generated from lib/report/page by embed.cmake.\n")
 set(report_html report.html)
-set(report_js format.js timeline.js memory.js charts.js report.js)
+set(report_js format.js place.js exports.js sliders.js timeline.js memory.js charts.js report.js)
 set(placement_html placement.html)
 set(placement_js format.js pipeline.js devices.js placement.js)
 set(mining_html mining.html)

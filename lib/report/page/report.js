@@ -7,6 +7,20 @@ function pin(id) {
   host.replaceChildren(el("b", {}, op.name), el("span", { class: "quiet" }, `  ${words(data.phases[op.phase])}, ${op.kind}, ${op.count} × ${seconds(op.time)}, bound: ${op.bound}` + (op.where ? `, ${op.where}` : "")),
     el("div", {}, el("code", {}, op.formula || "no formula: takes no time")));
   host.hidden = false;
+  place.set("op", op.name);
+}
+
+/// What binds the operations of the longest path for the longest time: its name, that time and all of the path.
+function bottleneck() {
+  const sums = new Map();
+  let all = 0;
+  for (const o of data.operations)
+    if (o.critical && o.time > 0) {
+      sums.set(o.bound, (sums.get(o.bound) || 0) + o.time * o.count);
+      all += o.time * o.count;
+    }
+  const [most] = [...sums].sort((a, b) => b[1] - a[1]);
+  return most && most[0] ? [most[0].replace(/^bandwidth (.*)/, "$1 bandwidth"), most[1], all] : [];
 }
 
 function header() {
@@ -21,10 +35,12 @@ function header() {
       el("i", { style: `width:${Math.min(100, share * 100)}%` + (color ? `;background:var(--${color})` : "") })),
     el("div", { class: "note" }, note));
   const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; };
-  const full = h.capacity ? h.memory / h.capacity : 0;
+  const full = h.capacity ? h.memory / h.capacity : 0, [what, part, path] = bottleneck();
+  byId("headline").classList.add("six");
   byId("headline").append(
     tile("Step time", ...split(seconds(h.step)), h.range || (h.energy > 0 ? `${si(h.energy, "J")} per step` : "one step of training")),
     tile("Throughput", digits4(h.throughput), "samples/s", h.tokens ? si(h.tokens, " tokens/s") : "at full speed"),
+    ...(what ? [tile("Bottleneck", ...(what.includes(" ") ? split(what) : [what, ""]), `${percent(part / path)} of the longest path`, part / path)] : []),
     tile("MFU", trim(h.mfu * 100, 3), "%", `of ${si(h.peak, "FLOP/s")} ${h.peakType}`, h.mfu),
     tile("Memory", ...split(bytes(h.memory)), h.capacity ? `${percent(full)} of ${bytes(h.capacity)}` : "capacity not stated", h.capacity ? full : undefined, full > 1 ? "bad" : full > 0.9 ? "data_gradient" : ""),
     tile("Gap to the bound", trim(h.gap * 100, 3), "%", `bound ${trim(h.objectiveBound, 5)} ${h.objectiveUnit}: ${h.proof || "no proof"}`, h.gap));
@@ -142,11 +158,13 @@ drawKinds(data, byId("kinds"));
 drawRoofline(data, byId("roofline"), pin);
 byId("cores").hidden = !data.instructionModel;
 topTable();
+sliders({ capacity: h.capacity });
 whatIf();
 shortens();
 byId("footer").textContent = `accord ${data.version}`;
-// "#view=from,to" in picoseconds opens the page at a place worth sharing.
-const place = /^#view=(-?[\d.e+]+),(-?[\d.e+]+)$/.exec(location.hash);
-if (place) timeline.zoomTo(Number(place[1]), Number(place[2])); else timeline.draw();
+timeline.draw();
+// Picoseconds from and to, and the operation that is pinned.
+place.on("view", text => { const [from, to] = (text || "").split(",").map(Number); if (to > from) timeline.zoomTo(from, to); });
+place.on("op", name => { const id = data.operations.findIndex(o => o.name === name); if (id >= 0) pin(id); });
 new ResizeObserver(() => timeline.draw()).observe(byId("timeline").parentElement);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => timeline.draw());

@@ -48,6 +48,8 @@ class Timeline {
     let start = middle - span / 2;
     start = Math.max(-this.total * 0.01, Math.min(start, this.total * 1.01 - span));
     this.view = [start, start + span];
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => place.set("view", span > this.total ? "" : this.view.map(Math.round).join(",")), 200);
     this.draw();
   }
   zoomBy(factor, around = (this.view[0] + this.view[1]) / 2) {

@@ -37,7 +37,6 @@ int main(int argc, char **argv) {
                   plan.memory.peak / 2, true, "core tc binds"},
                  {"microbatch 8", plan.schedule.step.seconds() * 0.99, plan.objectiveValue / 0.99, plan.memory.peak * 2,
                   true, "core tc binds"}};
-  write("report.html", toReport(plan));
   TextStyle style;
   Plan other = test::gptPlan({8, 1024, 4});
   other.machine.name = "b200_like";
@@ -63,6 +62,8 @@ int main(int argc, char **argv) {
   const auto &model = *fitted;
   write("latency_model.h", printC(model));
   write("latency_model.py", printPython(model));
+  write("latency_model.js", printJavaScript(model));
+  write("report.html", toReport(plan, printJavaScript(model)));
   write("latency_model.mlir", printMlir(model));
   write("latency_model.csv", printCsv(model));
   // The same page from hostile names, and of a plan that does not fit.
