@@ -269,4 +269,26 @@ std::optional<Plan> readPlan(const std::string &path, bool json, const char *com
   return std::move(*plan);
 }
 
+bool writePage(const std::string &file, const std::string &page, bool json, const char *command) {
+  if (file.empty())
+    return true;
+  SourceManager sources;
+  Diagnostics diags(sources);
+  if (writeFile(diags, file, page))
+    return true;
+  refuse(Code::CannotWrite, diags.sorted().front().message, json, command);
+  return false;
+}
+
+std::string reportLink(const std::string &answer, const std::string &file) {
+  std::error_code error;
+  fs::path folder = std::filesystem::is_directory(answer, error) ? std::filesystem::path(answer)
+                                                                 : std::filesystem::path(answer).parent_path();
+  fs::path report = std::filesystem::absolute(folder / "report.html", error).lexically_normal();
+  if (error || !std::filesystem::exists(report, error))
+    return "";
+  return report.lexically_relative(std::filesystem::absolute(file, error).lexically_normal().parent_path())
+      .generic_string();
+}
+
 } // namespace accord

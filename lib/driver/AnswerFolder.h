@@ -76,4 +76,12 @@ std::optional<ResultFile> readResultFile(const std::string &path, const std::str
 /// behalf of `command`.
 std::optional<Plan> readPlan(const std::string &path, bool json, const char *command);
 
+/// Writes a page to a file, unless it is empty. Refuses on behalf of `command` (A0803) and returns false where that
+/// is impossible.
+bool writePage(const std::string &file, const std::string &page, bool json, const char *command);
+
+/// The report in the folder of an answer (or beside its plan.json), as a link from a page in `file`; empty where there
+/// is none.
+std::string reportLink(const std::string &answer, const std::string &file);
+
 } // namespace accord

@@ -228,4 +228,8 @@ void addJson(Command &command, bool &json) {
   command.flag("--json", json, "Print one JSON document on standard output");
 }
 
+void addPage(Command &command, std::string &file) {
+  command.option("--html", file, "Write a page for a browser into this file, too");
+}
+
 } // namespace accord

@@ -59,7 +59,8 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
                        {part(kPage_jobs_html), part(kPage_jobs_js), "jobs.json"},
                        {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "time.json"},
                        {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "plan.json"},
-                       {part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"}};
+                       {part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"},
+                       {part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));

@@ -319,39 +319,4 @@ Expected<std::string> explainLayer(const PlacementPlan &plan, StringRef layer, c
                            near.empty() ? "" : ("; did you mean '" + near + "'?").c_str());
 }
 
-std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const TextStyle &style) {
-  std::string text = inked(style, Ink::Bold, a.model + " on " + a.cluster) + "  ->  " +
-                     inked(style, Ink::Bold, b.model + " on " + b.cluster) + "\n";
-  if (!a.result.plan || !b.result.plan)
-    return text + fmt::format("  {} before, {} after\n", name(statusOf(a)), name(statusOf(b)));
-  PlacementFigures x = figuresOf(a), y = figuresOf(b);
-  TextTable table("lrrr", {"", "before", "after", "change"});
-  auto row = [&](const char *what, double before, double after, auto shown) {
-    std::string change = before != 0 ? fmt::format("{:+.3g} %", (after / before - 1) * 100) : "";
-    if (before == after)
-      change = "";
-    table.row({what, shown(before), shown(after), change});
-  };
-  auto count = [](double v) { return fmt::format("{:.6g}", v); };
-  auto time = [](double v) { return formatSi(v, "s"); };
-  row("step time", x.seconds, y.seconds, time);
-  row("throughput", x.throughput, y.throughput, [](double v) { return formatSi(v, "samples/s"); });
-  if (x.mfu > 0 && y.mfu > 0)
-    row("MFU", x.mfu, y.mfu, percent);
-  auto whole = [&](const char *what, double before, double after) { row(what, before, after, count); };
-  whole("devices", a.result.metrics.devices, b.result.metrics.devices);
-  whole("tensor parallel", x.tensor, y.tensor);
-  whole("pipeline parallel", x.pipeline, y.pipeline);
-  whole("data parallel", x.data, y.data);
-  whole("virtual stages", a.result.plan->virtualStages, b.result.plan->virtualStages);
-  whole("micro-batch", x.microbatch, y.microbatch);
-  whole("micro-batches", a.result.plan->microbatches, b.result.plan->microbatches);
-  row("peak memory", x.groups[x.maxMemoryGroup].peak(), y.groups[y.maxMemoryGroup].peak(), formatBytes);
-  row("bubble", x.bubble, y.bubble, percent);
-  row("energy", a.result.metrics.joules, b.result.metrics.joules, [](double v) { return formatSi(v, "J"); });
-  if (a.result.plan->schedule != b.result.plan->schedule)
-    table.row({"schedule", name(a.result.plan->schedule), name(b.result.plan->schedule), ""});
-  return text + table.text(style);
-}
-
 } // namespace accord

@@ -19,7 +19,4 @@ std::string stageTable(const PlacementPlan &plan, const TextStyle &style);
 /// Fails on an unknown name, with the nearest one.
 llvm::Expected<std::string> explainLayer(const PlacementPlan &plan, llvm::StringRef layer, const TextStyle &style);
 
-/// What changed from `a` to `b`: degrees, step time, throughput, memory, bubbles, devices.
-std::string diffPlacements(const PlacementPlan &a, const PlacementPlan &b, const TextStyle &style);
-
 } // namespace accord

@@ -1,5 +1,5 @@
-// What people read on the terminal: the summary of `compile`, tables of `estimate`, `explain` and
-// `diff`.
+// What people read on the terminal: the summary of `compile`, tables of `estimate` and
+// `explain`.
 #pragma once
 #include "lib/machine/model/Plan.h"
 #include "lib/planning/output/EstimateJson.h"
@@ -29,8 +29,5 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
 /// Formula, substituted numbers, their sources, bound, schedule and slack of one operation. Fails
 /// on an unknown name, with the nearest one.
 llvm::Expected<std::string> explainOperation(const Plan &plan, llvm::StringRef operation, const TextStyle &style);
-
-/// What changed from `a` to `b`: headline numbers, machine, then operations by change of time.
-std::string diffPlans(const Plan &a, const Plan &b, const TextStyle &style);
 
 } // namespace accord

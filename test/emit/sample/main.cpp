@@ -3,6 +3,7 @@
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/planning/output/EstimateJson.h"
+#include "lib/planning/output/PlanDifference.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Report.h"
 #include "lib/planning/output/Summary.h"
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
   write("estimate.txt",
         estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style));
   write("explain.txt", cantFail(explainOperation(plan, "block.fc1", style)));
-  write("diff.txt", diffPlans(plan, other, style));
+  write("diff.txt", differenceText(differenceOf(plan, other), style));
   std::vector<test::Costed> costed;
   std::vector<LatencySample> samples;
   for (int64_t B : {1, 2, 4})

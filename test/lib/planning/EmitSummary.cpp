@@ -1,7 +1,10 @@
+#include "lib/planning/output/PlanDifference.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/support/documents/TextTable.h"
 #include "test/support/EmitFixture.h"
 #include "gtest/gtest.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace accord;
 
@@ -37,7 +40,7 @@ TEST(EmitSummary, FitsAHundredColumns) {
   EXPECT_LE(widest(compileSummary(plan, {1024, "out/report.html"}, style)), 100u);
   EXPECT_LE(widest(estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style)),
             100u);
-  EXPECT_LE(widest(diffPlans(plan, test::gptPlan({8}), style)), 100u);
+  EXPECT_LE(widest(differenceText(differenceOf(plan, test::gptPlan({8})), style)), 100u);
   EXPECT_LE(widest(cantFail(explainOperation(plan, "block.fc1", style))), 100u);
 }
 
@@ -45,7 +48,7 @@ TEST(EmitSummary, PlainTextHasNeitherColourNorUtf8) {
   Plan plan = test::gptPlan();
   TextStyle style;
   style.unicode = false;
-  std::string all = compileSummary(plan, {}, style) + diffPlans(plan, test::gptPlan({8}), style) +
+  std::string all = compileSummary(plan, {}, style) + differenceText(differenceOf(plan, test::gptPlan({8})), style) +
                     cantFail(explainOperation(plan, "block.repeat", style)) +
                     estimateTable(plan.graph, plan.machine, plan.costs, sumEstimate(plan.graph, plan.costs), style);
   for (char c : all)
@@ -74,7 +77,48 @@ TEST(EmitSummary, InfeasiblePlansShowTheirConflicts) {
   EXPECT_EQ(text.find("gap"), std::string::npos);
 }
 
+TEST(PlanDifference, NamesWhatTheStepLoses) {
+  Plan before = test::gptPlan(), after = test::gptPlan({8});
+  PlanDifference d = differenceOf(before, after);
+  auto figure = [&](llvm::StringRef key) {
+    return *std::ranges::find_if(d.figures, [&](const FigureDifference &one) { return one.key == key; });
+  };
+  double x = 0, y = 0;
+  for (const PartDifference &part : d.step)
+    x += part.before, y += part.after;
+  EXPECT_NEAR(x, figure("step_time_s").before, 1e-9 * x);
+  EXPECT_NEAR(y, figure("step_time_s").after, 1e-9 * y);
+  EXPECT_EQ(figure("microbatch").after, 8);
+  ASSERT_FALSE(d.causes.empty());
+  EXPECT_TRUE(llvm::StringRef(d.causes.front()).starts_with("the step takes ")) << d.causes.front();
+  ASSERT_FALSE(d.operations.empty());
+  auto change = [](const OperationDifference &o) { return std::fabs(*o.after - *o.before); };
+  EXPECT_TRUE(std::ranges::is_sorted(d.operations, std::greater<>(), change));
+  // The other way round everything is exchanged.
+  PlanDifference back = differenceOf(after, before);
+  EXPECT_EQ(back.figures.size(), d.figures.size());
+  for (size_t i = 0; i < back.figures.size(); ++i)
+    EXPECT_EQ(back.figures[i].before, d.figures[i].after) << d.figures[i].key;
+}
+
+TEST(PlanDifference, IsNoneOfAPlanAndItself) {
+  Plan plan = test::gptPlan();
+  PlanDifference d = differenceOf(plan, plan);
+  EXPECT_TRUE(d.causes.empty() && d.operations.empty());
+  for (const FigureDifference &one : d.figures)
+    EXPECT_EQ(one.change().value_or(0), 0) << one.key;
+}
+
+TEST(PlanDifference, IsAPageWhateverItsNames) {
+  Plan plan = test::gptPlan(), other = plan;
+  other.machine.name = "</script><!--accord:data-->";
+  std::string page = toReport(differenceOf(plan, other), {"a/report.html", ""});
+  EXPECT_EQ(page.find("<!--accord:"), std::string::npos);
+  EXPECT_EQ(page.find("</script><!--"), std::string::npos);
+}
+
 TEST(EmitSummary, NothingChanged) {
   Plan plan = test::gptPlan();
-  EXPECT_NE(diffPlans(plan, plan, {}).find("every operation takes as long as before"), std::string::npos);
+  EXPECT_NE(differenceText(differenceOf(plan, plan), {}).find("every operation takes as long as before"),
+            std::string::npos);
 }
