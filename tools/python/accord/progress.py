@@ -22,6 +22,7 @@ import os
 import signal
 import time
 import urllib.request
+from typing import Any, Optional, Union
 
 __all__ = ["Progress"]
 
@@ -34,11 +35,12 @@ class Progress:
     `every` is the shortest time in seconds between two lines.
     """
 
-    def __init__(self, total=None, every=1.0):
+    def __init__(self, total: Optional[float] = None, every: float = 1.0) -> None:
         environment = os.environ
         self.total = self._whole(environment.get("ACCORD_SAMPLES") or total or math.inf)
         self.done = self._whole(environment.get("ACCORD_SAMPLES_DONE") or 0)
-        self.should_save, self._saved = False, None
+        self.should_save = False
+        self._saved: Optional[float] = None
         rank = environment.get("RANK", environment.get("SLURM_PROCID", environment.get("NODE_RANK", "0")))
         self._reports = rank == "0"
         self._file = environment.get("ACCORD_PROGRESS")
@@ -52,14 +54,21 @@ class Progress:
         self._last = 0.0
 
     @staticmethod
-    def _whole(number):
-        number = float(number)
+    def _whole(said: Union[str, float]) -> float:
+        number = float(said)
         return int(number) if math.isfinite(number) else number
 
-    def _save(self, *_):
+    def _save(self, *_: Any) -> None:
         self.should_save = True
 
-    def report(self, samples, saved=None, batch=None, noise=None, loss=None):
+    def report(
+        self,
+        samples: float,
+        saved: Optional[float] = None,
+        batch: Optional[float] = None,
+        noise: Optional[float] = None,
+        loss: Optional[float] = None,
+    ) -> None:
         """`samples` were trained on so far, `saved` of them are in a checkpoint. Never raises and never waits long."""
         now = time.time()
         is_last = self.should_save or samples >= self.total
@@ -84,7 +93,7 @@ class Progress:
             self._pause = min(MAX_PAUSE, 2 * self._pause + 1)
             self._not_before = now + self._pause
 
-    def _post(self, text):
+    def _post(self, text: str) -> None:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self._server}/v1/progress", text.encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=2):

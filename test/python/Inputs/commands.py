@@ -1,0 +1,103 @@
+"""commands.py EXAMPLES: the commands in the READMEs of the examples, run by the tool and by the Python package.
+
+Both run in a folder of their own, so that files have the same names. What the tool prints with --json, and the `json` of
+the answer in Python, are the same bytes.
+"""
+import inspect
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import warnings
+
+import accord
+from accord import commands
+
+# What takes more than a few seconds is left to the tests of the commands themselves.
+EXPENSIVE = re.compile(r"^(compile .*(07-cluster|09-mine|10-mine|--target out/)|mine |jobs |prune .*resnet|vote )|--simulate|wide")
+# Commands that the READMEs do not have, or not where they are cheap; `out/` has the last answer.
+OTHERS = [
+    "compile examples/03-own-model/tiny_lm.dnn --train tiny --effort 1 -o out/",
+    "verify out/",
+    "explain out/",
+    "explain out/ block.layer.attention.query",
+    "explain A0104",
+    "diff out/ out/",
+    "emit torchrun out/",
+    "estimate examples/04-compare-machines/resnet50.dnn --target h200 --batch 64",
+    "latency examples/01-first-plan/gpt2_xl.dnn --at microbatch=1,2",
+    "schedule examples/03-own-model/tiny_lm.dnn --train tiny --effort 0",
+    "list operations",
+    "list machines",
+]
+PRINTS = {"fmt", "import"}
+
+
+def examples(folder):
+    """(folder of the example, command line) of every command in a README."""
+    for name in sorted(one for one in os.listdir(folder) if one != "custom-pass"):  # of a plugin that is to be built
+        readme = os.path.join(folder, name, "README.md")
+        if os.path.exists(readme):
+            with open(readme, encoding="utf-8") as file:
+                for line in re.findall(r"^    (?:build/bin/)?accord (.*)$", file.read(), re.M):
+                    yield name, line.partition(" #")[0].strip()
+    for line in OTHERS:
+        yield "", line
+
+
+def in_python(words):
+    """Calls the function of a command line; an Infeasible has an answer, too."""
+    command, *rest = words
+    name = {"compile": "compile_", "list": "list_"}.get(command, command)
+    function = getattr(commands, name)
+    parameters = inspect.signature(function).parameters
+    values, options, i = [], {}, 0
+    while i < len(rest):
+        word = rest[i]
+        i += 1
+        if not word.startswith("-"):
+            values.append(word)
+            continue
+        option, _, value = word.lstrip("-").partition("=")
+        option = {"o": "out", "output": "out"}.get(option, option.replace("-", "_"))
+        option = option if option in parameters else option + "_"
+        if parameters[option].default is False:
+            options[option] = True
+        else:
+            if not value:
+                value, i = rest[i], i + 1
+            options[option] = value
+    try:
+        return 0, getattr(accord, name.rstrip("_"))(*values, **options)
+    except accord.Infeasible as error:
+        return 2, error.answer
+
+
+def main():
+    warnings.simplefilter("ignore")
+    source, work = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    shutil.rmtree(work, ignore_errors=True)
+    for side in ("tool", "python"):
+        os.makedirs(os.path.join(work, side))
+        shutil.copytree(source, os.path.join(work, side, "examples"), ignore=shutil.ignore_patterns("custom-pass", "*.ipynb"))
+    done = 0
+    for example, line in examples(source):
+        words = shlex.split(line)
+        if EXPENSIVE.search(line) or words[0] in PRINTS:
+            continue
+        here = "" if "examples/" in line or not example else os.path.join("examples", example)
+        tool = subprocess.run(["accord", *words, "--json"], cwd=os.path.join(work, "tool", here), capture_output=True, check=False)
+        if tool.returncode == 1 and example:
+            continue  # the answer that it speaks of was expensive
+        os.chdir(os.path.join(work, "python", here))
+        status, answer = in_python(words)
+        done += 1
+        if status != tool.returncode or answer.json.encode() != tool.stdout:
+            sys.exit(f"accord {line}: exit status {tool.returncode} and {status}, {len(tool.stdout)} and {len(answer.json)} bytes")
+        print(f"accord {line}: {answer!r}")
+    print(f"{done} commands are the same")
+
+
+main()

@@ -1,0 +1,773 @@
+"""A function for each command, with its options as keyword arguments. Made by scripts/python_package.py; do not edit."""
+
+from typing import Literal, Optional, Sequence, Union, cast
+
+from .ask import Value, asked, checked, told
+from .results import (
+    Calibrate,
+    Choose,
+    Diff,
+    Emit,
+    Estimate,
+    Explain,
+    JobSchedule,
+    Jobs,
+    Latency,
+    ListAnswer,
+    Mine,
+    Operations,
+    Partition,
+    Placement,
+    Plan,
+    Prune,
+    Schedule,
+    Time,
+    Verify,
+    Vote,
+)
+
+__all__ = [
+    "calibrate",
+    "choose",
+    "compile_",
+    "diff",
+    "emit",
+    "estimate",
+    "explain",
+    "format_",
+    "import_model",
+    "jobs",
+    "latency",
+    "list_",
+    "mine",
+    "partition",
+    "prune",
+    "schedule",
+    "time",
+    "verify",
+    "vote",
+]
+
+
+@checked("accuracy", "placements")
+def calibrate(
+    rows: Value,
+    *,
+    target: Optional[Value] = None,
+    out: Optional[Value] = None,
+    where: Optional[Union[Value, Sequence[Value]]] = None,
+    prior: Optional[Value] = None,
+    cluster: bool = False,
+    check: Optional[Value] = None,
+    operations: bool = False,
+    devices: Optional[Value] = None,
+) -> Union[Calibrate, Operations]:
+    """Fit a machine's parameters to measured step times.
+
+    rows: Table of measured steps (.csv)
+    target: Machine of all rows: a catalogue name, or FILE.accel[:NAME] (default: the machine that each row names)
+    out: Calibration file to write; FOLDER/: one for each machine of the rows
+    where: COLUMN=VALUE: only such rows (may be repeated; values of one column are alternatives)
+    prior: Calibration that stands where the rows say little, instead of the defaults of data sheets
+    cluster: The rows are of the cluster that plans will be of: its steps lie as near as rows that are left out
+    check: Score the rows with this calibration instead of fitting
+    operations: The rows are single operations: fit and predict their times
+    devices: With --operations: table of data sheets (default: devices.csv of the catalogue)
+    """
+    return cast("Union[Calibrate, Operations]", asked("calibrate", [rows], {"--target": target, "--output": out, "--where": where, "--prior": prior, "--cluster": cluster, "--check": check, "--operations": operations, "--devices": devices}, [Calibrate, Operations], writes=False))
+
+
+@checked()
+def choose(
+    files: Union[Value, Sequence[Value]],
+    *,
+    from_: Optional[Union[Value, Sequence[Value]]] = None,
+    inventory: Optional[Union[Value, Sequence[Value]]] = None,
+    train: Optional[Union[Value, Sequence[Value]]] = None,
+    deadline: Optional[Value] = None,
+    budget: Optional[Value] = None,
+    power: Optional[Value] = None,
+    minimize: Optional[Literal["cost", "time", "energy", "carbon"]] = None,
+    intensity: Optional[Union[Value, Sequence[Value]]] = None,
+    samples: Optional[float] = None,
+    max_instances: Optional[int] = None,
+    spot: bool = False,
+    no_spot: bool = False,
+    sure: bool = False,
+    sky: Optional[Value] = None,
+    out: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    effort: Optional[int] = None,
+) -> Choose:
+    """Choose offers of clouds or of an inventory for trainings, under a deadline, a budget and a power.
+
+    files: .dnn files: each `train` block is a training, beside the others
+    from_: Price list with SkyPilot's columns: InstanceType, AcceleratorName, AcceleratorCount, Price, … (may be repeated)
+    inventory: A .accel file: its clusters are there, or describe an accelerator of a list (may be repeated)
+    train: Which `train` blocks (default: all of the files)
+    deadline: Time of each training, as in 48h
+    budget: Price of all trainings, as in '5000 USD'
+    power: Power of all that run together, as in '20 kW'
+    minimize: cost, time, energy or carbon (default: cost)
+    intensity: Greenhouse gases of electricity, as in '400 g/kWh' or 'eu-north1=30 g/kWh' (may be repeated)
+    samples: Samples of each training (overrides the files)
+    max_instances: Instances of one training at most (default: 16)
+    spot: Spot instances only (default: both)
+    no_spot: No spot instances
+    sure: The upper end of the interval of time keeps the deadline
+    sky: A .yaml file to write: a task of SkyPilot; of several trainings one file for each
+    out: Folder for choose.json, choose.txt and what `accord verify` needs
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    """
+    return cast("Choose", asked("choose", [files], {"--from": from_, "--inventory": inventory, "--train": train, "--deadline": deadline, "--budget": budget, "--power": power, "--minimize": minimize, "--intensity": intensity, "--samples": samples, "--max-instances": max_instances, "--spot": spot, "--no-spot": no_spot, "--sure": sure, "--sky": sky, "--output": out, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--effort": effort}, [Choose], writes=False))
+
+
+@checked("until")
+def compile_(
+    file: Value,
+    *,
+    target: Optional[Value] = None,
+    power_level: Optional[Value] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    model_passes: Optional[Value] = None,
+    passes: Optional[Value] = None,
+    effort: Optional[int] = None,
+    framework: Optional[Value] = None,
+    out: Optional[Value] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
+) -> Union[Plan, Placement]:
+    """Find the best plan; write it with latency model, trace and report.
+
+    file: A .dnn file
+    target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
+    power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    model_passes: Passes to run on the model, before its training graph is built
+    passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    framework: Framework that trains on a cluster (overrides the file): a name of the file, its imports or catalog/frameworks.accel
+    out: Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, report.html, certificate/
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best plan so far is written; it then depends on the machine (default: none)
+    """
+    return cast("Union[Plan, Placement]", asked("compile", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--framework": framework, "--output": out, "--gap": gap, "--time-limit": time_limit}, [Plan, Placement], writes=True))
+
+
+@checked()
+def diff(
+    before: Value,
+    after: Value,
+) -> Diff:
+    """What changed between two plans, and why.
+
+    before: A folder or plan.json
+    after: A folder or plan.json
+    """
+    return cast("Diff", asked("diff", [before, after], {}, [Diff], writes=False))
+
+
+@checked()
+def emit(
+    backend: Literal["torchrun", "megatron", "accelerate", "deepspeed", "titan", "maxtext", "slurm", "kubernetes"],
+    plan: Value,
+    *,
+    out: Optional[Value] = None,
+    script: Optional[Value] = None,
+    image: Optional[Value] = None,
+    resource: Optional[Value] = None,
+    kind: Optional[Literal["job", "jobset", "trainjob"]] = None,
+    runtime: Optional[Value] = None,
+    node_label: Optional[Value] = None,
+    smoke: bool = False,
+    constraint: Optional[Value] = None,
+    switches: Optional[int] = None,
+    topology: Optional[Value] = None,
+    prefer_topology: bool = False,
+    group_topology: Optional[Value] = None,
+    queue: Optional[Value] = None,
+    device_name: Optional[Value] = None,
+    product: Optional[Value] = None,
+    virtual: bool = False,
+) -> Emit:
+    """Write a launch script or manifest for a plan.
+
+    backend: torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes
+    plan: A folder that `accord compile` wrote, or its plan.json
+    out: File to write (default: standard output)
+    script: Kubernetes: the training script in the image
+    image: Kubernetes: the container's image
+    resource: Kubernetes: the name of a device (default: nvidia.com/gpu)
+    kind: Kubernetes: job (a Service and an indexed Job), jobset or trainjob (default: job)
+    runtime: Kubernetes: the ClusterTrainingRuntime of a TrainJob (default: torch-distributed)
+    node_label: Kubernetes: the label of servers that says which devices they have; empty: none does (default: accord/device)
+    smoke: Megatron-LM: a script that builds the model without its memory and compares its parameters with the plan's
+    constraint: Slurm: features that servers have to have
+    switches: Slurm: at most so many leaf switches connect the servers
+    topology: Kubernetes: a label of which all servers of the job have the same value, as of a rack
+    prefer_topology: Kubernetes: the job starts all the same where --topology cannot be
+    group_topology: Where the servers of each group that exchanges across servers are together: Slurm, block (of topology/block); Kubernetes with --queue, a label
+    queue: Kubernetes: the LocalQueue of Kueue that admits the job
+    device_name: What Slurm (gres/gpu:NAME) or the label of servers calls the devices (default: the plan's type, in lower case with '-')
+    product: What nvidia-smi or its like call the devices, for the guard (default: by the catalogue, or the plan's type)
+    virtual: There are no devices, as in tests: the guard compares names of the scheduler alone
+    """
+    return cast("Emit", asked("emit", [backend, plan], {"--output": out, "--script": script, "--image": image, "--resource": resource, "--kind": kind, "--runtime": runtime, "--node-label": node_label, "--smoke": smoke, "--constraint": constraint, "--switches": switches, "--topology": topology, "--prefer-topology": prefer_topology, "--group-topology": group_topology, "--queue": queue, "--device-name": device_name, "--product": product, "--virtual": virtual}, [Emit], writes=False))
+
+
+@checked()
+def estimate(
+    file: Value,
+    *,
+    target: Optional[Value] = None,
+    power_level: Optional[Value] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    model_passes: Optional[Value] = None,
+    passes: Optional[Value] = None,
+    effort: Optional[int] = None,
+) -> Estimate:
+    """What each operation of a training step costs on a machine.
+
+    file: A .dnn file
+    target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
+    power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    model_passes: Passes to run on the model, before its training graph is built
+    passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    """
+    return cast("Estimate", asked("estimate", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort}, [Estimate], writes=False))
+
+
+@checked("markdown")
+def explain(
+    plan: Optional[Value] = None,
+    operation: Optional[Value] = None,
+) -> Explain:
+    """Why a number of a plan is what it is, or what an error code means.
+
+    plan: A folder that `accord compile` wrote, a plan.json, or a code such as A0104
+    operation: Name of an operation, of a cluster's plan of a layer; without one, the plan as a whole
+    """
+    return cast("Explain", asked("explain", [plan, operation], {}, [Explain], writes=False))
+
+
+@checked("check", "print")
+def format_(
+    files: Union[Value, Sequence[Value]],
+) -> str:
+    """Format .accel and .dnn files in place; every comment stays.
+
+    files: Files to format
+    """
+    return told(["fmt", "--print"], [files], {})
+
+
+@checked()
+def import_model(
+    kind: Literal["huggingface", "onnx", "scalesim", "pipedream", "dnn-partitioning", "tosa", "linalg"],
+    file: Value,
+    *,
+    out: Optional[Value] = None,
+    name: Optional[Value] = None,
+    size: Optional[Union[Value, Sequence[Value]]] = None,
+    loss: Optional[Union[Value, Sequence[Value]]] = None,
+    unrolled: bool = False,
+    inputs: Optional[int] = None,
+) -> str:
+    """Convert a model of another format to .dnn.
+
+    huggingface: A config.json of Hugging Face transformers (bert, bloom, gpt2, gpt_neox, llama, mistral, mixtral, opt, t5, vit)
+    onnx: An ONNX model as it infers; a loss is added
+    scalesim: A layer list of SCALE-Sim: convolutions, or M, N, K
+    pipedream: A profiled graph of PipeDream: given times and sizes
+    dnn-partitioning: A profiled graph of dnn-partitioning: given times and sizes
+    tosa: An MLIR module in TOSA as it infers; a loss is added
+    linalg: An MLIR module in Linalg as it infers; a loss is added
+
+    out: The .dnn to write (default: print it)
+    name: Name of the model (default: of the file or its folder)
+    size: NAME=N: value of a symbolic dimension
+    loss: [OUTPUT=]KIND: the loss of an output or of all (cross_entropy, mse, smooth_l1, binary_cross_entropy, none)
+    unrolled: Write layers that repeat each, as the file does, not as one 'repeat'
+    inputs: N: the first N arguments are inputs, the others weights (default: those with an open batch, or the first)
+    """
+    return told(["import", kind], [file], {"--output": out, "--name": name, "--size": size, "--loss": loss, "--unrolled": unrolled, "--inputs": inputs})
+
+
+@checked()
+def jobs(
+    file: Optional[Value] = None,
+    *,
+    jobs: Optional[Value] = None,
+    target: Optional[Value] = None,
+    out: Optional[Value] = None,
+    after: Optional[Value] = None,
+    at: Optional[Value] = None,
+    events: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    effort: Optional[int] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
+    simulate: Optional[Value] = None,
+    profiles: Optional[Value] = None,
+    servers: Optional[Value] = None,
+    policy: Optional[Union[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"], Sequence[Literal["tiresias", "optimus", "fifo", "max_min_fairness", "max_min_fairness_perf", "finish_time_fairness_perf", "min_total_duration_perf", "exact_las", "exact", "srpt", "srsf", "las", "earliest_deadline", "sia", "pollux_objective", "tenant_fairness", "shockwave_objective", "all"]]]] = None,
+    speeds: Optional[Literal["measured", "fitted"]] = None,
+    round: Optional[float] = None,
+    restart: Optional[float] = None,
+    schedule: Optional[Value] = None,
+    seeds: Optional[int] = None,
+    noise: Optional[Value] = None,
+    mtbf: Optional[Value] = None,
+    repair: Optional[Value] = None,
+    checkpoint: Optional[Value] = None,
+    outage: Optional[Union[Value, Sequence[Value]]] = None,
+    drain: Optional[Union[Value, Sequence[Value]]] = None,
+    power: Optional[Value] = None,
+    device_power: Optional[Value] = None,
+    max_restarts: Optional[int] = None,
+    tenants: Optional[Value] = None,
+    deadline: Optional[float] = None,
+) -> Union[JobSchedule, Jobs]:
+    """Jobs that share a cluster: schedule a `jobs` block, or replay a trace under policies.
+
+    file: A .dnn file with a `jobs` block, to be scheduled on its cluster
+    jobs: Which `jobs` block, where a file has several
+    target: The cluster (overrides the file), as of accord compile
+    out: Folder for jobs.json, jobs.csv, trace.json, report.html, certificate/ (default: out)
+    after: Folder of the plan that runs: what is left of it is planned again
+    at: With --after: now, on the clock of the block, 3h for example
+    events: With --after: a .json file with what did not go as planned
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best schedule so far is written; it then depends on the machine (default: none)
+    simulate: A workload of Pollux (.csv), a trace of Gavel, or a log of jobs: which jobs arrive when
+    profiles: How fast the jobs of a simulation are: a folder with a folder for each application (Pollux), or throughputs by device type (.json, Gavel)
+    servers: 16x4 is 16 servers of 4 devices; v100=8x1,k80=24x1 names the types (of Sia's profiles: of their files)
+    policy: Policies to compare, 'all' for all that the trace allows (default: those that have their own replay and Accord's)
+    speeds: 'measured' (default), or 'fitted': policies estimate speeds from the steps that a job ran so far
+    round: Seconds between two decisions (default: 60, of Gavel 360)
+    restart: Seconds without progress each time that a job starts or its devices change (default: 30, of Gavel 0)
+    schedule: A .csv file to write: which job is on which servers when
+    seeds: Simulations of each policy, with other failures and noise; intervals of 90 %
+    noise: Log-normal noise of speeds, 5% for example: of each job, and of each job in each round
+    mtbf: Mean time between failures of a server, 30d for example
+    repair: Time until a server that failed is back (default: 1 h)
+    checkpoint: Time between two checkpoints of a job, to which a failure sets it back (default: nothing is lost)
+    outage: 3@1h..2h: server 3 fails at 1 h and is back at 2 h
+    drain: The same without loss: jobs leave at the end of a round
+    power: Limit of the power of all devices, 20kW,10kW@8h for example; devices that exceed it are off
+    device_power: Power of one device, 300W or v100=300W,k80=150W
+    max_restarts: Restarts of a job in an hour; 0 is no limit
+    tenants: vision=2,speech=1: tenants with weights, which jobs belong to in turn (default: applications)
+    deadline: Deadline of each job, as a multiple of its time alone (default: what the trace says)
+    """
+    return cast("Union[JobSchedule, Jobs]", asked("jobs", [file], {"--jobs": jobs, "--target": target, "--output": out, "--after": after, "--at": at, "--events": events, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--simulate": simulate, "--profiles": profiles, "--servers": servers, "--policy": policy, "--speeds": speeds, "--round": round, "--restart": restart, "--schedule": schedule, "--seeds": seeds, "--noise": noise, "--mtbf": mtbf, "--repair": repair, "--checkpoint": checkpoint, "--outage": outage, "--drain": drain, "--power": power, "--device-power": device_power, "--max-restarts": max_restarts, "--tenants": tenants, "--deadline": deadline}, [JobSchedule, Jobs], writes=True))
+
+
+@checked()
+def latency(
+    file: Value,
+    *,
+    target: Optional[Value] = None,
+    power_level: Optional[Value] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    model_passes: Optional[Value] = None,
+    passes: Optional[Value] = None,
+    effort: Optional[int] = None,
+    out: Optional[Value] = None,
+    format: Optional[Union[Literal["c", "python", "mlir", "csv"], Sequence[Literal["c", "python", "mlir", "csv"]]]] = None,
+    at: Optional[Union[Value, Sequence[Value]]] = None,
+) -> Latency:
+    """Step time, memory and FLOPs as functions of sizes and of the machine.
+
+    file: A .dnn file
+    target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
+    power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    model_passes: Passes to run on the model, before its training graph is built
+    passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    out: Folder for latency_model.{h,py,mlir,csv}
+    format: Formats to write: c, python, mlir, csv; printed where there is no folder
+    at: Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)
+    """
+    return cast("Latency", asked("latency", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--output": out, "--format": format, "--at": at}, [Latency], writes=False))
+
+
+@checked()
+def list_(
+    kind: Literal["machines", "models", "operations", "objectives"],
+    file: Optional[Value] = None,
+) -> ListAnswer:
+    """The machines, models, operations and objectives that have names.
+
+    kind: machines, models, operations or objectives
+    file: Of machines and models: those of this file, instead of the catalogue's
+    """
+    return cast("ListAnswer", asked("list", [kind, file], {}, [ListAnswer], writes=False))
+
+
+@checked()
+def mine(
+    file: Union[Value, Sequence[Value]],
+    *,
+    space: Optional[Value] = None,
+    strategy: Optional[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"]] = None,
+    metric: Optional[Value] = None,
+    aggregation: Optional[Literal["minimax_regret", "sum"]] = None,
+    weights: Optional[Union[float, Sequence[float]]] = None,
+    evaluations: Optional[int] = None,
+    checkpoint: Optional[Value] = None,
+    checkpoint_every: Optional[int] = None,
+    resume: Optional[Value] = None,
+    seed: Optional[int] = None,
+    compare: Optional[Union[bool, Literal["evaluations", "time"]]] = None,
+    strategies: Optional[Union[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"], Sequence[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"]]]] = None,
+    pareto_front: Optional[Value] = None,
+    schedule_effort: Optional[int] = None,
+    sensitivity: bool = False,
+    reference: Optional[Value] = None,
+    stages: Optional[int] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
+    out: Optional[Value] = None,
+) -> Mine:
+    """Search a design space for the best accelerator for training.
+
+    file: One or several .dnn files
+    space: Accelerator with choices (1..64, pow2 2..128 MiB, {8, 16}): a name of the file, its imports or the catalogue, or FILE.accel[:NAME] (default: what the file trains on)
+    strategy: exact, exhaustive, random, annealing, wham, bayes, phaze (default: exact)
+    metric: Objective to minimize: step_time, tdp_time (throughput per watt of TDP is maximized), energy, area_time, or an expression such as 'step_time * area^0.5' or 'maximize throughput / area' (default: the objective of the file)
+    aggregation: Of several files: minimax_regret (each job against its own best design) or sum (default: minimax_regret)
+    weights: Of --aggregation sum: weight of each file, such as 3,1 (default: equal weights)
+    evaluations: Maximum number of design evaluations
+    checkpoint: Of exact: checkpoint file of the designs evaluated so far
+    checkpoint_every: in [1 - 1099511627776]=256 Evaluations between two checkpoints
+    resume: Of exact: go on from such a file; the answer is that of an unbroken search
+    seed: Random seed of stochastic strategies (default: 1)
+    compare: Run all strategies on the same problem, each with as many evaluations as the chosen one took; --compare=time: as much processor time, which depends on the machine
+    strategies: Of --compare: only these strategies, such as wham,bayes (default: all)
+    pareto_front: Also the Pareto front in objective, area and TDP, to this relative epsilon: 1% where none is given, 0 for all. Takes longer than the search itself (default: 1%)
+    schedule_effort: Also search for better schedules and higher bounds of the designs that may be best, with the effort of `accord compile` or a number up to 12: the gap is what that leaves. Takes longer than the search itself (default: 4)
+    sensitivity: Also the best design with each choice of each parameter, and with each limit relaxed by 10 %; a search for each
+    reference: A machine that the best design is compared with in the report: a name, or FILE.accel[:NAME]
+    stages: Also a design for each pipeline stage of a job on a cluster: number of candidates for each mix of layers (default: 4)
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best design so far is written; it then depends on the machine (default: none)
+    out: Folder for mine.json, report.html, best.accel, one .accel for each job, convergence.csv, front
+    """
+    return cast("Mine", asked("mine", [file], {"--space": space, "--strategy": strategy, "--metric": metric, "--aggregation": aggregation, "--weights": weights, "--evaluations": evaluations, "--checkpoint": checkpoint, "--checkpoint-every": checkpoint_every, "--resume": resume, "--seed": seed, "--compare": compare, "--strategies": strategies, "--pareto-front": pareto_front, "--schedule-effort": schedule_effort, "--sensitivity": sensitivity, "--reference": reference, "--stages": stages, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Mine], writes=True))
+
+
+@checked()
+def partition(
+    file: Value,
+    *,
+    accelerators: Optional[int] = None,
+    processors: Optional[int] = None,
+    memory: Optional[Value] = None,
+    bandwidth: Optional[Value] = None,
+    no_replicas: bool = False,
+    effort: Optional[int] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
+    out: Optional[Value] = None,
+) -> Partition:
+    """Which stage of a pipeline runs which nodes of a profiled graph.
+
+    file: A graph of dnn-partitioning (.json), or a profile of PipeDream (.txt)
+    accelerators: How many there are (default of .json: its maxFPGAs)
+    processors: Of .json: how many there are (default: its maxCPUs)
+    memory: Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)
+    bandwidth: Of .txt: between two accelerators, and of an all-reduce: 12GB/s
+    no_replicas: Of .txt: each stage on one accelerator
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 10)
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
+    out: Folder for stages.json
+    """
+    return cast("Partition", asked("partition", [file], {"--accelerators": accelerators, "--processors": processors, "--memory": memory, "--bandwidth": bandwidth, "--no-replicas": no_replicas, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Partition], writes=False))
+
+
+@checked()
+def prune(
+    file: Value,
+    *,
+    target: Optional[Value] = None,
+    power_level: Optional[Value] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    model_passes: Optional[Value] = None,
+    passes: Optional[Value] = None,
+    effort: Optional[int] = None,
+    confidence: Optional[float] = None,
+    out: Optional[Value] = None,
+) -> Prune:
+    """Choose a sparsity pattern and a storage format for each layer of a training.
+
+    file: A .dnn file
+    target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
+    power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    model_passes: Passes to run on the model, before its training graph is built
+    passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    confidence: Confidence level of the limits of time and memory
+    out: Folder for prune.json, sparsity.mlir and report.html
+    """
+    return cast("Prune", asked("prune", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--confidence": confidence, "--output": out}, [Prune], writes=True))
+
+
+@checked()
+def schedule(
+    file: Value,
+    *,
+    target: Optional[Value] = None,
+    power_level: Optional[Value] = None,
+    train: Optional[Value] = None,
+    batch: Optional[Value] = None,
+    microbatch: Optional[Value] = None,
+    recompute: Optional[Value] = None,
+    precision: Optional[Value] = None,
+    optimizer: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    model_passes: Optional[Value] = None,
+    passes: Optional[Value] = None,
+    effort: Optional[int] = None,
+    gap: Optional[Value] = None,
+    time_limit: Optional[Value] = None,
+    out: Optional[Value] = None,
+) -> Schedule:
+    """When each operation runs on which core, or each job of a project.
+
+    file: A .dnn file, or a project of PSPLIB: .sm, .mm
+    target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
+    power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
+    train: Which `train` block, or which model of a file without one
+    batch: Samples per step (overrides the file)
+    microbatch: Micro-batch size, or a choice of them (overrides the file)
+    recompute: none, selective or full, or a choice of them: {none, full} (overrides the file)
+    precision: fp32, tf32, bf16, fp16, mixed(bf16) or mixed(fp16) (overrides the file)
+    optimizer: sgd, momentum, adam or adamw (overrides the file)
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    model_passes: Passes to run on the model, before its training graph is built
+    passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4, of .sm and .mm 10)
+    gap: Stop at this relative gap to the proven bound: 2%
+    time_limit: none, or a time such as '30 s', after which the best schedule so far is printed; it then depends on the machine (default: none)
+    out: Of .sm, .mm: folder for problem.mlir and what `accord verify` needs
+    """
+    return cast("Schedule", asked("schedule", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Schedule], writes=False))
+
+
+@checked()
+def time(
+    program: Value,
+    *,
+    on: Value,
+    microarchitecture: Optional[Value] = None,
+    register: Optional[Union[Value, Sequence[Value]]] = None,
+    zero: Optional[Union[Value, Sequence[Value]]] = None,
+    max_evaluated: Optional[int] = None,
+    full: bool = False,
+    trace: Optional[Value] = None,
+    trace_instructions: Optional[int] = None,
+    out: Optional[Value] = None,
+) -> Time:
+    """How long a program of instructions takes on a core, and what its cycles wait for.
+
+    program: A program as text, which begins with the word `program`, or assembly
+    on: The machine: FILE.accel, FILE.accel:NAME, or a microarchitecture or accelerator of the catalogue
+    microarchitecture: Which one of the machine, whatever the program says: a declaration, or the name of a core
+    register: Of assembly: what a register holds first, as in r1=0x1000 (may be repeated)
+    zero: Of assembly: a register that is always 0, as in x0 (may be repeated)
+    max_evaluated: Instructions that may be evaluated before loops recur (default: 200000000)
+    full: Evaluate every instruction, as if no loop recurred
+    trace: File for a trace of the first instructions, for ui.perfetto.dev
+    trace_instructions: How many instructions the trace has (default: 1000)
+    out: Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs
+    """
+    return cast("Time", asked("time", [program], {"--on": on, "--microarchitecture": microarchitecture, "--register": register, "--zero": zero, "--max-evaluated": max_evaluated, "--full": full, "--trace": trace, "--trace-instructions": trace_instructions, "--output": out}, [Time], writes=False))
+
+
+@checked()
+def verify(
+    plan: Value,
+    *,
+    solver: Optional[Value] = None,
+    from_: Optional[Union[Value, Sequence[Value]]] = None,
+    no_manifest: bool = False,
+    allow_trusted: bool = False,
+) -> Verify:
+    """Check an answer and its certificate independently.
+
+    plan: A folder that `accord compile`, `mine`, `prune`, `vote` or `schedule` wrote, a plan.json, or a schedule in the plan dialect (.mlir)
+    solver: SMT solver that re-checks the queries: z3, cvc5 or a path
+    from_: Sources from which the answer was made: its command is run again on them, and every file compared
+    no_manifest: Prove what certificates say, whatever files were changed since they were written
+    allow_trusted: Accept bounds that assume the answer of a solver alone, without a proof that can be replayed
+    """
+    return cast("Verify", asked("verify", [plan], {"--solver": solver, "--from": from_, "--no-manifest": no_manifest, "--allow-trusted": allow_trusted}, [Verify], writes=False))
+
+
+@checked("widths")
+def vote(
+    file: Value,
+    *,
+    ensemble: Optional[Value] = None,
+    calibration: Optional[Value] = None,
+    ideal: bool = False,
+    cost_model: Optional[Value] = None,
+    load_pass_plugin: Optional[Union[Value, Sequence[Value]]] = None,
+    fuse: bool = False,
+    threads: Optional[int] = None,
+    effort: Optional[int] = None,
+    out: Optional[Value] = None,
+) -> Vote:
+    """Choose the members of an ensemble and their devices, with a guaranteed error of their majority vote.
+
+    file: A .dnn file with an `ensemble`
+    ensemble: Name of the `ensemble` block, where there are several
+    calibration: Calibration that its machine takes instead of its own (written by accord calibrate -o)
+    ideal: Times at the rates of data sheets, as if machines reached them (default: measured efficiencies)
+    cost_model: Cost model by name, built in or from a plugin
+    load_pass_plugin: Shared library with passes or cost models (may be repeated)
+    fuse: Fuse element-wise operations into the product or normalization that makes their tensor
+    threads: Threads to use; the result is the same
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    out: Folder for vote.json and report.html
+    """
+    return cast("Vote", asked("vote", [file], {"--ensemble": ensemble, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--effort": effort, "--output": out}, [Vote], writes=True))
