@@ -333,15 +333,20 @@ def operations():
         name, words = re.fullmatch(r"(\w+)\((.*)\)", entry["description"]).groups()
         words = [one.strip() for one in words.split(",") if one.strip()]
         methods.append(operation(name, words))
-    head = f'"""The operations of models, as methods. {MADE}"""\n\nfrom typing import Any, Optional, Union\n\nfrom .tensors import Operand, Size, Tensor\n\n__all__ = ["NAMES", "Operations"]\n\nNAMES = [\n'
+    head = f'"""The operations of models, as methods. {MADE}"""\n\nfrom typing import Any, Optional, Sequence, Tuple\n\nfrom .tensors import Operand, Setting, Size, Tensor\n\n__all__ = ["NAMES", "Operations"]\n\nNAMES = [\n'
     head += "".join(f"    {quoted(one['name'])},\n" for one in entries) + "]\n\n\n"
     head += 'class Operations:\n    """What a model, a module or the body of one can say; `name` is that of the result."""\n\n'
-    head += "    def call(self, operation: str, *operands: Operand, name: Optional[str] = None, **attributes: Any) -> Tensor:\n        raise NotImplementedError\n\n"
+    head += "    def call(self, operation: Any, *operands: Any, name: Optional[str] = None, **attributes: Any) -> Tensor:\n        raise NotImplementedError\n\n"
+    head += "    def several(self, names: Sequence[str], operation: Any, *operands: Any, **attributes: Any) -> Tuple[Tensor, ...]:\n        raise NotImplementedError\n\n"
     return "operations.py", head + "\n\n".join(methods) + "\n"
 
 
 # Operands by the name that `accord list operations` gives them; every other word is an attribute.
 OPERANDS = {"x", "a", "b", "q", "k", "v", "ids", "logits", "labels", "updates", "row_offsets", "columns", "values", "dense", "table"}
+
+
+# Operations with several results, by the names of these.
+SEVERAL = {"topk": ["values", "ids"]}
 
 
 def operation(name, words):
@@ -359,11 +364,14 @@ def operation(name, words):
         else:
             if "*" not in parameters and not variadic:
                 parameters.append("*")
-            kind = "Union[Operand, Size, bool, str]"
+            kind = "Setting"
             parameters.append(f"{word}: Optional[{kind}] = None" if optional else f"{word}: {kind}")
             named.append(f"{word}={word}")
     if "*" not in parameters and not variadic:
         parameters.append("*")
+    if name in SEVERAL:
+        call = ", ".join([f"({', '.join(quoted(one) for one in SEVERAL[name])})", quoted(name), *passed, *named])
+        return f"    def {name}({', '.join(parameters)}) -> Tuple[Tensor, ...]:\n        return self.several({call})"
     parameters.append("name: Optional[str] = None")
     call = ", ".join([quoted(name), *passed, "name=name", *named])
     return f"    def {name}({', '.join(parameters)}) -> Tensor:\n        return self.call({call})"

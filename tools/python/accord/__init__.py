@@ -51,8 +51,12 @@ if TYPE_CHECKING:
         InternalError as InternalError,
         Unknown as Unknown,
     )
+    from .layout import cited as cited, shape as shape
+    from .machine import Cluster as Cluster, Machine as Machine
+    from .model import Model as Model, Module as Module
     from .results import Placement as Placement, Plan as Plan
     from .source import Source as Source, Text as Text
+    from .training import Job as Job, Jobs as Jobs, Training as Training
     from .units import Quantity as Quantity, one_of as one_of, pow2 as pow2, quantity as quantity, span as span
 
 _PLACES: Dict[str, "tuple[str, str]"] = {
@@ -70,8 +74,12 @@ _PLACES: Dict[str, "tuple[str, str]"] = {
         name: ("errors", name)
         for name in "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown".split()
     },
+    **{name: ("layout", name) for name in ("cited", "shape")},
+    **{name: ("machine", name) for name in ("Cluster", "Machine")},
+    **{name: ("model", name) for name in ("Model", "Module")},
     **{name: ("results", name) for name in ("Placement", "Plan")},
     **{name: ("source", name) for name in ("Source", "Text")},
+    **{name: ("training", name) for name in ("Job", "Jobs", "Training")},
     **{name: ("units", name) for name in ("Quantity", "one_of", "pow2", "quantity", "span")},
 }
 

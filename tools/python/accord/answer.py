@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 import webbrowser
-from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from . import summaries
 from .engine import Outcome
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .results.verify import Verify
 
 __all__ = ["Answer", "Report", "load"]
-
-T = TypeVar("T", bound="Answer")
 
 
 class Report:
@@ -180,7 +178,7 @@ def answer_of(
     if answer is None:
         raise InternalError("the command printed no document", status=3, messages=outcome.messages)
     for one in answer.diagnostics:
-        warnings.warn(one.text(), AccordWarning, stacklevel=4)
+        warnings.warn(one.text(), AccordWarning, stacklevel=5)
     return answer
 
 
@@ -190,7 +188,7 @@ def refuse(outcome: Outcome, answer: Optional[Answer] = None) -> None:
         return
     said = outcome.messages.strip()
     if outcome.status == 2:
-        conflict = [str(one.get("constraint", one)) for one in (answer.as_dict().get("conflict") or [])] if answer else []
+        conflict = [conflict_text(one) for one in (answer.as_dict().get("conflict") or [])] if answer else []
         raise Infeasible("\n  ".join(["infeasible", *conflict]), outcome.diagnostics, 2, outcome.messages, answer)
     if outcome.status == 4:
         reason = answer.as_dict().get("stopped") if answer else None
@@ -198,6 +196,13 @@ def refuse(outcome: Outcome, answer: Optional[Answer] = None) -> None:
     kind = InputError if outcome.status == 1 else InternalError
     text = said or "\n".join(one.text() for one in outcome.diagnostics) or f"exit status {outcome.status}"
     raise kind(text, outcome.diagnostics, outcome.status, outcome.messages, answer)
+
+
+def conflict_text(one: Union[str, Dict[str, Any]]) -> str:
+    if isinstance(one, str):
+        return one
+    where = f" ({one['file']}:{one['line']})" if "file" in one and "line" in one else ""
+    return f"{one.get('constraint', '')}{where}" + (f": {one['detail']}" if "detail" in one else "")
 
 
 _DOCUMENTS: Tuple[str, ...] = ("plan", "mine", "prune", "vote", "jobs", "schedule", "choose", "stages", "time")

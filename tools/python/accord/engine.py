@@ -41,7 +41,8 @@ def native() -> Any:
 def program() -> str:
     """The path of the program `accord`."""
     here = os.path.dirname(os.path.realpath(__file__))
-    tried = [os.environ.get("ACCORD"), os.path.join(here, "../../../../bin/accord"), shutil.which("accord")]
+    beside = [os.path.join(here, path) for path in ("bin/accord", "../../../../bin/accord")]  # of a wheel, of an installed Accord
+    tried = [os.environ.get("ACCORD"), *beside, shutil.which("accord")]
     for path in tried:
         if path and os.access(path, os.X_OK):
             return os.path.realpath(path)
@@ -107,10 +108,16 @@ def _in_process(arguments: Sequence[str], files: Mapping[str, str]) -> Outcome:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        named = [os.path.join(folder, one) if one.rpartition(":")[0] in files or one in files else one for one in command]
-        status, output, messages = _communicate(named)
+        status, output, messages = _communicate([_moved(one, folder, files) for one in command])
         before = folder + os.sep
         return _outcome(status, output.replace(before, ""), messages.replace(before, ""))
+
+
+def _moved(word: str, folder: str, files: Mapping[str, str]) -> str:
+    """A word of the command line; of `files` (NAME, NAME:DECLARATION, --option=NAME) with their folder."""
+    option, equals, name = word.partition("=") if word.startswith("--") else ("", "", word)
+    is_file = name in files or name.rpartition(":")[0] in files
+    return option + equals + os.path.join(folder, name) if is_file else word
 
 
 def _communicate(command: Sequence[str]) -> "tuple[int, str, str]":

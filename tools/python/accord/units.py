@@ -10,7 +10,7 @@
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Dict, Iterable, List, Tuple, Union
+from typing import Any, Dict, Iterable, List, Sequence, Tuple, Union
 
 __all__ = ["Choice", "Quantity", "Unit", "one_of", "pow2", "quantity", "span"]
 
@@ -140,7 +140,13 @@ def one_of(*values: Any) -> Choice:
     """One of these numbers, quantities or words: `one_of(8, 16, 32)`, `one_of("none", "full")`."""
     if not values:
         raise ValueError("a choice needs a value")
-    return Choice("{" + ", ".join(_one(one) for one in values) + "}")
+    return Choice(braces([_one(one) for one in values]))
+
+
+def braces(inner: Sequence[str]) -> str:
+    """`{8, 16}`, with the blank that `accord fmt` puts between two opening brackets."""
+    text = ", ".join(inner)
+    return "{" + (" " if text[:1] in ("(", "[") else "") + text + "}"
 
 
 _NAMES: List[Tuple[str, Iterable[str]]] = [
