@@ -40,6 +40,7 @@ def interrupted(folder, text):
     """An estimate whose program does `text` when Ctrl-C comes."""
     before = os.environ.get("ACCORD")
     os.environ["ACCORD"] = program(folder, f"signal.signal(signal.SIGINT, lambda *_: end())\ndef end():\n    {text}\ntime.sleep(100)")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run, it may be ignored
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         return repr(accord.partition("graph.json"))
