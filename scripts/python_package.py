@@ -52,10 +52,13 @@ TEXT_OPTIONS = {
     "fmt": ["check", "print"],
     "vote": ["widths"],
 }
+# Commands that write their folder only if one is named; here it is a temporary one, for what reads from it.
+WRITING = {"latency"}
 # The table of a document that people look at first.
 TABLES = {
     "plan": "operations",
     "placement": "stages",
+    "latency": "configurations",
     "schedule": "slots",
     "calibrate": "parameters",
     "jobs": "policies",
@@ -94,7 +97,7 @@ def members():
     sys.path.insert(0, os.path.dirname(PACKAGE))
     from accord.answer import Answer
 
-    return {one for one in dir(Answer) if one != "is_stopped"}
+    return {*dir(Answer), *vars(Answer({}))}
 
 
 def attribute_of(key):
@@ -284,19 +287,24 @@ def function(command, name, documents):
     omitted = TEXT_OPTIONS.get(command, [])
     summary, all_options, _ = options_of(command)
     every = [one for one in all_options if one.name not in omitted]
-    given = "{" + ", ".join(f"{quoted(one.flag)}: {one.name}" for one in every if not one.argument) + "}"
     arguments, options = [one for one in every if one.argument], [one for one in every if not one.argument]
     out = next((one for one in every if one.name == "out"), None)
-    writes = out is not None and (out.default == "out" or "(default: out)" in out.about)
+    writes = out is not None and (out.default == "out" or "(default: out)" in out.about or command in WRITING)
     classes = [root_of(one) for one in documents]
     result = classes[0] if len(classes) == 1 else f"Union[{', '.join(classes)}]" if classes else "str"
     if not classes:
         extra = ', "--print"' if command == "fmt" else ""
-        call = f"return told([{quoted(command)}{extra}], [{', '.join(one.name for one in arguments)}], {given})"
+        call = f"return told([{quoted(command)}{extra}], [{', '.join(one.name for one in arguments)}], options)"
     else:
-        call = f"return cast({quoted(result)}, asked({quoted(command)}, [{', '.join(one.name for one in arguments)}], {given}, [{', '.join(classes)}], writes={writes}))"
+        call = f"answer = asked({quoted(command)}, [{', '.join(one.name for one in arguments)}], options, [{', '.join(classes)}], writes={writes})\n    return cast({quoted(result)}, answer)"
     head = f"@checked({', '.join(quoted(one) for one in omitted)})\ndef {name}(\n{signature(arguments, options)}\n) -> {result}:"
-    return f"{head}\n{documentation(summary, every)}\n    {call}"
+    return f"{head}\n{documentation(summary, every)}\n{given(options)}\n    {call}"
+
+
+def given(options):
+    """The statement that collects the options by their names on the command line."""
+    lines = "".join(f"        {quoted(one.flag)}: {one.name},\n" for one in options)
+    return f"    options: Options = {{\n{lines}    }}" if options else "    options: Options = {}"
 
 
 def import_function():
@@ -310,10 +318,9 @@ def import_function():
             if not one.argument:
                 options.setdefault(one.flag, one)
     options = list(options.values())
-    given = "{" + ", ".join(f"{quoted(one.flag)}: {one.name}" for one in options) + "}"
     words = ", ".join(quoted(kind) for kind, _ in kinds)
     doc = documentation("Convert a model of another format to .dnn", options).replace("\n\n", "\n\n" + "\n".join(about) + "\n\n", 1)
-    return f"@checked()\ndef import_model(\n    kind: Literal[{words}],\n    file: Value,\n{signature([], options)}\n) -> str:\n{doc}\n    return told([\"import\", kind], [file], {given})"
+    return f"@checked()\ndef import_model(\n    kind: Literal[{words}],\n    file: Value,\n{signature([], options)}\n) -> str:\n{doc}\n{given(options)}\n    return told([\"import\", kind], [file], options)"
 
 
 def commands():
@@ -321,7 +328,7 @@ def commands():
     names = sorted(name for name, _ in COMMANDS.values())
     classes = sorted({root_of(one) for _, documents in COMMANDS.values() for one in documents})
     typing = "from typing import Literal, Optional, Sequence, Union, cast"
-    head = f'"""A function for each command, with its options as keyword arguments. {MADE}"""\n\n{typing}\n\nfrom .ask import Value, asked, checked, told\nfrom .results import (\n' + "".join(f"    {one},\n" for one in classes) + ")\n\n"
+    head = f'"""A function for each command, with its options as keyword arguments. {MADE}"""\n\n{typing}\n\nfrom .ask import Options, Value, asked, checked, told\nfrom .results import (\n' + "".join(f"    {one},\n" for one in classes) + ")\n\n"
     head += "__all__ = [\n" + "".join(f"    {quoted(one)},\n" for one in names) + "]\n\n\n"
     return "commands.py", head + "\n\n\n".join(functions) + "\n"
 

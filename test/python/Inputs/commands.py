@@ -82,6 +82,7 @@ def main():
     for side in ("tool", "python"):
         os.makedirs(os.path.join(work, side))
         shutil.copytree(source, os.path.join(work, side, "examples"), ignore=shutil.ignore_patterns("custom-pass", "*.ipynb"))
+    assert sorted(accord.__all__) == sorted(accord._PLACES) and all(getattr(accord, name) for name in accord.__all__)
     done = 0
     for example, line in examples(source):
         words = shlex.split(line)

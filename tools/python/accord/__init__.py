@@ -15,7 +15,7 @@ the two languages. Python's standard library is all that is needed. Modules are 
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 if TYPE_CHECKING:
     from .answer import Answer as Answer, Report as Report, load as load
@@ -59,31 +59,76 @@ if TYPE_CHECKING:
     from .training import Job as Job, Jobs as Jobs, Training as Training
     from .units import Quantity as Quantity, one_of as one_of, pow2 as pow2, quantity as quantity, span as span
 
-_PLACES: Dict[str, "tuple[str, str]"] = {
-    **{name: ("answer", name) for name in ("Answer", "Report", "load")},
-    "run": ("ask", "run"),
-    **{
-        name.rstrip("_"): ("commands", name)
-        for name in (
-            "calibrate choose compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition "
-            "prune schedule time verify vote"
-        ).split()
-    },
-    "version": ("engine", "version"),
-    **{
-        name: ("errors", name)
-        for name in "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown".split()
-    },
-    **{name: ("layout", name) for name in ("cited", "shape")},
-    **{name: ("machine", name) for name in ("Cluster", "Machine")},
-    **{name: ("model", name) for name in ("Model", "Module")},
-    **{name: ("results", name) for name in ("Placement", "Plan")},
-    **{name: ("source", name) for name in ("Source", "Text")},
-    **{name: ("training", name) for name in ("Job", "Jobs", "Training")},
-    **{name: ("units", name) for name in ("Quantity", "one_of", "pow2", "quantity", "span")},
+# Where each name is; a `_` behind a name keeps that of Python itself out of its module.
+_MODULES = {
+    "answer": "Answer Report load",
+    "ask": "run",
+    "commands": "calibrate choose compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time verify vote",
+    "engine": "version",
+    "errors": "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown",
+    "layout": "cited shape",
+    "machine": "Cluster Machine",
+    "model": "Model Module",
+    "results": "Placement Plan",
+    "source": "Source Text",
+    "training": "Job Jobs Training",
+    "units": "Quantity one_of pow2 quantity span",
+}
+_PLACES: Dict[str, Tuple[str, str]] = {
+    name.rstrip("_"): (module, name) for module, names in _MODULES.items() for name in names.split()
 }
 
-__all__ = sorted(_PLACES)
+__all__ = [
+    "AccordWarning",
+    "Answer",
+    "Cluster",
+    "Diagnostic",
+    "Error",
+    "Infeasible",
+    "InputError",
+    "InternalError",
+    "Job",
+    "Jobs",
+    "Machine",
+    "Model",
+    "Module",
+    "Placement",
+    "Plan",
+    "Quantity",
+    "Report",
+    "Source",
+    "Text",
+    "Training",
+    "Unknown",
+    "calibrate",
+    "choose",
+    "cited",
+    "compile",
+    "diff",
+    "emit",
+    "estimate",
+    "explain",
+    "format",
+    "import_model",
+    "jobs",
+    "latency",
+    "list",
+    "load",
+    "mine",
+    "one_of",
+    "partition",
+    "pow2",
+    "prune",
+    "quantity",
+    "run",
+    "schedule",
+    "shape",
+    "span",
+    "time",
+    "verify",
+    "version",
+    "vote",
+]
 
 
 def __getattr__(name: str) -> Any:

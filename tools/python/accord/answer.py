@@ -6,6 +6,7 @@ import os
 import tempfile
 import warnings
 import webbrowser
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from . import summaries
@@ -67,12 +68,8 @@ class Answer(Record):
         self.folder = folder
         self.diagnostics: List[Diagnostic] = list(diagnostics)
         self.messages = messages
+        self.is_stopped = "stopped" in values  # a time limit or Ctrl-C ended the search: this is the best so far
         self._keeps: Any = None  # a temporary folder lives as long as its answer
-
-    @property
-    def is_stopped(self) -> bool:
-        """Ctrl-C or a time limit ended the search: this is the best so far."""
-        return any("stopped" in part for part in (self._values, self._values.get("schedule") or {}) if isinstance(part, dict))
 
     # Tables.
 
@@ -143,6 +140,16 @@ class Answer(Record):
 
         return emit(backend, self._path(), **options)  # type: ignore[arg-type, unused-ignore]
 
+    def latency_model(self) -> ModuleType:
+        """Step time, memory and FLOPs as functions: `plan.latency_model().step_time_s(batch=64)`."""
+        path = os.path.join(self._path(), "latency_model.py")
+        if not os.path.exists(path):
+            raise Error(f"{self._path()} has no latency_model.py")
+        module = ModuleType("latency_model")
+        with open(path, encoding="utf-8") as file:
+            exec(compile(file.read(), path, "exec"), module.__dict__)
+        return module
+
     # What is shown.
 
     def __repr__(self) -> str:
@@ -174,12 +181,22 @@ def answer_of(
         warned = [one for one in outcome.diagnostics if one.severity == "warning"]
         answer = cls(document, outcome.output, folder, warned, outcome.messages)
         answer._keeps = keeps
+        answer.is_stopped |= outcome.is_stopped or was_stopped(folder)
     refuse(outcome, answer)
     if answer is None:
         raise InternalError("the command printed no document", status=3, messages=outcome.messages)
     for one in answer.diagnostics:
         warnings.warn(one.text(), AccordWarning, stacklevel=5)
     return answer
+
+
+def was_stopped(folder: Optional[str]) -> bool:
+    """Whether the manifest of a folder says that a search was stopped."""
+    try:
+        with open(os.path.join(folder or "", "manifest.json"), encoding="utf-8") as file:
+            return bool(folder) and "stopped" in json.load(file)
+    except (OSError, ValueError):
+        return False
 
 
 def refuse(outcome: Outcome, answer: Optional[Answer] = None) -> None:
@@ -230,5 +247,7 @@ def load(path: "str | os.PathLike[str]") -> Answer:
     classes: List[Type[Answer]] = [one for one in vars(results).values() if isinstance(one, type) and issubclass(one, Answer)]
     for one in classes:
         if isinstance(document, dict) and fits(one, document):
-            return one(document, text, folder)
+            answer = one(document, text, folder)
+            answer.is_stopped |= was_stopped(folder)
+            return answer
     raise Error(f"{file}: no answer of this version of Accord")

@@ -12,10 +12,11 @@ from .errors import Error
 from .source import Source, locate, shown
 from .units import Choice, Quantity
 
-__all__ = ["Value", "asked", "checked", "run", "told"]
+__all__ = ["Options", "Value", "asked", "checked", "run", "told"]
 
 # What an option takes: a text as on the command line, a path, a number, a quantity, a choice, or a source made in Python.
-Value = Union[str, "os.PathLike[str]", int, float, Quantity, Choice, Source]
+# An answer stands for its folder.
+Value = Union[str, "os.PathLike[str]", int, float, Quantity, Choice, Source, Answer]
 Options = Mapping[str, Any]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +63,10 @@ class Arguments:
             return value._path()
         if isinstance(value, bytes):
             raise TypeError(f"expected text, found {value!r}")
-        return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        text = str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+        if "\0" in text:
+            raise ValueError(f"expected text without zero characters, found {text!r}")
+        return text
 
     def positional(self, values: Sequence[Any]) -> None:
         for value in values:

@@ -2,7 +2,7 @@
 
 from typing import Literal, Optional, Sequence, Union, cast
 
-from .ask import Value, asked, checked, told
+from .ask import Options, Value, asked, checked, told
 from .results import (
     Calibrate,
     Choose,
@@ -74,7 +74,18 @@ def calibrate(
     operations: The rows are single operations: fit and predict their times
     devices: With --operations: table of data sheets (default: devices.csv of the catalogue)
     """
-    return cast("Union[Calibrate, Operations]", asked("calibrate", [rows], {"--target": target, "--output": out, "--where": where, "--prior": prior, "--cluster": cluster, "--check": check, "--operations": operations, "--devices": devices}, [Calibrate, Operations], writes=False))
+    options: Options = {
+        "--target": target,
+        "--output": out,
+        "--where": where,
+        "--prior": prior,
+        "--cluster": cluster,
+        "--check": check,
+        "--operations": operations,
+        "--devices": devices,
+    }
+    answer = asked("calibrate", [rows], options, [Calibrate, Operations], writes=False)
+    return cast("Union[Calibrate, Operations]", answer)
 
 
 @checked()
@@ -130,7 +141,32 @@ def choose(
     threads: Threads to use; the result is the same
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
     """
-    return cast("Choose", asked("choose", [files], {"--from": from_, "--inventory": inventory, "--train": train, "--deadline": deadline, "--budget": budget, "--power": power, "--minimize": minimize, "--intensity": intensity, "--samples": samples, "--max-instances": max_instances, "--spot": spot, "--no-spot": no_spot, "--sure": sure, "--sky": sky, "--output": out, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--effort": effort}, [Choose], writes=False))
+    options: Options = {
+        "--from": from_,
+        "--inventory": inventory,
+        "--train": train,
+        "--deadline": deadline,
+        "--budget": budget,
+        "--power": power,
+        "--minimize": minimize,
+        "--intensity": intensity,
+        "--samples": samples,
+        "--max-instances": max_instances,
+        "--spot": spot,
+        "--no-spot": no_spot,
+        "--sure": sure,
+        "--sky": sky,
+        "--output": out,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--effort": effort,
+    }
+    answer = asked("choose", [files], options, [Choose], writes=False)
+    return cast("Choose", answer)
 
 
 @checked("until")
@@ -184,7 +220,31 @@ def compile_(
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best plan so far is written; it then depends on the machine (default: none)
     """
-    return cast("Union[Plan, Placement]", asked("compile", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--framework": framework, "--output": out, "--gap": gap, "--time-limit": time_limit}, [Plan, Placement], writes=True))
+    options: Options = {
+        "--target": target,
+        "--power-level": power_level,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--model-passes": model_passes,
+        "--passes": passes,
+        "--effort": effort,
+        "--framework": framework,
+        "--output": out,
+        "--gap": gap,
+        "--time-limit": time_limit,
+    }
+    answer = asked("compile", [file], options, [Plan, Placement], writes=True)
+    return cast("Union[Plan, Placement]", answer)
 
 
 @checked()
@@ -197,7 +257,9 @@ def diff(
     before: A folder or plan.json
     after: A folder or plan.json
     """
-    return cast("Diff", asked("diff", [before, after], {}, [Diff], writes=False))
+    options: Options = {}
+    answer = asked("diff", [before, after], options, [Diff], writes=False)
+    return cast("Diff", answer)
 
 
 @checked()
@@ -245,7 +307,27 @@ def emit(
     product: What nvidia-smi or its like call the devices, for the guard (default: by the catalogue, or the plan's type)
     virtual: There are no devices, as in tests: the guard compares names of the scheduler alone
     """
-    return cast("Emit", asked("emit", [backend, plan], {"--output": out, "--script": script, "--image": image, "--resource": resource, "--kind": kind, "--runtime": runtime, "--node-label": node_label, "--smoke": smoke, "--constraint": constraint, "--switches": switches, "--topology": topology, "--prefer-topology": prefer_topology, "--group-topology": group_topology, "--queue": queue, "--device-name": device_name, "--product": product, "--virtual": virtual}, [Emit], writes=False))
+    options: Options = {
+        "--output": out,
+        "--script": script,
+        "--image": image,
+        "--resource": resource,
+        "--kind": kind,
+        "--runtime": runtime,
+        "--node-label": node_label,
+        "--smoke": smoke,
+        "--constraint": constraint,
+        "--switches": switches,
+        "--topology": topology,
+        "--prefer-topology": prefer_topology,
+        "--group-topology": group_topology,
+        "--queue": queue,
+        "--device-name": device_name,
+        "--product": product,
+        "--virtual": virtual,
+    }
+    answer = asked("emit", [backend, plan], options, [Emit], writes=False)
+    return cast("Emit", answer)
 
 
 @checked()
@@ -291,7 +373,27 @@ def estimate(
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
     """
-    return cast("Estimate", asked("estimate", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort}, [Estimate], writes=False))
+    options: Options = {
+        "--target": target,
+        "--power-level": power_level,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--model-passes": model_passes,
+        "--passes": passes,
+        "--effort": effort,
+    }
+    answer = asked("estimate", [file], options, [Estimate], writes=False)
+    return cast("Estimate", answer)
 
 
 @checked("markdown")
@@ -304,7 +406,9 @@ def explain(
     plan: A folder that `accord compile` wrote, a plan.json, or a code such as A0104
     operation: Name of an operation, of a cluster's plan of a layer; without one, the plan as a whole
     """
-    return cast("Explain", asked("explain", [plan, operation], {}, [Explain], writes=False))
+    options: Options = {}
+    answer = asked("explain", [plan, operation], options, [Explain], writes=False)
+    return cast("Explain", answer)
 
 
 @checked("check", "print")
@@ -315,7 +419,8 @@ def format_(
 
     files: Files to format
     """
-    return told(["fmt", "--print"], [files], {})
+    options: Options = {}
+    return told(["fmt", "--print"], [files], options)
 
 
 @checked()
@@ -347,7 +452,15 @@ def import_model(
     unrolled: Write layers that repeat each, as the file does, not as one 'repeat'
     inputs: N: the first N arguments are inputs, the others weights (default: those with an open batch, or the first)
     """
-    return told(["import", kind], [file], {"--output": out, "--name": name, "--size": size, "--loss": loss, "--unrolled": unrolled, "--inputs": inputs})
+    options: Options = {
+        "--output": out,
+        "--name": name,
+        "--size": size,
+        "--loss": loss,
+        "--unrolled": unrolled,
+        "--inputs": inputs,
+    }
+    return told(["import", kind], [file], options)
 
 
 @checked()
@@ -423,7 +536,42 @@ def jobs(
     tenants: vision=2,speech=1: tenants with weights, which jobs belong to in turn (default: applications)
     deadline: Deadline of each job, as a multiple of its time alone (default: what the trace says)
     """
-    return cast("Union[JobSchedule, Jobs]", asked("jobs", [file], {"--jobs": jobs, "--target": target, "--output": out, "--after": after, "--at": at, "--events": events, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--simulate": simulate, "--profiles": profiles, "--servers": servers, "--policy": policy, "--speeds": speeds, "--round": round, "--restart": restart, "--schedule": schedule, "--seeds": seeds, "--noise": noise, "--mtbf": mtbf, "--repair": repair, "--checkpoint": checkpoint, "--outage": outage, "--drain": drain, "--power": power, "--device-power": device_power, "--max-restarts": max_restarts, "--tenants": tenants, "--deadline": deadline}, [JobSchedule, Jobs], writes=True))
+    options: Options = {
+        "--jobs": jobs,
+        "--target": target,
+        "--output": out,
+        "--after": after,
+        "--at": at,
+        "--events": events,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--effort": effort,
+        "--gap": gap,
+        "--time-limit": time_limit,
+        "--simulate": simulate,
+        "--profiles": profiles,
+        "--servers": servers,
+        "--policy": policy,
+        "--speeds": speeds,
+        "--round": round,
+        "--restart": restart,
+        "--schedule": schedule,
+        "--seeds": seeds,
+        "--noise": noise,
+        "--mtbf": mtbf,
+        "--repair": repair,
+        "--checkpoint": checkpoint,
+        "--outage": outage,
+        "--drain": drain,
+        "--power": power,
+        "--device-power": device_power,
+        "--max-restarts": max_restarts,
+        "--tenants": tenants,
+        "--deadline": deadline,
+    }
+    answer = asked("jobs", [file], options, [JobSchedule, Jobs], writes=True)
+    return cast("Union[JobSchedule, Jobs]", answer)
 
 
 @checked()
@@ -475,7 +623,30 @@ def latency(
     format: Formats to write: c, python, mlir, csv; printed where there is no folder
     at: Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)
     """
-    return cast("Latency", asked("latency", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--output": out, "--format": format, "--at": at}, [Latency], writes=False))
+    options: Options = {
+        "--target": target,
+        "--power-level": power_level,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--model-passes": model_passes,
+        "--passes": passes,
+        "--effort": effort,
+        "--output": out,
+        "--format": format,
+        "--at": at,
+    }
+    answer = asked("latency", [file], options, [Latency], writes=True)
+    return cast("Latency", answer)
 
 
 @checked()
@@ -488,7 +659,9 @@ def list_(
     kind: machines, models, operations or objectives
     file: Of machines and models: those of this file, instead of the catalogue's
     """
-    return cast("ListAnswer", asked("list", [kind, file], {}, [ListAnswer], writes=False))
+    options: Options = {}
+    answer = asked("list", [kind, file], options, [ListAnswer], writes=False)
+    return cast("ListAnswer", answer)
 
 
 @checked()
@@ -558,7 +731,39 @@ def mine(
     time_limit: none, or a time such as '30 s', after which the best design so far is written; it then depends on the machine (default: none)
     out: Folder for mine.json, report.html, best.accel, one .accel for each job, convergence.csv, front
     """
-    return cast("Mine", asked("mine", [file], {"--space": space, "--strategy": strategy, "--metric": metric, "--aggregation": aggregation, "--weights": weights, "--evaluations": evaluations, "--checkpoint": checkpoint, "--checkpoint-every": checkpoint_every, "--resume": resume, "--seed": seed, "--compare": compare, "--strategies": strategies, "--pareto-front": pareto_front, "--schedule-effort": schedule_effort, "--sensitivity": sensitivity, "--reference": reference, "--stages": stages, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Mine], writes=True))
+    options: Options = {
+        "--space": space,
+        "--strategy": strategy,
+        "--metric": metric,
+        "--aggregation": aggregation,
+        "--weights": weights,
+        "--evaluations": evaluations,
+        "--checkpoint": checkpoint,
+        "--checkpoint-every": checkpoint_every,
+        "--resume": resume,
+        "--seed": seed,
+        "--compare": compare,
+        "--strategies": strategies,
+        "--pareto-front": pareto_front,
+        "--schedule-effort": schedule_effort,
+        "--sensitivity": sensitivity,
+        "--reference": reference,
+        "--stages": stages,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--gap": gap,
+        "--time-limit": time_limit,
+        "--output": out,
+    }
+    answer = asked("mine", [file], options, [Mine], writes=True)
+    return cast("Mine", answer)
 
 
 @checked()
@@ -588,7 +793,19 @@ def partition(
     time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
     out: Folder for stages.json
     """
-    return cast("Partition", asked("partition", [file], {"--accelerators": accelerators, "--processors": processors, "--memory": memory, "--bandwidth": bandwidth, "--no-replicas": no_replicas, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Partition], writes=False))
+    options: Options = {
+        "--accelerators": accelerators,
+        "--processors": processors,
+        "--memory": memory,
+        "--bandwidth": bandwidth,
+        "--no-replicas": no_replicas,
+        "--effort": effort,
+        "--gap": gap,
+        "--time-limit": time_limit,
+        "--output": out,
+    }
+    answer = asked("partition", [file], options, [Partition], writes=False)
+    return cast("Partition", answer)
 
 
 @checked()
@@ -638,7 +855,29 @@ def prune(
     confidence: Confidence level of the limits of time and memory
     out: Folder for prune.json, sparsity.mlir and report.html
     """
-    return cast("Prune", asked("prune", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--confidence": confidence, "--output": out}, [Prune], writes=True))
+    options: Options = {
+        "--target": target,
+        "--power-level": power_level,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--model-passes": model_passes,
+        "--passes": passes,
+        "--effort": effort,
+        "--confidence": confidence,
+        "--output": out,
+    }
+    answer = asked("prune", [file], options, [Prune], writes=True)
+    return cast("Prune", answer)
 
 
 @checked()
@@ -690,7 +929,30 @@ def schedule(
     time_limit: none, or a time such as '30 s', after which the best schedule so far is printed; it then depends on the machine (default: none)
     out: Of .sm, .mm: folder for problem.mlir and what `accord verify` needs
     """
-    return cast("Schedule", asked("schedule", [file], {"--target": target, "--power-level": power_level, "--train": train, "--batch": batch, "--microbatch": microbatch, "--recompute": recompute, "--precision": precision, "--optimizer": optimizer, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--model-passes": model_passes, "--passes": passes, "--effort": effort, "--gap": gap, "--time-limit": time_limit, "--output": out}, [Schedule], writes=False))
+    options: Options = {
+        "--target": target,
+        "--power-level": power_level,
+        "--train": train,
+        "--batch": batch,
+        "--microbatch": microbatch,
+        "--recompute": recompute,
+        "--precision": precision,
+        "--optimizer": optimizer,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--model-passes": model_passes,
+        "--passes": passes,
+        "--effort": effort,
+        "--gap": gap,
+        "--time-limit": time_limit,
+        "--output": out,
+    }
+    answer = asked("schedule", [file], options, [Schedule], writes=False)
+    return cast("Schedule", answer)
 
 
 @checked()
@@ -720,7 +982,19 @@ def time(
     trace_instructions: How many instructions the trace has (default: 1000)
     out: Folder for time.json, microarchitecture.html, program.txt, trace.json and what `accord verify` needs
     """
-    return cast("Time", asked("time", [program], {"--on": on, "--microarchitecture": microarchitecture, "--register": register, "--zero": zero, "--max-evaluated": max_evaluated, "--full": full, "--trace": trace, "--trace-instructions": trace_instructions, "--output": out}, [Time], writes=False))
+    options: Options = {
+        "--on": on,
+        "--microarchitecture": microarchitecture,
+        "--register": register,
+        "--zero": zero,
+        "--max-evaluated": max_evaluated,
+        "--full": full,
+        "--trace": trace,
+        "--trace-instructions": trace_instructions,
+        "--output": out,
+    }
+    answer = asked("time", [program], options, [Time], writes=False)
+    return cast("Time", answer)
 
 
 @checked()
@@ -740,7 +1014,14 @@ def verify(
     no_manifest: Prove what certificates say, whatever files were changed since they were written
     allow_trusted: Accept bounds that assume the answer of a solver alone, without a proof that can be replayed
     """
-    return cast("Verify", asked("verify", [plan], {"--solver": solver, "--from": from_, "--no-manifest": no_manifest, "--allow-trusted": allow_trusted}, [Verify], writes=False))
+    options: Options = {
+        "--solver": solver,
+        "--from": from_,
+        "--no-manifest": no_manifest,
+        "--allow-trusted": allow_trusted,
+    }
+    answer = asked("verify", [plan], options, [Verify], writes=False)
+    return cast("Verify", answer)
 
 
 @checked("widths")
@@ -770,4 +1051,16 @@ def vote(
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
     out: Folder for vote.json and report.html
     """
-    return cast("Vote", asked("vote", [file], {"--ensemble": ensemble, "--calibration": calibration, "--ideal": ideal, "--cost-model": cost_model, "--load-pass-plugin": load_pass_plugin, "--fuse": fuse, "--threads": threads, "--effort": effort, "--output": out}, [Vote], writes=True))
+    options: Options = {
+        "--ensemble": ensemble,
+        "--calibration": calibration,
+        "--ideal": ideal,
+        "--cost-model": cost_model,
+        "--load-pass-plugin": load_pass_plugin,
+        "--fuse": fuse,
+        "--threads": threads,
+        "--effort": effort,
+        "--output": out,
+    }
+    answer = asked("vote", [file], options, [Vote], writes=True)
+    return cast("Vote", answer)

@@ -20,12 +20,14 @@ __all__ = ["Outcome", "execute", "version"]
 
 
 class Outcome(NamedTuple):
-    """What a command answered: exit status, standard output, standard error, and the diagnostics in it."""
+    """What a command answered: exit status, standard output, standard error, the diagnostics in it, and whether Ctrl-C
+    ended its search."""
 
     status: int
     output: str
     messages: str
     diagnostics: List[Diagnostic]
+    is_stopped: bool = False
 
 
 def native() -> Any:
@@ -76,7 +78,8 @@ def version() -> str:
 
 def _in_module(module: Any, arguments: Sequence[str], files: Mapping[str, str]) -> Outcome:
     answer = module.run(list(arguments), dict(files))
-    return Outcome(answer.status, answer.output, answer.messages, [_diagnostic(one) for one in answer.diagnostics])
+    found = [_diagnostic(one) for one in answer.diagnostics]
+    return Outcome(answer.status, answer.output, answer.messages, found, bool(answer.stopped))
 
 
 def _diagnostic(one: Any) -> Diagnostic:
@@ -108,9 +111,9 @@ def _in_process(arguments: Sequence[str], files: Mapping[str, str]) -> Outcome:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        status, output, messages = _communicate([_moved(one, folder, files) for one in command])
+        status, output, messages, is_stopped = _communicate([_moved(one, folder, files) for one in command])
         before = folder + os.sep
-        return _outcome(status, output.replace(before, ""), messages.replace(before, ""))
+        return _outcome(status, output.replace(before, ""), messages.replace(before, ""), is_stopped)
 
 
 def _moved(word: str, folder: str, files: Mapping[str, str]) -> str:
@@ -120,8 +123,8 @@ def _moved(word: str, folder: str, files: Mapping[str, str]) -> str:
     return option + equals + os.path.join(folder, name) if is_file else word
 
 
-def _communicate(command: Sequence[str]) -> "tuple[int, str, str]":
-    """The process has a session of its own: a Ctrl-C of the terminal reaches it once, from here."""
+def _communicate(command: Sequence[str]) -> "tuple[int, str, str, bool]":
+    """Exit status, output, messages, and whether Ctrl-C came. The process has a session of its own: a Ctrl-C of the terminal reaches it once, from here."""
     environment = dict(os.environ, NO_COLOR="1", TERM="dumb")
     with subprocess.Popen(
         command,
@@ -131,9 +134,11 @@ def _communicate(command: Sequence[str]) -> "tuple[int, str, str]":
         env=environment,
         start_new_session=True,
     ) as process:
+        is_stopped = False
         try:
             output, messages = process.communicate()
         except KeyboardInterrupt:
+            is_stopped = True
             process.send_signal(signal.SIGINT)
             try:
                 output, messages = process.communicate()
@@ -148,16 +153,16 @@ def _communicate(command: Sequence[str]) -> "tuple[int, str, str]":
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
         raise Error(f"'{' '.join(command)}' ended by {name}", status=3, messages=messages.decode("utf-8", "replace"))
-    return process.returncode, output.decode("utf-8", "replace"), messages.decode("utf-8", "replace")
+    return process.returncode, output.decode("utf-8", "replace"), messages.decode("utf-8", "replace"), is_stopped
 
 
-def _outcome(status: int, output: str, messages: str) -> Outcome:
+def _outcome(status: int, output: str, messages: str, is_stopped: bool) -> Outcome:
     found = _of_text(messages)
     if status == 1 and output.startswith("{"):
         document = json.loads(output)
         if document.get("status") == "error":
             found = [_of_json(one) for one in document["diagnostics"]]
-    return Outcome(status, output, messages, found)
+    return Outcome(status, output, messages, found, is_stopped)
 
 
 def _of_json(one: Dict[str, Any]) -> Diagnostic:

@@ -105,6 +105,8 @@ class Text(Source):
         stem, extension = os.path.splitext(name)
         if extension not in (".dnn", ".accel"):
             raise ValueError(f"expected a name that ends in .dnn or .accel, found '{name}'")
+        if os.path.isabs(name) or ".." in name.split("/"):
+            raise ValueError(f"expected the name of a file of this program, found the path '{name}'")
         super().__init__(stem)
         self.extension, self._text, self._imports = extension, text, list(imports)
 

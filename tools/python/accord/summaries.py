@@ -79,8 +79,9 @@ def _bottleneck(one: Mapping[str, Any]) -> str:
         if isinstance(entry, dict) and "resource" in entry:
             return f"bottleneck {entry['resource']}"
     bound = one.get("bound")
-    if isinstance(bound, dict) and isinstance(bound.get("proof"), str) and len(bound["proof"]) < 40:
-        return f"bound by {bound['proof']}"
+    proof = bound.get("proof") if isinstance(bound, dict) else None
+    if isinstance(proof, str) and len(proof) < 40 and ":" not in proof:  # a resource, not a sentence
+        return f"bound by {proof}"
     return ""
 
 

@@ -36,6 +36,7 @@ class Configuration(Record):
 class Latency(Answer):
     """Arguments of the latency model with their ranges, and the configurations that were asked for."""
 
+    _table = "configurations"
     command: Literal["latency"] = key()
     version: str = key("version of accord that wrote this")
     status: Literal["done"] = key()
