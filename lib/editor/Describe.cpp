@@ -121,8 +121,11 @@ std::string describeAttribute(const AttributeSpec &attribute) {
   case AttributeKind::Integer:
     text = attribute.min == INT64_MIN ? "a whole number" : fmt::format("a whole number, {} or more", attribute.min);
     break;
-  case AttributeKind::Pair:
-    text = "a whole number, or two: [height, width]";
+  case AttributeKind::Extents:
+    text = "a whole number, or one for each spatial dimension: [height, width]";
+    break;
+  case AttributeKind::List:
+    text = "a whole number for each dimension: [0, 1, 1]";
     break;
   case AttributeKind::Number:
     text = "a number";
