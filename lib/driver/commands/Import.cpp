@@ -144,10 +144,12 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
   importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes", "graph", "The .json",
            importText<importDnnPartitioning>)
       .example("accord import dnn-partitioning gnmt.json -o gnmt.dnn");
-  for (auto [name, summary] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
-                               {"linalg", "An MLIR module in Linalg as it infers"}}) {
-    Command mlir = importer(name, fmt::format("{}; a loss is added", summary), "module", "The .mlir or .mlirbc",
-                            importNetwork<false>);
+  for (auto [name, summary] :
+       {std::pair("tosa", "An MLIR module in TOSA as it infers; a loss is added"),
+        {"linalg", "An MLIR module in Linalg as it infers; a loss is added"},
+        {"stablehlo",
+         "A StableHLO module, as it infers or a whole training step, as JAX exports it in generic form"}}) {
+    Command mlir = importer(name, summary, "module", "The .mlir or .mlirbc", importNetwork<false>);
     mlir.option("--inputs", options->inputs,
                 "N: the first N arguments are inputs, the others weights (default: those with an open batch, or the "
                 "first)")
@@ -156,7 +158,7 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
         "--loss", options->losses,
         fmt::format("[OUTPUT=]KIND: the loss of an output (output0) or of all ({})", fmt::join(lossKinds(), ", ")));
     mlir.flag("--unrolled", options->unrolled, kUnrolled);
-    mlir.example(fmt::format("accord import {} resnet.mlir -o resnet.dnn", name));
+    mlir.example(fmt::format("accord import {} model.mlir -o model.dnn", name));
   }
 });
 

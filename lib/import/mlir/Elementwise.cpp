@@ -116,7 +116,9 @@ MlirValue element(MlirContext &c, mlir::Operation *op, llvm::ArrayRef<MlirValue>
   c.reportUnsupported("is not supported");
 }
 
-void elementwise(MlirContext &c, mlir::Operation *op) {
+} // namespace
+
+void importElementwise(MlirContext &c, mlir::Operation *op) {
   if (kindOf(op) == "clamp") {
     auto low = splatOf(op->getAttr("min_val")), high = splatOf(op->getAttr("max_val"));
     return c.setResult(op, clamped(c, c.plain(op->getOperand(0)), low.value_or(NAN), high.value_or(NAN)));
@@ -130,6 +132,8 @@ void elementwise(MlirContext &c, mlir::Operation *op) {
     operands.push_back(c.plain(op->getOperand(i)));
   c.setResult(op, element(c, op, operands));
 }
+
+namespace {
 
 /// An operand as the body of a generic operation of this rank reads it.
 MlirValue readThrough(MlirContext &c, const MlirValue &x, mlir::AffineMap map, size_t rank) {
@@ -227,7 +231,7 @@ void generic(MlirContext &c, mlir::Operation *op) {
 } // namespace
 
 std::vector<MlirOperations> mlirElementwise() {
-  return {{elementwise,
+  return {{importElementwise,
            {"tosa.add",    "tosa.sub",     "tosa.mul",     "tosa.clamp",   "tosa.sigmoid", "tosa.tanh",
             "tosa.exp",    "tosa.negate",  "tosa.maximum", "tosa.minimum", "tosa.rsqrt",   "tosa.reciprocal",
             "linalg.add",  "linalg.sub",   "linalg.mul",   "linalg.div",   "linalg.exp",   "linalg.tanh",

@@ -9,7 +9,9 @@ std::string kindOf(mlir::Operation *op) {
   static const std::map<std::string, std::string> kNames = {
       {"addf", "add"},         {"subf", "sub"},         {"mulf", "mul"},        {"divf", "div"},
       {"negf", "negate"},      {"maximumf", "maximum"}, {"maxnumf", "maximum"}, {"neg", "negate"},
-      {"minimumf", "minimum"}, {"minnumf", "minimum"},  {"truncf", "cast"},     {"extf", "cast"}};
+      {"minimumf", "minimum"}, {"minnumf", "minimum"},  {"truncf", "cast"},     {"extf", "cast"},
+      {"multiply", "mul"},     {"subtract", "sub"},     {"divide", "div"},      {"exponential", "exp"},
+      {"logistic", "sigmoid"}, {"convert", "cast"}};
   std::string name = op->getName().stripDialect().str();
   auto found = kNames.find(name);
   return found == kNames.end() ? name : found->second;

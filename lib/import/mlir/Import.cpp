@@ -1,5 +1,5 @@
 // Reading the module: upstream dialects live in a context of their own, for as long as this takes.
-#include "lib/import/mlir/MlirContext.h"
+#include "lib/import/mlir/StableHlo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
@@ -136,8 +136,11 @@ std::optional<ImportedModel> importMlir(Diagnostics &diags, FileId file, const N
       place = diags.sources().at(file, {at.getLine(), at.getColumn()});
     if (bytecode)
       damaged(diags, file, lowered(found.str()));
-    else
-      diags.error(Code::SyntaxError, place, lowered(found.str()));
+    else if (auto error = diags.error(Code::SyntaxError, place, lowered(found.str()));
+             llvm::StringRef(found.str()).contains("ialect `stablehlo'"))
+      error.help("the short form of StableHLO is not read; write the generic one, in JAX by "
+                 "jax.jit(f).lower(*args).compiler_ir('stablehlo').operation.get_asm(print_generic_op_form=True, "
+                 "enable_debug_info=True)");
     return mlir::success();
   });
   mlir::ParserConfig config(&context);
@@ -150,8 +153,10 @@ std::optional<ImportedModel> importMlir(Diagnostics &diags, FileId file, const N
   }
   std::vector<mlir::func::FuncOp> functions;
   std::vector<std::string> names;
+  bool isStableHlo = false;
+  module->walk([&](mlir::Operation *op) { isStableHlo |= op->getName().getDialectNamespace() == "stablehlo"; });
   module->walk([&](mlir::func::FuncOp one) {
-    if (one.isDeclaration())
+    if (one.isDeclaration() || (isStableHlo && one.isPrivate())) // what JAX calls from its main function
       return;
     functions.push_back(one);
     names.push_back(fmt::format("'{}'", shown(one.getName().str())));
@@ -159,7 +164,11 @@ std::optional<ImportedModel> importMlir(Diagnostics &diags, FileId file, const N
   if (functions.size() != 1)
     return fail(Code::ImportSetting, fmt::format("expected one func.func with a body, the forward pass; found {}",
                                                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  MlirContext network(diags, file, options);
+  NetworkOptions settings = options;
+  MlirContext network(diags, file, settings);
+  network.isStableHlo = isStableHlo;
+  if (isStableHlo && !prepareStableHlo(network, *module, functions[0], settings))
+    return std::nullopt;
   if (!importFunction(network, functions[0]))
     return std::nullopt;
   std::string name = nameFrom(options.name, "model");

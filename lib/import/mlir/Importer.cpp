@@ -1,4 +1,4 @@
-#include "lib/import/mlir/MlirContext.h"
+#include "lib/import/mlir/StableHlo.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace {
 const std::map<std::string, MlirHandler> &handlers() {
   static const std::map<std::string, MlirHandler> table = [] {
     std::map<std::string, MlirHandler> all;
-    for (const auto &part : {mlirElementwise(), mlirLayers(), mlirMovement()})
+    for (const auto &part : {mlirElementwise(), mlirLayers(), mlirMovement(), stableHloOperations()})
       for (const MlirOperations &operations : part)
         for (const char *name : operations.names)
           all[name] = operations.import;
@@ -32,6 +32,7 @@ private:
   std::vector<mlir::Operation *> neededOperations();
   bool checkKnown(const std::vector<mlir::Operation *> &operations);
   void importOperation(mlir::Operation *op);
+  MlirValue joined(mlir::Operation *op, const std::string &call, MlirValue x);
   void addLosses(mlir::Operation *results);
 
   MlirContext &c;
@@ -117,6 +118,14 @@ void FunctionImporter::addInput(mlir::BlockArgument argument, const std::string 
   c.values[argument] = value;
 }
 
+/// By its place, where that is a plain name, as JAX writes it; else by its number.
+std::string inputName(mlir::BlockArgument argument, size_t inputs) {
+  auto named = llvm::dyn_cast<mlir::NameLoc>(argument.getLoc());
+  if (named && named.getName().getValue().find_first_of("[.(") == llvm::StringRef::npos)
+    return named.getName().str();
+  return inputs > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x";
+}
+
 /// With `--inputs N` the first N arguments are inputs. Else those whose first extent is open, and
 /// where none is, the first alone. The others are weights.
 bool FunctionImporter::readArguments() {
@@ -129,8 +138,13 @@ bool FunctionImporter::readArguments() {
   bool anyOpen = llvm::any_of(arguments, opensBatch);
   std::vector<mlir::BlockArgument> inputs;
   for (mlir::BlockArgument argument : arguments) {
+    if (c.isStableHlo && argument.use_empty()) // of the optimizer
+      continue;
     int64_t number = argument.getArgNumber();
-    bool input = c.options.inputs ? number < c.options.inputs : anyOpen ? opensBatch(argument) : !number;
+    bool input = c.options.inputs   ? number < c.options.inputs
+                 : c.inputArguments ? c.inputArguments->contains(argument.getArgNumber())
+                 : anyOpen          ? opensBatch(argument)
+                                    : !number;
     if (!checkArgument(argument, input))
       continue;
     if (input)
@@ -150,11 +164,26 @@ bool FunctionImporter::readArguments() {
     c.batch = first;
   }
   for (mlir::BlockArgument argument : inputs)
-    addInput(argument, inputs.size() > 1 ? fmt::format("x{}", argument.getArgNumber()) : "x");
+    addInput(argument, inputName(argument, inputs.size()));
   if (inputs.empty() && c.diags.errors() == before)
     c.diags.error(Code::ImportSetting, c.placeOf(function.getLoc()),
                   fmt::format("'{}' has no argument that is an input", shown(function.getName().str())));
   return c.diags.errors() == before;
+}
+
+/// A form of the file: a norm reads the file's last dimension last, one of channels first.
+MlirValue FunctionImporter::joined(mlir::Operation *op, const std::string &call, MlirValue x) {
+  auto attributes = c.forms.attributes.find(op);
+  if (attributes == c.forms.attributes.end())
+    return c.unary(call, x);
+  if (x.computed() && call.ends_with("_norm")) {
+    std::vector<int> order = c.natural(x);
+    if (call == "batch_norm")
+      std::rotate(order.begin(), order.end() - 1, order.end());
+    x.id = c.arranged(x, order);
+    x.dims = order;
+  }
+  return c.unary(call, x, attributes->second);
 }
 
 void FunctionImporter::importOperation(mlir::Operation *op) {
@@ -167,12 +196,13 @@ void FunctionImporter::importOperation(mlir::Operation *op) {
     if (op->getNumResults() != 1)
       c.reportUnsupported("has another number of results than one");
     auto result = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
-    if (result && op->getNumOperands() && !result.getElementType().isFloat())
+    bool wholeToo = op->getName().getDialectNamespace() == "stablehlo"; // indices and masks
+    if (result && op->getNumOperands() && !result.getElementType().isFloat() && !wholeToo)
       c.reportUnsupported("computes something else than floating-point numbers");
     if (auto found = c.forms.joined.find(op); found != c.forms.joined.end()) {
       MlirValue x = c.plain(found->second.second);
       auto axis = c.forms.axis.find(op);
-      c.setResult(op, axis == c.forms.axis.end() ? c.unary(found->second.first, x) : c.softmaxOf(x, axis->second));
+      c.setResult(op, axis == c.forms.axis.end() ? joined(op, found->second.first, x) : c.softmaxOf(x, axis->second));
     } else if (auto bias = c.absorbed.find(op); bias != c.absorbed.end()) {
       c.setResult(op, c.get(bias->second));
     } else {
@@ -233,7 +263,9 @@ bool FunctionImporter::run() {
   }
   if (!readArguments())
     return false;
-  c.forms = findForms(function);
+  c.forms = c.isStableHlo ? Forms() : findForms(function);
+  if (c.isStableHlo)
+    findStableHloForms(function, c.forms);
   std::vector<mlir::Operation *> operations = neededOperations();
   if (!checkKnown(operations))
     return false;
@@ -249,7 +281,7 @@ bool FunctionImporter::run() {
 
 void FunctionImporter::addLosses(mlir::Operation *op) {
   c.current = op;
-  c.textBuilder.from("the loss, which the file does not state");
+  c.textBuilder.from(c.isStableHlo ? "the loss" : "the loss, which the file does not state");
   std::vector<std::string> known;
   for (size_t i = 0; i < op->getNumOperands(); ++i)
     known.push_back(fmt::format("output{}", i));

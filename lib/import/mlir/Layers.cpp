@@ -1,5 +1,5 @@
 // Operations with weights or windows.
-#include "lib/import/mlir/MlirContext.h"
+#include "lib/import/mlir/StableHlo.h"
 #include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
@@ -74,10 +74,32 @@ MlirValue unpadded(MlirValue x) {
   return x;
 }
 
+/// Whether a value of stablehlo is a vector of weights that is repeated along all dimensions but `dim`.
+bool isRepeatedBias(MlirContext &c, mlir::Value value, int64_t channels, int64_t dim) {
+  mlir::Operation *op = value.getDefiningOp();
+  auto known = c.values.find(behindRepeats(value));
+  if (!op || op->getName().getStringRef() != "stablehlo.broadcast_in_dim" || known == c.values.end() ||
+      known->second.kind != Kind::Weight)
+    return false;
+  auto places = integersOf(op->getAttr("broadcast_dimensions"));
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+  if (!places || !type || type.getRank() != std::ssize(*places))
+    return false;
+  bool found = false;
+  for (auto [extent, place] : llvm::zip(type.getShape(), *places)) {
+    if (extent != 1 && (place != dim || extent != channels))
+      return false;
+    found |= place == dim && extent == channels;
+  }
+  return found;
+}
+
 /// Whether `other`, the operand of `user` beside `side`, is a weight that `user` adds along dimension `dim` and no
 /// other.
 bool addsBias(MlirContext &c, mlir::Operation *user, unsigned side, int64_t channels, int64_t dim) {
   mlir::Value other = user->getOperand(1 - side);
+  if (user->getName().getStringRef() == "stablehlo.add")
+    return isRepeatedBias(c, other, channels, dim);
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(other.getType());
   auto known = c.values.find(other);
   if (!type || known == c.values.end() || known->second.kind != Kind::Weight)
@@ -104,6 +126,8 @@ bool addsBias(MlirContext &c, mlir::Operation *user, unsigned side, int64_t chan
          map(1 - side).getResult(0) == mlir::getAffineDimExpr(dim, user->getContext());
 }
 
+} // namespace
+
 bool takesBias(MlirContext &c, mlir::Operation *op, int64_t channels, int dim) {
   mlir::Value value = op->getResult(0);
   while (value.hasOneUse()) {
@@ -113,8 +137,9 @@ bool takesBias(MlirContext &c, mlir::Operation *op, int64_t channels, int dim) {
       type = llvm::dyn_cast<mlir::RankedTensorType>(user->getResult(0).getType());
     if (!type || type.getRank() == 0)
       return false;
-    bool views = llvm::is_contained({"tosa.reshape", "tensor.collapse_shape", "tensor.expand_shape"},
-                                    user->getName().getStringRef());
+    bool views =
+        llvm::is_contained({"tosa.reshape", "tensor.collapse_shape", "tensor.expand_shape", "stablehlo.reshape"},
+                           user->getName().getStringRef());
     if (views && dim < 0 && type.getShape().back() == channels) {
       value = user->getResult(0);
       continue;
@@ -129,6 +154,8 @@ bool takesBias(MlirContext &c, mlir::Operation *op, int64_t channels, int dim) {
   }
   return false;
 }
+
+namespace {
 
 /// What the weight of a convolution says.
 struct KernelExtents {

@@ -1,5 +1,5 @@
 // Tensors of the file: where their batch is, and how their dimensions lie here.
-#include "lib/import/mlir/MlirContext.h"
+#include "lib/import/mlir/StableHlo.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 #include <numeric>
@@ -25,7 +25,11 @@ int64_t productOf(llvm::ArrayRef<int64_t> shape) {
 
 std::string nameOf(mlir::Operation *op) {
   auto named = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return named ? named.getName().str() : "";
+  if (!named)
+    return "";
+  // JAX: `jit(step)/jvp(attention)/dot_general:`
+  llvm::StringRef name = named.getName().getValue().rtrim(':');
+  return name.starts_with("jit(") ? name.rsplit('/').second.str() : name.str();
 }
 
 static mlir::Attribute constantOf(mlir::Value value) {
@@ -184,7 +188,8 @@ DnnTextBuilder::Id MlirContext::arranged(const MlirValue &value, const std::vect
       ++ones;
     shape.erase(shape.begin(), shape.begin() + ones);
     noteSharedWeight(value.weight);
-    return textBuilder.parameter("w", shape.empty() ? Shape{1} : shape);
+    std::string name = weightName(value.weight);
+    return textBuilder.parameter(name.empty() ? "w" : name, shape.empty() ? Shape{1} : shape);
   }
   std::vector<int> wanted;
   std::vector<int64_t> permutation;

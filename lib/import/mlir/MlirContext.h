@@ -27,8 +27,9 @@ struct MlirValue {
 struct Forms {
   /// By the last operation of a form: its name here, and what it reads.
   llvm::DenseMap<mlir::Operation *, std::pair<std::string, mlir::Value>> joined;
-  llvm::DenseMap<mlir::Operation *, int> axis; ///< of a softmax among them
-  llvm::DenseSet<mlir::Operation *> inside;    ///< what they consist of
+  llvm::DenseMap<mlir::Operation *, int> axis;                            ///< of a softmax among them
+  llvm::DenseMap<mlir::Operation *, std::vector<std::string>> attributes; ///< of the call, where it has some
+  llvm::DenseSet<mlir::Operation *> inside;                               ///< what they consist of
 };
 Forms findForms(mlir::func::FuncOp function);
 
@@ -68,6 +69,8 @@ public:
   MlirValue softmaxOf(const MlirValue &x, int axis);
 
   mlir::Operation *current = nullptr;
+  bool isStableHlo = false;
+  std::optional<llvm::DenseSet<unsigned>> inputArguments; ///< where a module says which arguments are inputs
   llvm::DenseMap<mlir::Value, MlirValue> values;
   Forms forms;
   llvm::DenseMap<mlir::Operation *, mlir::Value> absorbed;                    ///< a bias: gives what it reads
@@ -85,6 +88,11 @@ struct MlirOperations {
   std::vector<const char *> names;
 };
 std::vector<MlirOperations> mlirElementwise(), mlirLayers(), mlirMovement();
+/// Imports an operation that does the same with each element.
+void importElementwise(MlirContext &context, mlir::Operation *op);
+/// Whether what reads the result of `op` adds a bias to its `channels` along dimension `dim` (-1: the last); the
+/// addition becomes part of `op` then.
+bool takesBias(MlirContext &context, mlir::Operation *op, int64_t channels, int dim);
 /// Imports a function with one block; false after errors.
 bool importFunction(MlirContext &context, mlir::func::FuncOp function);
 

@@ -79,7 +79,8 @@ void transpose(MlirContext &c, mlir::Operation *op) {
 }
 
 void concat(MlirContext &c, mlir::Operation *op) {
-  auto axis = splatOf(op->getAttr(op->getName().getStringRef() == "tosa.concat" ? "axis" : "dim"));
+  llvm::StringRef name = op->getName().getStringRef();
+  auto axis = splatOf(op->getAttr(name == "tosa.concat" ? "axis" : name == "tensor.concat" ? "dim" : "dimension"));
   std::vector<MlirValue> parts;
   for (mlir::Value operand : op->getOperands())
     parts.push_back(c.plain(operand));
@@ -184,8 +185,9 @@ void reduce(MlirContext &c, mlir::Operation *op) {
   } else {
     axes = integersOf(op->getAttr("dimensions")).value_or(Shape{});
     mlir::Block &body = op->getRegion(0).front();
-    if (op->getNumOperands() != 2 || !llvm::hasSingleElement(body.without_terminator()) ||
-        body.front().getName().getStringRef() != "arith.addf")
+    bool two = std::next(body.begin()) != body.end() && std::next(body.begin(), 2) == body.end(); // with its end
+    if (op->getNumOperands() != 2 || !two ||
+        !llvm::is_contained({"arith.addf", "stablehlo.add"}, body.front().getName().getStringRef()))
       c.reportUnsupported("reduces otherwise than by a sum, which is not supported");
     c.checkZero(op->getOperand(1));
   }
@@ -263,18 +265,18 @@ void broadcast(MlirContext &c, mlir::Operation *op) {
 
 std::vector<MlirOperations> mlirMovement() {
   return {{broadcast, {"linalg.broadcast"}},
-          {concat, {"tosa.concat", "tensor.concat"}},
+          {concat, {"tosa.concat", "tensor.concat", "stablehlo.concatenate"}},
           {constant,
            {"tosa.const", "tosa.const_shape", "arith.constant", "tensor.empty", "tensor.dim", "arith.muli",
             "arith.divsi", "arith.divui"}},
           {fill, {"linalg.fill"}},
           {pad, {"tosa.pad", "tensor.pad"}},
-          {reduce, {"tosa.reduce_sum", "linalg.reduce"}},
+          {reduce, {"tosa.reduce_sum", "linalg.reduce", "stablehlo.reduce"}},
           {reshape, {"tosa.reshape", "tensor.collapse_shape", "tensor.expand_shape"}},
           {same, {"tosa.identity", "tosa.cast", "tensor.cast"}},
           {slice, {"tosa.slice", "tensor.extract_slice"}},
           {softmax, {"linalg.softmax"}},
-          {transpose, {"tosa.transpose", "linalg.transpose"}}};
+          {transpose, {"tosa.transpose", "linalg.transpose", "stablehlo.transpose"}}};
 }
 
 } // namespace accord::import

@@ -57,8 +57,8 @@ void Network::addLoss(DnnTextBuilder::Id x, const std::string &output, size_t of
   const char *name = classes || kind == "binary_cross_entropy" ? "labels" : "target";
   DnnTextBuilder::Id truth = textBuilder.input(prefix + name, classes ? "int32" : "float", target);
   textBuilder.loss(textBuilder.add(prefix + "cost", kind, {x, truth}, {}, {}));
-  notes.push_back(fmt::format("the output '{}' of {} is trained with {}; the file states no loss", shown(output),
-                              listOf(shape), kind));
+  notes.push_back(
+      fmt::format("the output '{}' of {} is trained with {}; {}", shown(output), listOf(shape), kind, lossFrom));
 }
 
 void Network::checkTrained(const char *inputs, SourceRange place) const {

@@ -21,6 +21,7 @@ struct Network {
   /// The batch as an extent: the file's own number, or a prime that no shape contains by chance.
   int64_t batch = 1'000'003;
   bool batchIsOpen = true;
+  std::string lossFrom = "the file states no loss"; ///< behind how an output is trained
 
   void noteOnce(const std::string &note);
   std::string batchText() const;
