@@ -190,4 +190,63 @@ void gptOss(Config &c, Draft &d) {
   writeDecoder(d, shape);
 }
 
+/// DeepSeek-V3 and R1: latent attention, some layers without experts first, and experts that every token passes.
+void deepSeek(Config &c, Draft &d) {
+  d.sentence =
+      "a pre-norm decoder with latent attention, and experts in all layers but the first ones: some that every "
+      "token passes, and many of which it takes a few.";
+  int64_t layers = c.integer({"num_hidden_layers"}), dense = c.integer({"first_k_dense_replace"}, 3, 0);
+  c.expect(dense < layers, "first_k_dense_replace", fmt::format("less than 'num_hidden_layers', {}", layers));
+  d.size("dense_layers", dense, "first_k_dense_replace");
+  d.size("layers", std::max<int64_t>(layers - dense, 1), "all others of num_hidden_layers");
+  d.take(c, "hidden", {"hidden_size"});
+  int64_t heads = d.take(c, "heads", {"num_attention_heads"});
+  c.expect(c.integer({"num_key_value_heads"}, heads) == heads, "num_key_value_heads",
+           fmt::format("'num_attention_heads', {}: each head has keys of its own", heads));
+  d.size("query_rank", c.has("q_lora_rank") ? c.integer({"q_lora_rank"}) : 0, "q_lora_rank");
+  d.take(c, "key_rank", {"kv_lora_rank"});
+  d.take(c, "nope_dim", {"qk_nope_head_dim"});
+  c.expect(d.take(c, "rope_dim", {"qk_rope_head_dim"}) % 2 == 0, "qk_rope_head_dim",
+           "even: rotary positions turn pairs");
+  d.take(c, "value_dim", {"v_head_dim"});
+  d.take(c, "vocab", {"vocab_size"});
+  d.length(c, "seq", c.integer({"max_position_embeddings"}), "max_position_embeddings");
+  bool bias = c.flag("attention_bias", false), tied = c.flag("tie_word_embeddings", false);
+  if (attentionModule(c, d) == "attention")
+    c.unsupported("attn_implementation", "scores of latent attention in memory are not supported");
+  refuseActivation(c, "hidden_act", "silu", {"silu", "swish"});
+  if (c.integer({"moe_layer_freq"}, 1) != 1)
+    c.unsupported("moe_layer_freq", "layers without experts between others with are not supported, expected 1");
+  DecoderShape shape;
+  shape.experts = expertsCall(c, d, {"n_routed_experts", "num_local_experts"}, 8, "moe_intermediate_size",
+                              c.flag("norm_topk_prob", true));
+  d.size("dense_inner", c.integer({"intermediate_size"}), "intermediate_size");
+  d.size("shared_experts", c.integer({"n_shared_experts"}, 1), "n_shared_experts");
+  std::string epsilon = c.number("rms_norm_eps", 1e-6), factor = c.number("routed_scaling_factor", 2.5);
+  std::string normed = fmt::format("rms_norm(x, epsilon = {})", epsilon);
+  std::string attended =
+      fmt::format("x = x + latent_attention({}, heads, query_rank, key_rank, nope_dim, rope_dim, value_dim, bias = {}, "
+                  "base = {}, epsilon = {})",
+                  normed, bias, rotaryBase(c, d), epsilon);
+  addTokens(d);
+  embed(d, tied);
+  if (dense > 0)
+    d.add(fmt::format("repeat dense_layers as dense_block {{\n{}\nx = x + swiglu_mlp({}, hidden, dense_inner)\n}}",
+                      attended, normed));
+  std::string routed = shape.experts;
+  routed.replace(routed.find("$x"), 2, "normed");
+  d.add(fmt::format("repeat layers as block {{\n{}\nlet normed = {}\nx = x + scale({}, factor = {}) + "
+                    "swiglu_mlp(normed, hidden, shared_experts * inner)\n}}",
+                    attended, normed, routed, factor));
+  head(d, normed, tied);
+  d.note(
+      "weights of experts come from a softmax here, whatever 'scoring_func' says, and tokens may choose all of them, "
+      "not those of some groups: the same work");
+  if (c.integer({"num_nextn_predict_layers"}, 0, 0) > 0)
+    d.note("'num_nextn_predict_layers': layers that predict further tokens are left out, as transformers does");
+  c.ignore({"n_group", "topk_group", "scoring_func", "topk_method", "ep_size", "aux_loss_alpha", "seq_aux",
+            "pretraining_tp", "rope_interleave", "attention_dropout", "qk_head_dim", "head_dim", "router_aux_loss_coef",
+            "output_router_logits"});
+}
+
 } // namespace accord::import

@@ -54,7 +54,13 @@ void Draft::checkLengths(Config &c) const {
                                                               : fmt::format("only '{}'", fmt::join(lengths, "', '"))));
 }
 
-std::string Draft::text(const std::string &type, const std::vector<std::string> &unread) const {
+std::string readable(const std::vector<std::string> &keys) {
+  std::vector<std::string> all;
+  llvm::transform(keys, std::back_inserter(all), shown);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string Draft::text(const std::string &type, const std::string &unread) const {
   std::string out = fmt::format("/// {}: {}\n/// Imported from a config.json of Hugging Face "
                                 "transformers with model_type \"{}\"; its sizes are\n",
                                 options.name, sentence, type);
@@ -75,8 +81,8 @@ std::string Draft::text(const std::string &type, const std::vector<std::string> 
   for (const std::string &one : said)
     out += fmt::format("// Note: {}.\n", one);
   if (!unread.empty())
-    out += fmt::format("// Not understood and left out: {}.\n", fmt::join(unread, ", "));
-  out += "import \"catalog/transformer.dnn\"\n\n";
+    out += fmt::format("// Not understood and left out: {}.\n", unread);
+  out += fmt::format("import \"{}\"\n\n", imported);
   std::string lines = body;
   for (const auto &[key, value] : llvm::reverse(replaced)) // longer names first
     for (size_t at; (at = lines.find("$" + key)) != std::string::npos;)

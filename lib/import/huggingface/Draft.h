@@ -23,11 +23,13 @@ public:
   void add(const std::string &line) { body += line + "\n"; }
   void set(const std::string &name, const std::string &value) { replaced[name] = value; }
   void note(const std::string &text);
+  /// A file of the catalogue of which the text uses modules, instead of `catalog/transformer.dnn`.
+  void useCatalog(const std::string &file) { imported = file; }
 
   /// An error for each length that the user gave and the model has not.
   void checkLengths(Config &c) const;
   const std::vector<std::string> &notes() const { return said; }
-  std::string text(const std::string &type, const std::vector<std::string> &unread) const;
+  std::string text(const std::string &type, const std::string &unread) const;
 
 private:
   struct Size {
@@ -37,8 +39,11 @@ private:
   std::vector<Size> sizes;
   std::vector<std::string> lengths, said;
   std::map<std::string, std::string> replaced;
-  std::string body;
+  std::string body, imported = "catalog/transformer.dnn";
 };
+
+/// Keys of a file, so that they can stand in a comment.
+std::string readable(const std::vector<std::string> &keys);
 
 /// Tokens in, labels out.
 void addTokens(Draft &d);

@@ -76,4 +76,75 @@ void t5(Config &c, Draft &d) {
             "dense_act_fn", "is_gated_act", "use_cache"});
 }
 
+/// Speech: a spectrogram that two convolutions shorten to half, and text.
+void whisper(Config &c, Draft &d) {
+  d.sentence =
+      "an encoder over a spectrogram, shortened to half by two convolutions, and a decoder of text, pre-norm with "
+      "gelu and learned positions.";
+  d.take(c, "layers", {"encoder_layers"});
+  d.take(c, "decoder_layers", {"decoder_layers"});
+  d.take(c, "hidden", {"d_model"});
+  takeHeads(c, d, {"encoder_attention_heads"}, {"d_model"});
+  takeHeads(c, d, {"decoder_attention_heads"}, {"d_model"}, "decoder_heads");
+  d.take(c, "inner", {"encoder_ffn_dim"});
+  d.take(c, "decoder_inner", {"decoder_ffn_dim"});
+  d.take(c, "vocab", {"vocab_size"});
+  d.take(c, "channels", {"num_mel_bins"});
+  d.take(c, "frames", {"max_source_positions"});
+  int64_t positions = c.integer({"max_target_positions"});
+  d.set("positions", learnedPositions(positions, d.length(c, "seq", positions, "max_target_positions", true)));
+  refuseActivation(c, "activation_function", "gelu", kGelu);
+  bool tied = c.flag("tie_word_embeddings", true);
+  std::string module = attentionModule(c, d);
+  d.set("attention", module);
+  d.set("drop", c.number("dropout", 0));
+  if (c.flag("scale_embedding", false))
+    c.unsupported("scale_embedding", "token rows times the root of the width are not supported");
+  d.note(
+      "the sinusoids of the encoder's positions are a trained table here: transformers counts them as parameters, too");
+  d.add("input features : float[channels, 2 * frames]\ninput tokens : int32[seq]\ninput labels : int32[seq]");
+  if (tied)
+    d.add("let word_embeddings = parameter([vocab, hidden])");
+  d.add(fmt::format(
+      "let heard = gelu(conv2d(reshape(features, [channels, 1, 2 * frames]), out = hidden, kernel = [1, 3], padding = "
+      "[0, 1]))\n"
+      "let shortened = gelu(conv2d(heard, out = hidden, kernel = [1, 3], stride = [1, 2], padding = [0, 1]))\n"
+      "var x = maybe_dropout(transpose(reshape(shortened, [hidden, frames]), [1, 0]) + parameter([frames, hidden]), "
+      "$drop)\n"
+      "repeat layers as encoder {{\n"
+      "x = x + maybe_dropout($attention(layer_norm(x), heads = heads, key_bias = false), $drop)\n"
+      "x = x + maybe_dropout(gelu_mlp(layer_norm(x), hidden, inner), $drop)\n}}\n"
+      "let memory = layer_norm(x)\n"
+      "var y = maybe_dropout(embedding(tokens, rows = vocab, dim = hidden{}) + $positions, $drop)\n"
+      "repeat decoder_layers as decoder {{\n"
+      "y = y + maybe_dropout($attention(layer_norm(y), heads = decoder_heads, causal = true, key_bias = false), "
+      "$drop)\n"
+      "y = y + maybe_dropout($attention(layer_norm(y), heads = decoder_heads, memory = memory, key_bias = false), "
+      "$drop)\n"
+      "y = y + maybe_dropout(gelu_mlp(layer_norm(y), hidden, decoder_inner), $drop)\n}}",
+      tied ? ", table = word_embeddings" : ""));
+  head(d, "layer_norm(y)", tied);
+  c.ignore({"num_hidden_layers",
+            "decoder_start_token_id",
+            "init_std",
+            "activation_dropout",
+            "encoder_layerdrop",
+            "decoder_layerdrop",
+            "classifier_proj_size",
+            "use_weighted_layer_sum",
+            "apply_spec_augment",
+            "mask_time_prob",
+            "mask_time_length",
+            "mask_time_min_masks",
+            "mask_feature_prob",
+            "mask_feature_length",
+            "mask_feature_min_masks",
+            "median_filter_width",
+            "max_length",
+            "begin_suppress_tokens",
+            "suppress_tokens",
+            "forced_decoder_ids",
+            "attention_dropout"});
+}
+
 } // namespace accord::import

@@ -15,13 +15,31 @@ struct Family {
   import::WriteFamily *write;
 };
 const Family kFamilies[] = {
-    {"bert", import::bert},           {"bloom", import::bloom}, {"camembert", import::roberta},
-    {"falcon", import::falcon},       {"gemma", import::gemma}, {"gemma2", import::gemma2},
-    {"gemma3_text", import::gemma3},  {"gpt2", import::gpt2},   {"gpt_neox", import::gptNeoX},
-    {"gpt_oss", import::gptOss},      {"llama", import::llama}, {"mistral", import::llama},
-    {"mixtral", import::mixtral},     {"opt", import::opt},     {"phi3", import::phi3},
-    {"qwen2", import::qwen2},         {"qwen3", import::qwen3}, {"qwen3_moe", import::qwen3Experts},
-    {"roberta", import::roberta},     {"t5", import::t5},       {"vit", import::vit},
+    {"bert", import::bert},
+    {"bloom", import::bloom},
+    {"camembert", import::roberta},
+    {"clip", import::clip},
+    {"deepseek_v3", import::deepSeek},
+    {"falcon", import::falcon},
+    {"gemma", import::gemma},
+    {"gemma2", import::gemma2},
+    {"gemma3_text", import::gemma3},
+    {"gpt2", import::gpt2},
+    {"gpt_neox", import::gptNeoX},
+    {"gpt_oss", import::gptOss},
+    {"llama", import::llama},
+    {"mamba", import::mamba},
+    {"mistral", import::llama},
+    {"mixtral", import::mixtral},
+    {"opt", import::opt},
+    {"phi3", import::phi3},
+    {"qwen2", import::qwen2},
+    {"qwen3", import::qwen3},
+    {"qwen3_moe", import::qwen3Experts},
+    {"roberta", import::roberta},
+    {"t5", import::t5},
+    {"vit", import::vit},
+    {"whisper", import::whisper},
     {"xlm-roberta", import::roberta},
 };
 
@@ -64,12 +82,11 @@ std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId file, 
   if (diags.errors() != before)
     return std::nullopt;
   std::vector<std::string> unread = config.unread(), notes = draft.notes();
-  llvm::transform(unread, unread.begin(), import::shown);
-  auto text = import::formatted(diags, file, draft.text(type, unread));
+  auto text = import::formatted(diags, file, draft.text(type, import::readable(unread)));
   if (!text)
     return std::nullopt;
   if (!unread.empty())
-    notes.push_back(fmt::format("not understood and left out: {}", fmt::join(unread, ", ")));
+    notes.push_back(fmt::format("not understood and left out: {}", import::readable(unread)));
   return ImportedModel{std::move(*text), std::move(notes)};
 }
 

@@ -33,9 +33,16 @@ Config::Config(Diagnostics &diags, FileId file) : diags(diags), file(file) {
     diags.error(Code::ImportSetting, start, "expected a JSON object of settings");
 }
 
+Config::Config(Config &outer, StringRef key)
+    : diags(outer.diags), file(outer.file), errorsBefore(outer.errorsBefore), begin(outer.placeOf(key).begin) {
+  settings = outer.object(key);
+  if (!settings && !outer.has(key))
+    diags.error(Code::ImportSetting, {file, 0, 1}, fmt::format("the configuration says no '{}'", key.str()));
+}
+
 SourceRange Config::placeOf(StringRef key) const {
   StringRef text = diags.sources().text(file);
-  size_t at = text.find(("\"" + key + "\"").str());
+  size_t at = text.find(("\"" + key + "\"").str(), begin);
   if (at == StringRef::npos)
     return {file, 0, text.empty() ? 0u : 1u};
   return {file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + key.size() + 2)};
@@ -138,6 +145,11 @@ std::string Config::numberIn(const json::Object *of, StringRef key, double missi
 }
 
 bool Config::has(StringRef key) { return find(key) != nullptr; }
+
+bool Config::says(StringRef key, StringRef word) {
+  const json::Value *value = find(key);
+  return value && value->getAsString() == std::optional<StringRef>(word);
+}
 
 void Config::ignore(ArrayRef<StringRef> keys) {
   for (StringRef key : keys)

@@ -12,6 +12,8 @@ class Config {
 public:
   /// Errors: no JSON, no object.
   Config(Diagnostics &diags, FileId file);
+  /// The settings of their own below a key of another one, which must outlive it; invalid after an error.
+  Config(Config &outer, llvm::StringRef key);
   bool valid() const { return settings != nullptr; }
 
   /// A whole number of at least `min`; an error and `min` if it is missing (and no default is
@@ -27,6 +29,8 @@ public:
   const llvm::json::Object *object(llvm::StringRef key);
   /// Whether it is there and not null.
   bool has(llvm::StringRef key);
+  /// Whether it is this text, and not another value.
+  bool says(llvm::StringRef key, llvm::StringRef word);
   /// These change nothing that a training costs.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
   /// As it would be written in `.dnn`: a number of at least 0 below a key, `missing` if there is none.
@@ -47,6 +51,7 @@ private:
   Diagnostics &diags;
   FileId file;
   size_t errorsBefore = diags.errors();
+  size_t begin = 0; ///< where the settings begin in the file, as far as is known
   std::optional<llvm::json::Value> document;
   const llvm::json::Object *settings = nullptr;
   std::set<std::string> readKeys;
