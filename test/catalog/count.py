@@ -13,6 +13,7 @@ import fractions
 import os
 import sys
 
+import count_current
 import count_lookups
 import count_transformers
 
@@ -373,7 +374,7 @@ def count(model, arguments):
     if model in count_transformers.MEGATRON_SIZES:
         layers, hidden, _ = count_transformers.MEGATRON_SIZES[model]
         return count_transformers.megatron(layers, hidden, **arguments)
-    for formulas in (count_transformers, count_lookups):
+    for formulas in (count_transformers, count_current, count_lookups):
         if hasattr(formulas, model):
             return getattr(formulas, model)(**arguments)
     return globals()[model](**arguments)

@@ -121,7 +121,7 @@ TEST(Architecture, RecognizesGpt) {
 
 TEST(Architecture, RecognizesLlama) {
   for (bool isFused : {false, true}) {
-    std::string with = isFused ? "flash = true" : "", also = isFused ? ", flash = true" : "";
+    std::string with = isFused ? "flash = true" : "flash = false", also = isFused ? ", flash = true" : "";
     auto ofLlama = [&](const std::string &call, Architecture expected) {
       expected.fusedAttention = isFused;
       expect(ofCatalogue(call.substr(0, call.find('_')).substr(0, 6), call), expected);
