@@ -157,6 +157,23 @@ void gemma3(Config &c, Draft &d) {
   writeDecoder(d, shape);
 }
 
+/// The text of a configuration that has images, too: what its class assumes is left out of the published files.
+void gemma3WithImages(Config &c, Draft &d) {
+  Config text(c, "text_config");
+  if (!text.valid())
+    return;
+  for (auto [key, value] : {std::pair{"vocab_size", 262208},
+                            {"num_attention_heads", 8},
+                            {"num_key_value_heads", 4},
+                            {"head_dim", 256},
+                            {"max_position_embeddings", 131072}})
+    text.assume(key, value);
+  gemma3(text, d);
+  d.note("the encoder of images ('vision_config') is left out: this is the model of texts");
+  noteUnread(d, text, "text_config");
+  c.ignore({"vision_config", "mm_tokens_per_image", "boi_token_index", "eoi_token_index", "image_token_index"});
+}
+
 void phi3(Config &c, Draft &d) {
   d.sentence = "a pre-norm decoder with RMS norms, rotary positions and gated feed-forward layers. Its products of "
                "queries, keys and values are one in the published implementation, and so are gate and up.";

@@ -90,6 +90,21 @@ std::string Draft::text(const std::string &type, const std::string &unread) cons
   return out + fmt::format("model {}({}) {{\n{}}}\n", options.name, fmt::join(parameters, ", "), lines);
 }
 
+void ignoreUsual(Config &c) {
+  c.ignore({"_name_or_path", "architectures",       "bos_token_id", "eos_token_id",
+            "pad_token_id",  "torch_dtype",         "dtype",        "transformers_version",
+            "use_cache",     "initializer_range",   "id2label",     "label2id",
+            "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
+            "problem_type",  "word_embed_proj_dim", "auto_map",     "is_encoder_decoder",
+            "sep_token_id"});
+}
+
+void noteUnread(Draft &d, Config &inner, llvm::StringRef key) {
+  ignoreUsual(inner);
+  if (std::vector<std::string> unread = inner.unread(); !unread.empty())
+    d.note(fmt::format("not understood in '{}' and left out: {}", key.str(), readable(unread)));
+}
+
 void addTokens(Draft &d) { d.add("input tokens : int32[seq]\ninput labels : int32[seq]"); }
 
 void embed(Draft &d, bool tied, const std::string &factor) {

@@ -45,6 +45,11 @@ private:
 /// Keys of a file, so that they can stand in a comment.
 std::string readable(const std::vector<std::string> &keys);
 
+/// What says nothing about a training step, in any family.
+void ignoreUsual(Config &c);
+/// A note of what was not understood of the settings below a key.
+void noteUnread(Draft &d, Config &inner, llvm::StringRef key);
+
 /// Tokens in, labels out.
 void addTokens(Draft &d);
 /// The token table, and how the head reads it. `factor`, if not empty: what the looked-up rows are multiplied with.

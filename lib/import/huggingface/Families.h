@@ -7,7 +7,7 @@ namespace accord::import {
 using WriteFamily = void(Config &, Draft &);
 
 // Decoders with rotary positions and gated feed-forward layers.
-WriteFamily llama, mixtral, qwen2, qwen3, qwen3Experts, gemma, gemma2, gemma3, phi3, gptOss, deepSeek;
+WriteFamily llama, mixtral, qwen2, qwen3, qwen3Experts, gemma, gemma2, gemma3, gemma3WithImages, phi3, gptOss, deepSeek;
 // Decoders of other kinds.
 WriteFamily gpt2, gptNeoX, opt, bloom, falcon;
 // Encoders of texts and images, and pairs of an encoder and a decoder.

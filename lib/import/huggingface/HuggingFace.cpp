@@ -23,6 +23,7 @@ const Family kFamilies[] = {
     {"falcon", import::falcon},
     {"gemma", import::gemma},
     {"gemma2", import::gemma2},
+    {"gemma3", import::gemma3WithImages},
     {"gemma3_text", import::gemma3},
     {"gpt2", import::gpt2},
     {"gpt_neox", import::gptNeoX},
@@ -42,14 +43,6 @@ const Family kFamilies[] = {
     {"whisper", import::whisper},
     {"xlm-roberta", import::roberta},
 };
-
-/// What says nothing about a training step.
-const llvm::StringRef kIgnored[] = {"_name_or_path", "architectures",       "bos_token_id", "eos_token_id",
-                                    "pad_token_id",  "torch_dtype",         "dtype",        "transformers_version",
-                                    "use_cache",     "initializer_range",   "id2label",     "label2id",
-                                    "output_past",   "tokenizer_class",     "model_type",   "tie_word_embeddings",
-                                    "problem_type",  "word_embed_proj_dim", "auto_map",     "is_encoder_decoder",
-                                    "sep_token_id"};
 
 } // namespace
 
@@ -78,7 +71,7 @@ std::optional<ImportedModel> importHuggingFace(Diagnostics &diags, FileId file, 
   Draft draft({import::nameFrom(options.name, "model"), options.sizes});
   family->write(config, draft);
   draft.checkLengths(config);
-  config.ignore(kIgnored);
+  import::ignoreUsual(config);
   if (diags.errors() != before)
     return std::nullopt;
   std::vector<std::string> unread = config.unread(), notes = draft.notes();

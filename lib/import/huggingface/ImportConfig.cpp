@@ -51,7 +51,10 @@ SourceRange Config::placeOf(StringRef key) const {
 const json::Value *Config::find(StringRef key) {
   readKeys.insert(key.str());
   const json::Value *value = settings->get(key);
-  return value && value->kind() != json::Value::Null ? value : nullptr;
+  if (value && value->kind() != json::Value::Null)
+    return value;
+  auto assumed = defaults.find(key.str());
+  return assumed == defaults.end() ? nullptr : &assumed->second;
 }
 
 /// The beginning of a value as JSON.

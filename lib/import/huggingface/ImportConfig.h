@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/support/Diagnostics.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 #include <optional>
 #include <set>
 
@@ -31,6 +32,8 @@ public:
   bool has(llvm::StringRef key);
   /// Whether it is this text, and not another value.
   bool says(llvm::StringRef key, llvm::StringRef word);
+  /// What a key is if the settings do not say it: their class has this default.
+  void assume(llvm::StringRef key, int64_t value) { defaults.insert_or_assign(key.str(), value); }
   /// These change nothing that a training costs.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
   /// As it would be written in `.dnn`: a number of at least 0 below a key, `missing` if there is none.
@@ -55,6 +58,7 @@ private:
   std::optional<llvm::json::Value> document;
   const llvm::json::Object *settings = nullptr;
   std::set<std::string> readKeys;
+  std::map<std::string, llvm::json::Value> defaults;
 };
 
 } // namespace accord::import

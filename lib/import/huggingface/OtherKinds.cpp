@@ -49,8 +49,7 @@ static std::string readClip(Config &c, Draft &d, const std::string &prefix) {
   d.take(c, named("inner").c_str(), {"intermediate_size"});
   std::string activation = c.text("hidden_act", "quick_gelu");
   refuseActivation(c, "hidden_act", "quick_gelu", {"quick_gelu", "gelu", "gelu_new"});
-  c.ignore({"model_type", "projection_dim", "dropout", "initializer_factor", "initializer_range", "bos_token_id",
-            "eos_token_id", "pad_token_id", "attention_dropout", "torch_dtype", "dtype"});
+  c.ignore({"projection_dim", "dropout", "initializer_factor", "attention_dropout"});
   return activation == "quick_gelu" ? "quick_gelu_mlp" : "gelu_mlp";
 }
 
@@ -102,10 +101,8 @@ void clip(Config &c, Draft &d) {
   d.note("each pair is compared with nothing but its label: the loss of the published training compares all texts of a "
          "batch with all images, which is one product of two numbers for each pair of samples");
   c.ignore({"logit_scale_init_value", "initializer_factor", "text_config_dict", "vision_config_dict"});
-  for (Config *one : {&text, &vision})
-    if (std::vector<std::string> unread = one->unread(); !unread.empty())
-      d.note(fmt::format("not understood in '{}' and left out: {}", one == &text ? "text_config" : "vision_config",
-                         readable(unread)));
+  noteUnread(d, text, "text_config");
+  noteUnread(d, vision, "vision_config");
 }
 
 } // namespace accord::import

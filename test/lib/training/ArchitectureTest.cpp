@@ -335,7 +335,7 @@ TEST(Architecture, AnswersForTheWholeCatalogue) {
     }
   }
   EXPECT_EQ(understood, (std::set<std::string>{"bert", "bert_base", "bloom", "gpt2", "gpt3", "llama2", "llama3",
-                                               "megatron", "mixtral", "opt", "t5", "transformer_big", "vit"}));
+                                               "megatron", "mixtral", "opt", "qwen", "t5", "transformer_big", "vit"}));
 }
 
 TEST(Architecture, SizesBeyondAllMeasureAreRefused) {

@@ -145,6 +145,42 @@ train t = mixtral_8x7b(layers = 2, hidden = 8, heads = 2, kv_heads = 1, inner = 
   batch = 2
   optimizer = adam
 })"},
+    {"latent attention with shared experts", R"(
+import "catalog/deepseek.dnn"
+train t = deepseek_v3(dense_layers = 1, expert_layers = 1, hidden = 6, heads = 2, query_rank = 3, key_rank = 2, nope_dim = 2, rope_dim = 2,
+                      value_dim = 3, inner = 5, experts = 3, expert_inner = 2, top_k = 2, vocab = 7, seq = 3, capacity = 2) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"windows and norms of heads", R"(
+import "catalog/gemma.dnn"
+model local {
+  input x      : float[4, 6]
+  input target : float[4, 6]
+  let h = gemma_block(x, heads = 2, kv_heads = 1, inner = 3, window = 2, base = 100, head_norms = true)
+  loss mse(h, target)
+}
+train t = local() on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"selective scan", R"(
+import "catalog/mamba.dnn"
+model scanned {
+  input x      : float[4, 4]
+  input target : float[4, 4]
+  loss mse(x + mamba_mixer(x, inner = 6, state = 2, rank = 2, kernel = 3), target)
+}
+train t = scanned() on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
+    {"diffusion transformer", R"(
+import "catalog/dit.dnn"
+train t = dit_xl_2(layers = 1, hidden = 4, heads = 2, classes = 3, size = 4, channels = 1) on a100_80g {
+  batch = 2
+  optimizer = adam
+})"},
     {"BLOOM with linear biases", R"(
 import "catalog/bloom.dnn"
 train t = bloom_176b(layers = 2, hidden = 8, heads = 2, vocab = 7, seq = 4) on a100_80g {
