@@ -69,10 +69,10 @@ void Network::checkTrained(const char *inputs, SourceRange place) const {
 
 std::optional<ImportedModel> finished(Diagnostics &diags, FileId file, const DnnTextBuilder &textBuilder,
                                       const std::string &name, std::vector<std::string> lines,
-                                      const std::vector<std::string> &notes, bool repeats) {
+                                      const std::vector<std::string> &notes, bool repeats, const std::string &behind) {
   for (const std::string &note : notes)
     lines.push_back("Note: " + note + ".");
-  auto text = formatted(diags, file, textBuilder.text(name, lines, repeats));
+  auto text = formatted(diags, file, textBuilder.text(name, lines, repeats) + behind);
   return text ? std::optional(ImportedModel{std::move(*text), notes}) : std::nullopt;
 }
 

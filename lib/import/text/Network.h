@@ -40,9 +40,10 @@ struct Network {
   void checkTrained(const char *inputs, SourceRange place) const;
 };
 
-/// The whole file with its notes; nothing after an error.
+/// The whole file with its notes, and `behind` the model; nothing after an error.
 std::optional<ImportedModel> finished(Diagnostics &diags, FileId file, const DnnTextBuilder &textBuilder,
                                       const std::string &name, std::vector<std::string> lines,
-                                      const std::vector<std::string> &notes, bool repeats = false);
+                                      const std::vector<std::string> &notes, bool repeats = false,
+                                      const std::string &behind = "");
 
 } // namespace accord::import

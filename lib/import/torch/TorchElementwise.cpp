@@ -1,0 +1,341 @@
+// Operations on each element, and those along dimensions.
+#include "lib/import/torch/TorchContext.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord::import {
+
+using Id = DnnTextBuilder::Id;
+
+/// Aligned from the right, the dimensions of one operand that lie where the other has its batch are left out.
+static TorchValue stripped(TorchContext &c, const TorchValue &one, const TorchValue &other) {
+  if (one.batchAt >= 0 || other.batchAt < 0 || !c.isPure(other))
+    return one;
+  int64_t at = other.batchAt - (std::ssize(other.full) - std::ssize(one.full));
+  if (at < 0 || one.full.empty())
+    return one;
+  if (c.shape(one.id).size() != one.full.size() || c.shape(one.id)[at] != 1)
+    c.reportUnsupported(
+        fmt::format("joins {} and {} across the batch, which is not supported", listOf(one.full), listOf(other.full)));
+  TorchValue result = one;
+  Shape sample = c.shape(one.id);
+  sample.erase(sample.begin() + at);
+  result.full.erase(result.full.begin() + at);
+  result.id = c.textBuilder.reshape(one.id, sample.empty() ? Shape{1} : sample);
+  return result;
+}
+
+/// An operand with as many dimensions as the other one: of two that have a batch, the language takes no other.
+static Id ranked(TorchContext &c, Id id, size_t rank) {
+  Shape shape = c.shape(id);
+  if (shape.size() >= rank || c.textBuilder.callOf(c.textBuilder.behindViews(id)) == "parameter")
+    return id;
+  shape.insert(shape.begin(), rank - shape.size(), 1);
+  return c.textBuilder.reshape(id, shape);
+}
+
+TorchValue joined(TorchContext &c, char sign, const TorchValue &left, const TorchValue &right) {
+  auto full = broadcastOf(left.full, right.full);
+  if (!full)
+    c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(left.full), listOf(right.full)));
+  auto place = [&](const TorchValue &one) {
+    return one.batchAt < 0 ? -1 : one.batchAt + std::ssize(*full) - std::ssize(one.full);
+  };
+  if (left.batchAt >= 0 && right.batchAt >= 0 && (place(left) != place(right) || left.outer != right.outer))
+    c.reportUnsupported(
+        fmt::format("joins {} and {} across the batch, which is not supported", listOf(left.full), listOf(right.full)));
+  TorchValue a = stripped(c, left, right), b = stripped(c, right, left);
+  const TorchValue &like = left.batchAt >= 0 ? left : right;
+  auto sample = broadcastOf(c.shape(a.id), c.shape(b.id));
+  if (!sample) { // a repeated one beside a whole one
+    a = c.dense(a);
+    b = c.dense(b);
+    sample = broadcastOf(c.shape(a.id), c.shape(b.id));
+  }
+  if (!sample)
+    c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(left.full), listOf(right.full)));
+  TorchValue result = c.computed(-1, *full, place(like), like.outer);
+  size_t rank = sample->size();
+  result.id = c.add({sign}, {ranked(c, a.id, rank), ranked(c, b.id, rank)}, {}, *sample);
+  // Extents of one before those of the sample.
+  for (size_t wanted = c.sampleOf(result).size(); sample->size() < wanted;)
+    sample->insert(sample->begin(), 1);
+  if (!full->empty())
+    result.id = c.textBuilder.reshape(result.id, *sample);
+  return result;
+}
+
+namespace {
+
+const std::map<std::string, const char *> kUnary = {{"relu", "relu"},
+                                                    {"sigmoid", "sigmoid"},
+                                                    {"softplus", "softplus"},
+                                                    {"tanh", "tanh"},
+                                                    {"exp", "exp"},
+                                                    {"sqrt", "sqrt"},
+                                                    {"neg", "neg"},
+                                                    {"gelu", "gelu"},
+                                                    {"silu", "silu"},
+                                                    {"relu6", "relu6"},
+                                                    {"hardswish", "hard_swish"},
+                                                    {"hardsigmoid", "hard_sigmoid"}};
+
+void unary(TorchContext &c, const TorchNode &node) {
+  std::string op = node.op.substr(5);
+  std::string key = node.order.empty() ? "self" : node.order[0];
+  if (op == "softplus" && (c.number("beta").value_or(1) != 1))
+    c.reportUnsupported("has a 'beta' other than 1");
+  c.setResult(c.alike(c.tensor(key), kUnary.at(op)));
+}
+
+void gelu(TorchContext &c, const TorchNode &) { c.setResult(c.alike(c.tensor("self"), "gelu")); }
+
+/// The values go through unchanged.
+void same(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.get(node.order.at(0));
+  TorchType to = c.typeInFile(node.outputs.at(0));
+  if (x.kind == Kind::Computed && x.type == TorchType::Float && to != TorchType::Float)
+    c.reportUnsupported("turns numbers that are computed into integers, through which no gradient passes");
+  c.setResult(x);
+}
+
+/// A number that is added or divided is no attribute of the language's operations: zeros of one element stand for it.
+TorchValue numberOperand(TorchContext &c) {
+  TorchValue one;
+  one.kind = Kind::Constant;
+  return c.made(one);
+}
+
+void byNumber(TorchContext &c, const TorchValue &x, char sign, double number, bool numberLast) {
+  std::string error;
+  if (auto factor = factorOf(sign, number, numberLast, error))
+    return c.setResult(*factor == 1 ? x : c.alike(x, "scale", {"factor = " + singleText(*factor)}));
+  if (!std::isfinite(number) || (sign == '/' && numberLast))
+    c.reportUnsupported(error);
+  TorchValue other = numberOperand(c);
+  c.setResult(numberLast ? joined(c, sign, x, other) : joined(c, sign, other, x));
+}
+
+/// The number of a known constant of one element.
+std::optional<double> singleOf(const TorchValue &value) {
+  if (value.kind != Kind::Constant || !value.numbers || value.numbers->size() != 1)
+    return std::nullopt;
+  return value.numbers->front();
+}
+
+/// Whether all numbers of a constant are this one.
+bool isAll(const TorchValue &value, double number) {
+  return value.kind == Kind::Constant && value.numbers && !value.numbers->empty() &&
+         llvm::all_of(*value.numbers, [&](double one) { return one == number; });
+}
+
+/// Random numbers that are zero or scale: dropout.
+void byNoise(TorchContext &c, const TorchValue &x, const TorchValue &noise, char sign) {
+  if (sign != '*' && sign != '/')
+    c.reportUnsupported("adds random numbers, which is not supported");
+  if (noise.rate <= 0 || noise.rate >= 1)
+    return c.setResult(x);
+  if (noise.full != x.full)
+    c.noteOnce("whole samples that are dropped (stochastic depth) are elements here: the same work");
+  c.setResult(c.alike(x, "dropout", {"rate = " + singleText(noise.rate)}));
+}
+
+void binary(TorchContext &c, const TorchNode &node) {
+  std::string op = node.op.substr(5);
+  char sign = op == "add" ? '+' : op == "sub" || op == "rsub" ? '-' : op == "mul" ? '*' : '/';
+  bool reversed = op == "rsub";
+  if (c.has("rounding_mode"))
+    c.reportUnsupported("rounds a quotient, through which no gradient passes");
+  double alpha = c.number("alpha").value_or(1);
+  if (c.isNumber("other")) {
+    double number = *c.number("other") * (reversed ? 1 : alpha);
+    return byNumber(c, c.tensor("self"), sign, number, !reversed);
+  }
+  if (c.isNumber("self"))
+    return byNumber(c, c.tensor("other"), sign, *c.number("self"), false);
+  TorchValue a = c.get("self"), b = c.get("other");
+  Shape full = c.shapeInFile(node.outputs.at(0));
+  if (reversed)
+    std::swap(a, b);
+  if (a.kind == Kind::Noise || b.kind == Kind::Noise)
+    return byNoise(c, c.made(a.kind == Kind::Noise ? b : a), a.kind == Kind::Noise ? a : b, sign);
+  for (bool last : {true, false}) {
+    const TorchValue &one = last ? b : a, &other = last ? a : b;
+    if (auto number = singleOf(one); number && other.kind != Kind::Constant && other.full == full)
+      return byNumber(c, c.made(other), sign, *number * (last ? alpha : 1), last);
+    // An empty mask, a scale of ones.
+    if (((sign == '+' && isAll(one, 0)) || (sign == '*' && isAll(one, 1))) && other.full == full)
+      return c.setResult(c.made(other));
+  }
+  TorchValue x = c.made(a), y = c.made(b);
+  if (alpha != 1)
+    y = c.alike(y, "scale", {"factor = " + singleText(alpha)});
+  c.setResult(joined(c, sign, x, y));
+}
+
+void clamp(TorchContext &c, const TorchNode &node) {
+  bool tanh = node.op == "aten.hardtanh";
+  double low = c.number(tanh ? "min_val" : "min").value_or(tanh ? -1 : -INFINITY),
+         high = c.number(tanh ? "max_val" : "max").value_or(tanh ? 1 : INFINITY);
+  const char *call = callOfBounds(low, high);
+  if (!call)
+    c.reportUnsupported(boundsText(low, high));
+  c.setResult(c.alike(c.tensor("self"), call));
+}
+
+void leaky(TorchContext &c, const TorchNode &node) {
+  bool elu = node.op == "aten.elu";
+  double slope = c.number(elu ? "alpha" : "negative_slope").value_or(elu ? 1 : 0.01);
+  if (elu ? !(slope > 0) : !(slope >= 0 && slope < 1))
+    c.reportUnsupported(fmt::format("has a slope of {}, which is not supported", slope));
+  c.setResult(
+      c.alike(c.tensor("self"), elu ? "elu" : "leaky_relu", {(elu ? "alpha = " : "slope = ") + singleText(slope)}));
+}
+
+/// 1 / root(x), x^2, and others.
+void power(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.tensor("self");
+  double exponent = node.op == "aten.rsqrt"        ? -0.5
+                    : node.op == "aten.square"     ? 2
+                    : node.op == "aten.reciprocal" ? -1
+                                                   : c.number("exponent").value_or(NAN);
+  TorchValue y = x;
+  double positive = std::abs(exponent);
+  if (positive == 2 || positive == 3) {
+    y = joined(c, '*', x, x);
+    if (positive == 3)
+      y = joined(c, '*', y, x);
+  } else if (positive == 0.5) {
+    y = c.alike(x, "sqrt");
+  } else if (positive != 1) {
+    c.reportUnsupported("raises to a power other than 0.5, 1, 2 or 3, or one through them");
+  }
+  c.setResult(exponent < 0 ? joined(c, '/', numberOperand(c), y) : y);
+}
+
+void dropout(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.tensor(node.order.at(0));
+  double rate = c.number("p").value_or(0.5);
+  if (!c.flag("train", true) || rate == 0)
+    return c.setResult(x);
+  if (!(rate > 0 && rate < 1))
+    c.reportInvalid("has a rate that is below 0 or not below 1");
+  c.setResult(c.alike(x, "dropout", {"rate = " + singleText(rate)}));
+}
+
+void softmax(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.dense(c.tensor("self"));
+  int64_t dim = c.sampleDim(x, c.integer("dim", -1));
+  x.id = c.textBuilder.softmax(c.name(), x.id, dim);
+  c.setResult(x);
+}
+
+void onlyInLoss(TorchContext &c, const TorchNode &) {
+  c.reportUnsupported("is supported only at the end of a model or in its loss");
+}
+
+/// A mask of integers or constants: what is added to scores does the same work.
+void masked(TorchContext &c, const TorchNode &node) {
+  bool fill = node.op == "aten.masked_fill";
+  TorchValue mask = c.get(fill ? "mask" : "condition");
+  TorchValue x;
+  for (const char *key : {"self", "other"}) {
+    if (fill && key == std::string("other"))
+      break;
+    const TorchArgument *one = c.node->find(key);
+    if (!one || one->kind != TorchArgument::Kind::Tensor)
+      continue;
+    TorchValue value = c.get(key);
+    if (value.kind != Kind::Computed && value.kind != Kind::Weight)
+      continue;
+    if (x.kind != Kind::Missing)
+      c.reportUnsupported("chooses between two tensors that are computed, which is not supported");
+    x = value;
+  }
+  if (x.kind == Kind::Missing)
+    c.reportUnsupported("chooses between tensors that are not computed");
+  if (mask.kind == Kind::Computed && mask.type == TorchType::Float)
+    c.reportUnsupported("chooses by a mask that is computed from numbers");
+  if (mask.kind == Kind::Noise)
+    return byNoise(c, c.made(x), mask, '*');
+  mask.type = TorchType::Float;
+  c.setResult(joined(c, '+', c.made(x), c.made(mask)));
+}
+
+void reduce(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.dense(c.tensor("self"));
+  bool mean = node.op == "aten.mean", keep = c.flag("keepdim", false);
+  Shape dims = c.integers("dim").value_or(Shape{});
+  int64_t rank = std::ssize(x.full);
+  if (dims.empty()) {
+    if (x.full.empty())
+      return c.setResult(x);
+    if (!mean)
+      c.noteOnce("a sum over all samples and elements is their mean here: the same work");
+    return c.setResult(c.scalar(c.add("mean", {x.id}, {}, {})));
+  }
+  std::set<int64_t, std::greater<>> at;
+  TorchValue result = x;
+  Shape kept;
+  for (int64_t &dim : dims) {
+    at.insert(c.sampleDim(x, dim));
+    dim = c.dimOf(dim, rank);
+  }
+  for (int64_t i = 0; i < rank; ++i)
+    if (!llvm::is_contained(dims, i))
+      kept.push_back(x.full[i]);
+    else if (keep)
+      kept.push_back(1);
+  Shape shape = c.shape(x.id);
+  Id y = x.id;
+  if (mean && shape.size() == 3 && llvm::equal(at, Shape{2, 1}) && x.batchAt == 0)
+    y = c.add("global_avg_pool", {y}, {}, {shape[0]});
+  else
+    for (int64_t dim : at) {
+      shape.erase(shape.begin() + dim);
+      y = c.add(mean ? "reduce_mean" : "reduce_sum", {y}, {fmt::format("axis = {}", dim)},
+                shape.empty() ? Shape{1} : shape);
+      shape = shape.empty() ? Shape{1} : shape;
+    }
+  result.full = kept;
+  if (x.batchAt >= 0) {
+    int64_t before = 0;
+    for (int64_t dim : dims)
+      before += dim < x.batchAt && !keep ? 1 : 0;
+    result.batchAt = x.batchAt - before;
+  }
+  Shape sample = c.sampleOf(result);
+  result.id = c.textBuilder.reshape(y, sample.empty() ? Shape{1} : sample);
+  c.setResult(result);
+}
+
+} // namespace
+
+std::vector<TorchOperators> torchElementwise() {
+  std::vector<TorchOperators> all = {
+      {binary, {"aten.add", "aten.sub", "aten.rsub", "aten.mul", "aten.div", "aten.true_divide"}},
+      {same,
+       {"aten._to_copy", "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
+        "aten.to", "aten.type_as", "aten.float", "aten.half", "aten.bfloat16", "aten.identity"}},
+      {clamp, {"aten.clamp", "aten.hardtanh", "aten.clamp_min", "aten.clip"}},
+      {dropout, {"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.native_dropout"}},
+      {gelu, {"accord.gelu"}},
+      {leaky, {"aten.elu", "aten.leaky_relu"}},
+      {masked, {"aten.masked_fill", "aten.where"}},
+      {onlyInLoss, {"aten.log_softmax", "aten._log_softmax"}},
+      {power, {"aten.pow", "aten.reciprocal", "aten.rsqrt", "aten.square"}},
+      {reduce, {"aten.mean", "aten.sum"}},
+      {softmax, {"aten.softmax", "aten._softmax"}}};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto &[op, call] : kUnary)
+      all.push_back("aten." + op);
+    return all;
+  }();
+  for (const std::string &name : names)
+    all.push_back({unary, {name.c_str()}});
+  return all;
+}
+
+} // namespace accord::import

@@ -1,0 +1,361 @@
+// Operations that only move elements.
+#include "lib/import/torch/TorchContext.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace accord::import {
+namespace {
+
+using Id = DnnTextBuilder::Id;
+
+/// A weight that is only turned stays one; everything else is computed.
+TorchValue movable(TorchContext &c, const char *key = "self") { return c.tensor(key); }
+
+/// Views, to the shape that the file states.
+void view(TorchContext &c, const TorchNode &node) {
+  Shape full = c.shapeInFile(node.outputs.at(0));
+  c.setResult(c.viewed(movable(c, node.order.at(0).c_str()), full));
+}
+
+void permute(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.get("self");
+  int64_t rank = std::ssize(x.full);
+  Shape order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::string op = node.op.substr(5);
+  if (op == "permute" || op == "movedim") {
+    Shape dims = c.integers(op == "permute" ? "dims" : "source").value_or(Shape{});
+    if (op == "permute") {
+      if (std::ssize(dims) != rank)
+        c.reportInvalid(fmt::format("permutes {} dimensions by {}", rank, listOf(dims)));
+      for (int64_t i = 0; i < rank; ++i)
+        order[i] = c.dimOf(dims[i], rank);
+    } else {
+      Shape to = c.integers("destination").value_or(Shape{});
+      if (dims.size() != 1 || to.size() != 1)
+        c.reportUnsupported("moves several dimensions");
+      int64_t from = c.dimOf(dims[0], rank);
+      order.erase(order.begin() + from);
+      order.insert(order.begin() + c.dimOf(to[0], rank), from);
+    }
+  } else if (rank >= 2) {
+    bool plain = op == "t" || op == "numpy_T" || op == "mT" || op == "matrix_H" || op == "adjoint";
+    int64_t a = plain ? rank - 2 : c.dimOf(c.integer("dim0", 0), rank),
+            b = plain ? rank - 1 : c.dimOf(c.integer("dim1", 1), rank);
+    std::swap(order[a], order[b]);
+  }
+  if (std::set<int64_t>(order.begin(), order.end()).size() != order.size())
+    c.reportInvalid(fmt::format("permutes by {}", listOf(order)));
+  if (x.kind == Kind::Weight && rank == 2 && order == Shape{1, 0}) {
+    std::swap(x.full[0], x.full[1]);
+    x.transposed = !x.transposed;
+    return c.setResult(x);
+  }
+  c.setResult(c.permuted(c.made(x), order));
+}
+
+void expand(TorchContext &c, const TorchNode &node) {
+  TorchValue x = movable(c);
+  Shape full = c.shapeInFile(node.outputs.at(0)), padded = x.full;
+  while (padded.size() < full.size())
+    padded.insert(padded.begin(), 1);
+  TorchValue y = c.viewed(x, padded);
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (padded[i] == full[i])
+      continue;
+    if (padded[i] != 1)
+      c.reportUnsupported(fmt::format("repeats {} to {}, which is not supported", listOf(x.full), listOf(full)));
+    if (c.hasBatch(full[i]) && y.batchAt < 0 && full[i] == c.batch) { // the same for every sample
+      TorchValue wide = y;
+      wide.batchAt = static_cast<int64_t>(i);
+      wide.full[i] = full[i];
+      Shape sample = c.shape(y.id);
+      sample.erase(sample.begin() + static_cast<long>(i));
+      wide.id = c.textBuilder.reshape(y.id, sample.empty() ? Shape{1} : sample);
+      y = wide;
+    }
+    y.full[i] = full[i];
+  }
+  c.setResult(y);
+}
+
+/// Copies one after the other: along one dimension.
+void repeat(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.dense(movable(c));
+  Shape times = c.integers(node.op == "aten.tile" ? "dims" : "repeats").value_or(Shape{});
+  Shape padded = x.full;
+  while (padded.size() < times.size())
+    padded.insert(padded.begin(), 1);
+  while (times.size() < padded.size())
+    times.insert(times.begin(), 1);
+  TorchValue y = c.viewed(x, padded);
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == 1)
+      continue;
+    if (y.batchAt < 0 && times[i] == c.batch && padded[i] == 1 && c.batchIsOpen) {
+      Shape sample = c.shape(y.id);
+      sample.erase(sample.begin() + static_cast<long>(i));
+      y.batchAt = static_cast<int64_t>(i);
+      y.full[i] = times[i];
+      y.id = c.textBuilder.reshape(y.id, sample.empty() ? Shape{1} : sample);
+      continue;
+    }
+    int64_t dim = c.sampleDim(y, static_cast<int64_t>(i));
+    if (times[i] < 1 || times[i] > 4096)
+      c.reportUnsupported(fmt::format("repeats {} times", times[i]));
+    Shape shape = c.shape(y.id);
+    shape[dim] *= times[i];
+    y.full[i] *= times[i];
+    y.id =
+        c.add("concat", std::vector<Id>(static_cast<size_t>(times[i]), y.id), {fmt::format("axis = {}", dim)}, shape);
+  }
+  c.setResult(y);
+}
+
+TorchValue concatenated(TorchContext &c, std::vector<TorchValue> all, int64_t dim) {
+  auto batched = llvm::find_if(all, [](const TorchValue &one) { return one.batchAt >= 0; });
+  TorchValue like = batched == all.end() ? all.at(0) : *batched;
+  dim = c.dimOf(dim, std::ssize(like.full));
+  int64_t at = c.sampleDim(like, dim), extent = 0;
+  std::vector<Id> ids;
+  Shape shape;
+  for (TorchValue &one : all) {
+    if (one.full.size() != like.full.size())
+      c.reportUnsupported("joins tensors of different ranks");
+    if (one.batchAt < 0 && like.batchAt >= 0 && c.isPure(like)) {
+      if (one.full[like.batchAt] != 1)
+        c.reportUnsupported("joins a weight with a batch of its own");
+      Shape sample = c.shape(one.id);
+      sample.erase(sample.begin() + like.batchAt);
+      one.id = c.textBuilder.reshape(one.id, sample);
+      one.full[like.batchAt] = like.full[like.batchAt];
+      one.batchAt = like.batchAt;
+    }
+    if (one.batchAt != like.batchAt || one.outer != like.outer)
+      c.reportUnsupported("joins tensors whose batches lie differently");
+    one = c.dense(one);
+    Shape here = c.shape(one.id);
+    extent += here[at];
+    here[at] = c.shape(like.id)[at];
+    shape = here;
+    if (here != c.sampleOf(like))
+      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(like.full), listOf(one.full)));
+    ids.push_back(one.id);
+  }
+  if (ids.size() == 1)
+    return all[0];
+  shape[at] = extent;
+  TorchValue y = like;
+  y.full[dim] = extent;
+  y.id = c.add("concat", ids, {fmt::format("axis = {}", at)}, shape);
+  return y;
+}
+
+void cat(TorchContext &c, const TorchNode &node) {
+  std::vector<TorchValue> all;
+  bool stacks = node.op == "aten.stack";
+  int64_t dim = c.integer("dim", 0);
+  for (const TorchValue &given : c.list("tensors")) {
+    if (given.full.size() == 1 && given.full[0] == 0)
+      continue; // an empty one joins anything
+    TorchValue one = c.made(given);
+    if (stacks) {
+      Shape full = one.full;
+      full.insert(full.begin() + c.dimOf(dim, std::ssize(full) + 1), 1);
+      one = c.viewed(one, full);
+    }
+    all.push_back(one);
+  }
+  if (all.empty())
+    c.reportInvalid("joins nothing");
+  c.setResult(concatenated(c, all, dim));
+}
+
+void slice(TorchContext &c, const TorchNode &node) {
+  TorchValue x = movable(c);
+  Shape out = c.shapeInFile(node.outputs.at(0));
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), extent = x.full[dim],
+          start = c.integer(node.op == "aten.narrow" ? "start" : "start", 0), step = c.integer("step", 1);
+  start = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
+  int64_t size = out.size() == x.full.size() ? out[dim] : 0;
+  if (size < 1)
+    c.reportInvalid("leaves nothing");
+  if (step == 1)
+    return c.setResult(c.sliced(x, dim, start, size));
+  // Every step-th: one of each group of `step`.
+  int64_t place = start + size * step <= extent ? 0 : start % std::max<int64_t>(step, 1), first = start - place;
+  if (step < 1 || first + size * step > extent)
+    c.reportUnsupported(fmt::format("takes steps of {}, which do not divide {}", step, extent - start));
+  TorchValue from = c.sliced(x, dim, first, size * step);
+  Shape split = from.full;
+  split[dim] = size;
+  split.insert(split.begin() + dim + 1, step);
+  c.setResult(c.viewed(c.sliced(c.viewed(from, split), dim + 1, place, 1), out));
+}
+
+void select(TorchContext &c, const TorchNode &node) {
+  TorchValue x = movable(c);
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), at = c.integer("index", 0);
+  at += at < 0 ? x.full[dim] : 0;
+  if (at < 0 || at >= x.full[dim])
+    c.reportInvalid("takes an entry outside of its input");
+  c.setResult(c.viewed(c.sliced(x, dim, at, 1), c.shapeInFile(node.outputs.at(0))));
+}
+
+/// Parts of a dimension, of the sizes that the file states; of equal ones as one operation.
+void split(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.dense(movable(c));
+  bool unbinds = node.op == "aten.unbind";
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), at = c.sampleDim(x, dim), start = 0;
+  Shape sizes;
+  for (const std::string &output : node.outputs) {
+    Shape full = c.shapeInFile(output);
+    if (!unbinds && full.size() != x.full.size())
+      c.reportInvalid("splits into tensors of another rank");
+    sizes.push_back(unbinds ? 1 : full[dim]);
+  }
+  if (std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) != x.full[dim] ||
+      llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+    c.reportInvalid(fmt::format("splits {} into {}", x.full[dim], listOf(sizes)));
+  bool equal = llvm::all_equal(sizes) && sizes.size() > 1;
+  Id list = equal ? c.textBuilder.addList(c.name(), "split", {x.id},
+                                          {fmt::format("parts = {}", sizes.size()), fmt::format("axis = {}", at)})
+                  : -1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    TorchValue part = x;
+    if (equal) {
+      Shape shape = c.shape(x.id);
+      shape[at] = part.full[dim] = sizes[i];
+      part.id = c.textBuilder.piece(list, i, shape);
+    } else {
+      part = c.sliced(x, dim, start, sizes[i]);
+    }
+    start += sizes[i];
+    c.setResult(unbinds ? c.viewed(part, c.shapeInFile(node.outputs[i])) : part, i);
+  }
+}
+
+/// Zeros at the ends of a sample's dimension.
+TorchValue padded(TorchContext &c, const TorchValue &x, int64_t dim, int64_t before, int64_t after) {
+  if (before < 0 || after < 0) {
+    TorchValue cut = c.sliced(x, dim, std::max<int64_t>(0, -before),
+                              x.full[dim] + std::min<int64_t>(0, before) + std::min<int64_t>(0, after));
+    return before > 0 || after > 0 ? padded(c, cut, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0))
+                                   : cut;
+  }
+  int64_t at = c.sampleDim(x, dim);
+  Shape shape = c.shape(x.id);
+  std::vector<Id> ids;
+  auto zeros = [&](int64_t size) {
+    if (size == 0)
+      return;
+    Shape edge = shape;
+    edge[at] = size;
+    ids.push_back(c.textBuilder.add(c.name() + ".edge", "zeros", {}, {listOf(edge)}, edge));
+  };
+  zeros(before);
+  ids.push_back(x.id);
+  zeros(after);
+  if (ids.size() == 1)
+    return x;
+  shape[at] += before + after;
+  TorchValue y = x;
+  y.full[dim] += before + after;
+  y.id = c.add("concat", ids, {fmt::format("axis = {}", at)}, shape);
+  return y;
+}
+
+void pad(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.dense(movable(c));
+  Shape pads = c.integers("pad").value_or(Shape{});
+  std::string mode = c.text("mode");
+  if (!mode.empty() && mode != "constant")
+    c.reportUnsupported(fmt::format("pads in the mode '{}', and only constants are supported", shown(mode)));
+  if (c.number("value").value_or(0) != 0)
+    c.noteOnce("padding is zero here: the same work");
+  for (size_t i = 0; i + 1 < pads.size(); i += 2) {
+    int64_t dim = std::ssize(x.full) - 1 - static_cast<int64_t>(i / 2);
+    if (dim < 0 || std::abs(pads[i]) > 1 << 20 || std::abs(pads[i + 1]) > 1 << 20)
+      c.reportInvalid("pads dimensions that it has not");
+    if (pads[i] != 0 || pads[i + 1] != 0)
+      x = padded(c, x, dim, pads[i], pads[i + 1]);
+  }
+  c.setResult(x);
+}
+
+/// What leaves one end comes in at the other.
+void roll(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.dense(movable(c));
+  Shape shifts = c.integers("shifts").value_or(Shape{}), dims = c.integers("dims").value_or(Shape{});
+  if (shifts.size() != dims.size() || dims.empty())
+    c.reportUnsupported("rolls all elements as one row");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t dim = c.dimOf(dims[i], std::ssize(x.full)), extent = x.full[dim],
+            shift = ((shifts[i] % extent) + extent) % extent;
+    if (shift != 0)
+      x = concatenated(c, {c.sliced(x, dim, extent - shift, shift), c.sliced(x, dim, 0, extent - shift)}, dim);
+  }
+  c.setResult(x);
+}
+
+void upsample(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.sized(node.order.at(0), 3);
+  Shape out = c.shapeInFile(node.outputs.at(0));
+  int64_t rows = x.full[2], columns = x.full[3];
+  if (out.size() != 4 || out[2] % rows || out[3] % columns || out[2] / rows != out[3] / columns)
+    c.reportUnsupported("scales by other than one whole number of rows and columns");
+  int64_t times = out[2] / rows;
+  c.setResult(c.image(
+      c.add("upsample", {x.id}, {fmt::format("scale = {}", times)}, {x.full[1], rows * times, columns * times})));
+}
+
+/// [channels * r^2, rows, columns] -> [channels, rows * r, columns * r], or back.
+void shuffle(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.sized("self", 3);
+  bool back = node.op == "aten.pixel_unshuffle";
+  int64_t r = c.integer(back ? "downscale_factor" : "upscale_factor", 1), b = x.full[0], k = x.full[1], h = x.full[2],
+          w = x.full[3];
+  if (r < 1 || (back ? h % r || w % r : k % (r * r)))
+    c.reportInvalid(fmt::format("shuffles {} by {}", listOf(x.full), r));
+  TorchValue y = back ? c.permuted(c.viewed(x, {b, k, h / r, r, w / r, r}), {0, 1, 3, 5, 2, 4})
+                      : c.permuted(c.viewed(x, {b, k / (r * r), r, r, h, w}), {0, 1, 4, 2, 5, 3});
+  c.setResult(c.viewed(y, c.shapeInFile(node.outputs.at(0))));
+}
+
+void channelShuffle(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.sized("self", 3);
+  int64_t groups = c.integer("groups", 1), k = x.full[1];
+  if (groups < 1 || k % groups)
+    c.reportInvalid("shuffles channels that do not divide");
+  Shape full = x.full;
+  TorchValue y = c.permuted(c.viewed(x, {full[0], groups, k / groups, full[2], full[3]}), {0, 2, 1, 3, 4});
+  c.setResult(c.viewed(y, full));
+}
+
+} // namespace
+
+std::vector<TorchOperators> torchMovement() {
+  return {{cat, {"aten.cat", "aten.concat", "aten.stack"}},
+          {channelShuffle, {"aten.channel_shuffle"}},
+          {expand, {"aten.broadcast_to", "aten.expand", "aten.expand_as"}},
+          {pad, {"aten.constant_pad_nd", "aten.pad"}},
+          {permute,
+           {"aten.adjoint", "aten.mT", "aten.movedim", "aten.numpy_T", "aten.permute", "aten.swapaxes", "aten.t",
+            "aten.transpose"}},
+          {repeat, {"aten.repeat", "aten.tile"}},
+          {roll, {"aten.roll"}},
+          {select, {"aten.select"}},
+          {shuffle, {"aten.pixel_shuffle", "aten.pixel_unshuffle"}},
+          {slice, {"aten.narrow", "aten.slice"}},
+          {split,
+           {"aten.chunk", "aten.split", "aten.split_with_sizes", "aten.tensor_split", "aten.unbind",
+            "aten.unsafe_chunk", "aten.unsafe_split"}},
+          {upsample, {"aten.upsample_nearest2d", "aten._upsample_nearest_exact2d"}},
+          {view,
+           {"aten.flatten", "aten.reshape", "aten.squeeze", "aten.unflatten", "aten.unsqueeze", "aten.view",
+            "aten._unsafe_view", "aten.view_as", "aten.reshape_as"}}};
+}
+
+} // namespace accord::import
