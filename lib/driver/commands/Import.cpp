@@ -58,7 +58,6 @@ template <auto import> int importText(const ImportOptions &options) {
   });
 }
 
-<<<<<<< HEAD:lib/driver/commands/Import.cpp
 /// `--size NAME=N`, each up to 2^power; kDone if all can be read.
 int readSizes(const ImportOptions &options, int power, std::map<std::string, int64_t> &into) {
   for (const std::string &text : options.sizes) {
@@ -84,14 +83,10 @@ int importConfiguration(const ImportOptions &options) {
   });
 }
 
-/// Importers of networks as they infer.
-template <bool onnx> int importNetwork(const ImportOptions &options) {
-=======
 enum class Network : uint8_t { Onnx, Torch, Mlir };
 
 /// Importers of networks.
 template <Network format> int importNetwork(const ImportOptions &options) {
->>>>>>> 3ddc924e ([import] Read programs of torch.export):tools/accord/Import.cpp
   NetworkOptions network;
   network.inputs = options.inputs;
   network.unrolled = options.unrolled;
@@ -132,23 +127,14 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
     one.action([options, run] { return run(*options); });
     return one;
   };
-<<<<<<< HEAD:lib/driver/commands/Import.cpp
   Command huggingface =
       importer("huggingface",
                fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
                "config", "The config.json", importConfiguration);
   huggingface.option("--size", options->sizes, "NAME=N: a length of the inputs (seq; default: positions, up to 8192)");
   huggingface.example("accord import huggingface Llama-3.1-8B/config.json --size seq=4096 -o llama.dnn");
-  Command onnx =
-      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importNetwork<true>);
-=======
-  importer("huggingface",
-           fmt::format("A config.json of Hugging Face transformers ({})", fmt::join(huggingFaceFamilies(), ", ")),
-           "config", "The config.json", importText<importHuggingFace>)
-      .example("accord import huggingface Llama-2-7b-hf/config.json -o llama.dnn");
   Command onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx",
                           importNetwork<Network::Onnx>);
->>>>>>> 3ddc924e ([import] Read programs of torch.export):tools/accord/Import.cpp
   onnx.option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
   onnx.option("--loss", options->losses,
               fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(lossKinds(), ", ")));
@@ -171,19 +157,12 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
   importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes", "graph", "The .json",
            importText<importDnnPartitioning>)
       .example("accord import dnn-partitioning gnmt.json -o gnmt.dnn");
-<<<<<<< HEAD:lib/driver/commands/Import.cpp
   for (auto [name, summary] :
        {std::pair("tosa", "An MLIR module in TOSA as it infers; a loss is added"),
         {"linalg", "An MLIR module in Linalg as it infers; a loss is added"},
         {"stablehlo",
          "A StableHLO module, as it infers or a whole training step, as JAX exports it in generic form"}}) {
-    Command mlir = importer(name, summary, "module", "The .mlir or .mlirbc", importNetwork<false>);
-=======
-  for (auto [name, summary] : {std::pair("tosa", "An MLIR module in TOSA as it infers"),
-                               {"linalg", "An MLIR module in Linalg as it infers"}}) {
-    Command mlir = importer(name, fmt::format("{}; a loss is added", summary), "module", "The .mlir or .mlirbc",
-                            importNetwork<Network::Mlir>);
->>>>>>> 3ddc924e ([import] Read programs of torch.export):tools/accord/Import.cpp
+    Command mlir = importer(name, summary, "module", "The .mlir or .mlirbc", importNetwork<Network::Mlir>);
     mlir.option("--inputs", options->inputs,
                 "N: the first N arguments are inputs, the others weights (default: those with an open batch, or the "
                 "first)")

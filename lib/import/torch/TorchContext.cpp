@@ -1,6 +1,7 @@
 // Values of the program: where their batch is, which are known, what they are called.
 #include "lib/import/torch/TorchContext.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>
 #include <numeric>
 
@@ -20,12 +21,31 @@ std::string TorchContext::subject() const {
   std::string text = shown(node->op) + (node->module.empty() ? "" : fmt::format(" of '{}'", shown(node->module)));
   return node->source.empty() ? text : fmt::format("{} ({})", text, shown(node->source));
 }
+/// Extents that the open batch is a factor of are shown as such: `12 * batch`.
+std::string TorchContext::withBatch(const std::string &reason) const {
+  std::string text;
+  for (llvm::StringRef rest = reason; !rest.empty();) {
+    llvm::StringRef digits = rest.take_while(llvm::isDigit);
+    int64_t number = 0;
+    if (digits.empty()) {
+      digits = rest.take_until(llvm::isDigit);
+      text += digits;
+    } else if (digits.getAsInteger(10, number) || number == 0 || !hasBatch(number)) {
+      text += digits;
+    } else {
+      text += number == batch ? "batch" : fmt::format("{} * batch", number / batch);
+    }
+    rest = rest.drop_front(digits.size());
+  }
+  return text;
+}
+
 void TorchContext::reportUnsupported(const std::string &reason) {
-  diags.error(Code::ImportUnsupported, {file, 0, 0}, subject() + " " + reason);
+  diags.error(Code::ImportUnsupported, {file, 0, 0}, subject() + " " + withBatch(reason));
   throw Failed();
 }
 void TorchContext::reportInvalid(const std::string &reason) {
-  diags.error(Code::ImportSetting, {file, 0, 0}, subject() + " " + reason);
+  diags.error(Code::ImportSetting, {file, 0, 0}, subject() + " " + withBatch(reason));
   throw Failed();
 }
 

@@ -118,6 +118,8 @@ public:
   std::map<Id, std::pair<Id, int64_t>> repeated; ///< heads: a value, and how often each of them follows itself
 
 private:
+  std::string withBatch(const std::string &reason) const;
+
   std::map<std::string, Id> parameters;
   std::map<Id, std::pair<Id, Shape>> transposes;
 };

@@ -45,8 +45,11 @@ template <typename Visit> void forEachIndex(const Shape &shape, Visit visit) {
   int64_t many = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
   for (int64_t i = 0; i < many; ++i) {
     visit(index);
-    for (size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];)
-      index[d] = 0;
+    for (size_t d = shape.size(); d > 0; --d) {
+      if (++index[d - 1] < shape[d - 1])
+        break;
+      index[d - 1] = 0;
+    }
   }
 }
 

@@ -237,7 +237,7 @@ private:
     try {
       context.start(node);
       if (node.fails)
-        context.reportUnsupported("is a higher-order operation, which has no form here: branches and loops that "
+        context.reportUnsupported("is a higher-order operation, which is not supported: branches and loops that "
                                   "depend on tensors cannot be planned");
       if (node.target.rfind("_operator.", 0) == 0 || node.op.rfind("aten.sym_", 0) == 0 ||
           node.op.rfind("aten._assert", 0) == 0)

@@ -174,9 +174,18 @@ void adaptivePool(TorchContext &c, const TorchNode &node) {
     y.full[3] = out[1];
     return c.setResult(y);
   }
-  if (image[1] % out[0] || image[2] % out[1] || kernel[0] < 1 || kernel[1] < 1)
-    c.reportUnsupported(fmt::format("makes {} of {}; extents have to divide", listOf(out), listOf(image)));
+  if (kernel[0] < 1 || kernel[1] < 1)
+    c.reportUnsupported(fmt::format("makes {} of {}, which no window does", listOf(out), listOf(image)));
   Window window{kernel, kernel};
+  for (size_t i : {0, 1})
+    if (int64_t in = image[i + 1]; in % out[i]) {
+      // Its windows have two sizes and distances; one that gives the same extent is near.
+      ++window.kernel[i];
+      if ((in - window.kernel[i]) / window.strides[i] + 1 != out[i])
+        window.kernel[i] = in - (out[i] - 1) * window.strides[i];
+      c.noteOnce(fmt::format("{} has windows of different sizes, here all of {} at a distance of {}", c.subject(),
+                             window.kernel[i], window.strides[i]));
+    }
   setImage(c, c.add(max ? "max_pool" : "avg_pool", {x.id}, poolAttributes(window), {image[0], out[0], out[1]}), dims);
 }
 

@@ -176,8 +176,8 @@ void cat(TorchContext &c, const TorchNode &node) {
 void slice(TorchContext &c, const TorchNode &node) {
   TorchValue x = movable(c);
   Shape out = c.shapeInFile(node.outputs.at(0));
-  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), extent = x.full[dim],
-          start = c.integer(node.op == "aten.narrow" ? "start" : "start", 0), step = c.integer("step", 1);
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), extent = x.full[dim], start = c.integer("start", 0),
+          step = c.integer("step", 1);
   start = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
   int64_t size = out.size() == x.full.size() ? out[dim] : 0;
   if (size < 1)
