@@ -159,10 +159,16 @@ def flops(torch, model, args, kwargs):
     def to_meta(one):
         return one.to("meta") if isinstance(one, torch.Tensor) else one
 
-    model = model.to("meta")
-    args, kwargs = torch.utils._pytree.tree_map(to_meta, (args, kwargs))
-    with FlopCounterMode(display=False) as forward:
-        outputs = model(*args, **kwargs)
+    def run(model, args, kwargs):
+        with FlopCounterMode(display=False) as counter:
+            return counter, model(*args, **kwargs)
+
+    try:
+        import copy
+
+        forward, outputs = run(copy.deepcopy(model).to("meta"), *torch.utils._pytree.tree_map(to_meta, (args, kwargs)))
+    except RuntimeError:  # it asks for values of tensors
+        forward, outputs = run(model, args, kwargs)
     leaves = [one for one in torch.utils._pytree.tree_leaves(outputs) if isinstance(one, torch.Tensor) and one.requires_grad]
     with FlopCounterMode(display=False) as backward:
         sum(one.float().sum() for one in leaves).backward()

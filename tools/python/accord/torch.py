@@ -54,11 +54,38 @@ def _with_batch(torch, args, kwargs):
     return args, kwargs, (shapes[0], shapes[1])
 
 
+class _OwnFunctions:
+    """Refuses functions of autograd that are no part of PyTorch while a module is traced: torch.export follows what they
+    compute forward, and their gradient would be another one."""
+
+    def __init__(self, torch):
+        self.function = torch.autograd.Function
+
+    def __enter__(self):
+        self.was = was = self.function.__dict__["apply"]
+
+        def apply(cls, *args, **kwargs):
+            if not cls.__module__.startswith("torch."):
+                raise ValueError(f"the autograd function '{cls.__module__}.{cls.__qualname__}' has a gradient of its own, which "
+                                 "has no form in .dnn: write it by operations, or as an operation of your own")
+            return was.__get__(None, cls)(*args, **kwargs)
+
+        self.function.apply = classmethod(apply)
+
+    def __exit__(self, *_):
+        self.function.apply = self.was
+
+
 def trace(model, args, kwargs=None, dynamic_shapes=None, train=True):
     """The `ExportedProgram` of a module, as it trains, with an open batch where it has one."""
     torch = _torch()
     if isinstance(model, torch.export.ExportedProgram):
         return model
+    with _OwnFunctions(torch):
+        return _traced(torch, model, args, kwargs, dynamic_shapes, train)
+
+
+def _traced(torch, model, args, kwargs, dynamic_shapes, train):
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs = dict(kwargs or {})
     was = model.training
@@ -160,6 +187,8 @@ def _optimizer(optimizer):
 def save(program, path, *, optimizer=None, batch=None):
     """Writes an `ExportedProgram` as a small `.pt2` without weights: what `accord import torch` reads."""
     torch = _torch()
+    for entry in program.module_call_graph:  # how a module is called again, which needs classes of its outputs
+        entry.signature = None
     document = json.loads(_program_json(torch, program))
     document["graph_module"]["module_call_graph"] = []
     _strip(document["graph_module"]["graph"])
