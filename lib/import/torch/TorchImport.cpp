@@ -43,7 +43,11 @@ const std::map<std::string, TorchHandler> &handlers() {
 class TorchImporter {
 public:
   TorchImporter(Diagnostics &diags, FileId file, const TorchModel &model, const NetworkOptions &options)
-      : context(diags, file, options, model), model(model) {}
+      : context(diags, file, options, model), model(model) {
+    for (const TorchNode &node : model.nodes)
+      for (const std::string &name : node.outputs)
+        producers[name] = &node;
+  }
   TorchContext context;
 
   /// False after errors.
@@ -242,6 +246,7 @@ private:
       if (node.target.rfind("_operator.", 0) == 0 || node.op.rfind("aten.sym_", 0) == 0 ||
           node.op.rfind("aten._assert", 0) == 0)
         return;
+      changeBases(node);
       if (foldTorch(context, node))
         return;
       auto found = handlers().find(node.op);
@@ -251,6 +256,56 @@ private:
     } catch (const Failed &) {
       // Told; what depends on it is passed over.
     }
+  }
+
+  /// What is changed in place is a part of another tensor, or the same one in another shape: numbers of a constant are
+  /// no longer known, and a computed one is refused, unless nothing reads it any more.
+  void changeBases(const TorchNode &node) {
+    const TorchArgument *self = node.inPlace && !node.order.empty() ? node.find(node.order[0]) : nullptr;
+    std::string name = self && self->kind == TorchArgument::Kind::Tensor ? self->names[0] : "";
+    while (!name.empty()) {
+      auto view =
+          llvm::find_if(model.nodes, [&](const TorchNode &one) { return llvm::is_contained(one.outputs, name); });
+      if (view == model.nodes.end() || view->order.empty() || !isView(*view))
+        return;
+      const TorchArgument *base = view->find(view->order[0]);
+      name = base && base->kind == TorchArgument::Kind::Tensor ? base->names[0] : "";
+      auto found = context.values.find(name);
+      if (found == context.values.end())
+        return;
+      found->second.numbers = nullptr;
+      bool trained = found->second.kind == Kind::Computed || found->second.kind == Kind::Weight;
+      bool later = std::any_of(&node + 1, model.nodes.data() + model.nodes.size(), [&](const TorchNode &other) {
+        return llvm::any_of(other.arguments,
+                            [&](const auto &one) { return llvm::is_contained(one.second.names, name); });
+      });
+      if (trained && (later || llvm::is_contained(model.outputs, name)))
+        context.reportUnsupported("changes a part of a tensor in place; write it as an operation with a result");
+    }
+  }
+
+  static bool isView(const TorchNode &node) {
+    static const std::set<std::string> kViews = {"aten.alias",
+                                                 "aten.chunk",
+                                                 "aten.detach",
+                                                 "aten.diagonal",
+                                                 "aten.expand",
+                                                 "aten.flatten",
+                                                 "aten.narrow",
+                                                 "aten.permute",
+                                                 "aten.reshape",
+                                                 "aten.select",
+                                                 "aten.slice",
+                                                 "aten.split",
+                                                 "aten.squeeze",
+                                                 "aten.transpose",
+                                                 "aten.t",
+                                                 "aten.unbind",
+                                                 "aten.split_with_sizes",
+                                                 "aten.unflatten",
+                                                 "aten.view",
+                                                 "aten.unsqueeze"};
+    return kViews.count(node.op) != 0;
   }
 
   /// Each operation that has no form is told once, with where it is first.
@@ -319,6 +374,7 @@ private:
 
   const TorchModel &model;
   SourceRange place{context.file, 0, 0};
+  std::map<std::string, const TorchNode *> producers; ///< of each value, the node that gives it
   std::set<std::string> unknownOps;
 };
 

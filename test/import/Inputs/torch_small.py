@@ -186,7 +186,10 @@ def refused():
     e = p.node("mine.fused.default", ["B", 4], self=T(x), module="body.3")
     f = p.node("aten.clamp.default", ["B", 4], self=T(x), min={"as_float": -1.0}, max={"as_float": 1.0}, module="body.4")
     g = p.node("aten.relu.default", ["B", 5], self=T(x), module="body.5")
-    p.outputs = [a, b, c, d, e, f, g]
+    h = p.node("aten.neg.default", ["B", 4], self=T(x), module="body.6")
+    part = p.node("aten.select.int", ["B"], self=T(h), dim=I(1), index=I(0), module="body.6")
+    p.node("aten.relu_.default", ["B"], self=T(part), module="body.6")
+    p.outputs = [a, b, c, d, e, f, g, h]
     return p
 
 
