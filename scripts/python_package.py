@@ -44,6 +44,8 @@ COMMANDS = {
     "verify": ("verify", ["verify"]),
     "vote": ("vote", ["vote"]),
 }
+# Commands that are no functions: clients of a scheduler, and what is for the command line; `accord.run` runs them, too.
+OTHERS = {"cancel", "drain", "guard", "measure", "queue", "run", "schema", "serve", "token", "top", "watch"}
 # Options with which a command prints text instead of its document: `accord.run` has them.
 TEXT_OPTIONS = {
     "calibrate": ["accuracy", "placements"],
@@ -320,10 +322,13 @@ def import_function():
     options = list(options.values())
     words = ", ".join(quoted(kind) for kind, _ in kinds)
     doc = documentation("Convert a model of another format to .dnn", options).replace("\n\n", "\n\n" + "\n".join(about) + "\n\n", 1)
-    return f"@checked()\ndef import_model(\n    kind: Literal[{words}],\n    file: Value,\n{signature([], options)}\n) -> str:\n{doc}\n{given(options)}\n    return told([\"import\", kind], [file], options)"
+    return f"@checked()\ndef import_model(\n    kind: Literal[{words}],\n    file: Union[Value, Sequence[Value]],\n{signature([], options)}\n) -> str:\n{doc}\n{given(options)}\n    return told([\"import\", kind], [file], options)"
 
 
 def commands():
+    listed = re.findall(r"^  (\S+)  ", accord("--help").partition("Subcommands:")[2], re.M)
+    for one in sorted({*listed} ^ {*COMMANDS, *OTHERS}):
+        sys.exit(f"scripts/python_package.py: command '{one}' is not in the program, or neither in COMMANDS nor in OTHERS")
     functions = [import_function() if command == "import" else function(command, *COMMANDS[command]) for command in sorted(COMMANDS)]
     names = sorted(name for name, _ in COMMANDS.values())
     classes = sorted({root_of(one) for _, documents in COMMANDS.values() for one in documents})

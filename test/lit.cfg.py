@@ -1,4 +1,5 @@
 # The lit suite: which files are tests, what their RUN lines may say, and a clean world to run them in.
+import glob
 import importlib.util
 import os
 import shutil
@@ -81,6 +82,11 @@ if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_di
 
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")
+
+# The wheel of ./quickstart python, if it is of this Python.
+tag = subprocess.run([config.accord_python, "-c", "import sys; print(f'cp{sys.version_info[0]}{sys.version_info[1]}')"], capture_output=True, text=True)
+if glob.glob(os.path.join(config.accord_build_dir, "python", f"accord-*-{tag.stdout.strip()}-*.whl")):
+    config.available_features.add("python-native")
 
 if subprocess.run([config.accord_python, "-c", "import yaml"], capture_output=True).returncode == 0:
     config.available_features.add("yaml")

@@ -109,12 +109,16 @@ class Answer(Record):
             raise Error(f"{type(self).__name__}: there is no folder with the files of this answer: give one with out=…")
         return self.folder
 
+    def path_of(self, name: str) -> str:
+        """The path of a file of the folder: `accord.compile(job, target=mined.path_of("best.accel"))`."""
+        path = os.path.join(self._path(), name)
+        if not os.path.exists(path):
+            raise Error(f"'{self._path()}' has no '{name}': it has {', '.join(sorted(os.listdir(self._path())))}")
+        return path
+
     def report(self) -> Report:
         """The page with timeline, memory and bottlenecks."""
-        path = os.path.join(self._path(), "report.html")
-        if not os.path.exists(path):
-            raise Error(f"{self._path()} has no report.html")
-        return Report(path)
+        return Report(self.path_of("report.html"))
 
     def verify(self, **options: Any) -> "Verify":
         """Checks the answer and its certificate again, with code of its own: `accord verify`."""
@@ -142,9 +146,7 @@ class Answer(Record):
 
     def latency_model(self) -> ModuleType:
         """Step time, memory and FLOPs as functions: `plan.latency_model().step_time_s(batch=64)`."""
-        path = os.path.join(self._path(), "latency_model.py")
-        if not os.path.exists(path):
-            raise Error(f"{self._path()} has no latency_model.py")
+        path = self.path_of("latency_model.py")
         module = ModuleType("latency_model")
         with open(path, encoding="utf-8") as file:
             exec(compile(file.read(), path, "exec"), module.__dict__)

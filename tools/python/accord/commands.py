@@ -426,7 +426,7 @@ def format_(
 @checked()
 def import_model(
     kind: Literal["huggingface", "onnx", "scalesim", "pipedream", "dnn-partitioning", "tosa", "linalg"],
-    file: Value,
+    file: Union[Value, Sequence[Value]],
     *,
     out: Optional[Value] = None,
     name: Optional[Value] = None,
