@@ -2,7 +2,7 @@
 import re
 
 OWN = re.compile(r"llvm::(outs|errs)\(\)|\bstd::(cout|cerr)\b|fmt::print\((std(out|err),|\")")
-MAY = ("lib/support/CommandHost.cpp", "tools/accord/Process.cpp", "tools/accord-opt/", "tools/accord-mpi/")
+MAY = ("lib/support/CommandHost.cpp", "tools/accord/Process.cpp", "tools/accord-opt/", "tools/accord-mpi/", "tools/accord-lsp/")
 
 
 def check(tree):
