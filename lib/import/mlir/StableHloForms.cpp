@@ -84,10 +84,10 @@ private:
     if (kind(top) != "exponential" || !same(total, top) || kind(operand(top, 0)) != "subtract")
       return false;
     mlir::Operation *difference = behindRepeats(operand(top, 0)).getDefiningOp();
-    mlir::Value x = difference->getOperand(0), most = behindRepeats(difference->getOperand(1));
-    if (kind(most) == "maximum") // with minus infinity
-      most = number(operand(most, 0)) ? operand(most, 1) : operand(most, 0);
-    if (!same(reducedBy(most, "maximum"), x))
+    mlir::Value x = difference->getOperand(0), maximum = behindRepeats(difference->getOperand(1));
+    if (kind(maximum) == "maximum") // with minus infinity
+      maximum = number(operand(maximum, 0)) ? operand(maximum, 1) : operand(maximum, 0);
+    if (!same(reducedBy(maximum, "maximum"), x))
       return false;
     auto axes = integersOf(behindRepeats(op->getOperand(1)).getDefiningOp()->getAttr("dimensions"));
     if (!axes || axes->size() != 1)
