@@ -124,8 +124,15 @@ void writeLayers(Draft &d, const DecoderShape &shape, llvm::function_ref<void(bo
                       : all                      ? "block"
                       : segment.pattern.front()  ? "local_block"
                                                  : "full_block"));
-    for (bool windowed : segment.pattern)
-      layer(windowed);
+    for (size_t i = 0, end = 0; i < segment.pattern.size(); i = end) { // layers alike are written once
+      while (end < segment.pattern.size() && segment.pattern[end] == segment.pattern[i])
+        ++end;
+      if (end - i > 1)
+        d.add(fmt::format("for i in 0..{} {{", end - i - 1));
+      layer(segment.pattern[i]);
+      if (end - i > 1)
+        d.add("}");
+    }
     d.add("}");
   }
 }

@@ -31,13 +31,10 @@ public:
     if (isGradient)
       for (const Use &whole : {dk, dv})
         made.fill(whole, "0");
-    const int64_t window = keysInWindow();
     const int64_t stripes = operation.causal ? std::min(kStripes, blocks) : 1;
     for (int64_t s = 0; s < stripes; ++s) {
       const int64_t begin = blocks * s / stripes, end = blocks * (s + 1) / stripes;
-      const int64_t last = int64_t(__int128(keys) * end / std::max<int64_t>(blocks, 1));
-      const int64_t before = int64_t(__int128(keys) * begin / std::max<int64_t>(blocks, 1));
-      made.extent('k', std::max<int64_t>(last - std::max<int64_t>(before - window, 0), 1));
+      made.extent('k', std::max<int64_t>(int64_t(__int128(keys) * end / std::max<int64_t>(blocks, 1)), 1));
       made.begin('b'), made.begin('h'), made.begin('g');
       made.begin('q', begin, end - begin);
       isGradient ? gradientOfBlock() : block();
@@ -48,8 +45,8 @@ public:
     if (stripes > 1)
       made.assume(
           fmt::format("under the causal mask, queries in {} stripes with all keys up to the last of each", stripes));
-    if (stripes > 1 && window < keys)
-      made.assume(fmt::format("of these keys, {} before the first query of each stripe", window));
+    if (const int64_t window = keysInWindow(); window < keys)
+      made.assume(fmt::format("a window of {} keys hides none of {}", window, keys));
     return made.finish();
   }
 

@@ -257,6 +257,17 @@ import "catalog/mixtral.dnn"
 train t = mixtral_8x7b(layers = 1, hidden = 16, heads = 4, kv_heads = 2, inner = 20, experts = 4, vocab = 33, seq = 48, flash = true) on a100_80g { batch = 1 }
 )",
            R"(
+import "catalog/transformer.dnn"
+model windowed() {
+  input x : float[24, 12]
+  input labels : int32[24]
+  let y = fused_attention(x, heads = 2, causal = true, window = 8)
+  let z = latent_attention(x, 2, query_rank = 3, key_rank = 4, nope_dim = 4, rope_dim = 2, value_dim = 5)
+  loss cross_entropy(y + z, labels)
+}
+train t = windowed() on a100_80g { batch = 1 }
+)",
+           R"(
 import "catalog/gcn.dnn"
 train t = gcn(nodes = 20, edges = 33, features = 11, hidden = 5, classes = 3, labelled = 7) on a100_80g { batch = 1 }
 )",
