@@ -263,12 +263,27 @@ void masked(TorchContext &c, const TorchNode &node) {
   c.setResult(joined(c, '+', c.made(x), c.made(mask)));
 }
 
+/// self + value * tensor1 * tensor2, or / tensor2.
+void addScaled(TorchContext &c, const TorchNode &node) {
+  TorchValue y = joined(c, node.op == "aten.addcdiv" ? '/' : '*', c.tensor("tensor1"), c.tensor("tensor2"));
+  if (double value = c.number("value").value_or(1); value != 1)
+    y = c.alike(y, "scale", {"factor = " + singleText(value)});
+  c.setResult(joined(c, '+', c.tensor("self"), y));
+}
+
 void reduce(TorchContext &c, const TorchNode &node) {
   TorchValue x = c.dense(c.tensor("self"));
+  bool norm = node.op == "aten.linalg_vector_norm";
+  if (norm && c.number("ord").value_or(2) != 2)
+    c.reportUnsupported("is a norm of another order than 2");
+  if (norm)
+    x = joined(c, '*', x, x);
   bool mean = node.op == "aten.mean", keep = c.flag("keepdim", false);
   Shape dims = c.integers("dim").value_or(Shape{});
   int64_t rank = std::ssize(x.full);
   if (dims.empty()) {
+    if (norm)
+      c.reportUnsupported("is a norm of all elements, the batch among them");
     if (x.full.empty())
       return c.setResult(x);
     if (!mean)
@@ -307,7 +322,7 @@ void reduce(TorchContext &c, const TorchNode &node) {
   }
   Shape sample = c.sampleOf(result);
   result.id = c.textBuilder.reshape(y, sample.empty() ? Shape{1} : sample);
-  c.setResult(result);
+  c.setResult(norm ? c.alike(result, "sqrt") : result);
 }
 
 } // namespace
@@ -325,7 +340,8 @@ std::vector<TorchOperators> torchElementwise() {
       {masked, {"aten.masked_fill", "aten.where"}},
       {onlyInLoss, {"aten.log_softmax", "aten._log_softmax"}},
       {power, {"aten.pow", "aten.reciprocal", "aten.rsqrt", "aten.square"}},
-      {reduce, {"aten.mean", "aten.sum"}},
+      {addScaled, {"aten.addcdiv", "aten.addcmul"}},
+      {reduce, {"aten.linalg_vector_norm", "aten.mean", "aten.sum"}},
       {softmax, {"aten.softmax", "aten._softmax"}}};
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

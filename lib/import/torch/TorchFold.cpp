@@ -130,7 +130,7 @@ public:
     if (kViews.count(op))
       return x->numbers;
     if (op == "expand" || op == "broadcast_to")
-      return at([&](const Shape &index) { return x->numbers[placeOf(x->shape, index)]; });
+      return at([&](const Shape &index) { return element(*x, index); });
     static const std::map<std::string, std::optional<Numbers> (Folder::*)(const Known &)> kMoves = {
         {"to", &Folder::cast},          {"_to_copy", &Folder::cast},      {"type_as", &Folder::cast},
         {"slice", &Folder::taken},      {"select", &Folder::taken},       {"narrow", &Folder::taken},
@@ -162,15 +162,21 @@ private:
     if (found == kBinary.end() || !y || (alpha != 1 && op != "add" && op != "sub") || c.has("rounding_mode") ||
         x.shape.size() > out.size() || y->shape.size() > out.size())
       return std::nullopt;
-    return at([&](const Shape &index) {
-      return found->second(x.numbers[placeOf(x.shape, index)], alpha * y->numbers[placeOf(y->shape, index)]);
-    });
+    return at([&](const Shape &index) { return found->second(element(x, index), alpha * element(*y, index)); });
   }
 
-  template <typename Element> Numbers at(Element element) {
+  /// An element of an operand; a file whose shapes do not fit has none there.
+  double element(const Known &x, const Shape &index) {
+    int64_t place = x.shape.size() > index.size() ? -1 : placeOf(x.shape, index);
+    fits = fits && place >= 0 && place < std::ssize(x.numbers);
+    return fits ? x.numbers[place] : 0;
+  }
+
+  /// The numbers of the result by their indices; nothing if one of them is in no operand.
+  template <typename Visit> std::optional<Numbers> at(Visit visit) {
     Numbers all;
-    forEachIndex(out, [&](const Shape &index) { all.push_back(element(index)); });
-    return all;
+    forEachIndex(out, [&](const Shape &index) { all.push_back(visit(index)); });
+    return fits ? std::optional(std::move(all)) : std::nullopt;
   }
 
   static Numbers each(const Known &x, Unary function) {
@@ -190,6 +196,8 @@ private:
   }
 
   std::optional<Numbers> range() {
+    if (out.size() != 1)
+      return std::nullopt;
     double start = c.number("start").value_or(0), step = c.number("step").value_or(1);
     Numbers all;
     for (int64_t i = 0; i < out[0]; ++i)
@@ -209,9 +217,10 @@ private:
     return at([&](Shape index) {
       for (const Known &part : parts) {
         if (index[dim] < part.shape[dim])
-          return part.numbers[placeOf(part.shape, index)];
+          return element(part, index);
         index[dim] -= part.shape[dim];
       }
+      fits = false;
       return 0.0;
     });
   }
@@ -221,8 +230,8 @@ private:
     if (!condition || !yes || !no)
       return std::nullopt;
     return at([&](const Shape &index) {
-      const Known &from = condition->numbers[placeOf(condition->shape, index)] != 0 ? *yes : *no;
-      return from.numbers[placeOf(from.shape, index)];
+      const Known &from = element(*condition, index) != 0 ? *yes : *no;
+      return element(from, index);
     });
   }
 
@@ -239,11 +248,13 @@ private:
     int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.shape)), extent = x.shape[dim];
     int64_t start = c.integer(op == "select" ? "index" : "start", 0), step = c.integer("step", 1);
     start = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
+    if (out.size() + (op == "select" ? 1 : 0) != x.shape.size())
+      return std::nullopt;
     return at([&](Shape index) {
       if (op == "select")
         index.insert(index.begin() + dim, 0);
       index[dim] = std::min(start + index[dim] * step, extent - 1);
-      return x.numbers[placeOf(x.shape, index)];
+      return element(x, index);
     });
   }
 
@@ -259,11 +270,13 @@ private:
                 order[c.dimOf(op == "t" ? 1 : c.integer("dim1", 1), rank)]);
     for (int64_t &from : order)
       from = c.dimOf(from, rank);
+    if (order.size() != out.size() || rank != std::ssize(out))
+      return std::nullopt;
     return at([&](const Shape &index) {
       Shape from(index.size());
       for (size_t i = 0; i < index.size(); ++i)
         from[order[i]] = index[i];
-      return x.numbers[placeOf(x.shape, from)];
+      return element(x, from);
     });
   }
 
@@ -286,7 +299,7 @@ private:
       return std::nullopt;
     return at([&](const Shape &index) {
       int64_t over = index.back() - index[index.size() - 2];
-      return (lower ? over <= diagonal : over >= diagonal) ? x.numbers[placeOf(x.shape, index)] : 0.0;
+      return (lower ? over <= diagonal : over >= diagonal) ? element(x, index) : 0.0;
     });
   }
 
@@ -301,6 +314,7 @@ private:
   TorchContext &c;
   const TorchNode &node;
   Shape out;
+  bool fits = true; ///< all indices lie in their operands
 };
 
 /// The share of elements that random numbers make zero.

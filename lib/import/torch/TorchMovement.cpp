@@ -42,8 +42,9 @@ void permute(TorchContext &c, const TorchNode &node) {
     }
   } else if (rank >= 2) {
     bool plain = op == "t" || op == "numpy_T" || op == "mT" || op == "matrix_H" || op == "adjoint";
-    int64_t a = plain ? rank - 2 : c.dimOf(c.integer("dim0", 0), rank),
-            b = plain ? rank - 1 : c.dimOf(c.integer("dim1", 1), rank);
+    const char *first = op == "swapaxes" ? "axis0" : "dim0", *second = op == "swapaxes" ? "axis1" : "dim1";
+    int64_t a = plain ? rank - 2 : c.dimOf(c.integer(first, 0), rank),
+            b = plain ? rank - 1 : c.dimOf(c.integer(second, 1), rank);
     std::swap(order[a], order[b]);
   }
   if (std::set<int64_t>(order.begin(), order.end()).size() != order.size())
@@ -158,8 +159,8 @@ void cat(TorchContext &c, const TorchNode &node) {
   bool stacks = node.op == "aten.stack";
   int64_t dim = c.integer("dim", 0);
   for (const TorchValue &given : c.list("tensors")) {
-    if (given.full.size() == 1 && given.full[0] == 0)
-      continue; // an empty one joins anything
+    if (llvm::is_contained(given.full, 0))
+      continue; // an empty one
     TorchValue one = c.made(given);
     if (stacks) {
       Shape full = one.full;
@@ -180,6 +181,12 @@ void slice(TorchContext &c, const TorchNode &node) {
           step = c.integer("step", 1);
   start = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
   int64_t size = out.size() == x.full.size() ? out[dim] : 0;
+  if (out.size() == x.full.size() && size == 0) { // an empty one, which joins nothing to others
+    TorchValue none;
+    none.kind = Kind::Constant;
+    none.full = out;
+    return c.setResult(none);
+  }
   if (size < 1)
     c.reportInvalid("leaves nothing");
   if (step == 1)
