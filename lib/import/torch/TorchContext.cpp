@@ -302,6 +302,8 @@ TorchValue TorchContext::permuted(const TorchValue &value, const Shape &order) {
 TorchValue TorchContext::viewed(const TorchValue &given, const Shape &full) {
   if (given.full == full)
     return given;
+  if (llvm::any_of(full, [](int64_t extent) { return extent < 1; }))
+    reportInvalid(fmt::format("has an impossible shape: {}", listOf(full)));
   TorchValue value = given;
   TorchValue result = value;
   result.full = full;

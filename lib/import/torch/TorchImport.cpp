@@ -174,7 +174,8 @@ private:
     TorchValue value;
     value.type = meta->type;
     value.full = context.shapeInFile(input.value);
-    if (!value.full.empty() && !llvm::is_contained(value.full, 0) && !elementsOf(value.full))
+    bool empty = llvm::is_contained(value.full, 0) && input.kind != TorchInput::Kind::Parameter;
+    if (!value.full.empty() && !empty && !elementsOf(value.full))
       return void(error(Code::ImportSetting, fmt::format("the extents of '{}' are impossible: {}", shown(input.target),
                                                          listOf(value.full))));
     switch (input.kind) {

@@ -238,8 +238,15 @@ void layerNorm(TorchContext &c, const TorchNode &node) {
     c.reportUnsupported("works across the samples of a batch, which are independent here");
   bool root = node.op == "aten.rms_norm" || node.op == "accord.rms_norm";
   TorchValue y;
-  if (!c.has("weight") && !root) {
+  bool shared = !root && c.has("weight") && c.get("weight").kind == Kind::Weight &&
+                c.isShared(c.get("weight").weight) && over.size() == 1;
+  if (!root && (!c.has("weight") || shared)) {
     y = normalized(c, x);
+    // Scales that several layers have stay one.
+    if (shared)
+      y = joined(c, '*', y, c.tensor("weight"));
+    if (shared && c.has("bias"))
+      y = joined(c, '+', y, c.tensor("bias"));
   } else {
     takeScale(c);
     std::vector<std::string> attributes{epsilonOf(c, 1e-5)};
