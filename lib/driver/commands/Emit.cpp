@@ -3,6 +3,7 @@
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
+#include "lib/driver/traces/EmitChakra.h"
 #include "lib/launch/Launch.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/Fields.h"
@@ -21,6 +22,7 @@ namespace {
 struct EmitOptions {
   std::string backend, path, output, kind = "job";
   LaunchOptions launch;
+  int64_t rank = -1;  ///< of execution traces: only this one; -1: all
   bool smoke = false; ///< a check of the model instead of the launch script
   bool json = false;
 };
@@ -28,6 +30,9 @@ struct EmitOptions {
 /// In the order of `Launcher`.
 constexpr std::initializer_list<llvm::StringRef> kBackends = {"torchrun", "megatron", "accelerate", "deepspeed",
                                                               "titan",    "maxtext",  "slurm",      "kubernetes"};
+
+/// No launcher, but what simulators of clusters read.
+constexpr llvm::StringLiteral kChakra = "chakra";
 
 struct EmittedText {
   Launcher backend;
@@ -56,6 +61,9 @@ std::string wrongLabel(const std::string &key) {
 }
 
 int emitCommand(const EmitOptions &options) {
+  if (options.backend == kChakra)
+    return emitChakra(
+        {options.path, options.output, options.rank < 0 ? std::nullopt : std::optional(options.rank), options.json});
   auto plan = readLaunchedPlan(options.path, options.json, "emit");
   if (!plan)
     return kWrongInput;
@@ -88,13 +96,17 @@ int emitCommand(const EmitOptions &options) {
 
 const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan", [](Command &command) {
   auto options = Command::values<EmitOptions>();
+  std::vector<std::string> backends(kBackends.begin(), kBackends.end());
+  backends.push_back(kChakra.str());
   command
-      .option("backend", options->backend,
-              "torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes")
+      .option(
+          "backend", options->backend,
+          "torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces")
       .required()
-      .oneOf(std::vector<std::string>(kBackends.begin(), kBackends.end()));
+      .oneOf(backends);
   command.option("plan", options->path, "A folder that `accord compile` wrote, or its plan.json").required();
-  command.option("-o,--output", options->output, "File to write (default: standard output)");
+  command.option("-o,--output", options->output, "File to write (default: standard output); chakra: a folder");
+  command.option("--rank", options->rank, "Chakra: the trace of this rank alone").range(0, int64_t(1) << 30);
   command.option("--script", options->launch.script, "Kubernetes: the training script in the image");
   command.option("--image", options->launch.image, "Kubernetes: the container's image");
   command.option("--resource", options->launch.resource, "Kubernetes: the name of a device").showDefault();
@@ -134,7 +146,8 @@ const CommandEntry kEntry("emit", "Write a launch script or manifest for a plan"
   addJson(command, options->json);
   command.example("accord emit slurm out/ -o train.sbatch\n"
                   "         accord emit megatron out/ > megatron.sh\n"
-                  "         accord emit slurm out/ --device-name a100 --switches 1 > train.sbatch");
+                  "         accord emit slurm out/ --device-name a100 --switches 1 > train.sbatch\n"
+                  "         accord emit chakra out/ -o traces/");
   command.action([options] { return emitCommand(*options); });
 });
 

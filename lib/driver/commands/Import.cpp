@@ -1,6 +1,7 @@
 // accord import: other people's descriptions as `.dnn` to read and edit.
 #include "lib/driver/CommandLine.h"
 #include "lib/driver/ExitStatus.h"
+#include "lib/import/chakra/Chakra.h"
 #include "lib/import/huggingface/HuggingFace.h"
 #include "lib/import/onnx/Onnx.h"
 #include "lib/import/profiles/Profiles.h"
@@ -83,6 +84,11 @@ int importConfiguration(const ImportOptions &options) {
   });
 }
 
+int importTrace(const ImportOptions &options) {
+  return importFile(
+      options, [&](Diagnostics &diags, const std::string &name) { return importChakra(diags, options.file, name); });
+}
+
 enum class Network : uint8_t { Onnx, Torch, Mlir };
 
 /// Importers of networks.
@@ -157,6 +163,9 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
   importer("dnn-partitioning", "A profiled graph of dnn-partitioning: given times and sizes", "graph", "The .json",
            importText<importDnnPartitioning>)
       .example("accord import dnn-partitioning gnmt.json -o gnmt.dnn");
+  importer("chakra", "An execution trace of Chakra (one rank): times, sizes, dependences", "trace", "The .et",
+           importTrace)
+      .example("accord import chakra traces/trace.0.et -o step.dnn");
   for (auto [name, summary] :
        {std::pair("tosa", "An MLIR module in TOSA as it infers; a loss is added"),
         {"linalg", "An MLIR module in Linalg as it infers; a loss is added"},

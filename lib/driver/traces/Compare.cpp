@@ -1,4 +1,4 @@
-#include "lib/driver/comparison/Compare.h"
+#include "lib/driver/traces/Compare.h"
 #include "lib/comparison/output/ComparisonOutput.h"
 #include "lib/comparison/solve/Compare.h"
 #include "lib/comparison/solve/PlannedStep.h"
