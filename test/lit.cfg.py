@@ -58,6 +58,8 @@ if all(shutil.which(tool, path="/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") f
     config.available_features.add("slurm")
 if os.path.exists(os.path.join(config.accord_build_dir, "CPackConfig.cmake")) and shutil.which("dpkg-shlibdeps"):
     config.available_features.add("deb")
+if subprocess.run([config.accord_python, "-c", "import mkdocs, pygments"], capture_output=True).returncode == 0:
+    config.available_features.add("mkdocs")
 if shutil.which("shellcheck"):
     config.available_features.add("shellcheck")
 if config.accord_chromium and os.access(config.accord_chromium, os.X_OK):
