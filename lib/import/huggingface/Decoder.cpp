@@ -35,6 +35,10 @@ DecoderShape readDecoder(Config &c, Draft &d, bool tied, int64_t widthMissing) {
 void readWindow(Config &c, Draft &d, DecoderShape &shape, llvm::function_ref<bool(int64_t)> rule) {
   int64_t positions = c.integer({"max_position_embeddings"});
   bool any = c.has("sliding_window");
+  constexpr int64_t kLayers = 4096; // keeps the search for a period short
+  if (any || c.has("layer_types"))
+    c.expect(shape.layers <= kLayers, "num_hidden_layers",
+             fmt::format("at most {} where a layer may see a window", kLayers));
   int64_t window = any ? c.integer({"sliding_window"}) : positions;
   std::vector<bool> windowed;
   if (c.has("layer_types")) {
@@ -50,7 +54,7 @@ void readWindow(Config &c, Draft &d, DecoderShape &shape, llvm::function_ref<boo
     c.expect(any || !llvm::is_contained(windowed, true), "layer_types",
              "'full_attention' of all layers, because there is no 'sliding_window'");
   } else {
-    for (int64_t i = 0; i < std::min<int64_t>(shape.layers, 1 << 16); ++i)
+    for (int64_t i = 0; i < std::min(shape.layers, kLayers); ++i)
       windowed.push_back(any && rule(i));
   }
   if (!llvm::is_contained(windowed, true) || window >= positions)

@@ -31,6 +31,7 @@ CASES = [
     ("gemma-2-9b", {"layer_types": ["full_attention"]}, "A0811", "'layer_types' must be a list of one word for each of the 42 layers"),
     ("gemma-2-9b", {"layer_types": ["linear_attention"] * 42}, "A0811", "'layer_types' must be of 'full_attention' and 'sliding_attention'"),
     ("gemma-2-9b", {"layer_types": ["sliding_attention"] * 42, "sliding_window": GONE}, "A0811", "because there is no 'sliding_window'"),
+    ("gemma-2-9b", {"num_hidden_layers": 4097}, "A0811", "'num_hidden_layers' must be at most 4096 where a layer may see a window"),
     ("gemma-2-9b", {"final_logit_softcapping": 0}, "A0812", "logits cannot be limited to 0"),
     ("gemma-3-4b-text", {"sliding_window_pattern": 0}, "A0811", "'sliding_window_pattern' must be a whole number from 1"),
     ("gemma-3-4b-text", {"use_bidirectional_attention": True}, "A0812", "attention in both directions is not supported"),
