@@ -182,7 +182,7 @@ void phi3(Config &c, Draft &d) {
   gatedBySilu(c, d);
   readWindow(c, d, shape, everyLayer);
   for (const char *key : {"resid_pdrop", "embd_pdrop"})
-    if (std::string rate = c.number(key, 0); rate != "0")
+    if (std::string rate = c.rate(key, 0); rate != "0")
       d.note(fmt::format("'{}', {}, is left out", key, rate));
   writeDecoder(d, shape);
 }

@@ -167,7 +167,7 @@ std::string attentionModule(Config &c, Draft &d, llvm::StringRef dropout) {
                                 "'flex_attention'",
                                 kind));
   }
-  if (std::string rate = c.number(dropout, 0); rate != "0")
+  if (std::string rate = c.rate(dropout, 0); rate != "0")
     d.note(fmt::format("'{}', {}, is left out: attention in one kernel keeps no scores that the text could drop; "
                        "\"attn_implementation\": \"eager\" keeps them",
                        dropout.str(), rate));
@@ -188,9 +188,11 @@ std::string rotaryBase(Config &c, Draft &d, llvm::StringRef key, double missing)
         kind = shown(text->str());
   if (!kind.empty())
     d.note(fmt::format("rotary positions are scaled ('{}'), which changes their angles and no cost: left out", kind));
-  if (parameters && parameters->get(key))
-    return c.numberIn(parameters, key, missing);
-  return c.number(key, missing);
+  std::string base = parameters && parameters->get(key) ? c.numberIn(parameters, key, missing) : c.number(key, missing);
+  double value = 0;
+  if (llvm::StringRef(base).getAsDouble(value) || value <= 1)
+    c.unsupported(key, fmt::format("rotary positions need a base above 1, found {}", base));
+  return base;
 }
 
 } // namespace accord::import

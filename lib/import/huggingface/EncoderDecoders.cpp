@@ -28,7 +28,7 @@ void t5(Config &c, Draft &d) {
                                                    "'gated-gelu'",
                                                    kind));
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-6));
-  d.set("drop", c.number("dropout_rate", 0.1));
+  d.set("drop", c.rate("dropout_rate", 0.1));
   d.set("buckets", std::to_string(c.integer({"relative_attention_num_buckets"}, 32)));
   if (c.integer({"relative_attention_max_distance"}, 128) != 128)
     c.unsupported("relative_attention_max_distance", "only a distance of 128 is supported");
@@ -97,7 +97,7 @@ void whisper(Config &c, Draft &d) {
   bool tied = c.flag("tie_word_embeddings", true);
   std::string module = attentionModule(c, d);
   d.set("attention", module);
-  d.set("drop", c.number("dropout", 0));
+  d.set("drop", c.rate("dropout", 0));
   if (c.flag("scale_embedding", false))
     c.unsupported("scale_embedding", "token rows times the root of the width are not supported");
   d.note(

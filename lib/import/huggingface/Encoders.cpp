@@ -22,7 +22,7 @@ void writeEncoder(Config &c, Draft &d, int64_t skipped) {
   d.set("positions", learnedPositions(positions, length, skipped));
   d.set("types", std::to_string(c.integer({"type_vocab_size"}, 2)));
   d.set("epsilon", c.number("layer_norm_eps", 1e-12));
-  d.set("drop", c.number("hidden_dropout_prob", 0.1));
+  d.set("drop", c.rate("hidden_dropout_prob", 0.1));
   refuseActivation(c, "hidden_act", "gelu", kGelu);
   if (std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
     c.unsupported("position_embedding_type", fmt::format("'{}' positions are not supported", shown(kind)));

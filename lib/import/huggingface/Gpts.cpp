@@ -19,7 +19,7 @@ void gpt2(Config &c, Draft &d) {
   d.set("inner", c.has("n_inner") ? std::to_string(c.integer({"n_inner"}, 4 * hidden)) : "4 * hidden");
   refuseActivation(c, "activation_function", "gelu_new", kGelu);
   d.set("epsilon", c.number("layer_norm_epsilon", 1e-5));
-  d.set("drop", c.number("resid_pdrop", 0.1));
+  d.set("drop", c.rate("resid_pdrop", 0.1));
   std::string module = attentionModule(c, d, "attn_pdrop");
   d.set("attention", module);
   d.set("dropped", dropOf(module));
@@ -84,7 +84,7 @@ void opt(Config &c, Draft &d) {
   if (!c.flag("enable_bias", true))
     c.unsupported("enable_bias", "layers without biases are not supported");
   refuseActivation(c, "activation_function", "relu", {"relu"});
-  d.set("drop", c.number("dropout", 0.1));
+  d.set("drop", c.rate("dropout", 0.1));
   addTokens(d);
   embed(d, tied);
   d.add("x = x + $positions\n"
@@ -162,7 +162,7 @@ void falcon(Config &c, Draft &d) {
   d.add("}");
   head(d, norm, tied);
   c.ignore({"num_kv_heads", "n_head_kv", "attention_dropout", "apply_residual_connection_post_layernorm"});
-  if (std::string rate = c.number("hidden_dropout", 0); rate != "0")
+  if (std::string rate = c.rate("hidden_dropout", 0); rate != "0")
     d.note(fmt::format("'hidden_dropout', {}, is left out", rate));
 }
 

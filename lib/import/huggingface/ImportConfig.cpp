@@ -102,6 +102,15 @@ std::string Config::number(StringRef key, double missing) {
   return fmt::format("{}", *number);
 }
 
+std::string Config::rate(StringRef key, double missing) {
+  std::string found = number(key, missing);
+  double value = 0;
+  if (!StringRef(found).getAsDouble(value) && value < 1)
+    return found;
+  reportInvalid(key, "a number of at least 0 and below 1");
+  return "0";
+}
+
 bool Config::flag(StringRef key, bool missing) {
   const json::Value *value = find(key);
   if (!value)

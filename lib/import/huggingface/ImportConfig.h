@@ -22,6 +22,8 @@ public:
   int64_t integer(llvm::ArrayRef<llvm::StringRef> keys, std::optional<int64_t> missing = {}, int64_t min = 1);
   /// As it would be written in `.dnn`.
   std::string number(llvm::StringRef key, double missing);
+  /// The same of a rate of dropout: below 1.
+  std::string rate(llvm::StringRef key, double missing);
   bool flag(llvm::StringRef key, bool missing);
   std::string text(llvm::StringRef key, llvm::StringRef missing);
   /// An error and null if it is no list.

@@ -16,6 +16,8 @@ CASES = [
     ("qwen2.5-7b", {"hidden_act": "relu"}, "A0812", "the activation 'relu' is not supported"),
     ("qwen2.5-7b", {"attn_implementation": "mine"}, "A0812", "the attention 'mine' is not known"),
     ("qwen2.5-7b", {"attn_implementation": 7}, "A0811", "'attn_implementation' must be a text, found 7"),
+    ("qwen2.5-7b", {"rope_theta": 1}, "A0812", "rotary positions need a base above 1, found 1"),
+    ("roberta-large", {"hidden_dropout_prob": 1}, "A0811", "'hidden_dropout_prob' must be a number of at least 0 and below 1, found 1"),
     ("qwen2.5-7b", {"rope_parameters": 5}, "A0811", "'rope_parameters' must be an object of settings, found 5"),
     ("qwen2.5-7b", {"rope_parameters": {"rope_theta": -1}}, "A0811", "'rope_theta' must be a number of at least 0, found -1"),
     ("qwen2.5-7b", {"num_hidden_layers": 1 << 40}, "A0811", "'num_hidden_layers' must be a whole number from 1 to 2^31"),
