@@ -26,6 +26,7 @@ MADE = "Made by scripts/python_package.py; do not edit."
 COMMANDS = {
     "calibrate": ("calibrate", ["calibrate", "operations"]),
     "choose": ("choose", ["choose"]),
+    "compare": ("compare", ["compare"]),
     "compile": ("compile_", ["plan", "placement"]),
     "diff": ("diff", ["diff"]),
     "emit": ("emit", ["emit"]),
@@ -58,6 +59,8 @@ TEXT_OPTIONS = {
 WRITING = {"latency"}
 # The table of a document that people look at first.
 TABLES = {
+    "compare": "operations",
+    "diff": "operations",
     "plan": "operations",
     "placement": "stages",
     "latency": "configurations",

@@ -83,6 +83,7 @@ def main():
         os.makedirs(os.path.join(work, side))
         shutil.copytree(source, os.path.join(work, side, "examples"), ignore=shutil.ignore_patterns("custom-pass", "*.ipynb"))
     assert sorted(accord.__all__) == sorted(accord._PLACES) and all(getattr(accord, name) for name in accord.__all__)
+    assert {name.rstrip("_") for name in commands.__all__} <= set(accord.__all__)
     done = 0
     for example, line in examples(source):
         words = shlex.split(line)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .commands import (
         calibrate as calibrate,
         choose as choose,
+        compare as compare,
         compile_ as compile,
         diff as diff,
         emit as emit,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "answer": "Answer Report load",
     "ask": "run",
-    "commands": "calibrate choose compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time verify vote",
+    "commands": "calibrate choose compare compile_ diff emit estimate explain format_ import_model jobs latency list_ mine partition prune schedule time verify vote",
     "engine": "version",
     "errors": "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown",
     "layout": "cited shape",
@@ -103,6 +104,7 @@ __all__ = [
     "calibrate",
     "choose",
     "cited",
+    "compare",
     "compile",
     "diff",
     "emit",

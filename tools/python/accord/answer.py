@@ -17,6 +17,7 @@ from .record import Record, fits, rows_of, tables_of
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
+    from .results.compare import Compare
     from .results.diff import Diff
     from .results.emit import Emit
     from .results.explain import Explain
@@ -132,11 +133,17 @@ class Answer(Record):
 
         return explain(self._path(), operation)
 
-    def diff(self, after: "Answer") -> "Diff":
+    def diff(self, after: "Answer", **options: Any) -> "Diff":
         """What is different in another plan, and why."""
         from .commands import diff
 
-        return diff(self._path(), after._path())
+        return diff(self._path(), after._path(), **options)
+
+    def compare(self, trace: str, **options: Any) -> "Compare":
+        """The plan beside a step that PyTorch's profiler measured, operation by operation."""
+        from .commands import compare
+
+        return compare(self._path(), trace, **options)
 
     def emit(self, backend: str, **options: Any) -> "Emit":
         """The script or manifest that starts the plan: `plan.emit("slurm").text`."""

@@ -6,6 +6,7 @@ from .ask import Options, Value, asked, checked, told
 from .results import (
     Calibrate,
     Choose,
+    Compare,
     Diff,
     Emit,
     Estimate,
@@ -29,6 +30,7 @@ from .results import (
 __all__ = [
     "calibrate",
     "choose",
+    "compare",
     "compile_",
     "diff",
     "emit",
@@ -169,6 +171,41 @@ def choose(
     return cast("Choose", answer)
 
 
+@checked()
+def compare(
+    plan: Value,
+    trace: Value,
+    *,
+    step: Optional[int] = None,
+    device: Optional[int] = None,
+    report_: Optional[Value] = None,
+    rows: Optional[Value] = None,
+    operations: Optional[Value] = None,
+    all: bool = False,
+) -> Compare:
+    """A plan beside a measured step, operation by operation.
+
+    plan: A folder that `accord compile` wrote, or its plan.json
+    trace: A trace of PyTorch's profiler (.json or .json.gz)
+    step: Number of the step (ProfilerStep#N; default: the one of median length)
+    device: Number of the device (default: the one with the most kernel time)
+    report_: Write a page with two bars for each operation (.html)
+    rows: Write the step as a table for `accord calibrate` (.csv)
+    operations: Write the operations as a table for `accord calibrate --operations` (.csv)
+    all: Show all operations, in the order of the plan
+    """
+    options: Options = {
+        "--step": step,
+        "--device": device,
+        "--report": report_,
+        "--rows": rows,
+        "--operations": operations,
+        "--all": all,
+    }
+    answer = asked("compare", [plan, trace], options, [Compare], writes=False)
+    return cast("Compare", answer)
+
+
 @checked("until")
 def compile_(
     file: Value,
@@ -216,7 +253,7 @@ def compile_(
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
     framework: Framework that trains on a cluster (overrides the file): a name of the file, its imports or catalog/frameworks.accel
-    out: Folder for plan.json, plan.mlir, latency_model.{h,py,mlir,csv}, trace.json, report.html, certificate/
+    out: Folder for plan.json, plan.mlir, latency_model.{h,py,js,mlir,csv}, trace.json, report.html, certificate/
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best plan so far is written; it then depends on the machine (default: none)
     """
@@ -251,13 +288,18 @@ def compile_(
 def diff(
     before: Value,
     after: Value,
+    *,
+    html: Optional[Value] = None,
 ) -> Diff:
     """What changed between two plans, and why.
 
     before: A folder or plan.json
     after: A folder or plan.json
+    html: Write a page for a browser into this file, too
     """
-    options: Options = {}
+    options: Options = {
+        "--html": html,
+    }
     answer = asked("diff", [before, after], options, [Diff], writes=False)
     return cast("Diff", answer)
 
@@ -437,7 +479,7 @@ def import_model(
 ) -> str:
     """Convert a model of another format to .dnn.
 
-    huggingface: A config.json of Hugging Face transformers (bert, bloom, gpt2, gpt_neox, llama, mistral, mixtral, opt, t5, vit)
+    huggingface: A config.json of Hugging Face transformers (bert, bloom, camembert, falcon, gemma, gemma2, gemma3_text, gpt2, gpt_neox, gpt_oss, llama, mistral, mixtral, opt, phi3, qwen2, qwen3, qwen3_moe, roberta, t5, vit, xlm-roberta)
     onnx: An ONNX model as it infers; a loss is added
     scalesim: A layer list of SCALE-Sim: convolutions, or M, N, K
     pipedream: A profiled graph of PipeDream: given times and sizes
@@ -447,7 +489,7 @@ def import_model(
 
     out: The .dnn to write (default: print it)
     name: Name of the model (default: of the file or its folder)
-    size: NAME=N: value of a symbolic dimension
+    size: NAME=N: a length of the inputs (seq; default: positions, up to 8192)
     loss: [OUTPUT=]KIND: the loss of an output or of all (cross_entropy, mse, smooth_l1, binary_cross_entropy, none)
     unrolled: Write layers that repeat each, as the file does, not as one 'repeat'
     inputs: N: the first N arguments are inputs, the others weights (default: those with an open batch, or the first)
@@ -596,7 +638,7 @@ def latency(
     passes: Optional[Value] = None,
     effort: Optional[int] = None,
     out: Optional[Value] = None,
-    format: Optional[Union[Literal["c", "python", "mlir", "csv"], Sequence[Literal["c", "python", "mlir", "csv"]]]] = None,
+    format: Optional[Union[Literal["c", "python", "javascript", "mlir", "csv"], Sequence[Literal["c", "python", "javascript", "mlir", "csv"]]]] = None,
     at: Optional[Union[Value, Sequence[Value]]] = None,
 ) -> Latency:
     """Step time, memory and FLOPs as functions of sizes and of the machine.
@@ -619,8 +661,8 @@ def latency(
     model_passes: Passes to run on the model, before its training graph is built
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
-    out: Folder for latency_model.{h,py,mlir,csv}
-    format: Formats to write: c, python, mlir, csv; printed where there is no folder
+    out: Folder for latency_model.{h,py,js,mlir,csv}
+    format: Formats to write: c, python, javascript, mlir, csv; printed where there is no folder
     at: Values to evaluate at: batch=64,microbatch=1,2,4 (every combination)
     """
     options: Options = {
@@ -678,7 +720,7 @@ def mine(
     checkpoint_every: Optional[int] = None,
     resume: Optional[Value] = None,
     seed: Optional[int] = None,
-    compare: Optional[Union[bool, Literal["evaluations", "time"]]] = None,
+    compare_: Optional[Union[bool, Literal["evaluations", "time"]]] = None,
     strategies: Optional[Union[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"], Sequence[Literal["exact", "exhaustive", "random", "annealing", "wham", "bayes", "phaze"]]]] = None,
     pareto_front: Optional[Value] = None,
     schedule_effort: Optional[int] = None,
@@ -711,7 +753,7 @@ def mine(
     checkpoint_every: in [1 - 1099511627776]=256 Evaluations between two checkpoints
     resume: Of exact: go on from such a file; the answer is that of an unbroken search
     seed: Random seed of stochastic strategies (default: 1)
-    compare: Run all strategies on the same problem, each with as many evaluations as the chosen one took; --compare=time: as much processor time, which depends on the machine
+    compare_: Run all strategies on the same problem, each with as many evaluations as the chosen one took; --compare=time: as much processor time, which depends on the machine
     strategies: Of --compare: only these strategies, such as wham,bayes (default: all)
     pareto_front: Also the Pareto front in objective, area and TDP, to this relative epsilon: 1% where none is given, 0 for all. Takes longer than the search itself (default: 1%)
     schedule_effort: Also search for better schedules and higher bounds of the designs that may be best, with the effort of `accord compile` or a number up to 12: the gap is what that leaves. Takes longer than the search itself (default: 4)
@@ -742,7 +784,7 @@ def mine(
         "--checkpoint-every": checkpoint_every,
         "--resume": resume,
         "--seed": seed,
-        "--compare": compare,
+        "--compare": compare_,
         "--strategies": strategies,
         "--pareto-front": pareto_front,
         "--schedule-effort": schedule_effort,

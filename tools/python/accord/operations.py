@@ -13,8 +13,12 @@ NAMES = [
     "batch_norm",
     "binary_cross_entropy",
     "concat",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "depthwise_conv2d",
     "div",
@@ -35,6 +39,7 @@ NAMES = [
     "layer_norm",
     "leaky_relu",
     "linear",
+    "lrn",
     "lstm",
     "matmul",
     "max_pool",
@@ -43,10 +48,14 @@ NAMES = [
     "mse",
     "mul",
     "neg",
+    "pad",
     "parameter",
     "positions",
+    "prelu",
     "profiled",
+    "reduce_max",
     "reduce_mean",
+    "reduce_min",
     "reduce_sum",
     "relative_bias",
     "relu",
@@ -105,11 +114,23 @@ class Operations:
     def concat(self, *x: Operand, axis: Setting, name: Optional[str] = None) -> Tensor:
         return self.call("concat", *x, name=name, axis=axis)
 
+    def conv1d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("conv1d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias)
+
     def conv2d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("conv2d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias)
 
+    def conv3d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("conv3d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias)
+
+    def conv_transpose1d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, output_padding: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("conv_transpose1d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias, output_padding=output_padding)
+
     def conv_transpose2d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, output_padding: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("conv_transpose2d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias, output_padding=output_padding)
+
+    def conv_transpose3d(self, x: Operand, *, kernel: Setting, stride: Optional[Setting] = None, padding: Optional[Setting] = None, out: Setting, dilation: Optional[Setting] = None, groups: Optional[Setting] = None, bias: Optional[Setting] = None, output_padding: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("conv_transpose3d", x, name=name, kernel=kernel, stride=stride, padding=padding, out=out, dilation=dilation, groups=groups, bias=bias, output_padding=output_padding)
 
     def cross_entropy(self, logits: Operand, labels: Operand, *, name: Optional[str] = None) -> Tensor:
         return self.call("cross_entropy", logits, labels, name=name)
@@ -135,8 +156,8 @@ class Operations:
     def exp(self, x: Operand, *, name: Optional[str] = None) -> Tensor:
         return self.call("exp", x, name=name)
 
-    def flash_attention(self, q: Operand, k: Operand, v: Operand, *, scale: Optional[Setting] = None, causal: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
-        return self.call("flash_attention", q, k, v, name=name, scale=scale, causal=causal)
+    def flash_attention(self, q: Operand, k: Operand, v: Operand, *, scale: Optional[Setting] = None, causal: Optional[Setting] = None, window: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("flash_attention", q, k, v, name=name, scale=scale, causal=causal, window=window)
 
     def gather(self, x: Operand, ids: Operand, *, axis: Setting, name: Optional[str] = None) -> Tensor:
         return self.call("gather", x, ids, name=name, axis=axis)
@@ -171,6 +192,9 @@ class Operations:
     def linear(self, x: Operand, *, out: Setting, bias: Optional[Setting] = None, weight: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("linear", x, name=name, out=out, bias=bias, weight=weight)
 
+    def lrn(self, x: Operand, *, size: Setting, alpha: Optional[Setting] = None, beta: Optional[Setting] = None, bias: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("lrn", x, name=name, size=size, alpha=alpha, beta=beta, bias=bias)
+
     def lstm(self, x: Operand, *, hidden: Setting, bias: Optional[Setting] = None, bidirectional: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("lstm", x, name=name, hidden=hidden, bias=bias, bidirectional=bidirectional)
 
@@ -195,17 +219,29 @@ class Operations:
     def neg(self, x: Operand, *, name: Optional[str] = None) -> Tensor:
         return self.call("neg", x, name=name)
 
+    def pad(self, x: Operand, *, before: Setting, after: Optional[Setting] = None, value: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("pad", x, name=name, before=before, after=after, value=value)
+
     def parameter(self, dims: Size, *, name: Optional[str] = None) -> Tensor:
         return self.call("parameter", dims, name=name)
 
     def positions(self, seq: Size, hidden: Size, *, name: Optional[str] = None) -> Tensor:
         return self.call("positions", seq, hidden, name=name)
 
+    def prelu(self, x: Operand, *, shared: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("prelu", x, name=name, shared=shared)
+
     def profiled(self, *x: Operand, forward: Setting, backward: Optional[Setting] = None, output: Optional[Setting] = None, parameters: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("profiled", *x, name=name, forward=forward, backward=backward, output=output, parameters=parameters)
 
+    def reduce_max(self, x: Operand, *, axis: Setting, name: Optional[str] = None) -> Tensor:
+        return self.call("reduce_max", x, name=name, axis=axis)
+
     def reduce_mean(self, x: Operand, *, axis: Setting, name: Optional[str] = None) -> Tensor:
         return self.call("reduce_mean", x, name=name, axis=axis)
+
+    def reduce_min(self, x: Operand, *, axis: Setting, name: Optional[str] = None) -> Tensor:
+        return self.call("reduce_min", x, name=name, axis=axis)
 
     def reduce_sum(self, x: Operand, *, axis: Setting, name: Optional[str] = None) -> Tensor:
         return self.call("reduce_sum", x, name=name, axis=axis)
@@ -285,8 +321,8 @@ class Operations:
     def transpose(self, x: Operand, permutation: Size, *, name: Optional[str] = None) -> Tensor:
         return self.call("transpose", x, permutation, name=name)
 
-    def upsample(self, x: Operand, *, scale: Setting, name: Optional[str] = None) -> Tensor:
-        return self.call("upsample", x, name=name, scale=scale)
+    def upsample(self, x: Operand, *, scale: Setting, mode: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("upsample", x, name=name, scale=scale, mode=mode)
 
     def zeros(self, dims: Size, *, name: Optional[str] = None) -> Tensor:
         return self.call("zeros", dims, name=name)
