@@ -467,7 +467,7 @@ def format_(
 
 @checked()
 def import_model(
-    kind: Literal["huggingface", "onnx", "scalesim", "pipedream", "dnn-partitioning", "tosa", "linalg"],
+    kind: Literal["huggingface", "onnx", "torch", "scalesim", "pipedream", "dnn-partitioning", "tosa", "linalg", "stablehlo"],
     file: Union[Value, Sequence[Value]],
     *,
     out: Optional[Value] = None,
@@ -479,13 +479,15 @@ def import_model(
 ) -> str:
     """Convert a model of another format to .dnn.
 
-    huggingface: A config.json of Hugging Face transformers (bert, bloom, camembert, falcon, gemma, gemma2, gemma3_text, gpt2, gpt_neox, gpt_oss, llama, mistral, mixtral, opt, phi3, qwen2, qwen3, qwen3_moe, roberta, t5, vit, xlm-roberta)
+    huggingface: A config.json of Hugging Face transformers (bert, bloom, camembert, clip, deepseek_v3, falcon, gemma, gemma2, gemma3, gemma3_text, gpt2, gpt_neox, gpt_oss, llama, mamba, mistral, mixtral, opt, phi3, qwen2, qwen3, qwen3_moe, roberta, t5, vit, whisper, xlm-roberta)
     onnx: An ONNX model as it infers; a loss is added
+    torch: A program of torch.export, for training or as it infers
     scalesim: A layer list of SCALE-Sim: convolutions, or M, N, K
     pipedream: A profiled graph of PipeDream: given times and sizes
     dnn-partitioning: A profiled graph of dnn-partitioning: given times and sizes
     tosa: An MLIR module in TOSA as it infers; a loss is added
     linalg: An MLIR module in Linalg as it infers; a loss is added
+    stablehlo: A StableHLO module, as it infers or a whole training step, as JAX exports it in generic form
 
     out: The .dnn to write (default: print it)
     name: Name of the model (default: of the file or its folder)
