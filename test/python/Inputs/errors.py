@@ -5,6 +5,7 @@ import signal
 import stat
 import sys
 import threading
+import time
 import warnings
 
 import accord
@@ -39,9 +40,19 @@ def program(folder, text):
 def interrupted(folder, text):
     """An estimate whose program does `text` when Ctrl-C comes."""
     before = os.environ.get("ACCORD")
-    os.environ["ACCORD"] = program(folder, f"signal.signal(signal.SIGINT, lambda *_: end())\ndef end():\n    {text}\ntime.sleep(100)")
+    ready = os.path.join(folder, "ready")
+    if os.path.exists(ready):
+        os.remove(ready)
+    waits = f"def end():\n    {text}\nsignal.signal(signal.SIGINT, lambda *_: end())\nopen({ready!r}, 'w').close()\ntime.sleep(100)"
+    os.environ["ACCORD"] = program(folder, waits)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run, it may be ignored
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+    def interrupt():
+        while not os.path.exists(ready):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     try:
         return repr(accord.partition("graph.json"))
     except KeyboardInterrupt:
