@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 # A file, and one of its models if it has none of its own name.
-MODELS = ["resnet:resnet50", "bert", "bert_base", "bloom", "dlrm", "gat", "gcn", "gnmt", "gpt2", "gpt3", "graphsage", "llama2", "llama3",
+MODELS = ["resnet:resnet50", "bert", "bert_base", "bloom", "dlrm", "gat", "gcn", "gnmt", "gpt2", "gpt3", "graphsage", "llama2", "llama3:llama3_8b",
           "mixtral", "ncf", "opt", "t5", "transformer_big", "wide_deep"]
 MACHINES = ["a100_80g", "tpu_like", "tpu_v4", "v100_32g"]
 # On one machine, where they fit: they differ in the network, not in what the machine makes of it.
