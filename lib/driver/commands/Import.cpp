@@ -23,6 +23,8 @@ struct ImportOptions {
   std::string file, output, name;
   std::vector<std::string> sizes, losses; ///< NAME=N, [OUTPUT=]KIND
   int64_t inputs = 0;                     ///< the first arguments of an MLIR function
+  std::string batch;                      ///< symbol of an ONNX file
+  bool untie = false;                     ///< weights of an ONNX file by several names are several
   bool unrolled = false;                  ///< copies of one body are written each
 };
 
@@ -95,6 +97,8 @@ enum class Network : uint8_t { Onnx, Torch, Mlir };
 template <Network format> int importNetwork(const ImportOptions &options) {
   NetworkOptions network;
   network.inputs = options.inputs;
+  network.batch = options.batch;
+  network.untie = options.untie;
   network.unrolled = options.unrolled;
   if (int status = readSizes(options, 40, network.sizes); status != kDone)
     return status;
@@ -139,8 +143,11 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
                "config", "The config.json", importConfiguration);
   huggingface.option("--size", options->sizes, "NAME=N: a length of the inputs (seq; default: positions, up to 8192)");
   huggingface.example("accord import huggingface Llama-3.1-8B/config.json --size seq=4096 -o llama.dnn");
-  Command onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx",
-                          importNetwork<Network::Onnx>);
+  Command onnx =
+      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importNetwork<Network::Onnx>);
+  onnx.option("--batch", options->batch,
+              "NAME: the symbolic dimension that is the batch (default: one called batch, else the first)");
+  onnx.flag("--untie", options->untie, "Weights that Identity nodes give another name are weights of their own");
   onnx.option("--size", options->sizes, "NAME=N: value of a symbolic dimension");
   onnx.option("--loss", options->losses,
               fmt::format("[OUTPUT=]KIND: the loss of an output or of all ({})", fmt::join(lossKinds(), ", ")));

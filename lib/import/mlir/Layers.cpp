@@ -27,11 +27,12 @@ struct ImageLayout {
   bool padsInside(const MlirValue &x) const { return !x.low[0] && !x.high[0] && !x.low[channel] && !x.high[channel]; }
 };
 
-/// The extents of the file round down. Padding is the same at both ends in the language: what a
-/// file pads less at the end is either never read, or told or refused. `pads`: [top, bottom, left, right].
+/// The extents of the file round down. Padding at the end is stated where it differs from that before and is read.
+/// `pads`: [top, bottom, left, right].
 Window windowOf(MlirContext &c, const MlirValue &x, const ImageLayout &image, const Shape &kernel, const Shape &strides,
                 const Shape &dilations, const Shape &pads) {
   Window window{kernel, strides, {0, 0}, dilations};
+  window.behind = window.extents = {0, 0};
   for (size_t i : {0, 1}) {
     int64_t in = c.extent(x, i ? image.columns : image.rows), low = pads[2 * i], high = pads[2 * i + 1];
     for (int64_t one : {kernel[i], strides[i], dilations[i]})
@@ -39,11 +40,12 @@ Window windowOf(MlirContext &c, const MlirValue &x, const ImageLayout &image, co
         c.reportUnsupported("has impossible extents, strides, dilations or pads");
     int64_t reach = dilations[i] * (kernel[i] - 1) + 1, room = in + low + high - reach;
     int64_t out = room < 0 ? 0 : room / strides[i] + 1;
-    if (room < 0 || in + 2 * low < reach || (in + 2 * low - reach) / strides[i] + 1 != out)
-      c.reportUnsupported(fmt::format("pads {} by {} and {} for an extent of {}; the padding has to be the same "
-                                      "at both ends here, or to end where nothing reads it",
-                                      in, low, high, out));
+    if (room < 0)
+      c.reportUnsupported(
+          fmt::format("moves a window of {} over an extent of {}, padded by {} and {}", reach, in, low, high));
     window.padding[i] = low;
+    bool unread = in + 2 * low >= reach && (in + 2 * low - reach) / strides[i] + 1 == out; // what differs
+    window.behind[i] = unread ? low : high;
     window.extents[i] = out;
   }
   return window;
@@ -246,7 +248,7 @@ void transposeConvolution(MlirContext &c, mlir::Operation *op) {
   if (w.full[3] != x.full[3])
     c.reportUnsupported(fmt::format("has a weight {} for {} channels", listOf(w.full), x.full[3]));
   // Its out_pad adds to the result, and is negative for what padding takes away.
-  Window window{{w.full[1], w.full[2]}, strides};
+  Window window{{w.full[1], w.full[2]}, strides, {0, 0}, {}, {0, 0}, {}, {0, 0}};
   for (size_t i : {0, 1}) {
     int64_t low = -pads[2 * i], high = -pads[2 * i + 1];
     if (low < 0 || high > low || low > 1 << 30 || low - high >= strides[i])

@@ -418,7 +418,7 @@ void dot(MlirContext &c, mlir::Operation *op) {
   c.setResult(op, made);
 }
 
-/// Rows and columns of windows: padding that differs at both ends becomes the one with the same extents.
+/// A window over these dimensions of x; `pads` has both ends of each. `extents` are those of the result.
 Window windowOf(MlirContext &c, const MlirValue &x, const Shape &spatial, const Shape &kernel, const Shape &strides,
                 const Shape &dilations, const Shape &pads, const Shape &extents) {
   Window window{kernel, strides, {}, dilations};
@@ -429,19 +429,15 @@ Window windowOf(MlirContext &c, const MlirValue &x, const Shape &spatial, const 
         c.reportUnsupported("has impossible extents, strides or dilations");
     int64_t low = pads[2 * i], high = pads[2 * i + 1], in = c.extent(x, spatial[i]),
             reach = dilations[i] * (kernel[i] - 1) + 1;
-    auto outBy = [&](int64_t pad) { return (in + 2 * pad - reach) / strides[i] + 1; };
-    int64_t pad = low;
     if (low < 0 || high < 0 || low > 1 << 30 || high > 1 << 30)
       c.reportUnsupported("takes away rows or columns by its padding, which is not supported");
-    while (pad < std::max(low, high) && (in + 2 * pad < reach || outBy(pad) < extents[i]))
-      ++pad;
-    if (in + 2 * pad < reach || outBy(pad) != extents[i])
-      c.reportUnsupported(fmt::format("pads {} by {} and {} for an extent of {}, which no padding that is the same at "
-                                      "both ends does",
-                                      in, low, high, extents[i]));
-    if (low != high)
-      c.noteOnce("padding that differs at both ends is the one here that gives the same extents and work");
-    window.padding.push_back(pad);
+    auto outBy = [&](int64_t behind) {
+      return in + low + behind < reach ? 0 : (in + low + behind - reach) / strides[i] + 1;
+    };
+    if (outBy(high) != extents[i])
+      c.reportUnsupported(fmt::format("gives {} of an extent of {}, and its type says {}", outBy(high), in, extents[i]));
+    window.padding.push_back(low);
+    window.behind.push_back(outBy(low) == extents[i] ? low : high); // what is not read need not differ
   }
   return window;
 }

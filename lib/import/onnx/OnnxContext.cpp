@@ -34,7 +34,7 @@ const OnnxValue &OnnxContext::get(size_t i) {
   const std::string &name = node->input(i);
   auto found = values.find(name);
   if (found == values.end() && model.initializers.count(name))
-    found = values.emplace(name, OnnxValue{model.initializers.at(name), -1, {}, Batch::None}).first;
+    found = values.emplace(name, OnnxValue{model.initializers.at(name), -1, {}, std::nullopt}).first;
   if (found != values.end() && found->second.valid())
     return found->second;
   if (name.empty())
@@ -57,8 +57,8 @@ OnnxValue OnnxContext::parameterOf(const OnnxTensor &constant) {
   std::string parameter = constant.initializer;
   if (parameter.empty()) {
     parameter = name() + "_constant";
-    noteOnce(fmt::format("the constant {} of {} is a trained parameter here: '{}'", listOf(constant.shape),
-                         shown(origin()), shown(parameter)));
+    if (constants++ == 0)
+      firstConstant = fmt::format("{} of {}: '{}'", listOf(constant.shape), shown(origin()), shown(parameter));
   }
   value.id = textBuilder.parameter(parameter, constant.shape);
   if (!constant.initializer.empty())
@@ -88,7 +88,7 @@ const OnnxTensor &OnnxContext::weight(size_t i, size_t rank) {
   if (!found)
     reportUnsupported(
         fmt::format("computes its input {} ('{}'), which has to be an initializer", i + 1, shown(node->input(i))));
-  if (found->shape.size() != rank)
+  if (rank && found->shape.size() != rank)
     reportUnsupported(fmt::format("has an input {} of {} dimensions, expected {}", i + 1, found->shape.size(), rank));
   if (isShared(*found))
     noteOnce(fmt::format("'{}' is one tensor for {} nodes of the file; here each has its own",
@@ -119,12 +119,37 @@ std::optional<std::vector<int64_t>> OnnxContext::listed(const char *key, size_t 
   return attribute ? attribute : integers(input);
 }
 
-Shape OnnxContext::sampleOf(const Shape &full, Batch where) {
+std::optional<BatchPlace> OnnxContext::placeOf(const Shape &full, int64_t outer) const {
+  int64_t passed = 1, reach = 0;
+  if (__builtin_mul_overflow(outer, batch, &reach))
+    return std::nullopt;
+  for (int64_t axis = 0; axis < std::ssize(full); ++axis) {
+    int64_t next = 0;
+    if (__builtin_mul_overflow(passed, full[axis], &next))
+      return std::nullopt;
+    if (next >= reach) {
+      if (passed > outer || outer % passed || next % reach)
+        return std::nullopt;
+      BatchPlace place{axis, outer / passed, next / reach, false};
+      place.alone = place.before == 1 && place.behind == 1 && full.size() > 1;
+      return place;
+    }
+    passed = next;
+  }
+  return std::nullopt;
+}
+
+Shape OnnxContext::sampleOf(const Shape &full, std::optional<int64_t> outer) {
   Shape shape = full;
-  if (where == Batch::Leads)
-    shape.erase(shape.begin());
-  else if (where == Batch::Merged)
-    shape[0] /= batch;
+  if (outer) {
+    std::optional<BatchPlace> place = placeOf(full, *outer);
+    if (!place)
+      reportUnsupported(fmt::format("cuts across the batch, giving {}", listOf(full)));
+    if (place->alone)
+      shape.erase(shape.begin() + place->axis);
+    else
+      shape[place->axis] = place->before * place->behind;
+  }
   if (!elementsOf(shape))
     reportInvalid(fmt::format("has an impossible shape: {}", listOf(full)));
   return shape;
@@ -135,15 +160,61 @@ int64_t OnnxContext::axisOf(const OnnxValue &value, int64_t &axis) {
   if (axis < -rank || axis >= rank)
     reportInvalid(fmt::format("has an axis {} outside the {} dimensions of its input", axis, rank));
   axis += axis < 0 ? rank : 0;
-  if (axis == 0 && value.batch != Batch::None && (value.batch == Batch::Leads || batch != 1))
+  if (!value.outer)
+    return axis;
+  BatchPlace place = placeOf(value);
+  if (axis == place.axis && (place.alone || batch != 1))
     reportUnsupported("works across the samples of a batch, which are independent here");
-  return value.batch == Batch::Leads ? axis - 1 : axis;
+  return axis - (place.alone && axis > place.axis);
+}
+
+bool OnnxContext::sameBatch(const OnnxValue &a, const OnnxValue &b) const {
+  BatchPlace one = placeOf(a), other = placeOf(b);
+  one.axis -= std::ssize(a.full);
+  other.axis -= std::ssize(b.full);
+  return one == other;
+}
+
+std::optional<int64_t> OnnxContext::outerOf(const Shape &full, const OnnxValue &a, const OnnxValue &b) const {
+  const OnnxValue &batched = a.outer ? a : b;
+  if (!batched.outer)
+    return std::nullopt;
+  BatchPlace place = placeOf(batched);
+  int64_t outer = place.before;
+  for (int64_t i = 0; i < std::ssize(full) - (std::ssize(batched.full) - place.axis); ++i)
+    outer *= full[i];
+  return outer;
+}
+
+void OnnxContext::strip(OnnxValue &one, const OnnxValue &other) {
+  if (one.outer || !other.outer || !placeOf(other).alone)
+    return;
+  int64_t axis = std::ssize(one.full) - (std::ssize(other.full) - placeOf(other).axis);
+  if (axis < 0)
+    return;
+  Shape sample = one.full;
+  if (sample[axis] != 1)
+    reportUnsupported(
+        fmt::format("joins {} and {} across the batch, which is not supported", listOf(one.full), listOf(other.full)));
+  sample.erase(sample.begin() + axis);
+  one.id = textBuilder.reshape(one.id, sample);
+}
+
+OnnxValue OnnxContext::resized(OnnxValue value, int64_t axis, int64_t extent) const {
+  if (value.outer && axis < placeOf(value).axis)
+    value.outer = *value.outer / value.full[axis] * extent;
+  value.full[axis] = extent;
+  return value;
 }
 
 DnnTextBuilder::Id OnnxContext::sized(size_t i, size_t rank) {
   OnnxValue value = tensor(i);
-  if (value.batch != Batch::Leads || shape(value.id).size() != rank)
-    reportUnsupported(fmt::format("takes {} dimensions after the batch, found {}", rank, shape(value.id).size()));
+  if (!leads(value) || (rank && shape(value.id).size() != rank))
+    reportUnsupported(
+        value.outer && !placeOf(value).alone
+            ? "takes the batch as its first dimension, which is more than the batch here"
+            : fmt::format("takes {} dimensions after the batch, found {}{}", rank, shape(value.id).size(),
+                          value.outer && placeOf(value).axis != 0 ? ", and the batch at another place" : ""));
   return value.id;
 }
 
@@ -152,7 +223,9 @@ void OnnxContext::setResult(OnnxValue value, size_t output) {
     const Shape &sample = shape(value.id);
     if (!elementsOf(sample))
       reportInvalid(fmt::format("gives an impossible shape: {}", listOf(sample)));
-    if (sample.size() + (value.batch == Batch::Leads) != value.full.size())
+    bool fits = !value.outer || placeOf(value.full, *value.outer);
+    bool alone = value.outer && fits && placeOf(value).alone;
+    if (!fits || sample.size() + alone != value.full.size())
       reportUnsupported(fmt::format("joins tensors across the batch, giving {}", listOf(value.full)));
   }
   if (output < node->outputs.size() && !node->outputs[output].empty())
@@ -162,18 +235,15 @@ void OnnxContext::setResult(OnnxValue value, size_t output) {
 void OnnxContext::setImage(DnnTextBuilder::Id id) {
   Shape full = shape(id);
   full.insert(full.begin(), get(0).full[0]);
-  setResult(id, std::move(full), Batch::Leads);
+  setResult(id, std::move(full), 1);
 }
 
-OnnxValue OnnxContext::viewed(DnnTextBuilder::Id id, Batch where, const Shape &from, const Shape &full) {
-  OnnxValue result{std::nullopt, id, full, Batch::None};
-  if (where != Batch::None) {
-    if (full.empty() || full[0] % batch != 0)
-      reportUnsupported(fmt::format("moves the batch: {} becomes {}", listOf(from), listOf(full)));
-    // With an open batch an extent that is the batch alone is the batch.
-    result.batch = full[0] == batch && full.size() > 1 ? Batch::Leads : Batch::Merged;
-  }
-  Shape sample = sampleOf(full, result.batch);
+OnnxValue OnnxContext::viewed(DnnTextBuilder::Id id, std::optional<int64_t> outer, const Shape &from,
+                              const Shape &full) {
+  OnnxValue result{std::nullopt, id, full, outer};
+  if (outer && !placeOf(full, *outer))
+    reportUnsupported(fmt::format("cuts across the batch: {} becomes {}", listOf(from), listOf(full)));
+  Shape sample = sampleOf(full, result.outer);
   if (elementsOf(sample) != elementsOf(shape(id)))
     reportInvalid(fmt::format("has another number of elements after it: {} becomes {}", listOf(from), listOf(full)));
   result.id = textBuilder.reshape(id, sample);

@@ -15,6 +15,7 @@ struct OnnxTensor {
   OnnxType type = OnnxType::Float;
   std::optional<std::vector<double>> numbers; ///< integers saturate at 2^53
   std::string initializer;                    ///< its name if it is one
+  bool isComputed = false;                    ///< from other known tensors: a mask, no weight
 };
 
 struct OnnxAttribute {
@@ -54,7 +55,7 @@ struct OnnxModel {
 };
 
 /// The oldest and newest operator set whose meaning is known.
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 24;
 
 /// Reads the file; errors: cannot be read, is no ONNX model, an operator set that is not known.
 /// `file` becomes its place in diagnostics.

@@ -128,9 +128,15 @@ Folded filled(OnnxContext &c, const OnnxNode &node, const Operands &in) {
   auto value = node.attributes.find("value");
   OnnxTensor one =
       value != node.attributes.end() && value->second.tensor ? *value->second.tensor : made({}, OnnxType::Float, {0});
-  if (!size || *size > int64_t(OnnxTensor::kMaxNumbers) || !one.numbers || one.numbers->empty())
-    c.reportUnsupported("makes a tensor that is too large to be known");
-  return made(shape, one.type, Numbers(*size, one.numbers->front()));
+  if ((!size && !llvm::is_contained(shape, 0)) || !one.numbers || one.numbers->empty())
+    c.reportInvalid(fmt::format("makes a tensor of an impossible shape: {}", listOf(shape)));
+  // Where they are many, the shape says enough: they are those of a weight.
+  OnnxTensor all = made(shape, one.type, {});
+  if (!size || *size <= int64_t(OnnxTensor::kMaxNumbers))
+    all.numbers = Numbers(size.value_or(0), one.numbers->front());
+  else
+    all.numbers.reset();
+  return all;
 }
 
 Folded range(OnnxContext &c, const OnnxNode &, const Operands &in) {
@@ -246,6 +252,66 @@ Folded folded(OnnxContext &c, const OnnxNode &node, const Operands &in) {
 
 } // namespace
 
+/// What has the same numbers as its operand.
+static const std::set<std::string> kViews = {"Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+
+/// What is computed from tensors that are known, but too many to be kept here, such as the mask of an attention: a
+/// tensor of which the shape alone is known. Weights are none: what is computed from them is part of the model.
+static Folded shapeOnly(OnnxContext &c, const OnnxNode &node) {
+  static const std::set<std::string> kBroadcasts = {"Add",   "Sub",     "Mul", "Div",         "Equal",          "Less",
+                                                    "Where", "Greater", "And", "LessOrEqual", "GreaterOrEqual", "Or",
+                                                    "Pow",   "Max",     "Min", "Mod"};
+  static const std::set<std::string> kSame = {"Cast",     "Not", "Neg", "Trilu", "ScatterND", "ScatterElements",
+                                              "Identity", "Abs", "Log", "Exp",   "Sqrt",      "Floor",
+                                              "Ceil",     "Clip"};
+  std::vector<const OnnxTensor *> in;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.has(i))
+      continue;
+    const std::optional<OnnxTensor> &one = c.get(i).constant;
+    if (!one || (one->type == OnnxType::Float && !one->initializer.empty() && elementsOf(one->shape).value_or(2) > 1))
+      return std::nullopt;
+    in.push_back(&*one);
+  }
+  if (in.empty())
+    return std::nullopt;
+  OnnxTensor y;
+  y.type = in[0]->type, y.isComputed = in[0]->isComputed || !kViews.count(node.op);
+  if (kBroadcasts.count(node.op)) {
+    y.type = node.op == "Where" && in.size() == 3 ? in[1]->type : y.type;
+    for (const OnnxTensor *one : in) {
+      auto joined = broadcastOf(y.shape, one->shape);
+      if (!joined)
+        return std::nullopt;
+      y.shape = *joined;
+    }
+  } else if (kSame.count(node.op)) {
+    y.shape = in[0]->shape;
+    if (int64_t to = node.integer("to", 1); node.op == "Cast")
+      y.type = to == 6 || to == 7 ? OnnxType::Integer : to == 9 ? OnnxType::Other : OnnxType::Float;
+  } else if (node.op == "Unsqueeze" || node.op == "Squeeze" || node.op == "Reshape") {
+    y.shape = reshapedBy(c, node, in[0]->shape);
+  } else if (node.op == "Transpose") {
+    Shape order = node.integers("perm").value_or(Shape{});
+    for (size_t i = 0; i < in[0]->shape.size(); ++i) {
+      int64_t from = order.empty() ? std::ssize(in[0]->shape) - 1 - i : i < order.size() ? order[i] : -1;
+      if (from < 0 || from >= std::ssize(in[0]->shape))
+        return std::nullopt;
+      y.shape.push_back(in[0]->shape[from]);
+    }
+  } else if (node.op == "Expand") {
+    auto wider = broadcastOf(in[0]->shape, c.integers(1).value_or(Shape{}));
+    if (!wider)
+      return std::nullopt;
+    y.shape = *wider;
+  } else {
+    return std::nullopt;
+  }
+  if (!elementsOf(y.shape))
+    return std::nullopt;
+  return y;
+}
+
 bool foldOnnx(OnnxContext &c, const OnnxNode &node) {
   Folded result;
   if (node.op == "Constant") {
@@ -254,20 +320,25 @@ bool foldOnnx(OnnxContext &c, const OnnxNode &node) {
     result = shapeOf(c, node);
   } else { // known if all it reads is known, and small
     Operands in;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
+    bool known = true;
+    for (size_t i = 0; i < node.inputs.size() && known; ++i) {
       in.push_back(nullptr);
       if (!node.has(i))
         continue;
       const OnnxValue &value = c.get(i);
-      if (!value.constant || !value.constant->numbers)
-        return false;
-      in.back() = &*value.constant;
+      known = value.constant && value.constant->numbers;
+      if (known)
+        in.back() = &*value.constant;
     }
-    if (!in.empty() && in[0])
+    if (known && !in.empty() && in[0])
       result = folded(c, node, in);
+    if (result && node.op != "ConstantOfShape" && !kViews.count(node.op))
+      result->isComputed = true;
+    if (!result)
+      result = shapeOnly(c, node);
   }
   if (result)
-    c.setResult(OnnxValue{std::move(*result), -1, {}, Batch::None});
+    c.setResult(OnnxValue{std::move(*result), -1, {}, std::nullopt});
   return result.has_value();
 }
 

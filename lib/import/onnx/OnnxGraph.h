@@ -10,6 +10,15 @@ namespace accord::import {
 /// their counts.
 bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model, const std::set<std::string> &known);
 
+/// PyTorch's exporter merges parameters of equal initial values: one initializer, of which Identity nodes give the
+/// others.
+struct TiedInitializers {
+  int64_t names = 0, elements = 0; ///< of the others: how many, and of how many numbers together
+};
+TiedInitializers tiedInitializers(const OnnxModel &model);
+/// Gives each of them an initializer of its own.
+void untieOnnx(OnnxModel &model);
+
 /// Rewrites in place: gelu, silu, hard_swish, hard_sigmoid and layer normalization from their
 /// parts; a bias added to a convolution or product as its third input; a transposed weight as
 /// `transB`. Nodes that are no longer needed stay; nothing reads them.

@@ -13,7 +13,7 @@ namespace {
 const std::map<std::string, OnnxHandler> &handlers() {
   static const std::map<std::string, OnnxHandler> table = [] {
     std::map<std::string, OnnxHandler> all;
-    for (const auto &part : {onnxElementwise(), onnxLayers(), onnxMovement()})
+    for (const auto &part : {onnxElementwise(), onnxLayers(), onnxMovement(), onnxSequences(), onnxWindows()})
       for (const OnnxOperators &operators : part)
         for (const char *name : operators.names)
           all[name] = operators.import;
@@ -41,6 +41,9 @@ public:
     for (const OnnxNode &one : model.nodes)
       if (!isLast(one) || !endsInLoss(one))
         node(one);
+    if (context.constants > 0)
+      context.notes.push_back(fmt::format("{} constants of the file are trained parameters here, the first {}",
+                                          context.constants, context.firstConstant));
     if (context.diags.errors() != before)
       return false;
     addLosses();
@@ -58,7 +61,20 @@ private:
     return dimension.first == 0 && size != context.options.sizes.end() ? size->second : dimension.first;
   }
 
-  /// The batch is the first extent of every input.
+  /// The dimension of an input that is its batch: one with the symbol that the options name, or one that is called
+  /// batch; else the first.
+  size_t batchAxis(const OnnxPort &input) const {
+    for (size_t i = 0; i < input.dims.size(); ++i)
+      if (const auto &[extent, symbol] = input.dims[i]; extent == 0 && !symbol.empty()) {
+        std::string lower = llvm::StringRef(symbol).lower();
+        if (context.options.batch.empty() ? lower == "n" || llvm::StringRef(lower).starts_with("batch")
+                                          : symbol == context.options.batch)
+          return i;
+      }
+    return 0;
+  }
+
+  /// The batch is one extent of every input.
   void readBatch() {
     std::map<std::string, std::string> batches;
     for (const OnnxPort &input : model.inputs) {
@@ -67,40 +83,47 @@ private:
                                                input.shaped ? "is a single number" : "states no shape"));
         continue;
       }
-      int64_t extent = extentOf(input.dims[0]);
+      const Dimension &dimension = input.dims[batchAxis(input)];
+      int64_t extent = extentOf(dimension);
       if (extent > 0) {
         context.batchIsOpen = false;
         context.batch = extent;
       }
-      batches.emplace(extent > 0 ? std::to_string(extent) : input.dims[0].second, input.name);
+      batches.emplace(extent > 0 ? std::to_string(extent) : dimension.second, input.name);
     }
     if (batches.size() < 2)
       return;
     std::vector<std::string> texts;
     for (const auto &[extent, name] : batches)
       texts.push_back(fmt::format("'{}' has {}", shown(name), extent.empty() ? "an unnamed one" : shown(extent)));
-    error(Code::ImportUnsupported,
-          fmt::format("the first extent of every input is the batch, but they differ: {}", fmt::join(texts, ", ")));
+    error(
+        Code::ImportUnsupported,
+        fmt::format("one extent of every input is the batch (the first, or one that is called so), but they differ: {}",
+                    fmt::join(texts, ", ")));
   }
 
   void readInput(const OnnxPort &input) {
     if (input.dims.empty())
       return;
     OnnxValue value;
-    value.full = {context.batch};
-    for (const Dimension &dimension : llvm::drop_begin(input.dims)) {
-      int64_t extent = extentOf(dimension);
+    size_t axis = batchAxis(input);
+    for (size_t i = 0; i < input.dims.size(); ++i) {
+      int64_t extent = i == axis ? context.batch : extentOf(input.dims[i]);
       if (extent == 0)
-        open.emplace(dimension.second, input.name);
+        open.emplace(input.dims[i].second, input.name);
       value.full.push_back(extent == 0 ? 1 : extent);
     }
-    bool single = value.full.size() == 1;
-    Shape sample = single ? Shape{1} : Shape(value.full.begin() + 1, value.full.end());
+    Shape sample = value.full;
+    sample.erase(sample.begin() + axis);
+    if (sample.empty())
+      sample = {1};
     if (!elementsOf(sample)) {
       error(Code::ImportSetting, fmt::format("the input '{}' is too large: {}", shown(input.name), listOf(sample)));
       return;
     }
-    value.batch = single ? Batch::Merged : Batch::Leads;
+    value.outer = 1;
+    for (size_t i = 0; i < axis; ++i)
+      *value.outer *= value.full[i];
     if (input.type != OnnxType::Other)
       value.id = context.textBuilder.input(input.name, input.type == OnnxType::Float ? "float" : "int32", sample);
     context.values[input.name] = value;
@@ -118,6 +141,9 @@ private:
     for (const OnnxPort &input : model.inputs)
       for (const Dimension &dimension : input.dims)
         symbols.insert(dimension.second);
+    if (!context.options.batch.empty() && !symbols.count(context.options.batch))
+      error(Code::ImportSetting, fmt::format("no input has an extent '{}'", shown(context.options.batch)))
+          .suggest(nearest(context.options.batch, std::vector<std::string>(symbols.begin(), symbols.end())));
     for (const auto &[symbol, size] : context.options.sizes)
       if (!symbols.count(symbol))
         error(Code::ImportSetting, fmt::format("no input has an extent '{}'", shown(symbol)));
@@ -144,20 +170,21 @@ private:
 
   /// A training's loss has the last softmax or sigmoid in it.
   bool isLast(const OnnxNode &node) {
-    return (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Sigmoid") && !node.outputs.empty() &&
-           context.uses[node.outputs[0]] == 0 &&
+    return (node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Sigmoid" || node.op == "ArgMax") &&
+           !node.outputs.empty() && context.uses[node.outputs[0]] == 0 &&
            llvm::any_of(model.outputs, [&](const OnnxPort &output) { return output.name == node.outputs[0]; });
   }
 
   /// A softmax over the classes, which are the last dimension or the channels of an image.
   bool endsInLoss(const OnnxNode &node) {
     auto found = context.values.find(node.input(0));
-    if (found == context.values.end() || found->second.id < 0 || found->second.batch == Batch::None)
+    if (found == context.values.end() || found->second.id < 0 || !found->second.outer)
       return false;
-    int64_t rank = std::ssize(found->second.full), axis = node.integer("axis", model.opset < 13 ? 1 : -1);
+    int64_t rank = std::ssize(found->second.full);
+    int64_t axis = node.integer("axis", node.op == "ArgMax" ? 0 : model.opset < 13 ? 1 : -1);
     axis += axis < 0 ? rank : 0;
     bool last = node.op == "Sigmoid" || axis == rank - 1;
-    if (!last && !(axis == 1 && rank == 4 && found->second.batch == Batch::Leads && model.opset >= 13))
+    if (!last && !(axis == 1 && rank == 4 && context.leads(found->second) && model.opset >= 13))
       return false;
     outputsBefore[node.outputs[0]] = last ? node.op : "Softmax over channels";
     context.values[node.outputs[0]] = found->second;
@@ -172,7 +199,7 @@ private:
     context.checkLosses(known, "graph", place);
     for (const std::string &output : known) {
       auto found = context.values.find(output);
-      if (found == context.values.end() || found->second.constant || found->second.batch == Batch::None ||
+      if (found == context.values.end() || found->second.constant || !found->second.outer ||
           context.lossOf(output) == "none")
         context.noteNoLoss(output);
       else
@@ -200,8 +227,16 @@ std::optional<ImportedModel> importOnnx(Diagnostics &diags, const std::string &p
     known.insert(op);
   if (!model || !orderOnnx(diags, file, *model, known))
     return std::nullopt;
+  TiedInitializers tied = tiedInitializers(*model);
+  if (options.untie)
+    untieOnnx(*model);
   joinOnnxPatterns(*model);
   OnnxImporter importer(diags, file, *model, options);
+  if (tied.names > 0 && !options.untie)
+    importer.context.notes.push_back(fmt::format(
+        "{} weights of {} numbers are another weight by another name (Identity), and one with it here; an exporter "
+        "merges weights that are equal when they are exported, as untrained ones are: --untie keeps them apart",
+        tied.names, tied.elements));
   if (!importer.run())
     return std::nullopt;
   std::string name = nameFrom(options.name, "model");

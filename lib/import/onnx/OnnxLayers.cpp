@@ -1,4 +1,4 @@
-// Operators with weights or windows.
+// Operators with weights: products, normalizations, lookups.
 #include "lib/import/onnx/OnnxContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
@@ -6,101 +6,13 @@
 namespace accord::import {
 namespace {
 
-/// Small enough for products of two and sums to be exact.
-bool isExtent(int64_t value) { return value >= 1 && value <= 1 << 30; }
-bool isPadding(int64_t value) { return value >= 0 && value <= 1 << 30; }
-
-/// Kernel, stride, padding and dilation of a window moved over [channels, rows, columns]. Padding
-/// is the same at both ends in the language; where the file's differs, one that gives the same
-/// extent does the same work.
-Window windowOf(OnnxContext &c, const OnnxNode &node, const Shape &image, const Shape &kernel) {
-  if (kernel.size() != 2 || image.size() != 3 || !llvm::all_of(kernel, isExtent))
-    c.reportUnsupported(fmt::format("moves a window of {} dimensions, and only two are supported", kernel.size()));
-  auto two = [&](const char *key) {
-    Shape values = node.integers(key).value_or(Shape{1, 1});
-    if (values.size() != 2 || !isExtent(values[0]) || !isExtent(values[1]))
-      c.reportInvalid(fmt::format("has '{}' = {}, expected two numbers from 1 to 2^30", key, listOf(values)));
-    return values;
-  };
-  Window window{kernel, two("strides"), {0, 0}, two("dilations")};
-  Shape pads = node.integers("pads").value_or(Shape{0, 0, 0, 0});
-  if (pads.size() != 4 || !llvm::all_of(pads, isPadding))
-    c.reportInvalid(fmt::format("has 'pads' = {}, expected four numbers of at least 0", listOf(pads)));
-  bool same = llvm::StringRef(node.text("auto_pad")).starts_with("SAME");
-  bool ceil = node.integer("ceil_mode", 0) != 0;
-  for (size_t i : {0, 1}) {
-    int64_t in = image[i + 1], reach = window.dilations[i] * (kernel[i] - 1) + 1, s = window.strides[i];
-    int64_t room = in + pads[i] + pads[i + 2] - reach;
-    int64_t out = same ? (in + s - 1) / s : room < 0 ? 0 : (room + (ceil ? s - 1 : 0)) / s + 1;
-    auto given = [&](int64_t p) { return (in + 2 * p - reach) / s + 1; };
-    int64_t p = same ? std::max<int64_t>(0, (out - 1) * s + reach - in) / 2 : pads[i];
-    while (p < reach && (in + 2 * p < reach || given(p) < out))
-      ++p;
-    if (out < 1 || in + 2 * p < reach || given(p) != out)
-      c.reportUnsupported(fmt::format("pads {} by {} and {} for an extent of {}; no padding that is the same at "
-                                      "both ends gives that",
-                                      in, pads[i], pads[i + 2], out));
-    if (!same && (p != pads[i] || p != pads[i + 2]))
-      c.noteOnce(fmt::format("{} pads by {}{}, here by {} at every side: the same extents and work", c.subject(),
-                             listOf(pads), ceil ? " and rounds up" : "", p));
-    window.padding[i] = p;
-    window.extents[i] = out;
-  }
-  bool pools = node.op == "MaxPool" || node.op == "AveragePool";
-  if (pools && window.dilations != Shape{1, 1})
-    c.reportUnsupported("has dilations, which a pool has not here");
-  return window;
-}
-
-void conv(OnnxContext &c, const OnnxNode &node) {
-  const OnnxTensor &w = c.weight(1, 4);
-  DnnTextBuilder::Id x = c.sized(0, 3);
-  Shape image = c.shape(x);
-  int64_t groups = node.integer("group", 1), out = w.shape[0];
-  if (!isExtent(groups) || out % groups || image[0] % groups || image[0] / groups != w.shape[1])
-    c.reportInvalid(fmt::format("has a weight {} in {} groups for {} channels", listOf(w.shape), groups, image[0]));
-  Window window = windowOf(c, node, image, {w.shape[2], w.shape[3]});
-  bool deep = groups == image[0] && out == groups && groups > 1;
-  if (node.has(2))
-    c.weight(2, c.initializer(2) ? c.initializer(2)->shape.size() : 1);
-  c.setImage(c.add(deep ? "depthwise_conv2d" : "conv2d", {x},
-                   convolutionAttributes(deep ? 0 : out, window, deep || groups == 1 ? 0 : groups, node.has(2)),
-                   {out, window.extents[0], window.extents[1]}));
-}
-
-void convTranspose(OnnxContext &c, const OnnxNode &node) {
-  const OnnxTensor &w = c.weight(1, 4);
-  DnnTextBuilder::Id x = c.sized(0, 3);
-  Shape image = c.shape(x);
-  int64_t groups = node.integer("group", 1);
-  if (!isExtent(groups) || !isExtent(w.shape[1]) || image[0] != w.shape[0] || image[0] % groups)
-    c.reportInvalid(fmt::format("has a weight {} in {} groups for {} channels", listOf(w.shape), groups, image[0]));
-  if (node.integers("output_shape") || llvm::StringRef(node.text("auto_pad")).starts_with("SAME"))
-    c.reportUnsupported("states its output's extent instead of pads");
-  Shape strides = node.integers("strides").value_or(Shape{1, 1}),
-        dilations = node.integers("dilations").value_or(Shape{1, 1}),
-        pads = node.integers("pads").value_or(Shape{0, 0, 0, 0}),
-        more = node.integers("output_padding").value_or(Shape{0, 0});
-  if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4 || more.size() != 2 ||
-      !llvm::all_of(strides, isExtent) || !llvm::all_of(dilations, isExtent) || !isExtent(w.shape[2]) ||
-      !isExtent(w.shape[3]) || !llvm::all_of(pads, isPadding) || !llvm::all_of(more, isPadding))
-    c.reportInvalid("has impossible strides, dilations or pads, or not for two dimensions");
-  if (pads[0] != pads[2] || pads[1] != pads[3])
-    c.reportUnsupported(fmt::format("pads differently at both ends: {}", listOf(pads)));
-  Window window{{w.shape[2], w.shape[3]}, strides, {pads[0], pads[1]}, dilations, more};
-  int64_t out = w.shape[1] * groups;
-  Shape shape{out};
-  for (size_t i : {0, 1})
-    shape.push_back((image[i + 1] - 1) * strides[i] - 2 * pads[i] + dilations[i] * (w.shape[i + 2] - 1) + more[i] + 1);
-  c.setImage(
-      c.add("conv_transpose2d", {x}, convolutionAttributes(out, window, groups > 1 ? groups : 0, node.has(2)), shape));
-}
-
 /// The product of x with a weight: [out, in] with `transB`, else [in, out].
 void linear(OnnxContext &c, const OnnxNode &node, const OnnxValue &x, const OnnxTensor &w) {
   bool transposed = node.integer("transB", 0) != 0;
   int64_t out = w.shape[transposed ? 0 : 1], in = w.shape[transposed ? 1 : 0];
   Shape shape = c.shape(x.id), full = x.full;
+  if (x.outer && c.placeOf(x).axis + 1 == std::ssize(full))
+    c.reportUnsupported("multiplies along the batch, whose samples are independent here");
   if (shape.empty() || shape.back() != in)
     c.reportInvalid(fmt::format("multiplies {} by a weight {}", listOf(shape), listOf(w.shape)));
   std::vector<std::string> attributes{fmt::format("out = {}", out)};
@@ -108,11 +20,11 @@ void linear(OnnxContext &c, const OnnxNode &node, const OnnxValue &x, const Onnx
     attributes.push_back("bias = false");
   shape.back() = full.back() = out;
   if (!c.isShared(w))
-    return c.setResult(c.add("linear", {x.id}, attributes, shape), full, x.batch);
+    return c.setResult(c.add("linear", {x.id}, attributes, shape), full, x.outer);
   DnnTextBuilder::Id table = c.parameterOf(w).id;
   if (!transposed)
     table = c.textBuilder.transpose(table, {1, 0});
-  c.setResult(c.textBuilder.addNamed(c.name(), "linear", {x.id, table}, "weight", attributes, shape), full, x.batch);
+  c.setResult(c.textBuilder.addNamed(c.name(), "linear", {x.id, table}, "weight", attributes, shape), full, x.outer);
 }
 
 void gemm(OnnxContext &c, const OnnxNode &node) {
@@ -121,11 +33,19 @@ void gemm(OnnxContext &c, const OnnxNode &node) {
   bool plain = node.number("alpha", 1) == 1 && node.number("beta", 1) == 1 && !node.integer("transA", 0);
   bool biased = !node.has(2) || (offset && w && w->shape.size() == 2 &&
                                  elementsOf(offset->shape) == w->shape[node.integer("transB", 0) ? 0 : 1]);
-  if (!w || w->shape.size() != 2 || !plain || !biased || x.batch == Batch::None)
+  if (!w || w->shape.size() != 2 || !plain || !biased || !x.outer)
     c.reportUnsupported("is a product with scaled, computed or transposed operands; only x times a weight plus "
                         "a bias is supported");
   x.full.resize(2);
   linear(c, node, x, *w);
+}
+
+/// A batch of one product is the same for both operands, in a dimension before the last two.
+bool isBatchOf(const OnnxContext &c, const OnnxValue &a, const OnnxValue &b) {
+  for (const OnnxValue *one : {&a, &b})
+    if (one->outer && c.placeOf(*one).axis + 2 >= std::ssize(one->full))
+      return false;
+  return !a.outer || !b.outer || c.sameBatch(a, b);
 }
 
 void matmul(OnnxContext &c, const OnnxNode &node) {
@@ -133,9 +53,10 @@ void matmul(OnnxContext &c, const OnnxNode &node) {
   if (const OnnxTensor *w = c.initializer(1); w && w->shape.size() == 2)
     return linear(c, node, x, *w);
   OnnxValue b = c.tensor(1);
+  c.strip(x, b);
+  c.strip(b, x);
   Shape sa = c.shape(x.id), sb = c.shape(b.id);
-  if (sa.size() < 2 || sb.size() < 2 || sa.back() != sb[sb.size() - 2] ||
-      (x.batch != b.batch && b.batch != Batch::None && x.batch != Batch::None))
+  if (sa.size() < 2 || sb.size() < 2 || sa.back() != sb[sb.size() - 2] || !isBatchOf(c, x, b))
     c.reportUnsupported(
         fmt::format("multiplies {} by {} after the batch, which is not supported", listOf(sa), listOf(sb)));
   auto join = [&](const Shape &left, const Shape &right) {
@@ -146,7 +67,8 @@ void matmul(OnnxContext &c, const OnnxNode &node) {
     return *all;
   };
   DnnTextBuilder::Id y = c.add("matmul", {x.id, b.id}, {}, join(sa, sb));
-  c.setResult(y, join(x.full, b.full), x.batch == Batch::None ? b.batch : x.batch);
+  Shape full = join(x.full, b.full);
+  c.setResult(y, full, c.outerOf(full, x, b));
 }
 
 std::string epsilonOf(const OnnxNode &node) { return "epsilon = " + singleText(node.number("epsilon", 1e-5)); }
@@ -155,8 +77,8 @@ void batchNorm(OnnxContext &c, const OnnxNode &node) {
   c.weight(1, 1);
   c.weight(2, 1);
   OnnxValue x = c.tensor(0);
-  if (x.batch != Batch::Leads)
-    c.reportUnsupported("normalizes something without a batch");
+  if (!c.leads(x))
+    c.reportUnsupported("normalizes something whose first dimension is not the batch");
   c.setAlike(x, "batch_norm", {epsilonOf(node)});
 }
 
@@ -177,30 +99,36 @@ void layerNorm(OnnxContext &c, const OnnxNode &node) {
 void groupNorm(OnnxContext &c, const OnnxNode &node) {
   c.weight(1, 1);
   c.weight(2, 1);
-  DnnTextBuilder::Id x = c.sized(0, 3);
+  DnnTextBuilder::Id x = c.sized(0);
   int64_t channels = c.shape(x)[0],
           groups = node.op == "InstanceNormalization" ? channels : node.integer("num_groups", 1);
-  if (!isExtent(groups) || channels % groups)
+  if (groups < 1 || channels % groups)
     c.reportInvalid(fmt::format("has {} groups of {} channels", groups, channels));
   c.setImage(c.add("group_norm", {x}, {fmt::format("groups = {}", groups), epsilonOf(node)}, c.shape(x)));
 }
 
-void pool(OnnxContext &c, const OnnxNode &node) {
-  DnnTextBuilder::Id x = c.sized(0, 3);
-  Shape kernel = node.integers("kernel_shape").value_or(Shape{});
-  if (node.outputs.size() > 1 && !node.outputs[1].empty())
-    c.reportUnsupported("gives the places of its maxima, which is not supported");
-  if (llvm::any_of(kernel, [](int64_t k) { return k < 1; }))
-    c.reportInvalid("has an impossible 'kernel_shape'");
-  Window window = windowOf(c, node, c.shape(x), kernel);
-  c.setImage(c.add(node.op == "MaxPool" ? "max_pool" : "avg_pool", {x}, poolAttributes(window),
-                   {c.shape(x)[0], window.extents[0], window.extents[1]}));
+/// The last dimension, without a mean and an offset. With `stash_type` and others it has no other meaning here.
+void rmsNorm(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  int64_t axis = node.integer("axis", -1);
+  if (axis != -1 && axis != std::ssize(x.full) - 1)
+    c.reportUnsupported(fmt::format("normalizes from axis {} on, and only the last is supported", axis));
+  c.weight(1, 1);
+  c.setAlike(x, "rms_norm", {epsilonOf(node)});
 }
 
-void globalPool(OnnxContext &c, const OnnxNode &) {
-  DnnTextBuilder::Id x = c.sized(0, 3);
-  int64_t channels = c.shape(x)[0];
-  c.setImage(c.textBuilder.reshape(c.add("global_avg_pool", {x}, {}, {channels}), {channels, 1, 1}));
+void lrn(OnnxContext &c, const OnnxNode &node) {
+  DnnTextBuilder::Id x = c.sized(0);
+  int64_t size = node.integer("size", 0);
+  if (size < 1 || size > 65536)
+    c.reportInvalid(fmt::format("has a 'size' of {}, expected 1 to 65536", size));
+  std::vector<std::string> attributes{fmt::format("size = {}", size)};
+  for (auto [key, otherwise] : {std::pair("alpha", 1e-4), {"beta", 0.75}, {"bias", 1.0}})
+    if (double value = node.number(key, otherwise); static_cast<float>(value) != static_cast<float>(otherwise))
+      attributes.push_back(fmt::format("{} = {}", key, singleText(value)));
+  if (!(node.number("bias", 1) > 0))
+    c.reportUnsupported("has a bias that is not above 0");
+  c.setImage(c.add("lrn", {x}, attributes, c.shape(x)));
 }
 
 /// Rows of a table of tokens.
@@ -212,14 +140,11 @@ void embedding(OnnxContext &c, const OnnxTensor &table, const OnnxValue &ids, in
   full.push_back(table.shape[1]);
   std::vector<std::string> attributes{fmt::format("rows = {}", table.shape[0]),
                                       fmt::format("dim = {}", table.shape[1])};
-  Batch where = ids.batch == Batch::Merged && full[0] == c.batch ? Batch::Leads : ids.batch;
   DnnTextBuilder::Id y =
       c.isShared(table)
           ? c.textBuilder.addNamed(c.name(), "embedding", {ids.id, c.parameterOf(table).id}, "table", attributes, shape)
           : c.add("embedding", {ids.id}, attributes, shape);
-  if (where != ids.batch)
-    y = c.textBuilder.reshape(y, c.sampleOf(full, where));
-  c.setResult(y, full, where);
+  c.setResult(c.textBuilder.reshape(y, c.sampleOf(full, ids.outer)), full, ids.outer);
 }
 
 void gather(OnnxContext &c, const OnnxNode &node) {
@@ -230,10 +155,9 @@ void gather(OnnxContext &c, const OnnxNode &node) {
   OnnxValue x = c.tensor(0);
   int64_t dim = c.axisOf(x, axis);
   if (!ids.constant)
-    c.reportUnsupported(from.batch == Batch::None
-                            ? "looks up something else than the rows of a table"
-                            : "takes the same computed places of every sample; GatherND with batch_dims = 1 "
-                              "is supported");
+    c.reportUnsupported(!from.outer ? "looks up something else than the rows of a table"
+                                    : "takes the same computed places of every sample; GatherND with batch_dims = 1 "
+                                      "is supported");
   // A range of known places.
   if (!ids.constant->numbers || ids.constant->numbers->empty())
     c.reportUnsupported("takes entries at places that are too many to be known");
@@ -245,17 +169,18 @@ void gather(OnnxContext &c, const OnnxNode &node) {
   if (start < 0 || start + size > extent)
     c.reportInvalid(fmt::format("takes entries {} to {} of {}", start, start + size - 1, extent));
   DnnTextBuilder::Id y = size == extent ? x.id : c.textBuilder.slice(c.name(), x.id, dim, start, size);
+  std::optional<int64_t> outer = c.resized(x, axis, size).outer;
   Shape full = x.full;
   auto place = full.erase(full.begin() + axis);
   full.insert(place, ids.constant->shape.begin(), ids.constant->shape.end());
-  c.setResult(c.viewed(y, x.batch, full, full));
+  c.setResult(c.viewed(y, outer, full, full));
 }
 
 /// GatherND with batch_dims = 1 and one index: entries of every sample's first dimension.
 void gatherNd(OnnxContext &c, const OnnxNode &node) {
   OnnxValue x = c.tensor(0), ids = c.tensor(1);
-  if (node.integer("batch_dims", 0) != 1 || x.batch != Batch::Leads || ids.batch != Batch::Leads ||
-      ids.full.back() != 1 || ids.full.size() < 2 || x.full.size() < 2)
+  if (node.integer("batch_dims", 0) != 1 || !c.leads(x) || !c.leads(ids) || ids.full.back() != 1 ||
+      ids.full.size() < 2 || x.full.size() < 2)
     c.reportUnsupported("takes entries in a way that is not supported; batch_dims = 1 and one index has");
   Shape places = c.shape(ids.id), shape(c.shape(x.id).begin() + 1, c.shape(x.id).end());
   places.pop_back();
@@ -265,23 +190,21 @@ void gatherNd(OnnxContext &c, const OnnxNode &node) {
   DnnTextBuilder::Id y = c.add("gather", {x.id, c.textBuilder.reshape(ids.id, places)}, {"axis = 0"}, shape);
   Shape full(ids.full.begin(), ids.full.end() - 1);
   full.insert(full.end(), x.full.begin() + 2, x.full.end());
-  c.setResult(c.viewed(y, Batch::Leads, full, full));
+  c.setResult(c.viewed(y, 1, full, full));
 }
 
 } // namespace
 
 std::vector<OnnxOperators> onnxLayers() {
   return {{batchNorm, {"BatchNormalization"}},
-          {conv, {"Conv"}},
-          {convTranspose, {"ConvTranspose"}},
           {gather, {"Gather"}},
           {gatherNd, {"GatherND"}},
           {gemm, {"Gemm"}},
-          {globalPool, {"GlobalAveragePool"}},
           {groupNorm, {"GroupNormalization", "InstanceNormalization"}},
           {layerNorm, {"LayerNormalization"}},
+          {lrn, {"LRN"}},
           {matmul, {"MatMul"}},
-          {pool, {"AveragePool", "MaxPool"}}};
+          {rmsNorm, {"RMSNormalization", "SimplifiedLayerNormalization"}}};
 }
 
 } // namespace accord::import

@@ -85,39 +85,36 @@ void transpose(OnnxContext &c, const OnnxNode &node) {
   for (int64_t from : permutation)
     full.push_back(x.full[from]);
   auto moved = [&](DnnTextBuilder::Id id, const Shape &order) { return c.textBuilder.transpose(id, order, c.name()); };
+  if (!x.outer)
+    return c.setResult(moved(x.id, permutation), full, x.outer);
   // A batch of one is an extent as any other.
-  if (x.batch != Batch::None && c.batch == 1) {
-    DnnTextBuilder::Id whole = c.textBuilder.reshape(x.id, x.full);
-    if (permutation[0] != 0 || x.batch == Batch::Merged)
-      return c.setResult(c.viewed(moved(whole, permutation), Batch::Merged, full, full));
-  }
-  if (x.batch != Batch::None && permutation[0] != 0)
-    c.reportUnsupported("moves the batch to another place than the first");
-  if (x.batch == Batch::Leads) {
-    permutation.erase(permutation.begin());
+  if (c.batch == 1)
+    return c.setResult(c.viewed(moved(c.textBuilder.reshape(x.id, x.full), permutation), 1, full, full));
+  BatchPlace place = c.placeOf(x);
+  int64_t outer = place.before;
+  for (size_t i = 0; permutation[i] != place.axis; ++i)
+    outer *= full[i];
+  if (place.alone) { // the others move around it
+    permutation.erase(llvm::find(permutation, place.axis));
     for (int64_t &from : permutation)
-      --from;
+      from -= from > place.axis;
   }
-  c.setResult(moved(x.id, permutation), full, x.batch);
+  c.setResult(moved(x.id, permutation), full, outer);
 }
 
 void concat(OnnxContext &c, const OnnxNode &node) {
   std::vector<OnnxValue> all;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     all.push_back(c.tensor(i));
-  auto batched = llvm::find_if(all, [](const OnnxValue &one) { return one.batch != Batch::None; });
+  auto batched = llvm::find_if(all, [](const OnnxValue &one) { return one.outer.has_value(); });
   const OnnxValue like = batched == all.end() ? all.at(0) : *batched;
   int64_t axis = node.integer("axis", 0), dim = c.axisOf(like, axis), extent = 0;
   Shape shape = c.shape(like.id), full = like.full;
   std::vector<DnnTextBuilder::Id> ids;
   for (OnnxValue &one : all) {
-    if (one.full.size() != full.size() || (one.batch != like.batch && one.batch != Batch::None))
+    if (one.full.size() != full.size() || (one.outer && like.outer && !c.placeLike(one, like)))
       c.reportUnsupported("joins tensors of different ranks or batches");
-    if (one.batch == Batch::None && like.batch == Batch::Leads) { // the same for every sample
-      if (one.full[0] != 1)
-        c.reportUnsupported("joins a weight with a batch of its own");
-      one.id = c.textBuilder.reshape(one.id, Shape(one.full.begin() + 1, one.full.end()));
-    }
+    c.strip(one, like); // the same for every sample
     Shape here = c.shape(one.id);
     extent += here[dim];
     shape[dim] = here[dim];
@@ -127,12 +124,16 @@ void concat(OnnxContext &c, const OnnxNode &node) {
     }
     ids.push_back(one.id);
   }
-  shape[dim] = full[axis] = extent;
+  shape[dim] = extent;
   if (ids.size() == 1)
     return c.setResult(like);
-  if (like.batch == Batch::Merged && dim == 0)
-    full[0] = extent * c.batch;
-  c.setResult(c.add("concat", ids, {fmt::format("axis = {}", dim)}, shape), full, like.batch);
+  OnnxValue result = like;
+  if (like.outer && axis == c.placeOf(like).axis) // a batch of one
+    result.full[axis] = extent * c.batch;
+  else
+    result = c.resized(result, axis, extent);
+  result.id = c.add("concat", ids, {fmt::format("axis = {}", dim)}, shape);
+  c.setResult(result);
 }
 
 void split(OnnxContext &c, const OnnxNode &node) {
@@ -158,15 +159,17 @@ void split(OnnxContext &c, const OnnxNode &node) {
                                  {fmt::format("parts = {}", parts), fmt::format("axis = {}", dim)});
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    Shape shape = c.shape(x.id), full = x.full;
-    shape[dim] = full[axis] = sizes[i];
+    Shape shape = c.shape(x.id);
+    shape[dim] = sizes[i];
     DnnTextBuilder::Id y = x.id;
     if (list >= 0)
       y = c.textBuilder.piece(list, i, shape);
     else if (parts > 1)
       y = c.textBuilder.slice(c.name(), x.id, dim, start, sizes[i]);
     start += sizes[i];
-    c.setResult(y, full, x.batch, i);
+    OnnxValue part = c.resized(x, axis, sizes[i]);
+    part.id = y;
+    c.setResult(part, i);
   }
 }
 
@@ -191,8 +194,9 @@ void slice(OnnxContext &c, const OnnxNode &) {
     int64_t dim = c.axisOf(x, axis);
     if (size < 1)
       c.reportInvalid("leaves nothing");
-    x.full[axis] = size;
-    x.id = c.textBuilder.slice(c.name(), x.id, dim, start, size);
+    DnnTextBuilder::Id part = c.textBuilder.slice(c.name(), x.id, dim, start, size);
+    x = c.resized(x, axis, size);
+    x.id = part;
   }
   c.setResult(x);
 }
@@ -207,48 +211,65 @@ void expand(OnnxContext &c, const OnnxNode &) {
   for (size_t i = 0; i < padded.size(); ++i) {
     size_t back = padded.size() - i;
     int64_t wanted = back <= target.size() ? target[target.size() - back] : 1;
-    bool isBatch = i == 0 && x.batch == Batch::None && wanted == c.batch;
+    bool isBatch = !x.outer && wanted == c.batch && c.batchIsOpen;
     if (wanted != 1 && wanted != padded[i] && !isBatch)
       c.reportUnsupported(fmt::format("repeats {} to {}, which is not supported", listOf(x.full), listOf(target)));
   }
   c.setResult(c.viewed(x, padded));
 }
 
-void resize(OnnxContext &c, const OnnxNode &node) {
-  DnnTextBuilder::Id x = c.sized(0, 3);
+/// Constants at given places; below 0 takes elements away.
+void pad(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
   std::string mode = node.text("mode");
-  if (!mode.empty() && mode != "nearest")
-    c.reportUnsupported(fmt::format("has the mode '{}', and only 'nearest' is supported", shown(mode)));
-  const Shape full = c.get(0).full;
-  std::vector<double> scales;
-  size_t at = node.op == "Upsample" || c.model.opset < 11 ? 1 : 2;
-  if (auto found = node.attributes.find("scales"); found != node.attributes.end())
-    scales = found->second.list;
-  else if (node.has(at) && c.get(at).constant && c.get(at).constant->numbers)
-    scales = *c.get(at).constant->numbers;
-  if (scales.empty() && node.has(3)) {
-    Shape sizes = c.integers(3).value_or(Shape{});
-    for (size_t i = 0; i < sizes.size() && i < full.size(); ++i)
-      scales.push_back(1.0 * sizes[i] / full[i]);
+  size_t rank = x.full.size();
+  Shape pads = c.listed("pads", 1).value_or(Shape{}), axes = c.integers(3).value_or(Shape{});
+  if (axes.empty()) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
   }
-  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] != scales[3] || scales[2] < 1 ||
-      scales[2] != std::floor(scales[2]) || scales[2] > 1 << 20)
-    c.reportUnsupported("scales by other than one known whole number of rows and columns");
-  int64_t times = scales[2];
-  c.setImage(c.add("upsample", {x}, {fmt::format("scale = {}", times)}, {full[1], full[2] * times, full[3] * times}));
+  if (pads.size() != 2 * axes.size())
+    c.reportInvalid(fmt::format("has 'pads' = {} for {} dimensions", listOf(pads), axes.size()));
+  Shape before(c.shape(x.id).size(), 0), after = before, sample = c.shape(x.id);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t first = pads[i], last = pads[i + axes.size()], axis = axes[i];
+    if (first == 0 && last == 0)
+      continue;
+    int64_t dim = c.axisOf(x, axis);
+    if (std::max({std::abs(first), std::abs(last), sample[dim]}) > int64_t(1) << 40 || sample[dim] + first + last < 1)
+      c.reportInvalid(
+          fmt::format("pads {} by {} and {}, which leaves nothing or is too large", sample[dim], first, last));
+    before[dim] = first;
+    after[dim] = last;
+    sample[dim] += first + last;
+    x = c.resized(x, axis, sample[dim]);
+  }
+  if (llvm::all_of(before, [](int64_t one) { return one == 0; }) &&
+      llvm::all_of(after, [](int64_t one) { return one == 0; }))
+    return c.setResult(x);
+  if (!mode.empty() && mode != "constant")
+    c.reportUnsupported(fmt::format("pads with '{}', and only a constant is supported", shown(mode)));
+  double value = node.number("value", 0);
+  if (node.has(2))
+    value = c.scalar(2).value_or(NAN);
+  if (std::isnan(value))
+    c.reportUnsupported("pads with a value that is not known");
+  std::vector<std::string> attributes{"before = " + listOf(before)};
+  if (after != before)
+    attributes.push_back("after = " + listOf(after));
+  if (value != 0) // an infinity is the largest number of single precision
+    attributes.push_back("value = " + singleText(std::clamp(value, -3e38, 3e38)));
+  x.id = c.add("pad", {x.id}, attributes, sample);
+  c.setResult(x);
 }
 
 } // namespace
 
 std::vector<OnnxOperators> onnxMovement() {
-  return {{concat, {"Concat"}},
-          {expand, {"Expand"}},
-          {flatten, {"Flatten"}},
-          {reshape, {"Reshape", "Squeeze", "Unsqueeze"}},
-          {resize, {"Resize", "Upsample"}},
-          {slice, {"Slice"}},
-          {split, {"Split"}},
-          {transpose, {"Transpose"}}};
+  return {{concat, {"Concat"}},   {expand, {"Expand"}},
+          {flatten, {"Flatten"}}, {reshape, {"Reshape", "Squeeze", "Unsqueeze"}},
+          {pad, {"Pad"}},         {slice, {"Slice"}},
+          {split, {"Split"}},     {transpose, {"Transpose"}}};
 }
 
 } // namespace accord::import

@@ -286,6 +286,37 @@ private:
 
 } // namespace
 
+/// The initializer that a node gives another name; null if it does not, or to what is no weight.
+static const OnnxTensor *otherName(const OnnxModel &model, const OnnxNode &node) {
+  if (node.op != "Identity" || node.outputs.size() != 1)
+    return nullptr;
+  auto found = model.initializers.find(node.input(0));
+  return found != model.initializers.end() && found->second.type == OnnxType::Float ? &found->second : nullptr;
+}
+
+TiedInitializers tiedInitializers(const OnnxModel &model) {
+  TiedInitializers all;
+  for (const OnnxNode &node : model.nodes)
+    if (const OnnxTensor *one = otherName(model, node)) {
+      ++all.names;
+      all.elements += elementsOf(one->shape).value_or(0);
+    }
+  return all;
+}
+
+void untieOnnx(OnnxModel &model) {
+  std::vector<OnnxNode> kept;
+  for (OnnxNode &node : model.nodes)
+    if (const OnnxTensor *one = otherName(model, node)) {
+      OnnxTensor own = *one;
+      own.initializer = node.outputs[0];
+      model.initializers[node.outputs[0]] = std::move(own);
+    } else {
+      kept.push_back(std::move(node));
+    }
+  model.nodes = std::move(kept);
+}
+
 void joinOnnxPatterns(OnnxModel &model) {
   Matcher(model).run();
   // What nothing needs any more.

@@ -12,28 +12,32 @@ namespace accord::import {
 
 std::string listOf(const Shape &shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-std::string pairOf(int64_t rows, int64_t columns) {
-  return rows == columns ? std::to_string(rows) : fmt::format("[{}, {}]", rows, columns);
+std::string extentsOf(const Shape &extents) {
+  return llvm::all_equal(extents) ? std::to_string(extents[0]) : listOf(extents);
 }
 
 static std::vector<std::string> windowAttributes(const Window &window, const Shape &defaultStride) {
   std::vector<std::string> attributes;
-  auto add = [&](const char *key, const Shape &pair, const Shape &otherwise) {
-    if (pair != otherwise)
-      attributes.push_back(fmt::format("{} = {}", key, pairOf(pair[0], pair[1])));
+  auto add = [&](const char *key, const Shape &extents, int64_t otherwise, const Shape &others = {}) {
+    if (!extents.empty() && extents != others && !llvm::all_of(extents, [&](int64_t one) { return one == otherwise; }))
+      attributes.push_back(fmt::format("{} = {}", key, extentsOf(extents)));
   };
-  add("kernel", window.kernel, {});
-  add("stride", window.strides, defaultStride);
-  add("padding", window.padding, {0, 0});
-  add("dilation", window.dilations, {1, 1});
-  add("output_padding", window.outputPadding, {0, 0});
+  add("kernel", window.kernel, 0);
+  // The stride of a pool is its kernel unless stated.
+  add("stride", window.strides, defaultStride.empty() ? 1 : 0, defaultStride);
+  Shape padding = window.padding;
+  if (!window.behind.empty() && window.behind != window.padding)
+    padding.insert(padding.end(), window.behind.begin(), window.behind.end());
+  add("padding", padding, 0);
+  add("dilation", window.dilations, 1);
+  add("output_padding", window.outputPadding, 0);
   return attributes;
 }
 
 std::vector<std::string> poolAttributes(const Window &window) { return windowAttributes(window, window.kernel); }
 
 std::vector<std::string> convolutionAttributes(int64_t out, const Window &window, int64_t groups, bool bias) {
-  std::vector<std::string> attributes = windowAttributes(window, {1, 1});
+  std::vector<std::string> attributes = windowAttributes(window, {});
   if (out)
     attributes.insert(attributes.begin(), fmt::format("out = {}", out));
   if (groups)

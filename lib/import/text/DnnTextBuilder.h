@@ -15,12 +15,13 @@ using Shape = std::vector<int64_t>;
 
 /// `[3, 224, 224]`
 std::string listOf(const Shape &shape);
-/// `3` of two equal numbers, else `[3, 5]`.
-std::string pairOf(int64_t rows, int64_t columns);
-/// A window that moves over rows and columns.
+/// `3` of equal numbers, else `[3, 5]`.
+std::string extentsOf(const Shape &extents);
+/// A window that moves over one to three spatial dimensions; what is empty is the language's default.
 struct Window {
-  Shape kernel, strides = {1, 1}, padding = {0, 0}, dilations = {1, 1}, outputPadding = {0, 0};
-  Shape extents = {0, 0}; ///< rows and columns of the result
+  Shape kernel, strides = {}, padding = {}, dilations = {}, outputPadding = {};
+  Shape behind = {};  ///< padding at the ends, where it differs from that before
+  Shape extents = {}; ///< of the result
 };
 /// What is not the language's default: `kernel = 3` and more of a pool.
 std::vector<std::string> poolAttributes(const Window &window);

@@ -15,9 +15,11 @@ struct ImportedModel {
 
 /// For a network as it infers, to which a loss is added.
 struct NetworkOptions {
-  std::string name;                          ///< of the model
-  std::map<std::string, int64_t> sizes;      ///< ONNX: symbolic extents other than the batch
-  int64_t inputs = 0;                        ///< MLIR: the first arguments that are inputs; 0: by rule
+  std::string name;                     ///< of the model
+  std::map<std::string, int64_t> sizes; ///< ONNX: symbolic extents other than the batch
+  std::string batch;                    ///< ONNX: the symbol of the batch; empty: one called so, else the first
+  bool untie = false; ///< ONNX: weights that Identity nodes give another name are weights of their own
+  int64_t inputs = 0; ///< MLIR: the first arguments that are inputs; 0: by rule
   std::map<std::string, std::string> losses; ///< by output ("output0" in MLIR); "" is for all others
   bool unrolled = false;                     ///< copies of one body are written each, not as a `repeat`
 };
