@@ -84,39 +84,33 @@ template <typename T> T kindOf(std::optional<T> value, const char *kind, std::st
 
 } // namespace
 
-struct Document::Data {
-  json::Value value;
-};
-
 Document Document::parse(const std::string &json) {
   auto value = parseJson(json, "document");
   if (!value)
     throw std::invalid_argument(llvm::toString(value.takeError()));
-  Document out;
-  out.data_ = std::make_shared<Data>(Data{std::move(*value)});
-  return out;
+  return Document(std::make_shared<const json::Value>(std::move(*value)));
 }
 
-bool Document::has(std::string_view path) const { return find(data_->value, path, false); }
+bool Document::has(std::string_view path) const { return find(*value_, path, false); }
 
 double Document::number(std::string_view path) const {
-  return kindOf(find(data_->value, path, true)->getAsNumber(), "number", path);
+  return kindOf(find(*value_, path, true)->getAsNumber(), "number", path);
 }
 
 int64_t Document::integer(std::string_view path) const {
-  return kindOf(find(data_->value, path, true)->getAsInteger(), "whole number", path);
+  return kindOf(find(*value_, path, true)->getAsInteger(), "whole number", path);
 }
 
 bool Document::flag(std::string_view path) const {
-  return kindOf(find(data_->value, path, true)->getAsBoolean(), "truth value", path);
+  return kindOf(find(*value_, path, true)->getAsBoolean(), "truth value", path);
 }
 
 std::string Document::text(std::string_view path) const {
-  return kindOf(find(data_->value, path, true)->getAsString(), "text", path).str();
+  return kindOf(find(*value_, path, true)->getAsString(), "text", path).str();
 }
 
 size_t Document::size(std::string_view path) const {
-  const json::Value *value = find(data_->value, path, true);
+  const json::Value *value = find(*value_, path, true);
   if (const json::Array *array = value->getAsArray())
     return array->size();
   const json::Object *object = value->getAsObject();
@@ -124,7 +118,7 @@ size_t Document::size(std::string_view path) const {
 }
 
 std::vector<std::string> Document::keys(std::string_view path) const {
-  const json::Object *object = find(data_->value, path, true)->getAsObject();
+  const json::Object *object = find(*value_, path, true)->getAsObject();
   kindOf(object ? std::optional(true) : std::nullopt, "object", path);
   std::vector<std::string> all;
   for (const auto &member : *object)
@@ -133,13 +127,26 @@ std::vector<std::string> Document::keys(std::string_view path) const {
   return all;
 }
 
-Document Document::at(std::string_view path) const {
-  Document out;
-  out.data_ = std::make_shared<Data>(Data{*find(data_->value, path, true)});
-  return out;
+bool Document::isNull(std::string_view path) const { return find(*value_, path, true)->kind() == json::Value::Null; }
+
+Document Document::at(std::string_view path) const { return part(find(*value_, path, true)); }
+
+Document Document::member(const std::string &key) const {
+  const json::Object *object = value_->getAsObject();
+  const json::Value *found = object ? object->get(key) : nullptr;
+  if (!found)
+    refuseStep(*value_, key, key);
+  return part(found);
 }
 
-std::string Document::json() const { return jsonText(data_->value); }
+Document Document::element(size_t index) const {
+  const json::Array *array = value_->getAsArray();
+  if (!array || index >= array->size())
+    refuseStep(*value_, "", std::to_string(index));
+  return part(&(*array)[index]);
+}
+
+std::string Document::json() const { return jsonText(*value_); }
 
 Answer run(const std::vector<std::string> &arguments, RunOptions options) {
   static std::mutex mutex;

@@ -36,6 +36,10 @@
 #include <string_view>
 #include <vector>
 
+namespace llvm::json {
+class Value;
+}
+
 namespace accord::inline embedding {
 
 /// A document has no value at a path, or one of another kind. The message names what it has there.
@@ -44,7 +48,8 @@ public:
   using std::out_of_range::out_of_range;
 };
 
-/// A JSON document, or a value in one. docs/schema says which values the document of a command has, and in which units.
+/// A JSON document, or a value in one. docs/schema says which values the document of a command has, and in which units;
+/// lib/driver/results has a struct for the document of each of the large commands.
 /// A path is keys and indices: "stages[0].devices"; the empty one is the value itself. What is not there throws
 /// NoSuchValue.
 class Document {
@@ -61,15 +66,21 @@ public:
   size_t size(std::string_view path = "") const;
   /// Keys of an object, in the order of the alphabet.
   std::vector<std::string> keys(std::string_view path = "") const;
+  bool isNull(std::string_view path = "") const;
   /// A value in it, which stays when the document goes.
   Document at(std::string_view path) const;
+  /// The value of one key, whatever characters it has.
+  Document member(const std::string &key) const;
+  /// An element of a list.
+  Document element(size_t index) const;
   /// As text.
   std::string json() const;
 
 private:
-  struct Data;
-  Document() = default;
-  std::shared_ptr<const Data> data_;
+  explicit Document(std::shared_ptr<const llvm::json::Value> value) : value_(std::move(value)) {}
+  Document part(const llvm::json::Value *value) const { return Document({value_, value}); }
+
+  std::shared_ptr<const llvm::json::Value> value_;
 };
 
 /// What a command answers, byte for byte as the program `accord` does.

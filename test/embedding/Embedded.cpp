@@ -4,6 +4,8 @@
 //   accord-embedded PROGRAM COMMANDS OUT     every line of COMMANDS by both
 //   accord-embedded misuse                   what is wrong, and stops
 #include "lib/driver/Accord.h"
+#include "lib/driver/results/Estimate.h"
+#include "lib/driver/results/Plan.h"
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -192,7 +194,7 @@ void tryWrong() {
 }
 
 /// Texts stand for files, hide those on disk, and name one another.
-void tryTexts() {
+void tryTexts(const fs::path &out) {
   accord::Answer answer = accord::run({"estimate", "./parts/../parts/mlp.dnn", "--json"}, {kFiles});
   expect(answer.status == 0, "texts: " + answer.messages);
   const accord::Document document = answer.document();
@@ -207,6 +209,16 @@ void tryTexts() {
     } catch (const accord::NoSuchValue &error) {
       std::printf("%s\n", error.what());
     }
+  const auto estimate = accord::results::Estimate::of(document);
+  expect(estimate.operations.size() == document.size("operations"), "operations of a struct");
+  expect(estimate.operations[0].time_s == document.number("operations[0].time_s"), "a time of a struct");
+  const auto plan = accord::run({"compile", "parts/mlp.dnn", "-o", out.string(), "--json"}, {kFiles}).document();
+  expect(accord::results::Plan::of(plan).step_time_s == plan.number("step_time_s"), "a plan as a struct");
+  try {
+    (void)accord::results::Plan::of(document);
+    expect(false, "an estimate is no plan");
+  } catch (const accord::NoSuchValue &) {
+  }
   std::map<std::string, std::string> files = kFiles;
   files["chip.accel"].replace(files["chip.accel"].find("100 TFLOP"), 3, "200");
   const accord::Document faster = accord::run({"estimate", "parts/mlp.dnn", "--json"}, {files}).document();
@@ -244,7 +256,7 @@ int misuse(const std::string &search, const fs::path &out) {
   std::signal(SIGINT, [](int) {});
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   const fs::path folder = fs::current_path();
-  tryTexts();
+  tryTexts(out);
   tryWrong();
   tryStops(search, out);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);

@@ -1,0 +1,184 @@
+// The document of `accord estimate --json`: Work, time, energy and bytes of a training step. flops, time_s, cycles,
+// energy_J and bytes of an operation are of ONE execution; count is how often it runs in one step (micro-batches times
+// the repeats around it). totals.flops is the sum of flops * count, and so are time_s (one after the other) and
+// energy_J. Written by scripts/results.py from docs/schema/estimate.schema.json. Units are in the names.
+#pragma once
+#include "lib/driver/results/Read.h"
+
+namespace accord::results {
+
+struct Estimate {
+  struct Operation {
+    struct Communication {
+      std::string kind;
+      std::string algorithm;
+      std::string axis;
+      int64_t devices = 0;
+      std::string formula;
+      int64_t payload = 0; ///< bytes of the whole tensor
+      bool ring = false;   ///< its time is what the attention beside it does not hide
+
+      static Communication of(const Document &from) {
+        Communication out;
+        read(from, "kind", out.kind, "algorithm", out.algorithm, "axis", out.axis, "devices", out.devices, "formula",
+             out.formula, "payload", out.payload, "?ring", out.ring);
+        return out;
+      }
+    };
+
+    std::string name;
+    std::string kind;
+    std::string phase;
+    std::optional<std::string> core; ///< null: a view that needs none, or an exchange with other devices
+    double count = 0;                ///< executions per step
+    std::string bound;
+    double cycles = 0;
+    double time_s = 0;
+    double energy_J = 0;
+    int64_t flops = 0;
+    std::map<std::string, double> bytes;        ///< by memory level
+    std::optional<Communication> communication; ///< of an exchange of data with other devices of a cluster
+
+    static Operation of(const Document &from) {
+      Operation out;
+      read(from, "name", out.name, "kind", out.kind, "phase", out.phase, "core", out.core, "count", out.count, "bound",
+           out.bound, "cycles", out.cycles, "time_s", out.time_s, "energy_J", out.energy_J, "flops", out.flops, "bytes",
+           out.bytes, "?communication", out.communication);
+      return out;
+    }
+  };
+
+  struct Total {
+    struct Instruction {
+      /// Of these, those that go on as what was evaluated of them; then `time_s` is an estimate
+      int64_t estimated = 0;
+      int64_t evaluated = 0; ///< of these, those whose times were computed: the others follow from them exactly
+      double executed = 0;
+      int64_t programs = 0; ///< that operations are mapped to; operations of one shape share theirs
+      double time_high_s = 0;
+      double time_low_s = 0; ///< between these `time_s` is proven to be
+
+      static Instruction of(const Document &from) {
+        Instruction out;
+        read(from, "estimated", out.estimated, "evaluated", out.evaluated, "executed", out.executed, "programs",
+             out.programs, "time_high_s", out.time_high_s, "time_low_s", out.time_low_s);
+        return out;
+      }
+    };
+
+    struct Loading {
+      std::string bound;
+      double batch_bytes = 0;
+      double compute_s = 0;
+      double copy_s = 0;
+      double gain = 0; ///< load_s + copy_s + compute_s over step_s
+      double load_s = 0;
+      int64_t prefetch = 0; ///< batches loaded ahead
+      double step_s = 0;    ///< in steady state, loading included
+
+      static Loading of(const Document &from) {
+        Loading out;
+        read(from, "bound", out.bound, "batch_bytes", out.batch_bytes, "compute_s", out.compute_s, "copy_s", out.copy_s,
+             "gain", out.gain, "load_s", out.load_s, "prefetch", out.prefetch, "step_s", out.step_s);
+        return out;
+      }
+    };
+
+    struct StepEnergy {
+      /// Where the machine states its design power and no energy of its parts: all above idle
+      double arithmetic_J = 0;
+      double average_power_W = 0;
+      double idle_J = 0;                        ///< idle power over step_s
+      std::map<std::string, double> memories_J; ///< by memory level
+      double step_s = 0;
+      double total_J = 0;
+
+      static StepEnergy of(const Document &from) {
+        StepEnergy out;
+        read(from, "arithmetic_J", out.arithmetic_J, "average_power_W", out.average_power_W, "idle_J", out.idle_J,
+             "memories_J", out.memories_J, "step_s", out.step_s, "total_J", out.total_J);
+        return out;
+      }
+    };
+
+    double time_s = 0;
+    double energy_J = 0;
+    double flops = 0;
+    std::optional<double> area_mm2;          ///< of the chip, where the machine states it or its parts
+    std::optional<Instruction> instructions; ///< of a step on cores at the level of instructions
+    /// Input data of one step beside its computation, where the training says how it is loaded
+    std::optional<Loading> loading;
+    double memory_bytes = 0;
+    int64_t parameters = 0;
+    /// Of one step as scheduled, by what uses it; where the machine states energy or power, or a technology
+    std::optional<StepEnergy> step_energy;
+
+    static Total of(const Document &from) {
+      Total out;
+      read(from, "time_s", out.time_s, "energy_J", out.energy_J, "flops", out.flops, "?area_mm2", out.area_mm2,
+           "?instructions", out.instructions, "?loading", out.loading, "memory_bytes", out.memory_bytes, "parameters",
+           out.parameters, "?step_energy", out.step_energy);
+      return out;
+    }
+  };
+
+  struct Bottleneck {
+    double fraction = 0; ///< of the time: where it binds
+    std::string resource;
+    double speedup_if_twice = 0;
+    std::optional<double> speedup_if_unlimited; ///< absent when nothing else takes time
+
+    static Bottleneck of(const Document &from) {
+      Bottleneck out;
+      read(from, "fraction", out.fraction, "resource", out.resource, "speedup_if_twice", out.speedup_if_twice,
+           "?speedup_if_unlimited", out.speedup_if_unlimited);
+      return out;
+    }
+  };
+
+  struct Cluster {
+    std::string name;
+    int64_t tensor_parallel = 0;
+    int64_t data_parallel = 0;
+    std::optional<int64_t> context_parallel; ///< devices that share each sample along its sequence; 1 unless stated
+    int64_t devices = 0;
+    int64_t expert_parallel = 0;
+    int64_t sequence_parallel = 0;
+
+    static Cluster of(const Document &from) {
+      Cluster out;
+      read(from, "name", out.name, "tensor_parallel", out.tensor_parallel, "data_parallel", out.data_parallel,
+           "?context_parallel", out.context_parallel, "devices", out.devices, "expert_parallel", out.expert_parallel,
+           "sequence_parallel", out.sequence_parallel);
+      return out;
+    }
+  };
+
+  std::string command;
+  std::string version; ///< version of accord that wrote this
+  std::string status;
+  int64_t microbatch = 0;
+  int64_t microbatches = 0;
+  std::vector<std::string> assumptions;
+  std::vector<Operation> operations;
+  Total totals;
+  /// Resources that bind somewhere, the one with the most to gain first; of all operations one after the other
+  std::vector<Bottleneck> bottlenecks;
+  std::optional<Cluster> cluster; ///< where the target is a cluster: all numbers are of one of its devices
+  std::string machine;
+  std::string model;
+  std::string optimizer;
+  std::string precision;
+
+  /// Throws NoSuchValue where the document is another one.
+  static Estimate of(const Document &from) {
+    Estimate out;
+    read(from, "command", out.command, "version", out.version, "status", out.status, "microbatch", out.microbatch,
+         "microbatches", out.microbatches, "assumptions", out.assumptions, "operations", out.operations, "totals",
+         out.totals, "bottlenecks", out.bottlenecks, "?cluster", out.cluster, "machine", out.machine, "model",
+         out.model, "optimizer", out.optimizer, "precision", out.precision);
+    return out;
+  }
+};
+
+} // namespace accord::results
