@@ -4,6 +4,7 @@
 #include "lib/driver/tasks/Latency.h"
 #include "lib/latency/forms/ModelJson.h"
 #include "lib/latency/forms/Print.h"
+#include "lib/placement/evaluate/PlanEvaluator.h"
 #include "lib/planning/output/Metrics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,27 +30,26 @@ public:
       find("the first sample of the latency model is not at its defaults");
   }
 
-  void against(const Plan &plan) {
-    Metrics metrics = measure(plan);
+  void against(const PlannedStep &plan) {
     auto same = [&](const char *what, double said, double is) {
       if (!(std::abs(said - is) <= 1e-9 * std::abs(is)))
         find("the latency model has {} {} where the plan has {}", what, said, is);
     };
-    if (model_.model != plan.graph.model || model_.machine != plan.machine.name || model_.version != plan.version)
-      find("the latency model is of '{}' on '{}', the plan of '{}' on '{}'", model_.model, model_.machine,
-           plan.graph.model, plan.machine.name);
+    if (model_.model != plan.model || model_.machine != plan.machine || model_.version != plan.version)
+      find("the latency model is of '{}' on '{}', the plan of '{}' on '{}'", model_.model, model_.machine, plan.model,
+           plan.machine);
     const std::vector<double> initial = model_.initial();
-    same("a batch of", initial[kBatch], static_cast<double>(plan.batch));
-    same("a micro-batch of", initial[kMicrobatch], static_cast<double>(plan.graph.microbatch));
+    same("a batch of", initial[kBatch], plan.batch);
+    same("a micro-batch of", initial[kMicrobatch], plan.microbatch);
     if (plan.sequence > 0)
-      same("a sequence of", initial[kSequence], static_cast<double>(plan.sequence));
+      same("a sequence of", initial[kSequence], plan.sequence);
     const LatencyResult &here = model_.samples.front().result;
-    same("a planned step time of", model_.planStep, metrics.step.value);
+    same("a planned step time of", model_.planStep, plan.step);
     // Where the plan waits without need, the model is a little below.
-    if (model_.exact || here.step > metrics.step.value)
-      same("a step time of", here.step, metrics.step.value);
-    same("a memory of", here.memory, static_cast<double>(plan.memory.peak));
-    same("a number of FLOPs of", here.flops, static_cast<double>(metrics.flops));
+    if (model_.exact || here.step > plan.step)
+      same("a step time of", here.step, plan.step);
+    same("a memory of", here.memory, plan.memory);
+    same("a number of FLOPs of", here.flops, plan.flops);
   }
 
 private:
@@ -63,7 +63,34 @@ private:
 
 } // namespace
 
-VerifiedLatencyModel verifyLatencyModel(Verification &proof, const std::string &folder, const Plan *plan) {
+PlannedStep plannedStep(const Plan &plan) {
+  Metrics metrics = measure(plan);
+  return {plan.graph.model,
+          plan.machine.name,
+          plan.version,
+          static_cast<double>(plan.batch),
+          static_cast<double>(plan.graph.microbatch),
+          static_cast<double>(plan.sequence),
+          metrics.step.value,
+          static_cast<double>(plan.memory.peak),
+          static_cast<double>(metrics.flops)};
+}
+
+PlannedStep plannedStep(const PlacementPlan &plan) {
+  PlannedStep step{plan.model, plan.cluster, plan.version, static_cast<double>(plan.problem.batch)};
+  step.sequence = static_cast<double>(plan.sequence);
+  step.flops = plan.modelFlops;
+  if (plan.result.plan) {
+    const PlacedStage &stage = plan.result.plan->stages.front();
+    step.microbatch = static_cast<double>(plan.problem.parallelConfigs[stage.parallelConfig].microbatch);
+    step.step = static_cast<double>(plan.result.metrics.step) * 1e-12;
+    step.memory = static_cast<double>(maxDeviceMemory(plan.result.metrics));
+  }
+  return step;
+}
+
+VerifiedLatencyModel verifyLatencyModel(Verification &proof, const std::string &folder,
+                                        const std::optional<PlannedStep> &plan) {
   std::string path = (folder.empty() ? "." : folder) + "/" + kLatencyCertificate;
   auto exists = [&](llvm::StringRef name) { return llvm::sys::fs::exists(folder + "/" + name); };
   bool any = llvm::any_of(latencyFormats(), [&](const LatencyFormat &form) { return exists(form.file); });
@@ -103,7 +130,7 @@ CertificateKind latencyCertificate() {
           },
           [](const CertificateRequest &request) -> std::optional<VerifiedCertificate> {
             VerifiedCertificate verified;
-            verified.printed = verifyLatencyModel(verified.proof, request.path, nullptr).files;
+            verified.printed = verifyLatencyModel(verified.proof, request.path, {}).files;
             return verified;
           }};
 }

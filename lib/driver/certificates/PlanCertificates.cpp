@@ -143,7 +143,7 @@ std::optional<VerifiedCertificate> verifyPlan(const CertificateRequest &request)
     return verified;
   VerifiedLatencyModel model;
   if (llvm::sys::fs::is_directory(request.path))
-    model = verifyLatencyModel(verified.proof, request.path, &*plan);
+    model = verifyLatencyModel(verified.proof, request.path, plannedStep(*plan));
   verified.printed = filesOf(*plan, model.script);
   verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
   llvm::append_range(verified.printed, model.files);
@@ -160,8 +160,12 @@ std::optional<VerifiedCertificate> verifyClusterPlan(const CertificateRequest &r
     verifyPlacementSmtQuery(verified.proof, *plan, answerFolder(request.path), request.solver);
   if (!verified.proof.holds())
     return verified;
-  verified.printed = filesOf(*plan);
+  VerifiedLatencyModel model;
+  if (llvm::sys::fs::is_directory(request.path))
+    model = verifyLatencyModel(verified.proof, request.path, plannedStep(*plan));
+  verified.printed = filesOf(*plan, model.script);
   verified.printed.push_back({"plan.mlir", planMlir(*plan) + "\n"});
+  llvm::append_range(verified.printed, model.files);
   return verified;
 }
 

@@ -6,6 +6,7 @@
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/tasks/Latency.h"
+#include "lib/latency/build/PlacementLatencyModel.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/placement/output/PlacementFolder.h"
 #include "lib/placement/output/PlacementJson.h"
@@ -96,8 +97,14 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
     session.diagnostics().error(Code::InternalError, {}, "the placement does not verify: " + finding.message);
   if (!proof.holds())
     return session.finish(kInternal, "compile");
+  std::optional<LatencyModel> model;
+  if (plan->result.plan && !*monitor.stop())
+    if (auto made = placementLatencyModel(*plan, {.stop = monitor.stop()}))
+      model = std::move(*made);
   AnswerFolder answer(session.diagnostics(), options.output);
-  answer.write(filesOf(*plan)).write("plan.mlir", session.planMlir());
+  answer.write(filesOf(*plan, model ? printJavaScript(*model) : "")).write("plan.mlir", session.planMlir());
+  if (model)
+    answer.write(filesOf(*model));
   if (session.diagnostics().hasErrors() || !answer.commit())
     return session.finish(kWrongInput, "compile");
   if (options.json) {

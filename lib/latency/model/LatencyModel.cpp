@@ -139,6 +139,8 @@ void addSamples(LatencyModel &model, unsigned count) {
       double min = std::ceil(a.min / step), last = std::floor(max / step);
       arguments[i] = step * (min + std::floor(random() * (last - min + 1)));
     }
+    if (auto devices = model.argument("devices")) // fewer would refuse most
+      arguments[*devices] = model.arguments()[*devices].initial;
     double replicas = 1;
     if (auto data = model.argument("data_parallel"))
       replicas = arguments[*data];

@@ -7,12 +7,12 @@
 
 namespace accord {
 
-AnswerFiles filesOf(const PlacementPlan &plan) {
+AnswerFiles filesOf(const PlacementPlan &plan, llvm::StringRef model) {
   AnswerFiles files = {{"plan.json", jsonText(toJson(plan)) + "\n"},
                        {kPlacementCertificate.str(), jsonText(placementCertificate(plan)) + "\n"},
                        {kPlacementPaths.str(), placementPaths(plan.result.paths)},
                        {"trace.json", jsonLine(toTrace(plan)) + "\n"},
-                       {"report.html", toReport(plan)},
+                       {"report.html", toReport(plan, model)},
                        {kPlacementSmtQuery, placementSmtQuery(plan)}};
   std::erase_if(files, [](const AnswerFile &file) { return file.text.empty(); });
   return files;

@@ -6,6 +6,7 @@
 namespace accord {
 
 /// plan.json, certificate/placement.json, trace.json, report.html, and what proves the bound beside the certificate.
-AnswerFiles filesOf(const PlacementPlan &plan);
+/// `model`: the latency model as JavaScript, for the page.
+AnswerFiles filesOf(const PlacementPlan &plan, llvm::StringRef model = {});
 
 } // namespace accord

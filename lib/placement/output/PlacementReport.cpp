@@ -217,8 +217,9 @@ json::Value reportData(const PlacementPlan &plan) {
   return o;
 }
 
-std::string toReport(const PlacementPlan &plan) {
-  return pageOf(Page::Placement, plan.model + " on " + plan.cluster, jsonText(toJson(plan)) + "\n", reportData(plan));
+std::string toReport(const PlacementPlan &plan, llvm::StringRef model) {
+  return pageOf(Page::Placement, plan.model + " on " + plan.cluster, jsonText(toJson(plan)) + "\n", reportData(plan),
+                model);
 }
 
 } // namespace accord

@@ -15,6 +15,8 @@ class Pipeline {
     const span = Math.min(this.total * 1.02, Math.max(1000, to - from)), middle = (from + to) / 2;
     const start = Math.max(-this.total * 0.01, Math.min(middle - span / 2, this.total * 1.01 - span));
     this.view = [start, start + span];
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => place.set("view", span > this.total ? "" : this.view.map(Math.round).join(",")), 200);
     this.draw();
   }
   zoomBy(factor, around = (this.view[0] + this.view[1]) / 2) { this.zoomTo(around - (around - this.view[0]) * factor, around + (this.view[1] - around) * factor); }

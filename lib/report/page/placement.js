@@ -59,8 +59,8 @@ function pipeline() {
   button("first micro-batches", () => timeline.zoomTo(0, Math.min(timeline.total, one * 1.3)));
   button("last micro-batches", () => timeline.zoomTo(Math.max(0, timeline.total - one * 1.3), timeline.total));
   if (data.left > 0) byId("left").textContent = `${data.left} passes in the middle are drawn as one box for each stage`;
-  const place = /^#view=(-?[\d.e+]+),(-?[\d.e+]+)$/.exec(location.hash);
-  if (place) timeline.zoomTo(Number(place[1]), Number(place[2])); else timeline.draw();
+  timeline.draw();
+  place.on("view", text => { const [from, to] = (text || "").split(",").map(Number); if (to > from) timeline.zoomTo(from, to); });
   new ResizeObserver(() => timeline.draw()).observe(byId("timeline").parentElement);
   return timeline;
 }
@@ -136,6 +136,7 @@ if (data.feasible) {
   tables();
 }
 others();
+sliders({ capacity: h && h.capacity });
 byId("footer").textContent = `accord ${data.version}`;
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   if (!timeline) return;
