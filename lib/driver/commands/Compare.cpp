@@ -1,6 +1,6 @@
 // accord compare: a plan beside a step that a profiler measured.
-#include "lib/driver/CommandLine.h"
 #include "lib/driver/traces/Compare.h"
+#include "lib/driver/CommandLine.h"
 
 namespace accord {
 

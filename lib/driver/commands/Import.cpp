@@ -143,8 +143,8 @@ const CommandEntry kEntry("import", "Convert a model of another format to .dnn",
                "config", "The config.json", importConfiguration);
   huggingface.option("--size", options->sizes, "NAME=N: a length of the inputs (seq; default: positions, up to 8192)");
   huggingface.example("accord import huggingface Llama-3.1-8B/config.json --size seq=4096 -o llama.dnn");
-  Command onnx =
-      importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx", importNetwork<Network::Onnx>);
+  Command onnx = importer("onnx", "An ONNX model as it infers; a loss is added", "model", "The .onnx",
+                          importNetwork<Network::Onnx>);
   onnx.option("--batch", options->batch,
               "NAME: the symbolic dimension that is the batch (default: one called batch, else the first)");
   onnx.flag("--untie", options->untie, "Weights that Identity nodes give another name are weights of their own");

@@ -78,7 +78,7 @@ private:
 
   int done(int64_t ranks, size_t nodes) {
     standardOutput() << fmt::format("{} execution trace{} with {} nodes in {}\n", ranks, ranks == 1 ? "" : "s", nodes,
-                                options.output);
+                                    options.output);
     return kDone;
   }
 

@@ -435,7 +435,8 @@ Window windowOf(MlirContext &c, const MlirValue &x, const Shape &spatial, const 
       return in + low + behind < reach ? 0 : (in + low + behind - reach) / strides[i] + 1;
     };
     if (outBy(high) != extents[i])
-      c.reportUnsupported(fmt::format("gives {} of an extent of {}, and its type says {}", outBy(high), in, extents[i]));
+      c.reportUnsupported(
+          fmt::format("gives {} of an extent of {}, and its type says {}", outBy(high), in, extents[i]));
     window.padding.push_back(low);
     window.behind.push_back(outBy(low) == extents[i] ? low : high); // what is not read need not differ
   }

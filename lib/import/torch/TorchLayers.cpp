@@ -30,6 +30,7 @@ Shape pairOf(TorchContext &c, const char *key, size_t dims, int64_t otherwise, i
 Window windowOf(TorchContext &c, const Shape &image, const Shape &kernel, const Shape &strides, const Shape &padding,
                 const Shape &dilations, const Shape &out) {
   Window window{kernel, strides, padding, dilations};
+  window.extents = out;
   if (!llvm::all_of(kernel, isExtent) || !llvm::all_of(strides, isExtent) || !llvm::all_of(padding, isPadding) ||
       !llvm::all_of(dilations, isExtent))
     c.reportInvalid("has an impossible window");
@@ -46,7 +47,6 @@ Window windowOf(TorchContext &c, const Shape &image, const Shape &kernel, const 
           fmt::format("{} rounds up or pads unevenly; here it pads by {} at every side: the same extents and work",
                       c.subject(), p));
     window.padding[i] = p;
-    window.extents[i] = out[i];
   }
   return window;
 }
