@@ -2,6 +2,7 @@
 #include "lib/driver/AnswerManifest.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Options.h"
+#include "lib/driver/CommandText.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,12 +119,9 @@ Command Command::command(const std::string &name, const std::string &summary) {
   return Command(*app_.add_subcommand(name, summary), status_);
 }
 
-CommandEntry::CommandEntry(const char *name, const char *summary, void (*describe)(Command &command)) {
-  commands()[name] = {summary, describe};
-}
+namespace {
 
-int runCommandLine(const std::vector<std::string> &arguments) {
-  CLI::App app{"Accord: placement plans and latency models for DNN training that can be trusted"};
+void describeProgram(CLI::App &app, int &status) {
   app.name("accord");
   app.set_version_flag("--version", fmt::format("accord {}", kVersion));
   app.require_subcommand(0, 1);
@@ -131,11 +129,51 @@ int runCommandLine(const std::vector<std::string> &arguments) {
              "Exit status: 0 done, 1 the input is wrong or the output cannot be written, 2 infeasible, 3 internal "
              "error, 4 unknown: stopped "
              "before there was an answer");
-  int status = kDone;
   for (const auto &[name, registered] : commands()) {
     Command command(*app.add_subcommand(name, registered.summary), status);
     registered.describe(command);
   }
+}
+
+CommandText textOf(const CLI::App &app) {
+  CommandText text{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  for (const CLI::Option *option : app.get_options()) {
+    CommandText::Option one;
+    for (const std::string &name : option->get_snames())
+      one.names.push_back("-" + name);
+    for (const std::string &name : option->get_lnames())
+      one.names.push_back("--" + name);
+    if (one.names.empty())
+      one.name = option->get_single_name();
+    one.help = option->get_description();
+    one.takesValue = option->get_items_expected_max() > 0;
+    one.isRequired = option->get_required();
+    text.options.push_back(std::move(one));
+  }
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    text.commands.push_back(textOf(*command));
+  return text;
+}
+
+constexpr const char *kAbout = "Accord: placement plans and latency models for DNN training that can be trusted";
+
+} // namespace
+
+CommandText describeCommands() {
+  int status = kDone;
+  CLI::App app{kAbout};
+  describeProgram(app, status);
+  return textOf(app);
+}
+
+CommandEntry::CommandEntry(const char *name, const char *summary, void (*describe)(Command &command)) {
+  commands()[name] = {summary, describe};
+}
+
+int runCommandLine(const std::vector<std::string> &arguments) {
+  CLI::App app{kAbout};
+  int status = kDone;
+  describeProgram(app, status);
   rememberCommandLine(arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // as it takes them
