@@ -183,8 +183,8 @@ const CommandEntry kCompletion("completion", "Completion of this command line fo
   command.action([shell] {
     CommandText program = describeCommands();
     standardOutput() << (*shell == "bash"  ? bashCompletion(program)
-                     : *shell == "zsh" ? zshCompletion(program)
-                                       : fishCompletion(program));
+                         : *shell == "zsh" ? zshCompletion(program)
+                                           : fishCompletion(program));
     return kDone;
   });
 });

@@ -255,15 +255,43 @@ Folded folded(OnnxContext &c, const OnnxNode &node, const Operands &in) {
 /// What has the same numbers as its operand.
 static const std::set<std::string> kViews = {"Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
 
-/// What is computed from tensors that are known, but too many to be kept here, such as the mask of an attention: a
-/// tensor of which the shape alone is known. Weights are none: what is computed from them is part of the model.
-static Folded shapeOnly(OnnxContext &c, const OnnxNode &node) {
+/// The shape of what a node computes from tensors of known shapes; nothing for operators that are not known here.
+static std::optional<Shape> shapeAfter(OnnxContext &c, const OnnxNode &node, llvm::ArrayRef<const OnnxTensor *> in) {
   static const std::set<std::string> kBroadcasts = {"Add",   "Sub",     "Mul", "Div",         "Equal",          "Less",
                                                     "Where", "Greater", "And", "LessOrEqual", "GreaterOrEqual", "Or",
                                                     "Pow",   "Max",     "Min", "Mod"};
   static const std::set<std::string> kSame = {"Cast",     "Not", "Neg", "Trilu", "ScatterND", "ScatterElements",
                                               "Identity", "Abs", "Log", "Exp",   "Sqrt",      "Floor",
                                               "Ceil",     "Clip"};
+  const Shape &first = in[0]->shape;
+  if (kBroadcasts.count(node.op)) {
+    std::optional<Shape> joined = Shape{};
+    for (const OnnxTensor *one : in)
+      if (joined)
+        joined = broadcastOf(*joined, one->shape);
+    return joined;
+  }
+  if (kSame.count(node.op))
+    return first;
+  if (node.op == "Unsqueeze" || node.op == "Squeeze" || node.op == "Reshape")
+    return reshapedBy(c, node, first);
+  if (node.op == "Expand")
+    return broadcastOf(first, c.integers(1).value_or(Shape{}));
+  if (node.op != "Transpose")
+    return std::nullopt;
+  Shape order = node.integers("perm").value_or(Shape{}), turned;
+  for (size_t i = 0; i < first.size(); ++i) {
+    int64_t from = order.empty() ? std::ssize(first) - 1 - i : i < order.size() ? order[i] : -1;
+    if (from < 0 || from >= std::ssize(first))
+      return std::nullopt;
+    turned.push_back(first[from]);
+  }
+  return turned;
+}
+
+/// What is computed from tensors that are known, but too many to be kept here, such as the mask of an attention: a
+/// tensor of which the shape alone is known. Weights are none: what is computed from them is part of the model.
+static Folded shapeOnly(OnnxContext &c, const OnnxNode &node) {
   std::vector<const OnnxTensor *> in;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.has(i))
@@ -273,42 +301,15 @@ static Folded shapeOnly(OnnxContext &c, const OnnxNode &node) {
       return std::nullopt;
     in.push_back(&*one);
   }
-  if (in.empty())
+  auto shape = in.empty() ? std::nullopt : shapeAfter(c, node, in);
+  if (!shape || !elementsOf(*shape))
     return std::nullopt;
   OnnxTensor y;
-  y.type = in[0]->type, y.isComputed = in[0]->isComputed || !kViews.count(node.op);
-  if (kBroadcasts.count(node.op)) {
-    y.type = node.op == "Where" && in.size() == 3 ? in[1]->type : y.type;
-    for (const OnnxTensor *one : in) {
-      auto joined = broadcastOf(y.shape, one->shape);
-      if (!joined)
-        return std::nullopt;
-      y.shape = *joined;
-    }
-  } else if (kSame.count(node.op)) {
-    y.shape = in[0]->shape;
-    if (int64_t to = node.integer("to", 1); node.op == "Cast")
-      y.type = to == 6 || to == 7 ? OnnxType::Integer : to == 9 ? OnnxType::Other : OnnxType::Float;
-  } else if (node.op == "Unsqueeze" || node.op == "Squeeze" || node.op == "Reshape") {
-    y.shape = reshapedBy(c, node, in[0]->shape);
-  } else if (node.op == "Transpose") {
-    Shape order = node.integers("perm").value_or(Shape{});
-    for (size_t i = 0; i < in[0]->shape.size(); ++i) {
-      int64_t from = order.empty() ? std::ssize(in[0]->shape) - 1 - i : i < order.size() ? order[i] : -1;
-      if (from < 0 || from >= std::ssize(in[0]->shape))
-        return std::nullopt;
-      y.shape.push_back(in[0]->shape[from]);
-    }
-  } else if (node.op == "Expand") {
-    auto wider = broadcastOf(in[0]->shape, c.integers(1).value_or(Shape{}));
-    if (!wider)
-      return std::nullopt;
-    y.shape = *wider;
-  } else {
-    return std::nullopt;
-  }
-  if (!elementsOf(y.shape))
-    return std::nullopt;
+  y.shape = *shape;
+  y.type = node.op == "Where" && in.size() == 3 ? in[1]->type : in[0]->type;
+  y.isComputed = in[0]->isComputed || !kViews.count(node.op);
+  if (int64_t to = node.integer("to", 1); node.op == "Cast")
+    y.type = to == 6 || to == 7 ? OnnxType::Integer : to == 9 ? OnnxType::Other : OnnxType::Float;
   return y;
 }
 

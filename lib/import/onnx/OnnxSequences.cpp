@@ -10,22 +10,10 @@ namespace {
 
 using Id = DnnTextBuilder::Id;
 
-/// LSTM and GRU of x[sequence, batch, in] (or batch first with `layout` = 1). The results are every step's state, [seq,
-/// directions, batch, hidden], and the last step's, [directions, batch, hidden].
-void recurrent(OnnxContext &c, const OnnxNode &node) {
-  OnnxValue x = c.tensor(0);
-  const OnnxTensor &w = c.weight(1, 3), &r = c.weight(2, 3);
-  int64_t gates = node.op == "LSTM" ? 4 : 3, hidden = r.shape[2], directions = w.shape[0];
-  bool first = node.integer("layout", 0) != 0;
-  std::string direction = node.text("direction");
-  if (!x.outer || x.full.size() != 3 || !c.placeOf(x).alone || c.placeOf(x).axis != (first ? 0 : 1))
-    c.reportUnsupported("takes [sequence, batch, features], and its batch lies elsewhere here");
-  if (direction == "reverse")
+/// Refuses what a recurrent layer of the language has not: lengths, first states, activations, last states of cells.
+void checkRecurrent(OnnxContext &c, const OnnxNode &node) {
+  if (node.text("direction") == "reverse")
     c.reportUnsupported("runs from the last step to the first alone; forward and bidirectional are supported");
-  if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || w.shape[1] != gates * hidden ||
-      r.shape[1] != gates * hidden || r.shape[0] != directions || w.shape[2] != c.shape(x.id)[1])
-    c.reportInvalid(
-        fmt::format("has weights {} and {} for {} features", listOf(w.shape), listOf(r.shape), c.shape(x.id)[1]));
   if (node.attributes.count("activations") || node.attributes.count("clip") || node.has(7))
     c.reportUnsupported("has activations, a clip or peepholes of its own, which are not supported");
   for (size_t i : {5, 6})
@@ -37,6 +25,23 @@ void recurrent(OnnxContext &c, const OnnxNode &node) {
     c.noteOnce(fmt::format("{} starts from zeros here", c.subject()));
   if (node.outputs.size() > 2 && !node.outputs[2].empty() && c.uses[node.outputs[2]])
     c.reportUnsupported("gives the last state of its cells, which is not supported");
+}
+
+/// LSTM and GRU of x[sequence, batch, in] (or batch first with `layout` = 1). The results are every step's state, [seq,
+/// directions, batch, hidden], and the last step's, [directions, batch, hidden].
+void recurrent(OnnxContext &c, const OnnxNode &node) {
+  OnnxValue x = c.tensor(0);
+  const OnnxTensor &w = c.weight(1, 3), &r = c.weight(2, 3);
+  int64_t gates = node.op == "LSTM" ? 4 : 3, hidden = r.shape[2], directions = w.shape[0];
+  bool first = node.integer("layout", 0) != 0;
+  std::string direction = node.text("direction");
+  if (!x.outer || x.full.size() != 3 || !c.placeOf(x).alone || c.placeOf(x).axis != (first ? 0 : 1))
+    c.reportUnsupported("takes [sequence, batch, features], and its batch lies elsewhere here");
+  checkRecurrent(c, node);
+  if (directions != (direction == "bidirectional" ? 2 : 1) || hidden < 1 || w.shape[1] != gates * hidden ||
+      r.shape[1] != gates * hidden || r.shape[0] != directions || w.shape[2] != c.shape(x.id)[1])
+    c.reportInvalid(
+        fmt::format("has weights {} and {} for {} features", listOf(w.shape), listOf(r.shape), c.shape(x.id)[1]));
   std::vector<std::string> attributes{fmt::format("hidden = {}", hidden)};
   if (node.has(3))
     c.weight(3, 2);
@@ -144,88 +149,118 @@ Id arranged(OnnxContext &c, const Lettered &x, const std::vector<std::string> &g
   return c.textBuilder.reshape(c.textBuilder.transpose(x.id, permutation, c.name()), joined);
 }
 
-/// Two factors: letters of both that stay are a batch of products, those that do not are summed over.
-void einsum(OnnxContext &c, const OnnxNode &node) {
-  std::string equation = node.text("equation");
-  std::erase(equation, ' ');
-  auto [left, result] = llvm::StringRef(equation).split("->");
+/// An equation of two terms, with what its operands have for each letter.
+struct Equation {
+  std::string text, result;
+  std::vector<std::string> terms;
+  std::vector<Lettered> operands; ///< without the batch
+  std::map<char, int64_t> extents;
+  std::optional<char> batch; ///< the letter of it
+
+  int64_t extentOf(const std::string &letters) const {
+    int64_t all = 1;
+    for (char letter : letters)
+      all *= extents.at(letter);
+    return all;
+  }
+};
+
+bool has(const std::string &letters, char letter) { return letters.find(letter) != std::string::npos; }
+
+Equation parsed(OnnxContext &c, const OnnxNode &node) {
+  Equation equation;
+  equation.text = node.text("equation");
+  std::erase(equation.text, ' ');
+  auto [left, result] = llvm::StringRef(equation.text).split("->");
   llvm::SmallVector<llvm::StringRef> terms;
   left.split(terms, ',');
-  bool plain = llvm::StringRef(equation).contains("->") && terms.size() == 2 && node.inputs.size() == 2;
+  bool plain = llvm::StringRef(equation.text).contains("->") && terms.size() == 2 && node.inputs.size() == 2;
   for (llvm::StringRef term : {terms[0], terms.back(), result}) {
     std::set<char> different(term.begin(), term.end());
     plain &= llvm::all_of(term, llvm::isAlpha) && different.size() == term.size();
   }
   if (!plain)
     c.reportUnsupported(
-        fmt::format("states '{}'; products of two tensors with different letters are supported", shown(equation)));
-  std::map<char, int64_t> extents;
-  std::optional<char> batch;
-  std::vector<Lettered> in;
+        fmt::format("states '{}'; products of two tensors with different letters are supported", shown(equation.text)));
+  equation.result = result.str();
+  for (llvm::StringRef term : terms)
+    equation.terms.push_back(term.str());
+  return equation;
+}
+
+/// Reads the operands of an equation; the batch is at one place in each that has it.
+void readOperands(OnnxContext &c, Equation &equation) {
   for (size_t i : {0, 1}) {
     OnnxValue x = c.tensor(i);
-    std::string letters = terms[i].str();
+    std::string letters = equation.terms[i];
     if (letters.size() != x.full.size())
-      c.reportInvalid(fmt::format("states '{}' for {}", shown(equation), listOf(x.full)));
+      c.reportInvalid(fmt::format("states '{}' for {}", shown(equation.text), listOf(x.full)));
     for (size_t d = 0; d < letters.size(); ++d)
-      if (auto [known, isNew] = extents.emplace(letters[d], x.full[d]); !isNew && known->second != x.full[d])
-        c.reportInvalid(fmt::format("states '{}' for extents {} and {}", shown(equation), known->second, x.full[d]));
+      if (auto [known, isNew] = equation.extents.emplace(letters[d], x.full[d]); !isNew && known->second != x.full[d])
+        c.reportInvalid(
+            fmt::format("states '{}' for extents {} and {}", shown(equation.text), known->second, x.full[d]));
     if (x.outer) {
       BatchPlace place = c.placeOf(x);
-      if (!place.alone || (batch && *batch != letters[place.axis]))
+      if (!place.alone || (equation.batch && *equation.batch != letters[place.axis]))
         c.reportUnsupported("has the batch at two places, or joined to something else");
-      batch = letters[place.axis];
+      equation.batch = letters[place.axis];
       letters.erase(letters.begin() + place.axis);
     }
-    in.push_back({x.id, letters});
+    equation.operands.push_back({x.id, letters});
   }
-  auto has = [](const std::string &letters, char letter) { return letters.find(letter) != std::string::npos; };
-  std::string made = result.str(), both, summed, rows, columns;
-  if (batch && (!has(made, *batch) || has(in[0].letters, *batch) || has(in[1].letters, *batch)))
+  const std::string &a = equation.operands[0].letters, &b = equation.operands[1].letters;
+  if (std::optional<char> batch = equation.batch;
+      batch && (!has(equation.result, *batch) || has(a, *batch) || has(b, *batch)))
     c.reportUnsupported("sums over the samples of a batch, or joins them with something that has none");
+  for (char letter : equation.result)
+    if (!equation.extents.count(letter))
+      c.reportInvalid(fmt::format("gives a dimension '{}' that no tensor has", letter));
+}
+
+/// The result of an equation from a product with these letters.
+void giveResult(OnnxContext &c, const Equation &equation, const Lettered &product) {
+  Shape apart, order, full;
+  for (char letter : product.letters)
+    apart.push_back(equation.extents.at(letter));
+  int64_t outer = 1;
+  bool passed = false;
+  for (char letter : equation.result) {
+    full.push_back(equation.extents.at(letter));
+    passed |= equation.batch == letter;
+    outer *= passed ? 1 : equation.extents.at(letter);
+    if (equation.batch != letter)
+      order.push_back(product.letters.find(letter));
+  }
+  Id y = c.textBuilder.transpose(c.textBuilder.reshape(product.id, apart), order, c.name());
+  c.setResult(y, full, equation.batch ? std::optional(outer) : std::nullopt);
+}
+
+/// Two factors: letters of both that stay are a batch of products, those that do not are summed over.
+void einsum(OnnxContext &c, const OnnxNode &node) {
+  Equation equation = parsed(c, node);
+  readOperands(c, equation);
+  const std::vector<Lettered> &in = equation.operands;
+  std::string both, summed, rows, columns;
   for (char letter : in[0].letters)
-    (has(in[1].letters, letter) ? has(made, letter) ? both : summed : rows) += letter;
+    (has(in[1].letters, letter) ? has(equation.result, letter) ? both : summed : rows) += letter;
   for (char letter : in[1].letters)
     if (!has(in[0].letters, letter))
       columns += letter;
   for (char letter : rows + columns)
-    if (!has(made, letter))
+    if (!has(equation.result, letter))
       c.reportUnsupported(fmt::format("sums over '{}' of one tensor alone, which is not supported", letter));
-  for (char letter : made)
-    if (!extents.count(letter))
-      c.reportInvalid(fmt::format("gives a dimension '{}' that no tensor has", letter));
-  auto extentOf = [&](const std::string &letters) {
-    int64_t all = 1;
-    for (char letter : letters)
-      all *= extents[letter];
-    return all;
-  };
   std::vector<std::string> a, b;
   Shape shape;
   for (char letter : both) {
     a.push_back({letter});
     b.push_back({letter});
-    shape.push_back(extents[letter]);
+    shape.push_back(equation.extents.at(letter));
   }
   a.insert(a.end(), {rows, summed});
   b.insert(b.end(), {summed, columns});
-  shape.insert(shape.end(), {extentOf(rows), extentOf(columns)});
+  shape.insert(shape.end(), {equation.extentOf(rows), equation.extentOf(columns)});
   Id y = c.add("matmul", {arranged(c, in[0], a), arranged(c, in[1], b)}, {}, shape);
-  Lettered product{y, both + rows + columns};
-  Shape apart, order, full;
-  for (char letter : product.letters)
-    apart.push_back(extents[letter]);
-  int64_t outer = 1;
-  bool passed = false;
-  for (char letter : made) {
-    full.push_back(extents[letter]);
-    passed |= batch == letter;
-    outer *= passed ? 1 : extents[letter];
-    if (batch != letter)
-      order.push_back(product.letters.find(letter));
-  }
-  y = c.textBuilder.transpose(c.textBuilder.reshape(y, apart), order, c.name());
-  c.setResult(y, full, batch ? std::optional(outer) : std::nullopt);
+  giveResult(c, equation, {y, both + rows + columns});
 }
 
 } // namespace

@@ -328,11 +328,12 @@ LatencyModel PlacementModelBuilder::build() const {
     model.guards.push_back(
         {memory, e.integer(capacity), fmt::format("a device has no more than {} bytes for it", capacity)});
   double flops = plan_.modelFlops / static_cast<double>(plan_.problem.batch);
-  model.outputs = {{"step_time_s", "seconds of a step of all micro-batches, exchange of gradients and update",
-                    e.divide(e.toReal(step), e.real(1e12))},
-                   {"memory_bytes", "bytes in the memory of the fullest device at its peak", e.toReal(memory)},
-                   {"flops", "floating-point operations of the products of a step, of all devices",
-                    e.multiply(e.toReal(batch), e.real(flops))}};
+  model.outputs = {
+      {"step_time_s", "seconds of a step of all micro-batches, exchange of gradients and update",
+       e.divide(e.toReal(step), e.real(1e12))},
+      {"memory_bytes", "peak memory of a device, of the stage that has the highest peak", e.toReal(memory)},
+      {"flops", "floating-point operations of the products of a step, of all devices",
+       e.multiply(e.toReal(batch), e.real(flops))}};
   model.notes.push_back("stages, virtual stages and recomputation are the best that were found at each of the degrees; "
                         "all else is the plan's");
   if (!heldReason_.empty())

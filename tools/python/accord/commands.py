@@ -306,10 +306,11 @@ def diff(
 
 @checked()
 def emit(
-    backend: Literal["torchrun", "megatron", "accelerate", "deepspeed", "titan", "maxtext", "slurm", "kubernetes"],
+    backend: Literal["torchrun", "megatron", "accelerate", "deepspeed", "titan", "maxtext", "slurm", "kubernetes", "chakra"],
     plan: Value,
     *,
     out: Optional[Value] = None,
+    rank: Optional[int] = None,
     script: Optional[Value] = None,
     image: Optional[Value] = None,
     resource: Optional[Value] = None,
@@ -329,9 +330,10 @@ def emit(
 ) -> Emit:
     """Write a launch script or manifest for a plan.
 
-    backend: torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes
+    backend: torchrun, megatron, accelerate, deepspeed, titan, maxtext, slurm or kubernetes; chakra: execution traces
     plan: A folder that `accord compile` wrote, or its plan.json
-    out: File to write (default: standard output)
+    out: File to write (default: standard output); chakra: a folder
+    rank: Chakra: the trace of this rank alone
     script: Kubernetes: the training script in the image
     image: Kubernetes: the container's image
     resource: Kubernetes: the name of a device (default: nvidia.com/gpu)
@@ -351,6 +353,7 @@ def emit(
     """
     options: Options = {
         "--output": out,
+        "--rank": rank,
         "--script": script,
         "--image": image,
         "--resource": resource,
@@ -467,12 +470,14 @@ def format_(
 
 @checked()
 def import_model(
-    kind: Literal["huggingface", "onnx", "torch", "scalesim", "pipedream", "dnn-partitioning", "tosa", "linalg", "stablehlo"],
+    kind: Literal["huggingface", "onnx", "torch", "scalesim", "pipedream", "dnn-partitioning", "chakra", "tosa", "linalg", "stablehlo"],
     file: Union[Value, Sequence[Value]],
     *,
     out: Optional[Value] = None,
     name: Optional[Value] = None,
     size: Optional[Union[Value, Sequence[Value]]] = None,
+    batch: Optional[Value] = None,
+    untie: bool = False,
     loss: Optional[Union[Value, Sequence[Value]]] = None,
     unrolled: bool = False,
     inputs: Optional[int] = None,
@@ -485,6 +490,7 @@ def import_model(
     scalesim: A layer list of SCALE-Sim: convolutions, or M, N, K
     pipedream: A profiled graph of PipeDream: given times and sizes
     dnn-partitioning: A profiled graph of dnn-partitioning: given times and sizes
+    chakra: An execution trace of Chakra (one rank): times, sizes, dependences
     tosa: An MLIR module in TOSA as it infers; a loss is added
     linalg: An MLIR module in Linalg as it infers; a loss is added
     stablehlo: A StableHLO module, as it infers or a whole training step, as JAX exports it in generic form
@@ -492,6 +498,8 @@ def import_model(
     out: The .dnn to write (default: print it)
     name: Name of the model (default: of the file or its folder)
     size: NAME=N: a length of the inputs (seq; default: positions, up to 8192)
+    batch: NAME: the symbolic dimension that is the batch (default: one called batch, else the first)
+    untie: Weights that Identity nodes give another name are weights of their own
     loss: [OUTPUT=]KIND: the loss of an output or of all (cross_entropy, mse, smooth_l1, binary_cross_entropy, none)
     unrolled: Write layers that repeat each, as the file does, not as one 'repeat'
     inputs: N: the first N arguments are inputs, the others weights (default: those with an open batch, or the first)
@@ -500,6 +508,8 @@ def import_model(
         "--output": out,
         "--name": name,
         "--size": size,
+        "--batch": batch,
+        "--untie": untie,
         "--loss": loss,
         "--unrolled": unrolled,
         "--inputs": inputs,
