@@ -74,7 +74,7 @@ bool isExtents(Attribute attribute) {
   if (auto integer = dyn_cast_or_null<IntegerAttr>(attribute))
     return integer.getType().isInteger(64) && integer.getInt() >= 0;
   auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute);
-  return array && array.size() >= 1 && array.size() <= 6 &&
+  return array && !array.empty() && array.size() <= 6 &&
          llvm::all_of(array.asArrayRef(), [](int64_t one) { return one >= 0; });
 }
 
