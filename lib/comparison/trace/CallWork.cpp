@@ -168,7 +168,7 @@ Signature product(int64_t batch, int64_t m, int64_t n, int64_t k) {
 }
 
 Signature productOf(StringRef word, const std::vector<Shape> &shapes) {
-  const Signature unknown{Class::Product, "", 0, 0};
+  Signature unknown{Class::Product, "", 0, 0};
   auto two = [&](size_t a, size_t b, size_t rank) {
     return shapes.size() > b && shapes[a].size() == rank && shapes[b].size() == rank;
   };
@@ -204,7 +204,7 @@ std::vector<int64_t> numbersOf(StringRef text) {
 /// A convolution by its operands x[n, c, …], w[out, c / groups, …], its strides, padding and dilation (arguments 3, 4
 /// and 5 of all that PyTorch has). Of a transposed one every element of x meets the whole kernel.
 Signature convolutionOf(StringRef word, bool backward, const CallInputs &inputs) {
-  const Signature unknown{Class::Convolution, "", 0, 0};
+  Signature unknown{Class::Convolution, "", 0, 0};
   const size_t first = backward ? 1 : 0; // behind the gradient of the result
   if (inputs.shapes.size() < first + 2)
     return unknown;
@@ -257,7 +257,7 @@ bool isWrapper(StringRef name, StringRef bare) {
 } // namespace
 
 CallWork workOf(StringRef name, const CallInputs &inputs) {
-  const CallWork wrapper;
+  CallWork wrapper;
   const bool isAten = name.starts_with("aten::");
   const StringRef bare = name.rsplit("::").second.empty() ? name : name.rsplit("::").second;
   if (isCollective(name))

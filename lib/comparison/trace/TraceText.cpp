@@ -222,8 +222,11 @@ private:
       else if (c == '{' || c == '[') {
         if (++level > kLevels)
           return fail(fmt::format("more than {} levels of brackets", kLevels)), std::nullopt;
-      } else if (closes && (level == 0 || --level == 0))
-        break;
+      } else if (closes) {
+        level = level > 0 ? level - 1 : 0;
+        if (level == 0)
+          break;
+      }
     }
     auto parsed = llvm::json::parse(text);
     if (parsed)
