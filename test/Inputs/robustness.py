@@ -80,7 +80,7 @@ def bad_inputs(work, extension, large):
 
 
 # They ask a scheduler process and take no file.
-WITHOUT_FILES = {"cancel", "drain", "queue", "token", "top", "watch"}
+WITHOUT_FILES = {"cancel", "completion", "drain", "man", "queue", "token", "top", "watch"}
 
 
 def missing_commands(lines):

@@ -79,8 +79,9 @@ PlanAnswer planTraining(const std::string &path, const std::string &training, co
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  llvm::sys::fs::remove(output);
-  llvm::sys::fs::remove(errors);
+  for (const auto &file : {output, errors})
+    if (llvm::sys::fs::remove(file))
+      continue; // it lies in the folder of temporary files
   llvm::SmallString<256> report(answer.folder);
   llvm::sys::path::append(report, "report.html");
   answer.report = report.str().str();

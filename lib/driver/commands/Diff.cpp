@@ -48,8 +48,7 @@ int diffCommand(const std::string &a, const std::string &b, const std::string &h
     return kWrongInput;
   // A document is the same wherever it is printed; other text suits the terminal.
   std::string text = differenceText(*difference, json ? TextStyle{} : TextStyle::of(standardOutput()));
-  standardOutput() << (json ? jsonText(toDocument(DifferenceDocument{std::move(*difference), text}, describeDocument)) +
-                                  "\n"
+  standardOutput() << (json ? jsonText(toDocument(DifferenceDocument{*difference, text}, describeDocument)) + "\n"
                             : text);
   return kDone;
 }

@@ -241,12 +241,12 @@ std::vector<LatencyArgument> PlacementModelBuilder::arguments() const {
   listed("tensor_parallel", "devices", "devices that share each layer", &Choice::tensor);
   listed("pipeline_parallel", "groups", "groups of devices that layers are divided among", &Choice::pipeline);
   listed("data_parallel", "devices", "replicas that share the batch", &Choice::data);
-  auto devices = static_cast<double>(plan_.problem.deviceTypes[own_.deviceType].devices);
+  int64_t devices = plan_.problem.deviceTypes[own_.deviceType].devices;
   for (size_t i = 0; i < plan_.problem.deviceTypes.size(); ++i)
     if (i != own_.deviceType && !isUniform())
-      devices += static_cast<double>(plan_.problem.deviceTypes[i].devices);
-  add("devices", "devices", "that there are: a plan needs tensor * pipeline * data parallel of them",
-      static_cast<int64_t>(devices), 1, devices);
+      devices += plan_.problem.deviceTypes[i].devices;
+  add("devices", "devices", "that there are: a plan needs tensor * pipeline * data parallel of them", devices, 1.0,
+      static_cast<double>(devices));
   return all;
 }
 
