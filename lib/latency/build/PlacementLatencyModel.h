@@ -7,7 +7,7 @@
 namespace accord {
 
 struct PlacementLatencyOptions {
-  size_t maxPlans = 48;        ///< degrees and micro-batches that are planned, the nearest to the plan's first
+  size_t maxPlans = 16;        ///< degrees and micro-batches that are planned, the nearest to the plan's first
   size_t maxPasses = 1u << 20; ///< micro-batches * stages that are simulated for one of them
   const std::atomic<bool> *stop = nullptr; ///< set: there is no model
 };
