@@ -94,7 +94,8 @@ def main():
                                       ("perceptron", perceptron, (small, Shape((BATCH, 20), jnp.float32)))]:
         module = jax.jit(function).lower(*arguments).compiler_ir("stablehlo").operation
         file = pathlib.Path(sys.argv[1]) / f"{name}.stablehlo.mlir"
-        file.write_text(module.get_asm(print_generic_op_form=True, enable_debug_info=True, pretty_debug_info=False))
+        text = module.get_asm(print_generic_op_form=True, enable_debug_info=True, pretty_debug_info=False)
+        file.write_text(text.replace(f"{pathlib.Path(__file__).resolve().parent}/", ""))  # no folder of this machine
 
 
 main()
