@@ -51,6 +51,17 @@ apt() {
     -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
 }
 
+# An installation that was interrupted (power, a full disk) leaves packages unpacked, and apt refuses all work until they
+# are configured; what they lack is then installed, and what is broken for good is left for its owner.
+finish_interrupted_installation() {
+  [ -z "$(dpkg --audit 2>/dev/null)" ] && [ -z "$(ls /var/lib/dpkg/updates 2>/dev/null)" ] && return
+  say "an earlier installation of packages was interrupted on this machine: finishing it"
+  step apt-repair.log "configuring what was unpacked" \
+    as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 dpkg --configure -a ||
+    step apt-repair.log "mending what could not be configured" apt install -y -f ||
+    say "  some packages stay broken ($logs/apt-repair.log); going on"
+}
+
 # apt, three times: mirrors and networks fail for a moment. What waiting cannot mend (a full disk) is not tried again.
 apt_patiently() {
   local log=$1 what=$2 attempt
@@ -126,6 +137,7 @@ ensure_packages() {
     fi
     fail "$(release_name) does not offer: ${unknown[*]}" "${llvm_hint[@]}"
   fi
+  finish_interrupted_installation
   apt_patiently apt-install.log "installing ${#want[@]} packages" install -y --no-install-recommends "${want[@]}" ||
     explain_failure apt-install.log "installing packages"
 }
