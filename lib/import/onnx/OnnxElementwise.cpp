@@ -28,6 +28,11 @@ void onlyFolded(OnnxContext &c, const OnnxNode &node) {
                                          "computes shapes, or at the end");
 }
 
+void random(OnnxContext &c, const OnnxNode &) {
+  c.reportUnsupported(
+      "gives random numbers that are no mask: only a tensor times those below a known number is a dropout");
+}
+
 void unary(OnnxContext &c, const OnnxNode &node) {
   OnnxValue x = c.tensor(0);
   if (llvm::StringRef(node.op).starts_with("com.microsoft.FastGelu") && node.has(1))
@@ -302,6 +307,7 @@ std::vector<OnnxOperators> onnxElementwise() {
                                     {leaky, {"Elu", "LeakyRelu"}},
                                     {hardSigmoid, {"HardSigmoid"}},
                                     {power, {"Pow"}},
+                                    {random, {"Bernoulli", "RandomUniform", "RandomUniformLike"}},
                                     {reduce, {"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"}},
                                     {mish, {"Mish"}},
                                     {prelu, {"PRelu"}},

@@ -63,23 +63,52 @@ Folded unary(const std::string &op, const OnnxTensor &x) {
   return y;
 }
 
-/// Of one dimension, one of them perhaps a single number.
-Folded elementwise(const std::string &op, const OnnxTensor &a, const OnnxTensor &b) {
-  size_t n = std::max(a.numbers->size(), b.numbers->size());
-  if ((a.numbers->size() != n && a.numbers->size() != 1) || (b.numbers->size() != n && b.numbers->size() != 1))
-    return std::nullopt;
+/// The numbers of `x` repeated to a shape that it broadcasts to.
+Numbers spreadOver(const OnnxTensor &x, const Shape &shape) {
+  std::vector<int64_t> from{0};
+  int64_t lead = std::ssize(shape) - std::ssize(x.shape);
+  for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+    int64_t apart = 1, extent = axis < lead ? 1 : x.shape[axis - lead];
+    for (int64_t i = axis + 1; i < std::ssize(shape); ++i)
+      apart *= i < lead ? 1 : x.shape[i - lead];
+    std::vector<int64_t> next;
+    for (int64_t at : from)
+      for (int64_t i = 0; i < shape[axis]; ++i)
+        next.push_back(at + (extent == 1 ? 0 : i * apart));
+    from = std::move(next);
+  }
   Numbers numbers;
-  for (size_t i = 0; i < n; ++i) {
-    auto one = apply(op, (*a.numbers)[a.numbers->size() == 1 ? 0 : i], (*b.numbers)[b.numbers->size() == 1 ? 0 : i],
-                     a.type != OnnxType::Float);
+  for (int64_t at : from)
+    numbers.push_back((*x.numbers)[at]);
+  return numbers;
+}
+
+/// The shape that all are broadcast to; nothing if they do not fit, or it is too large to be kept.
+std::optional<Shape> commonShape(llvm::ArrayRef<const OnnxTensor *> all) {
+  std::optional<Shape> shape = Shape{};
+  for (const OnnxTensor *one : all)
+    if (shape)
+      shape = broadcastOf(*shape, one->shape);
+  constexpr size_t kMaxRank = 64;
+  if (!shape || shape->size() > kMaxRank || elementsOf(*shape).value_or(0) > int64_t(OnnxTensor::kMaxNumbers) ||
+      (!elementsOf(*shape) && !llvm::is_contained(*shape, 0)))
+    return std::nullopt;
+  return shape;
+}
+
+/// The operator on each pair of numbers.
+Folded elementwise(const std::string &op, const OnnxTensor &a, const OnnxTensor &b) {
+  std::optional<Shape> shape = commonShape({&a, &b});
+  if (!shape)
+    return std::nullopt;
+  Numbers left = spreadOver(a, *shape), right = spreadOver(b, *shape), numbers;
+  for (size_t i = 0; i < left.size(); ++i) {
+    auto one = apply(op, left[i], right[i], a.type != OnnxType::Float);
     if (!one)
       return std::nullopt;
     numbers.push_back(*one);
   }
-  const OnnxTensor &larger = a.numbers->size() == n && a.shape.size() >= b.shape.size() ? a
-                             : b.numbers->size() == n                                   ? b
-                                                                                        : a;
-  return made(larger.shape, op == "Equal" ? OnnxType::Other : a.type, std::move(numbers));
+  return made(*shape, op == "Equal" ? OnnxType::Other : a.type, std::move(numbers));
 }
 
 OnnxTensor constant(OnnxContext &c, const OnnxNode &node) {
@@ -159,45 +188,138 @@ Folded reshape(OnnxContext &c, const OnnxNode &node, const Operands &in) {
   return made(shape, in[0]->type, *in[0]->numbers);
 }
 
-Folded gather(OnnxContext &c, const OnnxNode &, const Operands &in) {
-  const OnnxTensor &x = *in[0];
-  if (in.size() != 2 || !in[1] || x.shape.size() != 1)
-    return std::nullopt;
-  Numbers numbers;
-  for (int64_t at : *in[1]->numbers) {
-    int64_t i = at < 0 ? at + x.shape[0] : at;
-    if (i < 0 || i >= x.shape[0])
-      c.reportInvalid(fmt::format("takes entry {} of {}", at, x.shape[0]));
-    numbers.push_back((*x.numbers)[i]);
-  }
-  return made(in[1]->shape, x.type, std::move(numbers));
+/// The entries at `places` of one dimension, in their order.
+OnnxTensor taken(const OnnxTensor &x, size_t axis, const std::vector<int64_t> &places) {
+  OnnxTensor y = made(x.shape, x.type, {});
+  y.shape[axis] = std::ssize(places);
+  int64_t behind = 1, before = 1;
+  for (size_t i = 0; i < x.shape.size(); ++i)
+    (i < axis ? before : behind) *= i == axis ? 1 : x.shape[i];
+  for (int64_t i = 0; i < before; ++i)
+    for (int64_t place : places) {
+      auto from = x.numbers->begin() + (i * x.shape[axis] + place) * behind;
+      y.numbers->insert(y.numbers->end(), from, from + behind);
+    }
+  return y;
 }
 
-Folded concat(OnnxContext &, const OnnxNode &, const Operands &in) {
-  if (!llvm::all_of(in, [](auto *one) { return one && one->shape.size() <= 1; }))
+/// The axis counted from the front; nothing if the tensor has no such dimension.
+std::optional<size_t> axisFrom(int64_t axis, const OnnxTensor &x) {
+  int64_t rank = std::ssize(x.shape);
+  axis += axis < 0 ? rank : 0;
+  return axis >= 0 && axis < rank ? std::optional<size_t>(axis) : std::nullopt;
+}
+
+Folded gather(OnnxContext &c, const OnnxNode &node, const Operands &in) {
+  const OnnxTensor &x = *in[0];
+  std::optional<size_t> axis = axisFrom(node.integer("axis", 0), x);
+  if (in.size() != 2 || !in[1] || !axis)
     return std::nullopt;
-  Numbers numbers;
-  for (const OnnxTensor *one : in)
-    numbers.insert(numbers.end(), one->numbers->begin(), one->numbers->end());
-  return vectorOf(in[0]->type, std::move(numbers));
+  std::vector<int64_t> places;
+  for (int64_t at : *in[1]->numbers) {
+    int64_t i = at < 0 ? at + x.shape[*axis] : at;
+    if (i < 0 || i >= x.shape[*axis])
+      c.reportInvalid(fmt::format("takes entry {} of {}", at, x.shape[*axis]));
+    places.push_back(i);
+  }
+  int64_t each = std::ssize(*x.numbers) / std::max<int64_t>(x.shape[*axis], 1);
+  if (each * std::ssize(places) > int64_t(OnnxTensor::kMaxNumbers))
+    return std::nullopt;
+  OnnxTensor y = taken(x, *axis, places);
+  auto place = y.shape.erase(y.shape.begin() + *axis);
+  y.shape.insert(place, in[1]->shape.begin(), in[1]->shape.end());
+  return y;
+}
+
+Folded concat(OnnxContext &c, const OnnxNode &node, const Operands &in) {
+  if (!llvm::all_of(in, [](auto *one) { return one; }))
+    return std::nullopt;
+  if (llvm::all_of(in, [](auto *one) { return one->shape.size() <= 1; })) {
+    Numbers numbers;
+    for (const OnnxTensor *one : in)
+      numbers.insert(numbers.end(), one->numbers->begin(), one->numbers->end());
+    return vectorOf(in[0]->type, std::move(numbers));
+  }
+  std::optional<size_t> axis = axisFrom(node.integer("axis", 0), *in[0]);
+  OnnxTensor y = made(in[0]->shape, in[0]->type, {});
+  int64_t before = 1, all = 0;
+  for (size_t i = 0; axis && i < *axis; ++i)
+    before *= y.shape[i];
+  for (const OnnxTensor *one : in) {
+    Shape like = one->shape;
+    if (!axis || like.size() != y.shape.size())
+      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(y.shape), listOf(like)));
+    all += like[*axis];
+    like[*axis] = y.shape[*axis];
+    if (like != y.shape)
+      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(y.shape), listOf(one->shape)));
+  }
+  for (int64_t i = 0; i < before; ++i) // none if an extent is 0
+    for (const OnnxTensor *one : in) {
+      int64_t each = std::ssize(*one->numbers) / before;
+      y.numbers->insert(y.numbers->end(), one->numbers->begin() + i * each, one->numbers->begin() + (i + 1) * each);
+    }
+  y.shape[*axis] = all;
+  return y;
+}
+
+/// The places from `start` to `end` in steps, both clamped as ONNX states it.
+std::vector<int64_t> steppedPlaces(int64_t start, int64_t end, int64_t step, int64_t extent) {
+  auto bound = [&](int64_t at) {
+    at += at < 0 ? extent : 0;
+    return step > 0 ? std::clamp<int64_t>(at, 0, extent) : std::clamp<int64_t>(at, -1, extent - 1);
+  };
+  std::vector<int64_t> places;
+  for (int64_t i = bound(start), last = bound(end); step > 0 ? i < last : i > last; i += step)
+    places.push_back(i);
+  return places;
 }
 
 Folded slice(OnnxContext &c, const OnnxNode &, const Operands &in) {
+  OnnxTensor y = *in[0];
+  auto starts = c.listed("starts", 1), ends = c.listed("ends", 2), axes = c.listed("axes", 3), steps = c.integers(4);
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps && steps->size() != starts->size()))
+    return std::nullopt;
+  y.initializer.clear();
+  for (size_t i = 0; i < starts->size(); ++i) {
+    std::optional<size_t> axis = axisFrom(axes ? (*axes)[i] : static_cast<int64_t>(i), y);
+    int64_t step = steps ? (*steps)[i] : 1;
+    if (!axis || step == 0 || std::abs(step) > int64_t(1) << 40)
+      return std::nullopt;
+    y = taken(y, *axis, steppedPlaces((*starts)[i], (*ends)[i], step, y.shape[*axis]));
+  }
+  return y;
+}
+
+Folded transpose(OnnxContext &c, const OnnxNode &node, const Operands &in) {
   const OnnxTensor &x = *in[0];
-  if (x.shape.size() != 1)
+  Shape order = node.integers("perm").value_or(Shape{}), identity(x.shape.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  if (order.empty())
+    order.assign(identity.rbegin(), identity.rend());
+  if (order.size() > 64)
     return std::nullopt;
-  auto starts = c.listed("starts", 1), ends = c.listed("ends", 2), steps = c.integers(4);
-  int64_t step = steps && !steps->empty() ? steps->front() : 1, n = x.shape[0];
-  if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || step == 0)
-    return std::nullopt;
-  auto bound = [&](int64_t at) {
-    return step > 0 ? std::clamp(at < 0 ? at + n : at, int64_t(0), n)
-                    : std::clamp(at < 0 ? at + n : at, int64_t(-1), n - 1);
-  };
+  if (!std::ranges::is_permutation(order, identity))
+    c.reportInvalid(fmt::format("has 'perm' = {} for {} dimensions", listOf(order), identity.size()));
+  // Dimension by dimension: what its entries are apart from each other in the numbers of x.
+  std::vector<int64_t> from{0};
+  Shape shape;
+  for (int64_t axis : order) {
+    int64_t apart = 1;
+    for (size_t i = axis + 1; i < x.shape.size(); ++i)
+      apart *= x.shape[i];
+    std::vector<int64_t> next;
+    for (int64_t at : from)
+      for (int64_t i = 0; i < x.shape[axis]; ++i)
+        next.push_back(at + i * apart);
+    from = std::move(next);
+    shape.push_back(x.shape[axis]);
+  }
   Numbers numbers;
-  for (int64_t i = bound(starts->front()), end = bound(ends->front()); step > 0 ? i < end : i > end; i += step)
-    numbers.push_back((*x.numbers)[i]);
-  return vectorOf(x.type, std::move(numbers));
+  for (int64_t at : from)
+    numbers.push_back((*x.numbers)[at]);
+  return made(shape, x.type, std::move(numbers));
 }
 
 Folded reduce(OnnxContext &, const OnnxNode &node, const Operands &in) {
@@ -213,22 +335,28 @@ Folded reduce(OnnxContext &, const OnnxNode &node, const Operands &in) {
 Folded where(OnnxContext &, const OnnxNode &, const Operands &in) {
   if (in.size() != 3 || !in[1] || !in[2])
     return std::nullopt;
-  const Numbers &x = *in[0]->numbers;
-  Numbers numbers;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const Numbers &from = x[i] != 0 ? *in[1]->numbers : *in[2]->numbers;
-    if (from.size() != 1 && from.size() != x.size())
-      return std::nullopt;
-    numbers.push_back(from[from.size() == 1 ? 0 : i]);
-  }
-  return made(in[0]->shape, in[1]->type, std::move(numbers));
+  std::optional<Shape> shape = commonShape(in);
+  if (!shape)
+    return std::nullopt;
+  Numbers mask = spreadOver(*in[0], *shape), yes = spreadOver(*in[1], *shape), no = spreadOver(*in[2], *shape);
+  for (size_t i = 0; i < mask.size(); ++i)
+    yes[i] = mask[i] != 0 ? yes[i] : no[i];
+  return made(*shape, in[1]->type, std::move(yes));
+}
+
+/// A tensor repeated to a shape.
+Folded expand(OnnxContext &c, const OnnxNode &, const Operands &in) {
+  OnnxTensor target = made(c.integers(1).value_or(Shape{}), OnnxType::Integer, {});
+  std::optional<Shape> shape = commonShape({in[0], &target});
+  return shape ? Folded(made(*shape, in[0]->type, spreadOver(*in[0], *shape))) : std::nullopt;
 }
 
 using Folder = Folded (*)(OnnxContext &, const OnnxNode &, const Operands &);
 const std::map<std::string, Folder> kFolders = {
-    {"Cast", cast},       {"ConstantOfShape", filled}, {"Range", range},      {"Unsqueeze", reshape},
-    {"Squeeze", reshape}, {"Reshape", reshape},        {"Gather", gather},    {"Concat", concat},
-    {"Slice", slice},     {"ReduceProd", reduce},      {"ReduceSum", reduce}, {"Where", where}};
+    {"Cast", cast},           {"ConstantOfShape", filled}, {"Range", range},      {"Unsqueeze", reshape},
+    {"Squeeze", reshape},     {"Reshape", reshape},        {"Gather", gather},    {"Concat", concat},
+    {"Slice", slice},         {"ReduceProd", reduce},      {"ReduceSum", reduce}, {"Where", where},
+    {"Transpose", transpose}, {"Expand", expand}};
 
 /// Of an operator whose operands are all known.
 Folded folded(OnnxContext &c, const OnnxNode &node, const Operands &in) {
@@ -255,6 +383,43 @@ Folded folded(OnnxContext &c, const OnnxNode &node, const Operands &in) {
 /// What has the same numbers as its operand.
 static const std::set<std::string> kViews = {"Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
 
+/// Of a Concat, Gather or Slice; nothing if its places are not known.
+static std::optional<Shape> shapeOfParts(OnnxContext &c, const OnnxNode &node, llvm::ArrayRef<const OnnxTensor *> in) {
+  Shape shape = in[0]->shape;
+  if (node.op == "Slice") {
+    auto starts = c.listed("starts", 1), ends = c.listed("ends", 2), axes = c.listed("axes", 3), steps = c.integers(4);
+    if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+        (steps && steps->size() != starts->size()))
+      return std::nullopt;
+    for (size_t i = 0; i < starts->size(); ++i) {
+      std::optional<size_t> axis = axisFrom(axes ? (*axes)[i] : static_cast<int64_t>(i), *in[0]);
+      if (!axis || (steps && (*steps)[i] != 1))
+        return std::nullopt;
+      auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + shape[*axis] : at, 0, shape[*axis]); };
+      shape[*axis] = std::max<int64_t>(0, bound((*ends)[i]) - bound((*starts)[i]));
+    }
+    return shape;
+  }
+  std::optional<size_t> axis = axisFrom(node.integer("axis", 0), *in[0]);
+  if (!axis)
+    return std::nullopt;
+  if (node.op == "Gather") {
+    if (in.size() != 2)
+      return std::nullopt;
+    auto place = shape.erase(shape.begin() + *axis);
+    shape.insert(place, in[1]->shape.begin(), in[1]->shape.end());
+    return shape;
+  }
+  for (const OnnxTensor *one : in.drop_front()) {
+    if (one->shape.size() != shape.size() || __builtin_add_overflow(shape[*axis], one->shape[*axis], &shape[*axis]))
+      return std::nullopt;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (i != *axis && one->shape[i] != shape[i])
+        return std::nullopt;
+  }
+  return shape;
+}
+
 /// The shape of what a node computes from tensors of known shapes; nothing for operators that are not known here.
 static std::optional<Shape> shapeAfter(OnnxContext &c, const OnnxNode &node, llvm::ArrayRef<const OnnxTensor *> in) {
   static const std::set<std::string> kBroadcasts = {"Add",   "Sub",     "Mul", "Div",         "Equal",          "Less",
@@ -275,6 +440,8 @@ static std::optional<Shape> shapeAfter(OnnxContext &c, const OnnxNode &node, llv
     return first;
   if (node.op == "Unsqueeze" || node.op == "Squeeze" || node.op == "Reshape")
     return reshapedBy(c, node, first);
+  if (node.op == "Concat" || node.op == "Gather" || node.op == "Slice")
+    return shapeOfParts(c, node, in);
   if (node.op == "Expand")
     return broadcastOf(first, c.integers(1).value_or(Shape{}));
   if (node.op != "Transpose")
@@ -333,8 +500,8 @@ bool foldOnnx(OnnxContext &c, const OnnxNode &node) {
     }
     if (known && !in.empty() && in[0])
       result = folded(c, node, in);
-    if (result && node.op != "ConstantOfShape" && !kViews.count(node.op))
-      result->isComputed = true;
+    if (result && node.op != "ConstantOfShape")
+      result->isComputed = !kViews.count(node.op) || in[0]->isComputed;
     if (!result)
       result = shapeOnly(c, node);
   }

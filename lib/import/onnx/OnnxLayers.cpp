@@ -1,6 +1,7 @@
 // Operators with weights: products, normalizations, lookups.
 #include "lib/import/onnx/OnnxContext.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord::import {
@@ -147,25 +148,60 @@ void embedding(OnnxContext &c, const OnnxTensor &table, const OnnxValue &ids, in
   c.setResult(c.textBuilder.reshape(y, c.sampleOf(full, ids.outer)), full, ids.outer);
 }
 
+/// Rows of a weight at fixed places, queries times keys of them: a table of relative positions. The same places in
+/// every step are the same work, whichever they are.
+bool relativeBias(OnnxContext &c, const OnnxTensor &ids, int64_t axis) {
+  const OnnxTensor *table = c.initializer(0);
+  Shape places = ids.shape;
+  if (places.size() == 1) {
+    auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(places[0])));
+    if (root < 2 || root * root != places[0])
+      return false;
+    places = {root, root};
+  }
+  if (!table || table->initializer.empty() || table->shape.size() != 2 || table->shape[0] < 2 || axis != 0 ||
+      places.size() != 2 || !elementsOf(places))
+    return false;
+  int64_t heads = table->shape[1];
+  DnnTextBuilder::Id y = c.add("relative_bias", {c.parameterOf(*table).id},
+                               {fmt::format("queries = {}", places[0]), fmt::format("keys = {}", places[1]),
+                                fmt::format("max_distance = {}", std::max<int64_t>(128, table->shape[0]))},
+                               {heads, places[0], places[1]});
+  c.noteOnce("a table that is read at fixed places is one of relative positions here: the same work");
+  Shape full = ids.shape;
+  full.push_back(heads);
+  y = c.textBuilder.reshape(c.textBuilder.transpose(y, {1, 2, 0}, c.name()), full);
+  c.setResult(y, full, std::nullopt);
+  return true;
+}
+
+bool followEachOther(const std::vector<double> &places) {
+  for (size_t i = 1; i < places.size(); ++i)
+    if (places[i] != places[0] + static_cast<double>(i))
+      return false;
+  return true;
+}
+
 void gather(OnnxContext &c, const OnnxNode &node) {
   const OnnxValue &from = c.get(0), &ids = c.get(1);
   int64_t axis = node.integer("axis", 0);
   if (const OnnxTensor *table = c.initializer(0); table && !ids.constant)
     return embedding(c, *table, ids, axis);
   OnnxValue x = c.tensor(0);
-  int64_t dim = c.axisOf(x, axis);
+  int64_t dim = c.axisOf(x, axis); // which counts the axis from the front
   if (!ids.constant)
     c.reportUnsupported(!from.outer ? "looks up something else than the rows of a table"
                                     : "takes the same computed places of every sample; GatherND with batch_dims = 1 "
                                       "is supported");
-  // A range of known places.
+  bool isRange = ids.constant->numbers && followEachOther(*ids.constant->numbers);
+  if (!isRange && !ids.constant->shape.empty() && relativeBias(c, *ids.constant, axis))
+    return;
   if (!ids.constant->numbers || ids.constant->numbers->empty())
     c.reportUnsupported("takes entries at places that are too many to be known");
   const std::vector<double> &at = *ids.constant->numbers;
   int64_t extent = c.shape(x.id)[dim], size = at.size(), first = at[0], start = first + (first < 0 ? extent : 0);
-  for (size_t i = 1; i < at.size(); ++i)
-    if (at[i] != at[0] + i)
-      c.reportUnsupported("takes entries at places that do not follow each other");
+  if (!isRange)
+    c.reportUnsupported("takes entries at places that do not follow each other");
   if (start < 0 || start + size > extent)
     c.reportInvalid(fmt::format("takes entries {} to {} of {}", start, start + size - 1, extent));
   DnnTextBuilder::Id y = size == extent ? x.id : c.textBuilder.slice(c.name(), x.id, dim, start, size);

@@ -173,6 +173,24 @@ void split(OnnxContext &c, const OnnxNode &node) {
   }
 }
 
+/// Every `step`-th entry of a dimension, from `start` to before `end`: the first of each of as many groups.
+DnnTextBuilder::Id stepped(OnnxContext &c, DnnTextBuilder::Id x, int64_t dim, int64_t start, int64_t end,
+                           int64_t step) {
+  Shape shape = c.shape(x), after(shape.size(), 0);
+  int64_t groups = (end - start + step - 1) / step, missing = start + groups * step - shape[dim];
+  if (missing > 0) { // the last group is cut off
+    after[dim] = missing;
+    shape[dim] += missing;
+    x = c.add("pad", {x}, {"before = " + listOf(Shape(shape.size(), 0)), "after = " + listOf(after)}, shape);
+  }
+  x = c.textBuilder.slice(c.name(), x, dim, start, groups * step);
+  shape[dim] = step;
+  shape.insert(shape.begin() + dim, groups);
+  x = c.textBuilder.slice(c.name(), c.textBuilder.reshape(x, shape), dim + 1, 0, 1);
+  shape.erase(shape.begin() + dim + 1);
+  return c.textBuilder.reshape(x, shape);
+}
+
 void slice(OnnxContext &c, const OnnxNode &) {
   OnnxValue x = c.tensor(0);
   auto starts = c.listed("starts", 1), ends = c.listed("ends", 2), axes = c.listed("axes", 3), steps = c.integers(4);
@@ -186,16 +204,19 @@ void slice(OnnxContext &c, const OnnxNode &) {
       c.reportInvalid("has an axis outside its input");
     int64_t extent = x.full[axis];
     auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
-    int64_t start = bound((*starts)[i]), size = bound((*ends)[i]) - start;
-    if (steps && i < steps->size() && (*steps)[i] != 1)
-      c.reportUnsupported(fmt::format("takes steps of {}, and only 1 is supported", (*steps)[i]));
-    if (size == extent)
+    int64_t start = bound((*starts)[i]), end = bound((*ends)[i]), size = end - start;
+    int64_t step = steps && i < steps->size() ? (*steps)[i] : 1;
+    if (step < 1)
+      c.reportUnsupported(fmt::format("takes steps of {}, and only forward ones are supported", step));
+    if (size == extent && step == 1)
       continue;
     int64_t dim = c.axisOf(x, axis);
     if (size < 1)
       c.reportInvalid("leaves nothing");
-    DnnTextBuilder::Id part = c.textBuilder.slice(c.name(), x.id, dim, start, size);
-    x = c.resized(x, axis, size);
+    step = std::min(step, size);
+    DnnTextBuilder::Id part =
+        step == 1 ? c.textBuilder.slice(c.name(), x.id, dim, start, size) : stepped(c, x.id, dim, start, end, step);
+    x = c.resized(x, axis, (size + step - 1) / step);
     x.id = part;
   }
   c.setResult(x);

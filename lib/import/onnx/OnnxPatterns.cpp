@@ -31,6 +31,7 @@ public:
         if (auto alias = aliases.find(name); alias != aliases.end())
           name = alias->second;
       activation(node);
+      randomMask(node);
       layerNorm(node);
       transposedWeight(node);
       addedBias(node);
@@ -137,6 +138,42 @@ private:
     node.attributes.clear();
     for (const std::string &name : node.inputs)
       ++uses[name];
+  }
+
+  /// The fraction that a random tensor of 0 and 1 leaves, of a uniform or a Bernoulli distribution.
+  std::optional<double> keptBy(const std::string &name) {
+    if (OnnxNode *cast = producer(name, "Cast"))
+      return keptBy(cast->input(0));
+    if (OnnxNode *floor = producer(name, "Floor")) // of a uniform number and what is left
+      for (const char *random : {"RandomUniformLike", "RandomUniform"})
+        if (OnnxNode *sum = producer(floor->input(0), "Add"))
+          for (size_t side : {0, 1})
+            if (producer(sum->input(side), random))
+              return scalar(sum->input(1 - side));
+    if (OnnxNode *less = producer(name, "Less"))
+      if (producer(less->input(0), "RandomUniformLike") || producer(less->input(0), "RandomUniform"))
+        return scalar(less->input(1));
+    if (OnnxNode *bernoulli = producer(name, "Bernoulli")) {
+      OnnxNode *filled = producer(bernoulli->input(0), "ConstantOfShape");
+      if (filled && filled->attributes.count("value") && filled->attributes["value"].tensor &&
+          filled->attributes["value"].tensor->numbers && filled->attributes["value"].tensor->numbers->size() == 1)
+        return filled->attributes["value"].tensor->numbers->front();
+    }
+    return std::nullopt;
+  }
+  /// x times a random mask, which may be divided by what it leaves: stochastic depth, a dropout of whole samples.
+  void randomMask(OnnxNode &node) {
+    if (node.op != "Mul")
+      return;
+    for (size_t side : {0, 1}) {
+      OnnxNode *div = producer(node.input(side), "Div");
+      std::optional<double> kept = keptBy(div ? div->input(0) : node.input(side));
+      if (!kept || !(*kept > 0 && *kept <= 1) || (div && !near(scalar(div->input(1)), *kept)))
+        continue;
+      become(node, "Dropout", {node.input(1 - side)});
+      node.attributes["ratio"].f = 1 - *kept;
+      return;
+    }
   }
 
   void activation(OnnxNode &node) {

@@ -94,12 +94,53 @@ def moves(g):
     g.output(g.gemm(c, 22, 3))
 
 
+def windows(g):
+    """Windows that are shifted (slices, then a concatenation), a table of relative positions at fixed places, a mask that is
+    computed from places, and every second row."""
+    x = g.input("x", ["N", 4, 4, 6])
+    end = g.numbers([2**63 - 1])
+    x = g.node("Concat", g.node("Slice", x, g.numbers([1]), end, g.numbers([1])), g.node("Slice", x, g.numbers([0]), g.numbers([1]),
+               g.numbers([1])), axis=1)
+    x = g.node("Reshape", x, g.numbers([-1, 16, 6]))
+    places = g.node("Reshape", g.node("Range", g.numbers([0], dims=[]), g.numbers([16], dims=[]), g.numbers([1], dims=[])),
+                    g.numbers([16, 1]))
+    apart = g.node("Sub", places, g.node("Transpose", places, perm=[1, 0]))
+    far = g.node("Equal", g.node("Mod", apart, g.numbers([2], dims=[])), g.numbers([1], dims=[]))
+    mask = g.node("Where", far, g.scalar(-100.0), g.scalar(0.0))
+    ids = g.node("Reshape", g.node("Add", apart, g.numbers([15], dims=[])), g.numbers([256]))
+    table = g.node("Gather", g.weight("positions", [31, 1]), ids, name="table")
+    scores = g.node("MatMul", x, g.node("Transpose", x, perm=[0, 2, 1]))
+    scores = g.node("Add", scores, g.node("Reshape", table, g.numbers([1, 16, 16])))
+    scores = g.node("Add", scores, g.node("Unsqueeze", mask, g.numbers([0])), name="masked")
+    x = g.node("MatMul", g.node("Softmax", scores, axis=-1), x)
+    x = g.node("Slice", x, g.numbers([2]), end, g.numbers([1]), g.numbers([3]), name="third")
+    g.output(g.node("MatMul", x, g.weight("w", [6, 5])))
+
+
+def depth(g):
+    """Stochastic depth, as exporters write it for training: a mask of random numbers for each sample, by what it leaves."""
+    x = g.input("x", ["N", 8])
+    for i, op in enumerate(("Less", "Floor", "Bernoulli")):
+        ones = g.node("ConstantOfShape", g.node("Concat", g.node("Slice", g.node("Shape", x), g.numbers([0]), g.numbers([1])),
+                                                g.numbers([1]), axis=0),
+                      value=helper.make_tensor("v", TensorProto.FLOAT, [1], [0.75]))
+        if op == "Less":
+            mask = g.node("Cast", g.node("Less", g.node("RandomUniformLike", ones), g.scalar(0.75)), to=1)
+        elif op == "Floor":
+            mask = g.node("Floor", g.node("Add", g.scalar(0.75), g.node("RandomUniformLike", ones)))
+        else:
+            mask = g.node("Bernoulli", ones)
+        y = g.node("Mul", g.gemm(x, 8, 8, f"fc{i}"), g.node("Div", mask, g.scalar(0.75)), name=f"depth{i}")
+        x = g.node("Add", x, y)
+    g.output(g.gemm(x, 8, 3, "head"))
+
+
 def smooth(g):
     """An operator for each element that stands for itself."""
     g.output(g.gemm(g.node("Softplus", g.gemm(g.input("x", ["N", 8]), 8, 6)), 6, 3, "head"))
 
 
-CASES = [smooth, wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch,
+CASES = [smooth, windows, depth, wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch,
          same_padding, moves]
 
 
