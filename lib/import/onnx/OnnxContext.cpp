@@ -107,6 +107,9 @@ std::optional<std::vector<int64_t>> OnnxContext::integers(size_t i) {
   if (!node->has(i))
     return std::nullopt;
   const OnnxValue &value = get(i);
+  if (value.constant && !value.constant->numbers && !value.constant->initializer.empty())
+    reportInvalid(fmt::format("needs the numbers of its input {} ('{}'), {} of them, which the file does not hold",
+                              i + 1, shown(node->input(i)), listOf(value.constant->shape)));
   if (!value.constant || !value.constant->numbers)
     reportUnsupported(fmt::format("computes its input {} ('{}') from the model's inputs; shapes have to be "
                                   "known",

@@ -131,6 +131,14 @@ OnnxTensor tensorOf(const onnx::TensorProto &from) {
 
 OnnxAttribute attributeOf(const onnx::AttributeProto &from) {
   OnnxAttribute attribute;
+  attribute.type = onnx::AttributeProto_AttributeType_Name(from.type());
+  if (from.type() == onnx::AttributeProto::UNDEFINED) // the first files said no types
+    attribute.type = from.has_f()             ? "FLOAT"
+                     : from.has_i()           ? "INT"
+                     : from.has_s()           ? "STRING"
+                     : from.has_t()           ? "TENSOR"
+                     : from.floats_size() > 0 ? "FLOATS"
+                                              : "INTS";
   attribute.i = from.i();
   attribute.f = from.f();
   attribute.s = from.s();
@@ -152,7 +160,8 @@ OnnxNode nodeOf(const onnx::NodeProto &from) {
   node.inputs.assign(from.input().begin(), from.input().end());
   node.outputs.assign(from.output().begin(), from.output().end());
   for (const onnx::AttributeProto &attribute : from.attribute())
-    node.attributes.emplace(attribute.name(), attributeOf(attribute));
+    if (auto [found, isNew] = node.attributes.emplace(attribute.name(), attributeOf(attribute)); !isNew)
+      found->second.isRepeated = true;
   return node;
 }
 

@@ -19,6 +19,8 @@ struct OnnxTensor {
 };
 
 struct OnnxAttribute {
+  std::string type = "INT"; ///< as ONNX calls it: INT, INTS, FLOAT, FLOATS, STRING, TENSOR, GRAPH, …
+  bool isRepeated = false;  ///< the node states it again
   int64_t i = 0;
   double f = 0;
   std::string s;

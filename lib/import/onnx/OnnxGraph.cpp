@@ -6,6 +6,43 @@
 namespace accord::import {
 namespace {
 
+/// What ONNX's own operators say about an attribute of this name; empty if they differ, or none has it.
+const char *attributeType(const std::string &name) {
+  static const std::map<const char *, std::set<std::string>> kTypes = {
+      {"INT",
+       {"allowzero",
+        "axis",
+        "batch_dims",
+        "ceil_mode",
+        "count_include_pad",
+        "group",
+        "hidden_size",
+        "input_forget",
+        "is_causal",
+        "keepdims",
+        "kv_num_heads",
+        "layout",
+        "linear_before_reset",
+        "noop_with_empty_axes",
+        "num_groups",
+        "q_num_heads",
+        "size",
+        "stash_type",
+        "to",
+        "transA",
+        "transB",
+        "upper"}},
+      {"INTS",
+       {"axes", "dilations", "ends", "kernel_shape", "output_padding", "output_shape", "pads", "perm", "split",
+        "starts", "strides"}},
+      {"FLOAT", {"alpha", "beta", "bias", "epsilon", "momentum", "ratio", "softcap"}},
+      {"STRING", {"auto_pad", "coordinate_transformation_mode", "direction", "equation", "mode", "nearest_mode"}}};
+  for (const auto &[type, names] : kTypes)
+    if (names.count(name))
+      return type;
+  return "";
+}
+
 struct Checker {
   Diagnostics &diags;
   FileId file;
@@ -42,6 +79,17 @@ struct Checker {
         if (extent < 0 || extent > int64_t(1) << 40)
           error(Code::ImportSetting,
                 fmt::format("the input '{}' has an impossible extent: {}", shown(input.name), extent));
+  }
+
+  void attributes(size_t i) {
+    for (const auto &[name, attribute] : model.nodes[i].attributes) {
+      std::string expected = attributeType(name);
+      if (attribute.isRepeated)
+        error(Code::ImportSetting, fmt::format("{} states its attribute '{}' twice", called(i), shown(name)));
+      if (!expected.empty() && attribute.type != expected)
+        error(Code::ImportSetting, fmt::format("{} has an attribute '{}' of type {}, expected {}", called(i),
+                                               shown(name), attribute.type, expected));
+    }
   }
 
   std::set<size_t> reachable() {
@@ -115,6 +163,9 @@ bool orderOnnx(Diagnostics &diags, FileId file, OnnxModel &model, const std::set
   checker.extents();
   std::set<size_t> wanted = checker.reachable();
   std::map<std::string, std::pair<size_t, std::string>> unknown;
+  for (size_t i : wanted)
+    if (known.count(model.nodes[i].op) && model.nodes[i].op.find('.') == std::string::npos)
+      checker.attributes(i);
   for (size_t i : wanted)
     if (!known.count(model.nodes[i].op)) {
       auto &[count, first] = unknown[model.nodes[i].op];
