@@ -83,39 +83,48 @@ void batchNorm(OnnxContext &c, const OnnxNode &node) {
   c.setAlike(x, "batch_norm", {epsilonOf(node)});
 }
 
-void layerNorm(OnnxContext &c, const OnnxNode &node) {
+/// Normalizes all dimensions from `axis` on, which become one, with a weight for each of their elements.
+void normalized(OnnxContext &c, const OnnxNode &node, const char *call, std::vector<std::string> attributes) {
   OnnxValue x = c.tensor(0);
-  int64_t axis = node.integer("axis", -1);
-  if (axis != -1 && axis != std::ssize(x.full) - 1)
-    c.reportUnsupported(fmt::format("normalizes from axis {} on, and only the last is supported", axis));
-  c.weight(1, 1);
+  int64_t axis = node.integer("axis", -1), dim = c.axisOf(x, axis);
+  if (x.outer && c.placeOf(x).axis > axis)
+    c.reportUnsupported("normalizes across the samples of a batch, which are independent here");
+  Shape sample = c.shape(x.id), joined(sample.begin(), sample.begin() + dim);
+  joined.push_back(*elementsOf(Shape(sample.begin() + dim, sample.end())));
+  for (size_t i : {1, 2})
+    if (node.has(i) && (i == 1 || attributes.size() == 1))
+      if (const OnnxTensor &weight = c.weight(i); elementsOf(weight.shape) != joined.back())
+        c.reportInvalid(fmt::format("normalizes {} elements by a weight {}", joined.back(), listOf(weight.shape)));
+  DnnTextBuilder::Id y = c.add(call, {c.textBuilder.reshape(x.id, joined)}, std::move(attributes), joined);
+  c.setResult(c.textBuilder.reshape(y, sample), x.full, x.outer);
+}
+
+void layerNorm(OnnxContext &c, const OnnxNode &node) {
   std::vector<std::string> attributes{epsilonOf(node)};
-  if (node.has(2))
-    c.weight(2, 1);
-  else
+  if (!node.has(2))
     attributes.push_back("bias = false");
-  c.setAlike(x, "layer_norm", attributes);
+  c.weight(1);
+  normalized(c, node, "layer_norm", attributes);
 }
 
 void groupNorm(OnnxContext &c, const OnnxNode &node) {
-  c.weight(1, 1);
-  c.weight(2, 1);
+  const OnnxTensor &scale = c.weight(1, 1), &offset = c.weight(2, 1);
   DnnTextBuilder::Id x = c.sized(0);
   int64_t channels = c.shape(x)[0],
           groups = node.op == "InstanceNormalization" ? channels : node.integer("num_groups", 1);
   if (groups < 1 || channels % groups)
     c.reportInvalid(fmt::format("has {} groups of {} channels", groups, channels));
+  // Before operator set 21 a weight was of a group.
+  if (scale.shape[0] != channels || offset.shape[0] != channels)
+    c.reportUnsupported(fmt::format("has weights {} and {} for {} channels, and one for each channel is supported",
+                                    listOf(scale.shape), listOf(offset.shape), channels));
   c.setImage(c.add("group_norm", {x}, {fmt::format("groups = {}", groups), epsilonOf(node)}, c.shape(x)));
 }
 
-/// The last dimension, without a mean and an offset. With `stash_type` and others it has no other meaning here.
+/// Without a mean and an offset. `stash_type` and others have no meaning here.
 void rmsNorm(OnnxContext &c, const OnnxNode &node) {
-  OnnxValue x = c.tensor(0);
-  int64_t axis = node.integer("axis", -1);
-  if (axis != -1 && axis != std::ssize(x.full) - 1)
-    c.reportUnsupported(fmt::format("normalizes from axis {} on, and only the last is supported", axis));
-  c.weight(1, 1);
-  c.setAlike(x, "rms_norm", {epsilonOf(node)});
+  c.weight(1);
+  normalized(c, node, "rms_norm", {epsilonOf(node)});
 }
 
 void lrn(OnnxContext &c, const OnnxNode &node) {
