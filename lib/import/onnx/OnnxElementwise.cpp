@@ -318,6 +318,7 @@ std::vector<OnnxOperators> onnxElementwise() {
                                      {"Ceil",
                                       "Constant",
                                       "ConstantOfShape",
+                                      "CumSum",
                                       "Equal",
                                       "Erf",
                                       "Floor",

@@ -292,6 +292,32 @@ Folded slice(OnnxContext &c, const OnnxNode &, const Operands &in) {
   return y;
 }
 
+/// Sums along one dimension of all entries up to each, or before it (`exclusive`), or from the end (`reverse`).
+Folded cumulativeSum(OnnxContext &, const OnnxNode &node, const Operands &in) {
+  const OnnxTensor &x = *in[0];
+  if (in.size() != 2 || !in[1] || in[1]->numbers->size() != 1)
+    return std::nullopt;
+  std::optional<size_t> axis = axisFrom(static_cast<int64_t>(in[1]->numbers->front()), x);
+  if (!axis)
+    return std::nullopt;
+  bool exclusive = node.integer("exclusive", 0) != 0, reverse = node.integer("reverse", 0) != 0;
+  int64_t behind = 1, extent = x.shape[*axis], all = std::ssize(*x.numbers);
+  for (size_t i = *axis + 1; i < x.shape.size(); ++i)
+    behind *= x.shape[i];
+  OnnxTensor y = made(x.shape, x.type, *x.numbers);
+  for (int64_t i = 0; i < all; ++i)
+    if (int64_t place = i / behind % extent; place == 0) {
+      double sum = 0;
+      for (int64_t k = 0; k < extent; ++k) {
+        int64_t at = i + (reverse ? extent - 1 - k : k) * behind;
+        double one = (*x.numbers)[at];
+        (*y.numbers)[at] = exclusive ? sum : sum + one;
+        sum += one;
+      }
+    }
+  return y;
+}
+
 Folded transpose(OnnxContext &c, const OnnxNode &node, const Operands &in) {
   const OnnxTensor &x = *in[0];
   Shape order = node.integers("perm").value_or(Shape{}), identity(x.shape.size());
@@ -352,11 +378,21 @@ Folded expand(OnnxContext &c, const OnnxNode &, const Operands &in) {
 }
 
 using Folder = Folded (*)(OnnxContext &, const OnnxNode &, const Operands &);
-const std::map<std::string, Folder> kFolders = {
-    {"Cast", cast},           {"ConstantOfShape", filled}, {"Range", range},      {"Unsqueeze", reshape},
-    {"Squeeze", reshape},     {"Reshape", reshape},        {"Gather", gather},    {"Concat", concat},
-    {"Slice", slice},         {"ReduceProd", reduce},      {"ReduceSum", reduce}, {"Where", where},
-    {"Transpose", transpose}, {"Expand", expand}};
+const std::map<std::string, Folder> kFolders = {{"Cast", cast},
+                                                {"ConstantOfShape", filled},
+                                                {"Range", range},
+                                                {"Unsqueeze", reshape},
+                                                {"Squeeze", reshape},
+                                                {"Reshape", reshape},
+                                                {"Gather", gather},
+                                                {"Concat", concat},
+                                                {"Slice", slice},
+                                                {"ReduceProd", reduce},
+                                                {"ReduceSum", reduce},
+                                                {"Where", where},
+                                                {"CumSum", cumulativeSum},
+                                                {"Transpose", transpose},
+                                                {"Expand", expand}};
 
 /// Of an operator whose operands are all known.
 Folded folded(OnnxContext &c, const OnnxNode &node, const Operands &in) {

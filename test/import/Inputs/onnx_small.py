@@ -135,12 +135,28 @@ def depth(g):
     g.output(g.gemm(x, 8, 3, "head"))
 
 
+def sums(g):
+    """Sums that are known: they are the extents of a reshape. Of the model's inputs, they are refused (sums_of_inputs)."""
+    ones = g.node("Expand", g.numbers([2]), g.numbers([2, 3]))                                          # 2 2 2, twice
+    a = g.node("CumSum", ones, g.numbers([1], dims=[]), exclusive=1, reverse=1)                         # 4 2 0
+    b = g.node("CumSum", ones, g.numbers([-2], dims=[]))                                                # 2 2 2 and 4 4 4
+    a = g.node("Slice", g.node("Gather", a, g.numbers([1], dims=[])), g.numbers([0]), g.numbers([2]))   # 4 2
+    b = g.node("Slice", g.node("Gather", b, g.numbers([1], dims=[])), g.numbers([2]), g.numbers([3]))   # 4
+    x = g.node("Reshape", g.input("x", ["N", 32]), g.node("Concat", g.numbers([0]), a, b, axis=0))
+    g.output(g.node("MatMul", x, g.weight("w", [4, 3])))
+
+
+def sums_of_inputs(g):
+    x = g.node("CumSum", g.input("x", ["N", 4]), g.numbers([1], dims=[]))
+    g.output(g.node("MatMul", x, g.weight("w", [4, 3])))
+
+
 def smooth(g):
     """An operator for each element that stands for itself."""
     g.output(g.gemm(g.node("Softplus", g.gemm(g.input("x", ["N", 8]), 8, 6)), 6, 3, "head"))
 
 
-CASES = [smooth, windows, depth, wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch,
+CASES = [smooth, sums, sums_of_inputs, windows, depth, wrong_operators, open_extents, missing, cycle, twice, huge, batches, several, fixed_batch,
          same_padding, moves]
 
 
