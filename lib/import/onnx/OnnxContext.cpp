@@ -2,6 +2,7 @@
 #include "lib/import/onnx/OnnxContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include <fmt/format.h>
 
 namespace accord::import {
@@ -110,11 +111,18 @@ std::optional<std::vector<int64_t>> OnnxContext::integers(size_t i) {
   if (value.constant && !value.constant->numbers && !value.constant->initializer.empty())
     reportInvalid(fmt::format("needs the numbers of its input {} ('{}'), {} of them, which the file does not hold",
                               i + 1, shown(node->input(i)), listOf(value.constant->shape)));
-  if (!value.constant || !value.constant->numbers)
+  if (value.constant && !value.constant->numbers)
+    reportUnsupported(fmt::format("needs the numbers of its input {} ('{}'), {} of them, which are not computed here",
+                                  i + 1, shown(node->input(i)), listOf(value.constant->shape)));
+  if (!value.constant)
     reportUnsupported(fmt::format("computes its input {} ('{}') from the model's inputs; shapes have to be "
                                   "known",
                                   i + 1, shown(node->input(i))));
-  return std::vector<int64_t>(value.constant->numbers->begin(), value.constant->numbers->end());
+  constexpr double kMax = int64_t(1) << 53; // what a file computes may be any number
+  std::vector<int64_t> all;
+  for (double one : *value.constant->numbers)
+    all.push_back(std::isnan(one) ? 0 : static_cast<int64_t>(std::clamp(one, -kMax, kMax)));
+  return all;
 }
 
 std::optional<std::vector<int64_t>> OnnxContext::listed(const char *key, size_t input) {

@@ -234,6 +234,11 @@ Folded gather(OnnxContext &c, const OnnxNode &node, const Operands &in) {
 Folded concat(OnnxContext &c, const OnnxNode &node, const Operands &in) {
   if (!llvm::all_of(in, [](auto *one) { return one; }))
     return std::nullopt;
+  size_t together = 0;
+  for (const OnnxTensor *one : in)
+    together += one->numbers->size();
+  if (together > OnnxTensor::kMaxNumbers)
+    return std::nullopt;
   if (llvm::all_of(in, [](auto *one) { return one->shape.size() <= 1; })) {
     Numbers numbers;
     for (const OnnxTensor *one : in)

@@ -12,6 +12,9 @@ Shape reshapedBy(OnnxContext &c, const OnnxNode &node, const Shape &from) {
   int64_t rank = std::ssize(from);
   if (node.op == "Reshape") {
     Shape target = c.listed("shape", 1).value_or(Shape{});
+    constexpr size_t kMaxRank = 64;
+    if (target.size() > kMaxRank)
+      c.reportInvalid(fmt::format("makes {} dimensions, expected at most {}", target.size(), kMaxRank));
     int64_t known = 1, all = 1;
     for (int64_t extent : from)
       if (__builtin_mul_overflow(all, extent, &all))

@@ -111,6 +111,25 @@ def numbers_missing():
     return g
 
 
+def doubled():
+    """Known numbers that become too many: twice as many with each node, and then a target of as many dimensions."""
+    g, x = graph()
+    numbers = g.numbers([1, 2])
+    for _ in range(40):
+        numbers = g.node("Concat", numbers, numbers, axis=0)
+    g.output(g.node("Reshape", x, numbers, name="it"))
+    return g
+
+
+def many_dimensions():
+    g, x = graph()
+    numbers = g.node("Expand", g.numbers([1]), g.numbers([256, 256]))
+    for _ in range(100):
+        numbers = g.node("Add", numbers, g.node("Transpose", numbers, perm=[1, 0]))
+    g.output(g.node("Reshape", x, numbers, name="it"))
+    return g
+
+
 BIG = 2**40
 CASES = {
     "axis_float": lambda: attribute("Softmax", "axis", 1.5),
@@ -158,6 +177,8 @@ CASES = {
     "text_input": text_input,
     "no_shape": no_shape,
     "numbers_missing": numbers_missing,
+    "doubled": doubled,
+    "many_dimensions": many_dimensions,
 }
 
 
@@ -182,7 +203,8 @@ def main():
         print(f"{name}: {first.partition(': ')[2] if good else f'exit status {code}: {first}'}")
     # Any byte of a good file, or its end: a model or an error, and never a crash.
     g, x = graph()
-    g.output(g.gemm(g.node("Flatten", g.node("MaxPool", g.conv(x, 3, 4, 3, bias=True), kernel_shape=[2, 2], strides=[2, 2])), 36, 5))
+    x = g.node("MaxPool", g.conv(x, 3, 4, 3, bias=True), kernel_shape=[2, 2], strides=[2, 2])
+    g.output(g.gemm(g.node("Flatten", x), 36, 5))
     path = os.path.join(work, "good.onnx")
     g.save(path)
     whole, draw, damaged = open(path, "rb").read(), random.Random(7), 0
