@@ -41,10 +41,10 @@ build_targets() {
 # build_wheel: the package for Python in build/python, of what is built. What builds it is in a virtual environment of its own.
 build_wheel() {
   local python="$build/python/venv/bin/python"
-  if ! "$python" -c 'import nanobind, scikit_build_core' 2>/dev/null; then
+  if ! "$python" -c 'import scikit_build_core' 2>/dev/null; then
     step python-venv.log "making a virtual environment" python3 -m venv "$build/python/venv" || explain_failure python-venv.log "making a virtual environment"
-    step python-tools.log "installing nanobind and scikit-build-core" "$python" -m pip install -q scikit-build-core nanobind ||
-      explain_failure python-tools.log "installing nanobind and scikit-build-core"
+    step python-tools.log "installing scikit-build-core" "$python" -m pip install -q scikit-build-core ||
+      explain_failure python-tools.log "installing scikit-build-core"
   fi
   rm -f "$build"/python/*.whl
   step python-wheel.log "building the package for Python" "$python" -m pip wheel -q "$root" --no-build-isolation --no-deps -w "$build/python" ||

@@ -23,7 +23,7 @@ package_groups=(
 )
 # shellcheck disable=SC2034
 check_groups=(
-  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers, keeps a state in PostgreSQL|chromium nodejs python3-psutil python3-yaml postgresql postgresql-common"
+  "check|opens the reports in a browser as a user would, stops tests that hang, reads what is emitted for launchers, keeps a state in PostgreSQL, runs in the process of Python|chromium nodejs python3-dev python3-psutil python3-yaml postgresql postgresql-common"
   "containers|runs what is emitted, and tasks of the scheduler process, in containers|podman runc uidmap busybox-static catatonit"
   "slurm|runs jobs on a real cluster|slurmctld slurmd slurm-client munge"
   "site|builds the documentation as a site|mkdocs python3-pygments"

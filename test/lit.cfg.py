@@ -89,10 +89,11 @@ if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_di
 if subprocess.run([config.accord_python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")
 
-# The wheel of ./quickstart python, if it is of this Python.
-tag = subprocess.run([config.accord_python, "-c", "import sys; print(f'cp{sys.version_info[0]}{sys.version_info[1]}')"], capture_output=True, text=True)
-if glob.glob(os.path.join(config.accord_build_dir, "python", f"accord-*-{tag.stdout.strip()}-*.whl")):
+# The native module, which is built where the headers of Python are (python3-dev), and the wheel of ./quickstart python.
+if os.path.exists(os.path.join(config.accord_build_dir, "lib", "python", "_native.abi3.so")):
     config.available_features.add("python-native")
+if glob.glob(os.path.join(config.accord_build_dir, "python", "accord-*-abi3-*.whl")):
+    config.available_features.add("python-wheel")
 
 if subprocess.run([config.accord_python, "-c", "import yaml"], capture_output=True).returncode == 0:
     config.available_features.add("yaml")

@@ -22,7 +22,7 @@ LIBRARIES = {
     "zlib": r"zlib\.h",
     "cli11": r"CLI/",
     "mpi": r"mpi\.h",
-    "nanobind": r"nanobind/",
+    "python": r"Python\.h$",
     "gtest": r"(gtest|gmock)/",
     "benchmark": r"benchmark/",
 }

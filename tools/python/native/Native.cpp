@@ -1,27 +1,169 @@
 // accord._native: the commands of Accord in the process of Python. A command runs in a thread of its own without the
-// lock of the interpreter, so that other threads of Python go on and a Ctrl-C is seen.
+// lock of the interpreter, so that other threads of Python go on and a Ctrl-C is seen. It needs the stable interface of
+// CPython alone, so that one file serves every Python from 3.9.
+// Of CPython 3.9.
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x03090000
+#endif
+#define PY_SSIZE_T_CLEAN
 #include "lib/driver/Accord.h"
+#include <Python.h>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
+#include <new>
 #include <optional>
 #include <thread>
 #include <unistd.h>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(50); ///< between two looks at signals and `stop`
+
+// ------------------------------------------------------------------- objects
+
+struct Unref {
+  void operator()(PyObject *object) const { Py_DECREF(object); }
+};
+/// A reference that is one's own; null where an exception of Python is set.
+using Object = std::unique_ptr<PyObject, Unref>;
+
+/// A new reference to what somebody else has.
+Object again(PyObject *object) {
+  Py_XINCREF(object);
+  return Object(object);
+}
+
+/// Text as the program prints it; bytes that are no UTF-8 become the mark of such.
+Object text(const std::string &value) {
+  return Object(PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace"));
+}
+Object number(int64_t value) { return Object(PyLong_FromLongLong(value)); }
+
+template <typename T, typename Make> Object listOf(const std::vector<T> &values, Make make) {
+  Object list(PyList_New(0));
+  for (const T &value : values)
+    if (Object one = list ? make(value) : nullptr; !one || PyList_Append(list.get(), one.get()) < 0)
+      return nullptr;
+  return list;
+}
+
+/// The types of what is answered: tuples whose elements have names.
+PyTypeObject *answerType = nullptr, *diagnosticType = nullptr, *noteType = nullptr;
+
+#define PLACE_FIELDS                                                                                                   \
+  {"file", "the file as the command was told it; empty without a place"}, {"line", "from 1; 0 without a place"},       \
+      {"column", "from 1; 0 without a place"}, {"endLine", "of the last character"},                                   \
+      {"endColumn", "behind the last character"}
+
+PyStructSequence_Field noteFields[] = {{"message", "what it says"}, PLACE_FIELDS, {nullptr, nullptr}};
+PyStructSequence_Field diagnosticFields[] = {
+    {"severity", "error or warning"}, {"code", "A0101"},         {"message", "what it says"}, PLACE_FIELDS,
+    {"help", "what to do about it"},  {"notes", "other places"}, {nullptr, nullptr}};
+PyStructSequence_Field answerFields[] = {
+    {"status", "0 done, 1 wrong input, 2 infeasible, 3 internal error, 4 stopped before there was an answer"},
+    {"output", "standard output"},
+    {"messages", "standard error"},
+    {"diagnostics", "the errors and warnings among the messages"},
+    {"stopped", "whether its search was ended before it was done"},
+    {nullptr, nullptr}};
+PyStructSequence_Desc noteOf = {"accord._native.Note", "A place that belongs to a diagnostic.", noteFields, 6};
+PyStructSequence_Desc diagnosticOf = {"accord._native.Diagnostic", "An error or a warning.", diagnosticFields, 10};
+PyStructSequence_Desc answerOf = {"accord._native.Answer", "What a command answers, as the program `accord` does.",
+                                  answerFields, 5};
+
+Object tupleOf(PyTypeObject *type, std::vector<Object> values) {
+  Object tuple(PyStructSequence_New(type));
+  for (size_t i = 0; tuple && i < values.size(); ++i) {
+    if (!values[i])
+      return nullptr;
+    PyStructSequence_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), values[i].release());
+  }
+  return tuple;
+}
+
+template <typename... More> std::vector<Object> valuesOf(More... more) {
+  std::vector<Object> values;
+  (values.push_back(std::move(more)), ...);
+  return values;
+}
+
+void addPlace(std::vector<Object> &values, const accord::ReportedPlace &place) {
+  values.push_back(text(place.file));
+  for (int64_t one : {place.line, place.column, place.endLine, place.endColumn})
+    values.push_back(number(one));
+}
+
+Object objectOf(const accord::ReportedNote &note) {
+  std::vector<Object> values = valuesOf(text(note.message));
+  addPlace(values, note.place);
+  return tupleOf(noteType, std::move(values));
+}
+
+Object objectOf(const accord::ReportedDiagnostic &one) {
+  std::vector<Object> values = valuesOf(text(one.isError ? "error" : "warning"), text(one.code), text(one.message));
+  addPlace(values, one.place);
+  values.push_back(text(one.help));
+  values.push_back(listOf(one.notes, [](const accord::ReportedNote &note) { return objectOf(note); }));
+  return tupleOf(diagnosticType, std::move(values));
+}
+
+Object objectOf(const accord::Answer &answer) {
+  return tupleOf(answerType, valuesOf(number(answer.status), text(answer.output), text(answer.messages),
+                                      listOf(answer.diagnostics,
+                                             [](const accord::ReportedDiagnostic &one) { return objectOf(one); }),
+                                      Object(PyBool_FromLong(answer.stopped))));
+}
+
+// ----------------------------------------------------------------- arguments
+
+/// Text of Python, with the bytes of a path that are no UTF-8. False where it is none, with the exception set.
+bool take(PyObject *object, const char *what, std::string &value) {
+  if (!PyUnicode_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "run(): %s is no text: %R", what, object);
+    return false;
+  }
+  Object bytes(PyUnicode_AsEncodedString(object, "utf-8", "surrogateescape"));
+  if (!bytes)
+    return false;
+  value.assign(PyBytes_AsString(bytes.get()), static_cast<size_t>(PyBytes_Size(bytes.get())));
+  return true;
+}
+
+bool takeArguments(PyObject *object, std::vector<std::string> &arguments) {
+  if (PyUnicode_Check(object)) {
+    PyErr_SetString(PyExc_TypeError, "run(): 'arguments' is one text: write it as a list of words");
+    return false;
+  }
+  Object list(PySequence_List(object));
+  for (Py_ssize_t i = 0; list && i < PyList_Size(list.get()); ++i)
+    if (!take(PyList_GetItem(list.get(), i), "an argument", arguments.emplace_back()))
+      return false;
+  return list != nullptr;
+}
+
+bool takeFiles(PyObject *object, std::map<std::string, std::string> &files) {
+  if (object == Py_None)
+    return true;
+  Object items(PyMapping_Items(object));
+  for (Py_ssize_t i = 0; items && i < PyList_Size(items.get()); ++i) {
+    PyObject *pair = PyList_GetItem(items.get(), i);
+    std::string path, content;
+    if (!take(PyTuple_GetItem(pair, 0), "the path of a file", path) ||
+        !take(PyTuple_GetItem(pair, 1), "the content of a file", content))
+      return false;
+    files[path] = content;
+  }
+  return items != nullptr;
+}
+
+// ------------------------------------------------------------------ commands
 
 /// Commands that run; after a second Ctrl-C, without anybody who waits for them.
 std::atomic<int> running = 0;
@@ -40,15 +182,16 @@ public:
   static std::shared_ptr<Running> start(std::vector<std::string> arguments, std::map<std::string, std::string> files) {
     auto made = std::make_shared<Running>();
     ++running;
-    std::thread([made, arguments = std::move(arguments), files = std::move(files)]() mutable {
-      accord::RunOptions options;
-      options.files = std::move(files);
-      options.stop = [&] { return made->stops_.load(); };
-      accord::Answer answer = accord::run(arguments, std::move(options));
-      made->finish(std::move(answer));
-      made.reset();
+    try {
+      std::thread([made, arguments = std::move(arguments), files = std::move(files)]() mutable {
+        made->work(arguments, std::move(files));
+        made.reset();
+        --running;
+      }).detach();
+    } catch (...) {
       --running;
-    }).detach();
+      throw;
+    }
     return made;
   }
 
@@ -56,101 +199,180 @@ public:
   /// Whether it is over after a moment.
   bool wait() {
     std::unique_lock lock(mutex_);
-    return over_.wait_for(lock, kLook, [this] { return answer_.has_value(); });
+    return over_.wait_for(lock, kLook, [this] { return isOver_; });
   }
-  accord::Answer take() { return std::move(*answer_); }
+  /// Throws what the command threw.
+  accord::Answer take() {
+    if (thrown_)
+      std::rethrow_exception(thrown_);
+    return std::move(answer_);
+  }
 
 private:
-  void finish(accord::Answer answer) {
+  void work(const std::vector<std::string> &arguments, std::map<std::string, std::string> files) {
+    accord::Answer answer;
+    std::exception_ptr thrown;
+    try {
+      accord::RunOptions options;
+      options.files = std::move(files);
+      options.stop = [this] { return stops_.load(); };
+      answer = accord::run(arguments, std::move(options));
+    } catch (...) {
+      thrown = std::current_exception();
+    }
     std::lock_guard lock(mutex_);
-    answer_ = std::move(answer);
+    answer_ = std::move(answer), thrown_ = thrown, isOver_ = true;
     over_.notify_all();
   }
 
   std::atomic<bool> stops_ = false;
   std::mutex mutex_;
   std::condition_variable over_;
-  std::optional<accord::Answer> answer_;
+  bool isOver_ = false;
+  accord::Answer answer_;
+  std::exception_ptr thrown_;
 };
 
-accord::Answer run(std::vector<std::string> arguments, std::map<std::string, std::string> files, nb::object stop) {
-  if (!stop.is_none() && !PyCallable_Check(stop.ptr()))
-    throw nb::type_error("run(): 'stop' is neither None nor can it be called");
-  auto command = Running::start(std::move(arguments), std::move(files));
-  std::optional<nb::python_error> raised; // by a signal, or by `stop`
-  bool asks = !stop.is_none();
-  for (;;) {
-    bool over = false;
-    {
-      nb::gil_scoped_release release;
-      over = command->wait();
-    }
-    if (over)
-      break;
-    if (PyErr_CheckSignals() != 0) {
-      if (raised)
-        throw nb::python_error(); // the second: the command goes on alone
-      raised.emplace();
-      command->stop();
-    }
-    if (!asks)
-      continue;
-    try {
-      if (nb::cast<bool>(nb::bool_(stop())))
-        command->stop(), asks = false;
-    } catch (nb::python_error &error) {
-      if (!raised)
-        raised.emplace(error);
-      command->stop(), asks = false;
-    }
+/// An exception of Python that waits until the command has ended.
+class Raised {
+public:
+  explicit operator bool() const { return type_ != nullptr; }
+  /// Takes over the exception that is set, unless another came before it.
+  void fetch() {
+    if (*this)
+      return PyErr_Clear();
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    type_.reset(type), value_.reset(value), trace_.reset(trace);
   }
-  accord::Answer answer = command->take();
-  const bool isBest = answer.stopped && (answer.status == 0 || answer.status == 2);
-  if (raised && !(raised->matches(PyExc_KeyboardInterrupt) && isBest)) {
-    nb::setattr(raised->value(), "answer", nb::cast(std::move(answer)));
-    throw nb::python_error(*raised);
+  bool isInterrupt() const { return PyErr_GivenExceptionMatches(type_.get(), PyExc_KeyboardInterrupt); }
+  /// Sets it again, with the answer of the command.
+  void raise(const accord::Answer &answer) {
+    Object object = objectOf(answer);
+    if (!object || PyObject_SetAttrString(value_.get(), "answer", object.get()) < 0)
+      PyErr_Clear(); // an exception whose class takes no attributes
+    PyErr_Restore(type_.release(), value_.release(), trace_.release());
   }
-  return answer;
+
+private:
+  Object type_, value_, trace_;
+};
+
+/// Whether `stop` says so. False with an exception set where it raised one.
+bool asksToStop(PyObject *stop) {
+  Object said(PyObject_CallObject(stop, nullptr));
+  return said && PyObject_IsTrue(said.get()) == 1;
 }
 
-template <typename T> void addPlace(nb::class_<T> &type) {
-  type.def_prop_ro("file", [](const T &one) { return one.place.file; })
-      .def_prop_ro("line", [](const T &one) { return one.place.line; })
-      .def_prop_ro("column", [](const T &one) { return one.place.column; })
-      .def_prop_ro("endLine", [](const T &one) { return one.place.endLine; })
-      .def_prop_ro("endColumn", [](const T &one) { return one.place.endColumn; });
+/// Waits for a command, and asks meanwhile who may stop it. False with an exception set at a second Ctrl-C: the command
+/// then goes on alone.
+bool waitFor(Running &command, PyObject *stop, Raised &raised) {
+  for (bool asks = stop != Py_None, interrupted = false;;) {
+    bool over = false;
+    PyThreadState *state = PyEval_SaveThread();
+    over = command.wait();
+    PyEval_RestoreThread(state);
+    if (over)
+      return true;
+    if (PyErr_CheckSignals() != 0) {
+      command.stop();
+      if (interrupted)
+        return false;
+      interrupted = true;
+      raised.fetch();
+    }
+    if (asks && asksToStop(stop))
+      command.stop(), asks = false;
+    else if (PyErr_Occurred())
+      raised.fetch(), command.stop(), asks = false;
+  }
 }
+
+PyObject *runWith(PyObject *argumentList, PyObject *fileMap, PyObject *stop) {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> files;
+  if (stop != Py_None && !PyCallable_Check(stop))
+    return PyErr_SetString(PyExc_TypeError, "run(): 'stop' is neither None nor can it be called"), nullptr;
+  if (!takeArguments(argumentList, arguments) || !takeFiles(fileMap, files))
+    return nullptr;
+  Raised raised;
+  auto command = Running::start(std::move(arguments), std::move(files));
+  if (!waitFor(*command, stop, raised))
+    return nullptr;
+  accord::Answer answer = command->take();
+  const bool isBest = answer.stopped && (answer.status == 0 || answer.status == 2);
+  if (raised && !(raised.isInterrupt() && isBest))
+    return raised.raise(answer), nullptr;
+  return objectOf(answer).release();
+}
+
+PyObject *run(PyObject *, PyObject *positional, PyObject *named) {
+  static const char *names[] = {"arguments", "files", "stop", nullptr};
+  PyObject *arguments = nullptr, *files = Py_None, *stop = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(positional, named, "O|OO:run", const_cast<char **>(names), &arguments, &files,
+                                   &stop))
+    return nullptr;
+  Object held[] = {again(arguments), again(files), again(stop)};
+  try {
+    return runWith(arguments, files, stop);
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  } catch (const std::exception &error) {
+    return PyErr_SetString(PyExc_RuntimeError, error.what()), nullptr;
+  }
+}
+
+PyObject *version(PyObject *, PyObject *) { return text(accord::version()).release(); }
+PyObject *catalog(PyObject *, PyObject *) { return text(accord::catalogFolder()).release(); }
+
+PyCFunction withNames(PyCFunctionWithKeywords function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {
+    {"run", withNames(run), METH_VARARGS | METH_KEYWORDS,
+     "run(arguments, files={}, stop=None)\n--\n\n"
+     "Runs a command, as in run(['compile', 'a.dnn'], {'a.dnn': text}). `files` are texts by path, which hide files on "
+     "disk. `stop` is called twenty times a second; once it returns true, the search ends with its best answer so far. "
+     "Ctrl-C does the same; where no answer is left, KeyboardInterrupt is raised, with what was printed as its "
+     "`answer`. A second Ctrl-C raises it at once."},
+    {"version", version, METH_NOARGS, "version()\n--\n\nVersion of Accord."},
+    {"catalog", catalog, METH_NOARGS, "catalog()\n--\n\nFolder of the machines, models and tables that are shipped."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "_native",
+                          "The commands of Accord in this process.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 } // namespace
 
-NB_MODULE(_native, module) {
-  module.doc() = "The commands of Accord in this process.";
-  auto note = nb::class_<accord::ReportedNote>(module, "Note", "A place that belongs to a diagnostic.");
-  note.def_ro("message", &accord::ReportedNote::message);
-  addPlace(note);
-  auto diagnostic = nb::class_<accord::ReportedDiagnostic>(
-      module, "Diagnostic", "An error or a warning; without a place, file is empty and line is 0.");
-  diagnostic
-      .def_prop_ro("severity", [](const accord::ReportedDiagnostic &one) { return one.isError ? "error" : "warning"; })
-      .def_ro("code", &accord::ReportedDiagnostic::code)
-      .def_ro("message", &accord::ReportedDiagnostic::message)
-      .def_ro("help", &accord::ReportedDiagnostic::help)
-      .def_ro("notes", &accord::ReportedDiagnostic::notes);
-  addPlace(diagnostic);
-  nb::class_<accord::Answer>(module, "Answer", "What a command answers, as the program `accord` does.")
-      .def_ro("status", &accord::Answer::status,
-              "0 done, 1 wrong input, 2 infeasible, 3 internal error, 4 stopped before there was an answer")
-      .def_ro("output", &accord::Answer::output, "standard output")
-      .def_ro("messages", &accord::Answer::messages, "standard error")
-      .def_ro("diagnostics", &accord::Answer::diagnostics)
-      .def_ro("stopped", &accord::Answer::stopped, "whether its search was ended before it was done");
-  module.def("run", &run, "arguments"_a, "files"_a = std::map<std::string, std::string>(), "stop"_a = nb::none(),
-             "Runs a command, as in run(['compile', 'a.dnn'], {'a.dnn': text}). `files` are texts by path, which hide "
-             "files on disk. `stop` is called twenty times a second; once it returns true, the search ends with its "
-             "best answer so far. Ctrl-C does the same; where no answer is left, KeyboardInterrupt is raised, with "
-             "what was printed as its `answer`. A second Ctrl-C raises it at once.");
-  module.def("version", &accord::version);
-  module.def("catalog", &accord::catalogFolder, "Folder of the machines, models and tables that are shipped.");
-  nb::set_leak_warnings(false); // of answers that live as long as the interpreter
+PyMODINIT_FUNC PyInit__native() {
+  Object module(PyModule_Create(&definition));
+  if (!module)
+    return nullptr;
+  const struct {
+    const char *name;
+    PyStructSequence_Desc *fields;
+    PyTypeObject **type;
+  } types[] = {
+      {"Note", &noteOf, &noteType}, {"Diagnostic", &diagnosticOf, &diagnosticType}, {"Answer", &answerOf, &answerType}};
+  for (const auto &one : types) {
+    if (!*one.type)
+      *one.type = PyStructSequence_NewType(one.fields);
+    PyObject *type = reinterpret_cast<PyObject *>(*one.type);
+    if (!type)
+      return nullptr;
+    Py_INCREF(type); // which the module takes
+    if (PyModule_AddObject(module.get(), one.name, type) < 0)
+      return Py_DECREF(type), nullptr;
+  }
   on_exit(endAtOnce, nullptr);
+  return module.release();
 }

@@ -1,0 +1,38 @@
+"""The native module: the commands of Accord in the process of Python."""
+
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence
+
+class Note(NamedTuple):
+    message: str
+    file: str
+    line: int
+    column: int
+    endLine: int
+    endColumn: int
+
+class Diagnostic(NamedTuple):
+    severity: str
+    code: str
+    message: str
+    file: str
+    line: int
+    column: int
+    endLine: int
+    endColumn: int
+    help: str
+    notes: List[Note]
+
+class Answer(NamedTuple):
+    status: int
+    output: str
+    messages: str
+    diagnostics: List[Diagnostic]
+    stopped: bool
+
+def run(
+    arguments: Sequence[str],
+    files: Optional[Mapping[str, str]] = None,
+    stop: Optional[Callable[[], object]] = None,
+) -> Answer: ...
+def version() -> str: ...
+def catalog() -> str: ...
