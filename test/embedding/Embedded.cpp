@@ -2,7 +2,8 @@
 // which thread; a process that goes on whatever they answer.
 //
 //   accord-embedded PROGRAM COMMANDS OUT     every line of COMMANDS by both
-//   accord-embedded misuse                   what is wrong, and stops
+//   accord-embedded misuse SEARCH OUT        what is wrong, and stops
+//   accord-embedded session                  commands from standard input, as Inputs/examples.py asks for them
 #include "lib/driver/Accord.h"
 #include "lib/driver/results/Estimate.h"
 #include "lib/driver/results/Plan.h"
@@ -13,9 +14,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace fs = std::filesystem;
 
@@ -124,6 +127,34 @@ int compare(const std::string &program, const fs::path &commands, const fs::path
       expectSame(lines[i], answers[i], "in two threads");
   std::printf("%zu commands and %zu files are the same\n", lines.size(), files);
   return failures > 0;
+}
+
+// ------------------------------------------------------------------ session
+
+/// Memory of this process, in KiB.
+long residentKib() {
+  std::ifstream file("/proc/self/statm");
+  long all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/// Each line of standard input is a folder and the words of a command, between them the separator of units. Answers
+/// "STATUS BYTES BYTES KIB", then standard output and standard error.
+int session() {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<std::string> words;
+    std::istringstream parts(line);
+    for (std::string word; std::getline(parts, word, '\x1f');)
+      words.push_back(word);
+    fs::current_path(words.front());
+    const accord::Answer answer = accord::run({words.begin() + 1, words.end()});
+    std::printf("%d %zu %zu %ld\n", answer.status, answer.output.size(), answer.messages.size(), residentKib());
+    for (const std::string *text : {&answer.output, &answer.messages})
+      std::fwrite(text->data(), 1, text->size(), stdout);
+    std::fflush(stdout);
+  }
+  return 0;
 }
 
 // ------------------------------------------------------------------- misuse
@@ -276,8 +307,10 @@ int misuse(const std::string &search, const fs::path &out) {
 int main(int argc, char **argv) {
   if (argc == 4 && std::string(argv[1]) == "misuse")
     return misuse(argv[2], argv[3]);
+  if (argc == 2 && std::string(argv[1]) == "session")
+    return session();
   if (argc == 4)
     return compare(argv[1], fs::absolute(argv[2]), fs::absolute(argv[3]));
-  std::fputs("usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT\n", stderr);
+  std::fputs("usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT | accord-embedded session\n", stderr);
   return 2;
 }

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import warnings
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Inputs"))
+import readmes  # noqa: E402
+
 import accord
 from accord import commands
 
@@ -36,15 +39,12 @@ PRINTS = {"fmt", "import"}
 
 
 def examples(folder):
-    """(folder of the example, command line) of every command in a README."""
-    for name in sorted(one for one in os.listdir(folder) if one != "custom-pass"):  # of a plugin that is to be built
-        readme = os.path.join(folder, name, "README.md")
-        if os.path.exists(readme):
-            with open(readme, encoding="utf-8") as file:
-                for line in re.findall(r"^    (?:build/bin/)?accord (.*)$", file.read(), re.M):
-                    yield name, line.partition(" #")[0].strip()
+    """(folder of the example, words) of every command in a README, and of the others."""
+    for one in readmes.shown(folder):
+        if one.folder != "custom-pass" and not one.setup:  # of a plugin that is to be built
+            yield one.folder, one.words
     for line in OTHERS:
-        yield "", line
+        yield "", shlex.split(line)
 
 
 def in_python(words):
@@ -84,9 +84,13 @@ def main():
         shutil.copytree(source, os.path.join(work, side, "examples"), ignore=shutil.ignore_patterns("custom-pass", "*.ipynb"))
     assert sorted(accord.__all__) == sorted(accord._PLACES) and all(getattr(accord, name) for name in accord.__all__)
     assert {name.rstrip("_") for name in commands.__all__} <= set(accord.__all__)
-    done = 0
-    for example, line in examples(source):
-        words = shlex.split(line)
+    done, before = 0, None
+    for example, words in examples(source):
+        if example != before:  # each example begins without the answers of others
+            before = example
+            for side in ("tool", "python"):
+                shutil.rmtree(os.path.join(work, side, "out"), ignore_errors=True)
+        line = " ".join(words)
         if EXPENSIVE.search(line) or words[0] in PRINTS:
             continue
         here = "" if "examples/" in line or not example else os.path.join("examples", example)
