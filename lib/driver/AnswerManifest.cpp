@@ -151,12 +151,23 @@ Errors manifestViolations(const AnswerManifest &manifest, const std::string &fol
     else if (now->sha256 != stated->sha256)
       add(name, "was changed after the answer was written");
   }
+  // A folder within that has a manifest, and nothing of this answer, is another answer.
+  auto isOfAnother = [&](const std::string &name) {
+    for (fs::path parent = fs::path(name).parent_path(); !parent.empty(); parent = parent.parent_path()) {
+      const std::string before = parent.string() + "/";
+      auto own = listed.lower_bound(before);
+      if ((own == listed.end() || !own->first.starts_with(before)) &&
+          fs::exists(fs::path(folder) / before / kManifestFile))
+        return true;
+    }
+    return false;
+  };
   // What lies beside a certificate is read as a part of it.
   auto names = filesIn(folder);
   if (!names)
     found.push_back(names.error());
   for (const std::string &name : names ? *names : std::vector<std::string>())
-    if (fs::path(name).parent_path().filename() == "certificate" && !listed.contains(name))
+    if (fs::path(name).parent_path().filename() == "certificate" && !listed.contains(name) && !isOfAnother(name))
       add(name, "is not of this answer");
   return found;
 }
