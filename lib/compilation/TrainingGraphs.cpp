@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 namespace accord {
-PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes) {
-  PipelineRun run;
+PassRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes) {
+  PassRun run;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Remark)
       run.remarks.push_back(d.str());
@@ -35,7 +35,7 @@ static std::string addPasses(mlir::PassManager &passes, const std::string &pipel
   return error.empty() ? "it is no pipeline" : llvm::StringRef(error).trim().str();
 }
 
-PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
+PassRun runPipeline(mlir::ModuleOp module, const std::string &pipeline) {
   mlir::PassManager passes(module.getContext());
   if (std::string error = addPasses(passes, pipeline); !error.empty())
     return {{{Code::InternalError, fmt::format("'{}': {}", pipeline, error), {}, {}}}, {}};
@@ -104,7 +104,7 @@ TrainingGraphs::Built &TrainingGraphs::get(const TrainingOptions &options, std::
   built.module = moduleOf(sequence, options.vocabularyMultiple);
   if (!built.module)
     return built;
-  PipelineRun run = runPipeline(*built.module, "accord-pipeline{until=shard " + options.text() + "}");
+  PassRun run = runPipeline(*built.module, "accord-pipeline{until=shard " + options.text() + "}");
   built.remarks = std::move(run.remarks);
   built.errors = std::move(run.errors);
   if (!built.errors.empty())

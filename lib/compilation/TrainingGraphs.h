@@ -70,16 +70,16 @@ private:
 };
 
 /// What the passes of one run said.
-struct PipelineRun {
+struct PassRun {
   /// Errors in their order; one whose pass states no code (`withCode`) is internal. A run that failed has at least one.
   Errors errors;
   std::vector<std::string> remarks;
 };
 
 /// Runs a pipeline, as text, on a module. Dialects must be loaded and passes registered.
-PipelineRun runPipeline(mlir::ModuleOp module, const std::string &pipeline);
+PassRun runPipeline(mlir::ModuleOp module, const std::string &pipeline);
 /// The same for passes that are already in a manager.
-PipelineRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes);
+PassRun runPasses(mlir::ModuleOp module, mlir::PassManager &passes);
 
 /// Why a text is not a pipeline; empty if it is one.
 std::string pipelineError(mlir::MLIRContext &context, const std::string &pipeline);

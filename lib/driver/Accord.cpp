@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <exception>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -148,16 +149,50 @@ Document Document::element(size_t index) const {
 
 std::string Document::json() const { return jsonText(*value_); }
 
+namespace {
+
+/// What a host asks, until it throws: that ends the search, and is thrown again where the command was called.
+class StopOfHost {
+public:
+  explicit StopOfHost(std::function<bool()> asked) : asked_(std::move(asked)) {}
+  bool operator()() {
+    std::lock_guard lock(mutex_);
+    if (thrown_)
+      return true;
+    try {
+      return asked_();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return true;
+    }
+  }
+  void rethrow() const {
+    if (thrown_)
+      std::rethrow_exception(thrown_);
+  }
+
+private:
+  std::function<bool()> asked_;
+  std::mutex mutex_;
+  std::exception_ptr thrown_;
+};
+
+} // namespace
+
 Answer run(const std::vector<std::string> &arguments, RunOptions options) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> alone(mutex);
   Answer answer;
+  const bool isAsked = static_cast<bool>(options.stop);
   llvm::raw_string_ostream output(answer.output), messages(answer.messages);
-  CommandHost host{&output, &messages, std::move(options.files), std::move(options.stop),
+  StopOfHost stop(std::move(options.stop));
+  CommandHost host{&output, &messages, std::move(options.files),
+                   isAsked ? std::function<bool()>([&] { return stop(); }) : std::function<bool()>(),
                    [&](ReportedDiagnostic one) { answer.diagnostics.push_back(std::move(one)); }};
   HostScope scope(host);
   answer.status = runWithin(arguments);
   answer.stopped = wasStopped();
+  stop.rethrow();
   return answer;
 }
 

@@ -103,13 +103,14 @@ struct RunOptions {
   /// Texts by path, which commands read as if they were files. They hide files on disk.
   std::map<std::string, std::string> files = {};
   /// Asked ten times a second by another thread. Once it returns true, a search ends with its best answer so far, or
-  /// with its first.
+  /// with its first. What it throws ends the search in the same way, and is thrown by run().
   std::function<bool()> stop = {};
 };
 
 /// Runs a command: {"compile", "gpt2.dnn", "--json"}. The process goes on whatever comes, keeps its signals, and its
-/// standard streams stay untouched. Any thread may call it; the calls are served one after the other. Commands that end
-/// only with their process (serve, watch, top, run --wait) are refused with A0801.
+/// standard streams stay untouched. Without memory the status is 3; where LLVM itself gets none, it ends the process.
+/// Any thread may call it; the calls are served one after the other. Commands that end only with their process (serve,
+/// watch, top, run --wait) are refused with A0801.
 Answer run(const std::vector<std::string> &arguments, RunOptions options = {});
 
 /// Version of Accord: "0.1.0".

@@ -12,6 +12,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <map>
+#include <new>
 #include <sstream>
 #include <system_error>
 
@@ -190,6 +191,9 @@ int runCommandLine(const std::vector<std::string> &arguments) {
     return kWrongInput;
   } catch (const std::system_error &e) { // of the threads of a command: memory is short, or there are too many
     standardError() << fmt::format("accord: error: no thread could be started: {}\n", e.code().message());
+    return kInternal;
+  } catch (const std::bad_alloc &) { // as the program ends without memory
+    standardError() << "accord: error: out of memory\n";
     return kInternal;
   } catch (const std::exception &e) {
     standardError() << fmt::format("accord: internal error: {}\n", e.what());

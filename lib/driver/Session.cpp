@@ -93,7 +93,7 @@ bool Session::runPhases(mlir::ModuleOp made, PipelinePhase from, PipelinePhase u
     return false;
   }
   size_t before = diagnostics().errors();
-  PipelineRun run = runPasses(made, passes);
+  PassRun run = runPasses(made, passes);
   bool isUnanswered = planning.stopped() && planning.errors.empty() && diagnostics().errors() == before;
   if (!isUnanswered && !theWorkspace.reportAll(planning.errors) && diagnostics().errors() == before)
     theGraphs.report(run.errors);

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace accord {
@@ -17,10 +19,18 @@ struct ThreadPool::Pool {
   size_t count = 0, busy = 0, round = 0;
   std::atomic<size_t> next = 0;
   bool ending = false;
+  std::exception_ptr thrown; ///< by a task: the first one
 
   void work() {
     for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-      (*task)(i);
+      try {
+        (*task)(i);
+      } catch (...) { // the round ends, and its caller gets it
+        next = count;
+        std::lock_guard lock(mutex);
+        if (!thrown)
+          thrown = std::current_exception();
+      }
   }
   void wait() {
     std::unique_lock lock(mutex);
@@ -69,6 +79,7 @@ void ThreadPool::each(size_t count, const std::function<void(size_t)> &task) {
     std::lock_guard lock(pool.mutex);
     pool.task = &task;
     pool.count = count;
+    pool.thrown = nullptr;
     pool.next = 0;
     pool.busy = pool.threads.size();
     ++pool.round;
@@ -77,6 +88,8 @@ void ThreadPool::each(size_t count, const std::function<void(size_t)> &task) {
   pool.work();
   std::unique_lock lock(pool.mutex);
   pool.done.wait(lock, [&] { return pool.busy == 0; });
+  if (pool.thrown)
+    std::rethrow_exception(std::exchange(pool.thrown, nullptr));
 }
 
 } // namespace accord

@@ -12,7 +12,8 @@ public:
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
-  /// `task` for 0 .. count-1, each once, in any order; returns when all are done.
+  /// `task` for 0 .. count-1, each once, in any order; returns when all are done. What a task
+  /// throws is thrown again here, the first of several; tasks that have not begun are left out.
   void each(size_t count, const std::function<void(size_t)> &task);
 
 private:

@@ -56,7 +56,7 @@ struct Ordered {
 
 class Chooser {
 public:
-  Chooser(const MemberProblem &given, const VoteError &ask, const ChooseOptions &options)
+  Chooser(const MemberProblem &given, const VoteError &ask, const MemberOptions &options)
       : given(given), ordered(given), problem(ordered.problem), ask(ask),
         placer(problem, [this](const std::vector<unsigned> &left) { return quorum(left); }, options.effort) {}
 
@@ -198,7 +198,7 @@ private:
 
 } // namespace
 
-MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error, const ChooseOptions &options) {
+MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error, const MemberOptions &options) {
   return Chooser(problem, error, options).run();
 }
 

@@ -13,7 +13,7 @@ namespace accord {
 /// what is known of them contradicts itself. Asked once for each.
 using VoteError = std::function<std::optional<Rational>(const std::vector<unsigned> &counts)>;
 
-struct ChooseOptions {
+struct MemberOptions {
   uint64_t effort = 1'000'000; ///< partial placements of one ensemble that are looked at
 };
 
@@ -25,7 +25,7 @@ struct ChooseOptions {
 ///
 /// With `MemberProblem::deviceFailures` the least error of an odd sub-quorum of those that are left counts,
 /// after the worst loss of so many of the devices that are used.
-MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error, const ChooseOptions &options = {});
+MembersResult chooseMembers(const MemberProblem &problem, const VoteError &error, const MemberOptions &options = {});
 
 /// Of a choice with members lost: which of the others vote, by kind; no votes where nothing is
 /// left to vote with.

@@ -6,6 +6,7 @@
 #include "lib/machine/cost/PriceCache.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/model/RingExchange.h"
+#include "lib/support/ThreadPool.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-#include <thread>
 
 namespace accord {
 namespace {
@@ -460,12 +460,7 @@ Result<Costs, Errors> estimate(const WorkGraph &graph, const Machine &machine, c
       }
     }
   };
-  std::vector<std::thread> workers;
-  for (size_t t = 1; t < threads; ++t)
-    workers.emplace_back(stretch, t);
-  stretch(0);
-  for (std::thread &worker : workers)
-    worker.join();
+  ThreadPool(threads).each(threads, stretch);
 
   std::vector<Failure> all;
   Assumptions merged;

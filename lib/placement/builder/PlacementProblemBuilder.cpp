@@ -67,8 +67,8 @@ public:
 private:
   PlacementProblem &problem() { return out_.problem; }
 
-  std::optional<PricedStep> price(const WorkGraph &graph, Id deviceType, const StepVariant &step,
-                                  PriceCache *prices = nullptr) {
+  std::optional<PricedVariant> price(const WorkGraph &graph, Id deviceType, const StepVariant &step,
+                                     PriceCache *prices = nullptr) {
     auto priced = priceStep(graph, request_, request_.groups[deviceType], step, prices);
     if (!priced) {
       errors_ = priced.takeError();

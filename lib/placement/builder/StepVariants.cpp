@@ -15,8 +15,8 @@ Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const Ste
                                     : request.instantiate(step.sharding, step.microbatch, step.recompute);
 }
 
-Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
-                                     const Cluster &group, const StepVariant &step, PriceCache *prices) {
+Result<PricedVariant, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
+                                        const Cluster &group, const StepVariant &step, PriceCache *prices) {
   EstimateOptions options;
   options.costModel = request.costModel;
   options.fabric = &group.fabric;
@@ -30,7 +30,7 @@ Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProb
   if (!costs)
     return costs.takeError();
   chargeBoard(graph, group.machine, *costs);
-  PricedStep priced{std::move(*costs), {}};
+  PricedVariant priced{std::move(*costs), {}};
   ScheduleOptions brief;
   brief.effort = 0;
   brief.bounds = false;

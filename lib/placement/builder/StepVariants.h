@@ -22,13 +22,13 @@ struct StepVariant {
 };
 Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step);
 
-struct PricedStep {
+struct PricedVariant {
   Costs costs;
   Schedule schedule;
 };
 /// On a device of the group, scheduled without search and without bounds. `prices`: as `EstimateOptions::prices`.
-Result<PricedStep, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
-                                     const Cluster &group, const StepVariant &step, PriceCache *prices = nullptr);
+Result<PricedVariant, Errors> priceStep(const WorkGraph &graph, const PlacementProblemRequest &request,
+                                        const Cluster &group, const StepVariant &step, PriceCache *prices = nullptr);
 
 /// What replicas of a stage exchange.
 struct ReplicaCommunication {

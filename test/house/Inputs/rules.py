@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tree against the rules of the house: includes (layers.txt), sizes, READMEs, links, streams, loose ends.
+"""Holds the tree against the rules of the house: includes (layers.txt), sizes, names, READMEs, links, streams, loose ends.
 
 usage: rules.py ROOT [--all] [--list-short] [--write-pending]
   --all            also what pending.txt names
@@ -11,6 +11,7 @@ import os
 import sys
 
 import layers
+import names
 import pages
 import sizes
 import streams
@@ -38,6 +39,7 @@ def main(arguments):
         *files,
         *sizes.check_code(tree),
         *pages.check(tree),
+        *names.check(tree),
         *streams.check(tree),
     ]
     found = list(dict.fromkeys(found))
