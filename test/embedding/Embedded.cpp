@@ -16,6 +16,8 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -281,15 +283,58 @@ void tryStops(const std::string &search, const fs::path &out) {
   std::printf("searches stop\n");
 }
 
+/// What a host throws comes back to it, and the next command knows nothing of it.
+void tryThrows(const std::string &search, const fs::path &out) {
+  accord::RunOptions options;
+  options.stop = []() -> bool { throw std::domain_error("of the host"); };
+  try {
+    (void)accord::run({"compile", search, "-o", out.string(), "--json"}, options);
+    expect(false, "a host that throws");
+  } catch (const std::domain_error &error) {
+    std::printf("thrown again: %s\n", error.what());
+  }
+  expect(accord::run({"estimate", "parts/mlp.dnn"}, {kFiles}).status == 0, "a command after one that threw");
+}
+
+/// With little memory a command ends with status 3 and says so, and with more it is done; the process lives. It
+/// begins with these: later ones find memory that is still there.
+void tryMemory(const std::string &small, const fs::path &out) {
+#ifndef __SANITIZE_ADDRESS__
+  int done = 0, refused = 0;
+  for (long mebibytes : {4, 16, 24, 32, 1024}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::ifstream file("/proc/self/statm");
+      rlim_t pages = 0;
+      file >> pages;
+      const rlim_t limit = pages * sysconf(_SC_PAGESIZE) + (static_cast<rlim_t>(mebibytes) << 20);
+      const rlimit bounds{limit, limit};
+      setrlimit(RLIMIT_AS, &bounds);
+      accord::Answer answer = accord::run({"compile", small, "-o", out.string(), "--threads", "2"});
+      const bool isSaid = answer.status == 0 || answer.messages.starts_with("accord: error: ");
+      _exit(isSaid ? answer.status : 9);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    const int exit = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    done += exit == 0, refused += exit == 3;
+    expect(exit == 0 || exit == 3, std::to_string(mebibytes) + " MiB: " + std::to_string(exit));
+  }
+  expect(done > 0 && refused > 0, "limits of memory");
+#endif
+}
+
 int misuse(const std::string &search, const fs::path &out) {
   struct sigaction interrupt{}, terminate{};
   sigset_t before, after;
   std::signal(SIGINT, [](int) {});
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   const fs::path folder = fs::current_path();
+  tryMemory(fs::path(search).parent_path() / "../01-first-plan/gpt2_xl.dnn", out);
   tryTexts(out);
   tryWrong();
   tryStops(search, out);
+  tryThrows(search, out);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   sigaction(SIGINT, nullptr, &interrupt), sigaction(SIGTERM, nullptr, &terminate);
   bool isSame = true;
@@ -311,6 +356,8 @@ int main(int argc, char **argv) {
     return session();
   if (argc == 4)
     return compare(argv[1], fs::absolute(argv[2]), fs::absolute(argv[3]));
-  std::fputs("usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT | accord-embedded session\n", stderr);
+  std::fputs(
+      "usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT | accord-embedded session\n",
+      stderr);
   return 2;
 }

@@ -101,7 +101,8 @@ class Answer(Record):
             import pandas
         except ImportError:
             raise ImportError("to_pandas needs pandas, which is not installed: table() gives the same as dictionaries") from None
-        return pandas.DataFrame.from_records(self.table(name))
+        frame: "pandas.DataFrame" = pandas.DataFrame.from_records(self.table(name))
+        return frame
 
     # What other commands say about it.
 
