@@ -138,6 +138,8 @@ class Answer(Record):
         """What is different in another plan, and why."""
         from .commands import diff
 
+        if not isinstance(after, Answer):
+            raise TypeError(f"diff: another answer is wanted, found {after!r}")
         return diff(self._path(), after._path(), **options)
 
     def compare(self, trace: str, **options: Any) -> "Compare":

@@ -29,7 +29,8 @@ def checked(*printing: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
+        parameters = signature.parameters
         name = function.__name__.rstrip("_")
 
         @functools.wraps(function)
@@ -41,6 +42,13 @@ def checked(*printing: str) -> Callable[[F], F]:
                     raise TypeError(f"{name}: '{one}' prints text: accord.run({name!r}, …, {one}=…) returns it")
                 near = difflib.get_close_matches(one, parameters, 1)
                 raise TypeError(f"{name}: no option '{one}'" + (f", did you mean '{near[0]}'?" if near else f": accord.{name}? lists all"))
+            try:
+                given = signature.bind(*arguments, **options).arguments
+            except TypeError as error:
+                raise TypeError(f"{name}: {error}") from None
+            for one, value in given.items():
+                if parameters[one].default is parameters[one].empty and (value is None or isinstance(value, (bool, int, float))):
+                    raise TypeError(f"{name}: '{one}' is neither a path nor a source: {value!r}")
             return function(*arguments, **options)
 
         return cast(F, call)

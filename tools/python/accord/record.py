@@ -3,8 +3,9 @@
 The classes themselves are in `accord.results`, one module for each document; a script makes them from the JSON Schemas.
 """
 
+import difflib
 import typing
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar
 
 __all__ = ["Key", "Record", "key", "rows_of"]
 
@@ -66,6 +67,12 @@ class Record:
     def keys(cls) -> List[Key]:
         """All keys that the document may have, with their units and what they mean."""
         return [one for part in reversed(cls.__mro__) for one in vars(part).values() if isinstance(one, Key)]
+
+    if not TYPE_CHECKING:  # which would take every attribute for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            near = [] if name.startswith("_") else difflib.get_close_matches(name, dir(type(self)), 1)
+            raise AttributeError(f"'{type(self).__name__}' has no '{name}'" + (f", did you mean '{near[0]}'?" if near else ""))
 
     def __dir__(self) -> List[str]:
         return sorted(set(super().__dir__()))
