@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .source import Source as Source, Text as Text
     from .training import Job as Job, Jobs as Jobs, Training as Training
     from .units import Quantity as Quantity, one_of as one_of, pow2 as pow2, quantity as quantity, span as span
+    from .variants import Ensemble as Ensemble, Sparsity as Sparsity
 
 # Where each name is; a `_` behind a name keeps that of Python itself out of its module.
 _MODULES = {
@@ -74,6 +75,7 @@ _MODULES = {
     "source": "Source Text",
     "training": "Job Jobs Training",
     "units": "Quantity one_of pow2 quantity span",
+    "variants": "Ensemble Sparsity",
 }
 _PLACES: Dict[str, Tuple[str, str]] = {
     name.rstrip("_"): (module, name) for module, names in _MODULES.items() for name in names.split()
@@ -84,6 +86,7 @@ __all__ = [
     "Answer",
     "Cluster",
     "Diagnostic",
+    "Ensemble",
     "Error",
     "Infeasible",
     "InputError",
@@ -98,6 +101,7 @@ __all__ = [
     "Quantity",
     "Report",
     "Source",
+    "Sparsity",
     "Text",
     "Training",
     "Unknown",
