@@ -172,14 +172,22 @@ private:
            "  return {0}_{1}_at(batch, {2}, sequence);\n}}\n",
            n, o.name, text.integer(microbatch), commentText(o.text));
     if (m.argument("tensor_parallel"))
-      line("/* The step on tensor_parallel * data_parallel devices; NaN where the model does not hold. */\n"
-           "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
-           "    int64_t tensor_parallel, int64_t data_parallel) {{\n"
-           "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
-           "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
-           "  a.tensor_parallel = tensor_parallel, a.data_parallel = data_parallel;\n"
-           "  (void){0}_evaluate(&a, &r);\n  return r.step_time_s;\n}}\n",
-           n);
+      stepOnDevices();
+  }
+
+  /// By the parallel degrees; a model without pipelines has two of them.
+  void stepOnDevices() {
+    bool pipeline = m.argument("pipeline_parallel").has_value();
+    line("/* The step on {2} devices; NaN where the model does not hold. */\n"
+         "static inline double {0}_step_time_on_s(int64_t batch, int64_t microbatch, int64_t sequence,\n"
+         "    int64_t tensor_parallel, {1}int64_t data_parallel) {{\n"
+         "  {0}_arguments a = {0}_defaults();\n  {0}_result r;\n"
+         "  a.batch = batch, a.microbatch = microbatch, a.sequence = sequence;\n"
+         "  a.tensor_parallel = tensor_parallel, {3}a.data_parallel = data_parallel;\n"
+         "  (void){0}_evaluate(&a, &r);\n  return r.step_time_s;\n}}\n",
+         n, pipeline ? "int64_t pipeline_parallel, " : "",
+         pipeline ? "tensor_parallel * pipeline_parallel * data_parallel" : "tensor_parallel * data_parallel",
+         pipeline ? "a.pipeline_parallel = pipeline_parallel, " : "");
   }
 
   void selfTest() {

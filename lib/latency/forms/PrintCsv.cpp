@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 
 namespace accord {
@@ -17,10 +18,12 @@ std::set<int64_t> grid(const LatencyArgument &a, double min, double max) {
   return values;
 }
 
-/// Over the degrees and the micro-batch, at the plan's batch and sequence.
-std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
+/// Over the degrees and the micro-batch, at the plan's batch and sequence. A model without pipelines has no such
+/// column.
+std::string degrees(const LatencyModel &model, size_t tensor, std::optional<size_t> pipeline, size_t data) {
   const auto &a = model.arguments();
-  std::string out = "batch,microbatch,sequence,tensor_parallel,data_parallel";
+  std::string out = "batch,microbatch,sequence,tensor_parallel";
+  out += pipeline ? ",pipeline_parallel,data_parallel" : ",data_parallel";
   for (const LatencyModel::Output &o : model.outputs)
     out += "," + o.name;
   out += "\n";
@@ -28,17 +31,28 @@ std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
     return a[index].allowed.empty() ? std::vector{static_cast<int64_t>(a[index].initial)} : a[index].allowed;
   };
   std::vector<double> at = model.initial();
+  auto row = [&](std::string &to) {
+    auto samples = static_cast<int64_t>(a[kBatch].initial / at[data]);
+    LatencyEvaluation found = evaluate(model, at);
+    if (found.status || samples % static_cast<int64_t>(at[kMicrobatch]) != 0)
+      return;
+    to += fmt::format("{:.0f},{:.0f},{:.0f},{:.0f}", at[kBatch], at[kMicrobatch], at[kSequence], at[tensor]);
+    if (pipeline)
+      to += fmt::format(",{:.0f}", at[*pipeline]);
+    to += fmt::format(",{:.0f},{},{:.0f},{:.0f}\n", at[data], ExpressionPrinter::real(found.result.step),
+                      found.result.memory, found.result.flops);
+  };
+  std::vector<int64_t> groups = pipeline ? allowed(*pipeline) : std::vector<int64_t>{1};
   for (int64_t t : allowed(tensor))
-    for (int64_t d : allowed(data))
-      for (int64_t microbatch : grid(a[kMicrobatch], 1, a[kBatch].initial)) {
-        at[kMicrobatch] = microbatch;
-        at[tensor] = t, at[data] = d;
-        auto samples = static_cast<int64_t>(a[kBatch].initial) / d;
-        LatencyEvaluation found = evaluate(model, at);
-        if (!found.status && samples % microbatch == 0)
-          out += fmt::format("{:.0f},{},{:.0f},{},{},{},{:.0f},{:.0f}\n", at[kBatch], microbatch, at[kSequence], t, d,
-                             ExpressionPrinter::real(found.result.step), found.result.memory, found.result.flops);
-      }
+    for (int64_t p : groups)
+      for (int64_t d : allowed(data))
+        for (int64_t microbatch : grid(a[kMicrobatch], 1, a[kBatch].initial)) {
+          at[kMicrobatch] = static_cast<double>(microbatch);
+          at[tensor] = static_cast<double>(t), at[data] = static_cast<double>(d);
+          if (pipeline)
+            at[*pipeline] = static_cast<double>(p);
+          row(out);
+        }
   return out;
 }
 
@@ -46,7 +60,7 @@ std::string degrees(const LatencyModel &model, size_t tensor, size_t data) {
 
 std::string printCsv(const LatencyModel &model) {
   if (auto tensor = model.argument("tensor_parallel"))
-    return degrees(model, *tensor, *model.argument("data_parallel"));
+    return degrees(model, *tensor, model.argument("pipeline_parallel"), *model.argument("data_parallel"));
   const auto &a = model.arguments();
   std::string out = "batch,microbatch,sequence";
   for (const LatencyModel::Output &o : model.outputs)
