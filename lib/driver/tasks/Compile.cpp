@@ -79,6 +79,16 @@ int printModule(Session &session, const std::string &until) {
   return session.finish(kDone, "compile");
 }
 
+/// A0707 says why there is none, unless the answer was asked for before it could be made.
+std::optional<LatencyModel> placementModel(Session &session, const PlacementPlan &plan, SolverMonitor &monitor) {
+  auto made = placementLatencyModel(plan, {.stop = monitor.stop()});
+  if (made)
+    return std::move(*made);
+  if (!*monitor.stop())
+    session.diagnostics().warning(Code::NoLatencyModel, {}, "no latency model for this plan: " + made.error().message);
+  return std::nullopt;
+}
+
 /// On a cluster: places the job, proves the plan, writes its folder and prints a summary.
 int compilePlacement(Session &session, const Options &options, SolverMonitor &monitor) {
   std::optional<PlacementPlan> plan;
@@ -99,8 +109,7 @@ int compilePlacement(Session &session, const Options &options, SolverMonitor &mo
     return session.finish(kInternal, "compile");
   std::optional<LatencyModel> model;
   if (plan->result.plan && !*monitor.stop())
-    if (auto made = placementLatencyModel(*plan, {.stop = monitor.stop()}))
-      model = std::move(*made);
+    model = placementModel(session, *plan, monitor);
   AnswerFolder answer(session.diagnostics(), options.output);
   answer.write(filesOf(*plan, model ? printJavaScript(*model) : "")).write("plan.mlir", session.planMlir());
   if (model)
