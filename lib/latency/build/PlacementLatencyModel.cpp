@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <set>
 
 namespace accord {
 namespace {
+
+constexpr double kProven = 1e-9; ///< a share of a step that is none
+constexpr size_t kMaxKnown = 64; ///< plans at hand that are looked at for one choice
 
 /// Degrees and a micro-batch, in the order of the arguments that they are.
 struct Choice {
@@ -29,6 +33,8 @@ struct PlannedChoice {
   int64_t samples = 1; ///< of a micro-batch of all replicas
   int64_t stride = 1, first = 1;
   std::vector<LinearPiece> step, memory; ///< picoseconds, bytes; by k
+  double gap = 0;                        ///< no plan at these degrees and the plan's batch is shorter by a larger share
+  Placement placement;                   ///< of which its parallel configurations are of no use
 };
 
 /// Runs of equal differences among values at first, first + 1, …; the last one goes on.
@@ -56,12 +62,14 @@ public:
 
 private:
   bool isUniform() const;
-  /// Whether a parallel configuration is the plan's but for its degrees and micro-batch.
-  bool isLikeOwn(const ParallelConfig &config) const;
-  std::vector<std::pair<Choice, PlacementProblem::Id>> choices() const;
+  using Ids = std::vector<PlacementProblem::Id>;
+  /// With the parallel configurations that each may have.
+  std::vector<std::pair<Choice, Ids>> choices() const;
   /// The problem with these parallel configurations alone.
-  PlacementProblem restrictedTo(const std::vector<PlacementProblem::Id> &configs) const;
-  std::optional<PlannedChoice> planAt(const Choice &choice, PlacementProblem::Id config) const;
+  PlacementProblem restrictedTo(const Ids &configs) const;
+  std::optional<Placement> knownPlan(const PlacementProblem &problem, const Choice &choice, const Ids &configs) const;
+  static double shortestTogether(PlacementProblem problem, const Placement &placement);
+  std::optional<PlannedChoice> planAt(const Choice &choice, const Ids &configs) const;
   std::optional<PlannedChoice> ownPlan() const;
   std::optional<PlannedChoice> overBatches(const Choice &choice, PlacementProblem problem,
                                            const Placement &placement) const;
@@ -70,6 +78,7 @@ private:
   NodeId byChoice(Expressions &e, const std::function<NodeId(size_t)> &of) const;
   NodeId indexOf(Expressions &e) const;
   NodeId pieces(Expressions &e, NodeId k, const std::vector<LinearPiece> &all) const;
+  std::string intervalNote() const;
   LatencyModel build() const;
 
   const PlacementPlan &plan_;
@@ -88,35 +97,23 @@ bool PlacementModelBuilder::isUniform() const {
   });
 }
 
-bool PlacementModelBuilder::isLikeOwn(const ParallelConfig &c) const {
-  auto rest = [](const ParallelConfig &x) {
-    return std::tuple(x.deviceType, x.context, x.contextExchange, x.expert, x.tables, x.hostStates, x.hostWeights,
-                      x.order);
-  };
-  // One device shares nothing, and one replica shards nothing.
-  return rest(c) == rest(own_) && (c.tensor == 1 || own_.tensor == 1 || c.sequence == own_.sequence) &&
-         (c.tensor == 1 || own_.tensor == 1 || c.ringOverlap == own_.ringOverlap) &&
-         (c.data == 1 || own_.data == 1 || c.zero == own_.zero);
-}
-
 /// The plan's own first, then by how often a degree is doubled or halved.
-std::vector<std::pair<Choice, PlacementProblem::Id>> PlacementModelBuilder::choices() const {
+std::vector<std::pair<Choice, PlacementModelBuilder::Ids>> PlacementModelBuilder::choices() const {
   const PlacementProblem &problem = plan_.problem;
-  std::map<Choice, PlacementProblem::Id> found;
+  std::map<Choice, Ids> found;
   int64_t devices = problem.deviceTypes[own_.deviceType].devices, layers = static_cast<int64_t>(problem.layers.size());
   for (PlacementProblem::Id id = 0; id < problem.parallelConfigs.size(); ++id) {
     const ParallelConfig &config = problem.parallelConfigs[id];
-    if (!isLikeOwn(config) || problem.batch % config.samples() != 0)
+    if (config.deviceType != own_.deviceType || problem.batch % config.samples() != 0)
       continue;
     std::set<int64_t> groups = {initial_.pipeline};
     for (int64_t p = 1; p <= std::min(layers, devices / config.devices()); p *= 2)
       groups.insert(p);
     for (int64_t p : groups)
       if (p * config.devices() <= devices && p <= layers && problem.mayHaveGroups(p))
-        found.try_emplace({config.tensor, p, config.data, config.microbatch}, id);
+        found[{config.tensor, p, config.data, config.microbatch}].push_back(id);
   }
-  found[initial_] = placement_.stages.front().parallelConfig;
-  std::vector<std::pair<Choice, PlacementProblem::Id>> all(found.begin(), found.end());
+  std::vector<std::pair<Choice, Ids>> all(found.begin(), found.end());
   auto distance = [&](const Choice &c) {
     auto far = [](int64_t a, int64_t b) {
       return std::fabs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
@@ -128,11 +125,10 @@ std::vector<std::pair<Choice, PlacementProblem::Id>> PlacementModelBuilder::choi
   std::sort(all.begin(), all.end(), [&](const auto &a, const auto &b) {
     return std::pair(distance(a.first), a.first) < std::pair(distance(b.first), b.first);
   });
-  all.resize(std::min(all.size(), options_.maxPlans));
   return all;
 }
 
-PlacementProblem PlacementModelBuilder::restrictedTo(const std::vector<PlacementProblem::Id> &configs) const {
+PlacementProblem PlacementModelBuilder::restrictedTo(const Ids &configs) const {
   PlacementProblem problem = rest_;
   for (PlacementProblem::Id id : configs) {
     problem.parallelConfigs.push_back(plan_.problem.parallelConfigs[id]);
@@ -142,23 +138,72 @@ PlacementProblem PlacementModelBuilder::restrictedTo(const std::vector<Placement
   return problem;
 }
 
-/// The best plan with these degrees, of the plan's schedule and batch.
-std::optional<PlannedChoice> PlacementModelBuilder::planAt(const Choice &choice, PlacementProblem::Id config) const {
-  PlacementProblem problem = restrictedTo({config}), asked = problem;
+/// The best plan with these degrees, of the plan's batch.
+std::optional<PlannedChoice> PlacementModelBuilder::planAt(const Choice &choice, const Ids &configs) const {
+  PlacementProblem asked = restrictedTo(configs);
   asked.groups = {{choice.pipeline, choice.pipeline}};
-  bool single = choice.pipeline == 1 && llvm::is_contained(problem.schedules, PipelineSchedule::OneFOneB);
-  asked.schedules = {single ? PipelineSchedule::OneFOneB : placement_.schedule};
   asked.limits = {};
   asked.objective = PlacementObjective::StepTime;
   PlacementOptions brief;
-  brief.effort = kPlacementEffort;
+  brief.effort = options_.effort;
   brief.stop = options_.stop;
+  std::optional<Placement> known = knownPlan(asked, choice, configs);
+  brief.known = known ? &*known : nullptr;
   PlacementResult found = place(asked, brief);
-  return found.plan ? overBatches(choice, std::move(problem), *found.plan) : std::nullopt;
+  if (!found.plan)
+    return std::nullopt;
+  double shortest = std::min(found.bound, shortestTogether(asked, *found.plan));
+  auto planned = overBatches(choice, std::move(asked), *found.plan);
+  if (planned)
+    planned->gap = std::max(0.0, 1 - shortest / static_cast<double>(found.metrics.step)),
+    planned->placement = std::move(*found.plan);
+  return planned;
+}
+
+/// The shortest of the plans that are at hand for as many groups (the plan's, its runners-up, those of other choices),
+/// with one of these parallel configurations.
+std::optional<Placement> PlacementModelBuilder::knownPlan(const PlacementProblem &problem, const Choice &choice,
+                                                          const Ids &configs) const {
+  std::vector<const Placement *> all;
+  for (const PlannedChoice &one : planned_)
+    all.push_back(&one.placement);
+  for (const RunnerUp &one : plan_.runnersUp)
+    all.push_back(&one.plan);
+  std::optional<Placement> best;
+  int64_t step = INT64_MAX;
+  size_t tried = 0;
+  for (const Placement *one : all) {
+    if (static_cast<int64_t>(one->groups()) != choice.pipeline)
+      continue;
+    for (PlacementProblem::Id id = 0; id < configs.size() && tried < kMaxKnown; ++id, ++tried) {
+      Placement there = *one;
+      there.microbatches = problem.batch / problem.parallelConfigs[id].samples();
+      for (PlacedStage &stage : there.stages)
+        stage.parallelConfig = id;
+      if (!findViolations(problem, there).empty())
+        continue;
+      PlanMetrics metrics = evaluate(problem, there);
+      if (metrics.fits && metrics.step < step)
+        step = metrics.step, best = std::move(there);
+    }
+  }
+  return best;
+}
+
+/// A problem of one group alone may have a parameter of several layers once, where this one has a copy for each: of
+/// those neither gradients nor any update of their layers count.
+double PlacementModelBuilder::shortestTogether(PlacementProblem problem, const Placement &placement) {
+  if (placement.groups() > 1 || problem.ties.empty())
+    return std::numeric_limits<double>::infinity();
+  for (const PlacementProblem::Tie &tie : problem.ties)
+    for (auto &cost : problem.classes[problem.layers[tie.b].of].costs)
+      if (cost)
+        cost->gradients = std::max<int64_t>(0, cost->gradients - cost->tied), cost->update = 0;
+  return static_cast<double>(evaluate(problem, placement).step);
 }
 
 std::optional<PlannedChoice> PlacementModelBuilder::ownPlan() const {
-  std::vector<PlacementProblem::Id> configs;
+  Ids configs;
   Placement placement = placement_;
   for (PlacedStage &stage : placement.stages) {
     auto at = llvm::find(configs, stage.parallelConfig);
@@ -167,7 +212,13 @@ std::optional<PlannedChoice> PlacementModelBuilder::ownPlan() const {
       configs.push_back(stage.parallelConfig);
     stage.parallelConfig = index;
   }
-  return overBatches(initial_, restrictedTo(configs), placement);
+  auto planned = overBatches(initial_, restrictedTo(configs), placement);
+  if (planned) {
+    planned->placement = placement_;
+    if (plan_.problem.objective == PlacementObjective::StepTime)
+      planned->gap = std::max(0.0, plan_.result.gap());
+  }
+  return planned;
 }
 
 std::optional<PlannedChoice> PlacementModelBuilder::overBatches(const Choice &choice, PlacementProblem problem,
@@ -297,6 +348,22 @@ NodeId PlacementModelBuilder::pieces(Expressions &e, NodeId k, const std::vector
   return e.select(k, cases);
 }
 
+/// By how much other plans at the degrees could be shorter, all and each that is not proven to be the shortest.
+std::string PlacementModelBuilder::intervalNote() const {
+  double max = 0;
+  std::string open;
+  for (const PlannedChoice &one : planned_) {
+    max = std::max(max, one.gap);
+    if (one.gap > kProven)
+      open += fmt::format("{}tensor {}, pipeline {}, data {}, micro-batch {}: {:.3g} %", open.empty() ? " (" : "; ",
+                          one.at.tensor, one.at.pipeline, one.at.data, one.at.microbatch, 100 * one.gap);
+  }
+  return fmt::format("at each of the degrees all else is what the shortest plan found at {} samples has: no plan there "
+                     "is shorter by more than {:.3g} %{}; at other batches this plan is kept, and another one may be "
+                     "shorter",
+                     plan_.problem.batch, max > kProven ? 100 * max : 0, open.empty() ? "" : open + ")");
+}
+
 LatencyModel PlacementModelBuilder::build() const {
   LatencyModel model;
   model.name = cName(plan_.job.empty() ? plan_.model : plan_.job);
@@ -334,8 +401,7 @@ LatencyModel PlacementModelBuilder::build() const {
       {"memory_bytes", "peak memory of a device, of the stage that has the highest peak", e.toReal(memory)},
       {"flops", "floating-point operations of the products of a step, of all devices",
        e.multiply(e.toReal(batch), e.real(flops))}};
-  model.notes.push_back("stages, virtual stages and recomputation are the best that were found at each of the degrees; "
-                        "all else is the plan's");
+  model.notes.push_back(intervalNote());
   if (!heldReason_.empty())
     model.notes.push_back("degrees and the micro-batch are held: " + heldReason_);
   model.planStep = static_cast<double>(plan_.result.metrics.step) / 1e12;
@@ -351,15 +417,22 @@ Result<LatencyModel> PlacementModelBuilder::run() {
     one.costs.clear();
   auto own = ownPlan();
   if (!own)
-    return Error{Code::NoLatencyModel, "the step does not grow in equal steps with the number of micro-batches"};
+    return Error{Code::NoLatencyModel, "the step does not grow in equal steps with the number of micro-batches, or the "
+                                       "pipeline is too long to simulate it at so many"};
   planned_.push_back(std::move(*own));
   if (!isUniform()) {
     heldReason_ = "stages have different parallel configurations";
   } else {
-    for (const auto &[choice, config] : choices())
-      if (choice != initial_)
-        if (auto planned = planAt(choice, config))
-          planned_.push_back(std::move(*planned));
+    size_t tried = 0;
+    for (const auto &[choice, configs] : choices()) {
+      if (planned_.size() >= options_.maxPlans || tried >= options_.maxTried)
+        break;
+      if (choice == initial_)
+        continue;
+      ++tried;
+      if (auto planned = planAt(choice, configs))
+        planned_.push_back(std::move(*planned));
+    }
   }
   if (options_.stop && *options_.stop)
     return Error{Code::NoLatencyModel, "it was stopped"};
