@@ -1,0 +1,84 @@
+// Latency models of plans for clusters against every plan of small random problems, one by one.
+#include "lib/latency/build/PlacementLatencyModel.h"
+#include "lib/placement/solve/PlacementSolver.h"
+#include "test/lib/placement/PlacementEnumerator.h"
+#include "test/lib/placement/PlacementRandom.h"
+#include "gtest/gtest.h"
+
+using namespace accord;
+
+namespace {
+
+/// The problem at degrees and a micro-batch alone, for the shortest step.
+PlacementProblem atDegrees(const PlacementProblem &all, int64_t tensor, int64_t pipeline, int64_t data,
+                           int64_t microbatch, PlacementProblem::Id deviceType) {
+  PlacementProblem problem = all;
+  problem.parallelConfigs.clear();
+  for (LayerClass &one : problem.classes)
+    one.costs.clear();
+  for (PlacementProblem::Id id = 0; id < all.parallelConfigs.size(); ++id) {
+    const ParallelConfig &config = all.parallelConfigs[id];
+    if (config.tensor != tensor || config.data != data || config.microbatch != microbatch ||
+        config.deviceType != deviceType)
+      continue;
+    problem.parallelConfigs.push_back(config);
+    for (size_t i = 0; i < all.classes.size(); ++i)
+      problem.classes[i].costs.push_back(all.classes[i].costs[id]);
+  }
+  problem.groups = {{pipeline, pipeline}};
+  problem.limits = {};
+  problem.objective = PlacementObjective::StepTime;
+  return problem;
+}
+
+} // namespace
+
+/// At the plan's batch and every choice of degrees the model has the shortest of all plans there.
+TEST(PlacementLatency, IsTheShortestOfAllPlansAtItsDegrees) {
+  size_t models = 0, compared = 0, others = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    PlacementProblem problem = accord::testing::randomPlacementProblem(seed, 4);
+    problem.objective = PlacementObjective::StepTime;
+    if (!check(problem).empty())
+      continue;
+    PlacementPlan plan;
+    plan.job = plan.model = "random", plan.cluster = "small", plan.modelFlops = 1;
+    plan.result = place(problem);
+    plan.problem = problem;
+    if (!plan.result.plan)
+      continue;
+    auto made = placementLatencyModel(plan);
+    if (!made) // steps that do not grow in equal steps, such as those that wait for input
+      continue;
+    ++models;
+    const LatencyModel &model = *made;
+    const Placement &own = *plan.result.plan;
+    const ParallelConfig &config = problem.parallelConfigs[own.stages.front().parallelConfig];
+    size_t t = *model.argument("tensor_parallel"), p = *model.argument("pipeline_parallel"),
+           d = *model.argument("data_parallel");
+    auto valuesOf = [&](size_t index) {
+      const LatencyArgument &a = model.arguments()[index];
+      return a.allowed.empty() ? std::vector<int64_t>{static_cast<int64_t>(a.initial)} : a.allowed;
+    };
+    for (int64_t tensor : valuesOf(t))
+      for (int64_t pipeline : valuesOf(p))
+        for (int64_t data : valuesOf(d))
+          for (int64_t microbatch : valuesOf(kMicrobatch)) {
+            std::vector<double> at = model.initial();
+            bool isOwn = at[t] == tensor && at[p] == pipeline && at[d] == data && at[kMicrobatch] == microbatch;
+            at[t] = double(tensor), at[p] = double(pipeline), at[d] = double(data);
+            at[kMicrobatch] = double(microbatch);
+            LatencyEvaluation found = evaluate(model, at);
+            if (found.status || isOwn) // its own is the plan's, under the limits of all
+              continue;
+            auto all = test::enumeratePlans(atDegrees(problem, tensor, pipeline, data, microbatch, config.deviceType));
+            ASSERT_TRUE(all.complete && all.plan) << "seed " << seed;
+            EXPECT_EQ(std::llround(found.result.step * 1e12), all.step)
+                << "seed " << seed << ": " << tensor << " x " << pipeline << " x " << data << ", " << microbatch;
+            ++compared, others += pipeline != static_cast<int64_t>(own.groups());
+          }
+  }
+  EXPECT_GT(models, 50u);
+  EXPECT_GT(compared, 50u);
+  EXPECT_GT(others, 20u);
+}
