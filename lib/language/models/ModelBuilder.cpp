@@ -19,10 +19,37 @@ Location ModelBuilder::at(SourceRange range) {
   return FileLineColLoc::get(module.getContext(), diags.sources().path(range.file), p.line, p.column);
 }
 
+/// Names that a body and what is nested in it give to operations.
+static void namesIn(const std::vector<ast::Statement> &body, llvm::StringSet<> &names) {
+  for (const ast::Statement &statement : body) {
+    if (auto *bind = statement.as<ast::Bind>()) {
+      for (const ast::Name &name : bind->names)
+        names.insert(name.text);
+    } else if (auto *repeat = statement.as<ast::Repeat>()) {
+      names.insert(repeat->name.text);
+      namesIn(repeat->body, names);
+    } else if (auto *scan = statement.as<ast::Scan>()) {
+      namesIn(scan->body, names);
+    } else if (auto *loop = statement.as<ast::For>()) {
+      namesIn(loop->body, names);
+    } else if (auto *choice = statement.as<ast::When>()) {
+      for (const auto &branch : choice->branches)
+        namesIn(branch.body, names);
+    }
+  }
+}
+
 std::string ModelBuilder::path(llvm::StringRef label) {
   std::string name = prefix + label.str();
-  unsigned &count = used[name];
-  return ++count == 1 ? name : name + "_" + std::to_string(count);
+  auto [body, isNew] = writtenNames.try_emplace(calls.back());
+  if (isNew)
+    namesIn(calls.back()->body, body->second);
+  // What is written in the body keeps its name, also where it is written behind the operation named here.
+  for (unsigned &count = used[name];;) {
+    std::string suffix = ++count == 1 ? "" : "_" + std::to_string(count);
+    if ((count == 1 || !body->second.contains(label.str() + suffix)) && taken.insert(name + suffix).second)
+      return name + suffix;
+  }
 }
 
 std::string ModelValue::describe() const {
@@ -268,6 +295,8 @@ dnn::ModelOp ModelBuilder::build(const ModelRequest &request) {
   builder.setInsertionPointToEnd(&model.getBlock());
   prefix.clear();
   used.clear();
+  taken.clear();
+  writtenNames.clear();
   operations = steps = depth = 0;
   hasGivenUp = false;
   constants.clear();

@@ -8,6 +8,7 @@
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -152,7 +153,8 @@ private:
   /// An error if a tensor of this shape (the batch aside) is larger than `kMaxScalars`.
   bool checkSize(llvm::ArrayRef<int64_t> shape, SourceRange range);
   mlir::Location at(SourceRange range);
-  std::string path(llvm::StringRef label); ///< unique: "block.attention.linear_2"
+  /// Unique, and none that the body gives to another operation: "block.attention.linear_2".
+  std::string path(llvm::StringRef label);
   mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
 
   Diagnostics &diags;
@@ -165,6 +167,8 @@ private:
   std::string prefix;                   ///< "block.attention."
   std::string pendingName;              ///< the name a `let` gives the call that it binds
   std::map<std::string, unsigned> used; ///< of names
+  llvm::StringSet<> taken;              ///< what `path` has returned
+  std::map<const ast::Declaration *, llvm::StringSet<>> writtenNames; ///< that a body gives to operations
   std::vector<const ast::Declaration *> calls;
   std::vector<int64_t> repeats; ///< counts of the enclosing repeats
   mlir::Operation *lastParameter = nullptr;
