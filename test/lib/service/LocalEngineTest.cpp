@@ -131,6 +131,7 @@ protected:
 
 TEST_F(LocalEngineTest, GivesRanksTheirNumbersAndTheirDevices) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("gang",
                              "echo $NODE_RANK $NNODES $WORLD_SIZE $MASTER_ADDR $CUDA_VISIBLE_DEVICES "
                              "$ROCR_VISIBLE_DEVICES $ACCORD_NODE >> all; echo $MASTER_PORT >> ports",
@@ -147,6 +148,7 @@ TEST_F(LocalEngineTest, GivesRanksTheirNumbersAndTheirDevices) {
 
 TEST_F(LocalEngineTest, StartsTorchrunWithTheNumbersOfTheNode) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   fs::create_directories(folder_ + "/bin");
   std::ofstream(folder_ + "/bin/torchrun") << "#!/bin/sh\nprintf '%s ' \"$@\" >> said-$NODE_RANK\n";
   fs::permissions(folder_ + "/bin/torchrun", fs::perms::owner_all);
@@ -174,6 +176,7 @@ TEST_F(LocalEngineTest, StartsTorchrunWithTheNumbersOfTheNode) {
 TEST_F(LocalEngineTest, DoesNotPassOnWhatTheSchedulerKnows) {
   setenv("PGPASSWORD", "secret", 1);
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("secret", "env > seen");
   ASSERT_TRUE(engine->submit(task));
   waitForEnd(*engine, task.name);
@@ -187,6 +190,7 @@ TEST_F(LocalEngineTest, DoesNotPassOnWhatTheSchedulerKnows) {
 
 TEST_F(LocalEngineTest, RunsAHundredTasksOnEightDevicesInTheirOrder) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   const std::string log = folder_ + "/log";
   for (int i = 0; i < 100; ++i) {
     std::string name = std::to_string(i), node = i % 2 ? "n1" : "n2";
@@ -225,6 +229,7 @@ TEST_F(LocalEngineTest, RunsAHundredTasksOnEightDevicesInTheirOrder) {
 
 TEST_F(LocalEngineTest, RefusesWhatIsNoTask) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   auto refuses = [&](const std::function<void(TaskRequest &)> &change) {
     TaskRequest task = request("x", "");
     change(task);
@@ -261,6 +266,7 @@ TEST_F(LocalEngineTest, RefusesWhatIsNoTask) {
 
 TEST_F(LocalEngineTest, TellsWhyAProgramCannotBeStarted) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest missing = request("missing", ""), folder = request("folder", ""), words = request("words", "");
   missing.command = {"/no/such/program"};
   folder.directory = "/no/such/folder";
@@ -277,6 +283,7 @@ TEST_F(LocalEngineTest, TellsWhyAProgramCannotBeStarted) {
 
 TEST_F(LocalEngineTest, EndsWhoIgnoresAllSignalsAndWhatTasksLeaveBehind) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   // The shell of the second leaves its session and its environment, and what it starts is nobody's child.
   TaskRequest deaf = request("deaf", "trap '' USR1 TERM HUP INT; touch began; while :; do sleep 1; done");
   TaskRequest parent = request("parent", "(setsid env -i /bin/sh -c 'trap \"\" TERM; echo $$ > left; sleep 1000' &) ; "
@@ -297,6 +304,7 @@ TEST_F(LocalEngineTest, EndsWhoIgnoresAllSignalsAndWhatTasksLeaveBehind) {
 
 TEST_F(LocalEngineTest, EndsTheOtherRanksOfOneThatFails) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("half", "[ $NODE_RANK = 1 ] && exit 9; sleep 1000", {"n1", "n2"}, 4);
   ASSERT_TRUE(engine->submit(task));
   EngineTask ended = waitForEnd(*engine, task.name);
@@ -307,6 +315,7 @@ TEST_F(LocalEngineTest, EndsTheOtherRanksOfOneThatFails) {
 
 TEST_F(LocalEngineTest, TellsOfKilledSupervisors) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("lost", "(setsid sleep 1000 &); echo $$ > shell; sleep 1000", {"n1", "n2"}, 4);
   ASSERT_TRUE(engine->submit(task));
   waitFor(*engine, task.name, [](const EngineTask &one) { return one.state == EngineTask::State::Running; });
@@ -316,6 +325,7 @@ TEST_F(LocalEngineTest, TellsOfKilledSupervisors) {
   ASSERT_GT(supervisor, 1);
   kill(supervisor, SIGKILL);
   engine = open();
+  ASSERT_TRUE(engine);
   EXPECT_EQ(waitForEnd(*engine, task.name).state, EngineTask::State::Lost);
   expectNoProcesses(folder);
   TaskRequest next = request("next", "", {"n1", "n2"}, 4); // its devices are free
@@ -325,6 +335,7 @@ TEST_F(LocalEngineTest, TellsOfKilledSupervisors) {
 
 TEST_F(LocalEngineTest, TellsOfRestartsOfTheMachine) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("boot", "touch began; exec sleep 1000");
   ASSERT_TRUE(engine->submit(task));
   waitForFile(task.folder + "/began");
@@ -341,6 +352,7 @@ TEST_F(LocalEngineTest, TellsOfRestartsOfTheMachine) {
 
 TEST_F(LocalEngineTest, WhatWasToldToEndDoesNotBeginAfterARestartOfTheMachine) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest first = request("first", "exec sleep 1000", {"n1"}, 4), second = request("second", "", {"n1"}, 4);
   ASSERT_TRUE(engine->submit(first));
   ASSERT_TRUE(engine->submit(second));
@@ -352,6 +364,7 @@ TEST_F(LocalEngineTest, WhatWasToldToEndDoesNotBeginAfterARestartOfTheMachine) {
   ASSERT_TRUE(writeRecord(folder + "/assigned", recordOf(assignment)));
   ASSERT_TRUE(writeStop(folder, 86400));
   engine = open();
+  ASSERT_TRUE(engine);
   EXPECT_EQ(waitForEnd(*engine, second.name).state, EngineTask::State::Stopped);
   EXPECT_TRUE(linesOf(second.folder + "/starts").empty());
 }
@@ -398,6 +411,7 @@ TEST_F(LocalEngineTest, AProcessWithTheNumberOfARankThatEndedIsNotThatRank) {
 
 TEST_F(LocalEngineTest, ASignalToTheSupervisorEndsItsTask) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   TaskRequest task = request("service", "trap 'touch saved; exit 0' USR1; touch began; while :; do sleep 0.05; done");
   ASSERT_TRUE(engine->submit(task));
   waitForFile(task.folder + "/began");
@@ -428,7 +442,11 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
   std::vector<TaskRequest> tasks;
   size_t succeeded = 0, stopped = 0;
   const double begin = uptime();
-  ASSERT_TRUE(open()->submit(request("first", ""))); // how long that lasts here and now
+  {
+    auto engine = open();
+    ASSERT_TRUE(engine);
+    ASSERT_TRUE(engine->submit(request("first", ""))); // how long that lasts here and now
+  }
   const uint64_t longest = uint64_t(std::clamp((uptime() - begin) * 4, 0.005, 0.1) * 1e6);
   for (int round = 0; round < 200; ++round) {
     if (round % 20 == 0)
@@ -446,6 +464,7 @@ TEST_F(LocalEngineTest, NothingRunsTwiceAndNothingIsLostWhereSchedulersAreKilled
     waitpid(child, nullptr, 0);
   }
   auto engine = open();
+  ASSERT_TRUE(engine);
   auto before = engine->tasks();
   ASSERT_TRUE(before) << before.error().message;
   EXPECT_GT(before->size(), 1u); // those that were killed came so far
@@ -468,6 +487,7 @@ TEST_F(LocalEngineTest, NothingRunsTwiceOrGoesOnWhereSupervisorsAreKilled) {
   size_t lost = 0;
   for (int i = 0; i < 20; ++i) {
     auto engine = open();
+    ASSERT_TRUE(engine);
     TaskRequest task = request("s" + std::to_string(i), "(sleep 1000 &); sleep 0.2", {"n1", "n2"}, 4);
     ASSERT_TRUE(engine->submit(task));
     if (i % 2 == 0)
@@ -478,6 +498,7 @@ TEST_F(LocalEngineTest, NothingRunsTwiceOrGoesOnWhereSupervisorsAreKilled) {
     if (pid_t supervisor = supervisorOf(folder); supervisor > 1)
       kill(supervisor, SIGKILL);
     engine = open(); // it starts the supervisor again where nothing had begun
+    ASSERT_TRUE(engine);
     EngineTask ended = waitForEnd(*engine, task.name);
     size_t starts = linesOf(task.folder + "/starts").size();
     EXPECT_LE(starts, 2u);
@@ -539,6 +560,7 @@ TEST_F(LocalEngineTest, SaysWhichFolderCannotBeUsed) {
 TEST_F(LocalEngineTest, AnotherOneWhoHoldsTheLockIsAnErrorInTime) {
   options_.timeLimit = 0.1;
   auto engine = open();
+  ASSERT_TRUE(engine);
   auto held = takeLock(options_.folder + "/lock", 0);
   ASSERT_TRUE(held && *held);
   EXPECT_FALSE(engine->tasks());
@@ -549,6 +571,7 @@ TEST_F(LocalEngineTest, AnotherOneWhoHoldsTheLockIsAnErrorInTime) {
 
 TEST_F(LocalEngineTest, DamagedFilesAreErrors) {
   auto engine = open();
+  ASSERT_TRUE(engine);
   ASSERT_TRUE(engine->submit(request("x", "exec sleep 1000")));
   const std::string file = options_.folder + "/tasks/t-x/request";
   std::string whole;
@@ -674,6 +697,7 @@ TEST_F(LocalEngineTest, AGuardRefusesByItsMark) {
                          "K80, 11441'\nfor i in 1 2 3 4 5 6 7 8; do echo \"$name MiB\"; done\n";
   fs::permissions(tool, fs::perms::owner_all);
   auto engine = open();
+  ASSERT_TRUE(engine);
   auto run = [&](const std::string &name, const std::string &shell, const std::vector<std::string> &nodes) {
     TaskRequest task = request(name, shell, nodes);
     task.deviceType = "a100_80g";
