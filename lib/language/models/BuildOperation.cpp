@@ -539,7 +539,7 @@ ModelValue OperationBuilder::build(std::string wanted) {
   if (spec.name == "parameter" || spec.name == "positions")
     return parameter(wanted);
   if (spec.name == "zeros")
-    return m.zeros(places[0].first, places[0].second, wanted, range);
+    return m.zeros(places[0].first, places[0].second, flag("shared", false), wanted, range);
   if (!takeOperands())
     return {};
   label = m.path(wanted);

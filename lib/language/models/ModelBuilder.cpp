@@ -663,9 +663,13 @@ Value ModelBuilder::parameter(llvm::StringRef owner, llvm::StringRef role, llvm:
   return dnn::ReadOp::create(builder, where, declared).getResult();
 }
 
-/// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]).
-ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label, SourceRange range) {
-  llvm::SmallVector<int64_t> shape{ShapedType::kDynamic};
+/// A sample of zeros for every sample of the batch: zeros(8), zeros([2, 4]). If it is shared, one tensor for all of
+/// them.
+ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, bool shared, llvm::StringRef label,
+                               SourceRange range) {
+  llvm::SmallVector<int64_t> shape;
+  if (!shared)
+    shape.push_back(ShapedType::kDynamic);
   if (dims.number()) {
     auto extent = dims.number()->dimensionless() ? dims.number()->toInt64() : std::nullopt;
     if (!extent) {
@@ -679,7 +683,7 @@ ModelValue ModelBuilder::zeros(const ModelValue &dims, SourceRange dimsAt, llvm:
   } else {
     return {};
   }
-  if (llvm::any_of(llvm::drop_begin(shape), [](int64_t extent) { return extent < 1; })) {
+  if (llvm::any_of(llvm::drop_begin(shape, shared ? 0 : 1), [](int64_t extent) { return extent < 1; })) {
     diags.error(Code::OutOfRange, dimsAt, "the extents of zeros are at least 1");
     return {};
   }

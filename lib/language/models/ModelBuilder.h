@@ -147,7 +147,7 @@ private:
   // Operations.
   ModelValue create(llvm::StringRef dialect, llvm::StringRef label, mlir::ValueRange operands,
                     llvm::ArrayRef<mlir::NamedAttribute> attributes, SourceRange range);
-  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, llvm::StringRef label, SourceRange range);
+  ModelValue zeros(const ModelValue &dims, SourceRange dimsAt, bool shared, llvm::StringRef label, SourceRange range);
   mlir::Value parameter(llvm::StringRef owner, llvm::StringRef role, llvm::ArrayRef<int64_t> shape, SourceRange range);
 
   /// An error if a tensor of this shape (the batch aside) is larger than `kMaxScalars`.

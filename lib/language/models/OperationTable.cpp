@@ -66,7 +66,7 @@ std::vector<OperationSpec> makeTable() {
         tableOptimizer}},
       {"positions", "", {"seq", "hidden"}, {}},
       {"parameter", "", {"dims"}, {}},
-      {"zeros", "", {"dims"}, {}},
+      {"zeros", "", {"dims"}, {{"shared", Boolean}}},
       {"layer_norm", "dnn.layer_norm", {"x"}, {epsilon, bias}},
       {"rms_norm", "dnn.rms_norm", {"x"}, {epsilon}},
       {"batch_norm", "dnn.batch_norm", {"x"}, {epsilon}},
