@@ -187,6 +187,13 @@ bool DnnTextBuilder::isInteger(Id value) const {
   return values[value].element != "float";
 }
 
+std::string DnnTextBuilder::stated(const std::string &name, const std::string &statement) {
+  auto [found, isNew] = statements.try_emplace(statement);
+  if (isNew)
+    found->second = uniqueName(name, "stated");
+  return found->second;
+}
+
 DnnTextBuilder::Id DnnTextBuilder::addList(const std::string &name, const std::string &call, std::vector<Id> operands,
                                            std::vector<std::string> attributes) {
   return add(name.empty() ? call : name, call, std::move(operands), std::move(attributes), {});

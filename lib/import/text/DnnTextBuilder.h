@@ -63,6 +63,9 @@ public:
              std::vector<std::string> attributes);
   Id piece(Id list, size_t index, Shape shape);
   Id parameter(const std::string &name, const Shape &shape);
+  /// An operation that the file states itself, `NAME` + `statement` such as `(x[a]) -> y[a] { y = abs(x[a]) }`; equal
+  /// statements are one. Gives the name that `add` calls. Only those that are called are written.
+  std::string stated(const std::string &name, const std::string &statement);
   /// A view: of a view of the same value, the value itself if it has this shape.
   Id reshape(Id value, const Shape &shape);
   Id transpose(Id value, const std::vector<int64_t> &permutation, const std::string &name = "");
@@ -106,6 +109,7 @@ private:
   std::vector<Value> values;
   std::set<std::string> names;
   std::map<std::string, int> counters;
+  std::map<std::string, std::string> statements; ///< the names of stated operations, by their statements
   std::vector<Id> losses;
   std::string origin;
 };

@@ -35,6 +35,15 @@ public:
   }
 
   std::string text(const std::string &name, const std::vector<std::string> &documentation) {
+    std::set<std::string> calls;
+    for (Id id : order)
+      calls.insert(value(id).call);
+    std::map<std::string, std::string> stated; // by name
+    for (const auto &[statement, called] : textBuilder.statements)
+      if (calls.count(called))
+        stated[called] = statement;
+    for (const auto &[called, statement] : stated)
+      out += fmt::format("operation {}{}\n\n", called, statement);
     for (const std::string &line : documentation)
       out += "/// " + line + "\n";
     out += fmt::format("model {}() {{\n", name);
@@ -110,10 +119,26 @@ private:
 /// Whether an operation brings trained tensors along. What none is behind has no gradient: a first
 /// copy that reads such a value does less than the others, and is none of them.
 static bool isTrained(const std::string &call) {
-  static const std::set<std::string> kWith = {
-      "parameter",        "positions",     "linear",     "conv2d",     "conv_transpose2d",
-      "depthwise_conv2d", "embedding",     "layer_norm", "batch_norm", "group_norm",
-      "rms_norm",         "embedding_bag", "lstm",       "gru",        "moe"};
+  static const std::set<std::string> kWith = {"parameter",
+                                              "positions",
+                                              "linear",
+                                              "conv1d",
+                                              "conv2d",
+                                              "conv3d",
+                                              "conv_transpose1d",
+                                              "embedding",
+                                              "embedding_bag",
+                                              "conv_transpose2d",
+                                              "conv_transpose3d",
+                                              "depthwise_conv2d",
+                                              "layer_norm",
+                                              "rms_norm",
+                                              "batch_norm",
+                                              "group_norm",
+                                              "prelu",
+                                              "lstm",
+                                              "gru",
+                                              "moe"};
   return kWith.count(call);
 }
 

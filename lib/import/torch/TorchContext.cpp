@@ -202,7 +202,7 @@ TorchValue TorchContext::image(Id id) const {
 TorchValue TorchContext::made(const TorchValue &value) {
   if (value.kind == Kind::Computed)
     return value;
-  if (value.kind == Kind::Noise)
+  if (value.kind == Kind::Noise && value.type == TorchType::Float)
     reportUnsupported("reads random numbers, which is supported only where they mask or scale a tensor");
   TorchValue result = value;
   result.kind = Kind::Computed;
@@ -226,7 +226,7 @@ TorchValue TorchContext::made(const TorchValue &value) {
     reportInvalid(fmt::format("has an impossible shape: {}", listOf(value.full)));
   std::string called = name();
   if (value.kind == Kind::Constant && value.type == TorchType::Float) {
-    result.id = textBuilder.add(called + ".constant", "zeros", {}, {listOf(sample)}, sample);
+    result.id = textBuilder.add(called + ".constant", "zeros", {}, {listOf(sample), "shared = true"}, sample);
     noteOnce("tensors that are the same in every step are zeros here: the same work");
   } else {
     result.id = textBuilder.input(called + ".given", value.type == TorchType::Integer ? "int32" : "float", sample);

@@ -129,13 +129,21 @@ TorchValue product(TorchContext &context, const TorchValue &a, const TorchValue 
 /// `a + - * / b` of two computed tensors.
 TorchValue joined(TorchContext &context, char sign, const TorchValue &a, const TorchValue &b);
 
+/// Aligned from the right, the dimensions of one operand that lie where the other has its batch are left out.
+TorchValue withoutBatch(TorchContext &context, const TorchValue &one, const TorchValue &other);
+/// An element-wise operation of up to three operands, which the file states: the formula reads them as {0}, {1}, {2},
+/// and numbers by their names.
+TorchValue stated(TorchContext &context, const std::string &name, std::string formula, std::vector<TorchValue> operands,
+                  const std::vector<std::pair<std::string, double>> &numbers = {});
+
 /// Imports the node that the context has started.
 using TorchHandler = void (*)(TorchContext &, const TorchNode &);
 struct TorchOperators {
   TorchHandler import;
   std::vector<const char *> names;
 };
-std::vector<TorchOperators> torchElementwise(), torchLayers(), torchLosses(), torchMovement(), torchProducts();
+std::vector<TorchOperators> torchElementwise(), torchLayers(), torchLosses(), torchMovement(), torchProducts(),
+    torchSelections(), torchStated(), torchWindows();
 /// True if the result of the node needs no operation: it is known, the same in every step, or follows from integers.
 bool foldTorch(TorchContext &context, const TorchNode &node);
 /// Rewrites in place what modules take apart: gelu, silu, rms_norm, rotary positions.

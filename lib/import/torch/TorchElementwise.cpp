@@ -8,8 +8,7 @@ namespace accord::import {
 
 using Id = DnnTextBuilder::Id;
 
-/// Aligned from the right, the dimensions of one operand that lie where the other has its batch are left out.
-static TorchValue stripped(TorchContext &c, const TorchValue &one, const TorchValue &other) {
+TorchValue withoutBatch(TorchContext &c, const TorchValue &one, const TorchValue &other) {
   if (one.batchAt >= 0 || other.batchAt < 0 || !c.isPure(other))
     return one;
   int64_t at = other.batchAt - (std::ssize(other.full) - std::ssize(one.full));
@@ -45,7 +44,7 @@ TorchValue joined(TorchContext &c, char sign, const TorchValue &left, const Torc
   if (left.batchAt >= 0 && right.batchAt >= 0 && (place(left) != place(right) || left.outer != right.outer))
     c.reportUnsupported(
         fmt::format("joins {} and {} across the batch, which is not supported", listOf(left.full), listOf(right.full)));
-  TorchValue a = stripped(c, left, right), b = stripped(c, right, left);
+  TorchValue a = withoutBatch(c, left, right), b = withoutBatch(c, right, left);
   const TorchValue &like = left.batchAt >= 0 ? left : right;
   auto sample = broadcastOf(c.shape(a.id), c.shape(b.id));
   if (!sample) { // a repeated one beside a whole one
@@ -84,8 +83,8 @@ const std::map<std::string, const char *> kUnary = {{"relu", "relu"},
 void unary(TorchContext &c, const TorchNode &node) {
   std::string op = node.op.substr(5);
   std::string key = node.order.empty() ? "self" : node.order[0];
-  if (op == "softplus" && (c.number("beta").value_or(1) != 1))
-    c.reportUnsupported("has a 'beta' other than 1");
+  if (double beta = c.number("beta").value_or(1); op == "softplus" && beta != 1)
+    return c.setResult(stated(c, "softplus", "log(1 + exp(beta * {0})) / beta", {c.tensor(key)}, {{"beta", beta}}));
   c.setResult(c.alike(c.tensor(key), kUnary.at(op)));
 }
 
@@ -100,21 +99,17 @@ void same(TorchContext &c, const TorchNode &node) {
   c.setResult(x);
 }
 
-/// A number that is added or divided is no attribute of the language's operations: zeros of one element stand for it.
-TorchValue numberOperand(TorchContext &c) {
-  TorchValue one;
-  one.kind = Kind::Constant;
-  return c.made(one);
-}
-
 void byNumber(TorchContext &c, const TorchValue &x, char sign, double number, bool numberLast) {
   std::string error;
   if (auto factor = factorOf(sign, number, numberLast, error))
     return c.setResult(*factor == 1 ? x : c.alike(x, "scale", {"factor = " + singleText(*factor)}));
   if (!std::isfinite(number) || (sign == '/' && numberLast))
     c.reportUnsupported(error);
-  TorchValue other = numberOperand(c);
-  c.setResult(numberLast ? joined(c, sign, x, other) : joined(c, sign, other, x));
+  if (sign == '/')
+    return c.setResult(stated(c, "inverse", "number / {0}", {x}, {{"number", number}}));
+  if (sign == '-' && !numberLast)
+    return c.setResult(stated(c, "less", "number - {0}", {x}, {{"number", number}}));
+  c.setResult(stated(c, "offset", "{0} + by", {x}, {{"by", sign == '-' ? -number : number}}));
 }
 
 /// The number of a known constant of one element.
@@ -176,12 +171,20 @@ void binary(TorchContext &c, const TorchNode &node) {
 
 void clamp(TorchContext &c, const TorchNode &node) {
   bool tanh = node.op == "aten.hardtanh";
-  double low = c.number(tanh ? "min_val" : "min").value_or(tanh ? -1 : -INFINITY),
-         high = c.number(tanh ? "max_val" : "max").value_or(tanh ? 1 : INFINITY);
-  const char *call = callOfBounds(low, high);
-  if (!call)
-    c.reportUnsupported(boundsText(low, high));
-  c.setResult(c.alike(c.tensor("self"), call));
+  const char *from = tanh ? "min_val" : "min", *to = tanh ? "max_val" : "max";
+  double low = c.number(from).value_or(tanh ? -1 : -INFINITY), high = c.number(to).value_or(tanh ? 1 : INFINITY);
+  const TorchArgument *lowest = node.find(from), *highest = node.find(to);
+  if ((lowest && lowest->kind == TorchArgument::Kind::Tensor) ||
+      (highest && highest->kind == TorchArgument::Kind::Tensor))
+    c.reportUnsupported("bounds by tensors, which is not supported");
+  TorchValue x = c.tensor("self");
+  if (const char *call = callOfBounds(low, high))
+    return c.setResult(c.alike(x, call));
+  if (low > -1e30 && high < 1e30)
+    return c.setResult(stated(c, "clamp", "max(low, min(high, {0}))", {x}, {{"low", low}, {"high", high}}));
+  if (low > -1e30)
+    return c.setResult(stated(c, "bound_below", "max(low, {0})", {x}, {{"low", low}}));
+  c.setResult(high < 1e30 ? stated(c, "bound_above", "min(high, {0})", {x}, {{"high", high}}) : x);
 }
 
 void leaky(TorchContext &c, const TorchNode &node) {
@@ -193,25 +196,31 @@ void leaky(TorchContext &c, const TorchNode &node) {
       c.alike(c.tensor("self"), elu ? "elu" : "leaky_relu", {(elu ? "alpha = " : "slope = ") + singleText(slope)}));
 }
 
-/// 1 / root(x), x^2, and others.
+/// x^2, a root, and others.
 void power(TorchContext &c, const TorchNode &node) {
+  if (c.isNumber("self")) // number^x
+    return c.setResult(stated(c, "exponential", "exp({0} * by)", {c.tensor("exponent")},
+                              {{"by", std::log(std::max(c.number("self").value_or(1), 1e-38))}}));
   TorchValue x = c.tensor("self");
-  double exponent = node.op == "aten.rsqrt"        ? -0.5
-                    : node.op == "aten.square"     ? 2
-                    : node.op == "aten.reciprocal" ? -1
-                                                   : c.number("exponent").value_or(NAN);
-  TorchValue y = x;
-  double positive = std::abs(exponent);
-  if (positive == 2 || positive == 3) {
-    y = joined(c, '*', x, x);
-    if (positive == 3)
-      y = joined(c, '*', y, x);
-  } else if (positive == 0.5) {
-    y = c.alike(x, "sqrt");
-  } else if (positive != 1) {
-    c.reportUnsupported("raises to a power other than 0.5, 1, 2 or 3, or one through them");
+  if (const TorchArgument *exponent = node.find("exponent");
+      exponent && exponent->kind == TorchArgument::Kind::Tensor && !singleOf(c.get("exponent")))
+    return c.setResult(stated(c, "power", "{0} ^ {1}", {x, c.tensor("exponent")}));
+  double exponent = node.op == "aten.square" ? 2
+                    : c.isNumber("exponent") ? c.number("exponent").value_or(1)
+                                             : singleOf(c.get("exponent")).value_or(1);
+  if (exponent == 1)
+    return c.setResult(x);
+  if (exponent == 2 || exponent == 3) {
+    TorchValue y = joined(c, '*', x, x);
+    return c.setResult(exponent == 3 ? joined(c, '*', y, x) : y);
   }
-  c.setResult(exponent < 0 ? joined(c, '/', numberOperand(c), y) : y);
+  if (exponent == 0.5)
+    return c.setResult(c.alike(x, "sqrt"));
+  if (exponent == -0.5)
+    return c.setResult(stated(c, "rsqrt", "1 / sqrt({0})", {x}));
+  if (exponent == -1)
+    return c.setResult(stated(c, "reciprocal", "1 / {0}", {x}));
+  c.setResult(stated(c, "power", "{0} ^ by", {x}, {{"by", exponent}}));
 }
 
 void dropout(TorchContext &c, const TorchNode &node) {
@@ -333,13 +342,13 @@ std::vector<TorchOperators> torchElementwise() {
       {same,
        {"aten._to_copy", "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
         "aten.to", "aten.type_as", "aten.float", "aten.half", "aten.bfloat16", "aten.identity"}},
-      {clamp, {"aten.clamp", "aten.hardtanh", "aten.clamp_min", "aten.clip"}},
+      {clamp, {"aten.clamp", "aten.hardtanh", "aten.clamp_min", "aten.clamp_max", "aten.clip"}},
       {dropout, {"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.native_dropout"}},
       {gelu, {"accord.gelu"}},
       {leaky, {"aten.elu", "aten.leaky_relu"}},
       {masked, {"aten.masked_fill", "aten.where"}},
       {onlyInLoss, {"aten.log_softmax", "aten._log_softmax"}},
-      {power, {"aten.pow", "aten.reciprocal", "aten.rsqrt", "aten.square"}},
+      {power, {"aten.pow", "aten.square"}},
       {addScaled, {"aten.addcdiv", "aten.addcmul"}},
       {reduce, {"aten.linalg_vector_norm", "aten.mean", "aten.sum"}},
       {softmax, {"aten.softmax", "aten._softmax"}}};

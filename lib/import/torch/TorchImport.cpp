@@ -30,7 +30,8 @@ void rotary(TorchContext &c, const TorchNode &) {
 const std::map<std::string, TorchHandler> &handlers() {
   static const std::map<std::string, TorchHandler> table = [] {
     std::map<std::string, TorchHandler> all{{"accord.rotary", rotary}};
-    for (const auto &part : {torchElementwise(), torchLayers(), torchLosses(), torchMovement(), torchProducts()})
+    for (const auto &part : {torchElementwise(), torchLayers(), torchLosses(), torchMovement(), torchProducts(),
+                             torchSelections(), torchStated(), torchWindows()})
       for (const TorchOperators &operators : part)
         for (const char *name : operators.names)
           all[name] = operators.import;

@@ -154,6 +154,30 @@ TorchValue concatenated(TorchContext &c, std::vector<TorchValue> all, int64_t di
   return y;
 }
 
+/// Edges of its own elements at the ends of a dimension.
+TorchValue edged(TorchContext &c, const TorchValue &x, int64_t dim, int64_t before, int64_t after,
+                 const std::string &mode) {
+  int64_t extent = x.full[dim];
+  bool wraps = mode == "circular", repeats = mode == "replicate";
+  int64_t limit = wraps || repeats ? extent : extent - 1;
+  if ((mode != "reflect" && !wraps && !repeats) || before < 0 || after < 0 || std::max(before, after) > 64 ||
+      (!repeats && std::max(before, after) > limit))
+    c.reportUnsupported(fmt::format("pads {} by {} and {} in the mode '{}', which is not supported", extent, before,
+                                    after, shown(mode)));
+  std::vector<TorchValue> all;
+  auto take = [&](int64_t at, int64_t size) { all.push_back(c.sliced(x, dim, at, size)); };
+  if (wraps && before > 0)
+    take(extent - before, before);
+  for (int64_t i = before; !wraps && i > 0; --i)
+    take(repeats ? 0 : i, 1);
+  all.push_back(x);
+  if (wraps && after > 0)
+    take(0, after);
+  for (int64_t i = 1; !wraps && i <= after; ++i)
+    take(repeats ? extent - 1 : extent - 1 - i, 1);
+  return concatenated(c, all, dim);
+}
+
 void cat(TorchContext &c, const TorchNode &node) {
   std::vector<TorchValue> all;
   bool stacks = node.op == "aten.stack";
@@ -244,51 +268,40 @@ void split(TorchContext &c, const TorchNode &node) {
   }
 }
 
-/// Zeros at the ends of a sample's dimension.
-TorchValue padded(TorchContext &c, const TorchValue &x, int64_t dim, int64_t before, int64_t after) {
-  if (before < 0 || after < 0) {
-    TorchValue cut = c.sliced(x, dim, std::max<int64_t>(0, -before),
-                              x.full[dim] + std::min<int64_t>(0, before) + std::min<int64_t>(0, after));
-    return before > 0 || after > 0 ? padded(c, cut, dim, std::max<int64_t>(before, 0), std::max<int64_t>(after, 0))
-                                   : cut;
-  }
-  int64_t at = c.sampleDim(x, dim);
-  Shape shape = c.shape(x.id);
-  std::vector<Id> ids;
-  auto zeros = [&](int64_t size) {
-    if (size == 0)
-      return;
-    Shape edge = shape;
-    edge[at] = size;
-    ids.push_back(c.textBuilder.add(c.name() + ".edge", "zeros", {}, {listOf(edge)}, edge));
-  };
-  zeros(before);
-  ids.push_back(x.id);
-  zeros(after);
-  if (ids.size() == 1)
-    return x;
-  shape[at] += before + after;
-  TorchValue y = x;
-  y.full[dim] += before + after;
-  y.id = c.add("concat", ids, {fmt::format("axis = {}", at)}, shape);
-  return y;
-}
-
+/// A constant at the ends; below 0 takes elements away. Reflected and repeated edges are slices that are joined.
 void pad(TorchContext &c, const TorchNode &) {
   TorchValue x = c.dense(movable(c));
-  Shape pads = c.integers("pad").value_or(Shape{});
+  Shape pads = c.integers("pad").value_or(Shape{}), before(c.shape(x.id).size(), 0), after = before,
+        shape = c.shape(x.id);
   std::string mode = c.text("mode");
-  if (!mode.empty() && mode != "constant")
-    c.reportUnsupported(fmt::format("pads in the mode '{}', and only constants are supported", shown(mode)));
-  if (c.number("value").value_or(0) != 0)
-    c.noteOnce("padding is zero here: the same work");
   for (size_t i = 0; i + 1 < pads.size(); i += 2) {
     int64_t dim = std::ssize(x.full) - 1 - static_cast<int64_t>(i / 2);
     if (dim < 0 || std::abs(pads[i]) > 1 << 20 || std::abs(pads[i + 1]) > 1 << 20)
       c.reportInvalid("pads dimensions that it has not");
-    if (pads[i] != 0 || pads[i + 1] != 0)
-      x = padded(c, x, dim, pads[i], pads[i + 1]);
+    if (pads[i] == 0 && pads[i + 1] == 0)
+      continue;
+    int64_t at = c.sampleDim(x, dim);
+    before[at] = pads[i];
+    after[at] = pads[i + 1];
+    if (!mode.empty() && mode != "constant") {
+      x = edged(c, x, dim, pads[i], pads[i + 1], mode);
+      continue;
+    }
+    shape[at] += pads[i] + pads[i + 1];
+    x.full[dim] += pads[i] + pads[i + 1];
   }
+  if (shape == c.shape(x.id) && before == after) // nothing, or done
+    return c.setResult(x);
+  if (!mode.empty() && mode != "constant")
+    return c.setResult(x);
+  if (llvm::any_of(shape, [](int64_t extent) { return extent < 1; }))
+    c.reportInvalid("pads by less than it has");
+  std::vector<std::string> attributes{"before = " + listOf(before)};
+  if (after != before)
+    attributes.push_back("after = " + listOf(after));
+  if (double value = c.number("value").value_or(0); value != 0)
+    attributes.push_back("value = " + singleText(std::clamp(value, -3e38, 3e38)));
+  x.id = c.add("pad", {x.id}, attributes, shape);
   c.setResult(x);
 }
 
@@ -307,15 +320,59 @@ void roll(TorchContext &c, const TorchNode &) {
   c.setResult(x);
 }
 
+/// Along one dimension, by places between the elements: two of them, and how far the place is.
+TorchValue between(TorchContext &c, const TorchValue &x, int64_t dim, int64_t size, bool linear) {
+  int64_t axis = c.sampleDim(x, dim);
+  Shape shape = c.shape(x.id);
+  shape[axis] = size;
+  auto taken = [&](const char *side) {
+    Id ids = c.textBuilder.input(c.name() + side, "int32", {size});
+    return c.add("gather", {x.id, ids}, {fmt::format("axis = {}", axis)}, shape);
+  };
+  TorchValue y = x, other = x;
+  y.full[dim] = other.full[dim] = size;
+  y.id = taken(".near");
+  c.noteOnce("where elements are taken when an image is resized is an input here: the same work");
+  if (!linear)
+    return y;
+  other.id = taken(".far");
+  TorchValue weight;
+  weight.kind = Kind::Constant;
+  weight.full = Shape(x.full.size(), 1);
+  weight.full[dim] = size;
+  return stated(c, "between", "{0} + {2} * ({1} - {0})", {y, other, weight});
+}
+
+/// Images resized: by a whole number as one operation; smaller by a whole number as pools or slices.
 void upsample(TorchContext &c, const TorchNode &node) {
-  TorchValue x = c.sized(node.order.at(0), 3);
+  bool linear = llvm::StringRef(node.op).contains("linear");
+  TorchValue x = c.dense(c.tensor(node.order.at(0)));
   Shape out = c.shapeInFile(node.outputs.at(0));
-  int64_t rows = x.full[2], columns = x.full[3];
-  if (out.size() != 4 || out[2] % rows || out[3] % columns || out[2] / rows != out[3] / columns)
-    c.reportUnsupported("scales by other than one whole number of rows and columns");
-  int64_t times = out[2] / rows;
-  c.setResult(c.image(
-      c.add("upsample", {x.id}, {fmt::format("scale = {}", times)}, {x.full[1], rows * times, columns * times})));
+  size_t rank = x.full.size();
+  if (rank < 3 || rank > 5 || out.size() != rank || x.batchAt > 0)
+    c.reportUnsupported("resizes something else than one to three dimensions behind the batch and the channels");
+  Shape times;
+  bool same = true, whole = true;
+  for (size_t i = 2; i < rank; ++i) {
+    same &= out[i] == x.full[i];
+    whole &= out[i] % x.full[i] == 0;
+    times.push_back(out[i] / x.full[i]);
+  }
+  if (same)
+    return c.setResult(x);
+  if (whole && c.isPure(x)) {
+    std::vector<std::string> attributes{"scale = " + extentsOf(times)};
+    if (linear)
+      attributes.emplace_back("mode = linear");
+    if (linear && c.flag("align_corners", false))
+      c.noteOnce(
+          "an image that is resized with its corners aligned has them elsewhere here: the same extents and work");
+    return c.setResult(c.image(c.add("upsample", {x.id}, attributes, Shape(out.begin() + 1, out.end()))));
+  }
+  for (size_t i = 2; i < rank; ++i)
+    if (out[i] != x.full[i])
+      x = between(c, x, static_cast<int64_t>(i), out[i], linear);
+  c.setResult(x);
 }
 
 /// [channels * r^2, rows, columns] -> [channels, rows * r, columns * r], or back.
@@ -359,7 +416,11 @@ std::vector<TorchOperators> torchMovement() {
           {split,
            {"aten.chunk", "aten.split", "aten.split_with_sizes", "aten.tensor_split", "aten.unbind",
             "aten.unsafe_chunk", "aten.unsafe_split"}},
-          {upsample, {"aten.upsample_nearest2d", "aten._upsample_nearest_exact2d"}},
+          {upsample,
+           {"aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d",
+            "aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d", "aten._upsample_nearest_exact3d",
+            "aten.upsample_linear1d", "aten.upsample_bilinear2d", "aten._upsample_bilinear2d_aa",
+            "aten.upsample_trilinear3d"}},
           {view,
            {"aten.flatten", "aten.reshape", "aten.squeeze", "aten.unflatten", "aten.unsqueeze", "aten.view",
             "aten._unsafe_view", "aten.view_as", "aten.reshape_as"}}};
