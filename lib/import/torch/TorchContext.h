@@ -115,6 +115,7 @@ public:
   std::map<std::string, int64_t> symbols;
   std::map<std::string, int> uses;               ///< of parameters, by name
   std::map<std::string, std::string> endsIn;     ///< outputs: a softmax or sigmoid that is part of the loss
+  std::map<Id, Id> causalScores;                 ///< masked scores, and what they were before
   std::map<Id, std::pair<Id, int64_t>> repeated; ///< heads: a value, and how often each of them follows itself
 
 private:
@@ -129,6 +130,8 @@ TorchValue product(TorchContext &context, const TorchValue &a, const TorchValue 
 /// `a + - * / b` of two computed tensors.
 TorchValue joined(TorchContext &context, char sign, const TorchValue &a, const TorchValue &b);
 
+/// Whether a known mask lets query i read keys up to i alone: true or 0 there, or the other way round.
+bool isCausalMask(const TorchValue &mask, bool hides = false);
 /// Aligned from the right, the dimensions of one operand that lie where the other has its batch are left out.
 TorchValue withoutBatch(TorchContext &context, const TorchValue &one, const TorchValue &other);
 /// An element-wise operation of up to three operands, which the file states: the formula reads them as {0}, {1}, {2},

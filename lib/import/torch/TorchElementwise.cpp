@@ -136,9 +136,28 @@ void byNoise(TorchContext &c, const TorchValue &x, const TorchValue &noise, char
   c.setResult(c.alike(x, "dropout", {"rate = " + singleText(noise.rate)}));
 }
 
+/// Scores beside a mask that is causal: a softmax behind them needs no mask.
+bool maskedScores(TorchContext &c, const TorchValue &mask, const TorchValue &scores, const Shape &full) {
+  if (!isCausalMask(mask) || mask.type != TorchType::Float || scores.kind != Kind::Computed || scores.full != full)
+    return false;
+  TorchValue y = joined(c, '+', scores, c.made(mask));
+  c.causalScores[y.id] = scores.id;
+  c.setResult(y);
+  return true;
+}
+
+/// What an operator of two operands is called in the language.
+char signOf(const std::string &op) {
+  if (op == "add")
+    return '+';
+  if (op == "sub" || op == "rsub" || op == "subtract")
+    return '-';
+  return op == "mul" || op == "multiply" ? '*' : '/';
+}
+
 void binary(TorchContext &c, const TorchNode &node) {
   std::string op = node.op.substr(5);
-  char sign = op == "add" ? '+' : op == "sub" || op == "rsub" ? '-' : op == "mul" ? '*' : '/';
+  char sign = signOf(op);
   bool reversed = op == "rsub";
   if (c.has("rounding_mode"))
     c.reportUnsupported("rounds a quotient, through which no gradient passes");
@@ -159,6 +178,8 @@ void binary(TorchContext &c, const TorchNode &node) {
     const TorchValue &one = last ? b : a, &other = last ? a : b;
     if (auto number = singleOf(one); number && other.kind != Kind::Constant && other.full == full)
       return byNumber(c, c.made(other), sign, *number * (last ? alpha : 1), last);
+    if (sign == '+' && alpha == 1 && maskedScores(c, one, other, full))
+      return;
     // An empty mask, a scale of ones.
     if (((sign == '+' && isAll(one, 0)) || (sign == '*' && isAll(one, 1))) && other.full == full)
       return c.setResult(c.made(other));
@@ -236,6 +257,10 @@ void dropout(TorchContext &c, const TorchNode &node) {
 void softmax(TorchContext &c, const TorchNode &) {
   TorchValue x = c.dense(c.tensor("self"));
   int64_t dim = c.sampleDim(x, c.integer("dim", -1));
+  if (auto found = c.causalScores.find(x.id); found != c.causalScores.end() && dim + 1 == std::ssize(c.shape(x.id))) {
+    x.id = found->second;
+    return c.setResult(c.alike(x, "softmax", {"causal = true"}));
+  }
   x.id = c.textBuilder.softmax(c.name(), x.id, dim);
   c.setResult(x);
 }
@@ -268,8 +293,13 @@ void masked(TorchContext &c, const TorchNode &node) {
     c.reportUnsupported("chooses by a mask that is computed from numbers");
   if (mask.kind == Kind::Noise)
     return byNoise(c, c.made(x), mask, '*');
+  // masked_fill hides where the mask is true, `where` lets through.
+  bool causal = isCausalMask(mask, fill) && x.full == c.shapeInFile(node.outputs.at(0));
   mask.type = TorchType::Float;
-  c.setResult(joined(c, '+', c.made(x), c.made(mask)));
+  TorchValue scores = c.made(x), y = joined(c, '+', scores, c.made(mask));
+  if (causal)
+    c.causalScores[y.id] = scores.id;
+  c.setResult(y);
 }
 
 /// self + value * tensor1 * tensor2, or / tensor2.
@@ -287,12 +317,17 @@ void reduce(TorchContext &c, const TorchNode &node) {
     c.reportUnsupported("is a norm of another order than 2");
   if (norm)
     x = joined(c, '*', x, x);
+  llvm::StringRef op = node.op;
+  const char *call = op.contains("max")    ? "reduce_max"
+                     : op.contains("min")  ? "reduce_min"
+                     : op.contains("mean") ? "reduce_mean"
+                                           : "reduce_sum";
   bool mean = node.op == "aten.mean", keep = c.flag("keepdim", false);
   Shape dims = c.integers("dim").value_or(Shape{});
   int64_t rank = std::ssize(x.full);
   if (dims.empty()) {
-    if (norm)
-      c.reportUnsupported("is a norm of all elements, the batch among them");
+    if (norm || (!mean && op != "aten.sum"))
+      c.reportUnsupported("reduces all elements, the batch among them");
     if (x.full.empty())
       return c.setResult(x);
     if (!mean)
@@ -318,9 +353,7 @@ void reduce(TorchContext &c, const TorchNode &node) {
   else
     for (int64_t dim : at) {
       shape.erase(shape.begin() + dim);
-      y = c.add(mean ? "reduce_mean" : "reduce_sum", {y}, {fmt::format("axis = {}", dim)},
-                shape.empty() ? Shape{1} : shape);
-      shape = shape.empty() ? Shape{1} : shape;
+      y = c.add(call, {y}, {fmt::format("axis = {}", dim)}, shape);
     }
   result.full = kept;
   if (x.batchAt >= 0) {
@@ -338,7 +371,9 @@ void reduce(TorchContext &c, const TorchNode &node) {
 
 std::vector<TorchOperators> torchElementwise() {
   std::vector<TorchOperators> all = {
-      {binary, {"aten.add", "aten.sub", "aten.rsub", "aten.mul", "aten.div", "aten.true_divide"}},
+      {binary,
+       {"aten.add", "aten.sub", "aten.rsub", "aten.mul", "aten.div", "aten.true_divide", "aten.multiply", "aten.divide",
+        "aten.subtract"}},
       {same,
        {"aten._to_copy", "aten.alias", "aten.clone", "aten.contiguous", "aten.detach", "aten.lift_fresh_copy",
         "aten.to", "aten.type_as", "aten.float", "aten.half", "aten.bfloat16", "aten.identity"}},
@@ -350,7 +385,9 @@ std::vector<TorchOperators> torchElementwise() {
       {onlyInLoss, {"aten.log_softmax", "aten._log_softmax"}},
       {power, {"aten.pow", "aten.square"}},
       {addScaled, {"aten.addcdiv", "aten.addcmul"}},
-      {reduce, {"aten.linalg_vector_norm", "aten.mean", "aten.sum"}},
+      {reduce,
+       {"aten.amax", "aten.amin", "aten.linalg_vector_norm", "aten.max", "aten.mean", "aten.min", "aten.norm",
+        "aten.sum"}},
       {softmax, {"aten.softmax", "aten._softmax"}}};
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

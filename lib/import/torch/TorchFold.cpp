@@ -136,7 +136,7 @@ public:
         {"slice", &Folder::taken},      {"select", &Folder::taken},       {"narrow", &Folder::taken},
         {"permute", &Folder::permuted}, {"transpose", &Folder::permuted}, {"t", &Folder::permuted},
         {"cumsum", &Folder::summed},    {"tril", &Folder::triangle},      {"triu", &Folder::triangle},
-        {"clamp", &Folder::clamped}};
+        {"clamp", &Folder::clamped},    {"index", &Folder::indexed},      {"diff", &Folder::differences}};
     if (auto move = kMoves.find(op); move != kMoves.end())
       return (this->*move->second)(*x);
     return both(op, *x);
@@ -300,6 +300,49 @@ private:
     return at([&](const Shape &index) {
       int64_t over = index.back() - index[index.size() - 2];
       return (lower ? over <= diagonal : over >= diagonal) ? element(x, index) : 0.0;
+    });
+  }
+
+  /// x[i, j] at known places that broadcast.
+  std::optional<Numbers> indexed(const Known &x) {
+    const TorchArgument *argument = node.find("indices");
+    if (!argument || argument->names.size() != x.shape.size())
+      return std::nullopt;
+    std::vector<Known> places;
+    for (const std::string &name : argument->names) {
+      auto place = name.empty() ? std::nullopt : knownOf(c, c.valueOf(name));
+      if (!place || place->shape.size() > out.size())
+        return std::nullopt;
+      places.push_back(std::move(*place));
+    }
+    return at([&](const Shape &index) {
+      Shape from;
+      for (size_t i = 0; i < places.size(); ++i) {
+        auto one = static_cast<int64_t>(element(places[i], index));
+        one += one < 0 ? x.shape[i] : 0;
+        fits = fits && one >= 0 && one < x.shape[i];
+        from.push_back(fits ? one : 0);
+      }
+      return element(x, from);
+    });
+  }
+
+  /// Of neighbours along the last dimension; before the first stands `prepend`.
+  std::optional<Numbers> differences(const Known &x) {
+    auto before = operand("prepend");
+    int64_t last = x.shape.empty() ? 0 : x.shape.back();
+    if (c.integer("n", 1) != 1 || x.shape.empty() ||
+        c.dimOf(c.integer("dim", -1), std::ssize(x.shape)) + 1 != std::ssize(x.shape) || c.has("append") || !before ||
+        before->shape.size() != x.shape.size() || before->shape.back() != 1 || out != x.shape || last < 1)
+      return std::nullopt;
+    return at([&](Shape index) {
+      double here = element(x, index);
+      Shape first = index;
+      first.back() = 0;
+      if (index.back() == 0)
+        return here - element(*before, first);
+      --index.back();
+      return here - element(x, index);
     });
   }
 

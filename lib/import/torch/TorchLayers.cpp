@@ -22,14 +22,6 @@ void takeScale(TorchContext &c) {
     c.takeWeight(c.get("bias"));
 }
 
-void batchNorm(TorchContext &c, const TorchNode &) {
-  takeScale(c);
-  TorchValue x = c.dense(c.tensor("input"));
-  if (x.batchAt != 0 || !c.isPure(x))
-    c.reportUnsupported("normalizes something that has its batch not first");
-  c.setResult(c.alike(x, "batch_norm", {epsilonOf(c, 1e-5)}));
-}
-
 /// (x - mean) / root of the variance, without trained tensors.
 TorchValue normalized(TorchContext &c, const TorchValue &x) {
   Shape whole = c.shape(x.id), reduced(whole.begin(), whole.end() - 1), kept = whole;
@@ -43,6 +35,36 @@ TorchValue normalized(TorchContext &c, const TorchValue &x) {
   TorchValue y = x;
   y.id = c.add("/", {centred, c.add("sqrt", {variance}, {}, kept)}, {}, whole);
   return y;
+}
+
+/// A weight that is normalized before it is used: each row of [1, rows, ..], by the parts.
+void weightNorm(TorchContext &c, TorchValue x) {
+  Shape full = x.full;
+  x = c.viewed(x, {full[1], elementsOf(full).value_or(0) / full[1]});
+  TorchValue y = normalized(c, x);
+  for (const char *key : {"weight", "bias"})
+    if (c.has(key))
+      y = joined(c, key == std::string("weight") ? '*' : '+', y, c.viewed(c.made(c.get(key)), {full[1], 1}));
+  c.setResult(c.viewed(y, full));
+}
+
+void batchNorm(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.dense(c.tensor("input"));
+  if (x.batchAt < 0 && x.full.size() >= 2 && x.full[0] == 1)
+    return weightNorm(c, x);
+  takeScale(c);
+  std::vector<std::string> attributes{epsilonOf(c, 1e-5)};
+  if (x.batchAt == 0 && x.full.size() == 2 && !c.isPure(x)) { // [rows of all samples, channels]
+    TorchValue turned = x;
+    Shape shape = c.shape(x.id);
+    turned.id = c.transpose(x.id, {1, 0});
+    turned.id = c.add("batch_norm", {turned.id}, attributes, {shape[1], shape[0]});
+    x.id = c.transpose(turned.id, {1, 0});
+    return c.setResult(x);
+  }
+  if (x.batchAt != 0 || !c.isPure(x))
+    c.reportUnsupported("normalizes something that has its batch not first");
+  c.setResult(c.alike(x, "batch_norm", attributes));
 }
 
 void layerNorm(TorchContext &c, const TorchNode &node) {

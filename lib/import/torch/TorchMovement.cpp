@@ -115,6 +115,81 @@ void repeat(TorchContext &c, const TorchNode &node) {
   c.setResult(y);
 }
 
+/// Each entry of a dimension so many times before the next one.
+void repeatEach(TorchContext &c, const TorchNode &) {
+  TorchValue x = c.dense(movable(c));
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(x.full)), times = c.integer("repeats", 0);
+  if (times < 1 || times > 4096 || dim == x.batchAt || !c.has("dim"))
+    c.reportUnsupported("repeats by other than one known number along a dimension of a sample");
+  Shape full = x.full;
+  full.insert(full.begin() + dim + 1, 1);
+  TorchValue y = c.viewed(x, full);
+  y.full[dim + 1] = times;
+  full = x.full;
+  full[dim] *= times;
+  c.setResult(c.viewed(y, full));
+}
+
+/// Windows along one dimension or two as dimensions of their own: each element is read where it lies.
+void windows(TorchContext &c, const TorchNode &node) {
+  bool image = node.op == "aten.im2col";
+  TorchValue x = c.dense(movable(c));
+  int64_t rank = std::ssize(x.full);
+  auto both = [&](const char *key, int64_t otherwise) {
+    Shape all = c.integers(key).value_or(Shape{otherwise});
+    return all.size() == 1 ? Shape{all[0], all[0]} : all;
+  };
+  if (!image) {
+    int64_t dim = c.dimOf(c.integer("dimension", 0), rank), size = c.integer("size", 1), step = c.integer("step", 1);
+    Shape out = c.shapeInFile(node.outputs.at(0)), shape = c.shape(x.id);
+    int64_t at = c.sampleDim(x, dim);
+    if (size < 1 || step < 1 || std::ssize(out) != rank + 1 || out[dim] < 1 ||
+        (out[dim] - 1) * step + size > x.full[dim] || shape.size() > 7)
+      c.reportInvalid("has an impossible window");
+    std::string head, read, result, ranges = fmt::format("  let p = 0..{}\n  let k = 0..{}\n", out[dim] - 1, size - 1);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      std::string letter(1, "abcdefg"[i]), comma = i ? ", " : "";
+      bool here = static_cast<int64_t>(i) == at;
+      head += comma + letter;
+      read += comma + (here ? fmt::format("{} * p + k", step) : letter);
+      result += comma + (here ? "p" : letter);
+    }
+    shape[at] = out[dim];
+    shape.push_back(size);
+    TorchValue y = x;
+    y.full = out;
+    y.id = c.add(c.textBuilder.stated(
+                     "windows", fmt::format("(u[{}]) -> v[{}, k] {{\n{}  v = u[{}]\n}}\n", head, result, ranges, read)),
+                 {x.id}, {}, shape);
+    return c.setResult(y);
+  }
+  Shape kernel = both("kernel_size", 1), dilation = both("dilation", 1), padding = both("padding", 0),
+        stride = both("stride", 1);
+  if (rank != 4 || x.batchAt != 0 || !c.isPure(x) || kernel.size() != 2 || dilation.size() != 2 ||
+      padding.size() != 2 || stride.size() != 2)
+    c.reportUnsupported("takes windows of something else than images");
+  Shape shape = c.shape(x.id), places;
+  for (size_t i : {0, 1}) {
+    if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 ||
+        std::max({kernel[i], stride[i], dilation[i], padding[i]}) > 1 << 20)
+      c.reportInvalid("has an impossible window");
+    shape[i + 1] += 2 * padding[i];
+    places.push_back((shape[i + 1] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1);
+    if (places[i] < 1 || shape[i + 1] < dilation[i] * (kernel[i] - 1) + 1)
+      c.reportInvalid("has an impossible window");
+  }
+  Id padded =
+      padding == Shape{0, 0} ? x.id : c.add("pad", {x.id}, {"before = " + listOf({0, padding[0], padding[1]})}, shape);
+  std::string statement = fmt::format(
+      "(u[c, x, y]) -> v[c, i, j, p, q] {{\n  let i = 0..{}\n  let j = 0..{}\n  let p = 0..{}\n  let q = "
+      "0..{}\n  v = u[c, {} * p + {} * i, {} * q + {} * j]\n}}\n",
+      kernel[0] - 1, kernel[1] - 1, places[0] - 1, places[1] - 1, stride[0], dilation[0], stride[1], dilation[1]);
+  Id y = c.add(c.textBuilder.stated("windows", statement), {padded}, {},
+               {shape[0], kernel[0], kernel[1], places[0], places[1]});
+  Shape columns{shape[0] * kernel[0] * kernel[1], places[0] * places[1]};
+  c.setResult(c.image(c.textBuilder.reshape(y, columns)));
+}
+
 TorchValue concatenated(TorchContext &c, std::vector<TorchValue> all, int64_t dim) {
   auto batched = llvm::find_if(all, [](const TorchValue &one) { return one.batchAt >= 0; });
   TorchValue like = batched == all.end() ? all.at(0) : *batched;
@@ -409,7 +484,9 @@ std::vector<TorchOperators> torchMovement() {
            {"aten.adjoint", "aten.mT", "aten.movedim", "aten.numpy_T", "aten.permute", "aten.swapaxes", "aten.t",
             "aten.transpose"}},
           {repeat, {"aten.repeat", "aten.tile"}},
+          {repeatEach, {"aten.repeat_interleave"}},
           {roll, {"aten.roll"}},
+          {windows, {"aten.im2col", "aten.unfold"}},
           {select, {"aten.select"}},
           {shuffle, {"aten.pixel_shuffle", "aten.pixel_unshuffle"}},
           {slice, {"aten.narrow", "aten.slice"}},

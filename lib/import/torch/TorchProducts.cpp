@@ -86,6 +86,22 @@ TorchValue product(TorchContext &c, const TorchValue &left, const TorchValue &ri
   return c.viewed(y, full);
 }
 
+bool isCausalMask(const TorchValue &mask, bool hides) {
+  if (mask.kind != Kind::Constant || !mask.numbers || mask.full.size() < 2)
+    return false;
+  int64_t keys = mask.full.back(), queries = mask.full[mask.full.size() - 2];
+  if (keys != queries || std::ssize(*mask.numbers) != keys * queries)
+    return false;
+  bool boolean = mask.type == TorchType::Boolean;
+  for (int64_t i = 0; i < queries; ++i)
+    for (int64_t j = 0; j < keys; ++j) {
+      double one = (*mask.numbers)[i * keys + j];
+      if ((boolean ? (one != 0) != hides : one == 0) != (j <= i))
+        return false;
+    }
+  return true;
+}
+
 namespace {
 
 /// The product of x with a weight [out, in], or [in, out] if it is transposed, and its bias.
@@ -157,23 +173,6 @@ void addmm(TorchContext &c, const TorchNode &node) {
   c.setResult(beta == 0 ? y : joined(c, '+', y, c.made(bias)));
 }
 
-/// Whether a known mask lets query i read keys up to i alone.
-bool isCausal(const TorchValue &mask) {
-  if (mask.kind != Kind::Constant || !mask.numbers || mask.full.size() < 2)
-    return false;
-  int64_t keys = mask.full.back(), queries = mask.full[mask.full.size() - 2];
-  if (keys != queries || std::ssize(*mask.numbers) != keys * queries)
-    return false;
-  bool boolean = mask.type == TorchType::Boolean;
-  for (int64_t i = 0; i < queries; ++i)
-    for (int64_t j = 0; j < keys; ++j) {
-      double one = (*mask.numbers)[i * keys + j];
-      if ((boolean ? one != 0 : one == 0) != (j <= i))
-        return false;
-    }
-  return true;
-}
-
 /// softmax(q k^T * scale + mask) v by its parts.
 TorchValue composed(TorchContext &c, const TorchValue &q, const TorchValue &k, const TorchValue &v, double scale,
                     const TorchValue *mask, bool causal) {
@@ -207,7 +206,7 @@ const TorchValue *maskOf(TorchContext &c, const TorchValue &mask, bool &causal) 
     return &mask;
   if (mask.kind == Kind::Missing)
     return nullptr;
-  causal = causal || isCausal(mask);
+  causal = causal || isCausalMask(mask);
   if (!causal)
     c.noteOnce("masks of attention that are not trained are left out: the same work");
   return nullptr;

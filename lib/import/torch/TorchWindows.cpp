@@ -238,7 +238,7 @@ void convolution(TorchContext &c, const TorchNode &node) {
   bool biased = c.has("bias"), own = w.kind == Kind::Weight && !c.isShared(w.weight);
   if (biased)
     own = own && c.get("bias").kind == Kind::Weight && !c.isShared(c.get("bias").weight);
-  if (!own || images.many != 1)
+  if (!own || images.many != 1 || images.value.batchAt < 0 || c.get("input").kind == Kind::Constant)
     return statedConvolution(c, images, w, window, groups);
   bool deep = dims == 2 && groups == image[0] && out == groups && groups > 1;
   Id x = c.textBuilder.reshape(images.value.id, image);
