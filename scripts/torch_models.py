@@ -391,7 +391,7 @@ MODELS |= {name: timm_model(name) for name in (
     "twins_svt_small", "focalnet_tiny_srf", "volo_d1_224", "convmixer_768_32", "repvgg_a0", "edgenext_x_small", "fastvit_t8",
     "davit_tiny", "inception_next_tiny", "tiny_vit_5m_224", "repvit_m1", "convit_tiny", "tnt_s_patch16_224", "visformer_tiny",
     "resmlp_12_224", "nest_tiny", "mvitv2_tiny", "hiera_tiny_224", "vgg11", "tresnet_m", "cspresnet50", "skresnet18",
-    "selecsls42b", "regnetz_b16", "deit3_small_patch16_224", "vit_small_patch14_reg4_dinov2")}
+    "selecsls42b", "regnetz_b16", "deit3_small_patch16_224")}
 MODELS |= {
     "mobilevit_s": timm_model("mobilevit_s", 256),
     "crossvit_tiny_240": timm_model("crossvit_tiny_240", 240),

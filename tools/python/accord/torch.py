@@ -5,6 +5,7 @@ are needed, so that models on the device `meta` or under `FakeTensorMode` work a
 """
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -12,29 +13,32 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from typing import Any
 
 __all__ = ["export", "save"]
 
 # Integers that a graph looks up by, such as ids of positions, are written up to this many numbers of all tensors.
 _MAX_NUMBERS = 1 << 20
+# Functions of autograd whose gradient is that of what they compute forward.
+_TRUE_GRADIENTS = {"transformers.models.bloom.modeling_bloom.GeLUFunction"}
 # Loops and calls of `torch.export` that may be open concurrently are few: a trace of a stack has its last line kept.
 _KEPT_METADATA = ("nn_module_stack", "stack_trace")
 
 
-def _torch():
+def _torch() -> Any:
     try:
-        import torch
-        import torch.export
+        torch = importlib.import_module("torch")
+        importlib.import_module("torch.export")
     except ImportError as error:
         raise ImportError("accord.torch needs PyTorch 2.6 or newer: pip install torch") from error
     return torch
 
 
-def _tensors(torch, tree):
+def _tensors(torch: Any, tree: Any) -> list[Any]:
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
-def _with_batch(torch, args, kwargs):
+def _with_batch(torch: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Inputs and their dynamic shapes: the first extent of all is the batch. A batch of one is made two, because
     torch.export takes an extent of 1 for a constant."""
     tensors = [one for one in _tensors(torch, (args, kwargs)) if one.dim()]
@@ -42,12 +46,12 @@ def _with_batch(torch, args, kwargs):
     if len(batches) != 1:
         return args, kwargs, None
 
-    def twice(one):
+    def twice(one: Any) -> Any:
         return torch.cat([one, one]) if isinstance(one, torch.Tensor) and one.dim() and one.shape[0] == 1 else one
 
     args, kwargs = torch.utils._pytree.tree_map(twice, (args, kwargs))
 
-    def dims(one):
+    def dims(one: Any) -> Any:
         return {0: torch.export.Dim.AUTO} if isinstance(one, torch.Tensor) and one.dim() else None
 
     shapes = torch.utils._pytree.tree_map(dims, (args, kwargs))
@@ -58,25 +62,25 @@ class _OwnFunctions:
     """Refuses functions of autograd that are no part of PyTorch while a module is traced: torch.export follows what they
     compute forward, and their gradient would be another one."""
 
-    def __init__(self, torch):
+    def __init__(self, torch: Any) -> None:
         self.function = torch.autograd.Function
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.was = was = self.function.__dict__["apply"]
 
-        def apply(cls, *args, **kwargs):
-            if not cls.__module__.startswith("torch."):
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if not cls.__module__.startswith("torch.") and f"{cls.__module__}.{cls.__qualname__}" not in _TRUE_GRADIENTS:
                 raise ValueError(f"the autograd function '{cls.__module__}.{cls.__qualname__}' has a gradient of its own, which "
                                  "has no form in .dnn: write it by operations, or as an operation of your own")
             return was.__get__(None, cls)(*args, **kwargs)
 
         self.function.apply = classmethod(apply)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.function.apply = self.was
 
 
-def trace(model, args, kwargs=None, dynamic_shapes=None, train=True):
+def trace(model: Any, args: Any, kwargs: dict[str, Any] | None = None, dynamic_shapes: Any = None, train: bool = True) -> Any:
     """The `ExportedProgram` of a module, as it trains, with an open batch where it has one."""
     torch = _torch()
     if isinstance(model, torch.export.ExportedProgram):
@@ -85,7 +89,7 @@ def trace(model, args, kwargs=None, dynamic_shapes=None, train=True):
         return _traced(torch, model, args, kwargs, dynamic_shapes, train)
 
 
-def _traced(torch, model, args, kwargs, dynamic_shapes, train):
+def _traced(torch: Any, model: Any, args: Any, kwargs: dict[str, Any] | None, dynamic_shapes: Any, train: bool) -> Any:
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs = dict(kwargs or {})
     was = model.training
@@ -96,7 +100,7 @@ def _traced(torch, model, args, kwargs, dynamic_shapes, train):
         args, kwargs, shapes = _with_batch(torch, args, kwargs)
         if shapes is not None:
             try:
-                open_batch = tuple(shapes[0]) if not kwargs else None
+                open_batch: Any = tuple(shapes[0]) if not kwargs else None
                 if open_batch is None:
                     # With keywords, shapes are stated by the names of the arguments.
                     import inspect
@@ -111,13 +115,12 @@ def _traced(torch, model, args, kwargs, dynamic_shapes, train):
         model.train(was)
 
 
-def _program_json(torch, program):
+def _program_json(torch: Any, program: Any) -> Any:
     """The graph as torch.export.save writes it, without its weights where the version of torch allows that."""
     try:
-        from torch._export.serde.serialize import serialize
-
-        return serialize(program, serialize_state_dict=False, serialize_constants=False).exported_program
-    except (ImportError, TypeError):
+        serde = importlib.import_module("torch._export.serde.serialize")
+        return serde.serialize(program, serialize_state_dict=False, serialize_constants=False).exported_program
+    except (ImportError, AttributeError, TypeError):
         buffer = io.BytesIO()
         torch.export.save(program, buffer)
         with zipfile.ZipFile(buffer) as archive:
@@ -125,7 +128,7 @@ def _program_json(torch, program):
             return archive.read(name)
 
 
-def _last_line(trace):
+def _last_line(trace: str) -> str:
     """`file.py:12: y = f(x)` of a stack trace: its last place outside of torch itself, else the last."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     places = [i for i, line in enumerate(lines) if line.startswith("File ")]
@@ -139,7 +142,7 @@ def _last_line(trace):
     return f'File "{path}", line {rest}' + (f"\n    {code}" if code else "")
 
 
-def _strip(graph):
+def _strip(graph: dict[str, Any]) -> None:
     for node in graph["nodes"]:
         kept = {key: value for key, value in node["metadata"].items() if key in _KEPT_METADATA}
         if "stack_trace" in kept:
@@ -154,7 +157,7 @@ def _strip(graph):
             meta[key] = [] if key == "strides" else {"as_int": 0}
 
 
-def _integers(torch, program):
+def _integers(torch: Any, program: Any) -> dict[str, Any]:
     """The buffers and constants of integers whose numbers are known, small ones first."""
     found = {}
     for source in (dict(program.named_buffers()), program.constants):
@@ -172,7 +175,7 @@ def _integers(torch, program):
     return kept
 
 
-def _optimizer(optimizer):
+def _optimizer(optimizer: Any) -> dict[str, Any] | None:
     """Class and settings; an instance, a class, or a name such as "adamw"."""
     if optimizer is None:
         return None
@@ -184,7 +187,7 @@ def _optimizer(optimizer):
     return {"class": kind.__name__, "defaults": simple}
 
 
-def save(program, path, *, optimizer=None, batch=None):
+def save(program: Any, path: str, *, optimizer: Any = None, batch: int | None = None) -> str:
     """Writes an `ExportedProgram` as a small `.pt2` without weights: what `accord import torch` reads."""
     torch = _torch()
     for entry in program.module_call_graph:  # how a module is called again, which needs classes of its outputs
@@ -196,7 +199,7 @@ def save(program, path, *, optimizer=None, batch=None):
     config = {}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
 
-        def write(name, data):
+        def write(name: str, data: str | bytes) -> None:
             # A fixed date: equal programs give equal files.
             entry = zipfile.ZipInfo("model/" + name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -218,7 +221,7 @@ def save(program, path, *, optimizer=None, batch=None):
     return path
 
 
-def _run_import(path, options):
+def _run_import(path: str, options: list[str]) -> str:
     """The text that `accord import torch` makes of a file."""
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "accord")
     command = beside if os.path.exists(beside) else shutil.which("accord")
@@ -230,8 +233,10 @@ def _run_import(path, options):
     return run.stdout
 
 
-def export(model, example_inputs=(), optimizer=None, *, kwargs=None, name=None, loss=None, batch=None, sizes=None,
-           dynamic_shapes=None, train=True, unrolled=False, output=None):
+def export(model: Any, example_inputs: Any = (), optimizer: Any = None, *, kwargs: dict[str, Any] | None = None,
+           name: str | None = None, loss: str | dict[str, str] | None = None, batch: int | None = None,
+           sizes: dict[str, int] | None = None, dynamic_shapes: Any = None, train: bool = True, unrolled: bool = False,
+           output: str | None = None) -> str:
     """The training of a PyTorch module as the text of a `.dnn`.
 
     model            an nn.Module, or an ExportedProgram
