@@ -130,6 +130,12 @@ TorchValue product(TorchContext &context, const TorchValue &a, const TorchValue 
 /// `a + - * / b` of two computed tensors.
 TorchValue joined(TorchContext &context, char sign, const TorchValue &a, const TorchValue &b);
 
+/// Tensors one after the other along a dimension.
+TorchValue concatenated(TorchContext &context, std::vector<TorchValue> all, int64_t dim);
+/// The base of a view in which the part that the view is has another value: slices beside it are joined with it.
+TorchValue replaced(TorchContext &context, const TorchNode &view, const TorchValue &base, TorchValue part);
+/// Whether a view is a range of a dimension, or one entry of it.
+bool isRange(const TorchNode &view);
 /// Whether a known mask lets query i read keys up to i alone: true or 0 there, or the other way round.
 bool isCausalMask(const TorchValue &mask, bool hides = false);
 /// Aligned from the right, the dimensions of one operand that lie where the other has its batch are left out.

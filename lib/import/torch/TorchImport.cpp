@@ -255,6 +255,7 @@ private:
       if (found == handlers().end())
         return unknown(node);
       found->second(context, node);
+      writeBack(node);
     } catch (const Failed &) {
       // Told; what depends on it is passed over.
     }
@@ -277,12 +278,56 @@ private:
         return;
       found->second.numbers = nullptr;
       bool trained = found->second.kind == Kind::Computed || found->second.kind == Kind::Weight;
-      bool later = std::any_of(&node + 1, model.nodes.data() + model.nodes.size(), [&](const TorchNode &other) {
-        return llvm::any_of(other.arguments,
-                            [&](const auto &one) { return llvm::is_contained(one.second.names, name); });
-      });
-      if (trained && (later || llvm::is_contained(model.outputs, name)))
+      if (trained && isRange(*view))
+        continue; // written back
+      if (trained && isReadAfter(node, name))
         context.reportUnsupported("changes a part of a tensor in place; write it as an operation with a result");
+    }
+  }
+
+  /// Whether a view is the whole of its base.
+  static bool isPass(const TorchNode &view) {
+    return view.op == "aten.alias" || view.op == "aten.detach" || view.op == "aten.view" || view.op == "aten.reshape";
+  }
+
+  /// Whether an operation behind a node, or the user, reads a value.
+  bool isReadAfter(const TorchNode &node, const std::string &name) const {
+    bool later = std::any_of(&node + 1, model.nodes.data() + model.nodes.size(), [&](const TorchNode &other) {
+      return llvm::any_of(other.arguments, [&](const auto &one) { return llvm::is_contained(one.second.names, name); });
+    });
+    return later || llvm::is_contained(model.outputs, name);
+  }
+
+  /// What is written into a range of a tensor is a part of it.
+  void writeBack(const TorchNode &node) {
+    const TorchArgument *self = node.inPlace && !node.order.empty() ? node.find(node.order[0]) : nullptr;
+    std::string name = self && self->kind == TorchArgument::Kind::Tensor ? self->names[0] : "";
+    while (!name.empty()) {
+      auto view = producers.find(name);
+      if (view == producers.end() || view->second->order.empty() || !isView(*view->second))
+        return;
+      const TorchArgument *from = view->second->find(view->second->order[0]);
+      std::string base = from && from->kind == TorchArgument::Kind::Tensor ? from->names[0] : "";
+      auto found = context.values.find(base);
+      if (found == context.values.end())
+        return;
+      const TorchValue part = context.valueOf(name);
+      bool unknown = found->second.kind != Kind::Computed && found->second.kind != Kind::Weight;
+      if (part.kind != Kind::Computed && unknown)
+        return; // masks and noise
+      if (part.kind == Kind::Computed && part.full == found->second.full && isPass(*view->second)) {
+        found->second = part;
+        name = base;
+        continue;
+      }
+      auto behind = producers.find(base);
+      bool ends = behind == producers.end() || !isView(*behind->second);
+      if (!isRange(*view->second) && ends && !isReadAfter(node, base))
+        return;
+      if (!isRange(*view->second))
+        context.reportUnsupported("changes a part of a tensor in place; write it as an operation with a result");
+      found->second = replaced(context, *view->second, context.made(found->second), context.made(part));
+      name = base;
     }
   }
 

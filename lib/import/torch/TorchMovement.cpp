@@ -6,9 +6,80 @@
 #include <numeric>
 
 namespace accord::import {
-namespace {
-
 using Id = DnnTextBuilder::Id;
+
+TorchValue concatenated(TorchContext &c, std::vector<TorchValue> all, int64_t dim) {
+  auto batched = llvm::find_if(all, [](const TorchValue &one) { return one.batchAt >= 0; });
+  TorchValue like = batched == all.end() ? all.at(0) : *batched;
+  dim = c.dimOf(dim, std::ssize(like.full));
+  int64_t at = c.sampleDim(like, dim), extent = 0;
+  std::vector<Id> ids;
+  Shape shape;
+  for (TorchValue &one : all) {
+    if (one.full.size() != like.full.size())
+      c.reportUnsupported("joins tensors of different ranks");
+    if (one.batchAt < 0 && like.batchAt >= 0 && c.isPure(like)) {
+      if (one.full[like.batchAt] != 1)
+        c.reportUnsupported("joins a weight with a batch of its own");
+      Shape sample = c.shape(one.id);
+      sample.erase(sample.begin() + like.batchAt);
+      one.id = c.textBuilder.reshape(one.id, sample);
+      one.full[like.batchAt] = like.full[like.batchAt];
+      one.batchAt = like.batchAt;
+    }
+    if (one.batchAt != like.batchAt || one.outer != like.outer)
+      c.reportUnsupported("joins tensors whose batches lie differently");
+    one = c.dense(one);
+    Shape here = c.shape(one.id);
+    extent += here[at];
+    here[at] = c.shape(like.id)[at];
+    shape = here;
+    if (here != c.sampleOf(like))
+      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(like.full), listOf(one.full)));
+    ids.push_back(one.id);
+  }
+  if (ids.size() == 1)
+    return all[0];
+  shape[at] = extent;
+  TorchValue y = like;
+  y.full[dim] = extent;
+  y.id = c.add("concat", ids, {fmt::format("axis = {}", at)}, shape);
+  return y;
+}
+
+bool isRange(const TorchNode &view) {
+  const TorchArgument *step = view.find("step");
+  return view.op == "aten.select" || ((view.op == "aten.slice" || view.op == "aten.narrow") &&
+                                      (!step || step->integers.empty() || step->integers[0].second == 1));
+}
+
+TorchValue replaced(TorchContext &c, const TorchNode &view, const TorchValue &base, TorchValue part) {
+  const TorchNode *here = c.node;
+  c.node = &view; // its arguments are read
+  bool one = view.op == "aten.select";
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(base.full)), extent = base.full[dim],
+          start = c.integer(one ? "index" : "start", 0);
+  c.node = here;
+  start = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
+  if (one) {
+    Shape full = part.full;
+    full.insert(full.begin() + dim, 1);
+    part = c.viewed(part, full);
+  }
+  int64_t behind = start + part.full[dim];
+  if (part.full == base.full)
+    return part;
+  std::vector<TorchValue> all;
+  TorchValue whole = c.dense(base);
+  if (start > 0)
+    all.push_back(c.sliced(whole, dim, 0, start));
+  all.push_back(part);
+  if (behind < extent)
+    all.push_back(c.sliced(whole, dim, behind, extent - behind));
+  return concatenated(c, all, dim);
+}
+
+namespace {
 
 /// A weight that is only turned stays one; everything else is computed.
 TorchValue movable(TorchContext &c, const char *key = "self") { return c.tensor(key); }
@@ -190,45 +261,6 @@ void windows(TorchContext &c, const TorchNode &node) {
   c.setResult(c.image(c.textBuilder.reshape(y, columns)));
 }
 
-TorchValue concatenated(TorchContext &c, std::vector<TorchValue> all, int64_t dim) {
-  auto batched = llvm::find_if(all, [](const TorchValue &one) { return one.batchAt >= 0; });
-  TorchValue like = batched == all.end() ? all.at(0) : *batched;
-  dim = c.dimOf(dim, std::ssize(like.full));
-  int64_t at = c.sampleDim(like, dim), extent = 0;
-  std::vector<Id> ids;
-  Shape shape;
-  for (TorchValue &one : all) {
-    if (one.full.size() != like.full.size())
-      c.reportUnsupported("joins tensors of different ranks");
-    if (one.batchAt < 0 && like.batchAt >= 0 && c.isPure(like)) {
-      if (one.full[like.batchAt] != 1)
-        c.reportUnsupported("joins a weight with a batch of its own");
-      Shape sample = c.shape(one.id);
-      sample.erase(sample.begin() + like.batchAt);
-      one.id = c.textBuilder.reshape(one.id, sample);
-      one.full[like.batchAt] = like.full[like.batchAt];
-      one.batchAt = like.batchAt;
-    }
-    if (one.batchAt != like.batchAt || one.outer != like.outer)
-      c.reportUnsupported("joins tensors whose batches lie differently");
-    one = c.dense(one);
-    Shape here = c.shape(one.id);
-    extent += here[at];
-    here[at] = c.shape(like.id)[at];
-    shape = here;
-    if (here != c.sampleOf(like))
-      c.reportInvalid(fmt::format("joins {} and {}, which do not fit", listOf(like.full), listOf(one.full)));
-    ids.push_back(one.id);
-  }
-  if (ids.size() == 1)
-    return all[0];
-  shape[at] = extent;
-  TorchValue y = like;
-  y.full[dim] = extent;
-  y.id = c.add("concat", ids, {fmt::format("axis = {}", at)}, shape);
-  return y;
-}
-
 /// Edges of its own elements at the ends of a dimension.
 TorchValue edged(TorchContext &c, const TorchValue &x, int64_t dim, int64_t before, int64_t after,
                  const std::string &mode) {
@@ -251,6 +283,21 @@ TorchValue edged(TorchContext &c, const TorchValue &x, int64_t dim, int64_t befo
   for (int64_t i = 1; !wraps && i <= after; ++i)
     take(repeats ? extent - 1 : extent - 1 - i, 1);
   return concatenated(c, all, dim);
+}
+
+/// What is written into a tensor, or into a part of one.
+void copy(TorchContext &c, const TorchNode &node) {
+  TorchValue x = c.made(c.get("src"));
+  if (x.full != c.shapeInFile(node.outputs.at(0)))
+    c.reportUnsupported(fmt::format("writes {} where there is another shape", listOf(x.full)));
+  c.setResult(x);
+}
+
+void clear(TorchContext &c, const TorchNode &node) {
+  TorchValue zeros;
+  zeros.kind = Kind::Constant;
+  zeros.full = c.shapeInFile(node.outputs.at(0));
+  c.setResult(c.made(zeros));
 }
 
 void cat(TorchContext &c, const TorchNode &node) {
@@ -477,6 +524,8 @@ void channelShuffle(TorchContext &c, const TorchNode &) {
 
 std::vector<TorchOperators> torchMovement() {
   return {{cat, {"aten.cat", "aten.concat", "aten.stack"}},
+          {clear, {"aten.zero"}},
+          {copy, {"aten.copy"}},
           {channelShuffle, {"aten.channel_shuffle"}},
           {expand, {"aten.broadcast_to", "aten.expand", "aten.expand_as"}},
           {pad, {"aten.constant_pad_nd", "aten.pad"}},
