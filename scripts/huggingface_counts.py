@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Parameters and forward FLOPs of configurations, as Hugging Face transformers and torch count them.
 
-    scripts/huggingface_counts.py test/import/Inputs/*.json > test/import/Inputs/huggingface_counts.csv
+    scripts/huggingface_counts.py test/import/Inputs/*.json
 
 Each configuration becomes the class that it names, on the meta device: no weights are made. Parameters are those of the
 class, tied ones once. FLOPs are those that torch's FlopCounterMode sees in one forward pass of one sample of so many

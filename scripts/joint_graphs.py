@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""joint_graphs.py FOLDER [NAME...]: writes FOLDER/NAME.joint.csv, the matrix products and convolutions of the backward pass
+"""joint_graphs.py FOLDER [NAME...]: writes FOLDER/NAME.csv, the matrix products and convolutions of the backward pass
 that PyTorch's own joint graph (forward and backward, torch._functorch.aot_autograd) has for a model of torch_models.py. The
 loss is the sum of what the model gives, and has no products. Needs what torch_models.py needs; neither the build nor the
-tests do. FOLDER is test/import/Inputs/torch, where test/import/joint-graphs.test reads what is written.
+tests do. FOLDER is test/import/Inputs/joint, where test/import/joint-graphs.test reads what is written.
 
 A row is a kind of operation of one shape, and how often it is in the graph; a step of a batch of 2. Columns:
   operation    as in the graph; a convolution_backward is up to two rows, by its output_mask
@@ -136,7 +136,7 @@ def main():
             print(f"{name}: {type(error).__name__}: {str(error)[:400]}", flush=True)
             continue
         found = collections.Counter(row for node in backward_nodes(graph, loss) for row in rows_of(torch, node))
-        with open(os.path.join(folder, name + ".joint.csv"), "w", newline="") as out:
+        with open(os.path.join(folder, name + ".csv"), "w", newline="") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(["operation", "gradient", "shape", "count", "flops"])
             for (operation, gradient, shape, flops), count in sorted(found.items()):

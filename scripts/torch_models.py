@@ -477,8 +477,17 @@ def without_initialization(torch):
             setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
 
 
-def flops(torch, model, args, kwargs):
-    """Of a sample, forward and backward, counted by PyTorch on the device `meta`."""
+def export(torch, model, args, kwargs, path):
+    """Writes the program of a module as it trains, without its weights."""
+    from accord.torch import save, trace
+
+    program = trace(model, args, kwargs)
+    save(program, path)
+    return program
+
+
+def flops(torch, model, args, kwargs, backward=True):
+    """Of the batch, forward and backward, counted by PyTorch on the device `meta`."""
     from torch.utils.flop_counter import FlopCounterMode
 
     def to_meta(one):
@@ -494,16 +503,16 @@ def flops(torch, model, args, kwargs):
         forward, outputs = run(copy.deepcopy(model).to("meta"), *torch.utils._pytree.tree_map(to_meta, (args, kwargs)))
     except RuntimeError:  # it asks for values of tensors
         forward, outputs = run(model, args, kwargs)
+    if not backward:
+        return forward.get_total_flops(), 0
     leaves = [one for one in torch.utils._pytree.tree_leaves(outputs) if isinstance(one, torch.Tensor) and one.requires_grad]
-    with FlopCounterMode(display=False) as backward:
+    with FlopCounterMode(display=False) as gradients:
         sum(one.float().sum() for one in leaves).backward()
-    return forward.get_total_flops(), backward.get_total_flops()
+    return forward.get_total_flops(), gradients.get_total_flops()
 
 
 def main():
     import torch
-
-    from accord.torch import save, trace
 
     warnings.filterwarnings("ignore")
     folder = sys.argv[1]
@@ -520,12 +529,11 @@ def main():
             model, args, kwargs = MODELS[name](torch)
             model.train()
             path = os.path.join(folder, name + ".pt2")
-            program = trace(model, args, kwargs)
-            save(program, path)
+            program = export(torch, model, args, kwargs, path)
             grouped = any(isinstance(m, torch.nn.modules.conv._ConvNd) and m.groups > 1 for m in model.modules())
             parameters = sum(p.numel() for p in model.parameters())
-            forward, backward = flops(torch, model, args, kwargs)
-            rows[name] = dict(name=name, parameters=parameters, forward_flops=forward // 2, backward_flops=backward // 2,
+            forward, gradients = flops(torch, model, args, kwargs)
+            rows[name] = dict(name=name, parameters=parameters, forward_flops=forward // 2, backward_flops=gradients // 2,
                               grouped=int(grouped), nodes=len(program.graph.nodes), bytes=os.path.getsize(path))
             print(f"{name}: {time.time() - begin:.0f} s", flush=True)
         except Exception as error:  # the others go on

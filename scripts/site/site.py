@@ -23,7 +23,7 @@ FENCE = re.compile(r"^\s*```")
 SECTIONS = [
     ("Start", ["README.md", "examples/README.md"]),
     ("From a task", ["docs/tutorials/*.md"]),
-    ("Describe", ["docs/language.md", "docs/microarchitecture.md", "docs/importers.md", "docs/python.md", "docs/editors.md"]),
+    ("Describe", ["docs/language.md", "docs/microarchitecture.md", "docs/importers.md", "docs/models.md", "docs/python.md", "docs/editors.md"]),
     ("Plan a training", ["docs/placement.md", "docs/latency-model.md", "docs/sparsity.md", "docs/ensembles.md",
                          "docs/scheduling.md", "docs/partitioning.md", "docs/comparing.md"]),
     ("Find a machine", ["docs/mining.md"]),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""joint_graphs.py FOLDER WORK [NAME...]: holds the products and convolutions of our backward passes against those of PyTorch's
+"""joint_graphs.py FOLDER MODELS WORK [NAME...]: holds the products and convolutions of our backward passes against those of PyTorch's
 joint graphs, operation by operation.
 
-FOLDER/NAME.pt2 is imported and `accord compile --until=train` prints the training graph for a batch of 2;
-FOLDER/NAME.joint.csv is what scripts/joint_graphs.py found in the graph of PyTorch (its columns are described there). Both become
+NAME.pt2 of FOLDER, or of MODELS, is imported and `accord compile --until=train` prints the training graph for a batch of 2;
+FOLDER/NAME.csv is what scripts/joint_graphs.py found in the graph of PyTorch (its columns are described there). Both become
 multisets of (kind, shape, FLOPs), read from extents and indexing maps of the text, without a formula of the product:
 
   product      batch, the two free extents in ascending order, the summed extent. PyTorch flattens batch and positions into one
@@ -118,17 +118,18 @@ def split_attention(ours, theirs):
 
 
 def main():
-    folder, work, *chosen = sys.argv[1:]
+    folder, models, work, *chosen = sys.argv[1:]
     failed = False
-    for name in chosen or sorted(one[:-len(".joint.csv")] for one in os.listdir(folder) if one.endswith(".joint.csv")):
+    for name in chosen or sorted(one[:-len(".csv")] for one in os.listdir(folder) if one.endswith(".csv")):
         model = os.path.join(work, name + ".dnn")
-        subprocess.run(["accord", "import", "torch", os.path.join(folder, name + ".pt2"), "-o", model], check=True,
+        program = next(path for path in (os.path.join(one, name + ".pt2") for one in (folder, models)) if os.path.exists(path))
+        subprocess.run(["accord", "import", "torch", program, "-o", model], check=True,
                        stderr=subprocess.DEVNULL)
         text = subprocess.run(["accord", "compile", model, "--target", "h100", "--batch", str(BATCH), "--microbatch", str(BATCH),
                                "--recompute", "none", "--precision", "fp32", "--optimizer", "sgd", "--until", "train"], check=True,
                               capture_output=True, text=True).stdout
         ours, names, states = ours_of(text)
-        theirs = theirs_of(os.path.join(folder, name + ".joint.csv"))
+        theirs = theirs_of(os.path.join(folder, name + ".csv"))
         again = split_attention(ours, theirs)
         first = (ours - theirs) & states
         ours -= first
