@@ -172,10 +172,9 @@ def answers(row, folder):
 
 
 def run_all(names, folder):
-    """Rows in their order, on all cores; long ones first."""
+    """Rows in their order, on all cores."""
     kept = read_table()
-    rows = [{**kept.get(name, {key: "" for key in GIVEN + SAID}), **stated(name)} for name in names]
-    rows = [{**dict.fromkeys(GIVEN + SAID, ""), **row} for row in rows]
+    rows = [{**dict.fromkeys(GIVEN + SAID, ""), **kept.get(name, {}), **stated(name)} for name in names]
     os.makedirs(folder, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda row: cost_of(row, folder), rows))
@@ -183,9 +182,9 @@ def run_all(names, folder):
 
 def measure(names):
     rows = read_table()
-    for row, seconds, wrong in run_all(names or list(ROWS), os.environ.get("TMPDIR", "/tmp") + f"/public_models.{os.getpid()}"):
+    for row, took, wrong in run_all(names or list(ROWS), os.environ.get("TMPDIR", "/tmp") + f"/public_models.{os.getpid()}"):
         rows[row["name"]] = row
-        print(f"{row['name']:28} {seconds:5.1f} s  {row['step_time']:>10}  {row['result']} {wrong}")
+        print(f"{row['name']:28} {took:5.1f} s  {row['step_time']:>10}  {row['result']} {wrong}")
     write_table(rows)
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(page(rows))
@@ -246,7 +245,8 @@ in one kernel counts its softmax besides: that is the difference of most transfo
 the catalogue, not measurements ([how accurate they are](accuracy.md)).
 
 `scripts/public_models.py measure` writes this page and its table, `test/import/Inputs/models/table.csv`, which has all digits and where each
-count comes from. A test runs every row, without PyTorch: the programs of the route `torch` are kept without weights.
+count comes from. A test runs every row, without PyTorch: programs of the routes `torch` and `onnx` are kept without weights. Programs
+of language models that transformers wrote carry their causal mask as a tensor: their attention is computed in full, as PyTorch does then.
 
 """
     text += table("What passes", passed)

@@ -1,8 +1,8 @@
 """The rows of scripts/public_models.py: public models, and how PyTorch makes and counts them. No command of its own.
 
 ROWS: name -> {family, route, ...}. Routes `torch` and `onnx` have `make`, a maker of torch_models.py; `huggingface` the file of a
-configuration; `catalog` takes its counts from test/catalog/expected.csv. `cause` says why counts differ, if they do. `batch` and `target` are of the training that is compiled;
-`dgx_superpod_h100[8]` is that cluster of the catalogue with 8 servers."""
+configuration; `catalog` takes its counts from test/catalog/expected.csv. `cause` says why counts differ, if they do. `batch` and
+`target` are of the training that is compiled; `dgx_superpod_h100[8]` is that cluster of the catalogue with 8 servers."""
 import os
 
 import torch_models as made
