@@ -242,7 +242,8 @@ Can you bring your model in, are its counts right, and does its training compile
 
 FLOPs are those of products and convolutions, 2 for each multiply-accumulate, as `torch.utils.flop_counter` has them. Attention
 in one kernel counts its softmax besides: that is the difference of most transformers. Step times are plans with the measured efficiencies of
-the catalogue, not measurements ([how accurate they are](accuracy.md)).
+the catalogue, not measurements ([how accurate they are](accuracy.md)). Small networks take as long as the host launches their kernels,
+whatever the size of a picture.
 
 `scripts/public_models.py measure` writes this page and its table, `test/import/Inputs/models/table.csv`, which has all digits and where each
 count comes from. A test runs every row, without PyTorch: programs of the routes `torch` and `onnx` are kept without weights. Programs
