@@ -281,6 +281,10 @@ def main():
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return not arguments
+    unknown = [name for name in arguments[1:] if name not in ROWS]
+    if unknown and arguments[0] in ("count", "measure"):
+        print("public_rows.py has no row", " ".join(unknown), file=sys.stderr)
+        return 1
     if arguments[0] == "count":
         return count(arguments[1:])
     if arguments[0] == "measure":
