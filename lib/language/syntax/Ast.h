@@ -319,6 +319,7 @@ struct Layout {
   struct Token {
     SourceRange range;
     Kind kind;
+    uint16_t type = 0; ///< of the generated parsers, for `ParseMemory`
   };
   std::vector<Token> tokens;
   std::vector<uint32_t> starts, blocks;
@@ -332,6 +333,8 @@ struct File {
   std::vector<Comment> comments;
   Layout layout;
   bool complete = true; ///< false if there were syntax errors: what could be understood is still here
+  /// Bytes at which something was not understood, and the first ones of declarations in which something is wrong.
+  std::vector<uint32_t> errorOffsets;
 };
 
 } // namespace accord::ast

@@ -102,6 +102,13 @@ void Builder::importLine(antlr4::ParserRuleContext *context) {
 }
 
 void Builder::declaration(antlr4::ParserRuleContext *context) {
+  size_t before = diags.errors();
+  buildDeclaration(context);
+  if (diags.errors() != before)
+    file.errorOffsets.push_back(range(context).begin);
+}
+
+void Builder::buildDeclaration(antlr4::ParserRuleContext *context) {
   ParseChildren parts = parseChildren(context);
   if (parts.empty() || !parts[0].context)
     return;

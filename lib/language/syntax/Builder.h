@@ -38,6 +38,7 @@ private:
   void addArguments(antlr4::ParserRuleContext *context, std::vector<ast::Argument> &arguments);
 
   // Declarations.
+  void buildDeclaration(antlr4::ParserRuleContext *context);
   /// Where the parts of a declaration's first line stand that not every kind takes.
   struct HeadRanges {
     llvm::StringRef relation; ///< "of", "for", "on", or empty

@@ -5,6 +5,7 @@
 #include "grammar/AccelParser.h"
 #include "grammar/DnnParser.h"
 #include "lib/language/syntax/Builder.h"
+#include "lib/language/syntax/KeptParts.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/language/syntax/ParserTokens.h"
 #include "lib/language/syntax/SyntaxErrors.h"
@@ -78,8 +79,9 @@ public:
 
 /// `file : importLine* (declaration ','?)* EOF`, and the tree of each part is gone before that of
 /// the next is made: the tree of a long file does not fit the caches. False at the first error.
-template <class Grammar> bool runQuick(Diagnostics &diags, ast::File &file, const TokenList &list) {
-  syntax::TokenStream stream(list);
+template <class Grammar>
+bool runQuick(Diagnostics &diags, ast::File &file, const TokenList &list, llvm::ArrayRef<TokenInterval> omitted) {
+  syntax::TokenStream stream(list, omitted);
   Quick<Grammar> parser(stream);
   Builder builder(diags, file, list, ruleTable(parser.getRuleNames()), /*clean=*/true);
   try {
@@ -99,39 +101,64 @@ template <class Grammar> bool runQuick(Diagnostics &diags, ast::File &file, cons
   return true;
 }
 
-template <class Grammar> void run(Diagnostics &diags, ast::File &file, const TokenList &list) {
-  size_t before = diags.errors();
-  if (runQuick<Grammar>(diags, file, list))
-    return;
-  diags.dropErrors(before);
+/// Forgets what an attempt has understood.
+void clear(Diagnostics &diags, ast::File &file, size_t errors) {
+  diags.dropErrors(errors);
   file.imports.clear();
   file.declarations.clear();
   file.layout = {};
-  syntax::TokenStream stream(list);
+  file.errorOffsets.clear();
+}
+
+template <class Grammar>
+void runRecovering(Diagnostics &diags, ast::File &file, const TokenList &list, llvm::ArrayRef<TokenInterval> omitted) {
+  syntax::TokenStream stream(list, omitted);
   auto strategy = std::make_shared<ErrorStrategy>(diags, file.id, list);
   GrammarOf<Grammar> parser(stream, strategy);
   antlr4::ParserRuleContext *tree = parser.file();
   if (strategy->reported())
     file.complete = false;
   Builder(diags, file, list, ruleTable(parser.getRuleNames()), /*clean=*/false).build(tree);
+  file.errorOffsets.insert(file.errorOffsets.end(), strategy->errorOffsets().begin(), strategy->errorOffsets().end());
+}
+
+template <class Grammar> void run(Diagnostics &diags, ast::File &file, const TokenList &list, KeptParts *parts) {
+  size_t before = diags.errors();
+  bool isClean = true; // as far as is known
+  for (bool more = parts && !parts->omitted().empty(); more; more = parts->dropMoved()) {
+    isClean = isClean && runQuick<Grammar>(diags, file, list, parts->omitted());
+    if (!isClean) {
+      clear(diags, file, before);
+      runRecovering<Grammar>(diags, file, list, parts->omitted());
+    }
+    if (parts->insert(file))
+      return;
+    clear(diags, file, before);
+  }
+  if (isClean && runQuick<Grammar>(diags, file, list, {}))
+    return;
+  clear(diags, file, before);
+  runRecovering<Grammar>(diags, file, list, {});
 }
 
 } // namespace
 
 namespace syntax {
-void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list) {
+void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list, KeptParts *parts) {
   try {
     if (file.language == ast::Language::Accel)
-      run<grammar::AccelParser>(diags, file, list);
+      run<grammar::AccelParser>(diags, file, list, parts);
     else
-      run<grammar::DnnParser>(diags, file, list);
+      run<grammar::DnnParser>(diags, file, list, parts);
   } catch (const TooDeep &deep) {
     const Token &token = list.tokens[std::min(deep.token, list.tokens.size() - 1)];
     diags.error(Code::NestedTooDeep, {file.id, token.begin, token.end}, "conditions or expressions nested too deep");
     file.complete = false;
+    file.errorOffsets.push_back(0);
   } catch (const std::exception &e) {
     diags.error(Code::InternalError, {file.id, 0, 0}, std::string("the parser failed: ") + e.what());
     file.complete = false;
+    file.errorOffsets.push_back(0);
   }
 }
 } // namespace syntax

@@ -1,5 +1,6 @@
 #include "lib/language/syntax/Parser.h"
-#include "lib/language/syntax/Tokens.h"
+#include "lib/language/syntax/KeptParts.h"
+#include "lib/language/syntax/ParseMemory.h"
 #include "lib/support/CommandHost.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -9,7 +10,7 @@
 
 namespace accord {
 namespace syntax {
-void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list);
+void parseTokens(Diagnostics &diags, ast::File &file, const TokenList &list, KeptParts *parts);
 }
 namespace {
 
@@ -53,6 +54,12 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
     file->complete = false;
     return file;
   }
+  ParseMemory *memory = ParseMemory::current();
+  std::optional<ParseMemory::Kept> kept = memory ? memory->take(path) : std::nullopt;
+  if (kept && kept->file->complete && kept->text == text) {
+    syntax::relocate(*kept->file, id);
+    return std::move(kept->file);
+  }
   size_t errors = diags.errors();
   if (text.size() > kMaxBytes) {
     diags.error(Code::FileTooLarge, start,
@@ -65,17 +72,21 @@ std::unique_ptr<ast::File> parse(Diagnostics &diags, FileId id) {
         if (diags.errors() == errors)
           diags.error(Code::EmptyFile, start, "the file declares nothing");
       } else {
-        syntax::parseTokens(diags, *file, list);
+        std::optional<syntax::KeptParts> parts;
+        if (kept)
+          parts.emplace(kept->text, *kept->file, text, id, list);
+        syntax::parseTokens(diags, *file, list, parts ? &*parts : nullptr);
         if (file->declarations.empty() && file->complete && diags.errors() == errors)
           diags.error(Code::EmptyFile, start, "the file only imports and declares nothing");
       }
     }
     file->layout.tokens.reserve(list.tokens.size());
     for (const syntax::Token &token : list.tokens)
-      file->layout.tokens.push_back({{id, token.begin, token.end}, syntax::layoutKind(token.type)});
+      file->layout.tokens.push_back({{id, token.begin, token.end}, syntax::layoutKind(token.type), token.type});
     file->comments = std::move(list.comments);
     std::sort(file->layout.starts.begin(), file->layout.starts.end());
     std::sort(file->layout.blocks.begin(), file->layout.blocks.end());
+    std::sort(file->errorOffsets.begin(), file->errorOffsets.end());
   }
   file->complete = diags.errors() == errors;
   return file;

@@ -31,14 +31,24 @@ private:
   uint32_t type, index, line;
 };
 
-/// The tokens of a list with the end of the file behind them; a token's index is that in the list.
+/// The tokens of a list, without those that are left out, and the end of the file behind them; a token's index is that
+/// in the list.
 class TokenStream final : public antlr4::TokenStream {
 public:
-  explicit TokenStream(const TokenList &list) {
-    tokens.reserve(list.tokens.size() + 1);
-    for (const syntax::Token &token : list.tokens)
-      tokens.emplace_back(token.type, tokens.size(), token.line);
-    tokens.emplace_back(antlr4::Token::EOF, tokens.size(), 0);
+  explicit TokenStream(const TokenList &list, llvm::ArrayRef<TokenInterval> omitted = {}) {
+    size_t count = list.tokens.size();
+    for (const TokenInterval &one : omitted)
+      count -= one.end - one.begin;
+    tokens.reserve(count + 1);
+    for (size_t i = 0; i < list.tokens.size(); ++i) {
+      if (!omitted.empty() && omitted.front().begin == i) {
+        i = omitted.front().end - 1;
+        omitted = omitted.drop_front();
+        continue;
+      }
+      tokens.emplace_back(list.tokens[i].type, i, list.tokens[i].line);
+    }
+    tokens.emplace_back(antlr4::Token::EOF, list.tokens.size(), 0);
   }
   void consume() override { at += at + 1 < tokens.size(); }
   antlr4::Token *LT(ssize_t k) override {

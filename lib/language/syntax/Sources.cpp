@@ -1,4 +1,5 @@
 #include "lib/language/syntax/Sources.h"
+#include "lib/language/syntax/ParseMemory.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/language/syntax/References.h"
 #include "lib/support/CommandHost.h"
@@ -16,6 +17,15 @@ std::string missingCatalog(const std::string &folder) {
       "no catalogue was found at '{}': keep share/accord/catalog beside the folder of the program, or let "
       "ACCORD_CATALOG name it",
       folder);
+}
+
+Sources::~Sources() {
+  ParseMemory *memory = ParseMemory::current();
+  if (!memory)
+    return;
+  for (auto &[path, unit] : units)
+    if (FileId id = unit->file->id; id.valid())
+      memory->keep(diags.sources().path(id), diags.sources().text(id), std::move(unit->file));
 }
 
 std::string Sources::resolve(llvm::StringRef written, llvm::StringRef importer) const {

@@ -23,6 +23,8 @@ public:
   };
 
   Sources(Diagnostics &diags, std::string catalog) : diags(diags), catalog(std::move(catalog)) {}
+  /// Hands its trees to the memory of the thread, if it has one.
+  ~Sources() override;
 
   /// Reads a file and all it imports. Null if it cannot be read. Errors: unreadable, syntax, import
   /// cycle, duplicate import, wrong language, name declared twice.

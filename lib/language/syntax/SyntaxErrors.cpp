@@ -6,7 +6,6 @@
 #include "TokenStream.h"
 #include "grammar/DnnParser.h"
 #include "misc/IntervalSet.h"
-#include <utility>
 
 namespace accord::syntax {
 using P = grammar::DnnParser;
@@ -80,9 +79,10 @@ ErrorStrategy::ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &l
 }
 
 void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *at, const antlr4::misc::IntervalSet &expected) {
-  bool again = std::exchange(errors, true);
+  bool again = !places.empty();
   size_t index = at->getTokenIndex();
   bool atEnd = index >= list.tokens.size();
+  places.push_back(atEnd ? ~0u : list.tokens[index].begin);
   if (atEnd && (list.tokens.empty() || again))
     return; // what is missing at the end follows from what was not understood before
   const Token &token = atEnd ? list.tokens.back() : list.tokens[index];
@@ -163,7 +163,7 @@ void ErrorStrategy::consumeUntil(antlr4::Parser *parser, const antlr4::misc::Int
       return;
     // A whole bracket is skipped: what is in it belongs to the part that was not understood.
     size_t last = opens(token.type) && partner[index] > index ? partner[index] : index;
-    for (; index <= last; ++index)
+    for (; index <= last && index < list.tokens.size(); index = parser->getCurrentToken()->getTokenIndex())
       parser->consume();
   }
 }

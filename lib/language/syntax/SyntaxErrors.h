@@ -16,7 +16,9 @@ struct TooDeep {
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
 public:
   ErrorStrategy(Diagnostics &diags, FileId file, const TokenList &list);
-  bool reported() const { return errors; }
+  bool reported() const { return !places.empty(); }
+  /// First bytes of the tokens that were not expected, those included that no error was shown for; ~0 for the end.
+  const std::vector<uint32_t> &errorOffsets() const { return places; }
 
   void reportNoViableAlternative(antlr4::Parser *parser, const antlr4::NoViableAltException &e) override;
   void reportInputMismatch(antlr4::Parser *parser, const antlr4::InputMismatchException &e) override;
@@ -34,8 +36,8 @@ private:
   FileId file;
   const TokenList &list;
   std::vector<uint32_t> partner; ///< of an opening bracket: the token that closes it
+  std::vector<uint32_t> places;
   uint32_t lastLine = 0;
-  bool errors = false;
 };
 
 } // namespace accord::syntax

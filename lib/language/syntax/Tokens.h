@@ -23,6 +23,11 @@ struct TokenList {
   bool brackets = true;                       ///< false if some had to be added or dropped
 };
 
+/// Tokens of a list by their indices, half-open.
+struct TokenInterval {
+  size_t begin = 0, end = 0;
+};
+
 /// The words only the language knows: `import`, `step`, … get their token types in `mark`.
 /// Steps, in order: split the text into tokens; repair brackets; mark words; join units.
 /// Each reports its errors and goes on. False if the file cannot be parsed at all (nested too
