@@ -55,6 +55,8 @@ void Background::lookAt(const std::string &path, std::unique_lock<std::mutex> &l
   Findings findings;
   if (now->find(path))
     findings = diagnose(*now, path, [this] { return outdated(); });
+  else
+    memory.forget(path);
   if (!outdated())
     told(path, findings);
   lock.lock();
@@ -74,6 +76,7 @@ void Background::deriveFirst(std::unique_lock<std::mutex> &lock) {
 }
 
 void Background::work() {
+  ParseMemory::Use use(memory);
   std::unique_lock<std::mutex> lock(guard);
   while (!ending) {
     changed.wait(lock, [this] { return ending || !waiting.empty() || !questions.empty(); });

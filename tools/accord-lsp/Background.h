@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/editor/Diagnose.h"
 #include "lib/editor/Hints.h"
+#include "lib/language/syntax/ParseMemory.h"
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -48,6 +49,7 @@ private:
   std::chrono::steady_clock::time_point due;
   uint64_t asked = 0, begun = 0;
   bool ending = false;
+  ParseMemory memory; ///< of the thread
   std::thread worker;
 };
 

@@ -116,6 +116,7 @@ void Server::notification(llvm::StringLiteral method, void (Server::*take)(const
 }
 
 int Server::run() {
+  ParseMemory::Use use(memory);
   llvm::Error broken = transport.run(handler);
   bool failed = static_cast<bool>(broken);
   llvm::consumeError(std::move(broken));
@@ -144,6 +145,7 @@ llvm::Expected<Server::Subject> Server::subjectOf(const Object &parameters, bool
 Snapshot &Server::snapshotOf(const std::string &path) {
   Kept &kept = snapshots[path];
   if (!kept.snapshot || kept.generation != open.generation()) {
+    kept.snapshot.reset(); // its trees are taken over
     kept.snapshot = std::make_unique<Snapshot>(open, path, catalog);
     kept.generation = open.generation();
   }
@@ -265,6 +267,7 @@ void Server::didClose(const Object &parameters) {
   if (std::optional<std::string> path = uri ? pathOfUri(*uri) : std::nullopt) {
     open.close(*path);
     snapshots.erase(*path);
+    memory.forget(*path);
     publish(*path, {});
     look();
   }

@@ -1,6 +1,7 @@
 // The requests and notifications of the language server protocol, each answered by a call of lib/editor.
 #pragma once
 #include "lib/editor/Snapshot.h"
+#include "lib/language/syntax/ParseMemory.h"
 #include "tools/accord-lsp/Background.h"
 #include "tools/accord-lsp/MessageQueue.h"
 #include "llvm/Support/LSP/Transport.h"
@@ -84,6 +85,7 @@ private:
 
   std::string catalog;
   OpenFiles open;
+  ParseMemory memory; ///< of the thread that answers
   struct Kept {
     uint64_t generation = 0;
     std::unique_ptr<Snapshot> snapshot;
