@@ -85,13 +85,13 @@ void KeptParts::findCommon(llvm::StringRef oldText, llvm::StringRef text) {
   shift = static_cast<int64_t>(text.size()) - static_cast<int64_t>(oldText.size());
   const auto &before = old.layout.tokens;
   const auto &now = list.tokens;
-  size_t most = std::min(before.size(), now.size());
+  size_t count = std::min(before.size(), now.size());
   auto equal = [&](const ast::Layout::Token &a, const Token &b, int64_t by) {
     return a.type == b.type && a.range.begin + by == b.begin && a.range.end + by == b.end;
   };
-  while (sameBefore < most && now[sameBefore].end <= front && equal(before[sameBefore], now[sameBefore], 0))
+  while (sameBefore < count && now[sameBefore].end <= front && equal(before[sameBefore], now[sameBefore], 0))
     ++sameBefore;
-  while (sameBehind < most - sameBefore) {
+  while (sameBehind < count - sameBefore) {
     const ast::Layout::Token &a = before[before.size() - 1 - sameBehind];
     if (a.range.begin < oldText.size() - back || !equal(a, now[now.size() - 1 - sameBehind], shift))
       break;
