@@ -1,5 +1,6 @@
 #include "lib/editor/Actions.h"
 #include "lib/language/syntax/Format.h"
+#include "lib/language/syntax/Parser.h"
 #include "lib/support/Number.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -53,6 +54,29 @@ std::optional<Action> actionOf(Snapshot &snapshot, const Finding &finding, uint3
   return std::nullopt;
 }
 
+/// The text of a complete file in canonical layout, with its own line ends.
+std::string canonicalText(const Snapshot &snapshot) {
+  std::string after = format(snapshot.sources(), *snapshot.tree());
+  if (!snapshot.text().contains("\r\n"))
+    return after;
+  std::string lines;
+  for (char c : after)
+    lines += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  return lines;
+}
+
+/// Words, signs and comments of a tree without its commas, in the order of their places.
+std::vector<SourceRange> piecesIn(const ast::File &file, llvm::StringRef text) {
+  std::vector<SourceRange> all;
+  for (const ast::Layout::Token &token : file.layout.tokens)
+    if (text.slice(token.range.begin, token.range.end) != ",")
+      all.push_back(token.range);
+  for (const ast::Comment &comment : file.comments)
+    all.push_back(comment.range);
+  llvm::sort(all, [](const SourceRange &a, const SourceRange &b) { return a.begin < b.begin; });
+  return all;
+}
+
 } // namespace
 
 std::vector<Action> actionsAt(Snapshot &snapshot, uint32_t begin, uint32_t end, llvm::ArrayRef<Finding> findings) {
@@ -74,13 +98,7 @@ std::optional<TextEdit> formatted(const Snapshot &snapshot) {
   if (!snapshot.tree() || !snapshot.tree()->complete)
     return std::nullopt;
   llvm::StringRef before = snapshot.text();
-  std::string after = format(snapshot.sources(), *snapshot.tree());
-  if (before.contains("\r\n")) {
-    std::string lines;
-    for (char c : after)
-      lines += c == '\n' ? std::string("\r\n") : std::string(1, c);
-    after = std::move(lines);
-  }
+  std::string after = canonicalText(snapshot);
   if (before == after)
     return std::nullopt;
   // What is equal at both ends stays, so that the place of the person stays, too.
@@ -95,6 +113,30 @@ std::optional<TextEdit> formatted(const Snapshot &snapshot) {
     --back;
   return TextEdit{static_cast<uint32_t>(front), static_cast<uint32_t>(before.size() - back),
                   after.substr(front, after.size() - front - back)};
+}
+
+std::vector<TextEdit> formattedBetween(const Snapshot &snapshot, uint32_t begin, uint32_t end) {
+  if (!snapshot.tree() || !snapshot.tree()->complete)
+    return {};
+  llvm::StringRef before = snapshot.text();
+  SourceManager sources;
+  Diagnostics unheard(sources);
+  FileId id = sources.add(snapshot.tree()->language == ast::Language::Dnn ? "after.dnn" : "after.accel",
+                          canonicalText(snapshot));
+  llvm::StringRef after = sources.text(id);
+  auto tree = parse(unheard, id);
+  std::vector<SourceRange> old = piecesIn(*snapshot.tree(), before), now = piecesIn(*tree, after);
+  if (old.size() != now.size())
+    return {};
+  std::vector<TextEdit> edits;
+  for (size_t i = 0; i <= old.size(); ++i) {
+    uint32_t from = i == 0 ? 0 : old[i - 1].end, to = i == old.size() ? before.size() : old[i].begin;
+    llvm::StringRef gap = before.slice(from, to),
+                    wanted = after.slice(i == 0 ? 0 : now[i - 1].end, i == old.size() ? after.size() : now[i].begin);
+    if (gap != wanted && begin <= to && from <= end)
+      edits.push_back({from, to, wanted.str()});
+  }
+  return edits;
 }
 
 std::vector<Lens> lenses(const Snapshot &snapshot) {

@@ -25,6 +25,10 @@ std::vector<Action> actionsAt(Snapshot &snapshot, uint32_t begin, uint32_t end, 
 /// Line ends stay as they are.
 std::optional<TextEdit> formatted(const Snapshot &snapshot);
 
+/// The edits of that which lie between two bytes: of blanks, line ends and commas, each between two words or comments.
+/// In the order of their places.
+std::vector<TextEdit> formattedBetween(const Snapshot &snapshot, uint32_t begin, uint32_t end);
+
 /// A line over a declaration that a click runs.
 struct Lens {
   SourceRange at;

@@ -37,7 +37,7 @@ struct Proposals {
   std::vector<Proposal> all;
 };
 
-/// `text` is what the editor has now; `snapshot` may be of an earlier moment, whose names are proposed.
+/// `text` is what the editor has now; names are those of `snapshot`.
 Proposals complete(llvm::StringRef text, llvm::StringRef path, uint32_t offset, Snapshot &snapshot);
 
 /// Where a new import belongs in a text, and what is to be inserted there; nothing where it is imported already.

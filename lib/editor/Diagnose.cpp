@@ -5,7 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
-#include <functional>
+#include "llvm/Support/xxhash.h"
+#include <fmt/format.h>
 
 namespace accord::editor {
 namespace {
@@ -91,6 +92,57 @@ Options optionsOf(const std::string &path, const std::string &train) {
   return options;
 }
 
+/// Leaves accelerators out that are known to be right.
+class AcceleratorFilter {
+public:
+  explicit AcceleratorFilter(CheckMemory::File &memory) : memory(memory) {}
+
+  bool isChecked(const ast::Declaration &declaration, Workspace &workspace) {
+    if (declaration.kind != ast::DeclarationKind::Accelerator)
+      return false;
+    if (!isRead)
+      readContext(workspace);
+    const SourceManager &sources = workspace.diagnostics().sources();
+    llvm::StringRef text = sources.text(declaration.range);
+    if (text.contains("from")) // a file that it names may be another one
+      return false;
+    uint64_t hash = llvm::xxh3_64bits(text);
+    seen.insert(hash);
+    return memory.accelerators.count(hash) > 0;
+  }
+  /// Nothing was wrong in the whole file.
+  void remember() {
+    if (isRead)
+      memory.accelerators = std::move(seen);
+  }
+
+private:
+  void readContext(Workspace &workspace) {
+    isRead = true;
+    const SourceManager &sources = workspace.diagnostics().sources();
+    const ast::File &main = *workspace.program().main();
+    std::string others;
+    for (const ast::Declaration &one : main.declarations)
+      if (one.kind != ast::DeclarationKind::Accelerator)
+        others += sources.text(one.range).str() + "\n";
+      else
+        others += one.name.text + "\n"; // what a name means depends on the names that there are
+    for (const ast::Import &one : main.imports)
+      others += one.path + "\n";
+    for (uint32_t i = 0; i < sources.size(); ++i)
+      if (FileId id{i}; id != main.id)
+        others += fmt::format("{}\n{:x}\n", sources.path(id).str(), llvm::xxh3_64bits(sources.text(id)));
+    uint64_t context = llvm::xxh3_64bits(others);
+    if (memory.context != context)
+      memory.accelerators.clear();
+    memory.context = context;
+  }
+
+  CheckMemory::File &memory;
+  std::set<uint64_t> seen;
+  bool isRead = false;
+};
+
 } // namespace
 
 std::string suggestedIn(llvm::StringRef help) {
@@ -101,13 +153,20 @@ std::string suggestedIn(llvm::StringRef help) {
 }
 
 std::map<std::string, std::vector<Finding>> diagnose(const OpenFiles &open, const std::string &path,
-                                                     const std::function<bool()> &stop) {
+                                                     const std::function<bool()> &stop, CheckMemory *memory) {
   std::map<std::string, std::vector<Finding>> all{{path, {}}};
   std::vector<std::string> trains{""};
   for (size_t i = 0; i < trains.size() && !stop(); ++i) {
     Options options = optionsOf(path, trains[i]);
     Workspace workspace(options);
+    std::optional<AcceleratorFilter> filter;
+    if (memory) {
+      filter.emplace(memory->of(path));
+      options.elaborate.isChecked = [&](const ast::Declaration &one) { return filter->isChecked(one, workspace); };
+    }
     check(open, path, trains[i], workspace, stop);
+    if (filter && !stop() && workspace.diagnostics().sorted().empty())
+      filter->remember();
     Places places(workspace.diagnostics().sources(), path);
     for (const Diagnostic &one : workspace.diagnostics().sorted()) {
       Finding finding = findingOf(one, places);

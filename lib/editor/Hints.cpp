@@ -21,8 +21,9 @@ struct LineWork {
 
 class Deriver {
 public:
-  Deriver(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop)
-      : open(open), path(path), stop(stop) {}
+  using Range = std::optional<std::pair<EditorPosition, EditorPosition>>;
+  Deriver(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop, Range range)
+      : open(open), path(path), stop(stop), range(range) {}
 
   std::vector<Hint> derive() {
     machines();
@@ -51,9 +52,18 @@ private:
     found.push_back({LineTable(sources.text(main)).position(offset), std::move(text), std::move(tooltip)});
   }
 
+  bool isShown(SourceRange place) {
+    if (!range)
+      return true;
+    if (!lineTable)
+      lineTable.emplace(text);
+    return lineTable->position(place.begin) <= range->second && range->first <= lineTable->position(place.end);
+  }
+
   /// Of each core its peaks; and which trainings there are.
   void machines() {
     Options options = optionsOf("");
+    options.elaborate.isChecked = [](const ast::Declaration &) { return true; }; // those that are asked for are
     Workspace workspace(options);
     provideOpenTexts(open, path, catalogFolder(), workspace.diagnostics().sources());
     if (!workspace.read() || stop())
@@ -64,7 +74,7 @@ private:
     for (const ast::Declaration &one : main->declarations) {
       if (one.kind == ast::DeclarationKind::Train)
         trainings.push_back(one.name.text);
-      if (one.kind != ast::DeclarationKind::Accelerator || one.hasParameters || stop())
+      if (one.kind != ast::DeclarationKind::Accelerator || one.hasParameters || !isShown(one.range) || stop())
         continue;
       accel::AcceleratorOp op = workspace.program().machine(one.name.text, one.name.range);
       auto machine = op ? machineFrom(op) : mlir::FailureOr<Machine>(mlir::failure());
@@ -128,6 +138,8 @@ private:
   const OpenFiles &open;
   std::string path, text;
   const std::function<bool()> &stop;
+  Range range;
+  std::optional<LineTable> lineTable; ///< of `text`
   std::vector<std::string> trainings;
   std::map<unsigned, LineWork> lines;
   std::vector<Hint> found;
@@ -135,8 +147,9 @@ private:
 
 } // namespace
 
-std::vector<Hint> hints(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop) {
-  return Deriver(open, path, stop).derive();
+std::vector<Hint> hints(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop,
+                        std::optional<std::pair<EditorPosition, EditorPosition>> range) {
+  return Deriver(open, path, stop, range).derive();
 }
 
 } // namespace accord::editor

@@ -14,7 +14,9 @@ struct Hint {
 
 /// Hints of the file, in the order of their places. Steps are priced as `accord estimate` prices them: with the
 /// smallest micro-batch, and nothing is searched. What has errors has no hints. `stop` is asked between the parts of
-/// the work; where it is true, the answer is not complete.
-std::vector<Hint> hints(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop);
+/// the work; where it is true, the answer is not complete. `range`: accelerators outside of it are left out, as editors
+/// ask for what they show; nothing: the whole file.
+std::vector<Hint> hints(const OpenFiles &open, const std::string &path, const std::function<bool()> &stop,
+                        std::optional<std::pair<EditorPosition, EditorPosition>> range = std::nullopt);
 
 } // namespace accord::editor

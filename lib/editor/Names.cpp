@@ -334,12 +334,14 @@ std::vector<Occurrence> namesIn(Snapshot &snapshot, const Sources::Unit &unit) {
 }
 
 const Occurrence *nameAt(llvm::ArrayRef<Occurrence> names, uint32_t offset) {
+  // No name has another one in it, so at most two end at a byte or behind it and begin before it.
+  const Occurrence *behind =
+      llvm::partition_point(names, [&](const Occurrence &one) { return one.range.end < offset; });
   const Occurrence *ending = nullptr;
-  for (const Occurrence &one : names) {
-    if (one.range.begin <= offset && offset < one.range.end)
-      return &one;
-    if (one.range.end == offset)
-      ending = &one;
+  for (; behind != names.end() && behind->range.begin <= offset; ++behind) {
+    if (offset < behind->range.end)
+      return behind;
+    ending = behind;
   }
   return ending;
 }

@@ -1,9 +1,8 @@
 #include "lib/editor/Outline.h"
+#include "lib/editor/References.h"
 #include "lib/language/syntax/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace accord::editor {
 namespace {
@@ -53,14 +52,6 @@ TokenKind kindOf(const Occurrence &name) {
   return TokenKind::Variable;
 }
 
-/// Bytes at which the first words of declarations are: accelerator, train.
-std::set<uint32_t> kindPlaces(const ast::File &file) {
-  std::set<uint32_t> places;
-  for (const ast::Declaration &one : file.declarations)
-    places.insert(one.kindRange.begin);
-  return places;
-}
-
 } // namespace
 
 std::vector<Symbol> outline(const Snapshot &snapshot) {
@@ -83,6 +74,15 @@ std::vector<Symbol> outline(const Snapshot &snapshot) {
     symbols.push_back(std::move(symbol));
   }
   return symbols;
+}
+
+std::vector<FoundSymbol> symbolsOf(Snapshot &snapshot, llvm::StringRef query) {
+  std::vector<FoundSymbol> found;
+  for (const Sources::Unit *unit : unitsOf(snapshot))
+    for (const ast::Declaration &one : unit->file->declarations)
+      if (!one.name.empty() && llvm::StringRef(one.name.text).lower().find(query) != std::string::npos)
+        found.push_back({one.name.text, one.kind, placeOf(snapshot, one.name.range)});
+  return found;
 }
 
 std::vector<Fold> folds(Snapshot &snapshot) {
@@ -131,31 +131,37 @@ std::vector<ColouredToken> tokensOf(Snapshot &snapshot) {
   const ast::File *file = snapshot.tree();
   if (!file)
     return tokens;
-  const std::set<uint32_t> kinds = kindPlaces(*file);
-  std::map<uint32_t, const Occurrence *> names;
-  for (const Occurrence &one : snapshot.namesOf(*snapshot.main()))
-    names.try_emplace(one.range.begin, &one);
+  llvm::ArrayRef<Occurrence> names = snapshot.namesOf(*snapshot.main());
+  llvm::ArrayRef<ast::Declaration> declarations = file->declarations;
+  llvm::ArrayRef<ast::Comment> comments = file->comments;
+  tokens.reserve(file->layout.tokens.size() + comments.size());
+  // All of these lie in the order of their places.
   for (const ast::Layout::Token &token : file->layout.tokens) {
     using Kind = ast::Layout::Kind;
-    auto name = names.find(token.range.begin);
-    bool known = name != names.end() && name->second->range.end == token.range.end;
+    uint32_t at = token.range.begin;
+    for (; !comments.empty() && comments.front().range.begin < at; comments = comments.drop_front())
+      tokens.push_back({comments.front().range, TokenKind::Comment});
+    while (!names.empty() && names.front().range.begin < at)
+      names = names.drop_front();
+    while (!declarations.empty() && declarations.front().kindRange.begin < at)
+      declarations = declarations.drop_front();
+    const Occurrence *name = !names.empty() && names.front().range == token.range ? &names.front() : nullptr;
     if (token.kind == Kind::Number)
       tokens.push_back({token.range, TokenKind::Number});
     else if (token.kind == Kind::Text)
       tokens.push_back({token.range, TokenKind::String});
-    else if (known)
-      tokens.push_back({token.range, kindOf(*name->second), name->second->isDeclaration()});
-    else if (token.kind == Kind::Word || (token.kind == Kind::Name && kinds.count(token.range.begin)))
+    else if (name)
+      tokens.push_back({token.range, kindOf(*name), name->isDeclaration()});
+    else if (token.kind == Kind::Word ||
+             (token.kind == Kind::Name && !declarations.empty() && declarations.front().kindRange.begin == at))
       tokens.push_back({token.range, TokenKind::Keyword});
     else if (token.kind == Kind::Name)
       tokens.push_back({token.range, llvm::is_contained(reservedWords(), snapshot.sources().text(token.range))
                                          ? TokenKind::Keyword
                                          : TokenKind::Variable});
   }
-  for (const ast::Comment &comment : file->comments)
+  for (const ast::Comment &comment : comments)
     tokens.push_back({comment.range, TokenKind::Comment});
-  std::sort(tokens.begin(), tokens.end(),
-            [](const ColouredToken &a, const ColouredToken &b) { return a.range.begin < b.range.begin; });
   return tokens;
 }
 

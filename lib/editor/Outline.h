@@ -1,5 +1,6 @@
 // The structure of a file: what it declares, what can be folded, and what its words are.
 #pragma once
+#include "lib/editor/Diagnose.h"
 #include "lib/editor/Names.h"
 
 namespace accord::editor {
@@ -13,6 +14,16 @@ struct Symbol {
 };
 /// Declarations of the main file, with the parts of machines, jobs and members.
 std::vector<Symbol> outline(const Snapshot &snapshot);
+
+/// A declaration of a program.
+struct FoundSymbol {
+  std::string name;
+  ast::DeclarationKind kind;
+  FilePlace at;
+};
+/// Declarations of the file and of all that it imports, directly or not, whose names have `query` (in lower case) in
+/// them; an empty one finds all.
+std::vector<FoundSymbol> symbolsOf(Snapshot &snapshot, llvm::StringRef query);
 
 /// First and last line (from 0) of what can be folded: blocks, lists over several lines, comments over several lines.
 struct Fold {

@@ -6,20 +6,12 @@
 #include <set>
 
 namespace accord::editor {
-namespace {
 
 FilePlace placeOf(Snapshot &snapshot, SourceRange range) {
   const LineTable &lines = snapshot.lines(range.file);
   return {snapshot.pathOf(range.file), lines.position(range.begin), lines.position(range.end)};
 }
 
-const Occurrence *declaredNameAt(Snapshot &snapshot, uint32_t offset) {
-  const Sources::Unit *unit = snapshot.main();
-  const Occurrence *name = unit ? nameAt(snapshot.namesOf(*unit), offset) : nullptr;
-  return name && name->target.valid() ? name : nullptr;
-}
-
-/// All units of a program, each once.
 std::vector<const Sources::Unit *> unitsOf(const Snapshot &snapshot) {
   std::vector<const Sources::Unit *> all;
   if (snapshot.main())
@@ -29,6 +21,14 @@ std::vector<const Sources::Unit *> unitsOf(const Snapshot &snapshot) {
       if (!llvm::is_contained(all, imported))
         all.push_back(imported);
   return all;
+}
+
+namespace {
+
+const Occurrence *declaredNameAt(Snapshot &snapshot, uint32_t offset) {
+  const Sources::Unit *unit = snapshot.main();
+  const Occurrence *name = unit ? nameAt(snapshot.namesOf(*unit), offset) : nullptr;
+  return name && name->target.valid() ? name : nullptr;
 }
 
 auto orderOf(const FilePlace &place) { return std::tuple(place.path, place.begin, place.end); }

@@ -6,6 +6,10 @@
 
 namespace accord::editor {
 
+/// All units of a program, each once, that of the main file first.
+std::vector<const Sources::Unit *> unitsOf(const Snapshot &snapshot);
+FilePlace placeOf(Snapshot &snapshot, SourceRange range);
+
 /// The declaration of the name at a byte, or the first place of the file that an import there names; nothing where none
 /// is known. Words of a plan's machine (`hbm`) are found, too.
 std::optional<FilePlace> definitionAt(Snapshot &snapshot, uint32_t offset);

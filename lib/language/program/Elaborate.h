@@ -8,6 +8,7 @@
 #include "lib/sparsity/problem/SparsityRequest.h"
 #include "lib/support/Diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ struct ElaborateOptions {
   std::string ensemble;  ///< --ensemble: which one, where a file has several
   std::string member;    ///< the job is the training of this kind of its members
   std::string jobs;      ///< which `jobs` block, where a file has several
+  /// Declarations that `Program::checkAll` leaves out, for whoever knows that they are right; empty: none.
+  std::function<bool(const ast::Declaration &declaration)> isChecked;
 };
 
 /// One program: a main file and what it imports. All errors of all its parts go to the diagnostics.

@@ -250,6 +250,8 @@ void Program::checkAll() {
   const std::vector<ast::Declaration> &all = d.main->file->declarations;
   bool several = llvm::count_if(all, [](const auto &one) { return one.kind == ast::DeclarationKind::Train; }) > 1;
   for (const ast::Declaration &declaration : all) {
+    if (d.options.isChecked && d.options.isChecked(declaration))
+      continue;
     if (declaration.kind == ast::DeclarationKind::Constant) {
       d.checkConstant(declaration);
     } else if (declaration.kind == ast::DeclarationKind::Accelerator) {

@@ -1,18 +1,19 @@
-// Moves the places of a tree.
+// All places of a tree: to move them, and to look at them.
 #include "lib/language/syntax/KeptParts.h"
+#include "lib/language/syntax/Ranges.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace accord::syntax {
+namespace accord {
 namespace {
 
-class Mover {
+/// Calls a function with each valid range.
+template <class Function> class RangeVisitor {
 public:
-  Mover(FileId file, int64_t shift) : file(file), shift(shift) {}
+  explicit RangeVisitor(Function call) : call(call) {}
 
   void visit(SourceRange &range) const {
-    if (!range.valid())
-      return;
-    range = {file, static_cast<uint32_t>(range.begin + shift), static_cast<uint32_t>(range.end + shift)};
+    if (range.valid())
+      call(range);
   }
   void visit(ast::Name &name) const { visit(name.range); }
   void visit(std::optional<ast::Name> &name) const {
@@ -179,20 +180,32 @@ private:
   void one(ast::When &when) const { visit(when.branches); }
   void one(ast::Loss &loss) const { visit(loss.value); }
 
-  FileId file;
-  int64_t shift;
+  Function call;
 };
+
+auto moverTo(FileId file, int64_t shift) {
+  return RangeVisitor([=](SourceRange &range) {
+    range = {file, static_cast<uint32_t>(range.begin + shift), static_cast<uint32_t>(range.end + shift)};
+  });
+}
 
 } // namespace
 
-void relocate(ast::Declaration &declaration, FileId file, int64_t shift) { Mover(file, shift).visit(declaration); }
-void relocate(ast::Statement &statement, FileId file, int64_t shift) { Mover(file, shift).visit(statement); }
-void relocate(ast::Entry &entry, FileId file, int64_t shift) { Mover(file, shift).visit(entry); }
+void forEachRange(const ast::Declaration &declaration, llvm::function_ref<void(SourceRange)> told) {
+  // One visitor for those that change the tree and those that do not.
+  RangeVisitor([&](SourceRange &range) { told(range); }).visit(const_cast<ast::Declaration &>(declaration));
+}
+
+namespace syntax {
+
+void relocate(ast::Declaration &declaration, FileId file, int64_t shift) { moverTo(file, shift).visit(declaration); }
+void relocate(ast::Statement &statement, FileId file, int64_t shift) { moverTo(file, shift).visit(statement); }
+void relocate(ast::Entry &entry, FileId file, int64_t shift) { moverTo(file, shift).visit(entry); }
 
 void relocate(ast::File &tree, FileId file) {
   if (tree.id == file)
     return;
-  Mover mover(file, 0);
+  auto mover = moverTo(file, 0);
   tree.id = file;
   mover.visit(tree.imports);
   mover.visit(tree.declarations);
@@ -200,4 +213,5 @@ void relocate(ast::File &tree, FileId file) {
   mover.visit(tree.layout.tokens);
 }
 
-} // namespace accord::syntax
+} // namespace syntax
+} // namespace accord

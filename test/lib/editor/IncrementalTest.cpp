@@ -27,7 +27,7 @@ void print(const Symbol &symbol, std::string &out) {
 }
 
 /// All that an editor asks of a text, as lines.
-std::string answersOf(const OpenFiles &open, const std::string &path) {
+std::string answersOf(const OpenFiles &open, const std::string &path, CheckMemory *checked = nullptr) {
   std::string out;
   Snapshot snapshot(open, path, catalogFolder());
   for (const Symbol &one : outline(snapshot))
@@ -49,7 +49,7 @@ std::string answersOf(const OpenFiles &open, const std::string &path) {
     out += fmt::format("format {} {} {}\n", edit->begin, edit->end, edit->text);
   for (const Lens &one : lenses(snapshot))
     out += fmt::format("lens {} {}\n", textOf(one.at), one.training);
-  for (const auto &[file, findings] : diagnose(open, path, [] { return false; }))
+  for (const auto &[file, findings] : diagnose(open, path, [] { return false; }, checked))
     for (const Finding &one : findings)
       out += fmt::format("finding {} {}:{}-{}:{} {} {}\n", file, one.at.begin.line, one.at.begin.column,
                          one.at.end.line, one.at.end.column, one.code, one.message);
@@ -158,6 +158,7 @@ std::string machines() {
 void compareAfterEdits(const std::string &path, const std::string &text, unsigned seed, int edits) {
   Typist typist(seed);
   ParseMemory memory;
+  CheckMemory checked;
   OpenFiles remembered;
   std::string now = text;
   for (int i = 0; i < edits; ++i) {
@@ -169,7 +170,7 @@ void compareAfterEdits(const std::string &path, const std::string &text, unsigne
     std::string answers;
     {
       ParseMemory::Use use(memory);
-      answers = answersOf(remembered, path);
+      answers = answersOf(remembered, path, &checked);
     }
     OpenFiles fresh;
     fresh.open(path, now, 1);
