@@ -35,11 +35,11 @@ void Background::look(const OpenFiles &open, const std::set<std::string> &paths)
     one.told(std::nullopt);
 }
 
-void Background::derive(const OpenFiles &open, const std::string &path, HintsTold told) {
+void Background::derive(const OpenFiles &open, const std::string &path, Range range, HintsTold told) {
   auto copy = std::make_shared<const OpenFiles>(open);
   std::lock_guard<std::mutex> alone(guard);
   files = std::move(copy);
-  questions.push_back({path, std::move(told)});
+  questions.push_back({path, range, std::move(told)});
   changed.notify_one();
 }
 
@@ -54,9 +54,11 @@ void Background::lookAt(const std::string &path, std::unique_lock<std::mutex> &l
   lock.unlock();
   Findings findings;
   if (now->find(path))
-    findings = diagnose(*now, path, [this] { return outdated(); });
-  else
+    findings = diagnose(*now, path, [this] { return outdated(); }, &checked);
+  else {
     memory.forget(path);
+    checked.forget(path);
+  }
   if (!outdated())
     told(path, findings);
   lock.lock();
@@ -70,7 +72,7 @@ void Background::deriveFirst(std::unique_lock<std::mutex> &lock) {
   begun = asked;
   std::shared_ptr<const OpenFiles> now = files;
   lock.unlock();
-  std::vector<Hint> found = hints(*now, question.path, [this] { return outdated(); });
+  std::vector<Hint> found = hints(*now, question.path, [this] { return outdated(); }, question.range);
   question.told(outdated() ? std::nullopt : std::optional(std::move(found)));
   lock.lock();
 }

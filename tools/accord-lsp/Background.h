@@ -24,7 +24,8 @@ public:
 
   /// Hints of a file; nothing where an edit came first. Called from any thread, once.
   using HintsTold = std::function<void(std::optional<std::vector<Hint>> hints)>;
-  void derive(const OpenFiles &open, const std::string &path, HintsTold told);
+  using Range = std::optional<std::pair<EditorPosition, EditorPosition>>;
+  void derive(const OpenFiles &open, const std::string &path, Range range, HintsTold told);
 
   /// Looks at these files (all that may be different) in `open`, after the pause that a person makes between two words.
   void look(const OpenFiles &open, const std::set<std::string> &paths);
@@ -32,6 +33,7 @@ public:
 private:
   struct HintQuestion {
     std::string path;
+    Range range;
     HintsTold told;
   };
 
@@ -50,6 +52,7 @@ private:
   uint64_t asked = 0, begun = 0;
   bool ending = false;
   ParseMemory memory; ///< of the thread
+  CheckMemory checked;
   std::thread worker;
 };
 

@@ -5,11 +5,13 @@
 #include "lib/editor/Hover.h"
 #include "lib/editor/Outline.h"
 #include "lib/editor/References.h"
+#include "lib/editor/Structure.h"
 #include "tools/accord-lsp/Convert.h"
 #include "tools/accord-lsp/Planner.h"
 #include "tools/accord-lsp/Server.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace accord::editor {
 namespace {
@@ -39,20 +41,64 @@ int symbolKindOf(const Symbol &symbol) {
   }
 }
 
-json::Value toJson(const LineTable &lines, const Symbol &symbol) {
-  json::Array children;
-  for (const Symbol &part : symbol.parts)
-    children.push_back(toJson(lines, part));
+void write(json::OStream &out, llvm::StringRef key, const LineTable &lines, uint32_t begin, uint32_t end) {
+  auto position = [&](llvm::StringRef name, EditorPosition at) {
+    out.attributeObject(name, [&] {
+      out.attribute("line", at.line);
+      out.attribute("character", at.column);
+    });
+  };
+  out.attributeObject(key, [&] {
+    position("start", lines.position(begin));
+    position("end", lines.position(end));
+  });
+}
+
+void write(json::OStream &out, const LineTable &lines, const Symbol &symbol) {
   // A file that is being written may have a name that ends behind its declaration.
   uint32_t begin = std::min(symbol.range.begin, symbol.nameRange.begin),
            end = std::max(symbol.range.end, symbol.nameRange.end);
-  return json::Object{{"name", symbol.name},
-                      {"detail", symbol.detail},
-                      {"kind", symbolKindOf(symbol)},
-                      {"range", toJson(lines, begin, end)},
-                      {"selectionRange", toJson(lines, symbol.nameRange.begin, symbol.nameRange.end)},
-                      {"children", std::move(children)}};
+  out.object([&] {
+    out.attribute("name", symbol.name);
+    out.attribute("detail", symbol.detail);
+    out.attribute("kind", symbolKindOf(symbol));
+    write(out, "range", lines, begin, end);
+    write(out, "selectionRange", lines, symbol.nameRange.begin, symbol.nameRange.end);
+    out.attributeArray("children", [&] {
+      for (const Symbol &part : symbol.parts)
+        write(out, lines, part);
+    });
+  });
 }
+
+/// An array, written item by item.
+template <class Function> JsonText arrayText(Function items) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.array([&] { items(out); });
+  return JsonText::of(std::move(text));
+}
+
+/// Tokens as the protocol writes them: five numbers each, places as differences to the one before.
+std::vector<uint32_t> encodedTokens(Snapshot &snapshot, const LineTable &lines) {
+  std::vector<uint32_t> data;
+  std::vector<ColouredToken> tokens = tokensOf(snapshot);
+  data.reserve(5 * tokens.size());
+  EditorPosition last;
+  for (const ColouredToken &one : tokens) {
+    EditorPosition begin = lines.position(one.range.begin), end = lines.position(one.range.end);
+    if (begin.line != end.line)
+      continue;
+    uint32_t column = begin.line == last.line ? begin.column - last.column : begin.column;
+    data.insert(data.end(), {begin.line - last.line, column, end.column - begin.column, static_cast<uint32_t>(one.kind),
+                             one.isDeclaration ? 1u : 0u});
+    last = begin;
+  }
+  return data;
+}
+
+std::string numbersText(llvm::ArrayRef<uint32_t> numbers) { return fmt::format("[{}]", fmt::join(numbers, ",")); }
 
 json::Array toJson(llvm::ArrayRef<FilePlace> places) {
   json::Array list;
@@ -60,6 +106,9 @@ json::Array toJson(llvm::ArrayRef<FilePlace> places) {
     list.push_back(toJson(one));
   return list;
 }
+
+/// As many as a person looks at.
+constexpr size_t kMaxFoundSymbols = 256;
 
 llvm::Error failed(const Error &error) {
   return llvm::make_error<llvm::lsp::LSPError>(error.message, ErrorCode::RequestFailed);
@@ -71,9 +120,7 @@ Server::Answer Server::completion(const Object &parameters) {
   auto subject = subjectOf(parameters, true);
   if (!subject)
     return subject.takeError();
-  // Names of the last moment at which the file was read are good enough while a word is typed.
-  Snapshot *last = lastSnapshotOf(subject->path);
-  Snapshot &snapshot = last ? *last : snapshotOf(subject->path);
+  Snapshot &snapshot = snapshotOf(subject->path);
   llvm::StringRef text = subject->file->text;
   Proposals proposals = complete(text, subject->path, subject->offset, snapshot);
   json::Value range = toJson(*subject->lines, proposals.begin, proposals.end);
@@ -101,7 +148,7 @@ Server::Answer Server::definition(const Object &parameters) {
   if (!subject)
     return subject.takeError();
   auto place = definitionAt(snapshotOf(subject->path), subject->offset);
-  return place ? toJson(*place) : json::Value(nullptr);
+  return place ? JsonText(toJson(*place)) : JsonText(nullptr);
 }
 
 std::vector<std::string> Server::otherPaths(const std::string &path) const {
@@ -174,13 +221,40 @@ Server::Answer Server::formatting(const Object &parameters) {
   return edits;
 }
 
+Server::Answer Server::rangeFormatting(const Object &parameters) {
+  auto subject = subjectOf(parameters, false);
+  if (!subject)
+    return subject.takeError();
+  auto range = rangeOf(parameters.get("range"));
+  if (!range)
+    return llvm::make_error<llvm::lsp::LSPError>("range is none", ErrorCode::InvalidParams);
+  json::Array edits;
+  for (const TextEdit &edit : formattedBetween(snapshotOf(subject->path), subject->lines->offset(range->first),
+                                               subject->lines->offset(range->second)))
+    edits.push_back(editOf(toJson(*subject->lines, edit.begin, edit.end), edit.text));
+  return edits;
+}
+
 Server::Answer Server::documentSymbols(const Object &parameters) {
   auto subject = subjectOf(parameters, false);
   if (!subject)
     return subject.takeError();
+  return arrayText([&](json::OStream &out) {
+    for (const Symbol &one : outline(snapshotOf(subject->path)))
+      write(out, *subject->lines, one);
+  });
+}
+
+Server::Answer Server::workspaceSymbols(const Object &parameters) {
+  std::string query = parameters.getString("query").value_or("").lower();
   json::Array list;
-  for (const Symbol &one : outline(snapshotOf(subject->path)))
-    list.push_back(toJson(*subject->lines, one));
+  std::set<std::string> told;
+  for (const auto &[real, file] : open.files())
+    for (const FoundSymbol &one : symbolsOf(snapshotOf(file.path), query))
+      if (list.size() < kMaxFoundSymbols && told.insert(one.at.path + ":" + one.name).second)
+        list.push_back(Object{{"name", one.name},
+                              {"kind", symbolKindOf({one.name, "", one.kind, false, {}, {}, {}})},
+                              {"location", toJson(one.at)}});
   return list;
 }
 
@@ -188,34 +262,111 @@ Server::Answer Server::foldingRanges(const Object &parameters) {
   auto subject = subjectOf(parameters, false);
   if (!subject)
     return subject.takeError();
+  return arrayText([&](json::OStream &out) {
+    for (const Fold &one : folds(snapshotOf(subject->path)))
+      out.object([&] {
+        out.attribute("startLine", one.begin);
+        out.attribute("endLine", one.end);
+        if (one.isComment)
+          out.attribute("kind", "comment");
+      });
+  });
+}
+
+Server::Answer Server::selectionRanges(const Object &parameters) {
+  auto subject = subjectOf(parameters, false);
+  if (!subject)
+    return subject.takeError();
+  const json::Array *positions = parameters.getArray("positions");
+  if (!positions)
+    return llvm::make_error<llvm::lsp::LSPError>("positions are none", ErrorCode::InvalidParams);
   json::Array list;
-  for (const Fold &one : folds(snapshotOf(subject->path))) {
-    Object fold{{"startLine", one.begin}, {"endLine", one.end}};
-    if (one.isComment)
-      fold["kind"] = "comment";
-    list.push_back(std::move(fold));
+  for (const json::Value &one : *positions) {
+    auto place = positionOf(&one);
+    if (!place)
+      return llvm::make_error<llvm::lsp::LSPError>("a position is none", ErrorCode::InvalidParams);
+    json::Value nested = nullptr;
+    auto parts = enclosingParts(snapshotOf(subject->path), subject->lines->offset(*place));
+    for (auto [begin, end] : llvm::reverse(parts)) {
+      Object object{{"range", toJson(*subject->lines, begin, end)}};
+      if (nested.kind() != json::Value::Null)
+        object["parent"] = std::move(nested);
+      nested = std::move(object);
+    }
+    list.push_back(std::move(nested));
   }
   return list;
+}
+
+Server::Answer Server::signatureHelp(const Object &parameters) {
+  auto subject = subjectOf(parameters, true);
+  if (!subject)
+    return subject.takeError();
+  auto found = signatureAt(subject->file->text, subject->offset, snapshotOf(subject->path));
+  if (!found)
+    return nullptr;
+  json::Array labels;
+  for (auto [begin, end] : found->parameters) { // in units of UTF-16
+    LineTable table(found->label);
+    labels.push_back(Object{{"label", json::Array{table.position(begin).column, table.position(end).column}}});
+  }
+  Object signature{{"label", found->label}, {"parameters", std::move(labels)}};
+  if (!found->documentation.empty())
+    signature["documentation"] = toMarkdown(found->documentation);
+  auto active = static_cast<int64_t>(std::min(found->active, found->parameters.size()));
+  return Object{{"signatures", json::Array{std::move(signature)}}, {"activeSignature", 0}, {"activeParameter", active}};
 }
 
 Server::Answer Server::semanticTokens(const Object &parameters) {
   auto subject = subjectOf(parameters, false);
   if (!subject)
     return subject.takeError();
-  json::Array data;
-  EditorPosition last;
-  for (const ColouredToken &one : tokensOf(snapshotOf(subject->path))) {
-    EditorPosition begin = subject->lines->position(one.range.begin), end = subject->lines->position(one.range.end);
-    if (begin.line != end.line)
+  SentTokens &sent = sentTokens[subject->path];
+  sent.data = encodedTokens(snapshotOf(subject->path), *subject->lines);
+  sent.id = std::to_string(++numTokenAnswers);
+  return JsonText::of(fmt::format(R"({{"resultId":"{}","data":{}}})", sent.id, numbersText(sent.data)));
+}
+
+Server::Answer Server::semanticTokenChanges(const Object &parameters) {
+  auto subject = subjectOf(parameters, false);
+  if (!subject)
+    return subject.takeError();
+  SentTokens &sent = sentTokens[subject->path];
+  if (sent.id.empty() || parameters.getString("previousResultId") != sent.id)
+    return semanticTokens(parameters); // all of them
+  std::vector<uint32_t> data = encodedTokens(snapshotOf(subject->path), *subject->lines);
+  size_t limit = std::min(data.size(), sent.data.size());
+  size_t front = std::mismatch(data.begin(), data.begin() + limit, sent.data.begin()).first - data.begin();
+  size_t back = std::mismatch(data.rbegin(), data.rbegin() + (limit - front), sent.data.rbegin()).first - data.rbegin();
+  size_t removed = sent.data.size() - front - back;
+  llvm::ArrayRef<uint32_t> added(data.data() + front, data.size() - front - back);
+  std::string edits = "[]";
+  if (removed > 0 || !added.empty())
+    edits = fmt::format(R"([{{"start":{},"deleteCount":{},"data":{}}}])", front, removed, numbersText(added));
+  std::string id = std::to_string(++numTokenAnswers);
+  std::string text = fmt::format(R"({{"resultId":"{}","edits":{}}})", id, edits);
+  sent = {std::move(id), std::move(data)};
+  return JsonText::of(std::move(text));
+}
+
+Server::Answer Server::semanticTokensOfRange(const Object &parameters) {
+  auto subject = subjectOf(parameters, false);
+  if (!subject)
+    return subject.takeError();
+  auto range = rangeOf(parameters.get("range"));
+  if (!range)
+    return llvm::make_error<llvm::lsp::LSPError>("range is none", ErrorCode::InvalidParams);
+  std::vector<uint32_t> all = encodedTokens(snapshotOf(subject->path), *subject->lines), data;
+  EditorPosition at, last;
+  for (size_t i = 0; i + 5 <= all.size(); i += 5) {
+    at = {at.line + all[i], all[i] == 0 ? at.column + all[i + 1] : all[i + 1]};
+    if (range->second <= at || EditorPosition{at.line, at.column + all[i + 2]} <= range->first)
       continue;
-    data.push_back(begin.line - last.line);
-    data.push_back(begin.line == last.line ? begin.column - last.column : begin.column);
-    data.push_back(end.column - begin.column);
-    data.push_back(static_cast<int>(one.kind));
-    data.push_back(one.isDeclaration ? 1 : 0);
-    last = begin;
+    uint32_t column = at.line == last.line ? at.column - last.column : at.column;
+    data.insert(data.end(), {at.line - last.line, column, all[i + 2], all[i + 3], all[i + 4]});
+    last = at;
   }
-  return Object{{"data", std::move(data)}};
+  return JsonText::of(fmt::format(R"({{"data":{}}})", numbersText(data)));
 }
 
 Server::Answer Server::codeActions(const Object &parameters) {
@@ -259,7 +410,7 @@ void Server::inlayHints(const Object &parameters, Reply reply) {
     return reply(subject.takeError());
   auto range = rangeOf(parameters.get("range"));
   auto shared = std::make_shared<Reply>(std::move(reply));
-  background->derive(open, subject->path, [shared, range](std::optional<std::vector<Hint>> found) {
+  background->derive(open, subject->path, range, [shared, range](std::optional<std::vector<Hint>> found) {
     if (!found)
       return (*shared)(llvm::make_error<llvm::lsp::LSPError>("the text has changed", ErrorCode::ContentModified));
     json::Array list;

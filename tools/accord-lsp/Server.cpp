@@ -22,73 +22,40 @@ llvm::Error error(const std::string &message, ErrorCode code) {
 
 } // namespace
 
-bool fromJSON(const json::Value &value, Parameters &result, json::Path) {
-  result.value = value;
-  return true;
-}
-
-/// What one method calls. Requests are refused before `initialize` and after `shutdown`, and where they are withdrawn.
-struct Server::Route {
-  Server &server;
-  llvm::StringLiteral method;
-  Answer (Server::*answer)(const Object &) = nullptr;
-  void (Server::*take)(const Object &) = nullptr;
-  void (Server::*later)(const Object &, Reply) = nullptr;
-
-  void call(const Parameters &parameters, Reply reply) {
-    const std::string id = server.requests.current;
-    bool starts = method == "initialize";
-    if (server.state == State::New ? !starts : starts)
-      return reply(error(starts ? "the server is initialized already" : "the server is not initialized",
-                         starts ? ErrorCode::InvalidRequest : ErrorCode::ServerNotInitialized));
-    if (server.state == State::Ending)
-      return reply(error("the server is shut down", ErrorCode::InvalidRequest));
-    if (server.requests.isCancelled(id)) {
-      server.requests.forget(id);
-      return reply(error("the request was withdrawn", ErrorCode::RequestCancelled));
-    }
-    static const Object none;
-    const Object *object = parameters.value.getAsObject();
-    if (later)
-      return (server.*later)(object ? *object : none, std::move(reply));
-    reply((server.*answer)(object ? *object : none));
-    server.requests.forget(id);
-  }
-  void notify(const Parameters &parameters) {
-    const Object *object = parameters.value.getAsObject();
-    if (server.state == State::Running && object)
-      (server.*take)(*object);
-  }
-};
-
-Server::Server(llvm::lsp::JSONTransport &transport, Requests &requests)
-    : transport(transport), handler(transport), requests(requests), catalog(catalogFolder()) {
-  publishDiagnostics = handler.outgoingNotification<Parameters>("textDocument/publishDiagnostics");
-  request("initialize", &Server::initialize);
-  request("shutdown", &Server::shutdown);
-  request("textDocument/completion", &Server::completion);
-  request("textDocument/hover", &Server::hover);
-  request("textDocument/definition", &Server::definition);
-  request("textDocument/references", &Server::references);
-  request("textDocument/documentHighlight", &Server::highlights);
-  request("textDocument/prepareRename", &Server::prepareRename);
-  request("textDocument/rename", &Server::rename);
-  request("textDocument/formatting", &Server::formatting);
-  request("textDocument/documentSymbol", &Server::documentSymbols);
-  request("textDocument/foldingRange", &Server::foldingRanges);
-  request("textDocument/semanticTokens/full", &Server::semanticTokens);
-  request("textDocument/codeAction", &Server::codeActions);
-  request("textDocument/codeLens", &Server::codeLenses);
-  laterRequest("textDocument/inlayHint", &Server::inlayHints);
-  laterRequest("workspace/executeCommand", &Server::executeCommand);
-  notification("textDocument/didOpen", &Server::didOpen);
-  notification("textDocument/didChange", &Server::didChange);
-  notification("textDocument/didClose", &Server::didClose);
-  for (llvm::StringLiteral method :
-       {llvm::StringLiteral("initialized"), llvm::StringLiteral("textDocument/didSave"),
-        llvm::StringLiteral("workspace/didChangeConfiguration"), llvm::StringLiteral("workspace/didChangeWatchedFiles"),
-        llvm::StringLiteral("$/setTrace")})
-    notification(method, &Server::ignore);
+Server::Server(Connection &connection)
+    : connection(connection), requests(connection.requests()), catalog(catalogFolder()) {
+  const std::pair<const char *, Answer (Server::*)(const Object &)> answered[] = {
+      {"initialize", &Server::initialize},
+      {"shutdown", &Server::shutdown},
+      {"textDocument/completion", &Server::completion},
+      {"textDocument/hover", &Server::hover},
+      {"textDocument/signatureHelp", &Server::signatureHelp},
+      {"textDocument/definition", &Server::definition},
+      {"textDocument/references", &Server::references},
+      {"textDocument/documentHighlight", &Server::highlights},
+      {"textDocument/prepareRename", &Server::prepareRename},
+      {"textDocument/rename", &Server::rename},
+      {"textDocument/formatting", &Server::formatting},
+      {"textDocument/rangeFormatting", &Server::rangeFormatting},
+      {"textDocument/documentSymbol", &Server::documentSymbols},
+      {"textDocument/foldingRange", &Server::foldingRanges},
+      {"textDocument/selectionRange", &Server::selectionRanges},
+      {"textDocument/semanticTokens/full", &Server::semanticTokens},
+      {"textDocument/semanticTokens/full/delta", &Server::semanticTokenChanges},
+      {"textDocument/semanticTokens/range", &Server::semanticTokensOfRange},
+      {"textDocument/codeAction", &Server::codeActions},
+      {"textDocument/codeLens", &Server::codeLenses},
+      {"workspace/symbol", &Server::workspaceSymbols}};
+  for (const auto &[method, answer] : answered)
+    routes[method].answer = answer;
+  routes["textDocument/inlayHint"].later = &Server::inlayHints;
+  routes["workspace/executeCommand"].later = &Server::executeCommand;
+  routes["textDocument/didOpen"].take = &Server::didOpen;
+  routes["textDocument/didChange"].take = &Server::didChange;
+  routes["textDocument/didClose"].take = &Server::didClose;
+  for (const char *method : {"initialized", "textDocument/didSave", "workspace/didChangeConfiguration",
+                             "workspace/didChangeWatchedFiles", "$/setTrace"})
+    routes[method].take = &Server::ignore;
   background = std::make_unique<Background>(
       [this](const std::string &path, const Background::Findings &found) { publish(path, found); });
 }
@@ -100,27 +67,45 @@ Server::~Server() {
     one.join();
 }
 
-void Server::request(llvm::StringLiteral method, Answer (Server::*answer)(const Object &)) {
-  routes.push_back(std::make_unique<Route>(Route{*this, method, answer}));
-  handler.method(method, routes.back().get(), &Route::call);
-}
-
-void Server::laterRequest(llvm::StringLiteral method, void (Server::*answer)(const Object &, Reply)) {
-  routes.push_back(std::make_unique<Route>(Route{*this, method, nullptr, nullptr, answer}));
-  handler.method(method, routes.back().get(), &Route::call);
-}
-
-void Server::notification(llvm::StringLiteral method, void (Server::*take)(const Object &)) {
-  routes.push_back(std::make_unique<Route>(Route{*this, method, nullptr, take}));
-  handler.notification(method, routes.back().get(), &Route::notify);
-}
-
 int Server::run() {
   ParseMemory::Use use(memory);
-  llvm::Error broken = transport.run(handler);
-  bool failed = static_cast<bool>(broken);
-  llvm::consumeError(std::move(broken));
-  return state == State::Ending && !failed ? 0 : 1;
+  while (auto message = connection.take()) {
+    if (message->method == "exit")
+      return state == State::Ending ? 0 : 1;
+    if (!message->id.empty()) {
+      call(*message);
+      continue;
+    }
+    auto route = routes.find(message->method);
+    const Object *parameters = message->parameters.getAsObject();
+    if (route != routes.end() && route->second.take && state == State::Running && parameters)
+      (this->*route->second.take)(*parameters);
+  }
+  return 1; // the editor went away
+}
+
+void Server::call(const Connection::Message &message) {
+  const std::string &id = message.id, &method = message.method;
+  auto reply = [this, id](Answer answer) { connection.reply(id, std::move(answer)); };
+  auto route = routes.find(method);
+  if (route == routes.end() || route->second.take)
+    return reply(error("the method '" + method + "' is not known", ErrorCode::MethodNotFound));
+  bool starts = method == "initialize";
+  if (state == State::New ? !starts : starts)
+    return reply(error(starts ? "the server is initialized already" : "the server is not initialized",
+                       starts ? ErrorCode::InvalidRequest : ErrorCode::ServerNotInitialized));
+  if (state == State::Ending)
+    return reply(error("the server is shut down", ErrorCode::InvalidRequest));
+  if (requests.isCancelled(id)) {
+    requests.forget(id);
+    return reply(error("the request was withdrawn", ErrorCode::RequestCancelled));
+  }
+  static const Object none;
+  const Object *object = message.parameters.getAsObject();
+  if (route->second.later)
+    return (this->*route->second.later)(object ? *object : none, reply);
+  reply((this->*route->second.answer)(object ? *object : none));
+  requests.forget(id);
 }
 
 llvm::Expected<Server::Subject> Server::subjectOf(const Object &parameters, bool position) {
@@ -150,11 +135,6 @@ Snapshot &Server::snapshotOf(const std::string &path) {
     kept.generation = open.generation();
   }
   return *kept.snapshot;
-}
-
-Snapshot *Server::lastSnapshotOf(const std::string &path) {
-  auto found = snapshots.find(path);
-  return found == snapshots.end() ? nullptr : found->second.snapshot.get();
 }
 
 void Server::look() {
@@ -190,7 +170,8 @@ void Server::publishFindings(const std::set<std::string> &paths) {
       if (told.insert(llvm::debugString(value)).second)
         list.push_back(std::move(value));
     }
-    publishDiagnostics({Object{{"uri", uriOfPath(path)}, {"diagnostics", std::move(list)}}});
+    connection.notify("textDocument/publishDiagnostics",
+                      Object{{"uri", uriOfPath(path)}, {"diagnostics", std::move(list)}});
   }
 }
 
@@ -211,23 +192,28 @@ Server::Answer Server::initialize(const Object &parameters) {
     at = at ? at->getObject(key) : nullptr;
   snippets = at && at->getBoolean("snippetSupport").value_or(false);
   state = State::Running;
-  return Object{
-      {"serverInfo", Object{{"name", "accord-lsp"}, {"version", kVersion}}},
-      {"capabilities", Object{{"textDocumentSync", Object{{"openClose", true}, {"change", 2}}},
-                              {"completionProvider", Object{{"triggerCharacters", {"=", ":", "(", "\"", " ", "/"}}}},
-                              {"hoverProvider", true},
-                              {"definitionProvider", true},
-                              {"referencesProvider", true},
-                              {"documentHighlightProvider", true},
-                              {"renameProvider", Object{{"prepareProvider", true}}},
-                              {"documentFormattingProvider", true},
-                              {"documentSymbolProvider", true},
-                              {"foldingRangeProvider", true},
-                              {"inlayHintProvider", true},
-                              {"codeActionProvider", Object{{"codeActionKinds", {"quickfix"}}}},
-                              {"codeLensProvider", Object{}},
-                              {"executeCommandProvider", Object{{"commands", {"accord.plan"}}}},
-                              {"semanticTokensProvider", Object{{"legend", semanticLegend()}, {"full", true}}}}}};
+  return Object{{"serverInfo", Object{{"name", "accord-lsp"}, {"version", kVersion}}},
+                {"capabilities",
+                 Object{{"textDocumentSync", Object{{"openClose", true}, {"change", 2}}},
+                        {"completionProvider", Object{{"triggerCharacters", {"=", ":", "(", "\"", " ", "/"}}}},
+                        {"hoverProvider", true},
+                        {"definitionProvider", true},
+                        {"referencesProvider", true},
+                        {"documentHighlightProvider", true},
+                        {"renameProvider", Object{{"prepareProvider", true}}},
+                        {"documentFormattingProvider", true},
+                        {"documentRangeFormattingProvider", true},
+                        {"selectionRangeProvider", true},
+                        {"signatureHelpProvider", Object{{"triggerCharacters", {"(", ","}}}},
+                        {"workspaceSymbolProvider", true},
+                        {"documentSymbolProvider", true},
+                        {"foldingRangeProvider", true},
+                        {"inlayHintProvider", true},
+                        {"codeActionProvider", Object{{"codeActionKinds", {"quickfix"}}}},
+                        {"codeLensProvider", Object{}},
+                        {"executeCommandProvider", Object{{"commands", {"accord.plan"}}}},
+                        {"semanticTokensProvider",
+                         Object{{"legend", semanticLegend()}, {"full", Object{{"delta", true}}}, {"range", true}}}}}};
 }
 
 Server::Answer Server::shutdown(const Object &) {
@@ -268,6 +254,7 @@ void Server::didClose(const Object &parameters) {
     open.close(*path);
     snapshots.erase(*path);
     memory.forget(*path);
+    sentTokens.erase(*path);
     publish(*path, {});
     look();
   }

@@ -3,29 +3,22 @@
 #include "lib/editor/Snapshot.h"
 #include "lib/language/syntax/ParseMemory.h"
 #include "tools/accord-lsp/Background.h"
-#include "tools/accord-lsp/MessageQueue.h"
-#include "llvm/Support/LSP/Transport.h"
+#include "tools/accord-lsp/Connection.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace accord::editor {
 
-/// Parameters of a message, as they are.
-struct Parameters {
-  llvm::json::Value value = nullptr;
-};
-bool fromJSON(const llvm::json::Value &value, Parameters &result, llvm::json::Path path);
-inline llvm::json::Value toJSON(const Parameters &parameters) { return parameters.value; }
-
 class Server {
 public:
-  Server(llvm::lsp::JSONTransport &transport, Requests &requests);
+  explicit Server(Connection &connection);
   ~Server();
 
   /// Answers until the editor says exit or goes away. Returns 0 where it said before that it would shut down, else 1.
   int run();
 
 private:
-  using Reply = llvm::lsp::Callback<llvm::json::Value>;
-  using Answer = llvm::Expected<llvm::json::Value>;
+  using Answer = llvm::Expected<JsonText>;
+  using Reply = llvm::unique_function<void(Answer)>;
   using Object = llvm::json::Object;
   /// An open document that a request is about, and the byte of its position, if it has one.
   struct Subject {
@@ -34,17 +27,19 @@ private:
     uint32_t offset = 0;
     std::unique_ptr<LineTable> lines;
   };
-  struct Route;
+  /// What one method calls: one of the three.
+  struct Route {
+    Answer (Server::*answer)(const Object &parameters) = nullptr;
+    void (Server::*take)(const Object &parameters) = nullptr; ///< of a notification
+    /// A request that is answered later, from another thread.
+    void (Server::*later)(const Object &parameters, Reply reply) = nullptr;
+  };
 
-  void request(llvm::StringLiteral method, Answer (Server::*answer)(const Object &parameters));
-  /// A request that is answered later, from another thread.
-  void laterRequest(llvm::StringLiteral method, void (Server::*answer)(const Object &parameters, Reply reply));
-  void notification(llvm::StringLiteral method, void (Server::*take)(const Object &parameters));
+  /// Answers a request, or says why not: before `initialize`, after `shutdown`, and where it was withdrawn.
+  void call(const Connection::Message &message);
   llvm::Expected<Subject> subjectOf(const Object &parameters, bool position);
   /// What was read of a file after the last change of any; made at the first question.
   Snapshot &snapshotOf(const std::string &path);
-  /// The last one that was made, however old; null: there is none yet.
-  Snapshot *lastSnapshotOf(const std::string &path);
   void look();
   void publish(const std::string &path, const Background::Findings &findings);
   std::vector<Finding> findingsOf(const std::string &path);
@@ -63,9 +58,15 @@ private:
   Answer prepareRename(const Object &parameters);
   Answer rename(const Object &parameters);
   Answer formatting(const Object &parameters);
+  Answer rangeFormatting(const Object &parameters);
+  Answer selectionRanges(const Object &parameters);
+  Answer signatureHelp(const Object &parameters);
+  Answer workspaceSymbols(const Object &parameters);
   Answer documentSymbols(const Object &parameters);
   Answer foldingRanges(const Object &parameters);
   Answer semanticTokens(const Object &parameters);
+  Answer semanticTokenChanges(const Object &parameters);
+  Answer semanticTokensOfRange(const Object &parameters);
   Answer codeActions(const Object &parameters);
   Answer codeLenses(const Object &parameters);
   void inlayHints(const Object &parameters, Reply reply);
@@ -75,11 +76,9 @@ private:
   void didClose(const Object &parameters);
   void ignore(const Object &) {}
 
-  llvm::lsp::JSONTransport &transport;
-  llvm::lsp::MessageHandler handler;
+  Connection &connection;
   Requests &requests;
-  std::vector<std::unique_ptr<Route>> routes;
-  llvm::lsp::OutgoingNotification<Parameters> publishDiagnostics;
+  llvm::StringMap<Route> routes;
   enum class State : uint8_t { New, Running, Ending } state = State::New;
   bool snippets = false;
 
@@ -91,6 +90,13 @@ private:
     std::unique_ptr<Snapshot> snapshot;
   };
   std::map<std::string, Kept> snapshots;
+  /// The colours that an editor has of a file, as the protocol writes them.
+  struct SentTokens {
+    std::string id;
+    std::vector<uint32_t> data;
+  };
+  std::map<std::string, SentTokens> sentTokens;
+  uint64_t numTokenAnswers = 0;
   std::mutex findingsGuard;
   /// By the file that was looked at, then by the file that they are in.
   std::map<std::string, Background::Findings> findings;

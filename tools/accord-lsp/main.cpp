@@ -1,7 +1,7 @@
 // accord-lsp: what editors ask about .accel and .dnn files, answered on standard input and output in the language
 // server protocol.
 #include "lib/support/Version.h"
-#include "tools/accord-lsp/MessageQueue.h"
+#include "tools/accord-lsp/Connection.h"
 #include "tools/accord-lsp/Server.h"
 #include "llvm/Support/LSP/Logging.h"
 #include "llvm/Support/Program.h"
@@ -25,9 +25,7 @@ int main(int argc, char **argv) {
   llvm::lsp::Logger::setLogLevel(option == "--log" ? llvm::lsp::Logger::Level::Debug : llvm::lsp::Logger::Level::Error);
   if (llvm::sys::ChangeStdinToBinary() || llvm::sys::ChangeStdoutToBinary())
     return 1;
-  auto queue = std::make_unique<accord::editor::MessageQueue>(stdin);
-  accord::editor::Requests &requests = queue->requests();
-  llvm::lsp::JSONTransport transport(std::move(queue), llvm::outs());
-  accord::editor::Server server(transport, requests);
+  accord::editor::Connection connection(stdin, llvm::outs());
+  accord::editor::Server server(connection);
   return server.run();
 }
