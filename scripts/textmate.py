@@ -21,6 +21,8 @@ ONLY_DNN = {"input", "var", "repeat", "scan", "reverse", "loss", "in", "as", "gr
 CONTROL = {"if", "then", "else", "repeat", "scan", "reverse", "for", "in", "as", "import"}
 OPERATORS = {"and", "or", "not"}
 CONSTANTS = {"true", "false"}
+AFTER_VALUES = {"x", "step", "per", "weight", "confidence", "samples", "source", "from", "error", "transposable", "then", "else", "and",
+                "or", "on", "as", "for", "in"}
 
 
 def read(path):
@@ -53,10 +55,11 @@ def grammar_of(language, operations):
         {"name": "comment.line.double-slash.accord", "match": r"//.*$"},
         {"name": "string.quoted.double.accord", "begin": '"', "end": '"|$',
          "patterns": [{"name": "constant.character.escape.accord", "match": r"\\."}]},
-        {"match": r"\b(" + "|".join(sorted(kinds)) + r")\s+([A-Za-z_]\w*)",
+        {"match": r"\b(" + "|".join(sorted(kinds)) + r")\s+(?!(?:for|of|on)\b)([A-Za-z_]\w*)",
          "captures": {"1": {"name": "storage.type.accord"}, "2": {"name": "entity.name.type.accord"}}},
-        {"name": "constant.numeric.accord", "match": r"\b0[xX][0-9a-fA-F][0-9a-fA-F_]*\b"},
-        {"match": r"\b([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?:[ \t]*([A-Za-z]\w*(?:/[A-Za-z]\w*)*)(?!\s*[=:(\w]))?",
+        # A unit is a name that is no key of the next entry, and no word that follows values.
+        {"match": r"\b(0[xX][0-9a-fA-F][0-9a-fA-F_]*|[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?:[ \t]*(?!(?:" + "|".join(sorted(AFTER_VALUES)) +
+                  r")\b(?!/))([A-Za-z]\w*(?:/[A-Za-z]\w*)*)(?![\w/])(?!\s*[=(])(?!\s+:))?",
          "captures": {"1": {"name": "constant.numeric.accord"}, "2": {"name": "keyword.other.unit.accord"}}},
         {"name": "keyword.operator.word.accord", "match": anyof(OPERATORS & set(reserved))},
         {"name": "constant.language.accord", "match": anyof(CONSTANTS & set(reserved))},
@@ -70,9 +73,13 @@ def grammar_of(language, operations):
                          "captures": {"1": {"name": "support.function.accord"}}})
     patterns += [
         {"match": r"\b([A-Za-z_]\w*)\s*(?=\()", "captures": {"1": {"name": "entity.name.function.accord"}}},
-        {"match": r"^\s*([A-Za-z_]\w*)\s+([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*:\s*([A-Za-z_]\w*)",
+        {"match": r"^\s*([A-Za-z_]\w*)\s+([A-Za-z_]\w*)\s*:\s*([A-Za-z_]\w*)",
          "captures": {"1": {"name": "storage.type.accord"}, "2": {"name": "variable.other.definition.accord"},
                       "3": {"name": "entity.name.type.accord"}}},
+        # The same with a count, which has colours of its own.
+        {"match": r"^\s*([A-Za-z_]\w*)\s+([A-Za-z_]\w*)(?=\s*\[[^\]]*\]\s*:)",
+         "captures": {"1": {"name": "storage.type.accord"}, "2": {"name": "variable.other.definition.accord"}}},
+        {"match": r"(?<=\])\s*:\s*([A-Za-z_]\w*)", "captures": {"1": {"name": "entity.name.type.accord"}}},
         {"match": r"\b([A-Za-z_]\w*)\s*(?==[^=])", "captures": {"1": {"name": "variable.other.property.accord"}}},
         {"name": "keyword.operator.accord", "match": r"->|\.\.|==|!=|<=|>=|[-+*/%^<>=]"},
     ]

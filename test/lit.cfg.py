@@ -78,9 +78,11 @@ for tool in ("accord", "accord-opt", "accord-fuzz", "accord-lsp", "accord-unit",
     if os.access(os.path.join(config.accord_bin_dir, tool), os.X_OK):
         config.available_features.add(tool)
 
-# Packages of the editor extension, which scripts/vscode.sh brings.
-if shutil.which("node", path=os.pathsep.join(path)) and os.path.isdir(os.path.join(source, "tools", "vscode", "node_modules")):
-    config.available_features.add("vscode")
+if shutil.which("node", path=os.pathsep.join(path)):
+    config.available_features.add("node")
+    # Packages of the editor extension, which scripts/vscode.sh brings.
+    if os.path.isdir(os.path.join(source, "tools", "vscode", "node_modules")):
+        config.available_features.add("vscode")
 
 # The unit tests run on a server of their own.
 if shutil.which("pg_virtualenv") and os.access(os.path.join(config.accord_bin_dir, "accord-unit"), os.X_OK):

@@ -11,9 +11,9 @@ function start(name, command, languages) {
     middleware: { executeCommand: plan },
   };
   const client = new LanguageClient(`accord.${languages[0]}`, name, { command, args: [] }, options);
-  client.start().catch((error) =>
-    vscode.window.showErrorMessage(`${name}: '${command}' cannot be started (${error.message}). Set its path in the settings of Accord.`));
-  clients.push(client);
+  const started = client.start().then(() => true, (error) =>
+    void vscode.window.showErrorMessage(`${name}: '${command}' cannot be started (${error.message}). Set its path in the settings of Accord.`));
+  clients.push({ client, started });
 }
 
 // The file is planned as it is on the disk, so it is saved first. What is written is offered to be opened.
@@ -56,7 +56,8 @@ function startAll() {
 async function stopAll() {
   const ending = clients;
   clients = [];
-  await Promise.all(ending.map((one) => one.stop()));
+  // One that is being started cannot be stopped yet, and one that could not be started never.
+  await Promise.allSettled(ending.map(async ({ client, started }) => (await started) && client.stop()));
 }
 
 exports.activate = (context) => {
