@@ -132,23 +132,30 @@ json::Value editOf(json::Value range, const std::string &text) {
   return json::Object{{"range", std::move(range)}, {"newText", text}};
 }
 
-json::Value toJson(const Proposal &proposal, size_t order, const json::Value &range, llvm::StringRef text,
-                   const LineTable &lines, bool snippets) {
-  json::Object item{
-      {"label", proposal.label},
-      {"kind", kindOf(proposal.kind)},
-      {"sortText", fmt::format("{:05}", order)},
-      {"textEdit", editOf(range, snippets && !proposal.snippet.empty() ? proposal.snippet : proposal.label)}};
-  if (snippets && !proposal.snippet.empty())
-    item["insertTextFormat"] = 2;
-  if (!proposal.detail.empty())
-    item["detail"] = proposal.detail;
-  if (!proposal.documentation.empty())
-    item["documentation"] = toMarkdown(proposal.documentation);
-  if (!proposal.import.empty())
-    if (auto line = importOf(text, proposal.import))
-      item["additionalTextEdits"] = json::Array{editOf(toJson(lines, line->first, line->first), line->second)};
-  return item;
+void write(json::OStream &out, const Proposal &proposal, size_t order, llvm::StringRef range, llvm::StringRef text,
+           const LineTable &lines, bool snippets) {
+  bool isSnippet = snippets && !proposal.snippet.empty();
+  out.object([&] {
+    out.attribute("label", proposal.label);
+    out.attribute("kind", kindOf(proposal.kind));
+    out.attribute("sortText", fmt::format("{:05}", order));
+    out.attributeObject("textEdit", [&] {
+      out.attributeBegin("range");
+      out.rawValue(range);
+      out.attributeEnd();
+      out.attribute("newText", isSnippet ? proposal.snippet : proposal.label);
+    });
+    if (isSnippet)
+      out.attribute("insertTextFormat", 2);
+    if (!proposal.detail.empty())
+      out.attribute("detail", proposal.detail);
+    if (!proposal.documentation.empty())
+      out.attribute("documentation", toMarkdown(proposal.documentation));
+    if (!proposal.import.empty())
+      if (auto line = importOf(text, proposal.import))
+        out.attribute("additionalTextEdits",
+                      json::Array{editOf(toJson(lines, line->first, line->first), line->second)});
+  });
 }
 
 } // namespace accord::editor

@@ -20,9 +20,10 @@ llvm::json::Value toJson(const LineTable &lines, uint32_t begin, uint32_t end);
 llvm::json::Value toJson(const FilePlace &place); ///< a Location
 llvm::json::Value toJson(const Finding &finding);
 llvm::json::Value toMarkdown(const std::string &text);
-/// `text` is that of the file, in which an import may have to be added. `snippets`: whether the editor fills them in.
-llvm::json::Value toJson(const Proposal &proposal, size_t order, const llvm::json::Value &range, llvm::StringRef text,
-                         const LineTable &lines, bool snippets);
+/// Writes a CompletionItem. `range` is what it replaces, as JSON. `text` is that of the file, in which an import may
+/// have to be added. `snippets`: whether the editor fills them in.
+void write(llvm::json::OStream &out, const Proposal &proposal, size_t order, llvm::StringRef range,
+           llvm::StringRef text, const LineTable &lines, bool snippets);
 /// A TextEdit.
 llvm::json::Value editOf(llvm::json::Value range, const std::string &text);
 

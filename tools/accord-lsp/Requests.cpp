@@ -123,11 +123,12 @@ Server::Answer Server::completion(const Object &parameters) {
   Snapshot &snapshot = snapshotOf(subject->path);
   llvm::StringRef text = subject->file->text;
   Proposals proposals = complete(text, subject->path, subject->offset, snapshot);
-  json::Value range = toJson(*subject->lines, proposals.begin, proposals.end);
-  json::Array items;
-  for (const Proposal &one : proposals.all)
-    items.push_back(toJson(one, items.size(), range, text, *subject->lines, snippets));
-  return Object{{"isIncomplete", false}, {"items", std::move(items)}};
+  std::string range = JsonText(toJson(*subject->lines, proposals.begin, proposals.end)).text;
+  JsonText items = arrayText([&](json::OStream &out) {
+    for (size_t i = 0; i < proposals.all.size(); ++i)
+      write(out, proposals.all[i], i, range, text, *subject->lines, snippets);
+  });
+  return JsonText::of(fmt::format(R"({{"isIncomplete":false,"items":{}}})", items.text));
 }
 
 Server::Answer Server::hover(const Object &parameters) {
