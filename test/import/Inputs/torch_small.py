@@ -175,6 +175,28 @@ def open_length():
     return p
 
 
+def stated():
+    """Operations that the file states, windows of three dimensions, places, and what is written in place."""
+    p = Program()
+    x = p.user("x", ["B", 2, 4, 8, 8])
+    c = p.node("aten.conv3d.default", ["B", 4, 4, 8, 8], input=T(x), weight=T(p.parameter("deep.weight", [4, 2, 3, 3, 3])),
+               padding=Is(1, 1, 1), module="deep")
+    c = p.node("aten.max_pool3d.default", ["B", 4, 2, 4, 4], self=T(c), kernel_size=Is(2, 2, 2))
+    c = p.node("aten.amax.default", ["B", 4, 4, 4], self=T(c), dim=Is(2))
+    c = p.node("aten.upsample_bilinear2d.vec", ["B", 4, 8, 8], input=T(c), output_size=Is(8, 8), align_corners={"as_bool": False},
+               scale_factors={"as_none": True})
+    c = p.node("aten.clamp.default", ["B", 4, 8, 8], self=T(c), min={"as_float": -1.0}, max={"as_float": 2.0})
+    c = p.node("aten.log1p.default", ["B", 4, 8, 8], self=T(c))
+    w = p.node("aten.mul.Tensor", [6, 4, 3, 3], self=T(p.parameter("made", [6, 4, 3, 3])), other={"as_float": 0.5})
+    c = p.node("aten.conv2d.default", ["B", 6, 6, 6], input=T(c), weight=T(w), module="by_made")
+    part = p.node("aten.select.int", ["B", 6, 6], self=T(c), dim=I(1), index=I(0))
+    p.node("aten.relu_.default", ["B", 6, 6], self=T(part), module="written")
+    y = p.node("aten.cumsum.default", ["B", 6, 6, 6], self=T(c), dim=I(-1), module="sums")
+    y = p.node("aten.maximum.default", ["B", 6, 6, 6], self=T(y), other=T(c))
+    p.outputs = [p.node("aten.mean.dim", ["B", 6], self=T(y), dim=Is(2, 3))]
+    return p
+
+
 def refused():
     p = Program()
     x = p.user("x", ["B", 4])
@@ -208,7 +230,7 @@ def main():
     folder = sys.argv[1]
     if len(sys.argv) > 2:
         return read(folder)
-    for make in (moves, operators, masks, open_length, refused):
+    for make in (moves, operators, masks, open_length, stated, refused):
         write(os.path.join(folder, make.__name__ + ".pt2"), make().document(), method=zipfile.ZIP_STORED if make is moves else zipfile.ZIP_DEFLATED)
     write(os.path.join(folder, "old.pt2"), masks().document(7, 3))
     write(os.path.join(folder, "top.pt2"), masks().document(), entry="serialized_exported_program.json")
