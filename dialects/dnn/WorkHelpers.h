@@ -84,6 +84,10 @@ struct AttentionPart {
 /// it. The domain has all keys, whatever a window leaves out.
 Work attentionWork(mlir::Operation *op, mlir::RankedTensorType q, mlir::RankedTensorType k, mlir::RankedTensorType v);
 
+/// Of a selective scan and its gradient: (n, step, channel, state). `dimensions` of each operand and result: 1 the
+/// step, 2 the channel, 3 the state; what lies along the steps has the batch, too.
+Work scanWork(mlir::Operation *op, llvm::ArrayRef<llvm::SmallVector<unsigned, 2>> dimensions);
+
 /// Of experts and their gradients: (.., token, expert, d) of the gate; (.., expert, slot, weights*inner, d), where one
 /// product sums over d and another gives it; (.., expert, slot, d). Which token sits in a slot depends on data.
 Work dispatchWork(mlir::Operation *op, mlir::RankedTensorType x, mlir::RankedTensorType gate);

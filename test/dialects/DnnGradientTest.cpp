@@ -99,6 +99,8 @@ TEST_F(DnnGradient, Normalizations) {
   check("dnn.rms_norm", {tensor({-1, 3, 4}), tensor({4})});
   check("dnn.lrn", {tensor({-1, 8, 4, 4})}, integer("size", 5));
   check("dnn.softmax", {tensor({-1, 3, 4})}, integer("axis", 0));
+  check("dnn.selective_scan",
+        {tensor({-1, 4, 6}), tensor({-1, 4, 6}), tensor({6, 2}), tensor({-1, 4, 2}), tensor({-1, 4, 2})});
 }
 
 TEST_F(DnnGradient, Movement) {

@@ -99,6 +99,7 @@ std::vector<OperationSpec> makeTable() {
        "dnn.flash_attention",
        {"q", "k", "v"},
        {number("scale", AttributeRange::AboveZero), {"causal", Boolean}, {"window", Integer, false, {}, 0}}},
+      {"selective_scan", "dnn.selective_scan", {"x", "delta", "a", "b", "c"}, {}},
       {"leaky_relu", "dnn.leaky_relu", {"x"}, {number("slope", AttributeRange::Fraction)}},
       {"elu", "dnn.elu", {"x"}, {number("alpha", AttributeRange::AboveZero)}},
       {"prelu", "dnn.prelu", {"x"}, {{"shared", Boolean}}},

@@ -317,6 +317,7 @@ const Kernels &Kernels::all() {
   static const Kernels kernels = [] {
     Kernels all;
     addAttention(all);
+    addScans(all);
     addContractions(all);
     addElementwise(all);
     addNormalizations(all);

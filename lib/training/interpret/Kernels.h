@@ -48,6 +48,7 @@ void addMovement(Kernels &kernels);
 void addWindows(Kernels &kernels);
 void addLookups(Kernels &kernels);
 void addRecurrent(Kernels &kernels);
+void addScans(Kernels &kernels);
 void addExperts(Kernels &kernels);
 
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

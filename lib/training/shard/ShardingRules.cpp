@@ -20,6 +20,8 @@ bool sums(Operation *op, unsigned result) {
     return true;
   if (auto custom = dyn_cast<dnn::CustomOp>(op))
     return custom.getCombine() == dnn::Combine::Sum;
+  if (isa<dnn::SelectiveScanGradOp>(op))
+    return result > 1; // what all samples or all channels read
   return result > 0 && // keys and values serve all queries of their group
          isa<dnn::FlashAttentionGradOp, dnn::LayerNormGradOp, dnn::RmsNormGradOp, dnn::BatchNormGradOp,
              dnn::GroupNormGradOp, dnn::PreluGradOp>(op);

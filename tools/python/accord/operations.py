@@ -67,6 +67,7 @@ NAMES = [
     "scatter",
     "segment_softmax",
     "segment_sum",
+    "selective_scan",
     "sigmoid",
     "silu",
     "sinusoids",
@@ -275,6 +276,9 @@ class Operations:
 
     def segment_sum(self, x: Operand, ids: Operand, *, segments: Setting, name: Optional[str] = None) -> Tensor:
         return self.call("segment_sum", x, ids, name=name, segments=segments)
+
+    def selective_scan(self, x: Operand, *, delta: Setting, a: Operand, b: Operand, c: Setting, name: Optional[str] = None) -> Tensor:
+        return self.call("selective_scan", x, a, b, name=name, delta=delta, c=c)
 
     def sigmoid(self, x: Operand, *, name: Optional[str] = None) -> Tensor:
         return self.call("sigmoid", x, name=name)
