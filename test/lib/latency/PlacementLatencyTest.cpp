@@ -1,8 +1,8 @@
 // Latency models of plans for clusters against every plan of small random problems, one by one.
 #include "lib/latency/build/PlacementLatencyModel.h"
 #include "lib/placement/solve/PlacementSolver.h"
-#include "test/lib/placement/PlacementEnumerator.h"
-#include "test/lib/placement/PlacementRandom.h"
+#include "test/support/PlacementEnumerator.h"
+#include "test/support/PlacementRandom.h"
 #include "gtest/gtest.h"
 
 using namespace accord;

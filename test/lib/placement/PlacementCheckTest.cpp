@@ -1,6 +1,6 @@
 // Malformed placement problems: each is found and named, and the verifier does not compute on it.
-#include "PlacementRandom.h"
 #include "lib/placement/verify/PlacementVerifier.h"
+#include "test/support/PlacementRandom.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

@@ -4,8 +4,8 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementRandom.h"
 #include "test/support/PlacementProblems.h"
+#include "test/support/PlacementRandom.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
 #include <gtest/gtest.h>

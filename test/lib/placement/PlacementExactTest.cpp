@@ -1,7 +1,7 @@
 // The optimizer of placements against every plan of problems of up to eight layers and devices.
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementEnumerator.h"
+#include "test/support/PlacementEnumerator.h"
 #include "test/support/PlacementProblems.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

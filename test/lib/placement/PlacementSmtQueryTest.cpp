@@ -2,7 +2,7 @@
 #include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/planning/output/Certificate.h"
-#include "test/lib/placement/PlacementRandom.h"
+#include "test/support/PlacementRandom.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"

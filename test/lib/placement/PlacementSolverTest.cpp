@@ -4,7 +4,7 @@
 #include "lib/placement/verify/BalancedStepBound.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementEnumerator.h"
+#include "test/support/PlacementEnumerator.h"
 #include "test/support/PlacementProblems.h"
 #include <cmath>
 #include <functional>

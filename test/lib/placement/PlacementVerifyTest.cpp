@@ -1,9 +1,9 @@
 // The verifier of placements: right answers hold, every kind of corruption is found, and its bound
 // is none that a plan passes.
-#include "PlacementRandom.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
 #include "lib/placement/verify/PlacementVerifier.h"
 #include "lib/placement/verify/PlanReevaluation.h"
+#include "test/support/PlacementRandom.h"
 #include <gtest/gtest.h>
 
 using namespace accord;

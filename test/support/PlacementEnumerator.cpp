@@ -1,6 +1,6 @@
-#include "test/lib/placement/PlacementEnumerator.h"
+#include "test/support/PlacementEnumerator.h"
 #include "lib/placement/verify/PlanReevaluation.h"
-#include "test/lib/placement/PlacementEnumeratorPasses.h"
+#include "test/support/PlacementEnumeratorPasses.h"
 #include <algorithm>
 #include <array>
 #include <bit>
