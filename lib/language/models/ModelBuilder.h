@@ -163,11 +163,11 @@ private:
   mlir::OpBuilder builder;
   dnn::ModelOp model;
   Scope *scope = nullptr;
-  mlir::Type element;                   ///< of activations and weights
-  std::string prefix;                   ///< "block.attention."
-  std::string pendingName;              ///< the name a `let` gives the call that it binds
-  std::map<std::string, unsigned> used; ///< of names
-  llvm::StringSet<> taken;              ///< what `path` has returned
+  mlir::Type element;                                                 ///< of activations and weights
+  std::string prefix;                                                 ///< "block.attention."
+  std::string pendingName;                                            ///< the name a `let` gives the call that it binds
+  std::map<std::string, unsigned> used;                               ///< of names
+  llvm::StringSet<> taken;                                            ///< what `path` has returned
   std::map<const ast::Declaration *, llvm::StringSet<>> writtenNames; ///< that a body gives to operations
   std::vector<const ast::Declaration *> calls;
   std::vector<int64_t> repeats; ///< counts of the enclosing repeats
