@@ -11,16 +11,21 @@ namespace {
 
 using Id = DnnTextBuilder::Id;
 
+/// Whether ids are known, and each is the one before and 1.
+bool follow(const TorchValue &ids) {
+  bool follows = ids.kind == Kind::Constant && ids.numbers && !ids.numbers->empty();
+  for (size_t i = 1; follows && i < ids.numbers->size(); ++i)
+    follows = (*ids.numbers)[i] == (*ids.numbers)[0] + static_cast<double>(i);
+  return follows;
+}
+
 /// Rows of a table of weights at places that every step has alike: positions follow each other; places of two
 /// dimensions are those of a relative position.
 TorchValue fixedRows(TorchContext &c, const TorchValue &table, const TorchValue &ids, const Shape &full) {
   const auto &at = ids.numbers;
   int64_t rows = table.full[0];
-  bool follows = at && !at->empty();
-  for (size_t i = 1; follows && i < at->size(); ++i)
-    follows = (*at)[i] == (*at)[0] + static_cast<double>(i);
   TorchValue whole = c.made(table);
-  if (follows) {
+  if (follow(ids)) {
     auto start = static_cast<int64_t>((*at)[0]), size = static_cast<int64_t>(at->size());
     start += start < 0 ? rows : 0;
     if (start < 0 || start + size > rows)
@@ -118,13 +123,6 @@ Id gathered(TorchContext &c, Id x, Id ids, int64_t axis) {
   int64_t many = elementsOf(places).value_or(0);
   shape[axis] = many;
   return c.add("gather", {x, c.textBuilder.reshape(ids, {many})}, {fmt::format("axis = {}", axis)}, shape);
-}
-
-bool follow(const TorchValue &ids) {
-  bool follows = ids.kind == Kind::Constant && ids.numbers && !ids.numbers->empty();
-  for (size_t i = 1; follows && i < ids.numbers->size(); ++i)
-    follows = (*ids.numbers)[i] == (*ids.numbers)[0] + static_cast<double>(i);
-  return follows;
 }
 
 /// The extents of places that several lists of ids have together.
