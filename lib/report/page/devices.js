@@ -53,22 +53,15 @@ function legendOf(host, names, used) {
 
 /// Points of which none is better in both, and the one that was chosen.
 function drawFront(data, host) {
-  const W = 560, H = 300, left = 70, right = 18, top = 14, bottom = 44;
+  const W = 560, H = 300, box = { left: 70, right: 18, top: 14, bottom: 44 };
   const xName = "devices", yName = "step time in seconds";
   const all = data.paretoFront.map((p, i) => ({ label: `${p.what}, ${p.degrees}`, x: p.devices, y: p.step, chosen: p.what === "this plan" }));
   const pts = all.filter((p, i) => !all.some((q, j) => q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y || j < i))).sort((a, b) => a.x - b.x || b.y - a.y);
   if (pts.length < 2) return;
-  const range = key => { const v = pts.map(p => p[key]), low = Math.min(...v), high = Math.max(...v), pad = (high - low || Math.abs(high) || 1) * 0.1; return [Math.max(0, low - pad), high + pad]; };
-  const xr = range("x"), yr = range("y"), px = v => left + ((v - xr[0]) / (xr[1] - xr[0])) * (W - left - right), py = v => H - bottom - ((v - yr[0]) / (yr[1] - yr[0])) * (H - top - bottom);
-  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${pts.length} plans by ${xName} and ${yName}` });
-  for (let i = 0; i <= 4; ++i) {
-    const x = xr[0] + ((xr[1] - xr[0]) * i) / 4, y = yr[0] + ((yr[1] - yr[0]) * i) / 4;
-    root.append(svg("line", { class: "grid", x1: px(x), x2: px(x), y1: top, y2: H - bottom }), svg("line", { class: "grid", x1: left, x2: W - right, y1: py(y), y2: py(y) }),
-      svg("text", { x: px(x), y: H - bottom + 16, "text-anchor": "middle" }, si(x, "", 3)), svg("text", { x: left - 8, y: py(y) + 4, "text-anchor": "end" }, si(y, "", 3)));
-  }
-  root.append(svg("text", { x: (left + W - right) / 2, y: H - 8, "text-anchor": "middle" }, xName),
-    svg("text", { x: 14, y: (top + H - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + H - bottom) / 2})` }, yName),
-    svg("path", { class: "step", d: pts.map((p, i) => (i ? `H${px(p.x)}V${py(p.y)}` : `M${px(p.x)},${py(p.y)}`)).join("") }));
+  const x = axis(pts.map(p => p.x), box.left, W - box.right), y = axis(pts.map(p => p.y), H - box.bottom, box.top);
+  x.ticks = x.ticks.filter(v => v >= 1 && Number.isInteger(v));
+  const px = x.at, py = y.at, root = frame(W, H, box, x, y, [xName, yName], [v => String(v), v => trim(v, 3)], `${pts.length} plans by ${xName} and ${yName}`);
+  root.append(svg("path", { class: "step", d: pts.map((p, i) => (i ? `H${px(p.x)}V${py(p.y)}` : `M${px(p.x)},${py(p.y)}`)).join("") }));
   for (const p of pts) {
     const dot = svg("circle", { class: p.chosen ? "here" : "other", cx: px(p.x), cy: py(p.y), r: p.chosen ? 7 : 5 });
     dot.append(svg("title", {}, `${p.label}: ${si(p.x, "")}, ${si(p.y, "")}`));
