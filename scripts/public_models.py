@@ -251,8 +251,9 @@ the catalogue, not measurements ([how accurate they are](accuracy.md)). Small ne
 whatever the size of a picture.
 
 `scripts/public_models.py measure` writes this page and its table, `test/import/Inputs/models/table.csv`, which has all digits and where each
-count comes from. A test runs every row, without PyTorch: programs of the routes `torch` and `onnx` are kept without weights. Programs
-of language models that transformers wrote carry their causal mask as a tensor: their attention is computed in full, as PyTorch does then.
+count comes from. A test runs every row, without PyTorch: programs of the routes `torch` and `onnx` are kept without weights. In
+programs that transformers wrote a causal mask is a computed tensor; it is recognized up to 1,024 positions. Beyond that attention is computed in
+full, as PyTorch does with such a mask.
 
 """
     text += table("What passes", passed)
