@@ -328,5 +328,5 @@ class Operations:
     def upsample(self, x: Operand, *, scale: Setting, mode: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
         return self.call("upsample", x, name=name, scale=scale, mode=mode)
 
-    def zeros(self, dims: Size, *, name: Optional[str] = None) -> Tensor:
-        return self.call("zeros", dims, name=name)
+    def zeros(self, dims: Size, *, shared: Optional[Setting] = None, name: Optional[str] = None) -> Tensor:
+        return self.call("zeros", dims, name=name, shared=shared)
