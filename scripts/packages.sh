@@ -52,13 +52,17 @@ apt() {
 }
 
 # An installation that was interrupted (power, a full disk) leaves packages unpacked, and apt refuses all work until they
-# are configured; what they lack is then installed, and what is broken for good is left for its owner.
+# are configured. Those that were cut off while they were unpacked are fetched again; what is broken for good stays so.
 finish_interrupted_installation() {
-  [ -z "$(dpkg --audit 2>/dev/null)" ] && [ -z "$(ls /var/lib/dpkg/updates 2>/dev/null)" ] && return
+  is_interrupted() { [ -n "$(dpkg --audit 2>/dev/null)" ] || [ -n "$(ls /var/lib/dpkg/updates 2>/dev/null)" ]; }
+  is_interrupted || return 0
   say "an earlier installation of packages was interrupted on this machine: finishing it"
   step apt-repair.log "configuring what was unpacked" \
-    as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 dpkg --configure -a ||
-    step apt-repair.log "mending what could not be configured" apt install -y -f ||
+    as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 dpkg --configure -a || true
+  is_interrupted || return 0
+  # shellcheck disable=SC2046
+  step apt-repair.log "fetching what was cut off" apt install -y -f --reinstall \
+    $(dpkg-query -W -f '${db:Status-Eflag} ${Package}\n' | awk '$1 == "reinstreq" { print $2 }') ||
     say "  some packages stay broken ($logs/apt-repair.log); going on"
 }
 
