@@ -157,7 +157,7 @@ void byPair(TorchContext &c, const TorchNode &node) {
 void withNumbers(TorchContext &c, const TorchNode &node) {
   std::string op = node.op.substr(5);
   TorchValue x = c.tensor(node.order.at(0));
-  auto set = [&](const char *name, const char *formula, std::vector<std::pair<std::string, double>> numbers) {
+  auto set = [&](const char *name, const char *formula, const std::vector<std::pair<std::string, double>> &numbers) {
     c.setResult(stated(c, name, formula, {x}, numbers));
   };
   if (op == "celu")

@@ -129,9 +129,8 @@ void statedConvolution(TorchContext &c, const Images &images, const TorchValue &
   std::vector<std::string> read, kernel, ranges, result, over;
   if (!deep)
     over.push_back("c");
-  std::string strides;
   for (size_t i = 0; i < dims; ++i) {
-    std::string k(1, "ijk"[i]), p(1, "pqr"[i]), in(1, "xyz"[i]);
+    std::string k(1, "ijk"[i]), p(1, "pqr"[i]);
     auto times = [](int64_t by, const std::string &index) {
       return by == 1 ? index : fmt::format("{} * {}", by, index);
     };
