@@ -252,7 +252,7 @@ whatever the size of a picture.
 
 `scripts/public_models.py measure` writes this page and its table, `test/import/Inputs/models/table.csv`, which has all digits and where each
 count comes from. A test runs every row, without PyTorch: programs of the routes `torch` and `onnx` are kept without weights. In
-programs that transformers wrote a causal mask is a computed tensor; it is recognized up to 1,024 positions. Beyond that attention is computed in
+programs that transformers wrote a causal mask is a computed tensor; it is recognized up to 2,048 positions. Beyond that attention is computed in
 full, as PyTorch does with such a mask.
 
 """

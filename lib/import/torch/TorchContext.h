@@ -32,7 +32,7 @@ using Kind = TorchValue::Kind;
 
 class TorchContext : public Network {
 public:
-  static constexpr int64_t kMaxNumbers = 1 << 20;
+  static constexpr int64_t kMaxNumbers = 1 << 22;
   using Id = DnnTextBuilder::Id;
 
   TorchContext(Diagnostics &diags, FileId file, const NetworkOptions &options, const TorchModel &model)
