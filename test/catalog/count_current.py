@@ -75,8 +75,8 @@ def mamba(layers, hidden, seq, vocab=50280, state=16, kernel=4):
     inner, rank = 2 * hidden, hidden // 16
     products = hidden * 2 * inner + inner * (rank + 2 * state) + rank * inner + inner * hidden
     layer = products + inner * (kernel + 1) + inner + inner * state + inner + hidden
-    # The convolution also gives what lies behind the last token, kernel - 1 places.
-    macs = layers * (seq * (products + inner * state) + (seq + kernel - 1) * inner * kernel)
+    # The convolution also gives what lies behind the last token, kernel - 1 places. The scan is no product, c h within it neither.
+    macs = layers * (seq * products + (seq + kernel - 1) * inner * kernel)
     return vocab * hidden + layers * layer + hidden, macs + seq * hidden * vocab
 
 
