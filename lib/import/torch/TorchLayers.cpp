@@ -48,6 +48,30 @@ void weightNorm(TorchContext &c, TorchValue x) {
   c.setResult(c.viewed(y, full));
 }
 
+/// g v / |v|: weights whose direction and length are trained apart (Salimans and Kingma, Weight Normalization, 2016).
+/// The length is that of all that one entry of `dim` has, and g has an extent of one in the other dimensions.
+void weightLength(TorchContext &c, const TorchNode &) {
+  TorchValue v = c.made(c.get("v")), g = c.made(c.get("g"));
+  Shape shape = c.shape(v.id), kept(shape.size(), 1);
+  if (v.batchAt >= 0 || c.integer("dim", 0) < 0)
+    c.reportUnsupported("normalizes something else than the rows of a weight");
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(shape));
+  kept[dim] = shape[dim];
+  if (c.shape(g.id) != kept)
+    c.reportInvalid(fmt::format("has lengths {} for a weight {}", listOf(c.shape(g.id)), listOf(shape)));
+  Shape whole = shape;
+  Id sum = c.add("*", {v.id, v.id}, {}, whole);
+  for (int64_t i = std::ssize(whole) - 1; i >= 0; --i)
+    if (i != dim) {
+      shape.erase(shape.begin() + i);
+      sum = c.add("reduce_sum", {sum}, {fmt::format("axis = {}", i)}, shape);
+    }
+  Id length = c.add("sqrt", {c.textBuilder.reshape(sum, kept)}, {}, kept);
+  TorchValue y = v;
+  y.id = c.add("*", {v.id, c.add("/", {g.id, length}, {}, kept)}, {}, whole);
+  c.setResult(y);
+}
+
 void batchNorm(TorchContext &c, const TorchNode &) {
   TorchValue x = c.dense(c.tensor("input"));
   if (x.batchAt < 0 && x.full.size() >= 2 && x.full[0] == 1)
@@ -163,6 +187,7 @@ void recurrent(TorchContext &c, const TorchNode &node) {
 
 std::vector<TorchOperators> torchLayers() {
   return {{batchNorm, {"aten.batch_norm", "aten._native_batch_norm_legit", "aten.native_batch_norm"}},
+          {weightLength, {"aten._weight_norm"}},
           {groupNorm, {"aten.group_norm", "aten.native_group_norm", "aten.instance_norm"}},
           {layerNorm, {"aten.layer_norm", "aten.native_layer_norm", "aten.rms_norm", "accord.rms_norm"}},
           {recurrent, {"aten.gru", "aten.lstm"}}};

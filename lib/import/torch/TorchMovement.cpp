@@ -320,6 +320,18 @@ void cat(TorchContext &c, const TorchNode &node) {
   c.setResult(concatenated(c, all, dim));
 }
 
+/// With so many zeros more at the end of a dimension.
+TorchValue longer(TorchContext &c, const TorchValue &x, int64_t dim, int64_t by) {
+  TorchValue y = c.dense(x);
+  Shape shape = c.shape(y.id), before(shape.size(), 0), after = before;
+  int64_t at = c.sampleDim(y, dim);
+  after[at] = by;
+  shape[at] += by;
+  y.full[dim] += by;
+  y.id = c.add("pad", {y.id}, {"before = " + listOf(before), "after = " + listOf(after)}, shape);
+  return y;
+}
+
 void slice(TorchContext &c, const TorchNode &node) {
   TorchValue x = movable(c);
   Shape out = c.shapeInFile(node.outputs.at(0));
@@ -337,10 +349,13 @@ void slice(TorchContext &c, const TorchNode &node) {
     c.reportInvalid("leaves nothing");
   if (step == 1)
     return c.setResult(c.sliced(x, dim, start, size));
-  // Every step-th: one of each group of `step`.
+  // Every step-th: one of each group of `step`, of which the last may lack what is not taken.
   int64_t place = start + size * step <= extent ? 0 : start % std::max<int64_t>(step, 1), first = start - place;
-  if (step < 1 || first + size * step > extent)
-    c.reportUnsupported(fmt::format("takes steps of {}, which do not divide {}", step, extent - start));
+  int64_t missing = first + size * step - extent;
+  if (step < 1 || missing >= step - place)
+    c.reportInvalid(fmt::format("takes {} entries in steps of {} from {} of {}", size, step, start, extent));
+  if (missing > 0)
+    x = longer(c, x, dim, missing);
   TorchValue from = c.sliced(x, dim, first, size * step);
   Shape split = from.full;
   split[dim] = size;
