@@ -92,12 +92,16 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-    def open(self, page, place=""):
-        self.ask("Page.navigate", url="about:blank")
+    def load(self, address):
+        """Each load is waited for: one that comes late would be taken for that of the next page."""
         self.events.discard("Page.loadEventFired")
-        self.ask("Page.navigate", url="file://" + os.path.abspath(page) + place)
+        self.ask("Page.navigate", url=address)
         while "Page.loadEventFired" not in self.events:
             self.read()
+
+    def open(self, page, place=""):
+        self.load("about:blank")
+        self.load("file://" + os.path.abspath(page) + place)
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def run(self, script):
