@@ -67,7 +67,7 @@ function choices() {
 }
 
 function tables() {
-  const n = "num";
+  const n = "n";
   byId("operations-table").append(head([["operation"], ["part"], ["class"], ["times", n], ["planned", n], ["measured", n], ["ratio", n], ["of peak", n], ["planned", n], ["kernels", n], ["match"], ["call"]]),
     el("tbody", {}, ...data.operations.map(row => line([[row.name], [row.part], [row.class], [String(row.executions), n], [time(row.planned_s), n], [time(row.measured_s), n], [ratio(row), n], [share(row.efficiency), n], [share(row.planned_efficiency), n], [row.kernels ? String(row.kernels) : "–", n], [row.match], [row.call || "–"]]))));
   for (const [id, rows] of [["kinds-table", data.classes], ["repeats-table", data.repeats]])
