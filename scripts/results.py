@@ -4,6 +4,7 @@
     scripts/results.py           writes them anew
     scripts/results.py --check   fails if they are not what the schemas say
 """
+import collections
 import json
 import os
 import re
@@ -40,11 +41,50 @@ def member(key):
     return name + "_" if name in RESERVED else name
 
 
+class Shared:
+    """Objects that stand in several places of a document under one name: one struct beside the others for all of them."""
+
+    def __init__(self, schema):
+        self.counts, self.names, self.structs = collections.Counter(), {}, {}
+        self.count(schema)
+
+    def count(self, schema, key=""):
+        if "properties" in schema:
+            self.counts[self.shape(schema, camel(singular(key)))] += 1
+        for name, one in schema.get("properties", {}).items():
+            self.count(one, name)
+        for inner in ("items", "additionalProperties"):
+            if isinstance(schema.get(inner), dict):
+                self.count(schema[inner], singular(key))
+        for name, one in schema.get("$defs", {}).items():
+            self.count(one, name)
+
+    @staticmethod
+    def shape(schema, name):
+        """What a struct is made of; what is said of the whole object is no part of it."""
+        return name + json.dumps({key: schema.get(key) for key in ("properties", "required")}, sort_keys=True)
+
+    def struct(self, schema, name, definitions, document):
+        """Its name; nothing for an object that stands in one place."""
+        shape = self.shape(schema, name)
+        if self.counts[shape] < 2:
+            return None
+        if shape not in self.names:
+            while name in self.structs or name in (document, "Document", "Answer"):
+                name += "Entry"
+            self.names[shape] = name
+            self.structs[name] = None  # the name is taken while those that it needs are made
+            made = Struct(name, schema, definitions, self, (document,))
+            del self.structs[name]
+            self.structs[name] = made  # behind those that it needs
+        return self.names[shape]
+
+
 class Struct:
     """One struct, with those that only it needs inside of it."""
 
-    def __init__(self, name, schema, definitions, outer=()):
-        self.name, self.schema, self.definitions, self.outer = name, schema, definitions, (*outer, name)
+    def __init__(self, name, schema, definitions, shared, outer=()):
+        self.name, self.schema, self.definitions, self.shared, self.outer = name, schema, definitions, shared, (*outer, name)
         self.inner, self.lines, self.reads = {}, [], []
         required = schema.get("required", [])
         for key, one in schema["properties"].items():
@@ -82,10 +122,12 @@ class Struct:
         return {"string": "std::string", "integer": "int64_t", "number": "double", "boolean": "bool"}.get(kind, "std::optional<Document>")
 
     def struct(self, schema, name):
-        while name in self.outer or name in ("Document", "Answer") or (name in self.inner and self.inner[name].schema != schema):
+        if beside := self.shared.struct(schema, name, self.definitions, self.outer[0]):
+            return beside
+        while name in self.outer or name in self.shared.structs or name in ("Document", "Answer") or (name in self.inner and self.inner[name].schema != schema):
             name += "Entry"
         if name not in self.inner:
-            self.inner[name] = Struct(name, schema, self.definitions, self.outer)
+            self.inner[name] = Struct(name, schema, self.definitions, self.shared, self.outer)
         return name
 
     def text(self, named=()):
@@ -118,7 +160,9 @@ def header(document, name):
     with open(os.path.join(ROOT, "docs", "schema", document + ".schema.json"), encoding="utf-8") as file:
         schema = json.load(file)
     definitions = schema.get("$defs", {})
-    named = [Struct("Named" + camel(one), definitions[one], definitions, (name,)) for one in used(definitions)]
+    shared = Shared(schema)
+    named = [Struct("Named" + camel(one), definitions[one], definitions, shared, (name,)) for one in used(definitions)]
+    whole = Struct(name, schema, definitions, shared)
     text = f"""// The document of `{schema["title"]}`: {schema["description"]}
 // Written by scripts/results.py from docs/schema/{document}.schema.json. Units are in the names.
 #pragma once
@@ -126,7 +170,7 @@ def header(document, name):
 
 namespace accord::results {{
 
-{Struct(name, schema, definitions).text(named)}
+{whole.text([*named, *shared.structs.values()])}
 
 }} // namespace accord::results
 """

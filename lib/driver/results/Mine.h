@@ -6,6 +6,104 @@
 namespace accord::results {
 
 struct Mine {
+  struct Placement {
+    int64_t tensor_parallel = 0;
+    int64_t pipeline_parallel = 0; ///< device groups in a row
+    int64_t data_parallel = 0;
+    int64_t microbatch = 0;
+    int64_t microbatches = 0;
+    int64_t devices = 0;
+    std::map<std::string, int64_t> recompute; ///< layers by policy
+    std::string schedule;
+    bool sequence_parallel = false;
+    int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
+    int64_t zero = 0;
+
+    static Placement of(const Document &from) {
+      Placement out;
+      read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel, "data_parallel",
+           out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches, "devices", out.devices,
+           "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel", out.sequence_parallel,
+           "virtual_stages", out.virtual_stages, "zero", out.zero);
+      return out;
+    }
+  };
+
+  struct Step {
+    std::string job;
+    std::optional<double> value; ///< of the metric
+    double step_time_s = 0;
+    double throughput = 0; ///< samples a second
+    int64_t batch = 0;
+    double energy_J = 0;
+    std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
+    std::optional<double> individual_best; ///< value of the job's own best design
+    double memory_bytes = 0;
+    /// On a cluster: degrees, micro-batches, and layers by what is computed again
+    std::optional<Placement> placement;
+    std::optional<double> weight; ///< what it counts in the sum, where that is not 1
+
+    static Step of(const Document &from) {
+      Step out;
+      read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
+           "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
+           out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight", out.weight);
+      return out;
+    }
+  };
+
+  struct Design {
+    std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
+    std::optional<double> area_mm2;
+    std::map<std::string, std::string> chosen; ///< value by parameter, as written
+    std::vector<Step> steps;
+    std::optional<double> tdp_W;
+
+    static Design of(const Document &from) {
+      Design out;
+      read(from, "name", out.name, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps", out.steps, "?tdp_W",
+           out.tdp_W);
+      return out;
+    }
+  };
+
+  struct Convergence {
+    std::optional<double> bound;
+    int64_t bounds = 0;
+    int64_t evaluations = 0;
+    std::optional<double> incumbent;
+    std::optional<double> processor_s; ///< compared by time: since the search began; depends on the machine
+
+    static Convergence of(const Document &from) {
+      Convergence out;
+      read(from, "bound", out.bound, "bounds", out.bounds, "evaluations", out.evaluations, "incumbent", out.incumbent,
+           "?processor_s", out.processor_s);
+      return out;
+    }
+  };
+
+  struct Search {
+    std::optional<double> value; ///< null: no design
+    std::optional<double> bound; ///< no design of the space has a smaller value; 0: not known
+    std::string proof;           ///< what the bound follows from
+    std::optional<double> gap;
+    int64_t bounds = 0;                   ///< bounds of sets of designs that were computed
+    std::vector<Convergence> convergence; ///< whenever incumbent or bound changed
+    int64_t evaluations = 0;              ///< designs evaluated
+    /// No design has a smaller value as designs are evaluated; the bound may be below, for another schedule
+    bool is_optimal = false;
+    std::optional<double> processor_s; ///< compared by time; depends on the machine
+    std::string strategy;
+
+    static Search of(const Document &from) {
+      Search out;
+      read(from, "value", out.value, "bound", out.bound, "proof", out.proof, "gap", out.gap, "bounds", out.bounds,
+           "convergence", out.convergence, "evaluations", out.evaluations, "is_optimal", out.is_optimal, "?processor_s",
+           out.processor_s, "strategy", out.strategy);
+      return out;
+    }
+  };
+
   struct Objective {
     /// Step_time, tdp_time, energy, area_time, an expression that is minimized, or minimax_regret of one of them
     std::string name;
@@ -48,114 +146,6 @@ struct Mine {
         read(from, "backward_s", out.backward_s, "design", out.design, "devices", out.devices, "first_layer",
              out.first_layer, "forward_s", out.forward_s, "last_layer", out.last_layer, "layers", out.layers,
              "memory_bytes", out.memory_bytes, "step_tail_s", out.step_tail_s);
-        return out;
-      }
-    };
-
-    struct Design {
-      struct Step {
-        struct Placement {
-          int64_t tensor_parallel = 0;
-          int64_t pipeline_parallel = 0; ///< device groups in a row
-          int64_t data_parallel = 0;
-          int64_t microbatch = 0;
-          int64_t microbatches = 0;
-          int64_t devices = 0;
-          std::map<std::string, int64_t> recompute; ///< layers by policy
-          std::string schedule;
-          bool sequence_parallel = false;
-          int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-          int64_t zero = 0;
-
-          static Placement of(const Document &from) {
-            Placement out;
-            read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-                 "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-                 "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-                 out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-            return out;
-          }
-        };
-
-        std::string job;
-        std::optional<double> value; ///< of the metric
-        double step_time_s = 0;
-        double throughput = 0; ///< samples a second
-        int64_t batch = 0;
-        double energy_J = 0;
-        std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-        std::optional<double> individual_best; ///< value of the job's own best design
-        double memory_bytes = 0;
-        /// On a cluster: degrees, micro-batches, and layers by what is computed again
-        std::optional<Placement> placement;
-        std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-        static Step of(const Document &from) {
-          Step out;
-          read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-               "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-               out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight",
-               out.weight);
-          return out;
-        }
-      };
-
-      std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
-      std::optional<double> area_mm2;
-      std::map<std::string, std::string> chosen; ///< value by parameter, as written
-      std::vector<Step> steps;
-      std::optional<double> tdp_W;
-
-      static Design of(const Document &from) {
-        Design out;
-        read(from, "name", out.name, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps", out.steps, "?tdp_W",
-             out.tdp_W);
-        return out;
-      }
-    };
-
-    struct Step {
-      struct Placement {
-        int64_t tensor_parallel = 0;
-        int64_t pipeline_parallel = 0; ///< device groups in a row
-        int64_t data_parallel = 0;
-        int64_t microbatch = 0;
-        int64_t microbatches = 0;
-        int64_t devices = 0;
-        std::map<std::string, int64_t> recompute; ///< layers by policy
-        std::string schedule;
-        bool sequence_parallel = false;
-        int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-        int64_t zero = 0;
-
-        static Placement of(const Document &from) {
-          Placement out;
-          read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-               "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-               "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-               out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-          return out;
-        }
-      };
-
-      std::string job;
-      std::optional<double> value; ///< of the metric
-      double step_time_s = 0;
-      double throughput = 0; ///< samples a second
-      int64_t batch = 0;
-      double energy_J = 0;
-      std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-      std::optional<double> individual_best; ///< value of the job's own best design
-      double memory_bytes = 0;
-      /// On a cluster: degrees, micro-batches, and layers by what is computed again
-      std::optional<Placement> placement;
-      std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-      static Step of(const Document &from) {
-        Step out;
-        read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-             "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-             out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight", out.weight);
         return out;
       }
     };
@@ -206,105 +196,6 @@ struct Mine {
   };
 
   struct Compared {
-    struct Design {
-      struct Step {
-        struct Placement {
-          int64_t tensor_parallel = 0;
-          int64_t pipeline_parallel = 0; ///< device groups in a row
-          int64_t data_parallel = 0;
-          int64_t microbatch = 0;
-          int64_t microbatches = 0;
-          int64_t devices = 0;
-          std::map<std::string, int64_t> recompute; ///< layers by policy
-          std::string schedule;
-          bool sequence_parallel = false;
-          int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-          int64_t zero = 0;
-
-          static Placement of(const Document &from) {
-            Placement out;
-            read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-                 "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-                 "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-                 out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-            return out;
-          }
-        };
-
-        std::string job;
-        std::optional<double> value; ///< of the metric
-        double step_time_s = 0;
-        double throughput = 0; ///< samples a second
-        int64_t batch = 0;
-        double energy_J = 0;
-        std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-        std::optional<double> individual_best; ///< value of the job's own best design
-        double memory_bytes = 0;
-        /// On a cluster: degrees, micro-batches, and layers by what is computed again
-        std::optional<Placement> placement;
-        std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-        static Step of(const Document &from) {
-          Step out;
-          read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-               "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-               out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight",
-               out.weight);
-          return out;
-        }
-      };
-
-      std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
-      std::optional<double> area_mm2;
-      std::map<std::string, std::string> chosen; ///< value by parameter, as written
-      std::vector<Step> steps;
-      std::optional<double> tdp_W;
-
-      static Design of(const Document &from) {
-        Design out;
-        read(from, "name", out.name, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps", out.steps, "?tdp_W",
-             out.tdp_W);
-        return out;
-      }
-    };
-
-    struct Search {
-      struct Convergence {
-        std::optional<double> bound;
-        int64_t bounds = 0;
-        int64_t evaluations = 0;
-        std::optional<double> incumbent;
-        std::optional<double> processor_s; ///< compared by time: since the search began; depends on the machine
-
-        static Convergence of(const Document &from) {
-          Convergence out;
-          read(from, "bound", out.bound, "bounds", out.bounds, "evaluations", out.evaluations, "incumbent",
-               out.incumbent, "?processor_s", out.processor_s);
-          return out;
-        }
-      };
-
-      std::optional<double> value; ///< null: no design
-      std::optional<double> bound; ///< no design of the space has a smaller value; 0: not known
-      std::string proof;           ///< what the bound follows from
-      std::optional<double> gap;
-      int64_t bounds = 0;                   ///< bounds of sets of designs that were computed
-      std::vector<Convergence> convergence; ///< whenever incumbent or bound changed
-      int64_t evaluations = 0;              ///< designs evaluated
-      /// No design has a smaller value as designs are evaluated; the bound may be below, for another schedule
-      bool is_optimal = false;
-      std::optional<double> processor_s; ///< compared by time; depends on the machine
-      std::string strategy;
-
-      static Search of(const Document &from) {
-        Search out;
-        read(from, "value", out.value, "bound", out.bound, "proof", out.proof, "gap", out.gap, "bounds", out.bounds,
-             "convergence", out.convergence, "evaluations", out.evaluations, "is_optimal", out.is_optimal,
-             "?processor_s", out.processor_s, "strategy", out.strategy);
-        return out;
-      }
-    };
-
     std::optional<Design> design; ///< one design and what the jobs take on it
     Search search;                ///< how a design was searched for
 
@@ -315,167 +206,7 @@ struct Mine {
     }
   };
 
-  struct Design {
-    struct Step {
-      struct Placement {
-        int64_t tensor_parallel = 0;
-        int64_t pipeline_parallel = 0; ///< device groups in a row
-        int64_t data_parallel = 0;
-        int64_t microbatch = 0;
-        int64_t microbatches = 0;
-        int64_t devices = 0;
-        std::map<std::string, int64_t> recompute; ///< layers by policy
-        std::string schedule;
-        bool sequence_parallel = false;
-        int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-        int64_t zero = 0;
-
-        static Placement of(const Document &from) {
-          Placement out;
-          read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-               "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-               "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-               out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-          return out;
-        }
-      };
-
-      std::string job;
-      std::optional<double> value; ///< of the metric
-      double step_time_s = 0;
-      double throughput = 0; ///< samples a second
-      int64_t batch = 0;
-      double energy_J = 0;
-      std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-      std::optional<double> individual_best; ///< value of the job's own best design
-      double memory_bytes = 0;
-      /// On a cluster: degrees, micro-batches, and layers by what is computed again
-      std::optional<Placement> placement;
-      std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-      static Step of(const Document &from) {
-        Step out;
-        read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-             "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-             out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight", out.weight);
-        return out;
-      }
-    };
-
-    std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
-    std::optional<double> area_mm2;
-    std::map<std::string, std::string> chosen; ///< value by parameter, as written
-    std::vector<Step> steps;
-    std::optional<double> tdp_W;
-
-    static Design of(const Document &from) {
-      Design out;
-      read(from, "name", out.name, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps", out.steps, "?tdp_W",
-           out.tdp_W);
-      return out;
-    }
-  };
-
   struct Individual {
-    struct Design {
-      struct Step {
-        struct Placement {
-          int64_t tensor_parallel = 0;
-          int64_t pipeline_parallel = 0; ///< device groups in a row
-          int64_t data_parallel = 0;
-          int64_t microbatch = 0;
-          int64_t microbatches = 0;
-          int64_t devices = 0;
-          std::map<std::string, int64_t> recompute; ///< layers by policy
-          std::string schedule;
-          bool sequence_parallel = false;
-          int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-          int64_t zero = 0;
-
-          static Placement of(const Document &from) {
-            Placement out;
-            read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-                 "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-                 "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-                 out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-            return out;
-          }
-        };
-
-        std::string job;
-        std::optional<double> value; ///< of the metric
-        double step_time_s = 0;
-        double throughput = 0; ///< samples a second
-        int64_t batch = 0;
-        double energy_J = 0;
-        std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-        std::optional<double> individual_best; ///< value of the job's own best design
-        double memory_bytes = 0;
-        /// On a cluster: degrees, micro-batches, and layers by what is computed again
-        std::optional<Placement> placement;
-        std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-        static Step of(const Document &from) {
-          Step out;
-          read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-               "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-               out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight",
-               out.weight);
-          return out;
-        }
-      };
-
-      std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
-      std::optional<double> area_mm2;
-      std::map<std::string, std::string> chosen; ///< value by parameter, as written
-      std::vector<Step> steps;
-      std::optional<double> tdp_W;
-
-      static Design of(const Document &from) {
-        Design out;
-        read(from, "name", out.name, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps", out.steps, "?tdp_W",
-             out.tdp_W);
-        return out;
-      }
-    };
-
-    struct Search {
-      struct Convergence {
-        std::optional<double> bound;
-        int64_t bounds = 0;
-        int64_t evaluations = 0;
-        std::optional<double> incumbent;
-        std::optional<double> processor_s; ///< compared by time: since the search began; depends on the machine
-
-        static Convergence of(const Document &from) {
-          Convergence out;
-          read(from, "bound", out.bound, "bounds", out.bounds, "evaluations", out.evaluations, "incumbent",
-               out.incumbent, "?processor_s", out.processor_s);
-          return out;
-        }
-      };
-
-      std::optional<double> value; ///< null: no design
-      std::optional<double> bound; ///< no design of the space has a smaller value; 0: not known
-      std::string proof;           ///< what the bound follows from
-      std::optional<double> gap;
-      int64_t bounds = 0;                   ///< bounds of sets of designs that were computed
-      std::vector<Convergence> convergence; ///< whenever incumbent or bound changed
-      int64_t evaluations = 0;              ///< designs evaluated
-      /// No design has a smaller value as designs are evaluated; the bound may be below, for another schedule
-      bool is_optimal = false;
-      std::optional<double> processor_s; ///< compared by time; depends on the machine
-      std::string strategy;
-
-      static Search of(const Document &from) {
-        Search out;
-        read(from, "value", out.value, "bound", out.bound, "proof", out.proof, "gap", out.gap, "bounds", out.bounds,
-             "convergence", out.convergence, "evaluations", out.evaluations, "is_optimal", out.is_optimal,
-             "?processor_s", out.processor_s, "strategy", out.strategy);
-        return out;
-      }
-    };
-
     std::optional<Design> design; ///< one design and what the jobs take on it
     Search search;                ///< how a design was searched for
 
@@ -522,54 +253,7 @@ struct Mine {
   };
 
   struct ParetoFront {
-    struct Design {
-      struct Step {
-        struct Placement {
-          int64_t tensor_parallel = 0;
-          int64_t pipeline_parallel = 0; ///< device groups in a row
-          int64_t data_parallel = 0;
-          int64_t microbatch = 0;
-          int64_t microbatches = 0;
-          int64_t devices = 0;
-          std::map<std::string, int64_t> recompute; ///< layers by policy
-          std::string schedule;
-          bool sequence_parallel = false;
-          int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-          int64_t zero = 0;
-
-          static Placement of(const Document &from) {
-            Placement out;
-            read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-                 "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-                 "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-                 out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-            return out;
-          }
-        };
-
-        std::string job;
-        std::optional<double> value; ///< of the metric
-        double step_time_s = 0;
-        double throughput = 0; ///< samples a second
-        int64_t batch = 0;
-        double energy_J = 0;
-        std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-        std::optional<double> individual_best; ///< value of the job's own best design
-        double memory_bytes = 0;
-        /// On a cluster: degrees, micro-batches, and layers by what is computed again
-        std::optional<Placement> placement;
-        std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-        static Step of(const Document &from) {
-          Step out;
-          read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-               "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-               out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight",
-               out.weight);
-          return out;
-        }
-      };
-
+    struct DesignEntry {
       std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
       std::optional<double> value;
       std::optional<double> area_mm2;
@@ -577,8 +261,8 @@ struct Mine {
       std::vector<Step> steps;
       std::optional<double> tdp_W;
 
-      static Design of(const Document &from) {
-        Design out;
+      static DesignEntry of(const Document &from) {
+        DesignEntry out;
         read(from, "name", out.name, "value", out.value, "?area_mm2", out.area_mm2, "chosen", out.chosen, "steps",
              out.steps, "?tdp_W", out.tdp_W);
         return out;
@@ -587,7 +271,7 @@ struct Mine {
 
     std::string proof;
     int64_t bounds = 0;
-    std::vector<Design> designs; ///< by value
+    std::vector<DesignEntry> designs; ///< by value
     /// Every design of the space is in everything within this share of one of them, as designs are evaluated; 0: the
     /// whole front; null: not known
     std::optional<double> epsilon;
@@ -606,52 +290,6 @@ struct Mine {
   };
 
   struct Reference {
-    struct Step {
-      struct Placement {
-        int64_t tensor_parallel = 0;
-        int64_t pipeline_parallel = 0; ///< device groups in a row
-        int64_t data_parallel = 0;
-        int64_t microbatch = 0;
-        int64_t microbatches = 0;
-        int64_t devices = 0;
-        std::map<std::string, int64_t> recompute; ///< layers by policy
-        std::string schedule;
-        bool sequence_parallel = false;
-        int64_t virtual_stages = 0; ///< virtual pipeline stages of a device
-        int64_t zero = 0;
-
-        static Placement of(const Document &from) {
-          Placement out;
-          read(from, "tensor_parallel", out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel,
-               "data_parallel", out.data_parallel, "microbatch", out.microbatch, "microbatches", out.microbatches,
-               "devices", out.devices, "recompute", out.recompute, "schedule", out.schedule, "sequence_parallel",
-               out.sequence_parallel, "virtual_stages", out.virtual_stages, "zero", out.zero);
-          return out;
-        }
-      };
-
-      std::string job;
-      std::optional<double> value; ///< of the metric
-      double step_time_s = 0;
-      double throughput = 0; ///< samples a second
-      int64_t batch = 0;
-      double energy_J = 0;
-      std::string alternative;               ///< micro-batch and recomputation, and degrees on a cluster
-      std::optional<double> individual_best; ///< value of the job's own best design
-      double memory_bytes = 0;
-      /// On a cluster: degrees, micro-batches, and layers by what is computed again
-      std::optional<Placement> placement;
-      std::optional<double> weight; ///< what it counts in the sum, where that is not 1
-
-      static Step of(const Document &from) {
-        Step out;
-        read(from, "job", out.job, "value", out.value, "step_time_s", out.step_time_s, "throughput", out.throughput,
-             "batch", out.batch, "energy_J", out.energy_J, "alternative", out.alternative, "?individual_best",
-             out.individual_best, "memory_bytes", out.memory_bytes, "?placement", out.placement, "?weight", out.weight);
-        return out;
-      }
-    };
-
     std::string name; ///< common, the job that it is for, the strategy that found it, or its number on the front
     std::optional<double> area_mm2;
     std::map<std::string, std::string> chosen; ///< value by parameter, as written
@@ -692,43 +330,6 @@ struct Mine {
       Requirement out;
       read(from, "?relaxed", out.relaxed, "requirement", out.requirement, "?usage", out.usage, "?utilization",
            out.utilization);
-      return out;
-    }
-  };
-
-  struct Search {
-    struct Convergence {
-      std::optional<double> bound;
-      int64_t bounds = 0;
-      int64_t evaluations = 0;
-      std::optional<double> incumbent;
-      std::optional<double> processor_s; ///< compared by time: since the search began; depends on the machine
-
-      static Convergence of(const Document &from) {
-        Convergence out;
-        read(from, "bound", out.bound, "bounds", out.bounds, "evaluations", out.evaluations, "incumbent", out.incumbent,
-             "?processor_s", out.processor_s);
-        return out;
-      }
-    };
-
-    std::optional<double> value; ///< null: no design
-    std::optional<double> bound; ///< no design of the space has a smaller value; 0: not known
-    std::string proof;           ///< what the bound follows from
-    std::optional<double> gap;
-    int64_t bounds = 0;                   ///< bounds of sets of designs that were computed
-    std::vector<Convergence> convergence; ///< whenever incumbent or bound changed
-    int64_t evaluations = 0;              ///< designs evaluated
-    /// No design has a smaller value as designs are evaluated; the bound may be below, for another schedule
-    bool is_optimal = false;
-    std::optional<double> processor_s; ///< compared by time; depends on the machine
-    std::string strategy;
-
-    static Search of(const Document &from) {
-      Search out;
-      read(from, "value", out.value, "bound", out.bound, "proof", out.proof, "gap", out.gap, "bounds", out.bounds,
-           "convergence", out.convergence, "evaluations", out.evaluations, "is_optimal", out.is_optimal, "?processor_s",
-           out.processor_s, "strategy", out.strategy);
       return out;
     }
   };
