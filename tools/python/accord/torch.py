@@ -9,11 +9,11 @@ import importlib
 import io
 import json
 import os
-import shutil
-import subprocess
 import tempfile
 import zipfile
 from typing import Any
+
+from .commands import import_model
 
 __all__ = ["export", "save"]
 
@@ -221,18 +221,6 @@ def save(program: Any, path: str, *, optimizer: Any = None, batch: int | None = 
     return path
 
 
-def _run_import(path: str, options: list[str]) -> str:
-    """The text that `accord import torch` makes of a file."""
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "accord")
-    command = beside if os.path.exists(beside) else shutil.which("accord")
-    if command is None:
-        raise FileNotFoundError("the command 'accord' is neither on PATH nor beside the package")
-    run = subprocess.run([command, "import", "torch", path, *options], capture_output=True, text=True)
-    if run.returncode != 0:
-        raise ValueError(run.stderr.strip())
-    return run.stdout
-
-
 def export(model: Any, example_inputs: Any = (), optimizer: Any = None, *, kwargs: dict[str, Any] | None = None,
            name: str | None = None, loss: str | dict[str, str] | None = None, batch: int | None = None,
            sizes: dict[str, int] | None = None, dynamic_shapes: Any = None, train: bool = True, unrolled: bool = False,
@@ -256,17 +244,13 @@ def export(model: Any, example_inputs: Any = (), optimizer: Any = None, *, kwarg
         tensors = [one for one in _tensors(torch, (example_inputs, kwargs or {})) if one.dim()]
         batch = tensors[0].shape[0] if tensors and isinstance(tensors[0].shape[0], int) else None
     program = trace(model, example_inputs, kwargs, dynamic_shapes, train)
-    options = ["--name", name or (type(model).__name__ if isinstance(model, torch.nn.Module) else "model")]
-    for output_name, kind in (loss.items() if isinstance(loss, dict) else [("", loss)] if loss else []):
-        options += ["--loss", f"{output_name}={kind}" if output_name else kind]
-    for symbol, extent in (sizes or {}).items():
-        options += ["--size", f"{symbol}={extent}"]
-    if unrolled:
-        options.append("--unrolled")
+    name = name or (type(model).__name__ if isinstance(model, torch.nn.Module) else "model")
+    losses = [f"{output_name}={kind}" for output_name, kind in loss.items()] if isinstance(loss, dict) else loss
+    extents = [f"{symbol}={extent}" for symbol, extent in (sizes or {}).items()]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.pt2")
         save(program, path, optimizer=optimizer, batch=batch if optimizer is not None else None)
-        text = _run_import(path, options)
+        text = import_model("torch", path, name=name, loss=losses, size=extents, unrolled=unrolled)
     if output is not None:
         with open(output, "w") as out:
             out.write(text)
