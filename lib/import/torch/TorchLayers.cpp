@@ -123,18 +123,22 @@ void layerNorm(TorchContext &c, const TorchNode &node) {
 }
 
 void groupNorm(TorchContext &c, const TorchNode &node) {
-  takeScale(c);
   TorchValue x = c.dense(c.tensor("input"));
   Shape full = x.full;
   if (x.batchAt != 0 || !c.isPure(x) || full.size() < 2)
     c.reportUnsupported("normalizes something that has its batch not first");
+  int64_t channels = full[1], groups = node.op == "aten.instance_norm" ? channels : c.integer("num_groups", 1);
+  if (groups < 1 || channels % groups)
+    c.reportInvalid(fmt::format("has {} groups of {} channels", groups, channels));
+  if (!c.has("weight")) {
+    int64_t elements = elementsOf(full).value_or(0) / full[0];
+    return c.setResult(c.viewed(normalized(c, c.viewed(x, {full[0], groups, elements / groups})), full));
+  }
+  takeScale(c);
   Shape image = full;
   while (image.size() < 4)
     image.push_back(1);
   x = c.viewed(x, image);
-  int64_t channels = full[1], groups = node.op == "aten.instance_norm" ? channels : c.integer("num_groups", 1);
-  if (groups < 1 || channels % groups)
-    c.reportInvalid(fmt::format("has {} groups of {} channels", groups, channels));
   c.setResult(c.viewed(c.alike(x, "group_norm", {fmt::format("groups = {}", groups), epsilonOf(c, 1e-5)}), full));
 }
 

@@ -118,6 +118,7 @@ def operators():
     c = p.node("aten.relu_.default", ["B", 6, 4, 4], self=T(c), module="act")
     c = p.node("aten.group_norm.default", ["B", 6, 4, 4], input=T(c), num_groups=I(3), weight=T(p.parameter("gn.weight", [6])),
                bias=T(p.parameter("gn.bias", [6])), module="gn")
+    c = p.node("aten.instance_norm.default", ["B", 6, 4, 4], input=T(c), module="plain")
     u = p.node("aten.upsample_nearest2d.vec", ["B", 6, 8, 8], input=T(c), output_size={"as_none": True},
                scale_factors={"as_floats": [2.0, 2.0]})
     m = p.node("aten.max_pool2d.default", ["B", 6, 4, 4], self=T(u), kernel_size=Is(2, 2), stride=Is(2, 2))
