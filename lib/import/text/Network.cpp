@@ -14,6 +14,8 @@ void Network::noteOnce(const std::string &note) {
 }
 
 std::string Network::batchText() const {
+  if (isOneSample)
+    return "the inputs of the file are one sample, for no extent is the batch of all";
   return batchIsOpen ? "the batch is open in the file" : fmt::format("the file fixes the batch at {}", batch);
 }
 

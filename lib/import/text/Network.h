@@ -21,6 +21,7 @@ struct Network {
   /// The batch as an extent: the file's own number, or a prime that no shape contains by chance.
   int64_t batch = 1'000'003;
   bool batchIsOpen = true;
+  bool isOneSample = false; ///< no extent is a batch: all that the file states is one sample, such as a graph
   std::string lossFrom = "the file states no loss"; ///< behind how an output is trained
 
   void noteOnce(const std::string &note);

@@ -138,13 +138,15 @@ private:
                         fmt::join(batches, ", ")));
     if (batches.empty()) {
       context.batchIsOpen = false;
-      if (numbers.size() != 1 || *numbers.begin() < 1)
+      if (numbers.empty() || *numbers.begin() < 1)
         error(Code::ImportUnsupported,
-              numbers.empty() ? std::string("no input has a batch")
-                              : fmt::format("the first extent of every input is the batch, but they are {}",
-                                            fmt::join(numbers, ", ")));
-      else
+              numbers.empty() ? "no input has a batch" : "the first extent of an input is 0, which is no batch");
+      else if (numbers.size() == 1)
         context.batch = *numbers.begin();
+      else { // nodes and edges of a graph
+        context.isOneSample = true;
+        context.batch = 1;
+      }
     }
     for (const auto &[symbol, hint] : all) {
       auto size = context.options.sizes.find(symbol);
@@ -204,7 +206,7 @@ private:
       return void(error(Code::ImportUnsupported,
                         fmt::format("the input '{}' holds neither numbers nor integers", shown(input.value))));
     value.kind = Kind::Computed;
-    bool batched = !value.full.empty() && value.full[0] == context.batch;
+    bool batched = !context.isOneSample && !value.full.empty() && value.full[0] == context.batch;
     if (batched)
       value.batchAt = 0;
     Shape sample = context.sampleOf(value);
@@ -379,7 +381,8 @@ private:
     });
     const TorchArgument *self = node.find(node.order[0]);
     auto found = self && !self->names.empty() ? context.values.find(self->names[0]) : context.values.end();
-    if (read || found == context.values.end() || found->second.kind != Kind::Computed || found->second.batchAt < 0)
+    if (read || found == context.values.end() || found->second.kind != Kind::Computed ||
+        (found->second.batchAt < 0 && !context.isOneSample))
       return false;
     context.start(node);
     int64_t rank = std::ssize(found->second.full), dim = softmax ? context.integer("dim", -1) : -1;
@@ -411,7 +414,7 @@ private:
       const TorchValue &value = context.values[output];
       if (own)
         continue;
-      if (value.batchAt < 0 || context.lossOf(output) == "none")
+      if ((value.batchAt < 0 && !context.isOneSample) || context.lossOf(output) == "none")
         context.noteNoLoss(output);
       else
         context.addLoss(context.dense(value).id, output, outputs.size(), context.endsIn[output]);

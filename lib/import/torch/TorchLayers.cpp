@@ -74,11 +74,11 @@ void weightLength(TorchContext &c, const TorchNode &) {
 
 void batchNorm(TorchContext &c, const TorchNode &) {
   TorchValue x = c.dense(c.tensor("input"));
-  if (x.batchAt < 0 && x.full.size() >= 2 && x.full[0] == 1)
+  if (x.batchAt < 0 && x.full.size() >= 2 && x.full[0] == 1 && !c.isOneSample)
     return weightNorm(c, x);
   takeScale(c);
   std::vector<std::string> attributes{epsilonOf(c, 1e-5)};
-  if (x.batchAt == 0 && x.full.size() == 2 && !c.isPure(x)) { // [rows of all samples, channels]
+  if (x.full.size() == 2 && (c.isOneSample || (x.batchAt == 0 && !c.isPure(x)))) { // [rows of all samples, channels]
     TorchValue turned = x;
     Shape shape = c.shape(x.id);
     turned.id = c.transpose(x.id, {1, 0});

@@ -244,7 +244,8 @@ void index(TorchContext &c, const TorchNode &node) {
     return c.setResult(x);
   if (at >= x.full.size() || last >= x.full.size())
     c.reportInvalid("takes entries of dimensions that it has not");
-  if (ids.size() == 1 && at == 0 && x.batchAt < 0 && x.full.size() == 2 && x.kind != Kind::Constant)
+  bool isTable = x.kind == Kind::Weight || (x.kind != Kind::Constant && !c.isOneSample);
+  if (ids.size() == 1 && at == 0 && x.batchAt < 0 && x.full.size() == 2 && isTable)
     return lookUp(c, x, ids[0]);
   if (ids.size() == 2 && at == 0 && last == 1 && takeOfSamples(c, x, ids[0], ids[1]))
     return;
@@ -302,6 +303,37 @@ void gather(TorchContext &c, const TorchNode &node) {
   c.setResult(y);
 }
 
+/// y[ids[i], ..] += x[i, ..], where y begins at zero or at another tensor: the sums of rows that share a place, as of a
+/// graph's edges at each node. `scatter_add` states its places once for each column.
+void addAtPlaces(TorchContext &c, const TorchNode &node) {
+  TorchValue start = c.get("self"), ids = c.get("index");
+  TorchValue x = c.dense(c.tensor(c.has("source") ? "source" : "src"));
+  int64_t dim = c.dimOf(c.integer("dim", 0), std::ssize(start.full));
+  const TorchArgument *from = node.find("index");
+  bool isRows = ids.full.size() == 1;
+  if (!isRows && from && !from->names.empty())
+    if (const TorchNode *maker = makerOf(c, from->names[0]); maker && maker->op.rfind("aten.expand", 0) == 0) {
+      const TorchArgument *narrow = maker->find(maker->order.at(0));
+      Shape before = c.shapeInFile(narrow->names.at(0));
+      isRows = before.size() == ids.full.size() && before[0] == ids.full[0] && elementsOf(before) == before[0];
+      ids = c.valueOf(narrow->names.at(0));
+    }
+  if (dim != 0 || !isRows || c.number("alpha").value_or(1) != 1 || start.full.size() != x.full.size() || x.full.empty())
+    c.reportUnsupported("adds to something else than whole rows");
+  if (x.batchAt >= 0 || start.batchAt >= 0)
+    c.reportUnsupported("adds rows of several samples");
+  ids.kind = ids.kind == Kind::Constant ? Kind::Fixed : ids.kind;
+  ids.type = TorchType::Integer;
+  Shape places{x.full[0]};
+  Id rows = c.made(ids).id;
+  rows = c.shape(rows) == places ? rows : c.textBuilder.reshape(rows, places);
+  Id sum = c.add("segment_sum", {x.id, rows}, {fmt::format("segments = {}", start.full[0])}, start.full);
+  TorchValue y = c.computed(sum, start.full, -1);
+  bool isZero = start.kind == Kind::Constant && start.numbers &&
+                llvm::all_of(*start.numbers, [](double number) { return number == 0; });
+  c.setResult(isZero ? y : joined(c, '+', c.made(start), y));
+}
+
 /// Sums of what is before: every step adds those that are twice as far.
 void cumulative(TorchContext &c, const TorchNode &) {
   TorchValue x = c.dense(c.tensor("self"));
@@ -357,7 +389,8 @@ void triangle(TorchContext &c, const TorchNode &node) {
 } // namespace
 
 std::vector<TorchOperators> torchSelections() {
-  return {{cumulative, {"aten.cumsum"}},
+  return {{addAtPlaces, {"aten.index_add", "aten.scatter_add"}},
+          {cumulative, {"aten.cumsum"}},
           {embedding, {"aten.embedding"}},
           {embeddingBag, {"aten.embedding_bag", "aten._embedding_bag"}},
           {gather, {"aten.gather", "aten.take_along_dim"}},

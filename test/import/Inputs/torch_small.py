@@ -198,6 +198,33 @@ def stated():
     return p
 
 
+def graph():
+    """Nodes and edges: no extent is a batch. Sums at nodes by `index_add`, and by `scatter_add` with expanded places."""
+    p = Program()
+    x, source, target = p.user("x", [20, 6]), p.user("origin", [50], 5), p.user("target", [50], 5)
+    h = p.node("aten.batch_norm.default", [20, 6], input=T(x), weight=T(p.parameter("bn.weight", [6])),
+               bias=T(p.parameter("bn.bias", [6])), training={"as_bool": True}, momentum={"as_float": 0.1},
+               eps={"as_float": 1e-5}, cudnn_enabled={"as_bool": True}, module="bn")
+    h = p.node("aten.linear.default", [20, 4], input=T(h), weight=T(p.parameter("inner.weight", [4, 6])), module="inner")
+    edges = p.node("aten.index.Tensor", [50, 4], self=T(h), indices={"as_tensors": [{"name": source}]})
+    zeros = p.node("aten.zeros.default", [20, 4], size=Is(20, 4))
+    a = p.node("aten.index_add.default", [20, 4], self=T(zeros), dim=I(0), index=T(target), source=T(edges))
+    column = p.node("aten.unsqueeze.default", [50, 1], 5, self=T(target), dim=I(-1))
+    wide = p.node("aten.expand.default", [50, 4], 5, self=T(column), size=Is(50, 4))
+    b = p.node("aten.scatter_add.default", [20, 4], self=T(h), dim=I(0), index=T(wide), src=T(edges))
+    p.outputs = [p.node("aten.add.Tensor", [20, 4], self=T(a), other=T(b))]
+    return p
+
+
+def columns():
+    """Sums at places that differ from column to column."""
+    p = Program()
+    x, places = p.user("x", [20, 6]), p.user("places", [50, 6], 5)
+    h = p.node("aten.linear.default", [20, 6], input=T(x), weight=T(p.parameter("inner.weight", [6, 6])), module="inner")
+    p.outputs = [p.node("aten.scatter_add.default", [20, 6], self=T(h), dim=I(0), index=T(places), src=T(h), module="out")]
+    return p
+
+
 def refused():
     p = Program()
     x = p.user("x", ["B", 4])
@@ -231,7 +258,7 @@ def main():
     folder = sys.argv[1]
     if len(sys.argv) > 2:
         return read(folder)
-    for make in (moves, operators, masks, open_length, stated, refused):
+    for make in (moves, operators, masks, open_length, stated, graph, columns, refused):
         write(os.path.join(folder, make.__name__ + ".pt2"), make().document(), method=zipfile.ZIP_STORED if make is moves else zipfile.ZIP_DEFLATED)
     write(os.path.join(folder, "old.pt2"), masks().document(7, 3))
     write(os.path.join(folder, "top.pt2"), masks().document(), entry="serialized_exported_program.json")

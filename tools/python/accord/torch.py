@@ -233,7 +233,8 @@ def export(model: Any, example_inputs: Any = (), optimizer: Any = None, *, kwarg
     kwargs           inputs by name
     name             of the model; of its class unless given
     loss             kind of the loss, or {output: kind}, where the module returns no scalar
-    batch            samples of a step in the `train` block; those of the example unless given
+    batch            samples of a step in the `train` block; those of the example unless given. Inputs whose first extents
+                     differ, such as nodes and edges of a graph, are one sample
     sizes            {symbol: extent} of other open extents
     dynamic_shapes   as of torch.export.export; an open batch unless given
     train            trace the module as it trains (dropout, statistics of batch normalization)
@@ -242,7 +243,8 @@ def export(model: Any, example_inputs: Any = (), optimizer: Any = None, *, kwarg
     torch = _torch()
     if batch is None:
         tensors = [one for one in _tensors(torch, (example_inputs, kwargs or {})) if one.dim()]
-        batch = tensors[0].shape[0] if tensors and isinstance(tensors[0].shape[0], int) else None
+        extents = {one.shape[0] for one in tensors}
+        batch = 1 if len(extents) > 1 else next((one for one in extents if isinstance(one, int)), None)
     program = trace(model, example_inputs, kwargs, dynamic_shapes, train)
     name = name or (type(model).__name__ if isinstance(model, torch.nn.Module) else "model")
     losses = [f"{output_name}={kind}" for output_name, kind in loss.items()] if isinstance(loss, dict) else loss
