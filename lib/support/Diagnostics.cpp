@@ -82,35 +82,53 @@ static bool swapped(llvm::StringRef a, llvm::StringRef b) {
   return a.end() - x >= 2 && x[0] == y[1] && x[1] == y[0] && std::equal(x + 2, a.end(), y + 2);
 }
 
-std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
-  unsigned best = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
+/// The same letters in another case, or two that changed places.
+static bool isOneSlip(llvm::StringRef name, llvm::StringRef candidate) {
+  return candidate.equals_insensitive(name) || swapped(name, candidate);
+}
+
+/// Of the candidates that have the name in them, the shortest that begins with it, else the shortest. `asWord`: only
+/// those where an underscore follows the name at the beginning.
+static std::string longer(llvm::StringRef name, llvm::ArrayRef<std::string> candidates, bool asWord) {
   std::string result;
-  for (const std::string &candidate : candidates) {
-    if (candidate == name)
-      continue;
-    // The same letters in another case are always near, and two that changed places are one slip.
-    unsigned distance = llvm::StringRef(candidate).equals_insensitive(name) || swapped(name, candidate)
-                            ? 1
-                            : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
-    // A replaced one-letter name has nothing in common with the other.
-    if (distance < best && distance < std::max(name.size(), candidate.size())) {
-      best = distance;
-      result = candidate;
-    }
-  }
-  if (!result.empty() || name.size() < 3)
-    return result;
-  // "bert" for bert_large: what begins with it, else what has it in it; of several the shortest.
   bool begins = false;
   for (const std::string &candidate : candidates) {
     size_t at = llvm::StringRef(candidate).find_insensitive(name);
-    if (at == llvm::StringRef::npos || candidate == name || (begins && at > 0))
+    if (at == llvm::StringRef::npos || candidate.size() == name.size() || (begins && at > 0))
+      continue;
+    if (asWord && (at > 0 || candidate[name.size()] != '_'))
       continue;
     if (result.empty() || (!begins && at == 0) || candidate.size() < result.size())
       result = candidate;
     begins |= at == 0;
   }
   return result;
+}
+
+std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates) {
+  unsigned best = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
+  std::string result;
+  bool slipped = false;
+  for (const std::string &candidate : candidates) {
+    if (candidate == name)
+      continue;
+    bool slip = isOneSlip(name, candidate);
+    unsigned distance =
+        slip ? 1 : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
+    // A replaced one-letter name has nothing in common with the other.
+    if (distance < best && distance < std::max(name.size(), candidate.size())) {
+      best = distance;
+      result = candidate;
+      slipped = slip;
+    }
+  }
+  if (slipped || name.size() < 3)
+    return result;
+  // "a100" is the beginning of a100_80g and no slip of h100; "bert" may be albert_base where nothing is nearer.
+  std::string whole = longer(name, candidates, /*asWord=*/true);
+  if (!whole.empty() || !result.empty())
+    return whole.empty() ? result : whole;
+  return longer(name, candidates, /*asWord=*/false);
 }
 
 namespace {
