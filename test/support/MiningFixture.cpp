@@ -51,6 +51,18 @@ MiningPlan minedPlan() {
     const Machine &machine = front.designs.back().machine;
     front.front.points.push_back({design, 4.8 / (1 + i), {machine.area.value, machine.tdp.value}});
   }
+  EvaluatedDesigns &evaluated = result.evaluated;
+  evaluated.costs = {"area", "tdp"}, evaluated.count = 20, evaluated.nonDominated = 4;
+  for (uint32_t i = 4; i-- > 0;)
+    for (uint32_t dataflow : {0u, 1u}) {
+      Design design = {i, 1, dataflow};
+      Machine machine = designOf(plan, "", design).machine;
+      evaluated.designs.push_back({design,
+                                   4.8 / (1 + i) + 0.1 * dataflow,
+                                   {machine.area.value, machine.tdp.value},
+                                   dataflow == 0,
+                                   {{0.4 / (1 + i), 12}, {0.4 / (1 + i), 12.5}}});
+    }
   MiningFindings &findings = plan.findings;
   findings.limits = {{"deep", {{"core tc", 0.7}, {"bandwidth hbm", 0.3}}, {{"tc", 2, 0.01}, {"vc", 1, 0.002}}},
                      {"wide", {{"host", 1}}, {}}};
@@ -61,9 +73,16 @@ MiningPlan minedPlan() {
       choices.push_back({c, 1.2 + 0.1 * c, c % 2 == 0, c == 0, 1.2 + 0.05 * c, 1.2, ""});
   }
   findings.parameters[1][2] = {2, kNever, true, true, kNever, kNever, "breaks 'area': 33 mm2 > 31 mm2"};
-  findings.requirements = {
-      {"area <= 31 mm2", 0.98, "30.4 mm2 of at most 31 mm2", other, {"4", "2 MiB", "weight_stationary"}},
-      {"tc.count > glb.capacity", 0, "", std::nullopt, {}}};
+  findings.requirements = {{"area <= 31 mm2",
+                            0.98,
+                            "30.4 mm2 of at most 31 mm2",
+                            "area",
+                            31,
+                            true,
+                            other,
+                            {"4", "2 MiB", "weight_stationary"}},
+                           {"power.tdp <= 120 W", 0.75, "90 W of at most 120 W", "tdp", 120, true, std::nullopt, {}},
+                           {"tc.count > glb.capacity", 0, "", "", 0, true, std::nullopt, {}}};
   findings.reference = designOf(plan, "tpu_like", {1, 1, 1});
   findings.reference->steps.pop_back();
   findings.reference->chosen.clear();

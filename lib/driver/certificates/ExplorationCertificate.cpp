@@ -20,6 +20,7 @@
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/verify/Ordered.h"
+#include "lib/search/ParetoFront.h"
 #include "lib/support/documents/JsonParse.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -355,11 +356,13 @@ private:
         for (const std::string &cost : mined_.front->front.costs)
           point.costs.push_back(cost == "area" ? design.machine.area.value : design.machine.tdp.value);
       }
+    checkEvaluated();
     const auto &best = certificate_.answers.back().winner;
     std::vector<RequirementSensitivity> &requirements = mined_.findings.requirements;
     for (size_t r = 0; best && r < requirements.size(); ++r) {
       RequirementSensitivity is = requirementSensitivity(*space, r, *best);
       requirements[r].text = is.text, requirements[r].figures = is.figures;
+      requirements[r].figure = is.figure, requirements[r].atMost = is.atMost, requirements[r].limit = is.limit;
       settle(requirements[r].used, is.used);
     }
     if (const auto &stages = mined_.stages; stages && !stages->sha256.empty())
@@ -368,6 +371,36 @@ private:
     out_.trusted.push_back(fmt::format("the search, in what '{}' says of its course and of designs beside the best",
                                        folder_ + "/mine.json"));
     return filesOf(mined_);
+  }
+
+  /// Designs that the search evaluated are of the space, none is below the bound, and area, power and which of them
+  /// others dominate follow from their choices. Their values are the search's.
+  void checkEvaluated() {
+    const CertificateAnswer &answer = certificate_.answers.back();
+    EvaluatedDesigns &evaluated = mined_.best.result.evaluated;
+    for (EvaluatedDesign &one : evaluated.designs) {
+      auto made = space_->exactly(one.design);
+      const auto *machine = std::get_if<Machine>(&made);
+      if (!machine || space_->violatedRequirement(one.design, *machine))
+        return find("an evaluated design with the value {:.9g} is none that the space allows", one.value);
+      if (one.value < answer.bound * (1 - 1e-9))
+        return find("an evaluated design has the value {:.9g}, below the bound of {:.9g}", one.value, answer.bound);
+      for (auto [name, cost] : llvm::zip_equal(evaluated.costs, one.costs))
+        settle(cost, name == "area" ? machine->area.value : machine->tdp.value);
+    }
+    // What differs in the last digits alone may be equal.
+    auto dominates = [](const EvaluatedDesign &a, const EvaluatedDesign &b) {
+      bool better = a.value < b.value * (1 - 1e-9);
+      for (auto [x, y] : llvm::zip_equal(a.costs, b.costs))
+        better |= x < y * (1 - 1e-9);
+      return better && a.value <= b.value && isAtMost(a.costs, b.costs);
+    };
+    for (const EvaluatedDesign &one : evaluated.designs)
+      for (const EvaluatedDesign &other : evaluated.designs)
+        if (one.nonDominated && dominates(other, one))
+          return find("an evaluated design with the value {:.9g} is stated not to be dominated, one with {:.9g} is as "
+                      "good in everything",
+                      one.value, other.value);
   }
 
   /// A number that was computed in another order keeps its last digits.

@@ -223,6 +223,10 @@ DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
   }
   DesignEvaluation all{data_->objective.aggregate(data_->jobs, [&](size_t job) { return known[job].value; }),
                        data_->objective.aggregate(data_->jobs, [&](size_t job) { return known[job].lowerBound; })};
+  for (size_t job = 0; job < known.size() && std::isfinite(all.value); ++job)
+    all.steps.push_back(data_->jobs[job].alone
+                            ? known[job].steps.at(0)
+                            : EvaluatedStep{placed[job].metrics.step * 1e-12, placed[job].metrics.joules});
   std::scoped_lock lock(data_->mutex);
   if (all.value < data_->min)
     data_->min = all.value, data_->kept.clear();

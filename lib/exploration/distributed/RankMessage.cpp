@@ -46,7 +46,10 @@ public:
     design = known ? std::optional(std::move(choices)) : std::nullopt;
   }
   void operator()(DesignBox &box) { (*this)(box.low), (*this)(box.high); }
-  void operator()(DesignEvaluation &answer) { (*this)(answer.value), (*this)(answer.lowerBound); }
+  void operator()(DesignEvaluation &answer) {
+    (*this)(answer.value), (*this)(answer.lowerBound), (*this)(answer.steps);
+  }
+  void operator()(EvaluatedStep &step) { (*this)(step.seconds), (*this)(step.joules); }
   template <class One> void operator()(std::vector<One> &all) {
     all.resize(length(all.size(), 16));
     for (One &one : all)
@@ -119,7 +122,7 @@ void transfer(Stream &stream, RankMessage &message) {
 } // namespace
 
 std::string sharedDigest(MiningProblem &problem) {
-  constexpr unsigned kProtocol = 2;
+  constexpr unsigned kProtocol = 3;
   return std::to_string(kProtocol) + ' ' + digestOf(problem);
 }
 

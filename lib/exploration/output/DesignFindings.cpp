@@ -70,6 +70,14 @@ RequirementSensitivity requirementSensitivity(const DesignSpace &space, size_t r
     entry.used = limit->atMost() ? limit->number / limit->limit : limit->number > 0 ? limit->limit / limit->number : 0;
     entry.figures = fmt::format("{} of {} {}", numberText(limit->number, limit->dimension),
                                 limit->atMost() ? "at most" : "at least", numberText(limit->limit, limit->dimension));
+    Dimension areas = Dimension::of(Base::Metre, 2),
+              powers = Dimension::of(Base::Joule) * Dimension::of(Base::Second, -1);
+    bool area = limit->dimension == areas && limit->number == machine->area.value,
+         power = limit->dimension == powers && limit->number == machine->tdp.value;
+    if (area || power) {
+      entry.figure = area ? "area" : "tdp", entry.atMost = limit->atMost();
+      entry.limit = area ? SquareMetres{limit->limit}.squareMillimetres() : limit->limit;
+    }
   }
   return entry;
 }

@@ -198,6 +198,12 @@ void describeRequirement(JsonFields &f, RequirementSensitivity &one, const Minin
       .maybeIf(one.used > 0, "utilization", one.used)
       .about("the numbers of used, with their units")
       .maybeIf(one.used > 0, "usage", one.figures)
+      .about("what is limited, where that is one of these alone")
+      .maybeIf(!one.figure.empty(), "figure", one.figure, Words{{"area", "tdp"}})
+      .about("in mm2 of an area, in W of a tdp")
+      .maybeIf(!one.figure.empty(), "limit", one.limit)
+      .about("false: it is a minimum")
+      .maybeIf(!one.figure.empty(), "is_maximum", one.atMost)
       .about("the best design with this limit times factor, searched for with twice the effort of the search")
       .maybe("relaxed", one.relaxed, [&](JsonFields &g, MiningResult &relaxed) {
         g.computed("factor", [] { return kRelaxationFactor; })
@@ -244,6 +250,58 @@ void describeChoices(JsonFields &f, std::vector<ChoiceSensitivity> &choices, Min
         .about("best is the minimum as designs are evaluated")
         .maybeIf(one.searched, "is_optimal", one.isOptimal);
   });
+}
+
+/// What is not known of a space takes no field.
+void describeEvaluatedDesign(JsonFields &f, EvaluatedDesign &design, EvaluatedDesigns &all, const MiningPlan &plan) {
+  std::vector<std::string> chosen;
+  if (f.writes())
+    chosen = labelsOf(plan.parameters, design.design);
+  f.about("value by parameter, as written").field("chosen", chosen, chosenOf(plan));
+  if (f.reads())
+    for (const auto &[parameter, label] : zip(plan.parameters, chosen))
+      design.design.push_back(find(parameter.labels, label) - parameter.labels.begin());
+  f.check("chosen", !f.reads() || isValidDesign(design.design, plan.parameters),
+          "expected one choice of each parameter")
+      .field("value", design.value);
+  auto cost = [&](StringRef name, StringLiteral key, auto toDocumentUnit, auto fromDocumentUnit) {
+    auto at = find(all.costs, name);
+    double number = f.writes() && at != all.costs.end() ? toDocumentUnit(design.costs[at - all.costs.begin()]) : 0;
+    f.maybeIf(at != all.costs.end(), key, number);
+    if (f.reads() && f.has(key)) {
+      if (at == all.costs.end())
+        all.costs.push_back(name.str());
+      design.costs.push_back(fromDocumentUnit(number));
+    }
+  };
+  cost(
+      "area", "area_mm2", [](double area) { return SquareMetres{area}.squareMillimetres(); },
+      [](double area) { return areaOf(area).value; });
+  cost("tdp", "tdp_W", [](double watts) { return watts; }, [](double watts) { return watts; });
+  f.about("no other evaluated design is as good in value, area and tdp")
+      .field("non_dominated", design.nonDominated)
+      .about("by job, in the order of the best design's")
+      .maybe("steps", design.steps, [](JsonFields &g, EvaluatedStep &step) {
+        g.field("step_time_s", step.seconds).maybeIf(step.joules > 0, "energy_J", step.joules);
+      });
+}
+
+void describeEvaluated(JsonFields &f, EvaluatedDesigns &evaluated, const MiningPlan &plan) {
+  f.about("evaluated designs that satisfy the requirements and have room for the jobs")
+      .field("count", evaluated.count)
+      .about("of these, designs that no other one of them is as good as in value, area and tdp; of the designs that "
+             "were not evaluated nothing is said")
+      .field("non_dominated", evaluated.nonDominated)
+      .about("there were more of them at a time than the search keeps")
+      .field("is_truncated", evaluated.truncated)
+      .about("by value: non-dominated ones, the best with each choice of each parameter, and others drawn evenly")
+      .field("designs", evaluated.designs,
+             [&](JsonFields &g, EvaluatedDesign &design) { describeEvaluatedDesign(g, design, evaluated, plan); })
+      .check("designs",
+             !f.reads() ||
+                 all_of(evaluated.designs,
+                        [&](const EvaluatedDesign &one) { return one.costs.size() == evaluated.costs.size(); }),
+             "expected area and tdp of all designs alike");
 }
 
 void describeFront(JsonFields &f, MinedParetoFront &mined, const MiningPlan &plan) {
@@ -351,6 +409,9 @@ void describeMining(JsonFields &f, MiningPlan &plan) {
       .about("by parameter: the value of each choice")
       .maybe("sensitivity", findings.parameters,
              [&](JsonFields &g, std::vector<ChoiceSensitivity> &choices) { describeChoices(g, choices, plan); })
+      .about("designs that the search evaluated, as many as a page can show")
+      .maybeIf(result.evaluated.count > 0, "evaluated", result.evaluated,
+               [&](JsonFields &g, EvaluatedDesigns &evaluated) { describeEvaluated(g, evaluated, plan); })
       .about("designs of which none is better in everything")
       .maybe("pareto_front", plan.front, [&](JsonFields &g, MinedParetoFront &front) { describeFront(g, front, plan); })
       .about("a machine that the best design is compared with")

@@ -15,6 +15,31 @@ struct ConvergencePoint {
   double seconds = 0;              ///< of processor time; 0 where that is not asked for
 };
 
+/// What a job's step takes on a design that was evaluated.
+struct EvaluatedStep {
+  double seconds = 0, joules = 0;
+  friend bool operator==(const EvaluatedStep &, const EvaluatedStep &) = default;
+};
+
+/// A design that a search evaluated, with what it takes.
+struct EvaluatedDesign {
+  Design design;
+  double value = 0;                 ///< of the metric, finite
+  std::vector<double> costs;        ///< by `EvaluatedDesigns::costs`
+  bool nonDominated = false;        ///< no other evaluated design is as good in value and all costs
+  std::vector<EvaluatedStep> steps; ///< by job; empty: not known
+};
+
+/// Designs that a search evaluated and that may be, as many as a page can show: the non-dominated among them, the best
+/// with each choice of each parameter, and others drawn evenly.
+struct EvaluatedDesigns {
+  std::vector<std::string> costs;       ///< "area" (m2), "tdp" (W): those that the space knows
+  uint64_t count = 0;                   ///< of all that were evaluated and may be
+  uint64_t nonDominated = 0;            ///< of these
+  bool truncated = false;               ///< more were non-dominated at a time than the search keeps: some are missing
+  std::vector<EvaluatedDesign> designs; ///< by value, then costs, then in the order of parameters
+};
+
 struct MiningResult {
   std::string strategy;
   std::optional<Design> best;
@@ -27,6 +52,7 @@ struct MiningResult {
   double seconds = 0; ///< of processor time; 0 where that is not asked for
   /// Whenever the incumbent changed, or the bound by more than 1e-4 of itself; the last of all.
   std::vector<ConvergencePoint> convergence;
+  EvaluatedDesigns evaluated;
   std::string proof;    ///< what proves the bound
   bool refused = false; ///< nothing was searched: `error` says why
   /// A checkpoint of another problem, one that cannot be read or written; a space too large for the
@@ -121,6 +147,10 @@ struct RequirementSensitivity {
   std::string text;
   double used = 0;     ///< share of the limit that the best design takes; 0: it is no limit
   std::string figures; ///< "39.22 mm2 of 50 mm2"
+  /// What is limited, where that is area (mm2) or design power (W) and nothing else. Empty: it is something else.
+  std::string figure;
+  double limit = 0;
+  bool atMost = true; ///< false: at least
   /// By `kRelaxed`, searched for as long as before; nothing: not searched.
   std::optional<MiningResult> relaxed;
   std::vector<std::string> chosen; ///< by parameter, of the best then

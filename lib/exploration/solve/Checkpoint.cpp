@@ -14,7 +14,7 @@
 namespace accord {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 struct Checkpoint {
   int64_t version = kVersion;
@@ -24,14 +24,24 @@ struct Checkpoint {
   std::vector<std::pair<Design, DesignEvaluation>> known;
 };
 
-/// A design, its value and, where that is another number, its bound.
+void describeStep(JsonVisitor &v, EvaluatedStep &step) {
+  v.fixedArray(2, "expected seconds and joules",
+               [&](size_t i, JsonVisitor &one) { visitValue(one, i == 0 ? step.seconds : step.joules); });
+}
+
+/// A design, its value and, where that is another number or steps are known, its bound; the steps.
 void describeKnown(JsonVisitor &v, std::pair<Design, DesignEvaluation> &known) {
-  auto &[value, bound] = known.second;
+  auto &[value, bound, steps] = known.second;
   v.array(
-      value == bound ? 2 : 3, "expected a design with its value", [](size_t size) { return size == 2 || size == 3; },
+      !steps.empty()   ? 4
+      : value == bound ? 2
+                       : 3,
+      "expected a design with its value", [](size_t size) { return size >= 2 && size <= 4; },
       [&](size_t i, JsonVisitor &one) {
         if (i == 0)
           return visitValue(one, known.first);
+        if (i == 3)
+          return visitValue(one, steps, describeStep);
         one.numberOrNull(i == 1 ? value : bound);
         if (i == 1 && one.reads())
           bound = value;

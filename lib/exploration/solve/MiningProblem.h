@@ -10,8 +10,9 @@ class Executor;
 
 /// What is known of one design.
 struct DesignEvaluation {
-  double value = 0;      ///< of the best that was found for it; infinite: nothing
-  double lowerBound = 0; ///< it cannot be worth less, whatever is found
+  double value = 0;                      ///< of the best that was found for it; infinite: nothing
+  double lowerBound = 0;                 ///< it cannot be worth less, whatever is found
+  std::vector<EvaluatedStep> steps = {}; ///< by job, of what was found; empty: not known
   friend bool operator==(const DesignEvaluation &, const DesignEvaluation &) = default;
 };
 

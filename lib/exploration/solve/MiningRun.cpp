@@ -9,7 +9,7 @@ namespace accord {
 namespace {
 
 /// Of a design that a stop came before: nothing is known of it.
-constexpr DesignEvaluation kNotEvaluated{INFINITY, 0};
+const DesignEvaluation kNotEvaluated{INFINITY, 0};
 
 class ThreadExecutor : public Executor {
 public:
@@ -87,6 +87,7 @@ MiningRun::MiningRun(MiningProblem &problem, const MiningOptions &options, std::
                      uint64_t defaultEvaluations)
     : problem_(problem), options_(options),
       limit_(options.evaluations == UINT64_MAX ? defaultEvaluations : options.evaluations), evaluatedBound_(INFINITY),
+      sample_(problem.parameters(), problem.costNames()),
       own_(options.executor ? nullptr : makeThreadExecutor(options.threads, options.stop)),
       executor_(options.executor ? *options.executor : *own_), startTime_(processorSeconds()) {
   result_.strategy = std::move(strategy);
@@ -168,7 +169,8 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
   task.below = usesEvaluations_ ? std::nextafter(result_.value, INFINITY) : INFINITY;
   std::vector<DesignEvaluation> results = executor_.results(problem_, task, boxes);
   for (size_t i = 0; i < asked.size(); ++i)
-    found[asked[i]] = usesEvaluations_ ? results[i] : DesignEvaluation{results[i].value, results[i].value};
+    if (found[asked[i]] = std::move(results[i]); !usesEvaluations_)
+      found[asked[i]].lowerBound = found[asked[i]].value;
   bool isStopped = stopped();
   for (size_t i : counted) {
     if (isStopped && found[i].value == INFINITY && found[i].lowerBound == 0) {
@@ -180,6 +182,8 @@ std::vector<double> MiningRun::values(const std::vector<Design> &designs) {
     if (remembersDesigns_)
       known_.emplace(designs[i], found[i]);
     double value = found[i].value;
+    if (std::isfinite(value))
+      sample_.add(designs[i], found[i], problem_.costs({designs[i], designs[i]}));
     evaluatedBound_ = std::min(evaluatedBound_, found[i].lowerBound);
     bool better = value < result_.value;
     bool earlier = result_.best && value == result_.value && designs[i] < *result_.best;
@@ -224,6 +228,7 @@ MiningResult MiningRun::finish(std::string proof) {
   if (last.evaluations != result_.evaluations || last.bounds != result_.bounds || last.bound != result_.bound)
     recordConvergence(true);
   result_.proof = std::move(proof);
+  result_.evaluated = sample_.finish();
   result_.seconds = options_.timed ? seconds() : 0;
   if (saved)
     saved(true);

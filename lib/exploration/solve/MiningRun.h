@@ -1,5 +1,6 @@
 // What all strategies share: counts and limits, the incumbent, values known, moments.
 #pragma once
+#include "lib/exploration/solve/DesignSample.h"
 #include "lib/exploration/solve/Executor.h"
 #include <unordered_map>
 
@@ -96,6 +97,7 @@ private:
   double evaluatedBound_;
   std::optional<uint64_t> size_;
   KnownDesigns known_, earlier_;
+  DesignSample sample_;
   std::unique_ptr<Executor> own_; ///< where the options name none
   Executor &executor_;
   double startTime_; ///< processor time

@@ -179,11 +179,16 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
   if (!machine)
     return {kNever, kNever};
   std::vector<double> lowerBound(jobs.size());
+  std::vector<EvaluatedStep> steps(jobs.size());
   double value = objective.aggregate(jobs, [&](size_t job) {
-    return valued(job, design, *machine, objective.below(jobs[job], below), effort > 0 ? how : Quickly, lowerBound[job])
-        .value;
+    StepValue found =
+        valued(job, design, *machine, objective.below(jobs[job], below), effort > 0 ? how : Quickly, lowerBound[job]);
+    steps[job] = {found.step, found.joules};
+    return found.value;
   });
-  return {value, objective.aggregate(jobs, [&](size_t job) { return lowerBound[job]; })};
+  if (std::isinf(value))
+    steps.clear();
+  return {value, objective.aggregate(jobs, [&](size_t job) { return lowerBound[job]; }), std::move(steps)};
 }
 
 std::optional<StepValue> StepProblem::step(size_t job, const Design &design) {

@@ -26,20 +26,32 @@ function frame(W, H, box, x, y, names, show, label) {
   return root;
 }
 
-/// Points {x, y, heat, title, rows, here, other}; heat from 0 to 1 or undefined.
-function drawDesigns(points, names, show, higher, host, tip) {
-  const W = 940, H = 380, box = { left: 84, right: 22, top: 14, bottom: 44 };
-  const x = axis(points.map(p => p.x), box.left, W - box.right), y = axis(points.map(p => p.y), H - box.bottom, box.top);
+/// Points {x, y, heat, title, rows, here, other, faint}; heat from 0 to 1 or undefined. `limits`: {at, isMaximum, text} of x.
+function drawDesigns(points, names, show, higher, host, tip, limits = []) {
+  fluid(host, width => designsOf(points, names, show, higher, host, tip, limits, width), 300, 940);
+}
+function designsOf(points, names, show, higher, host, tip, limits, W) {
+  const H = Math.round(Math.max(300, Math.min(380, W * 0.5))), box = { left: 84, right: 22, top: 14, bottom: 44 };
+  const xs = points.map(p => p.x), far = Math.max(...xs), near = Math.min(...xs), drawn = limits.filter(l => l.at <= far * 1.5 && l.at >= near / 1.5);
+  const x = axis(xs.concat(drawn.map(l => l.at)), box.left, W - box.right), y = axis(points.map(p => p.y), H - box.bottom, box.top);
   const root = frame(W, H, box, x, y, names, show, `${points.length} designs by ${names[0]} and ${names[1]}`);
+  for (const l of drawn) {
+    const at = x.at(l.at), from = l.isMaximum ? at : box.left, to = l.isMaximum ? W - box.right : at, inside = at > W - box.right - 130;
+    root.append(svg("rect", { class: "forbidden", x: from, y: box.top, width: Math.max(0, to - from), height: H - box.top - box.bottom }),
+      svg("line", { class: "limit", x1: at, x2: at, y1: box.top, y2: H - box.bottom }),
+      svg("text", { class: "limit", x: at + (inside ? -6 : 6), y: box.top + 12, "text-anchor": inside ? "end" : "start" }, l.text));
+  }
+  limits.filter(l => !drawn.includes(l)).forEach((l, i) => root.append(svg("text", { class: "limit", x: l.at > far ? W - box.right : box.left + 4, y: box.top + 12 + 14 * i, "text-anchor": l.at > far ? "end" : "start" }, l.at > far ? `${l.text} →` : `← ${l.text}`)));
   // The best there is for so much of x.
   const line = [];
   for (const p of points.filter(p => !p.other).sort((a, b) => a.x - b.x || (higher ? b.y - a.y : a.y - b.y)))
     if (!line.length || (higher ? p.y > line[line.length - 1].y : p.y < line[line.length - 1].y)) line.push(p);
   root.append(svg("path", { class: "step", d: line.map((p, i) => (i ? `H${x.at(p.x).toFixed(1)}V${y.at(p.y).toFixed(1)}` : `M${x.at(p.x).toFixed(1)},${y.at(p.y).toFixed(1)}`)).join("") }));
-  for (const p of [...points].sort((a, b) => Number(!!a.here) - Number(!!b.here))) {
+  const layer = p => (p.here ? 2 : p.faint ? 0 : 1);
+  for (const p of [...points].sort((a, b) => layer(a) - layer(b))) {
     const cx = x.at(p.x), cy = y.at(p.y), common = { tabindex: 0, "aria-label": `${p.title}: ${show[0](p.x)}, ${show[1](p.y)}` };
     const dot = p.other ? svg("path", { class: "reference", d: `M${cx - 7},${cy}L${cx},${cy - 7}L${cx + 7},${cy}L${cx},${cy + 7}Z`, ...common })
-      : svg("circle", { class: p.here ? "winner" : "design", cx, cy, r: p.here ? 8 : 5, style: p.heat === undefined ? "fill:var(--accent)" : `fill:color-mix(in oklab, var(--hot) ${Math.round(p.heat * 100)}%, var(--cool))`, ...common });
+      : svg("circle", { class: p.here ? "winner" : p.faint ? "design faint" : "design", cx, cy, r: p.here ? 8 : p.faint ? 3.5 : 5, style: p.heat === undefined ? "fill:var(--accent)" : `fill:color-mix(in oklab, var(--hot) ${Math.round(p.heat * 100)}%, var(--cool))`, ...common });
     const open = () => {
       tip.replaceChildren(el("b", {}, p.title), el("table", {}, ...p.rows.map(([k, v]) => el("tr", {}, el("td", {}, k), el("td", {}, v)))));
       tip.hidden = false;
@@ -56,10 +68,14 @@ function drawDesigns(points, names, show, higher, host, tip) {
 
 /// Incumbent and bound of the first search over designs evaluated, incumbents of the others.
 function drawSearches(searches, name, show, host) {
-  const W = 620, H = 300, box = { left: 84, right: 18, top: 14, bottom: 44 };
+  fluid(host, width => searchesOf(searches, name, show, host, width), 300, 720);
+  return host.querySelector("svg") !== null;
+}
+function searchesOf(searches, name, show, host, W) {
+  const H = 300, box = { left: 84, right: 18, top: 14, bottom: 44 };
   const finite = (s, key) => s.convergence.filter(m => m[key] !== null && m[key] > 0);
   const values = searches.flatMap((s, i) => finite(s, "incumbent").map(m => m.incumbent).concat(i ? [] : finite(s, "bound").map(m => m.bound)));
-  if (!values.length) return false;
+  if (!values.length) return;
   const last = Math.max(...searches.map(s => s.evaluations), 2), x = axis([1, last], box.left, W - box.right), y = axis(values, H - box.bottom, box.top);
   x.ticks = x.ticks.filter(v => v >= 1 && Number.isInteger(v));
   const root = frame(W, H, box, x, y, ["designs evaluated", name], [v => si(v, "", 3).trim(), show], `convergence of ${searches.map(s => s.strategy).join(", ")}`);
@@ -79,7 +95,6 @@ function drawSearches(searches, name, show, host) {
     if (found.length) root.append(svg("circle", { cx: x.at(Math.max(1, s.evaluations)), cy: y.at(found[found.length - 1].incumbent), r: 3, style: `fill:${color}` }));
   });
   host.append(root);
-  return true;
 }
 
 /// A card: a bar for each choice, as long as the share of the best design's value that is left.

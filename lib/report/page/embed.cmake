@@ -5,7 +5,7 @@ set(report_js format.js place.js exports.js sliders.js timeline.js memory.js cha
 set(placement_html placement.html)
 set(placement_js format.js place.js exports.js sliders.js designs.js pipeline.js devices.js placement.js)
 set(mining_html mining.html)
-set(mining_js format.js place.js exports.js designs.js mining.js)
+set(mining_js format.js place.js exports.js designs.js parallel.js mining.js)
 set(sparsity_html sparsity.html)
 set(sparsity_js format.js place.js exports.js sparsity.js)
 set(ensemble_html ensemble.html)

@@ -15,7 +15,7 @@ function pictureOfSvg(root, then) {
   const from = [root, ...root.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((e, i) => {
     const style = getComputedStyle(e);
-    for (const name of ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "text-anchor", "opacity"]) to[i].style.setProperty(name, style.getPropertyValue(name));
+    for (const name of ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "paint-order", "font-size", "font-family", "font-weight", "text-anchor", "opacity"]) to[i].style.setProperty(name, style.getPropertyValue(name));
   });
   set(copy, { xmlns: "http://www.w3.org/2000/svg", width: box.width, height: box.height });
   const image = new Image();
@@ -50,8 +50,9 @@ function pictureOfBars(host) {
   });
   return canvas;
 }
-/// Buttons below a chart. `rows()`: the table, its first row the headings; the picture is of what `host` shows.
-function offerExport(host, name, rows) {
+/// Buttons below a chart. `rows()`: the table, its first row the headings; the picture is of what `host` shows. `marks`: what of
+/// the chart has a row each, as a selector or, of a canvas, a function that counts.
+function offerExport(host, name, rows, marks) {
   const file = name.toLowerCase().replace(/[^a-z0-9]+/g, "-"), button = (text, label, action) => el("button", { type: "button", "aria-label": `${name} as ${label}`, onclick: action }, text);
   const png = canvas => canvas.toBlob(blob => download(file + ".png", blob));
   const picture = () => {
@@ -59,6 +60,7 @@ function offerExport(host, name, rows) {
     if (!shown) png(pictureOfBars(host)); else if (shown.matches("canvas")) png(shown); else pictureOfSvg(shown, png);
   };
   const bar = el("div", { class: "exports" }, button("CSV", "a table", () => download(file + ".csv", new Blob([csvOf(rows())], { type: "text/csv" }))), button("PNG", "a picture", picture));
+  bar.chart = { host, rows, count: () => (typeof marks === "function" ? marks() : host.querySelectorAll(marks).length) };
   (host.closest(".stage") || host).after(bar);
   return bar;
 }

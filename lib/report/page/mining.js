@@ -34,8 +34,8 @@ function header() {
   byId("degrees").textContent = chosenText(design.chosen);
   const split = text => { const at = text.lastIndexOf(" "); return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)]; };
   const apart = text => { const at = text.indexOf(" "); return [text.slice(0, at), text.slice(at + 1)]; }, capital = text => (ratio || metricWord ? text[0].toUpperCase() + text.slice(1) : text);
-  const limitOf = word => (data.requirements || []).find(r => r.utilization && new RegExp(`(^|[^\\w.])${word}`).test(r.requirement));
-  const area = limitOf("area"), power = limitOf("power\\.tdp"), tiles = [];
+  const limitOf = figure => limitsOf(figure).find(r => r.utilization);
+  const area = limitOf("area"), power = limitOf("tdp"), tiles = [];
   if (steps.length === 1 && !ratio) {
     const s = steps[0], other = reference && reference.steps.find(r => r.job === s.job);
     tiles.push(tile("Step time", ...split(seconds(s.step_time_s)), metric === "step_time" ? s.alternative : `${objective} ${show(data.objective.value)}`),
@@ -86,27 +86,111 @@ function stages() {
     el("tbody", {}, ...s.designs.map(d => line([[d.name, "name"], [d.area_mm2 ? mm2(d.area_mm2) : "–", "n"], [d.tdp_W ? watts(d.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [d.chosen[p.name], "name"])]))));
 }
 
+// The front that was asked for; or what the search evaluated, of which only that is said.
+const higher = metric === "step_time" && steps.length === 1;
+const chosenKey = d => JSON.stringify(data.space.parameters.map(p => d.chosen[p.name]));
+const limitsOf = figure => (data.requirements || []).filter(r => r.figure === figure);
+const budget = r => `${r.is_maximum ? "at most" : "at least"} ${r.figure === "area" ? mm2(r.limit) : watts(r.limit)}`;
+
+function frontOf() {
+  const asked = data.pareto_front && data.pareto_front.designs.length ? data.pareto_front : null;
+  if (asked) return { asked, title: "Pareto front", names: ["value", ...asked.objectives.slice(1)], designs: asked.designs.map(d => ({ ...d, rate: higher ? d.steps[0].throughput : 0 })) };
+  const e = data.evaluated;
+  if (!e || !e.designs.length || !design) return null;
+  const names = ["value", ...(e.designs.some(d => d.area_mm2) ? ["area"] : []), ...(e.designs.some(d => d.tdp_W) ? ["tdp"] : [])];
+  return { evaluated: e, title: "Designs that the search evaluated", names, designs: e.designs.map((d, i) => ({ ...d, name: `evaluated ${i + 1}`, faint: !d.non_dominated, rate: higher ? steps[0].batch / d.value : 0 })) };
+}
+
 function front() {
-  if (!data.pareto_front || !data.pareto_front.designs.length) return;
+  const f = frontOf();
+  if (!f) return;
+  const over = f.names, byArea = over.includes("area"), byPower = over.includes("tdp"), named = over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ");
+  if (!byArea && !byPower) return;
   byId("front").hidden = false;
-  const f = data.pareto_front, over = ["value", ...f.objectives.slice(1)], byArea = over.includes("area"), byPower = over.includes("tdp");
-  const higher = metric === "step_time" && steps.length === 1, yOf = d => (higher ? d.steps[0].throughput : d.value), xOf = d => (byArea ? d.area_mm2 : d.tdp_W);
-  const yShow = higher ? v => si(v, "", 3).trim() : tick, powers = f.designs.map(d => d.tdp_W || 0), cold = Math.min(...powers), hot = Math.max(...powers);
+  byId("front-h").textContent = f.title;
+  const yShow = higher ? v => si(v, "", 3).trim() : tick, areas = f.designs.map(d => d.area_mm2 || 0), powers = f.designs.map(d => d.tdp_W || 0);
   // Of designs that are as good as the best the front has the one of least area and power.
-  const chosen = d => JSON.stringify(d.chosen) === JSON.stringify(design.chosen), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
-  const rows = d => [[objective, show(d.value)], ...d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]), ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
-  const points = f.designs.map((d, i) => ({ x: xOf(d), y: yOf(d), heat: byPower && byArea && hot > cold ? (powers[i] - cold) / (hot - cold) : undefined, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "as good as the best"}` : d.name, rows: rows(d), here: same(d) }));
-  if (reference && higher && reference.steps.length && (byArea ? reference.area_mm2 : reference.tdp_W))
-    points.push({ x: byArea ? reference.area_mm2 : reference.tdp_W, y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
-  if (byArea || byPower)
-    drawDesigns(points, [byArea ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : axisName], [v => trim(v, 3), yShow], higher, byId("front-chart"), byId("tip"));
-  const possible = f.epsilon_upper_bound > f.epsilon * 1.0001 ? ` (${percent(f.epsilon_upper_bound)} if others had the best of all schedules)` : "";
-  const near = f.epsilon === null ? "how near other designs are is not known" : f.epsilon > 0 ? `every design of the space is in everything within ${percent(f.epsilon)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
-  byId("front-hint").append(`${f.designs.length} design${f.designs.length === 1 ? "" : "s"} over ${over.map(o => (o === "value" ? objective : o === "tdp" ? "TDP" : o)).join(", ")}: ${near}. Ringed: ${best && !chosen(best) ? `${best.name}, as good as the best with less area or power` : "the best"}. `,
-    ...(byPower && byArea && hot > cold ? [el("span", { class: "heat" }, watts(cold), el("i", {}), watts(hot))] : []), ...(points.some(p => p.other) ? [` Diamond: ${reference.name}.`] : []));
-  byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
+  const chosen = d => chosenKey(d) === chosenKey(design), best = f.designs.find(chosen) || f.designs.find(d => d.value <= data.objective.value), same = d => d === best;
+  const rows = d => [[objective, show(d.value)], ...(f.asked || !d.chosen ? d.steps.slice(0, 6).map(s => [s.job, si(s.throughput, "samples/s")]) : (d.steps || []).slice(0, 6).map((s, i) => [steps[i] ? steps[i].job : "step", seconds(s.step_time_s)])),
+    ...(d.area_mm2 ? [["area", mm2(d.area_mm2)]] : []), ...(d.tdp_W ? [["TDP", watts(d.tdp_W)]] : []), ...(d.chosen ? data.space.parameters.map(p => [p.name, d.chosen[p.name]]) : [])];
+  // One picture over each, coloured by the other.
+  const picture = (figure, part, host, tip) => {
+    const area = figure === "area", xOf = d => (area ? d.area_mm2 : d.tdp_W), colors = area ? powers : areas, cold = Math.min(...colors), hot = Math.max(...colors), colored = byArea && byPower && hot > cold;
+    const points = f.designs.map((d, i) => ({ x: xOf(d), y: higher ? d.rate : d.value, heat: colored ? (colors[i] - cold) / (hot - cold) : undefined, faint: d.faint, title: same(d) ? `${d.name}, ${chosen(d) ? "the best" : "as good as the best"}` : d.name, rows: rows(d), here: same(d) }));
+    if (reference && higher && reference.steps.length && xOf(reference))
+      points.push({ x: xOf(reference), y: reference.steps[0].throughput, title: reference.name, other: true, rows: rows({ ...reference, value: null, chosen: null }).slice(1) });
+    byId(part).hidden = false;
+    const names = [area ? "area in mm²" : "TDP in W", higher ? "throughput in samples/s" : axisName];
+    drawDesigns(points, names, [v => trim(v, 3), yShow], higher, byId(host), byId(tip), limitsOf(figure).map(r => ({ at: r.limit, isMaximum: r.is_maximum, text: budget(r) })));
+    offerExport(byId(host), `designs by ${area ? "area" : "power"}`, () => [["design", area ? "area_mm2" : "tdp_W", higher ? "throughput" : "value"], ...points.map(p => [p.title, p.x, p.y])], ".design, .winner, .reference");
+    if (colored) byId(part).append(el("p", { class: "quiet hint" }, `colour: ${area ? "TDP" : "area"} `, el("span", { class: "heat" }, (area ? watts : mm2)(cold), el("i", {}), (area ? watts : mm2)(hot)), points.some(p => p.other) ? ` Diamond: ${reference.name}.` : ""));
+    else if (points.some(p => p.other)) byId(part).append(el("p", { class: "quiet hint" }, `Diamond: ${reference.name}.`));
+  };
+  if (byArea) picture("area", "front-area-part", "front-area", "area-tip");
+  if (byPower) picture("tdp", "front-power-part", "front-power", "power-tip");
+  byId("front-charts").classList.toggle("one", !(byArea && byPower));
+  const headroom = r => {
+    const is = r.figure === "area" ? design.area_mm2 : design.tdp_W, left = r.is_maximum ? r.limit - is : is - r.limit, text = r.figure === "area" ? mm2 : watts;
+    return el("li", {}, `${r.figure === "area" ? "Area" : "Design power"} ${budget(r)}: the best design has ${text(is)}, headroom ${text(left)} (${percent(left / r.limit)} of the limit)`);
+  };
+  byId("front-limits").append(...["area", "tdp"].flatMap(limitsOf).map(headroom));
+  const ringed = `Ringed: ${best && !chosen(best) ? `${best.name}, as good as the best with less area or power` : "the best"}. `;
+  if (f.asked) {
+    const a = f.asked, possible = a.epsilon_upper_bound > a.epsilon * 1.0001 ? ` (${percent(a.epsilon_upper_bound)} if others had the best of all schedules)` : "";
+    const near = a.epsilon === null ? "how near other designs are is not known" : a.epsilon > 0 ? `every design of the space is in everything within ${percent(a.epsilon)} of one of these${possible}` : "no design of the space beats one of these in everything" + possible;
+    byId("front-hint").textContent = `${f.designs.length} design${f.designs.length === 1 ? "" : "s"} over ${named}: ${near}. ${ringed}`;
+    byId("front-summary").textContent = `As a table; files front/NN.accel, all numbers in front.csv`;
+  } else {
+    const e = f.evaluated, shown = e.designs.length, found = e.designs.filter(d => d.non_dominated).length;
+    byId("front-hint").textContent = `${shown} of the ${e.count} designs that were evaluated and may be. Large dots: ${found < e.non_dominated ? `${found} of ` : ""}${e.is_truncated ? "some of the many" : e.non_dominated} that no other evaluated design is as good as in ${named}. ` +
+      `A search for the best evaluates few others, so designs that it did not evaluate may beat these in area or power: this is no Pareto front of the space, which --pareto-front finds and proves. ${ringed}`;
+    byId("front-summary").textContent = "The large dots as a table";
+  }
   byId("front-table").append(head([["design"], [objective, "n"], ...(higher ? [["throughput", "n"]] : []), ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
-    el("tbody", {}, ...f.designs.map(d => line([[d.name + (same(d) ? " (the best)" : ""), "name"], [show(d.value), "n"], ...(higher ? [[si(d.steps[0].throughput, "samples/s"), "n"]] : []), [d.area_mm2 ? mm2(d.area_mm2) : "–", "n"], [d.tdp_W ? watts(d.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [d.chosen[p.name], "name"])]))));
+    el("tbody", {}, ...f.designs.filter(d => !d.faint || same(d)).map(d => line([[d.name + (same(d) ? " (the best)" : ""), "name"], [show(d.value), "n"], ...(higher ? [[si(d.rate, "samples/s"), "n"]] : []), [d.area_mm2 ? mm2(d.area_mm2) : "–", "n"], [d.tdp_W ? watts(d.tdp_W) : "–", "n"], ...data.space.parameters.map(p => [d.chosen[p.name], "name"])]))));
+}
+
+function explored() {
+  const e = data.evaluated;
+  if (!e || !design) return;
+  const seen = new Set(e.designs.map(chosenKey)), of = data.pareto_front ? data.pareto_front.designs.filter(d => !seen.has(chosenKey(d))) : [];
+  const all = [...e.designs, ...of.map(d => ({ ...d, non_dominated: true }))], parameters = data.space.parameters, several = steps.length > 1, some = test => all.some(test);
+  if (!all.length || !parameters.length) return;
+  byId("explored").hidden = false;
+  const figure = (name, key, number, show, csv) => ({ name, key, number, show, csv: csv || number }), step = (i, key) => d => (d.steps && d.steps[i] && d.steps[i][key] !== undefined ? d.steps[i][key] : null);
+  const short = v => (v === null ? "–" : seconds(v, 3)), joules = v => (v === null ? "–" : less(v, "J"));
+  const figures = [figure(several && !ratio ? `sum of ${objective}` : objective, "value", d => d.value, tick)];
+  steps.slice(0, 4).forEach((s, i) => {
+    if (several || metric !== "step_time") if (some(d => step(i, "step_time_s")(d) !== null)) figures.push(figure(several ? `${s.job}.step` : "step time", `${several ? s.job + " " : ""}step_time_s`, step(i, "step_time_s"), short));
+    if (metric !== "energy" && some(d => step(i, "energy_J")(d) > 0)) figures.push(figure(several ? `${s.job}.energy` : "energy", `${several ? s.job + " " : ""}energy_J`, step(i, "energy_J"), joules));
+  });
+  if (some(d => d.area_mm2)) figures.push(figure("area in mm²", "area_mm2", d => (d.area_mm2 === undefined ? null : d.area_mm2), v => trim(v, 3)));
+  if (some(d => d.tdp_W)) figures.push(figure("TDP in W", "tdp_W", d => (d.tdp_W === undefined ? null : d.tdp_W), v => trim(v, 3)));
+  const values = all.map(d => d.value), low = Math.min(...values), high = Math.max(...values), heat = v => (high > low ? (low > 0 ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low)) : 0);
+  const same = d => chosenKey(d) === chosenKey(design), text = (f, v) => (f.key === "value" ? show(v) : f.key === "area_mm2" ? mm2(v) : f.key === "tdp_W" ? watts(v) : f.show(v));
+  const rows = d => [...figures.map(f => [f.name, f.number(d) === null ? "–" : text(f, f.number(d))]), ...parameters.map(p => [p.name, d.chosen[p.name]])];
+  const axes = [...parameters.map(p => ({ name: p.name, values: p.values })), ...figures];
+  const designs = all.map(d => ({ ...d, heat: heat(d.value), best: same(d), title: same(d) ? "the best" : d.non_dominated ? "not dominated" : "evaluated", rows: rows(d), of: a => a.values.indexOf(d.chosen[a.name]) }));
+  const shown = 15, limit = d => byId("explored-table").append(d);
+  const list = kept => {
+    byId("explored-count").textContent = kept.length === designs.length ? `all ${designs.length} designs; the best ${Math.min(shown, kept.length)}:` : `${kept.length} of ${designs.length} designs${kept.length > shown ? `; the best ${shown}` : ""}${kept.length ? ":" : ""}`;
+    const sorted = [...kept].sort((a, b) => a.value - b.value).slice(0, shown);
+    byId("explored-table").replaceChildren();
+    if (!sorted.length) return;
+    limit(head([...figures.map(f => [f.name, "n"]), ...parameters.map(p => [p.name]), ["other evaluated designs"]]));
+    limit(el("tbody", {}, ...sorted.map(d => {
+      const row = line([...figures.map(f => [f.number(d) === null ? "–" : text(f, f.number(d)), "n"]), ...parameters.map(p => [d.chosen[p.name], "name"]), [d.best ? "the best" : d.non_dominated ? "none as good in all" : "dominated", "name"]]);
+      if (d.best) row.classList.add("best");
+      for (const event of ["pointerenter", "focus"]) row.addEventListener(event, () => chart.show(d));
+      for (const event of ["pointerleave", "blur"]) row.addEventListener(event, () => chart.show(null));
+      return row;
+    })));
+  };
+  const chart = new Parallel(axes, designs, byId("explored-chart"), byId("explored-tip"), list);
+  byId("explored-all").addEventListener("click", () => chart.clear());
+  offerExport(byId("explored-chart"), "designs", () => [[...parameters.map(p => p.name), ...figures.map(f => f.key), "non_dominated", "best", "kept"], ...designs.map(d => [...parameters.map(p => d.chosen[p.name]), ...figures.map(f => f.number(d)), d.non_dominated ? "yes" : "no", d.best ? "yes" : "no", chart.has(d) ? "yes" : "no"])], ".design-line:not(.over)");
+  byId("explored-hint").append(`A line is a design: ${designs.length} of the ${e.count + of.length} that were evaluated and may be (those that no other evaluated one is as good as, the best with each choice of a parameter, others drawn evenly). Drag along an axis to keep a part of it; a click on it keeps all. Thick: the best. Colour, ${objective}: `,
+    el("span", { class: "heat" }, show(low), el("i", {}), show(high)));
 }
 
 function limits() {
@@ -175,6 +259,7 @@ conflicts();
 jobTable();
 stages();
 front();
+explored();
 limits();
 requirements();
 sensitivity();

@@ -23,7 +23,10 @@ def open_page(chromium, page):
     print("title:", html.unescape(re.search(r'<h1 id="title">(.*?)</h1>', dom, re.S)[1]))
     print(f"{rows('jobs-table')} jobs, {count('<circle class=.(?:design|winner)')} of the front and {count('class=.reference')} to compare, "
           f"{count('<div class=.kind')} limits, {rows('requirements-table')} requirements, {count('<div class=.parameter.>')} parameters of {count('<div class=.track')} choices, "
-          f"{count('<path class=.(?:incumbent|bound)')} curves, {rows('own-table')} alone")
+          f"{count('<path class=.(?:incumbent|bound)')} curves, {rows('own-table')} alone, {count('<polyline class=.design-line(?! over)')} lines over "
+          f"{count('class=.handle')} axes, {count('<line class=.limit')} budgets drawn")
+    for headroom in re.findall(r"<li>(.*?)</li>", re.search(r'<ul id="front-limits".*?>(.*?)</ul>', main, re.S)[1]):
+        print("budget:", html.unescape(headroom))
     for delay in re.findall(r"<li>(.*?)</li>", re.search(r'<ul id="limits-delays".*?>(.*?)</ul>', main, re.S)[1]):
         print("delay:", delay)
 

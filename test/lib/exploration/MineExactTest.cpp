@@ -363,8 +363,8 @@ TEST_F(MineCheckpoint, WhatIsNotOfTheProblemIsRefused) {
     std::ofstream(folder / "edited.json") << changed;
     return refusal(problem, folder / "edited.json");
   };
-  EXPECT_THAT(edited("\"version\":1", "\"version\":2"), HasSubstr("version 2"));
-  EXPECT_THAT(edited("\"version\":1", "\"version\":\"\""), HasSubstr("not a checkpoint"));
+  EXPECT_THAT(edited("\"version\":2", "\"version\":1"), HasSubstr("version 1"));
+  EXPECT_THAT(edited("\"version\":2", "\"version\":\"\""), HasSubstr("not a checkpoint"));
   EXPECT_THAT(edited("\"known\":[", "\"known\":[[[0],1],"), HasSubstr("not a checkpoint"));
   EXPECT_THAT(edited("\"known\":[", "\"known\":[7,"), HasSubstr("not a checkpoint"));
   EXPECT_THAT(edited("\"best\":[", "\"best\":[99999,"), HasSubstr("not a checkpoint"));
