@@ -91,7 +91,7 @@ def builders(m):
         lambda: accord.pow2(True, 3),
         lambda: accord.one_of(),
         lambda: accord.quantity("80"),
-        lambda: accord.Text("a.txt", ""),
+        lambda: accord.Text("a.json", ""),
         lambda: accord.Module("f", "x").result(q),
         lambda: accord.Training(m, "a100_80g", require=3),
         lambda: accord.Training("m", "a100_80g", 3),

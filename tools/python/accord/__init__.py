@@ -9,8 +9,8 @@
     plan.verify()             # proves it again
 
 Each command of the tool is a function with the command's options as keyword arguments. Its answer has an attribute for
-each key of the document that the command prints with --json. `Model`, `Training`, `Machine` and `Cluster` build texts of
-the two languages. Python's standard library is all that is needed. Modules are loaded when they are used, so that
+each key of the document that the command prints with --json. `Model`, `Training`, `Machine`, `Cluster` and others build
+texts of the two languages. Python's standard library is all that is needed. Modules are loaded when they are used, so that
 `accord.progress` alone stays light.
 """
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from .layout import cited as cited, shape as shape
     from .machine import Cluster as Cluster, Machine as Machine
+    from .microarchitecture import Microarchitecture as Microarchitecture
     from .model import Model as Model, Module as Module
     from .results import Placement as Placement, Plan as Plan
     from .source import Source as Source, Text as Text
@@ -70,6 +71,7 @@ _MODULES = {
     "errors": "AccordWarning Diagnostic Error Infeasible InputError InternalError Unknown",
     "layout": "cited shape",
     "machine": "Cluster Machine",
+    "microarchitecture": "Microarchitecture",
     "model": "Model Module",
     "results": "Placement Plan",
     "source": "Source Text",
@@ -94,6 +96,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Machine",
+    "Microarchitecture",
     "Model",
     "Module",
     "Placement",

@@ -11,6 +11,7 @@ from .units import Choice, Quantity, Unit, braces, number
 __all__ = ["Block", "Cited", "cited", "shape", "value"]
 
 COLUMNS = 100
+ATOM = 5  # the level of an expression that needs no brackets anywhere
 # A long line may be broken before these, or behind a comma in brackets.
 BREAKS = (" + ", " - ", " / ", " and ", " or ", " then ", " else ")
 KEY = re.compile(r"([A-Za-z_]\w*) = ")
@@ -36,7 +37,7 @@ def quoted(text: str) -> str:
 
 def shape(*extents: Any) -> Choice:
     """The shape of an array: `shape(128, 128)` prints `128 x 128`; extents may be choices."""
-    return Choice(" x ".join(f"({one})" if isinstance(one, Choice) else value(one) for one in extents))
+    return Choice(" x ".join(f"({value(one)})" if isinstance(one, Choice) or getattr(one, "level", ATOM) < ATOM else value(one) for one in extents))
 
 
 def value(held: Any, brackets: str = "{}") -> str:
@@ -76,10 +77,16 @@ def name(text: str) -> str:
 
 
 class Item:
-    """An entry or a statement: a text, or the head of a block."""
+    """An entry or a statement: a text, or the head of a block. A `short` block stands on one line if there is room."""
 
-    def __init__(self, text: str, block: "Optional[Block]" = None, place: Optional[Place] = None) -> None:
-        self.text, self.block, self.place = text, block, place
+    def __init__(self, text: str, block: "Optional[Block]" = None, place: Optional[Place] = None, short: bool = False) -> None:
+        self.text, self.block, self.place, self.short = text, block, place, short
+
+    def one_line(self, level: int) -> Optional[str]:
+        if self.block is None or not self.short or any(one.block is not None for one in self.block.items):
+            return None
+        text = f"{self.text} {{ {', '.join(one.text for one in self.block.items)} }}"
+        return text if self.block.items and 2 * level + len(text) <= COLUMNS else None
 
 
 class Block:
@@ -113,6 +120,10 @@ class Block:
     def lines(self, level: int = 0) -> Iterator[Line]:
         pads = padding(self.rendered(), level)
         for item, text, pad in zip(self.items, self.rendered(), pads):
+            one_line = item.one_line(level)
+            if one_line is not None:
+                yield Line("  " * level + one_line, item.place)
+                continue
             if pad:
                 key, _, rest = text.partition(" = ")
                 text = f"{key}{' ' * pad} = {rest}"

@@ -98,7 +98,13 @@ class Machine(Description):
         return self.block.part(f"memory {checked_name(name)} : {kind}", **entries)
 
     def core(self, name: str, kind: str, count: Any = None, **entries: Any) -> Part:
-        """A core, or several equal ones: `kind` is tensor or vector."""
+        """A core, or several equal ones: `kind` is tensor or vector. `microarchitecture` may be one that is made in Python,
+        which the machine then imports."""
+        core = entries.get("microarchitecture")
+        core = core() if isinstance(core, Source) and callable(core) else core
+        if isinstance(getattr(core, "microarchitecture", None), Source):
+            entries["microarchitecture"] = core
+            self.use(core.microarchitecture)
         return self.block.part(f"core {counted(name, count)} : {kind}", **entries)
 
     def path(self, *stops: Union[str, Sequence[str]]) -> None:

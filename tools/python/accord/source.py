@@ -99,12 +99,13 @@ class Source:
 
 
 class Text(Source):
-    """A source that is text already: `accord.Text("chip.accel", "accelerator chip { … }")`."""
+    """A source that is text already: `accord.Text("chip.accel", "accelerator chip { … }")`, or a program of instructions,
+    `accord.Text("dot.txt", "program dot on oma { … }")` (assembly: `"dot.s"`)."""
 
     def __init__(self, name: str, text: str, imports: Sequence[Source] = ()) -> None:
         stem, extension = os.path.splitext(name)
-        if extension not in (".dnn", ".accel"):
-            raise ValueError(f"expected a name that ends in .dnn or .accel, found '{name}'")
+        if extension not in (".dnn", ".accel", ".txt", ".s"):
+            raise ValueError(f"expected a name that ends in .dnn, .accel, .txt or .s, found '{name}'")
         if os.path.isabs(name) or ".." in name.split("/"):
             raise ValueError(f"expected the name of a file of this program, found the path '{name}'")
         super().__init__(stem)

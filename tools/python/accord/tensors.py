@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple, Union
 
-from .layout import value
+from .layout import ATOM, value
 from .units import Quantity
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Operand", "Setting", "Size", "Tensor"]
 
-ATOM, POWER, SIGN, PRODUCT, SUM = 5, 4, 3, 2, 1  # how tightly an expression binds
+POWER, SIGN, PRODUCT, SUM = 4, 3, 2, 1  # how tightly an expression binds
 
 
 class Parameter:
