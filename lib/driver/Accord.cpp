@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <exception>
+#include <filesystem>
 #include <fmt/format.h>
 #include <mutex>
 
@@ -177,6 +178,21 @@ private:
   std::exception_ptr thrown_;
 };
 
+/// Notes for the lines of descriptions that a diagnostic speaks of: where the host made them.
+void noteOrigins(ReportedDiagnostic &told, const std::map<std::string, Description> &descriptions) {
+  std::vector<ReportedPlace> places = {told.place};
+  for (const ReportedNote &note : told.notes)
+    places.push_back(note.place);
+  for (const ReportedPlace &place : places)
+    for (const auto &[path, description] : descriptions) {
+      const bool isSame =
+          std::filesystem::path(path).lexically_normal() == std::filesystem::path(place.file).lexically_normal();
+      const std::optional<HostLine> made = isSame && place.line > 0 ? description.place(place.line) : std::nullopt;
+      if (made)
+        told.notes.push_back({"made here", {made->file_name(), made->line(), made->column(), 0, 0}});
+    }
+}
+
 } // namespace
 
 Answer run(const std::vector<std::string> &arguments, RunOptions options) {
@@ -186,9 +202,14 @@ Answer run(const std::vector<std::string> &arguments, RunOptions options) {
   const bool isAsked = static_cast<bool>(options.stop);
   llvm::raw_string_ostream output(answer.output), messages(answer.messages);
   StopOfHost stop(std::move(options.stop));
+  for (const auto &[path, description] : options.descriptions)
+    options.files.insert_or_assign(path, description.text());
   CommandHost host{&output, &messages, std::move(options.files),
                    isAsked ? std::function<bool()>([&] { return stop(); }) : std::function<bool()>(),
-                   [&](ReportedDiagnostic one) { answer.diagnostics.push_back(std::move(one)); }};
+                   [&](ReportedDiagnostic one) {
+                     noteOrigins(one, options.descriptions);
+                     answer.diagnostics.push_back(std::move(one));
+                   }};
   HostScope scope(host);
   answer.status = runWithin(arguments);
   answer.stopped = wasStopped();

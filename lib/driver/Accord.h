@@ -16,7 +16,7 @@
 //     for (int batch : {8, 16, 24}) {
 //       train.set("batch", batch);
 //       accord::Answer answer = accord::run({"estimate", "mine.dnn", "--json"},
-//                                           {{{"my_chip.accel", machine.text()}, {"mine.dnn", training.text()}}});
+//                                           {.descriptions = {{"my_chip.accel", machine}, {"mine.dnn", training}}});
 //       if (!answer)
 //         return std::fputs(answer.messages.c_str(), stderr), answer.status;
 //       std::printf("batch %d: %.3f s\n", batch, answer.document().number("totals.time_s"));
@@ -102,6 +102,9 @@ struct Answer {
 struct RunOptions {
   /// Texts by path, which commands read as if they were files. They hide files on disk.
   std::map<std::string, std::string> files = {};
+  /// Descriptions that are built, by path: the same, and each diagnostic about a line of theirs has a note with the
+  /// line of the program that made it.
+  std::map<std::string, Description> descriptions = {};
   /// Asked ten times a second by another thread. Once it returns true, a search ends with its best answer so far, or
   /// with its first. What it throws ends the search in the same way, and is thrown by run().
   std::function<bool()> stop = {};

@@ -3,7 +3,9 @@
 //
 //   accord-embedded PROGRAM COMMANDS OUT     every line of COMMANDS by both
 //   accord-embedded misuse SEARCH OUT        what is wrong, and stops
+//   accord-embedded builders EXAMPLES        descriptions that are built (Builders.cpp)
 //   accord-embedded session                  commands from standard input, as Inputs/examples.py asks for them
+#include "Builders.h"
 #include "lib/driver/Accord.h"
 #include "lib/driver/results/Estimate.h"
 #include "lib/driver/results/Plan.h"
@@ -352,12 +354,15 @@ int misuse(const std::string &search, const fs::path &out) {
 int main(int argc, char **argv) {
   if (argc == 4 && std::string(argv[1]) == "misuse")
     return misuse(argv[2], argv[3]);
+  if (argc == 3 && std::string(argv[1]) == "builders")
+    return tryBuilders(argv[2]);
   if (argc == 2 && std::string(argv[1]) == "session")
     return session();
   if (argc == 4)
     return compare(argv[1], fs::absolute(argv[2]), fs::absolute(argv[3]));
-  std::fputs(
-      "usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT | accord-embedded session\n",
-      stderr);
+  std::fputs("usage: accord-embedded PROGRAM COMMANDS OUT | accord-embedded misuse SEARCH.dnn OUT | accord-embedded "
+             "builders EXAMPLES"
+             " | accord-embedded session\n",
+             stderr);
   return 2;
 }
