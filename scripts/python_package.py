@@ -69,7 +69,7 @@ TABLES = {
     "jobs": "policies",
     "job_schedule": "jobs",
     "choose": "trainings",
-    "verify": "certificates",
+    "verify": "checked",
 }
 MEMBERS = set()  # filled by main
 WORDS = {"List", "Dict", "Any", "Literal", "Optional", "Tuple", "Union", "Answer", "Record"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Dict, List, Optional, Sequence,
 from . import summaries
 from .engine import Outcome
 from .errors import AccordWarning, Diagnostic, Error, Infeasible, InputError, InternalError, Unknown
-from .record import Record, fits, rows_of, tables_of
+from .record import Record, fits, flat, rows_of, tables_of, texts_of
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -75,17 +75,20 @@ class Answer(Record):
     # Tables.
 
     def table_names(self) -> List[str]:
-        """Names of the tables of the document: of all its lists of objects."""
+        """Names of the tables of the document: of all its lists of objects, then of all its lists of texts."""
         joined = ["operations"] if self._is_plan() else []
-        return [*joined, *tables_of(self._values)]
+        return [*joined, *tables_of(self._values), *texts_of(self._values)]
 
     def _is_plan(self) -> bool:
         """What an operation is and what it costs stand in two lists of a plan, one beside the other."""
         return all(isinstance(self._values.get(name), dict) and "operations" in self._values[name] for name in ("graph", "costs"))
 
     def table(self, name: Optional[str] = None) -> List[Dict[str, Any]]:
-        """A table as a list of dictionaries; without a name the one that people look at first."""
+        """A table as a list of dictionaries; without a name the one that people look at first. A document without lists is a
+        table of one row."""
         names = self.table_names()
+        if name is None and not names:
+            return [{key: held for key, held in flat(self._values) if not isinstance(held, list)}]
         chosen = name or (self._table if self._table in names else names[0] if names else "")
         if chosen not in names:
             raise KeyError(f"no table is called '{chosen}': there are {', '.join(names) or 'none'}")
@@ -171,7 +174,8 @@ class Answer(Record):
         head = f"<p><b>{html.escape(type(self).__name__)}</b> {html.escape(summaries.line(self._values))}</p>"
         if self.folder and os.path.exists(os.path.join(self.folder, "report.html")):
             return head + self.report()._repr_html_()
-        return head + summaries.table(self.table() if self.table_names() else [])
+        text = self._values.get("text")
+        return head + (summaries.text(text) if isinstance(text, str) else summaries.table(self.table()))
 
 
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":

@@ -140,15 +140,25 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[Tuple[str, Any
 
 def tables_of(values: Any, path: str = "") -> Iterator[str]:
     """Paths of all lists of objects that are not inside of such a list."""
+    return _lists_of(values, path, dict)
+
+
+def texts_of(values: Any, path: str = "") -> Iterator[str]:
+    """Paths of all lists of texts that are not inside of a list."""
+    return _lists_of(values, path, str)
+
+
+def _lists_of(values: Any, path: str, kind: type) -> Iterator[str]:
     if isinstance(values, dict):
         for name, one in values.items():
-            yield from tables_of(one, f"{path}.{name}" if path else name)
-    elif isinstance(values, list) and values and all(isinstance(one, dict) for one in values):
+            yield from _lists_of(one, f"{path}.{name}" if path else name, kind)
+    elif isinstance(values, list) and values and all(isinstance(one, kind) for one in values):
         yield path
 
 
 def rows_of(values: Any, path: str) -> List[Dict[str, Any]]:
-    """The rows of a table as flat dictionaries."""
+    """The rows of a table as flat dictionaries; a list of texts has one column, which is called as the list is."""
+    name = ""
     for name in path.split("."):
         values = values[name]
-    return [dict(flat(one)) for one in values]
+    return [dict(flat(one)) if isinstance(one, dict) else {name: one} for one in values]

@@ -3,9 +3,10 @@
 import html
 from typing import Any, Dict, List, Mapping, Optional
 
-__all__ = ["bytes_text", "line", "table", "time_text"]
+__all__ = ["bytes_text", "line", "table", "text", "time_text"]
 
 MAX_ROWS = 20
+MAX_LINES = 200
 
 
 def scaled(value: float, unit: str, steps: "List[tuple[float, str]]") -> str:
@@ -101,11 +102,22 @@ def _size(one: Mapping[str, Any]) -> str:
 
 
 def cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list) and len(value) <= 8 and all(isinstance(one, (int, float, str)) for one in value):
+        return ", ".join(cell(one) for one in value)
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
         return f"[{len(value)}]"
     return "" if value is None else str(value)
+
+
+def text(held: str) -> str:
+    """The first lines of a text in HTML."""
+    lines = held.splitlines()
+    more = f"<p>… {len(lines) - MAX_LINES} more lines</p>" if len(lines) > MAX_LINES else ""
+    return f"<pre>{html.escape(chr(10).join(lines[:MAX_LINES]))}</pre>{more}"
 
 
 def table(rows: List[Dict[str, Any]], columns: Optional[List[str]] = None) -> str:

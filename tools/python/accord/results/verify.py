@@ -33,7 +33,7 @@ class Finding(Record):
 class Verify(Answer):
     """The independent check of an answer. status is 'done' when it holds, else 'error'."""
 
-    _table = "certificates"
+    _table = "checked"
     command: Literal["verify"] = key()
     version: str = key("version of accord that wrote this")
     status: Literal["done", "error"] = key()
