@@ -60,7 +60,8 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
                        {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "time.json"},
                        {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "plan.json"},
                        {part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"},
-                       {part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"}};
+                       {part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"},
+                       {part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));

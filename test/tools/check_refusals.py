@@ -17,6 +17,7 @@ WRONG = [
     ("choose", "status", "cheap"),
     ("cluster_view", "nodes.0.state", "asleep"),
     ("compare", "explained", 1.5),
+    ("compare_cluster", "findings.0.kind", "bad luck"),
     ("diagnostics", "diagnostics", []),
     ("diff", "status", "infeasible"),
     ("emit", "command", "compile"),

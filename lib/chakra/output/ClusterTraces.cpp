@@ -1,6 +1,5 @@
 #include "lib/chakra/output/ClusterTraces.h"
 #include "lib/placement/evaluate/Pipeline.h"
-#include "lib/placement/output/PlacementFigures.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -65,8 +64,6 @@ ClusterTraces::ClusterTraces(const PlacementPlan &plan) {
     returned[transfer.from] += static_cast<double>(transfer.time);
   }
   const PipelineRun run = simulate(placement.shape(), plan.result.metrics.times, edges, true);
-  // Ranks through all types: those of a group within its type come from the figures.
-  std::map<std::pair<uint32_t, int64_t>, std::pair<size_t, std::pair<int64_t, int64_t>>> ordered;
   for (size_t g = 0; g < figures.groups.size(); ++g) {
     const GroupFigures &of = figures.groups[g];
     const ParallelConfig &config = plan.problem.parallelConfigs[of.parallelConfig];
@@ -85,17 +82,11 @@ ClusterTraces::ClusterTraces(const PlacementPlan &plan) {
       group.passes.push_back({static_cast<uint8_t>(pass.pass.pass), pass.pass.stage, pass.pass.microbatch,
                               std::max(0.0, time) * kPicosecond});
     }
-    for (int64_t replica = 0; replica < config.data; ++replica)
-      for (int64_t tensor = 0; tensor < config.tensor; ++tensor)
-        ordered[{config.deviceType, of.first + replica * of.stride + tensor}] = {g, {replica, tensor}};
   }
-  for (Group &group : groups)
-    group.ranks.resize(group.replicas * group.tensor);
-  for (auto &[key, place] : ordered) {
-    const auto &[group, part] = place;
-    groups[group].ranks[part.first * groups[group].tensor + part.second] = static_cast<int64_t>(places.size());
-    places.push_back({group, part.first, part.second});
-  }
+  places = rankPlaces(plan.problem, figures);
+  std::vector<std::vector<int64_t>> ranks = ranksByGroup(plan.problem, figures);
+  for (size_t g = 0; g < groups.size(); ++g)
+    groups[g].ranks = std::move(ranks[g]);
 }
 
 int64_t ClusterTraces::nodes() const {
@@ -108,14 +99,12 @@ int64_t ClusterTraces::nodes() const {
 }
 
 /// The rank of another group that a rank exchanges with.
-int64_t ClusterTraces::peerOf(const Place &place, size_t group) const {
-  const Group &own = groups[place.group], &other = groups[group];
-  const int64_t index = place.replica * own.tensor + place.tensor;
-  const auto count = static_cast<int64_t>(own.ranks.size()), others = static_cast<int64_t>(other.ranks.size());
-  return other.ranks[count == others ? index : index * others / count];
+int64_t ClusterTraces::peerIn(const RankPlace &place, size_t group) const {
+  const Group &own = groups[place.group];
+  return peerOf(place.replica * own.tensor + place.tensor, static_cast<int64_t>(own.ranks.size()), groups[group].ranks);
 }
 
-std::vector<int64_t> ClusterTraces::replicasOf(const Place &place) const {
+std::vector<int64_t> ClusterTraces::replicasOf(const RankPlace &place) const {
   const Group &group = groups[place.group];
   std::vector<int64_t> ranks;
   for (int64_t replica = 0; replica < group.replicas; ++replica)
@@ -126,14 +115,14 @@ std::vector<int64_t> ClusterTraces::replicasOf(const Place &place) const {
 std::string ClusterTraces::groupsJson() const {
   std::string text = "{";
   for (size_t rank = 0; rank < places.size(); ++rank)
-    if (const Place &place = places[rank]; place.replica == 0 && groups[place.group].replicas > 1)
+    if (const RankPlace &place = places[rank]; place.replica == 0 && groups[place.group].replicas > 1)
       text +=
           fmt::format("{}\n  \"{}\": [{}]", text.size() > 1 ? "," : "", rank + 1, fmt::join(replicasOf(place), ", "));
   return text + "\n}\n";
 }
 
 ExecutionTrace ClusterTraces::trace(int64_t rank) const {
-  const Place &place = places[rank];
+  const RankPlace &place = places[rank];
   const Group &group = groups[place.group];
   const auto numGroups = static_cast<uint32_t>(groups.size());
   RankWriter out;
@@ -156,7 +145,7 @@ ExecutionTrace ClusterTraces::trace(int64_t rank) const {
       behind.push_back(backwardOf[at]);
     for (const Transfer &one : transfers) { // what comes
       const bool isFrom = forward ? one.to == pass.stage : backward && one.from == pass.stage;
-      const int64_t peer = isFrom ? peerOf(place, (forward ? one.from : one.to) % numGroups) : rank;
+      const int64_t peer = isFrom ? peerIn(place, (forward ? one.from : one.to) % numGroups) : rank;
       if (peer != rank)
         behind.push_back(out.message(fmt::format("{}.receive", where), NodeKind::Receive, peer, rank, one.bytes,
                                      tag(one, pass.microbatch, backward))
@@ -171,7 +160,7 @@ ExecutionTrace ClusterTraces::trace(int64_t rank) const {
       backwardOf[at] = id;
     for (const Transfer &one : transfers) { // what goes
       const bool isTo = forward ? one.from == pass.stage : backward && one.to == pass.stage;
-      const int64_t peer = isTo ? peerOf(place, (forward ? one.to : one.from) % numGroups) : rank;
+      const int64_t peer = isTo ? peerIn(place, (forward ? one.to : one.from) % numGroups) : rank;
       if (peer != rank)
         out.message(fmt::format("{}.send", where), NodeKind::Send, rank, peer, one.bytes,
                     tag(one, pass.microbatch, backward))

@@ -1,7 +1,7 @@
 // The execution traces of a plan of a cluster, one for each rank.
 #pragma once
 #include "lib/chakra/problem/ExecutionTrace.h"
-#include "lib/placement/problem/PlacementPlan.h"
+#include "lib/placement/output/PlacementFigures.h"
 
 namespace accord::chakra {
 
@@ -26,10 +26,6 @@ public:
   std::string groupsJson() const;
 
 private:
-  struct Place {
-    size_t group = 0;
-    int64_t replica = 0, tensor = 0; ///< within the group
-  };
   struct Pass {
     uint8_t kind = 0; ///< 0 forward, 1 backward, 2 gradients of weights
     uint32_t stage = 0, microbatch = 0;
@@ -47,12 +43,12 @@ private:
     int zero = 0;
     std::vector<int64_t> ranks; ///< replica after replica
   };
-  int64_t peerOf(const Place &place, size_t group) const;
-  std::vector<int64_t> replicasOf(const Place &place) const;
+  int64_t peerIn(const RankPlace &place, size_t group) const;
+  std::vector<int64_t> replicasOf(const RankPlace &place) const;
 
   std::vector<Group> groups;
   std::vector<Transfer> transfers;
-  std::vector<Place> places; ///< by rank
+  std::vector<RankPlace> places; ///< by rank
 };
 
 } // namespace accord::chakra

@@ -1,6 +1,6 @@
 // One training step as a profiler saw it, as plain data: operations with the time that they took on the device.
 #pragma once
-#include "lib/comparison/problem/Work.h"
+#include "lib/comparison/problem/Communication.h"
 
 namespace accord::comparison {
 
@@ -36,10 +36,11 @@ struct MeasuredStep {
   std::string step;         ///< "ProfilerStep#3"; empty: the trace has no such marks, all of it is one step
   bool onProcessor = false; ///< the trace has no kernels: calls are timed
   bool hasShapes = false;
-  double seconds = 0;                        ///< length of the step
-  std::vector<MeasuredOperation> operations; ///< by start of their calls
-  std::vector<MeasuredGroup> groups;         ///< those with time
-  std::vector<std::string> notes;            ///< what a reader should know
+  double seconds = 0;                          ///< length of the step
+  std::vector<MeasuredOperation> operations;   ///< by start of their calls
+  std::vector<MeasuredGroup> groups;           ///< those with time
+  std::vector<MeasuredCollective> collectives; ///< by start; their time is in `operations`, too
+  std::vector<std::string> notes;              ///< what a reader should know
 };
 
 } // namespace accord::comparison

@@ -21,7 +21,10 @@ public:
   Comparison run() {
     Matcher matcher(made.plan, made.measured);
     matcher.run();
-    made.notes = made.measured.notes;
+    if (!made.measured.hasShapes)
+      made.notes.push_back(
+          "the trace has no shapes (record_shapes=True records them): operations are matched by order");
+    llvm::append_range(made.notes, made.measured.notes);
     llvm::append_range(made.notes, matcher.notes);
     makeRows(matcher);
     addMissing(matcher);

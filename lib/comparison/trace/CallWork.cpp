@@ -285,6 +285,41 @@ bool isCollectiveKernel(StringRef name) {
   return name.contains_insensitive("nccl") || name.contains_insensitive("rccl") || name.contains("oneShotAllReduce");
 }
 
+CommunicationKind communicationOf(StringRef call, StringRef kernel) {
+  for (StringRef name : {call, kernel}) {
+    std::string plain;
+    for (char c : name)
+      if (llvm::isAlpha(c))
+        plain += llvm::toLower(c);
+    auto has = [&](StringRef word) { return StringRef(plain).contains(word); };
+    if (has("reducescatter"))
+      return CommunicationKind::ReduceScatter;
+    if (has("allreduce"))
+      return CommunicationKind::AllReduce;
+    if (has("allgather"))
+      return CommunicationKind::AllGather;
+    if (has("alltoall"))
+      return CommunicationKind::AllToAll;
+    if (has("broadcast"))
+      return CommunicationKind::Broadcast;
+    if (has("send") || has("recv"))
+      return CommunicationKind::Message;
+    if (has("reduce"))
+      return CommunicationKind::Reduce;
+  }
+  return CommunicationKind::Other;
+}
+
+int64_t bytesOf(const CollectiveArguments &arguments) {
+  const int64_t width = llvm::StringSwitch<int64_t>(arguments.type)
+                            .Cases({"Double", "Long", "ComplexFloat", "UInt64"}, 8)
+                            .Cases({"Float", "Int", "UInt32"}, 4)
+                            .Cases({"BFloat16", "Half", "Short", "UInt16"}, 2)
+                            .Cases({"Byte", "Char", "Bool", "Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz"}, 1)
+                            .Default(0);
+  return times(width, std::max<int64_t>({0, arguments.inputs, arguments.outputs}));
+}
+
 Signature workOfKernel(StringRef name) {
   auto has = [&](std::initializer_list<StringRef> words) {
     return llvm::any_of(words, [&](StringRef word) { return name.contains_insensitive(word); });

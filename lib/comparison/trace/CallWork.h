@@ -1,6 +1,6 @@
 // What work a call of PyTorch or a kernel does, by its name and by what it was given.
 #pragma once
-#include "lib/comparison/problem/Work.h"
+#include "lib/comparison/problem/Communication.h"
 #include "lib/comparison/trace/TraceEvents.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -27,5 +27,12 @@ Signature workOfKernel(llvm::StringRef name);
 
 /// Whether a kernel is one of a library of collectives (NCCL, RCCL).
 bool isCollectiveKernel(llvm::StringRef name);
+
+/// What a collective does, by the name of its call ("allreduce", "_reduce_scatter_base", "send") or, where that says
+/// nothing, by its kernel ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"). An all-to-all has kernels of messages.
+CommunicationKind communicationOf(llvm::StringRef call, llvm::StringRef kernel);
+
+/// Bytes of the whole tensor of a collective: the larger of what goes in and comes out. 0: not known.
+int64_t bytesOf(const CollectiveArguments &arguments);
 
 } // namespace accord::comparison

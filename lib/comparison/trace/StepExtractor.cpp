@@ -1,6 +1,6 @@
 #include "lib/comparison/trace/StepExtractor.h"
+#include "lib/comparison/problem/Intervals.h"
 #include "lib/comparison/trace/CallWork.h"
-#include "lib/comparison/trace/Intervals.h"
 #include "lib/support/StableSort.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -228,6 +228,8 @@ private:
       return;
     }
     if (context.item >= 0) {
+      if (one.collective != 0)
+        collectiveOfItem.try_emplace(context.item, one.collective);
       if (one.sequence >= 0 && context.part != Part::Backward)
         made.operations[context.item].sequences.push_back(one.sequence);
       return;
@@ -248,6 +250,8 @@ private:
     if (context.part == Part::Backward && one.sequence >= 0)
       inside.part = Part::Recompute;
     inside.item = add(name.str(), work.work, inside, one.start, stack);
+    if (one.collective != 0)
+      collectiveOfItem.try_emplace(inside.item, one.collective);
     if (inside.part == Part::Forward && one.sequence >= 0)
       made.operations[inside.item].sequences.push_back(one.sequence);
     if (made.onProcessor)
@@ -300,6 +304,7 @@ private:
     double launch; ///< of its call of the driver, or -1
     bool isCollective;
     uint32_t name;
+    int64_t collective = -1; ///< index into MeasuredStep::collectives
   };
 
   void timeKernels() {
@@ -378,14 +383,36 @@ private:
                      run.launch >= 0 ? run.launch : one.start, {});
     }
     MeasuredOperation &op = made.operations[run.item];
-    if (run.isCollective)
+    if (run.isCollective) {
       op.work.workClass = WorkClass::Communication;
+      uint32_t said = one.collective;
+      if (said == 0 && launch.call >= 0)
+        said = trace.events[launch.call].collective;
+      if (said == 0)
+        said = collectiveOfItem.lookup(run.item);
+      addCollective(run, trace.collectives[said], one.duration, op.part);
+    }
     if (op.kernels++ == 0 || one.duration > longest[run.item]) {
       longest[run.item] = one.duration;
       op.kernel = name.take_front(200).str();
     }
     op.seconds += one.duration * 1e-6;
     return run;
+  }
+
+  void addCollective(Run &run, const CollectiveArguments &said, double duration, Part part) {
+    run.collective = static_cast<int64_t>(made.collectives.size());
+    MeasuredCollective &one = made.collectives.emplace_back();
+    one.kernel = StringRef(text(run.name)).take_front(200).str();
+    one.call = said.name;
+    one.kind = communicationOf(said.name, one.kernel);
+    one.group = said.group, one.ranks = said.ranks;
+    one.groupSize = said.groupSize > 0 ? said.groupSize : static_cast<int64_t>(said.ranks.size());
+    one.bytes = bytesOf(said);
+    if (one.kind == CommunicationKind::Message)
+      one.from = said.from, one.to = said.to;
+    one.part = part;
+    one.start = run.start, one.seconds = duration * 1e-6; // `expose` makes the start relative
   }
 
   /// What of each run nothing before it covers; collectives come last.
@@ -414,8 +441,17 @@ private:
         double begin = std::max(run.start, at), end = std::min(run.end, to);
         if (end > begin)
           give(run, end - begin - others.overlap(begin, end));
+        if (run.collective >= 0) {
+          MeasuredCollective &one = made.collectives[run.collective];
+          one.start = (run.start - from) * 1e-6;
+          for (auto [gap, until] : others.gaps(std::max(run.start, from), std::min(run.end, to)))
+            if (until - gap > kResolution)
+              one.alone.emplace_back((gap - from) * 1e-6, (until - from) * 1e-6);
+        }
         at = std::max(at, end);
       }
+    accord::stableSort(made.collectives,
+                       [](const MeasuredCollective &a, const MeasuredCollective &b) { return a.start < b.start; });
   }
 
   void nameGaps(const std::vector<Run> &runs, double from, double to) {
@@ -443,9 +479,6 @@ private:
   }
 
   void notes() {
-    if (!made.hasShapes)
-      made.notes.push_back(
-          "the trace has no shapes (record_shapes=True records them): operations are matched by order");
     if (made.step.empty())
       made.notes.push_back("the trace has no marks of steps (profiler.step()): all of it is taken for one step");
     if (orphans > 0)
@@ -463,13 +496,25 @@ private:
   uint32_t device = 0;
   std::map<int64_t, Launch> launches, externals; ///< of the step, by correlation and external id
   llvm::DenseSet<int64_t> ofNext;
-  llvm::DenseMap<int64_t, double> longest; ///< kernel of an operation
+  llvm::DenseMap<int64_t, double> longest;            ///< kernel of an operation
+  llvm::DenseMap<int64_t, uint32_t> collectiveOfItem; ///< of an operation: index into TraceEvents::collectives
   std::vector<Interval> outermost, loading;
   double dispatch = 0, hostCopies = 0;
   int64_t dispatched = 0, hostCopied = 0, orphans = 0;
 };
 
 } // namespace
+
+std::map<int64_t, double> markedSteps(const TraceEvents &trace) {
+  std::map<int64_t, double> steps;
+  for (const TraceEvent &one : trace.events) {
+    StringRef name = trace.texts[one.name];
+    int64_t number = 0;
+    if (one.kind == EventKind::Annotation && name.consume_front("ProfilerStep#") && !name.getAsInteger(10, number))
+      steps.try_emplace(number, one.duration * 1e-6);
+  }
+  return steps;
+}
 
 Result<MeasuredStep> extractStep(const TraceEvents &trace, const StepChoice &choice) {
   return Extractor(trace, choice).run();

@@ -10,6 +10,9 @@ struct StepChoice {
   std::optional<int64_t> device; ///< the number of a device; without one the device with the most kernel time
 };
 
+/// Seconds of the marks "ProfilerStep#" of a trace, by number.
+std::map<int64_t, double> markedSteps(const TraceEvents &trace);
+
 /// The step of a trace. A kernel belongs to the call around its launch (by correlation, else by external id).
 ///
 /// The length of a step is, where the trace has kernels, from its first kernel to the first of the next step; of the

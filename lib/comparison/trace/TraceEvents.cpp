@@ -1,5 +1,6 @@
 #include "lib/comparison/trace/TraceEvents.h"
 #include "lib/comparison/trace/TraceText.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -12,6 +13,7 @@ using llvm::StringRef;
 namespace json = llvm::json;
 
 constexpr double kLatest = 1e18; ///< microseconds
+constexpr int64_t kMaxRank = int64_t(1) << 30;
 
 /// Whether the value is a whole number that an identifier can be.
 std::optional<int64_t> wholeOf(const json::Value &value) {
@@ -28,6 +30,7 @@ public:
   explicit Reader(const std::string &path) {
     trace.path = path;
     trace.inputs.emplace_back();
+    trace.collectives.emplace_back();
     text("");
   }
 
@@ -57,9 +60,7 @@ private:
 
   std::string about(StringRef key, const json::Value &value) {
     if (key == "distributedInfo")
-      if (const json::Object *info = value.getAsObject())
-        if (const json::Value *rank = info->get("rank"))
-          trace.rank = wholeOf(*rank).value_or(-1);
+      return distributed(value);
     if (key != "deviceProperties" || !value.getAsArray())
       return "";
     for (const json::Value &one : *value.getAsArray())
@@ -68,6 +69,25 @@ private:
         if (id && *id >= 0 && *id < (int64_t(1) << 31))
           trace.devices[*id] = device->getString("name").value_or("").str();
       }
+    return "";
+  }
+
+  std::string distributed(const json::Value &value) {
+    const json::Object *info = value.getAsObject();
+    if (!info)
+      return "expected an object at 'distributedInfo'";
+    for (auto [key, into] : {std::pair<StringRef, int64_t *>("rank", &trace.distributed.rank),
+                             {"world_size", &trace.distributed.worldSize}})
+      if (const json::Value *number = info->get(key)) {
+        auto read = wholeOf(*number);
+        if (!read || *read < -1 || *read > kMaxRank)
+          return fmt::format("expected a whole number from 0 to {} at 'distributedInfo.{}'", kMaxRank, key.str());
+        *into = *read;
+      }
+    trace.distributed.backend = info->getString("backend").value_or("").str();
+    const auto &[rank, worldSize, backend] = trace.distributed;
+    if (worldSize >= 0 && rank >= worldSize)
+      return fmt::format("rank {} of a world of {}: ranks count from 0", rank, worldSize);
     return "";
   }
 
@@ -137,6 +157,8 @@ private:
       one.device = std::clamp<int64_t>(device, 0, UINT32_MAX - 1);
       if (wrong.empty() && one.kind == EventKind::Call)
         wrong = inputs(*arguments, one.inputs);
+      if (wrong.empty() && (one.kind == EventKind::Call || one.kind == EventKind::Kernel))
+        wrong = collective(*arguments, one.collective);
     }
     if (wrong.empty())
       trace.events.push_back(one);
@@ -182,9 +204,67 @@ private:
     return "";
   }
 
+  std::string collective(const json::Object &arguments, uint32_t &index) {
+    const json::Value *name = arguments.get("Collective name");
+    if (!name)
+      return "";
+    CollectiveArguments of;
+    of.name = name->getAsString().value_or("").take_front(100).str();
+    of.type = arguments.getString("dtype").value_or("").take_front(100).str();
+    of.group = arguments.getString("Process Group Name").value_or("").take_front(200).str();
+    std::string wrong;
+    for (auto [key, into] : {std::pair<StringRef, int64_t *>("In msg nelems", &of.inputs),
+                             {"Out msg nelems", &of.outputs},
+                             {"Group size", &of.groupSize},
+                             {"Src Rank", &of.from},
+                             {"Dst Rank", &of.to}})
+      if (wrong.empty())
+        wrong = identifier(arguments, key, *into);
+    if (const json::Value *ranks = arguments.get("Process Group Ranks"); ranks && wrong.empty())
+      wrong = ranksOf(*ranks, of.ranks);
+    if (!wrong.empty())
+      return wrong;
+    auto [at, isNew] = collectiveIndex.try_emplace(of, trace.collectives.size());
+    if (isNew)
+      trace.collectives.push_back(std::move(of));
+    index = at->second;
+    return "";
+  }
+
+  /// "[0, 1, 2]" or a list of numbers. Long lists are cut by the profiler ("[0, 1, ...]"): they say nothing.
+  static std::string ranksOf(const json::Value &value, std::vector<int64_t> &into) {
+    constexpr const char *kWrong = "expected a list of ranks at 'Process Group Ranks'";
+    std::vector<int64_t> ranks;
+    if (const json::Array *list = value.getAsArray()) {
+      for (const json::Value &one : *list) {
+        auto rank = wholeOf(one);
+        if (!rank || *rank < 0 || *rank > kMaxRank)
+          return kWrong;
+        ranks.push_back(*rank);
+      }
+    } else if (auto text = value.getAsString()) {
+      if (text->contains("..."))
+        return "";
+      llvm::SmallVector<StringRef> parts;
+      text->trim("[]() ").split(parts, ',', -1, false);
+      for (StringRef part : parts) {
+        int64_t rank = -1;
+        if (part.trim().getAsInteger(10, rank) || rank < 0 || rank > kMaxRank)
+          return kWrong;
+        ranks.push_back(rank);
+      }
+    } else
+      return kWrong;
+    llvm::sort(ranks);
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    into = std::move(ranks);
+    return "";
+  }
+
   TraceEvents trace;
   llvm::StringMap<uint32_t> textIndex;
   std::map<CallInputs, uint32_t> inputIndex;
+  std::map<CollectiveArguments, uint32_t> collectiveIndex;
 };
 
 } // namespace

@@ -26,6 +26,7 @@ struct TraceEvent {
   double start = 0, duration = 0; ///< microseconds
   int64_t correlation = -1, external = -1;
   int64_t sequence = -1;
+  uint32_t collective = 0; ///< index into TraceEvents::collectives; 0: it says nothing of one
   double end() const { return start + duration; }
 };
 
@@ -36,19 +37,38 @@ struct CallInputs {
   friend auto operator<=>(const CallInputs &, const CallInputs &) = default;
 };
 
+/// What a call or a kernel says of the collective that it is.
+struct CollectiveArguments {
+  std::string name;                  ///< "allreduce", "_allgather_base", "send"
+  std::string type;                  ///< "BFloat16"
+  std::string group;                 ///< name of the process group
+  std::vector<int64_t> ranks;        ///< of the group, ascending; empty: it does not say
+  int64_t inputs = -1, outputs = -1; ///< elements
+  int64_t groupSize = -1;
+  int64_t from = -1, to = -1; ///< ranks, of messages
+  friend auto operator<=>(const CollectiveArguments &, const CollectiveArguments &) = default;
+};
+
+/// Which process of a distributed training wrote the trace ("distributedInfo").
+struct DistributedInfo {
+  int64_t rank = -1, worldSize = -1; ///< -1: it does not say
+  std::string backend;               ///< "nccl"
+};
+
 struct TraceEvents {
   std::string path;
   std::vector<std::string> texts;
-  std::vector<CallInputs> inputs;          ///< the first stands for none
-  std::vector<TraceEvent> events;          ///< in the order of the file
-  std::map<uint32_t, std::string> devices; ///< names by number
-  int64_t rank = -1;
+  std::vector<CallInputs> inputs;               ///< the first stands for none
+  std::vector<CollectiveArguments> collectives; ///< the first stands for none
+  std::vector<TraceEvent> events;               ///< in the order of the file
+  std::map<uint32_t, std::string> devices;      ///< names by number
+  DistributedInfo distributed;
   size_t passedOver = 0; ///< events that say nothing about the time of an operation
 };
 
 /// Reads a trace; each event takes less than 100 bytes. Errors: those of `readTraceText`; A0811 an event whose time is
-/// no number, negative or not finite, or whose identifiers or shapes are no whole numbers; A0812 no event of the
-/// framework and no kernel.
+/// no number, negative or not finite, or whose identifiers, shapes or sizes of collectives are no whole numbers, or a
+/// rank that is none of the world; A0812 no event of the framework and no kernel.
 Result<TraceEvents> readTraceEvents(const std::string &path);
 
 } // namespace accord::comparison

@@ -10,7 +10,10 @@ static const CommandEntry
       auto step = Command::values<int64_t>(), device = Command::values<int64_t>();
       *step = *device = -1;
       command.option("plan", options->plan, "A folder that `accord compile` wrote, or its plan.json").required();
-      command.option("trace", options->trace, "A trace of PyTorch's profiler (.json or .json.gz)").required();
+      command
+          .option("traces", options->traces,
+                  "A trace of PyTorch's profiler (.json or .json.gz); of a cluster one of each rank, or their folder")
+          .required();
       command.option("--step", *step, "Number of the step (ProfilerStep#N; default: the one of median length)")
           .range(0, int64_t(1) << 40);
       command.option("--device", *device, "Number of the device (default: the one with the most kernel time)")
@@ -23,6 +26,7 @@ static const CommandEntry
       addJson(command, options->json);
       command.example("accord compare out/ trace.json.gz\n"
                       "         accord compare out/ trace.json --step 3 --all\n"
+                      "         accord compare cluster/ rank0.json rank1.json\n"
                       "         accord compare out/ trace.json --report compare.html --rows steps.csv");
       command.action([=] {
         if (*step >= 0)

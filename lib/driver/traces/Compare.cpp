@@ -11,6 +11,8 @@
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextStyle.h"
 #include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
@@ -24,28 +26,56 @@ const DocumentEntry
               "takes, and what is not explained. Times in _s are seconds of one step.",
               comparisonSchema);
 
-/// An error of a trace, with its place where it has one.
+/// The traces of a list of files and folders; of a folder those whose names end in .json or .json.gz, by name.
+Result<std::vector<std::string>> tracesOf(const std::vector<std::string> &given) {
+  std::vector<std::string> files;
+  for (const std::string &one : given) {
+    if (!llvm::sys::fs::is_directory(one)) {
+      files.push_back(one);
+      continue;
+    }
+    std::vector<std::string> found;
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator at(one, error), end; at != end && !error; at.increment(error))
+      if (llvm::StringRef path = at->path(); path.ends_with(".json") || path.ends_with(".json.gz"))
+        found.push_back(path.str());
+    if (error)
+      return Error{Code::CannotRead, fmt::format("cannot read '{}': {}", one, error.message())};
+    if (found.empty())
+      return Error{Code::CannotRead,
+                   fmt::format("the folder '{}' has no trace: no file ends in .json or .json.gz", one)};
+    llvm::sort(found);
+    llvm::append_range(files, found);
+  }
+  return files;
+}
+
+} // namespace
+
 int refuseTrace(const Error &error, bool json) {
   const SourceLocation &at = error.location;
   std::string place = at.file.empty() || at.line == 0 ? "" : fmt::format("{}:{}:{}: ", at.file, at.line, at.column);
   return refuse(error.code, place + error.message, json, "compare", error.suggestion);
 }
 
-} // namespace
-
 int comparePlan(const CompareOptions &options) {
+  auto files = tracesOf(options.traces);
+  if (!files)
+    return refuseTrace(files.error(), options.json);
   if (holdsPlacement(options.plan))
-    return refuse(
-        Code::NotSupported,
-        fmt::format("'{}' is the plan of a cluster: a trace is compared with the plan of one device", options.plan),
-        options.json, "compare");
+    return compareCluster(options, *files);
+  if (files->size() > 1)
+    return refuse(Code::BadCommandLine,
+                  fmt::format("'{}' is the plan of one device: it is compared with one trace, not with {}",
+                              options.plan, files->size()),
+                  options.json, "compare");
   auto plan = readPlan(options.plan, options.json, "compare");
   if (!plan)
     return kWrongInput;
   auto planned = plannedStepOf(*plan);
   if (!planned)
     return refuse(planned.error().code, options.plan + ": " + planned.error().message, options.json, "compare");
-  auto events = readTraceEvents(options.trace);
+  auto events = readTraceEvents(files->front());
   if (!events)
     return refuseTrace(events.error(), options.json);
   auto step = extractStep(*events, {options.step, options.device});
@@ -54,8 +84,10 @@ int comparePlan(const CompareOptions &options) {
   const Comparison both = compare(std::move(*planned), std::move(*step));
   SourceManager sources;
   Diagnostics diags(sources);
-  for (const auto &[file, text] :
-       {std::pair(options.report, &comparisonPage), {options.rows, &stepRows}, {options.operations, &operationRows}})
+  using Writer = std::string (*)(const Comparison &);
+  for (const auto &[file, text] : {std::pair<std::string, Writer>(options.report, comparisonPage),
+                                   {options.rows, stepRows},
+                                   {options.operations, operationRows}})
     if (!file.empty() && !writeFile(diags, file, text(both)))
       return finish(diags, kWrongInput, options.json, "compare");
   if (options.json)

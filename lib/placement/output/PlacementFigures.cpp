@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
 
 namespace accord {
@@ -139,6 +140,39 @@ PlacementFigures figuresOf(const PlacementProblem &problem, const Placement &pla
   all.bubble = time > 0 ? busy / time : 0;
   all.transfers = transfersOf(problem, placement);
   return all;
+}
+
+std::vector<RankPlace> rankPlaces(const PlacementProblem &problem, const PlacementFigures &figures) {
+  std::map<std::pair<Id, int64_t>, RankPlace> ordered; // by device type and rank within it
+  for (size_t g = 0; g < figures.groups.size(); ++g) {
+    const GroupFigures &group = figures.groups[g];
+    const ParallelConfig &config = problem.parallelConfigs[group.parallelConfig];
+    for (int64_t replica = 0; replica < config.data; ++replica)
+      for (int64_t tensor = 0; tensor < config.tensor; ++tensor)
+        ordered[{config.deviceType, group.first + replica * group.stride + tensor}] = {g, replica, tensor};
+  }
+  std::vector<RankPlace> places;
+  for (const auto &[key, place] : ordered)
+    places.push_back(place);
+  return places;
+}
+
+std::vector<std::vector<int64_t>> ranksByGroup(const PlacementProblem &problem, const PlacementFigures &figures) {
+  std::vector<std::vector<int64_t>> ranks;
+  for (const GroupFigures &group : figures.groups)
+    ranks.emplace_back(problem.parallelConfigs[group.parallelConfig].devices());
+  const std::vector<RankPlace> places = rankPlaces(problem, figures);
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    const auto &[group, replica, tensor] = places[rank];
+    ranks[group][replica * problem.parallelConfigs[figures.groups[group].parallelConfig].tensor + tensor] =
+        static_cast<int64_t>(rank);
+  }
+  return ranks;
+}
+
+int64_t peerOf(int64_t index, int64_t count, const std::vector<int64_t> &ranksOfOther) {
+  const auto others = static_cast<int64_t>(ranksOfOther.size());
+  return ranksOfOther[count == others ? index : index * others / count];
 }
 
 std::string productTypeOf(const std::string &precision) {

@@ -62,6 +62,19 @@ struct PlacementFigures {
   std::vector<StageTransfer> transfers;
 };
 
+/// What a rank is within its device group.
+struct RankPlace {
+  size_t group = 0;
+  int64_t replica = 0, tensor = 0;
+};
+/// The ranks of a plan, which count from 0 through all device types, in the order of `deviceTypes`.
+std::vector<RankPlace> rankPlaces(const PlacementProblem &problem, const PlacementFigures &figures);
+/// The same the other way round: ranks by group, replica after replica.
+std::vector<std::vector<int64_t>> ranksByGroup(const PlacementProblem &problem, const PlacementFigures &figures);
+/// The rank that rank number `index` of a group of `count` exchanges with in another group: groups of different sizes
+/// are joined in proportion.
+int64_t peerOf(int64_t index, int64_t count, const std::vector<int64_t> &ranksOfOther);
+
 /// The type of the products of a precision: "bf16" of "mixed(bf16, gradients = fp32)", "fp32" of "fp32".
 std::string productTypeOf(const std::string &precision);
 

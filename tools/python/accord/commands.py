@@ -174,7 +174,7 @@ def choose(
 @checked()
 def compare(
     plan: Value,
-    trace: Value,
+    traces: Union[Value, Sequence[Value]],
     *,
     step: Optional[int] = None,
     device: Optional[int] = None,
@@ -186,7 +186,7 @@ def compare(
     """A plan beside a measured step, operation by operation.
 
     plan: A folder that `accord compile` wrote, or its plan.json
-    trace: A trace of PyTorch's profiler (.json or .json.gz)
+    traces: A trace of PyTorch's profiler (.json or .json.gz); of a cluster one of each rank, or their folder
     step: Number of the step (ProfilerStep#N; default: the one of median length)
     device: Number of the device (default: the one with the most kernel time)
     report_: Write a page with two bars for each operation (.html)
@@ -202,7 +202,7 @@ def compare(
         "--operations": operations,
         "--all": all,
     }
-    answer = asked("compare", [plan, trace], options, [Compare], writes=False)
+    answer = asked("compare", [plan, traces], options, [Compare], writes=False)
     return cast("Compare", answer)
 
 

@@ -41,7 +41,9 @@ public:
   /// What of [from, to) is not in the set.
   std::vector<Interval> gaps(double from, double to) const {
     std::vector<Interval> all;
-    for (const Interval &one : parts) {
+    auto at = std::partition_point(parts.begin(), parts.end(), [&](const Interval &one) { return one.second <= from; });
+    for (; at != parts.end(); ++at) {
+      const Interval &one = *at;
       if (one.first >= to)
         break;
       if (one.first > from)
