@@ -26,7 +26,7 @@ MADE = "Made by scripts/python_package.py; do not edit."
 COMMANDS = {
     "calibrate": ("calibrate", ["calibrate", "operations"]),
     "choose": ("choose", ["choose"]),
-    "compare": ("compare", ["compare"]),
+    "compare": ("compare", ["compare", "compare_cluster"]),
     "compile": ("compile_", ["plan", "placement"]),
     "diff": ("diff", ["diff"]),
     "emit": ("emit", ["emit"]),
@@ -60,6 +60,7 @@ WRITING = {"latency"}
 # The table of a document that people look at first.
 TABLES = {
     "compare": "operations",
+    "compare_cluster": "ranks",
     "diff": "operations",
     "plan": "operations",
     "placement": "stages",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     from .results.compare import Compare
+    from .results.compare_cluster import CompareCluster
     from .results.diff import Diff
     from .results.emit import Emit
     from .results.explain import Explain
@@ -145,11 +146,11 @@ class Answer(Record):
             raise TypeError(f"diff: another answer is wanted, found {after!r}")
         return diff(self._path(), after._path(), **options)
 
-    def compare(self, trace: str, **options: Any) -> "Compare":
-        """The plan beside a step that PyTorch's profiler measured, operation by operation."""
+    def compare(self, traces: Union[str, Sequence[str]], **options: Any) -> "Union[Compare, CompareCluster]":
+        """The plan beside a step that PyTorch's profiler measured, operation by operation; of a cluster with a trace of each rank."""
         from .commands import compare
 
-        return compare(self._path(), trace, **options)
+        return compare(self._path(), traces, **options)
 
     def emit(self, backend: str, **options: Any) -> "Emit":
         """The script or manifest that starts the plan: `plan.emit("slurm").text`."""

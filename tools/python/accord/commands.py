@@ -7,6 +7,7 @@ from .results import (
     Calibrate,
     Choose,
     Compare,
+    CompareCluster,
     Diff,
     Emit,
     Estimate,
@@ -182,7 +183,7 @@ def compare(
     rows: Optional[Value] = None,
     operations: Optional[Value] = None,
     all: bool = False,
-) -> Compare:
+) -> Union[Compare, CompareCluster]:
     """A plan beside a measured step, operation by operation.
 
     plan: A folder that `accord compile` wrote, or its plan.json
@@ -202,8 +203,8 @@ def compare(
         "--operations": operations,
         "--all": all,
     }
-    answer = asked("compare", [plan, traces], options, [Compare], writes=False)
-    return cast("Compare", answer)
+    answer = asked("compare", [plan, traces], options, [Compare, CompareCluster], writes=False)
+    return cast("Union[Compare, CompareCluster]", answer)
 
 
 @checked("until")

@@ -3,6 +3,7 @@
 from .calibrate import Calibrate as Calibrate
 from .choose import Choose as Choose
 from .compare import Compare as Compare
+from .compare_cluster import CompareCluster as CompareCluster
 from .diff import Diff as Diff
 from .emit import Emit as Emit
 from .estimate import Estimate as Estimate
