@@ -171,7 +171,6 @@ private:
     uint32_t event;
     double end;
     Context context;
-    double self; ///< microseconds in no call below
   };
 
   void walk(const std::vector<uint32_t> &list) {
@@ -179,7 +178,7 @@ private:
     auto leave = [&] {
       const Frame &frame = stack.back();
       if (trace.events[frame.event].kind == EventKind::Call && frame.context.item < 0)
-        dispatch += std::max(0.0, frame.self), ++dispatched;
+        ++dispatched;
       stack.pop_back();
     };
     for (uint32_t index : list) {
@@ -195,16 +194,10 @@ private:
           launches[one.correlation] = {context, index, callOf(stack)};
         continue;
       }
-      if (isCall)
-        for (Frame &frame : llvm::reverse(stack))
-          if (trace.events[frame.event].kind == EventKind::Call) {
-            frame.self -= one.duration;
-            break;
-          }
       enter(one, index, context, stack);
       if (isOutermost)
         outermost.emplace_back(one.start, one.end());
-      stack.push_back({index, one.end(), context, one.duration});
+      stack.push_back({index, one.end(), context});
       if (isCall && one.external >= 0)
         externals[one.external] = {context, index, index};
     }
@@ -254,8 +247,10 @@ private:
       collectiveOfItem.try_emplace(inside.item, one.collective);
     if (inside.part == Part::Forward && one.sequence >= 0)
       made.operations[inside.item].sequences.push_back(one.sequence);
-    if (made.onProcessor)
+    if (made.onProcessor) {
       made.operations[inside.item].seconds = one.duration * 1e-6;
+      calls.push_back({one.start, one.end(), inside.item, index});
+    }
     context = inside;
   }
 
@@ -281,13 +276,31 @@ private:
       made.groups.push_back({name, about, microseconds * 1e-6, events});
   }
 
+  struct Called {
+    double start, end;
+    int64_t item;
+    uint32_t event;
+  };
+
+  /// Calls of several threads may run at a time: each moment belongs to the one that began first.
   void timeCalls() {
-    for (MeasuredOperation &op : made.operations)
-      op.exposed = op.seconds;
+    accord::stableSort(calls, [](const Called &a, const Called &b) { return a.start < b.start; });
+    double at = window.start;
+    std::vector<Interval> worked;
+    for (const Called &call : calls) {
+      const double begin = std::max(call.start, at), end = std::min(call.end, window.end);
+      worked.emplace_back(call.start, end);
+      MeasuredOperation &op = made.operations[call.item];
+      if (end > begin)
+        op.exposed = (end - begin) * 1e-6;
+      if (op.work.workClass == WorkClass::Communication)
+        addCall(call, std::min(begin, end), end);
+      at = std::max(at, end);
+    }
     made.seconds = (window.end - window.start) * 1e-6;
+    Intervals busy(std::move(outermost)), work(std::move(worked)), loader(std::move(loading));
     group("dispatch", "calls of the framework around operations: views, allocations, automatic differentiation",
-          dispatch, dispatched);
-    Intervals busy(std::move(outermost)), loader(std::move(loading));
+          busy.overlap(window.start, window.end) - work.overlap(window.start, window.end), dispatched);
     double loads = 0, idle = 0;
     int64_t gaps = 0;
     for (auto [from, to] : busy.gaps(window.start, window.end)) {
@@ -296,6 +309,17 @@ private:
     }
     group("loading", "the data loader, while no operation runs", loads, static_cast<int64_t>(loader.list().size()));
     group("between calls", "Python and all else between calls of the framework", idle, gaps);
+  }
+
+  /// A collective that is a call on a processor.
+  void addCall(const Called &call, double begin, double end) {
+    const MeasuredOperation &op = made.operations[call.item];
+    Run run{call.start, call.end, call.item, -1, true, trace.events[call.event].name};
+    addCollective(run, trace.collectives[collectiveOfItem.lookup(call.item)], op.seconds * 1e6, op.part);
+    MeasuredCollective &one = made.collectives.back();
+    one.start = (call.start - window.start) * 1e-6;
+    if (end > begin)
+      one.alone.emplace_back((begin - window.start) * 1e-6, (end - window.start) * 1e-6);
   }
 
   struct Run {
@@ -499,7 +523,8 @@ private:
   llvm::DenseMap<int64_t, double> longest;            ///< kernel of an operation
   llvm::DenseMap<int64_t, uint32_t> collectiveOfItem; ///< of an operation: index into TraceEvents::collectives
   std::vector<Interval> outermost, loading;
-  double dispatch = 0, hostCopies = 0;
+  std::vector<Called> calls; ///< of a processor: those that are operations
+  double hostCopies = 0;
   int64_t dispatched = 0, hostCopied = 0, orphans = 0;
 };
 
