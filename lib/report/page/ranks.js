@@ -9,7 +9,7 @@ const split = text => { const at = text.lastIndexOf(" "); return [text.slice(0, 
 const colors = {
   "forward": "forward", "backward": "data_gradient", "recomputation": "weight_gradient", "update": "update", "computation": "accent",
   "messages between stages": "communication", "exchange among replicas": "buffers", "exchanges the plan lacks": "temporaries",
-  "host": "inputs", "waiting for stages (bubble)": "grid", "waiting for slower ranks": "recompute", "not explained": "critical",
+  "host": "inputs", "waiting for stages (bubble)": "line", "waiting for slower ranks": "recompute", "not explained": "critical",
 };
 const color = name => `var(--${colors[name] || "quiet"})`;
 const shown = 64;
@@ -42,9 +42,9 @@ function parts() {
   const bar = (top, value, fill, title) => el("i", { style: `left:0;top:${top};height:50%;width:${Math.max(0, (value / longest) * 100)}%;background:${fill}`, title });
   for (const row of rows)
     byId("parts-bars").append(el("span", { class: "what", title: row.name }, row.name),
+      el("span", { class: "amounts" }, el("span", {}, time(row.planned_s)), el("span", {}, time(row.measured_s)), el("b", {}, signed(row.measured_s - row.planned_s))),
       el("div", { class: "track", role: "img", "aria-label": `${row.name}: planned ${time(row.planned_s)}, measured ${time(row.measured_s)}` },
-        bar("0", row.planned_s, "var(--data_gradient)", `planned ${time(row.planned_s)}`), bar("50%", row.measured_s, "var(--forward)", `measured ${time(row.measured_s)}`)),
-      el("span", { class: "amounts" }, el("span", {}, time(row.planned_s)), el("span", {}, time(row.measured_s)), el("b", {}, signed(row.measured_s - row.planned_s))));
+        bar("0", row.planned_s, "var(--data_gradient)", `planned ${time(row.planned_s)}`), bar("50%", row.measured_s, "var(--forward)", `measured ${time(row.measured_s)}`)));
   byId("parts-hint").append(el("span", {}, swatch("data_gradient"), "planned"), el("span", {}, swatch("forward"), "measured"), "means of the ranks; the last number is the difference");
 }
 
@@ -52,7 +52,7 @@ function findings() {
   if (!data.findings.length) return;
   byId("findings").hidden = false;
   byId("findings-table").append(head([["size", "n"], ["kind"], ["what"], ["ranks"]]),
-    el("tbody", {}, ...data.findings.map(one => line([[time(one.seconds_s), "n"], [one.kind, "name"], [one.text], [one.ranks.length > 8 ? `${one.ranks.length} of them` : one.ranks.join(" ")]]))));
+    el("tbody", {}, ...data.findings.map(one => line([[time(one.seconds_s), "n"], [one.kind, "name"], [one.text], [one.ranks.length > 8 ? `${one.ranks.length} of them` : one.ranks.join(" "), "name"]]))));
 }
 
 function ranks() {
@@ -68,9 +68,9 @@ function ranks() {
   };
   for (const rank of data.ranks.slice(0, shown))
     byId("ranks-bars").append(el("span", { class: "what", title: rank.layers.join(", ") }, `rank ${rank.rank}${data.stages > 1 ? `, stage ${rank.stage}` : ""}`),
+      el("span", { class: "amounts" }, el("span", {}, time(rank.measured_s)), el("b", {}, signed(rank.measured_s - data.planned_s))),
       el("div", { class: "track", style: "height:22px", role: "img", "aria-label": `rank ${rank.rank}: ` + rank.parts.filter(one => one.measured_s > 0).map(one => `${one.name} ${time(one.measured_s)}`).join(", ") },
-        ...stack(rank, "planned_s", "0"), ...stack(rank, "measured_s", "54%")),
-      el("span", { class: "amounts" }, el("span", {}, time(rank.measured_s)), el("b", {}, signed(rank.measured_s - data.planned_s))));
+        ...stack(rank, "planned_s", "0"), ...stack(rank, "measured_s", "54%")));
   const used = data.parts.filter(one => Math.max(one.planned_s, one.measured_s) > 1e-12);
   byId("ranks-hint").append(...used.map(one => el("span", {}, el("i", { style: `background:${color(one.name)}` }), one.name)));
   if (data.ranks.length > shown) byId("ranks-hint").append(`${shown} of ${data.ranks.length} ranks; all are in the table`);
@@ -95,6 +95,7 @@ function tables() {
     byId("links-table").append(head([["kind"], ["level"], ["ranks", n], ["bytes a call", n], ["calls", n], ["a call", n], ["bus bandwidth", n]]),
       el("tbody", {}, ...data.links.map(one => line([[one.kind], [one.level], [String(one.devices), n], [bytes(one.bytes), n], [String(one.calls), n], [time(one.seconds_s), n], [si(one.bus_bandwidth, "B/s"), n]]))));
   }
+  byId("notes-section").hidden = !data.notes.length;
   byId("notes").append(...data.notes.map(note => el("li", {}, note)));
   byId("footer").textContent = `accord ${data.version}`;
 }

@@ -335,6 +335,8 @@ def main():
     options = parsed()
     with open(options.plan, encoding="utf-8") as file:
         plan = json.load(file)
+    if plan["virtual_stages"] > 1 or plan["schedule"] != "one_f_one_b":
+        raise SystemExit(f"only 1F1B is made here, the plan has {plan['schedule']}")
     world = World(options, plan)
     world.run()
     os.makedirs(options.folder, exist_ok=True)
