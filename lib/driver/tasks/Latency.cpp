@@ -6,6 +6,8 @@
 #include "lib/latency/forms/ModelJson.h"
 #include "lib/latency/forms/Print.h"
 #include "lib/latency/model/LatencySweep.h"
+#include "lib/machine/cost/PeakRateModel.h"
+#include "lib/machine/cost/PriceCache.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Fields.h"
@@ -36,11 +38,17 @@ std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, 
   return std::nullopt;
 }
 
-std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed) {
+std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed, LatencyTable table) {
+  // Operations of equal shape are timed once for all sizes, where that takes long.
+  const bool programs = llvm::any_of(session.machine().cores, [](const Core &core) { return core.microarchitecture; });
+  std::optional<PriceCache> prices;
+  EstimateOptions options;
+  if (programs)
+    options.prices = &prices.emplace(PriceCache::Detail::Numbers);
   auto sampleAt = [&](int64_t microbatch, int64_t microbatches, std::optional<int64_t> sequence) {
-    return sampledAt(session, {}, microbatch, microbatches, sequence);
+    return sampledAt(session, options, microbatch, microbatches, sequence);
   };
-  return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt), needed);
+  return reportedModel(session, latencyModelOf(plan, session.sequence(), sampleAt, table), needed);
 }
 
 std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel> made, bool needed) {
@@ -101,7 +109,9 @@ std::optional<LatencyModel> modelOfOneDevice(Session &session) {
   int64_t microbatch = session.smallestMicrobatch();
   auto work = session.graphs().workAt(microbatch, session.job().batch / microbatch);
   auto plan = work ? session.planFor(std::move(*work)) : std::nullopt;
-  return plan ? latencyModel(session, *plan, /*needed=*/true) : std::nullopt;
+  return plan ? latencyModel(session, *plan, /*needed=*/true,
+                             {.microbatches = tableMicrobatches(microbatch, /*brief=*/false)})
+              : std::nullopt;
 }
 
 /// The sweep, compiled: few rows one by one, many as a batch.

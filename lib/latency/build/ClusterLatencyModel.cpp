@@ -259,7 +259,10 @@ Result<LatencyModel> ClusterBuilder::build(int64_t maxMicrobatch) {
     group.steps.front().builder->setSuffix(suffix);
     ACCORD_TRY(operations, group.steps.front().builder->price(model, machine));
     if (fixed.empty())
-      fixed = operations.single.fixed;
+      fixed = operations.fixed();
+    for (std::string &note : group.steps.front().builder->tableNotes(operations))
+      if (!llvm::is_contained(model.notes, note))
+        model.notes.push_back(std::move(note));
     for (Step &step : group.steps) {
       step.builder->setSuffix(suffix);
       machine.at[dataAt] = step.plans.front()->data;

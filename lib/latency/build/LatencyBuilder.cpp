@@ -138,14 +138,34 @@ std::vector<LatencyArgument> LatencyBuilder::sizes(int64_t maxMicrobatch) const 
       all[i].min = all[i].max = all[i].initial;
       all[i].multiple = 1;
       all[i].fixedReason = options.fixedReason.empty() ? "no other was sampled" : options.fixedReason;
+    } else if (options.tabulated) {
+      std::set<int64_t> sampled;
+      for (const LatencySample &s : samples)
+        sampled.insert(i == kMicrobatch ? s.microbatch : s.sequence);
+      all[i].allowed.assign(sampled.begin(), sampled.end());
+      all[i].min = *sampled.begin(), all[i].max = *sampled.rbegin();
+      all[i].multiple = 1;
     }
   return all;
 }
 
+std::vector<std::string> LatencyBuilder::tableNotes(const PricedSteps &priced) const {
+  const PricedStep &step = priced.single.tabulated > 0 ? priced.single : priced.accumulated;
+  if (step.tabulated == 0)
+    return {};
+  return {
+      fmt::format("the times of {} of {} operations follow from a mapping or a program at each size: they stand in a "
+                  "table over the sizes that are listed, where they are what the cost model says (nothing is "
+                  "rounded between two of them: the model refuses every other size)",
+                  step.tabulated, step.all)};
+}
+
 Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,
                                          const std::vector<LatencySample> &from) const {
-  bool opaque = from.size() == 1;
-  OperationFit fit(plan, from, points, model.nodes, machine, opaque);
+  const auto without = options.tabulated  ? WithoutExpression::Table
+                       : from.size() == 1 ? WithoutExpression::Constant
+                                          : WithoutExpression::Refuse;
+  OperationFit fit(plan, from, points, model.nodes, machine, without);
   PricedStep step;
   std::vector<NodeId> calibrated(plan.graph.operations.size(), kNoNode);
   if (isCalibrated(plan)) {
@@ -156,7 +176,7 @@ Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes
       model.labels.push_back({times.hostFactor(), "times what the device computes in a micro-batch: the host launches "
                                                   "its kernels" +
                                                       suffix});
-    } else if (!opaque) {
+    } else if (without != WithoutExpression::Constant) {
       return found.takeError();
     }
   }
@@ -173,6 +193,7 @@ Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes
         {step.durations.back(), fmt::format("{} ({}, {}){}", op.name, op.kind, name(op.phase), suffix)});
     if (step.fixed.empty())
       step.fixed = found.fixed;
+    step.tabulated += found.tabulated, step.all += op.core != CoreKind::None;
   }
   return step;
 }
@@ -286,8 +307,10 @@ Result<LatencyModel> LatencyBuilder::build(int64_t maxMicrobatch) {
   ACCORD_TRY(priced, price(model, machine));
   if (isCalibrated(plan))
     model.notes.push_back(calibrationNote(plan));
-  if (const std::string &fixed = priced.single.fixed; !fixed.empty())
+  if (const std::string &fixed = priced.fixed(); !fixed.empty())
     fixMachineArguments(model, fixed);
+  for (std::string &note : tableNotes(priced))
+    model.notes.push_back(std::move(note));
   NodeId batch = e.argument(kBatch);
   model.guards.push_back({machine.microbatch, batch, "the micro-batch is larger than the batch"});
   NodeId microbatches = e.ceilDivide(batch, machine.microbatch);

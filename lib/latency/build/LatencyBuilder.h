@@ -11,11 +11,13 @@ struct PricedStep {
   std::vector<NodeId> durations; ///< whole picoseconds by operation; 0 of a repeat
   std::vector<Polynomial> flops; ///< by operation
   std::string fixed;             ///< as PricedOperation::fixed, of the first that has one
+  size_t tabulated = 0, all = 0; ///< operations with a time from a table, and with any
 };
 
 /// Where it is one micro-batch, and where it is several: gradients are then read to be added up.
 struct PricedSteps {
   PricedStep single, accumulated;
+  const std::string &fixed() const { return single.fixed.empty() ? accumulated.fixed : single.fixed; }
 };
 
 /// What a step is made of, all integers.
@@ -40,6 +42,8 @@ public:
   // The parts of `build`, for models of several steps.
   /// Batch, micro-batch, sequence.
   std::vector<LatencyArgument> sizes(int64_t maxMicrobatch) const;
+  /// "112 of 310 operations …", where a table gives times; else nothing.
+  std::vector<std::string> tableNotes(const PricedSteps &priced) const;
   Result<PricedSteps> price(LatencyModel &model, const MachineNodes &machine) const;
   Result<StepNodes> step(LatencyModel &model, const MachineNodes &machine, const PricedSteps &priced,
                          NodeId microbatches) const;

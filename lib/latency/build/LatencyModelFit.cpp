@@ -1,7 +1,9 @@
 #include "lib/latency/build/LatencyModelFit.h"
 #include "lib/latency/build/LatencyBuilder.h"
 #include "lib/latency/build/SampleCache.h"
+#include "lib/microarchitecture/problem/InstructionTiming.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <set>
 
@@ -55,42 +57,123 @@ Result<LatencyModel> fitLatencyModel(const Plan &plan, const std::vector<Latency
   return model;
 }
 
-Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt) {
-  int64_t s = sequence.value_or(1);
-  LatencyFitOptions options;
-  options.sequence = s;
-  std::string reason;
-  auto fit = [&](const std::vector<std::pair<int64_t, int64_t>> &points) -> std::optional<LatencyModel> {
-    auto model = fitAt(points, options);
-    if (!model) {
-      reason = model.error().message;
-      return std::nullopt;
-    }
-    return std::move(*model);
-  };
-  // Sequences are not longer than the plan's, which tables of positions may not allow.
-  if (sequence && s >= 8 && s % 4 == 0) {
-    std::vector<std::pair<int64_t, int64_t>> grid;
-    for (int64_t b : {1, 2, 3})
-      for (int64_t at : {s, s / 2, s / 4, 3 * s / 4})
-        grid.push_back({b, at});
-    // An odd length shows whether something is rounded to whole windows or tiles.
-    auto odd = grid;
-    odd.push_back({2, s / 2 + 1});
-    if (auto model = fit(odd))
-      return std::move(*model);
-    options.sequenceMultiple = s / 4;
-    if (auto model = fit(grid))
-      return std::move(*model);
-    options.sequenceMultiple = 1;
+namespace {
+
+/// Tries one set of samples after the other, and keeps why the last one gave no model.
+class GridFit {
+public:
+  GridFit(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt)
+      : microbatch_(microbatch), sequence_(sequence), s_(sequence.value_or(1)), fitAt_(fitAt) {
+    options_.sequence = s_;
   }
-  options.fixedReason = reason.empty() ? "the model has no parameter 'seq' to change" : reason;
-  if (sequence && reason.empty())
-    options.fixedReason = "it is too short to be varied";
-  if (auto model = fit({{1, s}, {2, s}, {3, s}}))
+
+  /// For any micro-batch, and any sequence where there is one.
+  std::optional<LatencyModel> expressions() {
+    if (varies()) {
+      // An odd length shows whether something is rounded to whole windows or tiles.
+      auto grid = over({1, 2, 3}, sequences()), odd = grid;
+      odd.push_back({2, s_ / 2 + 1});
+      if (auto model = fit(odd))
+        return model;
+      options_.sequenceMultiple = s_ / 4;
+      if (auto model = fit(grid))
+        return model;
+      options_.sequenceMultiple = 1;
+    }
+    options_.fixedReason = reason_.empty() ? "the model has no parameter 'seq' to change" : reason_;
+    if (sequence_ && reason_.empty())
+      options_.fixedReason = "it is too short to be varied";
+    return fit(over({1, 2, 3}, {s_}));
+  }
+
+  /// For the sizes of a table. First for few micro-batches, which were sampled before, to know whether there is one.
+  std::optional<LatencyModel> tables(const LatencyTable &table) {
+    const std::string before = reason_;
+    options_.tabulated = true;
+    std::set<int64_t> all(table.microbatches.begin(), table.microbatches.end()), few = {1, 2, 3, microbatch_};
+    all.insert(microbatch_);
+    if (!table.first || all.size() < few.size())
+      all.insert(few.begin(), few.end());
+    std::vector<std::vector<int64_t>> lengths;
+    if (varies())
+      lengths.push_back(sequences());
+    lengths.push_back({s_});
+    for (const std::vector<int64_t> &at : lengths) {
+      if (at.size() == 1)
+        options_.fixedReason = !sequence_ ? "the model has no parameter 'seq' to change"
+                               : varies() ? reason_
+                                          : "it is too short to be varied";
+      std::optional<LatencyModel> model;
+      if (!table.first)
+        model = fit(over(few, at));
+      if (model || table.first)
+        if (auto more = fit(over(all, at)))
+          return more;
+      if (!model && table.first)
+        model = fit(over(few, at));
+      if (model)
+        return model;
+    }
+    options_.tabulated = false;
+    if (!table.first) // of what was tried first
+      reason_ = before;
+    return std::nullopt;
+  }
+
+  Result<LatencyModel> ownSizes() {
+    options_.fixedReason = reason_;
+    return fitAt_({{microbatch_, s_}}, options_);
+  }
+
+private:
+  /// Sequences are not longer than the plan's, which tables of positions may not allow.
+  bool varies() const { return sequence_ && s_ >= 8 && s_ % 4 == 0; }
+  std::vector<int64_t> sequences() const { return {s_, s_ / 2, s_ / 4, 3 * s_ / 4}; }
+
+  static std::vector<std::pair<int64_t, int64_t>> over(const std::set<int64_t> &microbatches,
+                                                       const std::vector<int64_t> &sequences) {
+    std::vector<std::pair<int64_t, int64_t>> grid;
+    for (int64_t b : microbatches)
+      for (int64_t s : sequences)
+        grid.push_back({b, s});
+    return grid;
+  }
+
+  std::optional<LatencyModel> fit(const std::vector<std::pair<int64_t, int64_t>> &points) {
+    auto model = fitAt_(points, options_);
+    if (model)
+      return std::move(*model);
+    reason_ = model.error().message;
+    return std::nullopt;
+  }
+
+  const int64_t microbatch_;
+  const std::optional<int64_t> sequence_;
+  const int64_t s_;
+  const FitAt &fitAt_;
+  LatencyFitOptions options_;
+  std::string reason_;
+};
+
+} // namespace
+
+std::vector<int64_t> tableMicrobatches(int64_t own, bool brief) {
+  const int64_t last = brief ? std::max<int64_t>(4, 2 * own) : std::max<int64_t>(64, 4 * own);
+  std::vector<int64_t> all;
+  for (int64_t b = 1; b <= last; b += brief ? b : b < 16 ? 1 : int64_t(std::bit_floor(uint64_t(b))) / 4)
+    all.push_back(b);
+  return all;
+}
+
+Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt,
+                                  const LatencyTable &table) {
+  GridFit grids(microbatch, sequence, fitAt);
+  if (!table.first)
+    if (auto model = grids.expressions())
+      return std::move(*model);
+  if (auto model = grids.tables(table))
     return std::move(*model);
-  options.fixedReason = reason;
-  return fitAt({{microbatch, s}}, options);
+  return grids.ownSizes();
 }
 
 const SampleCache::Sampled *SampleCache::at(int64_t microbatch, int64_t microbatches, int64_t at, std::string &reason) {
@@ -124,6 +207,31 @@ Result<SampledSizes> SampleCache::of(const std::vector<std::pair<int64_t, int64_
   return samples;
 }
 
+/// The micro-batches of a table whose samples' programs are within the instructions that it may evaluate.
+static std::vector<int64_t> withinWork(const LatencyTable &table, const Plan &plan, int64_t sequence,
+                                       SampleCache &sampled) {
+  std::vector<int64_t> order = table.microbatches, chosen;
+  std::ranges::sort(order, {}, [&](int64_t b) {
+    const int64_t odd = b >> std::countr_zero(uint64_t(b));
+    return std::pair(b == plan.graph.microbatch ? 0 : std::min<int64_t>(odd, 5), b);
+  });
+  std::set<const void *> timed;
+  int64_t work = 0;
+  for (int64_t b : order) {
+    std::string why;
+    for (int64_t microbatches : {1, 2})
+      if (const auto *one = sampled.at(b, microbatches, sequence, why))
+        for (const OperationCost &cost : one->work.costs.operations)
+          if (cost.timing && timed.insert(cost.timing.get()).second)
+            work += cost.timing->evaluated;
+    if (why.empty()) // else the training is not defined there
+      chosen.push_back(b);
+    if (work > table.evaluated && chosen.size() > 2)
+      break;
+  }
+  return chosen;
+}
+
 /// Each operation on as many instances as in the plan, where it was priced on them.
 static void takeForms(const Plan &plan, Costs &costs) {
   for (auto &[id, others] : costs.alternatives) {
@@ -137,7 +245,8 @@ static void takeForms(const Plan &plan, Costs &costs) {
   }
 }
 
-Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt) {
+Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt,
+                                    const LatencyTable &table) {
   SampleCache sampled(sequence.value_or(1), [&](int64_t b, int64_t of, std::optional<int64_t> s) {
     auto work = sampleAt(b, of, s);
     if (work) {
@@ -146,12 +255,21 @@ Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> seq
     }
     return work;
   });
-  return fitOverGrids(plan.graph.microbatch, sequence,
-                      [&](const std::vector<std::pair<int64_t, int64_t>> &points,
-                          const LatencyFitOptions &options) -> Result<LatencyModel> {
-                        ACCORD_TRY(samples, sampled.of(points, plan));
-                        return fitLatencyModel(plan, samples.single, options, samples.accumulated);
-                      });
+  LatencyTable within = table;
+  within.first |= std::ranges::any_of(plan.costs.operations, &isFoundForEachSize);
+  if (within.first) {
+    if (within.microbatches.empty())
+      within.microbatches = tableMicrobatches(plan.graph.microbatch, /*brief=*/true);
+    within.microbatches = withinWork(within, plan, sequence.value_or(1), sampled);
+  }
+  return fitOverGrids(
+      plan.graph.microbatch, sequence,
+      [&](const std::vector<std::pair<int64_t, int64_t>> &points,
+          const LatencyFitOptions &options) -> Result<LatencyModel> {
+        ACCORD_TRY(samples, sampled.of(points, plan));
+        return fitLatencyModel(plan, samples.single, options, samples.accumulated);
+      },
+      within);
 }
 
 } // namespace accord

@@ -16,6 +16,9 @@ struct LatencyFitOptions {
   /// Sequences that the model may be asked at; 0: the shortest and longest sampled.
   int64_t minSequence = 0, maxSequence = 0;
   int64_t sequenceMultiple = 1;
+  /// Where no expression gives a time, it comes from a table over the samples, and the model is asked at their
+  /// micro-batches and sequences alone, which are a full grid.
+  bool tabulated = false;
   /// Why samples have one micro-batch or one sequence only, for messages.
   std::string fixedReason;
   /// lib/planning/analysis/Liveness when empty.
@@ -43,9 +46,24 @@ struct SampledWork {
 using SampleAt = std::function<std::optional<SampledWork>(int64_t microbatch, int64_t microbatches,
                                                           std::optional<int64_t> sequence)>;
 
+/// The sizes of a table, where times follow from mappings or programs and no expression gives them.
+struct LatencyTable {
+  std::vector<int64_t>
+      microbatches; ///< besides the plan's; empty: `tableMicrobatches`, brief, or those that were tried
+  /// Instructions of programs that may be evaluated for it; beyond, the table has fewer micro-batches: powers of two
+  /// come first.
+  int64_t evaluated = 6'000'000;
+  /// Nothing else is tried first; so it is where programs or tiles are found for each size (`isFoundForEachSize`).
+  bool first = false;
+};
+/// All up to 16, then four to a doubling, to 64 or four times `own`; `brief`: powers of two, to 4 or twice `own`.
+std::vector<int64_t> tableMicrobatches(int64_t own, bool brief);
+
 /// Samples as needed: first for any micro-batch and sequence up to the plan's; where that has no model, for any
-/// micro-batch; last for the plan's own sizes alone (`LatencyModel::notes` says why). `sequence`: tokens per sample in
-/// the plan, if the model has a sequence.
-Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt);
+/// micro-batch; then for the micro-batches of a table (and quarters of the plan's sequence); last for the plan's own
+/// sizes alone (`LatencyModel::notes` says why). `sequence`: tokens per sample in the plan, if the model has a
+/// sequence.
+Result<LatencyModel> latencyModelOf(const Plan &plan, std::optional<int64_t> sequence, const SampleAt &sampleAt,
+                                    const LatencyTable &table = {});
 
 } // namespace accord

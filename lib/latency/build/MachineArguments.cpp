@@ -1,5 +1,7 @@
 #include "lib/latency/build/MachineArguments.h"
 #include "lib/machine/calibration/WorkTime.h"
+#include "lib/machine/cost/InstructionBound.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -26,8 +28,13 @@ size_t MachineArguments::add(const std::string &name, const char *unit, const st
 }
 
 void MachineArguments::memories(const Machine &machine) {
+  // What a core at the level of instructions moves is part of its cycles.
+  auto inside = [&](const Memory &memory) {
+    return !machine.cores.empty() &&
+           std::ranges::all_of(machine.cores, [&](const Core &core) { return isInside(core, memory); });
+  };
   for (const Memory &memory : machine.memories)
-    bandwidthArguments.push_back(memory.bandwidth.value > 0
+    bandwidthArguments.push_back(memory.bandwidth.value > 0 && !inside(memory)
                                      ? add(cName(memory.name) + "_bandwidth", "B/s",
                                            fmt::format("bandwidth of memory '{}'", memory.name), memory.bandwidth.value)
                                      : 0);
@@ -53,6 +60,8 @@ void MachineArguments::rates(const Plan &plan) {
       }
       continue;
     }
+    if (timesInstructions(cost.model)) // by programs, whose cycles know no peak
+      continue;
     if (cost.parts.empty() && cost.compute.value > 0)
       rate(cost.core, cost.type.empty() ? plan.graph.operations[id].type : cost.type);
     for (const PartCost &part : cost.parts)

@@ -1,4 +1,5 @@
 #include "lib/latency/build/OperationFit.h"
+#include "lib/machine/cost/PeakRateModel.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -6,6 +7,8 @@
 namespace accord {
 
 bool agree(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
+
+bool isFoundForEachSize(const OperationCost &cost) { return !cost.tiles.empty() || timesInstructions(cost.model); }
 
 const std::vector<Loop> &OperationFit::Piece::domain(const WorkGraph &graph) const {
   const Operation &op = graph.operations[id];
@@ -21,8 +24,8 @@ double OperationFit::Piece::compute(const Costs &costs) const {
 }
 
 OperationFit::OperationFit(const Plan &plan, const std::vector<LatencySample> &samples, const PolynomialFit &points,
-                           Expressions &nodes, const MachineNodes &machine, bool opaque)
-    : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), opaque(opaque) {
+                           Expressions &nodes, const MachineNodes &machine, WithoutExpression without)
+    : plan(plan), samples(samples), points(points), nodes(nodes), machine(machine), without(without) {
   std::vector<double> arguments = machine.at;
   if (arguments.empty())
     for (const LatencyArgument &argument : nodes.arguments())
@@ -72,6 +75,8 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
   auto compute = [&](const LatencySample &s) { return piece.compute(*s.costs); };
   if (agrees(nodes.real(0), compute))
     return nodes.real(0);
+  if (timesInstructions(cost.model))
+    return programs(piece, out);
   const Operation &op = plan.graph.operations[piece.id];
   SymbolicOperation symbolic;
   symbolic.operation = &op;
@@ -110,7 +115,16 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     for (NodeId candidate : symbolicCosts(cost.model, symbolic, nodes, stage))
       if (agrees(candidate, compute))
         return candidate;
-  // Another cost model: a constant rate that it may have from anywhere.
+  if (NodeId constant = constantRate(piece, flops, out); constant != kNoNode)
+    return constant;
+  NodeId tabulated = without == WithoutExpression::Table ? tabulatedArithmetic(piece) : kNoNode;
+  out.tabulated |= tabulated != kNoNode;
+  return tabulated;
+}
+
+/// Another cost model: a constant rate that it may have from anywhere.
+NodeId OperationFit::constantRate(const Piece &piece, NodeId flops, PricedOperation &out) {
+  auto compute = [&](const LatencySample &s) { return piece.compute(*s.costs); };
   const LatencySample &first = samples.front();
   double seconds = piece.compute(*first.costs);
   double rate = piece.flops(*first.graph) / seconds;
@@ -120,12 +134,65 @@ NodeId OperationFit::arithmetic(const Piece &piece, NodeId flops, PricedOperatio
     constant = nodes.real(seconds);
   if (!agrees(constant, compute))
     return kNoNode;
-  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
-                          cost.model, op.name);
+  out.fixed = noExpression(piece.id);
   return constant;
 }
 
-NodeId OperationFit::transfer(OperationId id, size_t level) {
+/// Whether an operation is the same at every sample.
+bool OperationFit::isFixed(OperationId id) const {
+  const Operation &here = samples.front().graph->operations[id];
+  return std::ranges::all_of(samples, [&](const LatencySample &s) {
+    const Operation &there = s.graph->operations[id];
+    return here.flops == there.flops && here.bytesRead == there.bytesRead && here.bytesWritten == there.bytesWritten &&
+           std::ranges::equal(here.domain, there.domain, {}, &Loop::extent, &Loop::extent);
+  });
+}
+
+NodeId OperationFit::programs(const Piece &piece, PricedOperation &out) {
+  NodeId seconds = tabulatedArithmetic(piece);
+  out.tabulated |= seconds != kNoNode && !isFixed(piece.id);
+  return seconds;
+}
+
+NodeId OperationFit::table(const std::vector<double> &values) {
+  std::map<int64_t, std::map<int64_t, NodeId>> bySequence;
+  for (size_t i = 0; i < samples.size(); ++i)
+    bySequence[samples[i].sequence][samples[i].microbatch] = nodes.real(values[i]);
+  std::vector<std::pair<int64_t, NodeId>> rows;
+  for (const auto &[sequence, byMicrobatch] : bySequence)
+    rows.push_back({sequence, nodes.select(machine.microbatch, {byMicrobatch.begin(), byMicrobatch.end()})});
+  return nodes.select(machine.sequence, rows);
+}
+
+NodeId OperationFit::tabulatedArithmetic(const Piece &piece) {
+  const OperationCost &cost = plan.costs.operations[piece.id];
+  auto placeOf = [&](const OperationCost &of) {
+    return piece.part ? std::pair(of.parts[*piece.part].core, of.parts[*piece.part].type) : std::pair(of.core, of.type);
+  };
+  std::vector<double> seconds;
+  for (const LatencySample &s : samples) {
+    const OperationCost &there = s.costs->operations[piece.id];
+    if (there.model != cost.model || placeOf(there) != placeOf(cost)) // whose clock or rate is it
+      return kNoNode;
+    seconds.push_back(piece.compute(*s.costs));
+  }
+  if (timesInstructions(cost.model))
+    return nodes.divide(table(seconds), machine.clock);
+  if (cost.model != "array" && cost.model != "vector")
+    return kNoNode;
+  auto rate = machine.rates.find(placeOf(cost));
+  if (rate == machine.rates.end())
+    return kNoNode;
+  NodeId faster = nodes.divide(rate->second, nodes.real(nodes.arguments()[nodes[rate->second].index].initial));
+  return nodes.divide(table(seconds), nodes.multiply(faster, machine.clock));
+}
+
+std::string OperationFit::noExpression(OperationId id) const {
+  return fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
+                     plan.costs.operations[id].model, plan.graph.operations[id].name);
+}
+
+NodeId OperationFit::transfer(OperationId id, size_t level, PricedOperation &out) {
   auto transferred = [&](const LatencySample &s) {
     const auto &transfer = s.costs->operations[id].transfer;
     return level < transfer.size() ? transfer[level].value : 0.0;
@@ -138,17 +205,21 @@ NodeId OperationFit::transfer(OperationId id, size_t level) {
     values.push_back(level < bytes.size() ? bytes[level].value : 0);
   }
   auto bytes = polynomial(values);
-  if (!bytes || machine.bandwidths[level] == kNoNode)
+  bool tabulates = !bytes && without == WithoutExpression::Table;
+  if ((!bytes && !tabulates) || machine.bandwidths[level] == kNoNode)
     return kNoNode;
   const Memory &memory = plan.machine.memories[level];
   // What lies on the chip runs at its clock; device memory has one of its own.
   NodeId clock = memory.kind == "dram" || memory.kind.empty() ? nodes.real(1) : machine.clock;
-  NodeId moved = nodes.toReal(nodes.polynomial(*bytes, machine.microbatch, machine.sequence));
+  NodeId moved =
+      tabulates ? table(values) : nodes.toReal(nodes.polynomial(*bytes, machine.microbatch, machine.sequence));
   for (double efficiency : {memory.efficiency, 1.0}) {
     NodeId bandwidth = nodes.multiply(machine.bandwidths[level], nodes.real(efficiency));
     NodeId seconds = nodes.divide(nodes.add(nodes.real(memory.latency.value), nodes.divide(moved, bandwidth)), clock);
-    if (agrees(seconds, transferred))
+    if (agrees(seconds, transferred)) {
+      out.tabulated |= tabulates;
       return seconds;
+    }
   }
   return kNoNode;
 }
@@ -187,39 +258,61 @@ NodeId OperationFit::total(OperationId id, PricedOperation &out) {
   }
   for (auto [core, sum] : sums)
     terms.push_back(sum);
+  const size_t computed = terms.size();
   for (size_t l = 0; l < plan.machine.memories.size(); ++l)
-    terms.push_back(transfer(id, l));
+    terms.push_back(transfer(id, l, out));
   if (op.core == CoreKind::Network && op.communication)
     terms.push_back(communication(id));
   if (std::ranges::find(terms, kNoNode) != terms.end())
     return kNoNode;
-  NodeId longest = nodes.maximum(terms);
-  for (NodeId candidate : symbolicTotals(cost.model, longest, plan.machine.host.kernel.value, nodes))
-    if (agreesWithTime(id, candidate))
-      return candidate;
+  std::vector<NodeId> rooflines = {nodes.maximum(terms)};
+  if (cost.core >= 0)
+    rooflines.push_back(filledBeforeUse(id, std::span(terms).first(computed), std::span(terms).subspan(computed)));
+  for (NodeId roofline : rooflines)
+    for (NodeId candidate : symbolicTotals(cost.model, roofline, plan.machine.host.kernel.value, nodes))
+      if (agreesWithTime(id, candidate))
+        return candidate;
   return kNoNode;
 }
 
+/// A memory that is filled before it is used adds its time, from the core outwards (`roofline` of cost/CostModel.h).
+NodeId OperationFit::filledBeforeUse(OperationId id, std::span<const NodeId> computes,
+                                     std::span<const NodeId> transfers) {
+  const Machine &described = plan.machine;
+  const size_t levels = levelsOf(described, described.cores[plan.costs.operations[id].core]);
+  NodeId time = nodes.maximum({computes.begin(), computes.end()});
+  for (size_t l = levels; l-- > 0;)
+    time = l + 1 < levels && !overlapsTransfers(described.memories[l + 1]) ? nodes.add(time, transfers[l])
+                                                                           : nodes.maximum({time, transfers[l]});
+  return time;
+}
+
 Result<PricedOperation> OperationFit::price(OperationId id, NodeId calibrated) {
-  const Operation &op = plan.graph.operations[id];
   const OperationCost &cost = plan.costs.operations[id];
   PricedOperation out;
   auto flops = counted([&](const WorkGraph &g) { return g.operations[id].flops; });
   if (!flops)
     return error(id, "its FLOPs are no polynomial of the micro-batch (degree 1) and the sequence (degree 2)");
   out.flops = *flops;
+  // What a search or a program gives at three sizes says nothing of a fourth one.
+  if (isFoundForEachSize(cost) && without == WithoutExpression::Refuse && !isFixed(id))
+    return error(id, fmt::format("its {} found for each size, which no expression gives",
+                                 cost.tiles.empty() ? "program is" : "tiles are"));
   if (calibrated != kNoNode)
     out.seconds = agreesWithTime(id, calibrated) ? calibrated : kNoNode;
   else
     out.seconds = total(id, out);
   if (out.seconds != kNoNode)
     return out;
-  if (!opaque)
+  if (without == WithoutExpression::Refuse)
     return error(id, fmt::format("cost model '{}' gives it a time that is no expression of its size and the machine",
                                  cost.model));
-  out.seconds = nodes.real(cost.time.value);
-  out.fixed = fmt::format("cost model '{}' gives operation '{}' a time that is no expression of the machine",
-                          cost.model, op.name);
+  out.tabulated = without == WithoutExpression::Table;
+  std::vector<double> times;
+  for (const LatencySample &s : samples)
+    times.push_back(s.costs->operations[id].time.value);
+  out.seconds = table(times);
+  out.fixed = noExpression(id);
   return out;
 }
 

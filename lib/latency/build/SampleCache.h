@@ -9,8 +9,9 @@ namespace accord {
 using FitAt = std::function<Result<LatencyModel>(const std::vector<std::pair<int64_t, int64_t>> &points,
                                                  const LatencyFitOptions &options)>;
 /// As `latencyModelOf` says: first for any micro-batch and sequence up to the plan's; where that has no model, for
-/// sequences in steps, for any micro-batch, last for the plan's own sizes alone.
-Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt);
+/// sequences in steps, for any micro-batch, by tables, last for the plan's own sizes alone.
+Result<LatencyModel> fitOverGrids(int64_t microbatch, std::optional<int64_t> sequence, const FitAt &fitAt,
+                                  const LatencyTable &table = {});
 
 /// Of steps of one micro-batch, and of several; `again` is empty where `once` is of the plan's own.
 struct SampledSizes {

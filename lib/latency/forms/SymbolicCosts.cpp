@@ -134,8 +134,11 @@ std::vector<NodeId> arrayCycles(const SymbolicOperation &op, const Core &core, E
     NodeId uncut = alternatives.front();
     for (int64_t power = 2; power <= used && power < int64_t{1} << 20; power *= 2)
       for (int64_t cuts : {power, power / 2 * 3})
-        if (cuts <= used && e[of.steps].range.min >= cuts)
-          alternatives.push_back(cyclesOf(of, x.batch, core, used, cuts, e));
+        if (cuts <= used && e[of.steps].range.max >= cuts) { // a stream is cut between steps
+          NodeId cut = cyclesOf(of, x.batch, core, used, cuts, e);
+          alternatives.push_back(e[of.steps].range.min >= cuts ? cut
+                                                               : e.select(of.steps, {{cuts - 1, uncut}, {cuts, cut}}));
+        }
     found.push_back(e.multiply(products, e.toReal(e.minimum(alternatives))));
     found.push_back(e.multiply(products, e.toReal(uncut)));
   }

@@ -228,7 +228,7 @@ NodeId Expressions::ceilDivide(NodeId a, NodeId b) {
     return a;
   if (dividend.kind == NodeKind::Integer && divisor.kind == NodeKind::Integer)
     return integer(dividend.value / divisor.value + (dividend.value % divisor.value != 0));
-  const Interval range{std::floor(dividend.range.min / divisor.range.max),
+  const Interval range{std::ceil(dividend.range.min / divisor.range.max),
                        std::ceil(dividend.range.max / divisor.range.min)};
   return make({.kind = NodeKind::CeilDivide, .operands = {a, b}, .range = range});
 }

@@ -191,8 +191,8 @@ TEST(LatencyModel, FollowsTheMachine) {
   }
 }
 
-// A cost model that nobody can write down: the plan's own point holds, nothing else is guessed.
-TEST(LatencyModel, HoldsWhatHasNoExpression) {
+// A cost model that nobody can write down: the sizes of a table hold, nothing between them is guessed.
+TEST(LatencyModel, TabulatesWhatHasNoExpression) {
   Plan plan = test::gptPlan();
   auto strange = [](const WorkGraph &graph, Costs &costs, int64_t b) {
     for (OperationId id = 0; id < graph.operations.size(); ++id)
@@ -212,14 +212,28 @@ TEST(LatencyModel, HoldsWhatHasNoExpression) {
   auto made = latencyModelOf(plan, 1024, sampleAt);
   ASSERT_TRUE(made) << made.error().message;
   const auto &model = *made;
-  for (const char *name : {"microbatch", "sequence", "clock_scale"}) {
-    const LatencyArgument &a = model.arguments()[*model.argument(name)];
-    EXPECT_NE(a.fixedReason.find("'block.fc1'"), std::string::npos) << name << ": " << a.fixedReason;
-    EXPECT_EQ(a.min, a.max);
-  }
+  const LatencyArgument &clock = model.arguments()[*model.argument("clock_scale")];
+  EXPECT_NE(clock.fixedReason.find("'block.fc1'"), std::string::npos) << clock.fixedReason;
+  EXPECT_EQ(clock.min, clock.max);
+  EXPECT_EQ(model.arguments()[kMicrobatch].allowed, (std::vector<int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(model.arguments()[kSequence].allowed, (std::vector<int64_t>{256, 512, 768, 1024}));
   EXPECT_EQ(evaluate(model, model.initial()).status, 0);
   EXPECT_EQ(evaluate(model, 64, 4, 1024).status, 0); // more micro-batches of the same
-  EXPECT_EQ(evaluate(model, 32, 2, 1024).status, int(kMicrobatch + 1));
+  EXPECT_EQ(evaluate(model, 32, 2, 512).status, 0);
+  EXPECT_EQ(evaluate(model, 32, 5, 1024).status, int(kMicrobatch + 1));
+  EXPECT_EQ(evaluate(model, 32, 2, 1023).status, int(kSequence + 1));
+  // The block is repeated; all else of it takes as long as in the model of what has expressions.
+  auto known = latencyModelOf(test::gptPlan(), 1024, [&](int64_t b, int64_t, std::optional<int64_t> s) {
+    test::Costed costed = test::gptCosts({b, s.value_or(1024)});
+    return std::optional(SampledWork{std::move(costed.graph), std::move(costed.costs)});
+  });
+  ASSERT_TRUE(known) << known.error().message;
+  double before = 0;
+  for (int64_t b : {1, 2, 3}) { // one micro-batch longer than three others, by the same number of blocks
+    double more = evaluate(model, b, b, 1024).result.step - evaluate(*known, b, b, 1024).result.step;
+    EXPECT_GT(more, before);
+    before = more;
+  }
 }
 
 TEST(LatencySweep, MakesEveryCombination) {
