@@ -72,6 +72,8 @@ int scheduleProject(const ProjectOptions &options) {
   solve.progress = [&](const SolveProgress &progress) { monitor->reportProgress(progress); };
   SchedulingResult result = schedule(project->problem, solve);
   monitor->found();
+  if (result.status == SchedulingResult::Status::Feasible)
+    result.solution = leftJustified(project->problem, std::move(result.solution));
   if (result.stopped == "interrupted")
     result.stopped = monitor->reason();
   if (!options.output.empty()) {

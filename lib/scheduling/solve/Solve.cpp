@@ -524,4 +524,17 @@ SchedulingResult schedule(const SchedulingProblem &problem, const SolveOptions &
   return solve::Solver(problem, options).run();
 }
 
+SchedulingSolution leftJustified(const SchedulingProblem &problem, SchedulingSolution solution) {
+  if (!problem.buffers.empty())
+    return solution;
+  solve::Instance instance(problem);
+  solve::SerialScheduler scheduler(instance);
+  std::vector<int64_t> start = scheduler.run(solution.start, solution.mode, /*backward=*/false);
+  if (scheduler.length() <= solution.makespan) {
+    solution.makespan = scheduler.length();
+    solution.start = std::move(start);
+  }
+  return solution;
+}
+
 } // namespace accord

@@ -14,4 +14,9 @@ struct SolveOptions : SearchLimits {
 /// `verify(problem, solution)` of lib/scheduling/verify/Scheduling.h, always.
 SchedulingResult schedule(const SchedulingProblem &problem, const SolveOptions &options = {});
 
+/// The schedule with each task as early as precedences and resources let it in the order of starts (a serial
+/// generation: an active schedule, of which Sprecher, Kolisch, Drexl, EJOR 80, 1995, show that it is never longer). Of
+/// a problem with buffers, whose room an earlier start could take, it stays as it is.
+SchedulingSolution leftJustified(const SchedulingProblem &problem, SchedulingSolution solution);
+
 } // namespace accord
