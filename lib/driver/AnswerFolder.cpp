@@ -3,6 +3,7 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/support/documents/JsonParse.h"
+#include "lib/support/documents/PageLinks.h"
 #include "lib/support/documents/WriteFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -75,6 +76,32 @@ std::set<std::string> answerIn(const std::string &folder) {
     for (const AnswerManifest::File &file : manifest->files)
       names.insert(file.name);
   }
+  return names;
+}
+
+std::optional<std::string> textOf(const std::string &file) {
+  auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  return text ? std::optional((*text)->getBuffer().str()) : std::nullopt;
+}
+
+/// Those of the files of a folder that are pages.
+std::vector<FolderPage> pagesAmong(const std::string &folder, const std::vector<std::string> &names) {
+  std::vector<FolderPage> pages;
+  for (const std::string &name : names)
+    if (auto text = llvm::StringRef(name).ends_with(".html") ? textOf(folder + "/" + name) : std::nullopt)
+      if (std::string label = labelOfPage(*text); !label.empty())
+        pages.push_back({name, label});
+  return pages;
+}
+
+/// Names of the files in a folder itself that may be pages, sorted; at most 200.
+std::vector<std::string> pageNamesIn(const fs::path &folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end && names.size() < 200; at.increment(error))
+    if (at->path().extension() == ".html" && at->is_regular_file(error))
+      names.push_back(at->path().filename().string());
+  llvm::sort(names);
   return names;
 }
 
@@ -194,8 +221,20 @@ bool AnswerFolder::moveInto(const std::vector<std::string> &made) {
   return move(kManifestFile);
 }
 
+/// Gives each page of the answer links to the others.
+bool AnswerFolder::linkPages() {
+  auto names = filesIn(staged_);
+  if (!names)
+    return diags_.error(Code::CannotWrite, {}, names.error().message), isWhole_ = false;
+  std::vector<FolderPage> pages = pagesAmong(staged_, *names);
+  for (const FolderPage &page : pages)
+    if (auto text = pages.size() < 2 ? std::nullopt : textOf(staged_ + "/" + page.path))
+      write(page.path, withPageLinks(*text, page.path, pages));
+  return isWhole_;
+}
+
 bool AnswerFolder::commit() {
-  if (!isWhole_)
+  if (!isWhole_ || !linkPages())
     return false;
   auto manifest = manifestOf(staged_, diags_.sources());
   if (!manifest)
@@ -274,7 +313,9 @@ bool writePage(const std::string &file, const std::string &page, bool json, cons
     return true;
   SourceManager sources;
   Diagnostics diags(sources);
-  if (writeFile(diags, file, page))
+  fs::path folder = fs::path(file).parent_path();
+  std::string name = fs::path(file).filename().string(), beside = folder.empty() ? "." : folder.string();
+  if (writeFile(diags, file, withPageLinks(page, name, pagesAmong(beside, pageNamesIn(beside)))))
     return true;
   refuse(Code::CannotWrite, diags.sorted().front().message, json, command);
   return false;

@@ -14,9 +14,9 @@ class Diagnostics;
 
 /// The folder of an answer while it is written. Files go into a folder beside it, which takes its place in one step
 /// when all are there, with manifest.json: an answer that a failed, stopped or killed run leaves is the earlier one,
-/// whole. What an earlier answer left is gone then; files that no answer wrote stay. Links in the folder are not
-/// followed. One process writes at a time; another one waits. After the first file that cannot be written (A0803),
-/// which is reported, nothing more is.
+/// whole. Its pages have links to each other. What an earlier answer left is gone then; files that no answer wrote
+/// stay. Links in the folder are not followed. One process writes at a time; another one waits. After the first file
+/// that cannot be written (A0803), which is reported, nothing more is.
 ///
 /// Where the folder itself has to stay (a process works in it, or it is the root of a file system), files are renamed
 /// into it one by one, the manifest last; a kill in between leaves a folder without a manifest, which `accord verify`
@@ -40,6 +40,7 @@ public:
 
 private:
   bool fail(const std::string &what, std::error_code why);
+  bool linkPages();
   bool isAtWork() const;
   bool keepFilesOfOthers();
   bool exchange();
@@ -76,8 +77,8 @@ std::optional<ResultFile> readResultFile(const std::string &path, const std::str
 /// behalf of `command`.
 std::optional<Plan> readPlan(const std::string &path, bool json, const char *command);
 
-/// Writes a page to a file, unless it is empty. Refuses on behalf of `command` (A0803) and returns false where that
-/// is impossible.
+/// Writes a page to a file, unless it is empty, with links to the pages that are beside it. Refuses on behalf of
+/// `command` (A0803) and returns false where that is impossible.
 bool writePage(const std::string &file, const std::string &page, bool json, const char *command);
 
 /// The report in the folder of an answer (or beside its plan.json), as a link from a page in `file`; empty where there

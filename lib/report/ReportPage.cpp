@@ -49,24 +49,26 @@ std::string escapeForScript(StringRef text) {
 
 std::string pageOf(Page which, StringRef title, StringRef document, const json::Value &data, StringRef model) {
   struct Parts {
-    StringRef main, script, document;
+    StringRef label, main, script, document;
   };
-  const Parts all[] = {{part(kPage_report_html), part(kPage_report_js), "plan.json"},
-                       {part(kPage_placement_html), part(kPage_placement_js), "plan.json"},
-                       {part(kPage_mining_html), part(kPage_mining_js), "mine.json"},
-                       {part(kPage_sparsity_html), part(kPage_sparsity_js), "prune.json"},
-                       {part(kPage_ensemble_html), part(kPage_ensemble_js), "vote.json"},
-                       {part(kPage_jobs_html), part(kPage_jobs_js), "jobs.json"},
-                       {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "time.json"},
-                       {part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "plan.json"},
-                       {part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"},
-                       {part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"},
-                       {part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"}};
+  const Parts all[] = {
+      {"plan", part(kPage_report_html), part(kPage_report_js), "plan.json"},
+      {"placement", part(kPage_placement_html), part(kPage_placement_js), "plan.json"},
+      {"mining", part(kPage_mining_html), part(kPage_mining_js), "mine.json"},
+      {"sparsity", part(kPage_sparsity_html), part(kPage_sparsity_js), "prune.json"},
+      {"ensemble", part(kPage_ensemble_html), part(kPage_ensemble_js), "vote.json"},
+      {"jobs", part(kPage_jobs_html), part(kPage_jobs_js), "jobs.json"},
+      {"instructions", part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "time.json"},
+      {"cores", part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "plan.json"},
+      {"comparison", part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"},
+      {"difference", part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"},
+      {"ranks", part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));
   replace(page, "<!--accord:degrees-->",
           which == Page::OneDevice ? "" : "  <p id=\"degrees\" class=\"degrees\"></p>\n");
+  replace(page, "<!--accord:page-->", parts.label);
   replace(page, "<!--accord:main-->", parts.main);
   replace(page, "<!--accord:document-->", parts.document);
   replace(page, "<!--accord:sha256-->", sha256Of(document));

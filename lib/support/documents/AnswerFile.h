@@ -18,7 +18,8 @@ std::string sha256Of(llvm::StringRef text);
 
 /// The first place where `text`, which somebody holds as the file `path`, differs from `given`, in words:
 /// "out/plan.json: 3 at stages[1].devices, the certificate gives 4". JSON documents are the same if all their values
-/// are printed alike, whatever space is between them; any other file is the same byte for byte. Also what keeps a
+/// are printed alike, whatever space is between them; pages but for their links to each other (`withPageLinks`); any
+/// other file is the same byte for byte. Also what keeps a
 /// document from being read; nothing where both say the same.
 std::optional<std::string> differenceFrom(const AnswerFile &given, llvm::StringRef text, const std::string &path);
 
