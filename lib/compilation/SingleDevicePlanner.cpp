@@ -64,21 +64,25 @@ Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine 
     plan->assumptions.push_back(fmt::format(
         "planning was stopped ({}): a better plan may exist; the gap bounds the improvement", plan->schedule.stopped));
   }
-  if (!machine.fitted.values.empty() && one.costModel.empty()) {
-    Machine bare = machine;
-    bare.fitted = {};
-    one.effort = 0;
-    one.progress = nullptr;
-    auto ideal = planFor(plan->graph, bare, one);
-    plan->estimate = calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan->graph) >= 1,
-                                               plan->schedule.step.seconds().value,
-                                               ideal ? ideal->schedule.step.seconds().value : 0);
-  }
+  plan->estimate = stepEstimateOf(*plan, machine, one);
   PlannedRun whole = trainingRun(*plan, request);
   plan->run = whole.run;
   plan->assumptions.insert(plan->assumptions.end(), whole.assumptions.begin(), whole.assumptions.end());
   describeAccesses(plan->graph, graphs.at(plan->graph.recompute));
   return planned;
+}
+
+std::optional<StepEstimate> stepEstimateOf(const Plan &plan, const Machine &machine, SingleDeviceRequest request) {
+  if (machine.fitted.values.empty() || !request.costModel.empty())
+    return std::nullopt;
+  Machine bare = machine;
+  bare.fitted = {};
+  request.effort = 0;
+  request.progress = nullptr;
+  auto ideal = planFor(plan.graph, bare, request);
+  return calibrate::stepEstimateOf({&machine}, calibrate::hostShareOf(plan.graph) >= 1,
+                                   plan.schedule.step.seconds().value,
+                                   ideal ? ideal->schedule.step.seconds().value : 0);
 }
 
 } // namespace accord

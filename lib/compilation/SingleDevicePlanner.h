@@ -14,4 +14,8 @@ SingleDeviceRequest deviceRequest(const TrainingRequest &request, const Planning
 Result<Plan, Errors> planOnDevice(const TrainingRequest &request, const Machine &machine,
                                   const std::map<std::string, dnn::TrainingGraphOp> &graphs, const Planning &planning);
 
+/// The interval of the plan's step on a calibrated machine, and its ideal: the same step at the rates of the data
+/// sheet, scheduled briefly. Nothing where the machine is not calibrated, or another cost model prices it.
+std::optional<StepEstimate> stepEstimateOf(const Plan &plan, const Machine &machine, SingleDeviceRequest request);
+
 } // namespace accord

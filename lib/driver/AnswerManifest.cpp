@@ -60,7 +60,7 @@ void describe(JsonFields &f, AnswerManifest &manifest) {
   f.constant("command", "manifest", "no manifest of an answer");
   f.about("version of accord that wrote this").field("version", manifest.version);
   f.constant("status", "done", "no manifest of an answer");
-  f.about("of the command line, but for -o, --threads and --json").field("arguments", manifest.arguments);
+  f.about("of the command line, but for -o, --html, --threads and --json").field("arguments", manifest.arguments);
   f.about("a signal or a time limit ended the search: the command may give another answer")
       .maybe("stopped", manifest.stopped);
   f.about("from which the answer was made").field("sources", manifest.sources);
@@ -89,7 +89,7 @@ void rememberCommandLine(const std::vector<std::string> &arguments) {
   theStop = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef argument = arguments[i], name = argument.split('=').first;
-    bool binds = name != "-o" && name != "--output" && name != "--threads";
+    bool binds = name != "-o" && name != "--output" && name != "--threads" && name != "--html";
     if (!binds && name == argument)
       ++i; // its value
     else if (binds && argument != "--json" && !(argument.starts_with("-o") && argument.size() > 2))

@@ -112,7 +112,7 @@ OptionEntry addOutput(Command &command, std::string &output, const std::string &
 /// --device-name, --product, --virtual: how schedulers and tools on a node know the devices of a plan.
 void addDeviceNames(Command &command, LaunchOptions &launch);
 void addJson(Command &command, bool &json);
-/// --html FILE, of commands without a folder.
+/// --html FILE, of commands that need no folder.
 void addPage(Command &command, std::string &file);
 
 } // namespace accord

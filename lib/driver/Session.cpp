@@ -152,6 +152,10 @@ void Session::account(const Plan &plan, EstimateTotals &totals) {
   }
   totals.arithmetic = energy.arithmetic;
   totals.idle = energy.idle;
+  totals.capacity = plan.machine.memories.empty() ? 0 : std::min(plan.machine.memories[0].capacity.value, 9e18);
+  SingleDeviceRequest one = request();
+  one.batch = plan.batch;
+  totals.estimate = stepEstimateOf(plan, machine(), std::move(one));
   totals.memories = energy.memories;
   if (auto issue = checkPower(energy, plan.machine, totals.step))
     diagnostics().warning(issue->code, rangeOf(diagnostics(), issue->location), issue->message);

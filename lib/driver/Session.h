@@ -75,7 +75,8 @@ public:
   SingleDeviceRequest request(std::optional<Degrees> degrees = {});
   /// Costs, schedule and memory of one work graph on the job's machine.
   std::optional<Plan> planFor(WorkGraph graph, std::optional<Degrees> degrees = {});
-  /// Parts of the energy of the plan's step; warns of more power than the machine may draw.
+  /// The plan's step with its interval, the parts of its energy, and the memory that there is; warns of more power than
+  /// the machine may draw.
   void account(const Plan &plan, EstimateTotals &totals);
   /// Loading the job's data beside the plan's step, with what was assumed for it; nothing where the
   /// job does not say how, or after an error.

@@ -62,7 +62,10 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
       {"cores", part(kPage_microarchitecture_html), part(kPage_microarchitecture_js), "plan.json"},
       {"comparison", part(kPage_comparison_html), part(kPage_comparison_js), "the answer of accord compare --json"},
       {"difference", part(kPage_difference_html), part(kPage_difference_js), "accord diff --json"},
-      {"ranks", part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"}};
+      {"ranks", part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"},
+      {"schedule", part(kPage_schedule_html), part(kPage_schedule_js), "accord schedule --json"},
+      {"estimate", part(kPage_estimate_html), part(kPage_estimate_js), "accord estimate --json"},
+      {"partition", part(kPage_partition_html), part(kPage_partition_js), "accord partition --json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));

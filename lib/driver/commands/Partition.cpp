@@ -20,10 +20,11 @@ static const CommandEntry
       command.flag("!--no-replicas", options->allowReplicas, "Of .txt: each stage on one accelerator");
       addEffort(command, options->effort);
       addLimits(command, options->limits, "the best stages so far are printed");
-      command.option("-o,--output", options->output, "Folder for stages.json");
+      command.option("-o,--output", options->output, "Folder for stages.json and report.html");
+      addPage(command, options->html);
       addJson(command, options->json);
       command.example(
-          "accord partition gnmt.json --json\n"
+          "accord partition gnmt.json --html stages.html\n"
           "         accord partition gnmt.graph.txt --accelerators 8 --memory 16GiB --bandwidth 12GB/s\n"
           "Stages are contiguous: in an order in which no edge points back. The bottleneck load, which a pipeline "
           "waits for, is minimized.\n"

@@ -88,19 +88,37 @@ struct Estimate {
       /// Where the machine states its design power and no energy of its parts: all above idle
       double arithmetic_J = 0;
       double average_power_W = 0;
+      std::optional<double> design_power_W; ///< of the device, where the machine states it
+      std::optional<double> high_power_W;
       double idle_J = 0;                        ///< idle power over step_s
+      std::optional<double> low_power_W;        ///< of 100 such boards 90 draw between these
       std::map<std::string, double> memories_J; ///< by memory level
       double step_s = 0;
       double total_J = 0;
 
       static StepEnergy of(const Document &from) {
         StepEnergy out;
-        read(from, "arithmetic_J", out.arithmetic_J, "average_power_W", out.average_power_W, "idle_J", out.idle_J,
-             "memories_J", out.memories_J, "step_s", out.step_s, "total_J", out.total_J);
+        read(from, "arithmetic_J", out.arithmetic_J, "average_power_W", out.average_power_W, "?design_power_W",
+             out.design_power_W, "?high_power_W", out.high_power_W, "idle_J", out.idle_J, "?low_power_W",
+             out.low_power_W, "memories_J", out.memories_J, "step_s", out.step_s, "total_J", out.total_J);
         return out;
       }
     };
 
+    struct StepTimeEstimate {
+      double high_s = 0;
+      double ideal_s = 0;
+      double low_s = 0;
+      std::string source; ///< the calibration
+
+      static StepTimeEstimate of(const Document &from) {
+        StepTimeEstimate out;
+        read(from, "high_s", out.high_s, "ideal_s", out.ideal_s, "low_s", out.low_s, "source", out.source);
+        return out;
+      }
+    };
+
+    std::optional<double> step_time_s; ///< as scheduled: operations on several cores overlap
     double time_s = 0;
     double energy_J = 0;
     double flops = 0;
@@ -109,15 +127,19 @@ struct Estimate {
     /// Input data of one step beside its computation, where the training says how it is loaded
     std::optional<Loading> loading;
     double memory_bytes = 0;
+    std::optional<double> memory_capacity_bytes; ///< of the device memory
     int64_t parameters = 0;
     /// Of one step as scheduled, by what uses it; where the machine states energy or power, or a technology
     std::optional<StepEnergy> step_energy;
+    /// 90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: at the rates of the data sheet
+    std::optional<StepTimeEstimate> step_time_estimate;
 
     static Total of(const Document &from) {
       Total out;
-      read(from, "time_s", out.time_s, "energy_J", out.energy_J, "flops", out.flops, "?area_mm2", out.area_mm2,
-           "?instructions", out.instructions, "?loading", out.loading, "memory_bytes", out.memory_bytes, "parameters",
-           out.parameters, "?step_energy", out.step_energy);
+      read(from, "?step_time_s", out.step_time_s, "time_s", out.time_s, "energy_J", out.energy_J, "flops", out.flops,
+           "?area_mm2", out.area_mm2, "?instructions", out.instructions, "?loading", out.loading, "memory_bytes",
+           out.memory_bytes, "?memory_capacity_bytes", out.memory_capacity_bytes, "parameters", out.parameters,
+           "?step_energy", out.step_energy, "?step_time_estimate", out.step_time_estimate);
       return out;
     }
   };

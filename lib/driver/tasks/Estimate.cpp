@@ -1,4 +1,6 @@
 #include "lib/driver/tasks/Estimate.h"
+#include "lib/driver/AnswerFolder.h"
+#include "lib/driver/ExitStatus.h"
 #include "lib/driver/PowerCap.h"
 #include "lib/driver/Session.h"
 #include "lib/machine/cost/Estimate.h"
@@ -27,7 +29,7 @@ std::optional<Plan> estimatedPlan(Session &session) {
   return work ? session.planFor(std::move(*work)) : std::nullopt;
 }
 
-int estimateStep(Options options) {
+int estimateStep(Options options, const std::string &html) {
   options.elaborate.clusters = true;
   options.powerClock = clockUnderCap(options, [](Session &session) {
     auto plan = estimatedPlan(session);
@@ -54,8 +56,11 @@ int estimateStep(Options options) {
     share = {cluster->name, cluster->fabric.devices(),         degrees.tensor, degrees.sequence ? degrees.tensor : 1,
              degrees.data,  degrees.expert ? degrees.data : 1, degrees.context};
   }
+  const llvm::json::Value document = toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share);
+  if (!html.empty() && !writePage(html, estimateReport(document), options.json, "estimate"))
+    return kWrongInput;
   if (options.json)
-    standardOutput() << jsonText(toEstimateJson(plan->graph, plan->machine, plan->costs, totals, share)) << "\n";
+    standardOutput() << jsonText(document) << "\n";
   else {
     if (share)
       plan->machine.name +=

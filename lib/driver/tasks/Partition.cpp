@@ -120,6 +120,9 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     return kInternal;
   }
   AnswerFiles files = filesOf({graph->problem, result});
+  if (!options.html.empty() &&
+      !writePage(options.html, partitioningReport(graph->problem, result), options.json, "partition"))
+    return kWrongInput;
   if (!options.output.empty()) {
     AnswerFolder answer(diags, options.output);
     if (!answer.write(files).commit()) {

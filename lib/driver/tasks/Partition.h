@@ -13,6 +13,7 @@ struct PartitionOptions {
   bool allowReplicas = true;
   PlanSearchLimits limits;
   std::string output; ///< folder, or ""
+  std::string html;   ///< file for the page, or ""
   unsigned effort = kThoroughEffort;
   bool json = false;
 };

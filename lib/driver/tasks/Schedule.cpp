@@ -9,6 +9,7 @@
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/ScheduleOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
+#include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/Path.h"
@@ -16,7 +17,7 @@
 #include <fmt/format.h>
 
 namespace accord {
-int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits, const std::string &html) {
   auto monitor = SolverMonitor::ofCommand("schedule", "planning", limits, options.json);
   if (!monitor)
     return kWrongInput;
@@ -26,7 +27,10 @@ int scheduleTraining(const Options &options, const PlanSearchLimits &limits) {
   std::optional<Plan> plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
-  standardOutput() << (options.json ? jsonText(scheduleJson(*plan)) + "\n" : scheduleTable(*plan));
+  const llvm::json::Value document = scheduleJson(*plan);
+  if (!html.empty() && !writePage(html, scheduleReport(document), options.json, "schedule"))
+    return kWrongInput;
+  standardOutput() << (options.json ? jsonText(document) + "\n" : scheduleTable(*plan));
   return session.finish(exitOf(statusOf(*plan)), "schedule");
 }
 
@@ -100,10 +104,13 @@ int scheduleProject(const ProjectOptions &options) {
       return kWrongInput;
     }
   }
+  const llvm::json::Value document = projectScheduleJson(project->problem, result);
+  if (!options.html.empty() && !writePage(options.html, scheduleReport(document), options.json, "schedule"))
+    return kWrongInput;
   TextStyle style = TextStyle::of(standardOutput());
   style.unicode &= style.colour;
   if (options.json)
-    standardOutput() << jsonText(projectScheduleJson(project->problem, result)) << "\n";
+    standardOutput() << jsonText(document) << "\n";
   else
     standardOutput() << projectScheduleText(project->problem, result, style);
   using enum SchedulingResult::Status;

@@ -5,15 +5,16 @@
 
 namespace accord {
 
-/// Plans the step of `options.file` on its machine and prints the schedule. Returns the exit status of `accord
-/// schedule`.
-int scheduleTraining(const Options &options, const PlanSearchLimits &limits);
+/// Plans the step of `options.file` on its machine and prints the schedule. `html`: file for the page, or "". Returns
+/// the exit status of `accord schedule`.
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits, const std::string &html);
 
 struct ProjectOptions {
   std::string file;
   std::string gap = "0";          ///< a share: "2%", "0.02"
   std::string timeLimit = "none"; ///< or a time: "30 s"
   std::string output;             ///< folder for the certificate, or ""
+  std::string html;               ///< file for the page, or ""
   unsigned effort = kThoroughEffort;
   bool json = false;
 };

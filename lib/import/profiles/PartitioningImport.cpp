@@ -14,7 +14,6 @@ using namespace import;
 
 /// More than any sum of measured numbers that `check` lets pass.
 constexpr double kMax = 4e18;
-constexpr int64_t kMemory = int64_t(1) << 60; // as good as none
 
 int64_t picoseconds(double milliseconds) { return std::min(kMax, std::round(milliseconds * 1e9)); }
 int64_t bytesUp(double bytes) { return std::min(kMax, std::ceil(bytes)); }
@@ -23,7 +22,7 @@ int64_t bytesUp(double bytes) { return std::min(kMax, std::ceil(bytes)); }
 class ProblemBuilder {
 public:
   ProblemBuilder(Diagnostics &diags, FileId file, const PartitioningDevices &devices) : diags(diags), file(file) {
-    problem.memory = devices.memory.value_or(kMemory);
+    problem.memory = devices.memory.value_or(kUnlimitedMemory);
     problem.location = {diags.sources().path(file).str(), 1, 1};
   }
   PartitioningImport made;
@@ -56,7 +55,7 @@ public:
       problem.transfers.push_back(std::move(transfer));
     if (diags.hasErrors())
       return std::nullopt;
-    problem.memory = std::min(problem.memory, kMemory);
+    problem.memory = std::min(problem.memory, kUnlimitedMemory);
     for (const Error &error : check(problem)) {
       auto at = llvm::find_if(problem.nodes, [&](const PartitioningProblem::Node &node) {
         return node.location.line == error.location.line && node.location.column == error.location.column;

@@ -91,6 +91,7 @@ Expected<PartitioningAnswer> partitioningFromCertificate(StringRef text, StringR
 
 AnswerFiles filesOf(const PartitioningAnswer &answer) {
   return {{"stages.json", jsonText(partitioningJson(answer.problem, answer.result)) + "\n"},
+          {"report.html", partitioningReport(answer.problem, answer.result)},
           {kPartitioningCertificate, partitioningCertificate(answer)}};
 }
 

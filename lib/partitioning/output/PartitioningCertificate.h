@@ -18,7 +18,7 @@ std::string partitioningCertificate(const PartitioningAnswer &answer);
 /// Reads what `partitioningCertificate` writes; refuses nodes that there are not, but for that any problem and answer.
 llvm::Expected<PartitioningAnswer> partitioningFromCertificate(llvm::StringRef text, llvm::StringRef path);
 
-/// stages.json, and the certificate that it follows from.
+/// stages.json, its page report.html, and the certificate that both follow from.
 AnswerFiles filesOf(const PartitioningAnswer &answer);
 
 } // namespace accord

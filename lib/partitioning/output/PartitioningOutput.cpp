@@ -1,9 +1,14 @@
 #include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/partitioning/output/PartitioningCertificate.h"
+#include "lib/report/ReportPage.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/TextTable.h"
+#include "llvm/Support/Path.h"
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 namespace accord {
 namespace {
@@ -45,25 +50,33 @@ struct PartitioningDocument : AnswerDocument {
     PartitioningStage stage;
     std::vector<std::string> nodes;
   };
+  /// Results that cross from a stage to another; `time`: picoseconds of all of them, one after another.
+  struct Traffic {
+    int64_t from = 0, to = 0, results = 0, time = 0;
+  };
+  PartitioningProblem::Rule rule = PartitioningProblem::Rule::Sum;
+  int64_t accelerators = 0, processors = 0, memory = 0, nodes = 0;
   std::vector<Stage> stages;
+  std::vector<Traffic> traffic;
   int64_t work = 0;
   std::string certificate; ///< SHA-256
 };
 
+void describeTime(JsonVisitor &v, int64_t &picoseconds) {
+  double value = seconds(picoseconds);
+  v.number(value);
+}
+
 void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
-  auto time = [](JsonVisitor &v, int64_t &picoseconds) {
-    double value = seconds(picoseconds);
-    v.number(value);
-  };
   PartitioningStage &stage = shown.stage;
   f.about("accelerator 1, accelerators 2-5, processor 1")
       .field("device", shown.device)
       .field("replicas", stage.replicas, IntegerRange{1})
-      .field("load_s", stage.load, time)
+      .field("load_s", stage.load, describeTime)
       .about("of its nodes, on one replica")
-      .field("compute_s", stage.compute, time)
+      .field("compute_s", stage.compute, describeTime)
       .about("of results that come in or go out; of a profile the longer of those that come in and the all-reduce")
-      .field("communication_s", stage.communication, time)
+      .field("communication_s", stage.communication, describeTime)
       .about("of one accelerator; of a processor what its nodes would take of one")
       .field("memory_bytes", stage.memory)
       .field("nodes", shown.nodes);
@@ -72,8 +85,27 @@ void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
 void describe(JsonFields &f, PartitioningDocument &document) {
   describeAnswer(f, document, "partition", "load", {"s"});
   f.when("status", "unknown", {});
+  f.about(
+       "what loads a stage: the sum of its computation and its transfers, or, where they overlap, the longest of them")
+      .field("rule", document.rule,
+             [](JsonVisitor &v, PartitioningProblem::Rule &rule) { v.oneOf(rule, {"sum", "overlap"}, "no such rule"); })
+      .field("accelerators", document.accelerators)
+      .field("processors", document.processors)
+      .about("of each accelerator, where it has a limit")
+      .maybeIf(document.memory > 0 && document.memory < kUnlimitedMemory, "accelerator_memory_bytes", document.memory)
+      .about("nodes of the graph")
+      .field("nodes", document.nodes);
   f.about("in the order of the pipeline")
       .field("stages", document.stages, describeStage)
+      .about("results that stages send each other, the first stage being 0; backward nodes send them back")
+      .maybe("traffic", document.traffic,
+             [](JsonFields &g, PartitioningDocument::Traffic &traffic) {
+               g.field("from_stage", traffic.from)
+                   .field("to_stage", traffic.to)
+                   .field("results", traffic.results)
+                   .about("of all of them, one after another")
+                   .field("time_s", traffic.time, describeTime);
+             })
       .about("stages that were looked at")
       .field("work", document.work)
       .about("of certificate/partitioning.json, from which this follows")
@@ -84,6 +116,29 @@ std::string conflictOf(const PartitioningResult &result) {
   return result.conflict + (result.minMemory > 0 ? fmt::format("; {} B ({}) of each accelerator would suffice",
                                                                result.minMemory, formatBytes(double(result.minMemory)))
                                                  : "");
+}
+
+std::vector<PartitioningDocument::Traffic> trafficOf(const PartitioningProblem &problem,
+                                                     const PartitioningResult &result) {
+  std::vector<int64_t> stageOf(problem.nodes.size(), -1);
+  for (size_t s = 0; s < result.stages.size(); ++s)
+    for (PartitioningProblem::Id id : result.stages[s].nodes)
+      stageOf[id] = static_cast<int64_t>(s);
+  std::map<std::pair<int64_t, int64_t>, PartitioningDocument::Traffic> all;
+  for (const PartitioningProblem::Transfer &transfer : problem.transfers) {
+    std::set<int64_t> readers;
+    for (PartitioningProblem::Id reader : transfer.to)
+      readers.insert(stageOf[reader]);
+    for (int64_t to : readers)
+      if (int64_t from = stageOf[transfer.from]; from >= 0 && to >= 0 && from != to) {
+        PartitioningDocument::Traffic &traffic = all[{from, to}];
+        traffic = {from, to, traffic.results + 1, traffic.time + transfer.time};
+      }
+  }
+  std::vector<PartitioningDocument::Traffic> list;
+  for (const auto &[stages, traffic] : all)
+    list.push_back(traffic);
+  return list;
 }
 
 /// (load - bound) / load.
@@ -97,6 +152,13 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
   PartitioningDocument document;
   document.status = statusOf(result.status == Status::Feasible, gapOf(result), result.status == Status::Infeasible);
   document.work = result.stagesTried;
+  document.name = llvm::sys::path::stem(problem.location.file).str();
+  document.rule = problem.rule;
+  document.accelerators = problem.accelerators;
+  document.processors = problem.processors;
+  document.memory = problem.memory;
+  document.nodes = static_cast<int64_t>(problem.nodes.size());
+  document.traffic = trafficOf(problem, result);
   document.stopped = result.stopped;
   document.certificate = sha256Of(partitioningCertificate({problem, result}));
   std::vector<std::string> devices = devicesOf(result);
@@ -118,6 +180,12 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
 }
 
 llvm::json::Value partitionSchema() { return schemaOf<PartitioningDocument>(); }
+
+std::string partitioningReport(const PartitioningProblem &problem, const PartitioningResult &result) {
+  const llvm::json::Value document = partitioningJson(problem, result);
+  return pageOf(Page::Partition, document.getAsObject()->getString("name").value_or("partition"),
+                jsonText(document) + "\n", document);
+}
 
 std::string partitioningText(const PartitioningProblem &problem, const PartitioningResult &result,
                              const TextStyle &style) {

@@ -12,6 +12,9 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
 
 llvm::json::Value partitionSchema();
 
+/// The page of that document.
+std::string partitioningReport(const PartitioningProblem &problem, const PartitioningResult &result);
+
 /// A line for each stage, then load, bound and gap; of an infeasible problem the conflict.
 std::string partitioningText(const PartitioningProblem &problem, const PartitioningResult &result,
                              const TextStyle &style);

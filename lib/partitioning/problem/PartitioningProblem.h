@@ -9,6 +9,9 @@
 
 namespace accord {
 
+/// Of an accelerator whose memory is not limited, bytes.
+constexpr int64_t kUnlimitedMemory = int64_t(1) << 60;
+
 /// Times are picoseconds of one sample (or of the mini-batch that was profiled), sizes bytes, none
 /// negative. The times of all nodes and transfers together, and the sizes together, are below
 /// 2^60: `check` says so.

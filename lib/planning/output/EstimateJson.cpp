@@ -1,8 +1,12 @@
 #include "lib/planning/output/EstimateJson.h"
+#include "lib/machine/energy/StepPower.h"
 #include "lib/microarchitecture/problem/InstructionTiming.h"
 #include "lib/planning/analysis/Bottlenecks.h"
+#include "lib/planning/output/PlanJson.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/Fields.h"
+#include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <set>
@@ -76,6 +80,8 @@ struct EstimateDocument {
   std::vector<EstimateRow> operations;
   EstimateTotals totals;
   double area = 0;
+  Watts designPower;          ///< 0: the machine states none
+  bool hasBoardPower = false; ///< then the average has an interval
   std::map<std::string, Joules> memories;
   std::vector<StepBottleneck> bottlenecks;
   std::vector<std::string> assumptions;
@@ -118,6 +124,12 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
       .field("time_s", totals.time)
       .field("energy_J", totals.energy)
       .field("memory_bytes", totals.memoryBytes, describeCount)
+      .about("of the device memory")
+      .maybeIf(totals.capacity > 0, "memory_capacity_bytes", totals.capacity, describeCount)
+      .about("as scheduled: operations on several cores overlap")
+      .maybeIf(totals.step.value > 0, "step_time_s", totals.step)
+      .about("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: at the rates of the data sheet")
+      .maybe("step_time_estimate", totals.estimate)
       .about("of the chip, where the machine states it or its parts")
       .maybe("area_mm2", document.area)
       .about("of one step as scheduled, by what uses it; where the machine states energy or power, or a technology")
@@ -131,7 +143,14 @@ void describeTotals(JsonFields &f, EstimateDocument &document) {
                      .about("idle power over step_s")
                      .field("idle_J", totals.idle)
                      .field("step_s", totals.step)
-                     .computed("average_power_W", [&] { return totals.power(); });
+                     .computed("average_power_W", [&] { return totals.power(); })
+                     .about("of 100 such boards 90 draw between these")
+                     .computedIf(document.hasBoardPower, "low_power_W",
+                                 [&] { return totals.power() * kBoardPowerInterval.low; })
+                     .computedIf(document.hasBoardPower, "high_power_W",
+                                 [&] { return totals.power() * kBoardPowerInterval.high; })
+                     .about("of the device, where the machine states it")
+                     .maybe("design_power_W", document.designPower);
                })
       .about("of a step on cores at the level of instructions")
       .maybe("instructions", totals.instructions,
@@ -214,6 +233,8 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
                             {},
                             totals,
                             0,
+                            machine.tdp,
+                            hasBoardPower(machine),
                             {},
                             {},
                             costs.assumptions,
@@ -245,5 +266,13 @@ json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const
 }
 
 json::Value estimateSchema() { return schemaOf<EstimateDocument>(); }
+
+std::string estimateReport(const json::Value &document) {
+  const json::Object &fields = *document.getAsObject();
+  return pageOf(Page::Estimate,
+                fields.getString("model").value_or("estimate").str() + " on " +
+                    fields.getString("machine").value_or("").str(),
+                jsonText(document) + "\n", document);
+}
 
 } // namespace accord

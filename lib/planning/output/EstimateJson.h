@@ -1,6 +1,7 @@
 // The document of `accord estimate --json`: what each operation costs.
 #pragma once
 #include "lib/machine/model/Costs.h"
+#include "lib/machine/model/StepEstimate.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <vector>
@@ -23,6 +24,7 @@ struct EstimateTotals {
   Seconds time;          ///< sum of time * count: one operation after the other
   Joules energy;         ///< sum of energy * count
   Count memoryBytes = 0; ///< of weights, gradients, optimizer states and what a forward pass keeps
+  Count capacity = 0;    ///< of the device memory, bytes; 0: unknown
   std::optional<DataLoaderRow> dataLoading;
   /// On cores at the level of instructions: of one step, and of those the instructions whose times were computed, in
   /// how many programs; the others follow exactly, but of `estimated` programs. `low` and `high`: between which `time`
@@ -33,11 +35,12 @@ struct EstimateTotals {
     Seconds low, high;
   };
   std::optional<Instructions> instructions;
-  Seconds step;                 ///< of the schedule
-  Joules arithmetic, idle;      ///< parts of the step's energy, `idle` over `step`
-  std::vector<Joules> memories; ///< … by level of the machine
-  Joules stepEnergy() const;    ///< all parts together
-  Watts power() const;          ///< of them over `step`
+  Seconds step;                         ///< of the schedule
+  std::optional<StepEstimate> estimate; ///< of it, where the machine is calibrated
+  Joules arithmetic, idle;              ///< parts of the step's energy, `idle` over `step`
+  std::vector<Joules> memories;         ///< … by level of the machine
+  Joules stepEnergy() const;            ///< all parts together
+  Watts power() const;                  ///< of them over `step`
 };
 /// Sums over the operations that are no repeats. `memoryBytes` is of the residents only: the caller
 /// knows the rest.
@@ -54,5 +57,8 @@ struct ClusterShare {
 llvm::json::Value toEstimateJson(const WorkGraph &graph, const Machine &machine, const Costs &costs,
                                  const EstimateTotals &totals, const std::optional<ClusterShare> &cluster = {});
 llvm::json::Value estimateSchema();
+
+/// The page of such a document.
+std::string estimateReport(const llvm::json::Value &document);
 
 } // namespace accord

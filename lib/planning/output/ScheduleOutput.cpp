@@ -1,4 +1,5 @@
 #include "lib/planning/output/ScheduleOutput.h"
+#include "lib/planning/output/Metrics.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
@@ -11,6 +12,11 @@ namespace {
 double gapOfStep(const Schedule &schedule) {
   double step = schedule.step.seconds().value;
   return step > 0 ? 1 - schedule.bound.seconds().value / step : 0;
+}
+
+/// Runs of a region in the one around it; of the micro-batch in a step.
+int64_t timesOf(const Plan &plan, RegionId region) {
+  return region == kMicrobatchRegion ? plan.graph.microbatches : plan.graph.regions[region].count;
 }
 
 std::string conflictText(const Plan &plan) {
@@ -33,13 +39,16 @@ std::string conflictText(const Plan &plan) {
 llvm::json::Value scheduleJson(const Plan &plan) {
   ScheduleDocument document;
   document.status = statusOf(plan);
+  document.name = plan.graph.model + " on " + plan.machine.name;
   document.stopped = plan.schedule.stopped;
   if (!plan.feasible) {
     for (const Conflict &c : plan.conflicts)
       document.conflicts.push_back({c.constraint, c.file, c.line, c.detail});
     return toDocument(document);
   }
-  for (const RegionSchedule &region : plan.schedule.regions)
+  for (RegionId r = 0; r < plan.graph.regions.size() && r < plan.schedule.regions.size(); ++r) {
+    const RegionSchedule &region = plan.schedule.regions[r];
+    document.regions.push_back({plan.graph.regions[r].name, timesOf(plan, r), region.length.seconds().value});
     for (const Slot &slot : region.slots) {
       const Operation &op = plan.graph.operations[slot.operation];
       ScheduleDocument::Slot &shown = document.slots.emplace_back();
@@ -49,7 +58,11 @@ llvm::json::Value scheduleJson(const Plan &plan) {
         shown.core = plan.machine.cores[slot.core].name;
       shown.start.seconds = slot.start.seconds().value;
       shown.duration.seconds = slot.duration.seconds().value;
+      if (op.body != kNone)
+        shown.repeats = plan.graph.regions[op.body].name;
+      shown.critical = isCritical(plan, slot.operation) && slot.duration.value > 0;
     }
+  }
   document.value.seconds = plan.schedule.step.seconds().value;
   document.bound.seconds = plan.schedule.bound.seconds().value;
   document.proof = plan.schedule.proof;
@@ -64,8 +77,7 @@ std::string scheduleTable(const Plan &plan) {
   std::string text = fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
   for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
     const Region &region = plan.graph.regions[r];
-    int64_t times = r == kMicrobatchRegion ? plan.graph.microbatches : region.count;
-    text += fmt::format("-- {} (x {}), {} each\n", region.name, times,
+    text += fmt::format("-- {} (x {}), {} each\n", region.name, timesOf(plan, r),
                         formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
       text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,

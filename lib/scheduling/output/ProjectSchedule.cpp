@@ -233,10 +233,56 @@ std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const Sch
   return conflicts;
 }
 
+std::vector<Id> criticalChain(const SchedulingProblem &problem, const SchedulingSolution &solution) {
+  const size_t count = std::min(problem.tasks.size(), solution.start.size());
+  auto modeOf = [&](Id t) -> const SchedulingProblem::Mode & { return problem.tasks[t].modes[solution.mode[t]]; };
+  auto endOf = [&](Id t) { return solution.start[t] + modeOf(t).duration; };
+  std::vector<std::vector<SchedulingProblem::Precedence>> before(count);
+  for (const SchedulingProblem::Precedence &precedence : problem.precedences)
+    if (!modeOf(precedence.before).absent)
+      before[precedence.after].push_back(precedence);
+  // A task that ends when `task` starts, without which `task` could start earlier.
+  auto waitedFor = [&](Id task) {
+    const int64_t start = solution.start[task];
+    for (const auto &precedence : before[task])
+      if (endOf(precedence.before) + precedence.delay == start)
+        return precedence.before;
+    for (const auto &use : modeOf(task).usage) {
+      Id last = SchedulingProblem::kNoTask;
+      int64_t free = problem.resources[use.of].capacity - use.amount;
+      for (Id t = 0; t < count; ++t)
+        if (int64_t held = modeOf(t).uses(use.of);
+            held > 0 && t != task && solution.start[t] < start && endOf(t) >= start) {
+          free -= held;
+          last = endOf(t) == start ? t : last;
+        }
+      if (free < 0 && last != SchedulingProblem::kNoTask)
+        return last;
+    }
+    return SchedulingProblem::kNoTask;
+  };
+  std::vector<Id> chain;
+  for (Id t = 0; t < count; ++t)
+    if (!modeOf(t).absent && endOf(t) == solution.makespan &&
+        (chain.empty() || solution.start[t] < solution.start[chain[0]]))
+      chain = {t};
+  while (!chain.empty() && solution.start[chain.back()] > 0) {
+    Id earlier = waitedFor(chain.back());
+    if (earlier == SchedulingProblem::kNoTask)
+      break;
+    chain.push_back(earlier);
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
 llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const SchedulingResult &result) {
   ScheduleDocument document;
   document.status = statusOf(result.status == Status::Feasible, result.gap(), result.status == Status::Infeasible);
   document.work = result.work;
+  document.name = problem.name;
+  for (const auto &resource : problem.resources)
+    document.resources.push_back({resource.name, resource.capacity});
   if (result.status == Status::Infeasible) {
     std::string file = problem.tasks.empty() ? problem.name : problem.tasks[0].location.file;
     for (const std::string &text : conflictsOf(problem, result))
@@ -250,6 +296,9 @@ llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const Sc
     return toDocument(document);
   document.value.periods = result.solution.makespan;
   document.gap = result.gap();
+  std::vector<bool> critical(problem.tasks.size());
+  for (Id t : criticalChain(problem, result.solution))
+    critical[t] = true;
   for (Id t : sortTasksByStart(result.solution)) {
     const auto &task = problem.tasks[t];
     const auto &mode = task.modes[result.solution.mode[t]];
@@ -258,14 +307,18 @@ llvm::json::Value projectScheduleJson(const SchedulingProblem &problem, const Sc
     ScheduleDocument::Slot &slot = document.slots.emplace_back();
     slot.operation = problem.nameOf(t);
     std::string on;
-    for (const auto &use : mode.usage)
+    for (const auto &use : mode.usage) {
       on += (on.empty() ? "" : ", ") + problem.resources[use.of].name;
+      if (use.amount > 0)
+        slot.uses.push_back({problem.resources[use.of].name, use.amount});
+    }
     if (!on.empty())
       slot.core = on;
     if (task.modes.size() > 1)
       slot.mode = mode.name;
     slot.start.periods = result.solution.start[t];
     slot.duration.periods = mode.duration;
+    slot.critical = critical[t];
   }
   return toDocument(document);
 }

@@ -22,6 +22,11 @@ std::string gapLine(const std::string &what, const std::string &value, const std
 /// Why no schedule is shorter than the bound.
 std::string describeBound(const SchedulingProblem &problem, const SchedulingBound &bound);
 
+/// Tasks that follow one another without a gap, the last of which ends with the makespan; by start. Each begins when
+/// the one before it ends: it waits for it (with the delay), or for what it holds of a resource. The chain begins at
+/// time 0, unless what comes before is explained by neither (a buffer that did not fit, a start later than needed).
+std::vector<SchedulingProblem::Id> criticalChain(const SchedulingProblem &problem, const SchedulingSolution &solution);
+
 /// What cannot hold together in an infeasible problem; never empty.
 std::vector<std::string> conflictsOf(const SchedulingProblem &problem, const SchedulingResult &result);
 

@@ -1,5 +1,7 @@
 #include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/report/ReportPage.h"
 #include "lib/support/Version.h"
+#include "lib/support/documents/JsonText.h"
 
 namespace accord {
 
@@ -20,6 +22,8 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
   f.constant("command", command, "a document of another command")
       .about("version of accord that wrote this")
       .computed("version", [] { return std::string(kVersion); })
+      .about("of the project, of the graph, or of the training and its machine")
+      .maybe("name", answer.name)
       .about("unknown: no answer was found, and none was proven not to exist")
       .field("status", answer.status);
   f.visit("objective", false, done, [&](JsonVisitor &v) {
@@ -71,12 +75,37 @@ void describe(JsonFields &f, ScheduleDocument &document) {
                    .about("of a job that has several")
                    .maybe("mode", slot.mode)
                    .field("start", slot.start)
-                   .field("duration", slot.duration);
+                   .field("duration", slot.duration)
+                   .about("the region whose operations run then, of a training")
+                   .maybe("repeats", slot.repeats)
+                   .about("of the resources of a project, while it runs")
+                   .maybe("uses", slot.uses,
+                          [](JsonFields &h, ScheduleDocument::Usage &use) {
+                            h.field("resource", use.resource).field("amount", use.amount);
+                          })
+                   .about("on a chain of slots without a gap that ends with the makespan; of a training: without slack")
+                   .maybe("critical", slot.critical);
+             })
+      .about("of a training: runs of one step, and the length of each")
+      .maybe("regions", document.regions,
+             [](JsonFields &g, ScheduleDocument::Region &region) {
+               g.field("name", region.name).field("count", region.count).field("length_s", region.length);
+             })
+      .about("of a project: how much of each there is at any time")
+      .maybe("resources", document.resources,
+             [](JsonFields &g, ScheduleDocument::Usage &resource) {
+               g.field("name", resource.resource).field("capacity", resource.amount);
              })
       .about("of the solver; the same on every machine")
       .maybe("work", document.work);
 }
 
 llvm::json::Value scheduleSchema() { return schemaOf<ScheduleDocument>(); }
+
+std::string scheduleReport(const llvm::json::Value &document) {
+  const llvm::json::Object *fields = document.getAsObject();
+  auto name = fields ? fields->getString("name") : std::nullopt;
+  return pageOf(Page::Schedule, name.value_or("schedule"), jsonText(document) + "\n", document);
+}
 
 } // namespace accord

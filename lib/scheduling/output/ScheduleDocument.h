@@ -20,6 +20,7 @@ struct AnswerDocument {
     std::optional<std::string> detail;
     int64_t minMemory = 0;
   };
+  std::string name; ///< of the project, of the graph, or of the training and its machine
   SearchStatus status = SearchStatus::Feasible;
   DocumentTime value, bound;
   std::string proof; ///< of the bound; empty: there is none
@@ -31,15 +32,31 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
                     llvm::ArrayRef<llvm::StringRef> units);
 
 struct ScheduleDocument : AnswerDocument {
+  struct Usage {
+    std::string resource;
+    int64_t amount = 0;
+  };
   struct Slot {
     std::string operation;
-    std::optional<std::string> region, core, mode;
+    std::optional<std::string> region, core, mode, repeats;
     DocumentTime start, duration;
+    std::vector<Usage> uses;
+    bool critical = false;
+  };
+  struct Region {
+    std::string name;
+    int64_t count = 1;
+    double length = 0; ///< seconds
   };
   std::vector<Slot> slots;
+  std::vector<Region> regions;  ///< of a training
+  std::vector<Usage> resources; ///< of a project, with their capacities
   std::optional<int64_t> work;
 };
 void describe(JsonFields &f, ScheduleDocument &document);
 llvm::json::Value scheduleSchema();
+
+/// The page of what `accord schedule --json` prints.
+std::string scheduleReport(const llvm::json::Value &document);
 
 } // namespace accord

@@ -397,6 +397,7 @@ def estimate(
     model_passes: Optional[Value] = None,
     passes: Optional[Value] = None,
     effort: Optional[int] = None,
+    html: Optional[Value] = None,
 ) -> Estimate:
     """What each operation of a training step costs on a machine.
 
@@ -418,6 +419,7 @@ def estimate(
     model_passes: Passes to run on the model, before its training graph is built
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4)
+    html: Write a page for a browser into this file, too
     """
     options: Options = {
         "--target": target,
@@ -437,6 +439,7 @@ def estimate(
         "--model-passes": model_passes,
         "--passes": passes,
         "--effort": effort,
+        "--html": html,
     }
     answer = asked("estimate", [file], options, [Estimate], writes=False)
     return cast("Estimate", answer)
@@ -834,6 +837,7 @@ def partition(
     gap: Optional[Value] = None,
     time_limit: Optional[Value] = None,
     out: Optional[Value] = None,
+    html: Optional[Value] = None,
 ) -> Partition:
     """Which stage of a pipeline runs which nodes of a profiled graph.
 
@@ -846,7 +850,8 @@ def partition(
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 10)
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
-    out: Folder for stages.json
+    out: Folder for stages.json and report.html
+    html: Write a page for a browser into this file, too
     """
     options: Options = {
         "--accelerators": accelerators,
@@ -858,6 +863,7 @@ def partition(
         "--gap": gap,
         "--time-limit": time_limit,
         "--output": out,
+        "--html": html,
     }
     answer = asked("partition", [file], options, [Partition], writes=False)
     return cast("Partition", answer)
@@ -959,6 +965,7 @@ def schedule(
     gap: Optional[Value] = None,
     time_limit: Optional[Value] = None,
     out: Optional[Value] = None,
+    html: Optional[Value] = None,
 ) -> Schedule:
     """When each operation runs on which core, or each job of a project.
 
@@ -983,6 +990,7 @@ def schedule(
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best schedule so far is printed; it then depends on the machine (default: none)
     out: Of .sm, .mm: folder for problem.mlir and what `accord verify` needs
+    html: Write a page for a browser into this file, too
     """
     options: Options = {
         "--target": target,
@@ -1005,6 +1013,7 @@ def schedule(
         "--gap": gap,
         "--time-limit": time_limit,
         "--output": out,
+        "--html": html,
     }
     answer = asked("schedule", [file], options, [Schedule], writes=False)
     return cast("Schedule", answer)

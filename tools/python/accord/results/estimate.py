@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Bottleneck", "Cluster", "Communication", "Estimate", "Instructions", "Loading", "Operation", "StepEnergy", "Totals"]
+__all__ = ["Bottleneck", "Cluster", "Communication", "Estimate", "Instructions", "Loading", "Operation", "StepEnergy", "StepTimeEstimate", "Totals"]
 
 
 class Communication(Record):
@@ -66,15 +66,28 @@ class StepEnergy(Record):
 
     arithmetic_J: float = key("where the machine states its design power and no energy of its parts: all above idle", "J")
     average_power_W: float = key("", "W")
+    design_power_W: Optional[float] = key("of the device, where the machine states it", "W")
+    high_power_W: Optional[float] = key("", "W")
     idle_J: float = key("idle power over step_s", "J")
+    low_power_W: Optional[float] = key("of 100 such boards 90 draw between these", "W")
     memories_J: Dict[str, float] = key("by memory level", "J")
     step_s: float = key("", "s")
     total_J: float = key("", "J")
 
 
+class StepTimeEstimate(Record):
+    """90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: at the rates of the data sheet."""
+
+    high_s: float = key("", "s")
+    ideal_s: float = key("", "s")
+    low_s: float = key("", "s")
+    source: str = key("the calibration")
+
+
 class Totals(Record):
     """An object of the document."""
 
+    step_time_s: Optional[float] = key("as scheduled: operations on several cores overlap", "s")
     time_s: float = key("", "s")
     energy_J: float = key("", "J")
     flops: float = key("", "FLOP")
@@ -82,8 +95,10 @@ class Totals(Record):
     instructions: Optional[Instructions] = key("of a step on cores at the level of instructions")
     loading: Optional[Loading] = key("input data of one step beside its computation, where the training says how it is loaded")
     memory_bytes: float = key("", "B")
+    memory_capacity_bytes: Optional[float] = key("of the device memory", "B")
     parameters: int = key()
     step_energy: Optional[StepEnergy] = key("of one step as scheduled, by what uses it; where the machine states energy or power, or a technology")
+    step_time_estimate: Optional[StepTimeEstimate] = key("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: at the rates of the data sheet")
 
 
 class Bottleneck(Record):

@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Bound", "Conflict", "Objective", "Partition", "Stage"]
+__all__ = ["Bound", "Conflict", "Objective", "Partition", "Stage", "Traffic"]
 
 
 class Objective(Record):
@@ -46,17 +46,33 @@ class Conflict(Record):
     min_memory_bytes: Optional[int] = key("of each accelerator, with which there are stages", "B")
 
 
+class Traffic(Record):
+    """An object of the document."""
+
+    time_s: float = key("of all of them, one after another", "s")
+    from_stage: int = key()
+    results: int = key()
+    to_stage: int = key()
+
+
 class Partition(Answer):
     """Which stage of a pipeline runs which nodes of a profiled graph. Times are seconds of one sample, or of the mini-batch that was profiled."""
 
     command: Literal["partition"] = key()
     version: str = key("version of accord that wrote this")
     status: Literal["optimal", "feasible", "infeasible", "unknown"] = key("unknown: no answer was found, and none was proven not to exist")
+    name: Optional[str] = key("of the project, of the graph, or of the training and its machine")
     objective: Optional[Objective] = key()
     bound: Optional[Bound] = key("no answer is better")
     gap: Optional[float] = key("distance to the bound as a share")
     stages: List[Stage] = key("in the order of the pipeline")
     conflict: Optional[List[Conflict]] = key("what cannot hold together")
+    accelerator_memory_bytes: Optional[int] = key("of each accelerator, where it has a limit", "B")
+    accelerators: int = key()
     certificate_sha256: str = key("of certificate/partitioning.json, from which this follows")
+    nodes: int = key("nodes of the graph")
+    processors: int = key()
+    rule: Literal["sum", "overlap"] = key("what loads a stage: the sum of its computation and its transfers, or, where they overlap, the longest of them")
     stopped: Optional[Literal["work limit", "time limit", "interrupted"]] = key("why there may be better")
+    traffic: Optional[List[Traffic]] = key("results that stages send each other, the first stage being 0; backward nodes send them back")
     work: int = key("stages that were looked at")
