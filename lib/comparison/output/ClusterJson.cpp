@@ -1,4 +1,5 @@
 #include "lib/comparison/output/ClusterOutput.h"
+#include "lib/comparison/output/Shares.h"
 #include "lib/report/ReportPage.h"
 #include "lib/support/documents/Fields.h"
 #include "lib/support/documents/JsonText.h"
@@ -24,6 +25,16 @@ struct PlannedDocument {
   int64_t bytes = 0;
   double seconds = 0, exposed = 0;
 };
+struct OperationDocument {
+  std::string name, part, workClass, match, call;
+  double planned = 0, measured = 0;
+  int64_t executions = 0, calls = 0, missing = 0;
+};
+struct UnplannedDocument {
+  std::string name, workClass, part;
+  double seconds = 0;
+  int64_t calls = 0;
+};
 struct RankDocument {
   int64_t rank = 0, stage = 0, replica = 0, tensor = 0;
   std::string trace, step, device;
@@ -33,6 +44,8 @@ struct RankDocument {
   std::vector<PlannedDocument> planned;
   std::vector<ExchangeDocument> exchanges;
   std::vector<WorkRow> work;
+  std::vector<OperationDocument> operations;
+  std::vector<UnplannedDocument> unplanned;
 };
 struct FindingDocument {
   std::string kind, text;
@@ -119,6 +132,34 @@ void describeWork(JsonFields &f, WorkRow &row) {
       .about("what belongs to it alone")
       .field("seconds_s", row.exposed);
 }
+void describeOperation(JsonFields &f, OperationDocument &row) {
+  f.about("of the plan")
+      .field("name", row.name)
+      .field("part", row.part)
+      .field("class", row.workClass)
+      .about("how it was recognized, as in compare")
+      .field("match", row.match, Words{{"name", "sequence", "shapes", "order", "none"}})
+      .about("of a step")
+      .field("planned_s", row.planned)
+      .about("of a step, what belongs to it alone")
+      .field("measured_s", row.measured)
+      .about("of the plan, in a step")
+      .field("executions", row.executions)
+      .about("of the trace, in a step")
+      .field("calls", row.calls)
+      .about("executions that the trace does not have")
+      .maybe("missing", row.missing)
+      .about("the first call")
+      .maybe("call", row.call);
+}
+void describeUnplanned(JsonFields &f, UnplannedDocument &one) {
+  f.about("as the trace names it")
+      .field("name", one.name)
+      .field("class", one.workClass)
+      .field("part", one.part)
+      .field("seconds_s", one.seconds)
+      .field("calls", one.calls);
+}
 void describeRank(JsonFields &f, RankDocument &rank) {
   f.field("rank", rank.rank)
       .about("of the pipeline")
@@ -146,7 +187,11 @@ void describeRank(JsonFields &f, RankDocument &rank) {
       .field("planned_exchanges", rank.planned, describePlanned)
       .field("exchanges", rank.exchanges, describeExchange)
       .about("longest first")
-      .field("work", rank.work, describeWork);
+      .field("work", rank.work, describeWork)
+      .about("with --from: in the order of the plan; without the update and collectives")
+      .maybe("operations", rank.operations, describeOperation)
+      .about("with --from: calls that no operation of the plan is, longest first")
+      .maybe("unplanned", rank.unplanned, describeUnplanned);
 }
 void describeFinding(JsonFields &f, FindingDocument &finding) {
   f.field("kind", finding.kind, findingKinds())
@@ -225,6 +270,14 @@ RankDocument documentOf(const RankComparison &rank) {
     made.exchanges.push_back({nameOf(row.purpose), nameOf(row.kind), row.kernel, row.ranks, row.calls, row.aligned,
                               row.bytes, row.transfer(), row.waiting, row.exposed, row.exposedWaiting});
   made.work = rank.work;
+  if (!rank.operations)
+    return made;
+  const Comparison &both = *rank.operations;
+  for (const Row &row : both.rows)
+    made.operations.push_back({nameOf(both, row), partOf(both, row), nameOf(classOf(both, row)), nameOf(row.match),
+                               row.call, row.planned, row.exposed, row.executions, row.calls, row.missing});
+  for (const Extra &one : both.extra)
+    made.unplanned.push_back({one.name, nameOf(one.workClass), nameOf(one.part), one.exposed, one.calls});
   return made;
 }
 

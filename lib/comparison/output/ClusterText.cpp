@@ -1,4 +1,5 @@
 #include "lib/comparison/output/ClusterOutput.h"
+#include "lib/comparison/output/Shares.h"
 #include "lib/support/StableSort.h"
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -33,6 +34,7 @@ public:
     findings(all);
     ranks(all);
     exchanges(all);
+    operations(all);
     if (all)
       work();
     for (const std::string &note : comparison.notes)
@@ -146,6 +148,36 @@ private:
                     formatSi(row.busBandwidth, "B/s")});
     text += achieved.text(style);
     more(links.size(), all ? links.size() : kExchanges, "more sizes");
+    text += "\n";
+  }
+
+  /// Of the first rank of each stage (`all`: of every rank), those with the largest differences (`all`: all).
+  void operations(bool all) {
+    TextTable table("rlrrrrl", {"rank", "operation", "times", "planned", "measured", "ratio", "match"});
+    int64_t stage = -1;
+    size_t left = 0;
+    for (const RankComparison &rank : comparison.ranks) {
+      if (!rank.operations || (!all && rank.plan.stage <= stage))
+        continue;
+      stage = rank.plan.stage;
+      std::vector<const Row *> rows;
+      for (const Row &row : rank.operations->rows)
+        rows.push_back(&row);
+      accord::stableSort(rows, [](const Row *a, const Row *b) {
+        return std::fabs(a->exposed - a->planned) > std::fabs(b->exposed - b->planned);
+      });
+      const size_t shown = all ? rows.size() : std::min(rows.size(), kWork);
+      left += rows.size() - shown;
+      for (const Row *row : llvm::ArrayRef(rows).take_front(shown))
+        table.row({std::to_string(rank.plan.rank), accord::comparison::nameOf(*rank.operations, *row),
+                   std::to_string(row->executions), time(row->planned), time(row->exposed),
+                   row->planned > 0 && row->calls > 0 ? fmt::format("{:.2f}", row->exposed / row->planned) : "-",
+                   accord::comparison::nameOf(row->match)});
+    }
+    if (stage < 0)
+      return;
+    text += table.text(style);
+    more(left, 0, "more with smaller differences, and the other ranks");
     text += "\n";
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/comparison/problem/ClusterPlan.h"
 #include "lib/comparison/problem/Comparison.h"
+#include <optional>
 
 namespace accord::comparison {
 
@@ -42,6 +43,8 @@ struct RankComparison {
   double waitedFor = 0;      ///< seconds that another rank waited until this one came to a collective
   std::vector<ExchangeRow> exchanges;
   std::vector<WorkRow> work; ///< longest first
+  /// Its operations, where those of the plan are known; collectives are not among them. Its plan has no executions.
+  std::optional<Comparison> operations;
   double computation() const {
     double sum = -layerExchanges;
     for (StepShare share : {StepShare::Forward, StepShare::Backward, StepShare::Recompute, StepShare::Update,

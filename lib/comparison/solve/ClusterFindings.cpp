@@ -46,6 +46,7 @@ public:
     for (const auto &[stage, ranks] : stages) {
       stragglers(stage, ranks);
       slower(stage, ranks);
+      operations(stage, ranks);
     }
     for (const auto &[stage, ranks] : stages)
       replicas(stage, ranks);
@@ -167,6 +168,42 @@ private:
           fmt::format("the update of stage {} takes {} instead of {}", stage, time(took), time(update)));
   }
 
+  /// Operations that take longer than planned, and calls that no operation of the plan is: the median of the ranks.
+  void operations(int64_t stage, const Ranks &ranks) {
+    std::map<std::vector<uint32_t>, std::pair<double, std::vector<double>>> rows; // planned, and measured by rank
+    std::map<std::string, std::vector<double>> extra;
+    for (const RankComparison *rank : ranks) {
+      if (!rank->operations)
+        return;
+      for (const Row &row : rank->operations->rows)
+        if (row.calls > 0) {
+          auto &[planned, measured] = rows[row.operations];
+          planned = row.planned, measured.push_back(row.exposed);
+        }
+      std::map<std::string, double> ofRank;
+      for (const Extra &one : rank->operations->extra)
+        ofRank[one.name] += one.exposed;
+      for (const auto &[name, seconds] : ofRank)
+        extra[name].push_back(seconds);
+    }
+    const std::vector<PlannedOperation> &plan = ranks.front()->operations->plan.operations;
+    for (auto &[ids, row] : rows) {
+      auto &[planned, measured] = row;
+      measured.resize(ranks.size());
+      if (const double took = medianOf(measured); counts(took - planned, planned))
+        add(FindingKind::Slower, took - planned, numbersOf(ranks),
+            fmt::format("stage {}: {}{} takes {} instead of {}, {:.2f} times as long", stage, plan[ids.front()].name,
+                        ids.size() > 1 ? fmt::format(" and {} more", ids.size() - 1) : "", time(took), time(planned),
+                        took / std::max(planned, 1e-12)));
+    }
+    for (auto &[name, measured] : extra) {
+      measured.resize(ranks.size());
+      if (const double took = medianOf(measured); counts(took, 0))
+        add(FindingKind::ExtraWork, took, numbersOf(ranks),
+            fmt::format("stage {}: {} is no operation of the plan and takes {}", stage, name, time(took)));
+    }
+  }
+
   const PlannedExchange *plannedOf(const RankComparison &rank, Purpose purpose) const {
     auto found = llvm::find_if(rank.plan.exchanges,
                                [&](const PlannedExchange &exchange) { return exchange.purpose == purpose; });
@@ -214,7 +251,7 @@ private:
 
   /// Exchanges of a stage against the plan: how long, how much of it hidden, of how many bytes.
   void replicas(int64_t stage, const Ranks &ranks) {
-    for (Purpose purpose : {Purpose::Replicas, Purpose::Stages}) {
+    for (Purpose purpose : {Purpose::Replicas, Purpose::Stages, Purpose::Tensor, Purpose::Context, Purpose::Experts}) {
       const PlannedExchange *planned = plannedOf(*ranks.front(), purpose);
       if (!planned || planned->seconds <= 0)
         continue;

@@ -1,5 +1,6 @@
 #include "lib/comparison/solve/CompareCluster.h"
 #include "lib/comparison/solve/ClusterFindings.h"
+#include "lib/comparison/solve/Compare.h"
 #include "lib/support/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -74,7 +75,8 @@ double lengthOf(const std::vector<Interval> &times, double from, double to) {
 
 class ClusterComparer {
 public:
-  ClusterComparer(PlannedCluster plan, std::vector<MeasuredRank> ranks) : measured(std::move(ranks)) {
+  ClusterComparer(PlannedCluster plan, std::vector<MeasuredRank> ranks, const std::vector<PlannedStep> &stages)
+      : measured(std::move(ranks)), stages(stages) {
     made.plan = std::move(plan);
   }
 
@@ -106,6 +108,7 @@ private:
     rank.onProcessor = step.onProcessor, rank.seconds = step.seconds;
     rank.waitedFor = matcher.waitedFor()[r];
     addWork(rank, step);
+    addOperations(rank, step);
     for (const MeasuredGroup &group : step.groups)
       of(rank.shares, StepShare::Host) += group.seconds;
     std::map<std::tuple<Purpose, CommunicationKind, std::vector<int64_t>>, ExchangeRow> rows;
@@ -129,6 +132,20 @@ private:
     }
     for (auto &[key, row] : rows)
       rank.exchanges.push_back(std::move(row));
+  }
+
+  /// Operations without the update and collectives, which are shares and exchanges.
+  void addOperations(RankComparison &rank, const MeasuredStep &step) const {
+    if (rank.plan.stage >= static_cast<int64_t>(stages.size()))
+      return;
+    MeasuredStep computed = step;
+    llvm::erase_if(computed.operations, [](const MeasuredOperation &op) {
+      return op.work.workClass == WorkClass::Communication || op.part == Part::Update;
+    });
+    computed.groups.clear(), computed.collectives.clear(), computed.notes.clear();
+    rank.operations = compare(stages[rank.plan.stage], std::move(computed));
+    rank.operations->plan.executions.clear();
+    rank.operations->measured.operations.clear();
   }
 
   static void addWork(RankComparison &rank, const MeasuredStep &step) {
@@ -158,6 +175,10 @@ private:
           fmt::format("of {} ranks {} {} compared: {}; waiting for another rank is not told from transfer "
                       "where that one is not given",
                       made.plan.ranks.size(), given.size(), given.size() == 1 ? "is" : "are", fmt::join(given, ", ")));
+    for (const RankComparison &rank : made.ranks)
+      if (rank.operations && !rank.operations->notes.empty() && &rank == &made.ranks.front())
+        for (const std::string &note : rank.operations->notes)
+          made.notes.push_back(fmt::format("operations of rank {}: {}", rank.plan.rank, note));
     std::map<std::string, std::vector<int64_t>> notes; // one sentence for all ranks that say the same
     for (const MeasuredRank &rank : measured)
       for (const std::string &note : rank.step.notes)
@@ -169,13 +190,15 @@ private:
   }
 
   std::vector<MeasuredRank> measured;
+  const std::vector<PlannedStep> &stages;
   ClusterComparison made;
 };
 
 } // namespace
 
-ClusterComparison compareCluster(PlannedCluster plan, std::vector<MeasuredRank> ranks) {
-  return ClusterComparer(std::move(plan), std::move(ranks)).run();
+ClusterComparison compareCluster(PlannedCluster plan, std::vector<MeasuredRank> ranks,
+                                 const std::vector<PlannedStep> &stages) {
+  return ClusterComparer(std::move(plan), std::move(ranks), stages).run();
 }
 
 } // namespace accord::comparison

@@ -11,7 +11,9 @@
 
 namespace accord::comparison {
 
-/// Takes steps of ranks of the plan, at least one, each rank once. The same answer for the same input.
-ClusterComparison compareCluster(PlannedCluster plan, std::vector<MeasuredRank> ranks);
+/// Takes steps of ranks of the plan, at least one, each rank once. `stages`: what each stage computes, without the
+/// update and collectives; empty: it is not known, and operations are not compared. The same answer for the same input.
+ClusterComparison compareCluster(PlannedCluster plan, std::vector<MeasuredRank> ranks,
+                                 const std::vector<PlannedStep> &stages = {});
 
 } // namespace accord::comparison

@@ -14,6 +14,8 @@ static const CommandEntry
           .option("traces", options->traces,
                   "A trace of PyTorch's profiler (.json or .json.gz); of a cluster one of each rank, or their folder")
           .required();
+      command.option("--from", options->from,
+                     "Of a cluster: the .dnn file that the plan was made of, to compare each operation");
       command.option("--step", *step, "Number of the step (ProfilerStep#N; default: the one of median length)")
           .range(0, int64_t(1) << 40);
       command.option("--device", *device, "Number of the device (default: the one with the most kernel time)")

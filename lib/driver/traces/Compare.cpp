@@ -64,6 +64,11 @@ int comparePlan(const CompareOptions &options) {
     return refuseTrace(files.error(), options.json);
   if (holdsPlacement(options.plan))
     return compareCluster(options, *files);
+  if (!options.from.empty())
+    return refuse(
+        Code::BadCommandLine,
+        fmt::format("'{}' is the plan of one device, which has its operations: leave out --from", options.plan),
+        options.json, "compare");
   if (files->size() > 1)
     return refuse(Code::BadCommandLine,
                   fmt::format("'{}' is the plan of one device: it is compared with one trace, not with {}",

@@ -11,6 +11,7 @@ namespace accord {
 struct CompareOptions {
   std::string plan;
   std::vector<std::string> traces;      ///< files, or folders of them
+  std::string from;                     ///< the file that the plan of a cluster was made of; empty: not given
   std::optional<int64_t> step, device;  ///< numbers in the trace
   std::string report, rows, operations; ///< files to write; empty: none
   bool all = false;                     ///< every operation on the terminal

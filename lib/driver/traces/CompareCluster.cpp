@@ -2,13 +2,16 @@
 #include "lib/comparison/output/ClusterOutput.h"
 #include "lib/comparison/solve/PlannedCluster.h"
 #include "lib/comparison/trace/StepExtractor.h"
+#include "lib/driver/AnswerManifest.h"
 #include "lib/driver/Documents.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/PlacementFile.h"
 #include "lib/driver/traces/Compare.h"
+#include "lib/driver/traces/StageSteps.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
 #include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,13 +70,54 @@ public:
       return refuse(Code::NotAPlacement, fmt::format("'{}' has no plan that fits", options.plan), options.json,
                     "compare");
     plan = plannedClusterOf(*placement);
+    std::vector<PlannedStep> stages;
+    if (!options.from.empty() && !readStages(*placement, stages))
+      return kWrongInput;
     for (const std::string &file : files)
       if (auto error = addTrace(file))
         return refuseTrace(*error, options.json);
-    return print(compareCluster(std::move(plan), std::move(ranks)));
+    return print(compareCluster(std::move(plan), std::move(ranks), stages));
   }
 
 private:
+  /// What the stages compute, by the file that the plan was made of, under the options that change its costs.
+  bool readStages(const PlacementPlan &placement, std::vector<PlannedStep> &stages) {
+    Options file;
+    file.file = options.from, file.json = options.json;
+    file.elaborate.clusters = file.elaborate.placement = true;
+    file.elaborate.train = placement.job;
+    if (auto answer = readManifest(options.plan))
+      file.elaborate.ideal = llvm::is_contained(answer->arguments, "--ideal");
+    auto made = stageSteps(placement, file);
+    if (!made)
+      return false;
+    for (PlannedRank &rank : plan.ranks)
+      addExchanges((*made)[rank.stage], rank);
+    for (StageStep &stage : *made)
+      stages.push_back(std::move(stage.step));
+    return true;
+  }
+
+  /// Exchanges inside of layers: what of them the plan's passes have beside computation is hidden.
+  static void addExchanges(const StageStep &stage, PlannedRank &rank) {
+    double computed = 0, exchanged = 0, passes = 0;
+    for (const PlannedExecution &execution : stage.step.executions)
+      computed += stage.step.operations[execution.operation].seconds;
+    for (const auto &[purpose, exchange] : stage.exchanges)
+      exchanged += exchange.seconds;
+    for (StepShare share : {StepShare::Forward, StepShare::Backward, StepShare::Recompute})
+      passes += rank.shares[static_cast<unsigned>(share)];
+    for (PlannedExchange &exchange : rank.exchanges) {
+      auto found = stage.exchanges.find(exchange.purpose);
+      if (found == stage.exchanges.end() || exchanged <= 0)
+        continue;
+      exchange.seconds = found->second.seconds;
+      exchange.exposed = exchange.seconds * std::clamp((passes - computed) / exchanged, 0.0, 1.0);
+      for (const auto &[kind, bytes] : found->second.bytes)
+        exchange.bytes[kind] = bytes;
+    }
+  }
+
   static Error at(const std::string &file, Code code, std::string message) {
     return {code, std::move(message), {file, 1, 1}, {}, ""};
   }

@@ -104,6 +104,17 @@ function work() {
   const rank = data.ranks.find(one => String(one.rank) === byId("rank").value) || data.ranks[0];
   byId("work-table").replaceChildren(head([["call"], ["class"], ["part"], ["calls", "n"], ["measured", "n"], ["kernel"]]),
     el("tbody", {}, ...rank.work.map(row => line([[row.name], [row.class], [row.part], [String(row.calls), "n"], [time(row.seconds_s), "n"], [row.kernel || "–"]]))));
+  operations(rank);
+}
+
+// Of --from alone: each operation of the plan, the largest difference first; then what the plan lacks.
+function operations(rank) {
+  byId("operations").hidden = !rank.operations;
+  if (!rank.operations) return;
+  const n = "n", rows = [...rank.operations].sort((a, b) => Math.abs(b.measured_s - b.planned_s) - Math.abs(a.measured_s - a.planned_s));
+  byId("operations-table").replaceChildren(head([["operation"], ["part"], ["class"], ["times", n], ["planned", n], ["measured", n], ["difference", n], ["match"], ["call"]]),
+    el("tbody", {}, ...rows.map(row => line([[row.name], [row.part], [row.class], [String(row.executions), n], [time(row.planned_s), n], [time(row.measured_s), n], [signed(row.measured_s - row.planned_s), n], [row.match], [row.call || "–"]])),
+      ...(rank.unplanned || []).map(row => line([["not in the plan"], [row.part], [row.class], ["–", n], ["–", n], [time(row.seconds_s), n], [signed(row.seconds_s), n], ["–"], [row.name]]))));
 }
 
 header();

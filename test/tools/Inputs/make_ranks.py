@@ -31,7 +31,7 @@ def parsed():
     a.add_argument("--no-ranks", action="store_true", help="they say sizes of groups, but not whose they are")
     a.add_argument("--no-info", action="store_true", help="no distributedInfo")
     a.add_argument("--skew", type=float, default=0, help="microseconds by which each rank's clock is ahead of the one before")
-    a.add_argument("--steps", type=int, default=2)
+    a.add_argument("--steps", type=int, default=1)
     a.add_argument("--gzip", action="store_true")
     a.add_argument("--exchange-share", type=float, default=0.1, help="of the passes, in collectives of tensor and expert parallelism")
     return a.parse_args()

@@ -177,6 +177,7 @@ def compare(
     plan: Value,
     traces: Union[Value, Sequence[Value]],
     *,
+    from_: Optional[Value] = None,
     step: Optional[int] = None,
     device: Optional[int] = None,
     report_: Optional[Value] = None,
@@ -188,6 +189,7 @@ def compare(
 
     plan: A folder that `accord compile` wrote, or its plan.json
     traces: A trace of PyTorch's profiler (.json or .json.gz); of a cluster one of each rank, or their folder
+    from_: Of a cluster: the .dnn file that the plan was made of, to compare each operation
     step: Number of the step (ProfilerStep#N; default: the one of median length)
     device: Number of the device (default: the one with the most kernel time)
     report_: Write a page with two bars for each operation (.html)
@@ -196,6 +198,7 @@ def compare(
     all: Show all operations, in the order of the plan
     """
     options: Options = {
+        "--from": from_,
         "--step": step,
         "--device": device,
         "--report": report_,

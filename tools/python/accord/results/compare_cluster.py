@@ -5,7 +5,7 @@ from typing import List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["CompareCluster", "Exchange", "Finding", "Link", "Part", "PlannedExchange", "Rank", "Work"]
+__all__ = ["CompareCluster", "Exchange", "Finding", "Link", "Operation", "Part", "PlannedExchange", "Rank", "Unplanned", "Work"]
 
 
 class Finding(Record):
@@ -37,6 +37,21 @@ class Part(Record):
     planned_s: float = key("with the collectives inside of layers", "s")
 
 
+class Operation(Record):
+    """An object of the document."""
+
+    name: str = key("of the plan")
+    call: Optional[str] = key("the first call")
+    calls: int = key("of the trace, in a step")
+    class_: str = key(name="class")
+    executions: int = key("of the plan, in a step")
+    match: Literal["name", "sequence", "shapes", "order", "none"] = key("how it was recognized, as in compare")
+    measured_s: float = key("of a step, what belongs to it alone", "s")
+    missing: Optional[int] = key("executions that the trace does not have")
+    part: str = key()
+    planned_s: float = key("of a step", "s")
+
+
 class Exchange(Record):
     """An object of the document."""
 
@@ -63,6 +78,16 @@ class PlannedExchange(Record):
     seconds_s: Optional[float] = key("of a step, hidden or not; absent: it is in the passes", "s")
 
 
+class Unplanned(Record):
+    """An object of the document."""
+
+    name: str = key("as the trace names it")
+    calls: int = key()
+    class_: str = key(name="class")
+    part: str = key()
+    seconds_s: float = key("", "s")
+
+
 class Work(Record):
     """An object of the document."""
 
@@ -77,6 +102,7 @@ class Work(Record):
 class Rank(Record):
     """An object of the document."""
 
+    operations: Optional[List[Operation]] = key("with --from: in the order of the plan; without the update and collectives")
     computation_s: float = key("", "s")
     device: Optional[str] = key("as the trace names it")
     exchanges: List[Exchange] = key()
@@ -91,6 +117,7 @@ class Rank(Record):
     step: Optional[str] = key("mark of the profiler; absent where the trace has none")
     tensor: int = key("within the devices that share operations")
     trace: str = key("path")
+    unplanned: Optional[List[Unplanned]] = key("with --from: calls that no operation of the plan is, longest first")
     waited_for_s: float = key("that another rank waited until this one came to a collective", "s")
     work: List[Work] = key("longest first")
 
