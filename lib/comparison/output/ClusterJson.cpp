@@ -180,7 +180,7 @@ void describeRank(JsonFields &f, RankDocument &rank) {
       .field("computation_s", rank.computation)
       .about("exposed collectives inside of layers, which the parts have within the passes")
       .field("layer_exchanges_s", rank.layerExchanges)
-      .about("that another rank waited until this one came to a collective")
+      .about("the most that another rank waited, beside no computation, until this one came to collectives")
       .field("waited_for_s", rank.waitedFor)
       .about("their sums are the planned and the measured step")
       .field("parts", rank.shares, describeShare)

@@ -40,7 +40,7 @@ struct RankComparison {
   double seconds = 0;        ///< of the measured step
   ShareSeconds shares{};     ///< measured; they add up to `seconds`
   double layerExchanges = 0; ///< seconds of `shares`: exposed collectives inside of layers
-  double waitedFor = 0;      ///< seconds that another rank waited until this one came to a collective
+  double waitedFor = 0;      ///< the most that another rank was exposed to waiting for this one in collectives
   std::vector<ExchangeRow> exchanges;
   std::vector<WorkRow> work; ///< longest first
   /// Its operations, where those of the plan are known; collectives are not among them. Its plan has no executions.

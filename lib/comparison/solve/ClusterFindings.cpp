@@ -137,9 +137,9 @@ private:
       });
       if (static_cast<double>(row.calls) > calls && counts(row.exposed - seconds, seconds))
         add(FindingKind::ExtraWork, row.exposed - seconds, {rank.plan.rank},
-            fmt::format("rank {} runs {} {} times ({}, {}), the other ranks of its stage {:.0f} times: {} more",
-                        rank.plan.rank, row.name, row.calls, nameOf(row.part), nameOf(row.workClass), calls,
-                        time(row.exposed - seconds)));
+            fmt::format("rank {} runs {} {} times ({}, {}), the others of its stage {}: {} more", rank.plan.rank,
+                        row.name, row.calls, nameOf(row.part), nameOf(row.workClass),
+                        calls > 0 ? fmt::format("{:.0f} times", calls) : "never", time(row.exposed - seconds)));
     }
   }
 
@@ -198,7 +198,8 @@ private:
     }
     for (auto &[name, measured] : extra) {
       measured.resize(ranks.size());
-      if (const double took = medianOf(measured); counts(took, 0))
+      llvm::sort(measured); // on most of the ranks
+      if (const double took = measured[(measured.size() - 1) / 2]; counts(took, 0))
         add(FindingKind::ExtraWork, took, numbersOf(ranks),
             fmt::format("stage {}: {} is no operation of the plan and takes {}", stage, name, time(took)));
     }

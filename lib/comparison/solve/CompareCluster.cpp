@@ -85,6 +85,9 @@ public:
     const ExchangeMatcher matcher(made.plan, measured);
     for (size_t r = 0; r < measured.size(); ++r)
       addRank(r, matcher);
+    for (RankComparison &rank : made.ranks)
+      for (const auto &[other, seconds] : waits[rank.plan.rank])
+        rank.waitedFor = std::max(rank.waitedFor, seconds);
     const auto count = static_cast<double>(made.ranks.size());
     for (const RankComparison &rank : made.ranks) {
       made.seconds += rank.seconds / count;
@@ -106,7 +109,6 @@ private:
     rank.plan = made.plan.ranks[measured[r].rank];
     rank.trace = step.source, rank.step = step.step, rank.device = step.device;
     rank.onProcessor = step.onProcessor, rank.seconds = step.seconds;
-    rank.waitedFor = matcher.waitedFor()[r];
     addWork(rank, step);
     addOperations(rank, step);
     for (const MeasuredGroup &group : step.groups)
@@ -125,6 +127,8 @@ private:
       ++row.calls, row.aligned += match.isAligned;
       row.bytes += one.bytes, row.seconds += one.seconds, row.exposed += exposed;
       row.waiting += match.waiting, row.exposedWaiting += waiting;
+      if (!match.spansStages && match.last >= 0)
+        waits[match.last][rank.plan.rank] += waiting;
       of(rank.shares, match.spansStages ? StepShare::StageWaits : StepShare::RankWaits) += waiting;
       of(rank.shares, shareOf(match.purpose, one.part)) += exposed - waiting;
       if (isInLayers(match.purpose))
@@ -192,6 +196,7 @@ private:
   std::vector<MeasuredRank> measured;
   const std::vector<PlannedStep> &stages;
   ClusterComparison made;
+  std::map<int64_t, std::map<int64_t, double>> waits; ///< exposed, by the rank that came last and the one that waited
 };
 
 } // namespace

@@ -24,7 +24,7 @@ bool isPartOf(const std::vector<int64_t> &part, const std::vector<int64_t> &whol
 } // namespace
 
 ExchangeMatcher::ExchangeMatcher(const PlannedCluster &plan, const std::vector<MeasuredRank> &ranks)
-    : plan(plan), ranks(ranks), made(ranks.size()), waited(ranks.size()) {
+    : plan(plan), ranks(ranks), made(ranks.size()) {
   for (size_t r = 0; r < ranks.size(); ++r)
     findPurposes(r);
   align();
@@ -187,15 +187,12 @@ void ExchangeMatcher::alignOne(const std::string &key,
       if (one.seconds < shortest)
         shortest = one.seconds, last = side;
     }
-    double longest = 0;
     for (size_t side = 0; side < sides.size(); ++side) {
       MatchedCollective &match = made[sides[side].first][sides[side].second[i]];
       match.isAligned = true;
       match.waiting = at(side, i).seconds - shortest;
-      longest = std::max(longest, match.waiting);
+      match.last = ranks[sides[last].first].rank;
     }
-    if (const MatchedCollective &of = made[sides[last].first][sides[last].second[i]]; !of.spansStages)
-      waited[sides[last].first] += longest;
   }
 }
 

@@ -17,6 +17,7 @@ struct MatchedCollective {
   bool spansStages = false;   ///< ranks of several stages take part
   bool isAligned = false;     ///< it was seen on another rank, too
   double waiting = 0;         ///< seconds of its kernel until the last rank that is given came
+  int64_t last = -1;          ///< that rank; -1: not known
 };
 
 /// Matches by kind, by ranks (of the trace, else by their number) and, where several exchanges are possible, by bytes.
@@ -32,8 +33,6 @@ public:
 
   /// By position in `ranks` and in MeasuredStep::collectives.
   const std::vector<std::vector<MatchedCollective>> &collectives() const { return made; }
-  /// Seconds that other ranks waited for a rank, by position in `ranks`; what several stages have in common left out.
-  const std::vector<double> &waitedFor() const { return waited; }
   std::vector<std::string> notes;
 
 private:
@@ -48,7 +47,6 @@ private:
   const PlannedCluster &plan;
   const std::vector<MeasuredRank> &ranks;
   std::vector<std::vector<MatchedCollective>> made;
-  std::vector<double> waited;
 };
 
 } // namespace accord::comparison

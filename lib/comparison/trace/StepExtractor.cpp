@@ -33,6 +33,8 @@ struct Mark {
 bool isOptimizer(StringRef name) {
   return name.starts_with("Optimizer.step") || name.starts_with("Optimizer.zero_grad");
 }
+/// A collective of a processor, which a thread of its own runs.
+bool isGloo(StringRef name) { return name.starts_with("gloo:"); }
 bool isLoader(StringRef name) { return name.starts_with("enumerate(DataLoader)"); }
 bool isEngine(StringRef name) {
   return name.starts_with("autograd::engine::evaluate_function") ||
@@ -285,12 +287,17 @@ private:
   /// Calls of several threads may run at a time: each moment belongs to the one that began first.
   void timeCalls() {
     accord::stableSort(calls, [](const Called &a, const Called &b) { return a.start < b.start; });
+    const std::vector<Called> exchanges = exchangesOfThreads();
     double at = window.start;
     std::vector<Interval> worked;
     for (const Called &call : calls) {
       const double begin = std::max(call.start, at), end = std::min(call.end, window.end);
-      worked.emplace_back(call.start, end);
       MeasuredOperation &op = made.operations[call.item];
+      if (!exchanges.empty() && op.work.workClass == WorkClass::Communication) {
+        op.seconds = 0; // it only starts one of them
+        continue;
+      }
+      worked.emplace_back(call.start, end);
       if (end > begin)
         op.exposed = (end - begin) * 1e-6;
       if (op.work.workClass == WorkClass::Communication)
@@ -303,12 +310,46 @@ private:
           busy.overlap(window.start, window.end) - work.overlap(window.start, window.end), dispatched);
     double loads = 0, idle = 0;
     int64_t gaps = 0;
-    for (auto [from, to] : busy.gaps(window.start, window.end)) {
+    std::vector<Interval> occupied = busy.list();
+    at = window.start;
+    for (const Called &exchange : exchanges) {
+      const double end = std::min(exchange.end, window.end);
+      occupied.emplace_back(exchange.start, end);
+      addExchange(exchange, busy, std::max(exchange.start, at), end);
+      at = std::max(at, end);
+    }
+    for (auto [from, to] : Intervals(std::move(occupied)).gaps(window.start, window.end)) {
       double loaded = loader.overlap(from, to);
       loads += loaded, idle += to - from - loaded, ++gaps;
     }
     group("loading", "the data loader, while no operation runs", loads, static_cast<int64_t>(loader.list().size()));
     group("between calls", "Python and all else between calls of the framework", idle, gaps);
+  }
+
+  /// Collectives that threads of their own run, in the order of their start; each is an operation.
+  std::vector<Called> exchangesOfThreads() {
+    std::vector<Called> all;
+    for (uint32_t i = 0; i < trace.events.size(); ++i)
+      if (const TraceEvent &one = trace.events[i];
+          one.kind == EventKind::Annotation && isInStep(one) && isGloo(text(one.name)))
+        all.push_back({one.start, one.end(), -1, i});
+    accord::stableSort(all, [](const Called &a, const Called &b) { return a.start < b.start; });
+    for (Called &one : all) {
+      one.item = add(text(trace.events[one.event].name), {WorkClass::Communication, "", 0, 0}, {Part::Unknown, -1, -1},
+                     one.start, {});
+      made.operations[one.item].seconds = (one.end - one.start) * 1e-6;
+    }
+    return all;
+  }
+
+  /// Of a collective beside calls, what of [from, to) no call has.
+  void addExchange(const Called &exchange, const Intervals &busy, double from, double to) {
+    addCall(exchange, from, from);
+    MeasuredCollective &one = made.collectives.back();
+    for (auto [gap, until] : busy.gaps(exchange.start, std::min(exchange.end, window.end)))
+      one.alone.emplace_back((gap - window.start) * 1e-6, (until - window.start) * 1e-6);
+    if (to > from)
+      made.operations[exchange.item].exposed = (to - from - busy.overlap(from, to)) * 1e-6;
   }
 
   /// A collective that is a call on a processor.

@@ -47,6 +47,11 @@ public:
           {trace.path, 1, 1},
           {},
           ""};
+    // Long lists of ranks are cut in events, which name their group.
+    for (CollectiveArguments &one : trace.collectives)
+      if (auto group = trace.distributed.groups.find(one.group);
+          one.ranks.empty() && group != trace.distributed.groups.end())
+        one.ranks = group->second;
     return std::move(trace);
   }
 
@@ -85,7 +90,15 @@ private:
         *into = *read;
       }
     trace.distributed.backend = info->getString("backend").value_or("").str();
-    const auto &[rank, worldSize, backend] = trace.distributed;
+    if (const json::Array *groups = info->getArray("pg_config"))
+      for (const json::Value &one : *groups)
+        if (const json::Object *group = one.getAsObject())
+          if (const json::Value *ranks = group->get("ranks"))
+            if (std::string wrong =
+                    ranksOf(*ranks, trace.distributed.groups[group->getString("pg_name").value_or("").str()]);
+                !wrong.empty())
+              return wrong;
+    const int64_t rank = trace.distributed.rank, worldSize = trace.distributed.worldSize;
     if (worldSize >= 0 && rank >= worldSize)
       return fmt::format("rank {} of a world of {}: ranks count from 0", rank, worldSize);
     return "";
@@ -233,7 +246,7 @@ private:
 
   /// "[0, 1, 2]" or a list of numbers. Long lists are cut by the profiler ("[0, 1, ...]"): they say nothing.
   static std::string ranksOf(const json::Value &value, std::vector<int64_t> &into) {
-    constexpr const char *kWrong = "expected a list of ranks at 'Process Group Ranks'";
+    constexpr const char *kWrong = "expected a list of ranks of a process group";
     std::vector<int64_t> ranks;
     if (const json::Array *list = value.getAsArray()) {
       for (const json::Value &one : *list) {

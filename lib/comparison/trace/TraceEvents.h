@@ -51,8 +51,9 @@ struct CollectiveArguments {
 
 /// Which process of a distributed training wrote the trace ("distributedInfo").
 struct DistributedInfo {
-  int64_t rank = -1, worldSize = -1; ///< -1: it does not say
-  std::string backend;               ///< "nccl"
+  int64_t rank = -1, worldSize = -1;                  ///< -1: it does not say
+  std::string backend;                                ///< "nccl"
+  std::map<std::string, std::vector<int64_t>> groups; ///< ranks by name of a process group ("pg_config"), ascending
 };
 
 struct TraceEvents {

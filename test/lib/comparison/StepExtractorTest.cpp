@@ -310,6 +310,27 @@ TEST(StepExtractor, CountsProcessorTimeOnce) {
   EXPECT_MICROS(sumOf(*step), 100);
 }
 
+TEST(StepExtractor, TimesCollectivesOfThreadsBesideCalls) {
+  TraceBuilder b;
+  b.mark(1, 0, 100);
+  b.add(EventKind::Call, "aten::mm", 10, 20);
+  b.add(EventKind::Call, "c10d::allreduce_", 30, 5); // starts what another thread does
+  b.add(EventKind::Annotation, "gloo:all_reduce", 32, 40, "1/9/");
+  b.add(EventKind::Call, "aten::gelu", 50, 10);
+  b.add(EventKind::Annotation, "gloo:all_reduce", 60, 20, "1/8/");
+  auto step = b.step();
+  ASSERT_TRUE(step);
+  ASSERT_EQ(step->collectives.size(), 2u);
+  EXPECT_EQ(step->collectives[0].kind, CommunicationKind::AllReduce);
+  EXPECT_MICROS(step->collectives[0].seconds, 40);
+  EXPECT_MICROS(aloneOf(step->collectives[0]), 15 + 12);
+  EXPECT_MICROS(aloneOf(step->collectives[1]), 20);
+  EXPECT_EQ(find(*step, "c10d::allreduce_"), nullptr);
+  EXPECT_MICROS(groupOf(*step, "dispatch"), 5);
+  EXPECT_MICROS(groupOf(*step, "between calls"), 10 + 20);
+  EXPECT_MICROS(sumOf(*step), 100);
+}
+
 /// Kernels at random, in whole microseconds.
 struct RandomKernel {
   int start = 0, duration = 0, kind = 0; ///< 0, 1: computation, 2: a collective, 3: a copy from the host, 4: a fill

@@ -118,7 +118,7 @@ class Rank(Record):
     tensor: int = key("within the devices that share operations")
     trace: str = key("path")
     unplanned: Optional[List[Unplanned]] = key("with --from: calls that no operation of the plan is, longest first")
-    waited_for_s: float = key("that another rank waited until this one came to a collective", "s")
+    waited_for_s: float = key("the most that another rank waited, beside no computation, until this one came to collectives", "s")
     work: List[Work] = key("longest first")
 
 
