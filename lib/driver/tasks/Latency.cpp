@@ -105,13 +105,16 @@ struct Row {
 };
 
 /// By a plan of the smallest micro-batch that is in the search space: its order of operations is the model's.
-std::optional<LatencyModel> modelOfOneDevice(Session &session) {
+std::optional<LatencyModel> modelOfOneDevice(Session &session, const std::vector<std::string> &at) {
   int64_t microbatch = session.smallestMicrobatch();
   auto work = session.graphs().workAt(microbatch, session.job().batch / microbatch);
   auto plan = work ? session.planFor(std::move(*work)) : std::nullopt;
-  return plan ? latencyModel(session, *plan, /*needed=*/true,
-                             {.microbatches = tableMicrobatches(microbatch, /*brief=*/false)})
-              : std::nullopt;
+  if (!plan)
+    return std::nullopt;
+  return latencyModel(session, *plan, /*needed=*/true,
+                      {.microbatches = tableMicrobatches(microbatch, /*brief=*/false),
+                       .askedMicrobatches = wholeValuesAskedFor("microbatch", at, int64_t{1} << 20),
+                       .askedSequences = wholeValuesAskedFor("sequence", at, session.sequence().value_or(1))});
 }
 
 /// The sweep, compiled: few rows one by one, many as a batch.
@@ -160,7 +163,8 @@ struct LatencyDocument {
 void describeArgument(JsonFields &f, LatencyArgument &a) {
   f.field("name", a.name).field("unit", a.unit).field("description", a.text);
   f.field("default", a.initial).field("min", a.min).field("max", a.max).field("multiple", a.multiple, IntegerRange{1});
-  f.about("of a parallel degree: no other value than these").maybe("allowed", a.allowed, IntegerRange{1});
+  f.about("of a parallel degree, and of a size that a table has: no other value than these")
+      .maybe("allowed", a.allowed, IntegerRange{1});
   f.about("why no other value than the default is allowed").maybe("fixed_reason", a.fixedReason);
 }
 
@@ -233,8 +237,8 @@ static const DocumentEntry
               "Arguments of the latency model with their ranges, and the configurations that were asked for.",
               [] { return schemaOf<LatencyDocument>(describeDocument); });
 
-std::optional<LatencyModel> jobLatencyModel(Session &session) {
-  return session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session);
+std::optional<LatencyModel> jobLatencyModel(Session &session, const std::vector<std::string> &at) {
+  return session.cluster() ? clusterLatencyModel(session) : modelOfOneDevice(session, at);
 }
 
 int latency(LatencyOptions options) {
@@ -244,7 +248,7 @@ int latency(LatencyOptions options) {
   auto stop = [&] { return session.finish(kWrongInput, "latency"); };
   if (!session.prepare())
     return stop();
-  auto model = jobLatencyModel(session);
+  auto model = jobLatencyModel(session, options.at);
   if (!model)
     return stop();
   bool writes = !options.output.empty();

@@ -19,8 +19,8 @@ struct LatencyOptions : Options {
 };
 
 /// The latency model of a prepared session's job on its machine, or on its cluster over the parallel degrees. Nothing
-/// after errors.
-std::optional<LatencyModel> jobLatencyModel(Session &session);
+/// after errors. `at`: configurations that it will be asked at, whose sizes are in its tables (LatencyOptions::at).
+std::optional<LatencyModel> jobLatencyModel(Session &session, const std::vector<std::string> &at = {});
 
 /// Makes the latency model, writes it into the folder `options.output` (empty: prints the formats) and prints its
 /// values at the configurations. Returns the exit status of `accord latency`.

@@ -153,11 +153,16 @@ std::vector<std::string> LatencyBuilder::tableNotes(const PricedSteps &priced) c
   const PricedStep &step = priced.single.tabulated > 0 ? priced.single : priced.accumulated;
   if (step.tabulated == 0)
     return {};
-  return {
-      fmt::format("the times of {} of {} operations follow from a mapping or a program at each size: they stand in a "
-                  "table over the sizes that are listed, where they are what the cost model says (nothing is "
-                  "rounded between two of them: the model refuses every other size)",
+  std::vector<std::string> notes = {
+      fmt::format("the times of {} of {} operations are found for each size, by tiles or by programs: a table has them "
+                  "at the sizes that are listed, exactly; between two of them nothing is proven, and the model refuses "
+                  "every other size",
                   step.tabulated, step.all)};
+  if (std::ranges::any_of(plan.costs.operations, [](const OperationCost &cost) { return !cost.tiles.empty(); }))
+    notes.push_back("at other clocks, rates and bandwidths the tiles stay those of the machine as described: tiles "
+                    "found anew take no longer where their search ends, and no less than the time as described over "
+                    "the largest of these factors and 1");
+  return notes;
 }
 
 Result<PricedStep> LatencyBuilder::price(LatencyModel &model, const MachineNodes &machine,

@@ -92,11 +92,16 @@ public:
     options_.tabulated = true;
     std::set<int64_t> all(table.microbatches.begin(), table.microbatches.end()), few = {1, 2, 3, microbatch_};
     all.insert(microbatch_);
+    all.insert(table.askedMicrobatches.begin(), table.askedMicrobatches.end());
     if (!table.first || all.size() < few.size())
       all.insert(few.begin(), few.end());
     std::vector<std::vector<int64_t>> lengths;
-    if (varies())
+    if (varies()) {
       lengths.push_back(sequences());
+      for (int64_t asked : table.askedSequences)
+        if (asked <= s_ && std::ranges::find(lengths.front(), asked) == lengths.front().end())
+          lengths.front().push_back(asked);
+    }
     lengths.push_back({s_});
     for (const std::vector<int64_t> &at : lengths) {
       if (at.size() == 1)
@@ -215,6 +220,7 @@ static std::vector<int64_t> withinWork(const LatencyTable &table, const Plan &pl
     const int64_t odd = b >> std::countr_zero(uint64_t(b));
     return std::pair(b == plan.graph.microbatch ? 0 : std::min<int64_t>(odd, 5), b);
   });
+  order.insert(order.begin(), table.askedMicrobatches.begin(), table.askedMicrobatches.end());
   std::set<const void *> timed;
   int64_t work = 0;
   for (int64_t b : order) {
@@ -226,7 +232,7 @@ static std::vector<int64_t> withinWork(const LatencyTable &table, const Plan &pl
             work += cost.timing->evaluated;
     if (why.empty()) // else the training is not defined there
       chosen.push_back(b);
-    if (work > table.evaluated && chosen.size() > 2)
+    if (work > table.evaluated && chosen.size() > std::max<size_t>(2, table.askedMicrobatches.size()))
       break;
   }
   return chosen;

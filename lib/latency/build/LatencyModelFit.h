@@ -50,6 +50,8 @@ using SampleAt = std::function<std::optional<SampledWork>(int64_t microbatch, in
 struct LatencyTable {
   std::vector<int64_t>
       microbatches; ///< besides the plan's; empty: `tableMicrobatches`, brief, or those that were tried
+  /// In the table whatever they take: micro-batches, and sequences up to the plan's.
+  std::vector<int64_t> askedMicrobatches = {}, askedSequences = {};
   /// Instructions of programs that may be evaluated for it; beyond, the table has fewer micro-batches: powers of two
   /// come first.
   int64_t evaluated = 6'000'000;

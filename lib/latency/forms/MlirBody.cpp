@@ -368,6 +368,8 @@ std::string printMlir(const LatencyModel &model) {
   }
   for (size_t i = 0; i < model.guards.size(); ++i)
     line(fmt::format("// Status {}: {}.", model.arguments().size() + i + 1, commentText(model.guards[i].text)));
+  for (const std::string &note : model.notes)
+    line(fmt::format("// Note: {}.", commentText(note)));
   line("module {");
   MlirBody::picosecondsFunction(model.name + "_ps", out);
   if (model.uses(NodeKind::SquareRoot))

@@ -37,6 +37,8 @@ private:
     line(" *\n * Arguments, and where the model holds:");
     for (const LatencyArgument &a : m.arguments())
       line(" *   {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text), commentText(rangeText(a)));
+    for (const std::string &note : m.notes)
+      line(" * Note: {}.", commentText(note));
     line(" * Check it with: cc -x c -DMODEL_SELF_TEST latency_model.h -o test && ./test */");
     line("#ifndef {0}_LATENCY_MODEL_H\n#define {0}_LATENCY_MODEL_H\n#include <stdint.h>", guard);
     line("#ifdef MODEL_SELF_TEST\n#include <stdio.h>\n#endif");

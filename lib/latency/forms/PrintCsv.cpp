@@ -12,6 +12,9 @@ namespace {
 /// The plan's value, and the powers of two from `least` to `most` that are in the range.
 std::set<int64_t> grid(const LatencyArgument &a, double min, double max) {
   std::set<int64_t> values = {static_cast<int64_t>(a.initial)};
+  for (int64_t value : a.allowed)
+    if (value >= min && value <= max)
+      values.insert(value);
   for (int64_t power = 1; power <= std::min(max, a.max); power *= 2)
     if (power >= std::max(min, a.min))
       values.insert(power);
@@ -75,6 +78,7 @@ std::string printCsv(const LatencyModel &model) {
       sequences.insert(value);
   }
   sequences.insert(static_cast<int64_t>(a[kSequence].initial));
+  sequences.insert(a[kSequence].allowed.begin(), a[kSequence].allowed.end());
   std::set<int64_t> microbatches = grid(a[kMicrobatch], 1, 1024);
   for (int64_t batch : grid(a[kBatch], a[kBatch].initial / 8, a[kBatch].initial * 8))
     for (int64_t microbatch : microbatches)

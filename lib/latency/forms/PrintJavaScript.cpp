@@ -33,6 +33,8 @@ private:
     line("// Arguments, and where the model holds:");
     for (const LatencyArgument &a : m.arguments())
       line("//   {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text), commentText(rangeText(a)));
+    for (const std::string &note : m.notes)
+      line("// Note: {}.", commentText(note));
     line("// Check it with: node latency_model.js\nconst latency_model = (() => {{\n\"use strict\";");
   }
 

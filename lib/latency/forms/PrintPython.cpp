@@ -30,6 +30,8 @@ private:
     line("Arguments, and where the model holds (elsewhere: ValueError):");
     for (const LatencyArgument &a : m.arguments())
       line("  {:<24} {:<8} {} [{}]", a.name, commentText(a.unit), commentText(a.text), commentText(rangeText(a)));
+    for (const std::string &note : m.notes)
+      line("Note: {}.", commentText(note));
     line("\nRun it as a program to check it against the samples it carries.\n\"\"\"\n"
          "import sys\nfrom collections import namedtuple\n");
     std::string fields;

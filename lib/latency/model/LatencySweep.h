@@ -19,4 +19,8 @@ constexpr size_t kMaxSweepRows = 1'000'000;
 /// twice, more than `kMaxSweepRows` combinations.
 Result<LatencySweep> parseSweep(const LatencyModel &model, const std::vector<std::string> &texts);
 
+/// Whole numbers from 1 to `max` that the texts ask for an argument, before there is a model; none where they are
+/// wrong.
+std::vector<int64_t> wholeValuesAskedFor(const std::string &name, const std::vector<std::string> &texts, int64_t max);
+
 } // namespace accord
