@@ -240,5 +240,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, LatencyFormats,
                          testing::Values(TrainedNetwork{"gpt2.dnn", "gpt2_xl", "a100_80g", 32, 4},
                                          TrainedNetwork{"resnet.dnn", "resnet50", "v100_32g", 64, 16},
                                          TrainedNetwork{"bert.dnn", "bert_large", "tpu_like", 64, 8},
+                                         TrainedNetwork{"tc_resnet.dnn", "tc_resnet8", "eyeriss_chip", 64, 8},
+                                         TrainedNetwork{"alexnet.dnn", "alexnet", "gemmini_chip", 64, 2},
                                          TrainedNetwork{"gnmt.dnn", "gnmt", "h100", 64, 32}),
                          [](const auto &info) { return std::string(info.param.name); });
