@@ -19,6 +19,7 @@ package_groups=(
   "traces|reads traces of profilers, which are gzip|zlib1g-dev"
   "onnx|reads ONNX models|libonnx-dev libprotobuf-dev protobuf-compiler"
   "torch|reads programs of torch.export, which are ZIP archives|zlib1g-dev"
+  "deb|writes Debian packages (ninja -C build deb)|dpkg-dev binutils file"
   "tests|the unit tests and benchmarks; python3 runs the test suite, python3-onnx writes models for it, cvc5 confirms what Z3 says|cvc5 libgtest-dev libgmock-dev libbenchmark-dev python3 python3-onnx"
 )
 # shellcheck disable=SC2034
