@@ -2,7 +2,8 @@
 """Does what a tutorial says, in the present folder: tutorial.py PAGE.md
 
 A line `NAME`: before a fenced block names the file that the block is. Lines that are indented by four blanks or more,
-in a paragraph of their own, are commands; each has to end with status 0. Prints each command before it runs."""
+in a paragraph of their own, are commands; each has to end with status 0. Prints each command before it runs.
+A picture is of what the command before it wrote (scripts/pictures.py takes it)."""
 import pathlib
 import re
 import subprocess
@@ -10,7 +11,7 @@ import sys
 
 
 def parts(page):
-    """Files and commands of a page, in their order: ("file", name, text) or ("command", line)."""
+    """Files, commands and pictures of a page, in their order: ("file", name, text), ("command", line, "") or ("picture", file, "")."""
     name, block, before = None, None, ""
     for line in page.read_text().splitlines():
         if block is not None:
@@ -24,9 +25,18 @@ def parts(page):
             block = []
         elif found := re.fullmatch(r"`([\w./-]+)`:", line):
             name = found[1]
+        elif found := re.fullmatch(r"!\[.*\]\((\w+\.png)\)", line):
+            yield "picture", found[1], ""
         elif re.match(r" {4,}\S", line) and (not before.strip() or before.startswith("    ")):
             yield "command", line.strip(), ""
         before = line
+
+
+def do(command):
+    print("$", command, flush=True)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
 def main():
@@ -34,15 +44,13 @@ def main():
     for kind, text, content in parts(pathlib.Path(sys.argv[1])):
         if kind == "file":
             pathlib.Path(text).write_text(content)
-            continue
-        print("$", text, flush=True)
-        commands += 1
-        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"status {done.returncode}\n{done.stdout}{done.stderr}")
+        elif kind == "command":
+            commands += 1
+            do(text)
     if not commands:
         sys.exit("the page has no command")
     print(f"{commands} commands")
 
 
-main()
+if __name__ == "__main__":
+    main()
