@@ -5,7 +5,7 @@ set_property(GLOBAL PROPERTY ACCORD_TABLEGEN "")
 # accord_compiled_like(target LEVEL HEADER...): optimizes at LEVEL and precompiles the headers. Clang refuses a precompiled header of another
 # level or of code that is for programs alone (-fPIE), so there is one for each pair of headers and level: that of the first target that asks,
 # which the others share. Only Release has levels. Level 0 has so few files that it takes the header of level 1, unvalidated: they differ in
-# the macro __OPTIMIZE__ alone.
+# the macro __OPTIMIZE__ alone. With sanitizers, what is of level 0 has none: it would take minutes, and is no code of ours.
 function(accord_compiled_like target level)
   target_compile_options(${target} PRIVATE -fPIC)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
@@ -13,7 +13,10 @@ function(accord_compiled_like target level)
   endif()
   if(level EQUAL 0)
     set(level 1)
-    if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    if(ACCORD_SANITIZE)
+      target_compile_options(${target} PRIVATE -O0 -fno-sanitize=all)
+    endif()
+    if((CMAKE_BUILD_TYPE STREQUAL "Release" OR ACCORD_SANITIZE) AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-validate-pch")
     endif()
   endif()
