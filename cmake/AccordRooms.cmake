@@ -100,6 +100,8 @@ function(accord_shared_library)
     list(APPEND objects $<TARGET_OBJECTS:${room}>)
   endforeach()
   add_library(accord SHARED ${objects})
+  # The library calls its own copy of an inline function, not that of the program, which the unit tests compile without optimization.
+  target_link_options(accord PRIVATE LINKER:-Bsymbolic-functions)
   get_property(libraries GLOBAL PROPERTY ACCORD_LIBRARIES) # of single rooms
   target_link_libraries(accord PUBLIC MLIR LLVM fmt::fmt PRIVATE PkgConfig::Z3 "${ANTLR4_LIBRARY}" ${libraries})
 endfunction()
