@@ -79,21 +79,6 @@ std::set<std::string> answerIn(const std::string &folder) {
   return names;
 }
 
-std::optional<std::string> textOf(const std::string &file) {
-  auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  return text ? std::optional((*text)->getBuffer().str()) : std::nullopt;
-}
-
-/// Those of the files of a folder that are pages.
-std::vector<FolderPage> pagesAmong(const std::string &folder, const std::vector<std::string> &names) {
-  std::vector<FolderPage> pages;
-  for (const std::string &name : names)
-    if (auto text = llvm::StringRef(name).ends_with(".html") ? textOf(folder + "/" + name) : std::nullopt)
-      if (std::string label = labelOfPage(*text); !label.empty())
-        pages.push_back({name, label});
-  return pages;
-}
-
 /// Names of the files in a folder itself that may be pages, sorted; at most 200.
 std::vector<std::string> pageNamesIn(const fs::path &folder) {
   std::vector<std::string> names;
@@ -226,10 +211,7 @@ bool AnswerFolder::linkPages() {
   auto names = filesIn(staged_);
   if (!names)
     return diags_.error(Code::CannotWrite, {}, names.error().message), isWhole_ = false;
-  std::vector<FolderPage> pages = pagesAmong(staged_, *names);
-  for (const FolderPage &page : pages)
-    if (auto text = pages.size() < 2 ? std::nullopt : textOf(staged_ + "/" + page.path))
-      write(page.path, withPageLinks(*text, page.path, pages));
+  write(linkedPages(staged_, *names));
   return isWhole_;
 }
 

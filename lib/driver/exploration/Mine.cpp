@@ -14,6 +14,7 @@
 #include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/PageLinks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -254,6 +255,8 @@ private:
       diags.error(names.error().code, {}, names.error().message);
       return jobs_.first().finish(kWrongInput, "mine");
     }
+    // Their hashes are those with links to the report, which is written last.
+    answer.write(linkedPages(answer.path(), *names, {{"report.html", "mining"}}));
     plan_.certificate = certificateFiles(answer.path(), *names);
     if (!answer.write(filesOf(plan_)).commit())
       return jobs_.first().finish(kWrongInput, "mine");

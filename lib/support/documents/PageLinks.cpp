@@ -1,6 +1,7 @@
 #include "lib/support/documents/PageLinks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <optional>
 
@@ -42,6 +43,11 @@ bool areLinks(StringRef text) {
   return true;
 }
 
+std::optional<std::string> textOf(const std::string &file) {
+  auto text = MemoryBuffer::getFile(file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  return text ? std::optional((*text)->getBuffer().str()) : std::nullopt;
+}
+
 std::string hrefFrom(StringRef own, StringRef to) {
   StringRef folder = sys::path::parent_path(own, sys::path::Style::posix);
   std::string up;
@@ -57,6 +63,29 @@ std::string labelOfPage(StringRef page) {
   size_t at = page.find(kLabel);
   StringRef label = at == StringRef::npos ? "" : page.drop_front(at + kLabel.size()).split('"').first;
   return isPlain(label) ? label.str() : "";
+}
+
+std::vector<FolderPage> pagesAmong(const std::string &folder, const std::vector<std::string> &names) {
+  std::vector<FolderPage> pages;
+  for (const std::string &name : names)
+    if (auto text = StringRef(name).ends_with(".html") ? textOf(folder + "/" + name) : std::nullopt)
+      if (std::string label = labelOfPage(*text); !label.empty())
+        pages.push_back({name, label});
+  sort(pages, [](const FolderPage &a, const FolderPage &b) { return a.path < b.path; });
+  return pages;
+}
+
+AnswerFiles linkedPages(const std::string &folder, const std::vector<std::string> &names,
+                        const std::vector<FolderPage> &more) {
+  const std::vector<FolderPage> there = pagesAmong(folder, names);
+  std::vector<FolderPage> all = there;
+  append_range(all, more);
+  sort(all, [](const FolderPage &a, const FolderPage &b) { return a.path < b.path; });
+  AnswerFiles files;
+  for (const FolderPage &page : there)
+    if (auto text = textOf(folder + "/" + page.path))
+      files.push_back({page.path, withPageLinks(*text, page.path, all)});
+  return files;
 }
 
 std::string withPageLinks(StringRef page, StringRef own, ArrayRef<FolderPage> pages) {
