@@ -68,9 +68,10 @@ function pin(o, asked = true) {
 function operations() {
   const max = timed.length ? timed[0].total : 1, rows = timed.length ? [...timed, ...all.filter(o => !(o.total > 0) && o.flops > 0)] : all;
   searchTable(byId("operations"), byId("filter"), rows, [
-    ["operation", o => o.name, o => [el("i", { class: "dot", style: `background:var(--${o.phase})`, title: words(o.phase) }), o.name], "name"], ["kind", o => o.kind], ["phase", o => words(o.phase)], ["core", o => o.core || "–"], ["count", o => o.count, o => o.count.toLocaleString("en-US"), "n"],
-    ["each", o => o.time_s, o => seconds(o.time_s), "n"], ["in a step", o => o.total, o => [seconds(o.total), mini(o.total / max, o.phase)], "n"], ["share", o => (busy ? o.total / busy : 0), o => percent(busy ? o.total / busy : 0), "n"],
-    ["FLOP", o => o.flops, o => (o.flops ? si(o.flops, "") : "0"), "n"], ["bytes", bytesOf, o => bytes(bytesOf(o)), "n"], ["bound", o => o.bound, null, "name"]], "operation", pin);
+    ["operation", o => o.name, o => [el("i", { class: "dot", style: `background:var(--${o.phase})`, title: words(o.phase) }), o.name], "name"],
+    ["in a step", o => o.total, o => [seconds(o.total), mini(o.total / max, o.phase)], "n"], ["share", o => (busy ? o.total / busy : 0), o => percent(busy ? o.total / busy : 0), "n"], ["bound", o => o.bound, null, "name"],
+    ["count", o => o.count, o => o.count.toLocaleString("en-US"), "n"], ["each", o => o.time_s, o => seconds(o.time_s), "n"], ["FLOP", o => o.flops, o => (o.flops ? si(o.flops, "") : "0"), "n"], ["bytes", bytesOf, o => bytes(bytesOf(o)), "n"],
+    ["kind", o => o.kind], ["phase", o => words(o.phase)], ["core", o => o.core || "–"]], "operation", pin);
   place.on("op", name => pin(all.find(o => o.name === name), false));
 }
 

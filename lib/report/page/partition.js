@@ -35,7 +35,7 @@ function balance() {
   const host = byId("balance"), limit = 64;
   for (const s of stages.slice(0, limit)) {
     const a = [s.own / load, `computation ${seconds(s.own)}`, "forward"], b = [s.communication_s / load, `transfers ${seconds(s.communication_s)}`, "communication"];
-    const row = barRow(nameOf(s), `${seconds(s.load_s)} · ${percent(load > 0 ? s.load_s / load : 0)}`, overlap ? [a] : [a, b], s.load_s >= load ? "worse" : "");
+    const row = barRow(nameOf(s), `${seconds(s.load_s)} · ${percent(load > 0 ? s.load_s / load : 0)}`, overlap ? [a] : [a, b], s.load_s >= load * (1 - 1e-9) ? "worse" : "");
     host.append(row);
     if (overlap && s.communication_s > 0) host.append(barRow("", seconds(s.communication_s), [b]));
   }
@@ -76,7 +76,7 @@ function tables() {
   const span = s => (s.nodes.length > 2 ? `${s.nodes[0]} … ${s.nodes[s.nodes.length - 1]}` : s.nodes.join(", ")), columns = [["stage", "n"], ["device"], ["nodes", "n"], ["from … to"], ["computation", "n"], ["transfers", "n"], ["load", "n"], ["memory", "n"]];
   byId("stages").append(el("thead", {}, el("tr", {}, ...columns.map(([h, c]) => el("th", { scope: "col", class: c }, h)))),
     el("tbody", {}, ...stages.slice(0, 500).map(s => el("tr", {}, el("td", { class: "n" }, String(s.number)), el("td", {}, el("button", { type: "button", class: "pickable", onclick: () => pin(s) }, s.device)), el("td", { class: "n" }, s.nodes.length.toLocaleString("en-US")), el("td", { class: "span" }, span(s)), el("td", { class: "n" }, seconds(s.compute_s)), el("td", { class: "n" }, seconds(s.communication_s)),
-      el("td", { class: "n" }, seconds(s.load_s), mini(load > 0 ? s.load_s / load : 0, s.load_s >= load ? "critical" : "forward")), el("td", { class: "n" }, isProcessor(s) ? "–" : bytes(s.memory_bytes))))));
+      el("td", { class: "n" }, seconds(s.load_s), mini(load > 0 ? s.load_s / load : 0, s.load_s >= load * (1 - 1e-9) ? "critical" : "forward")), el("td", { class: "n" }, isProcessor(s) ? "–" : bytes(s.memory_bytes))))));
   offerExport(byId("stages"), "stages", () => [["stage", "device", "nodes", "compute_s", "communication_s", "load_s", "memory_bytes"], ...stages.map(s => [s.number, s.device, s.nodes.join(" "), s.compute_s, s.communication_s, s.load_s, s.memory_bytes])]).lastChild.remove();
   searchTable(byId("nodes"), byId("filter"), stages.flatMap(s => s.nodes.map(name => ({ name, s }))), [["node", r => r.name, null, "name"], ["stage", r => r.s.number, r => String(r.s.number), "n"], ["device", r => r.s.device]], "node", r => pin(r.s));
   place.on("stage", number => pin(stages[Number(number) - 1], false));

@@ -50,11 +50,11 @@ function followTips(root, host, tip) {
 }
 
 /// Rows {name, note, height, gap, bars: [{from, until, top, height, color, text, short, title, rows, pick}], waits, marks: [{at, kind}]}.
-/// `pick(bar)` is called when a bar is chosen. Returns pairs of a shape and its bar, where there is `pick`.
+/// Of more than 3,000 bars, one that hides within the pixel of another is left out. `pick(bar)` is called when a bar is chosen. Returns pairs of a shape and its bar, where there is `pick`.
 function drawRows(rows, until, host, tip, label, { width: W = 1400, unit = "s", pick } = {}) {
   const longest = Math.max(0, ...rows.map(r => r.name.length)), left = Math.min(230, W * 0.3, 24 + longest * 7), right = 24, top = 8, bottom = 22, letters = Math.floor((left - 16) / 6.8);
   const height = rows.reduce((sum, r) => sum + r.height + r.gap, 0), H = top + height + bottom, axis = timeAxis(until, left, right, W, unit);
-  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": label }), focus = rows.reduce((n, r) => n + r.bars.length, 0) <= 600;
+  const root = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "group", "aria-label": label }), count = rows.reduce((n, r) => n + r.bars.length, 0), focus = count <= 600, many = count > 3000;
   const shapes = [];
   let y = top;
   for (const row of rows) {
@@ -72,8 +72,11 @@ function drawRows(rows, until, host, tip, label, { width: W = 1400, unit = "s", 
       tipOn(area, wait.title, wait.rows, focus);
       root.append(svg("line", { class: "wait", x1: x, x2: x + width, y1: middle, y2: middle }), area);
     }
+    const drawn = new Map(); // of many bars: to where those at a height are, with their colour
     for (const bar of row.bars) {
-      const x = axis.x(bar.from), width = Math.max(1.5, axis.x(bar.until) - x), h = bar.height || row.height;
+      const x = axis.x(bar.from), width = Math.max(1.5, axis.x(bar.until) - x), h = bar.height || row.height, there = drawn.get(bar.top);
+      if (many && there && there.color === bar.color && there.height === h && x + width < there.end + 1) continue;
+      drawn.set(bar.top, { color: bar.color, height: h, end: x + width });
       const shape = svg("rect", { class: "run", x, y: y + (bar.top || 0), width, height: h, rx: Math.min(2, h / 4, width / 4), fill: bar.color });
       tipOn(shape, bar.title, bar.rows, focus);
       if (pick) shapes.push([shape, bar]);

@@ -3,7 +3,7 @@ const counted = (n, one, many = one + "s") => `${n.toLocaleString("en-US")} ${n 
 const splitUnit = text => { const at = text.lastIndexOf(" "); return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)]; };
 /// A number of the header. `share` (0 to 1) draws a bar below it.
 function tile(label, [value, unit], note, share, color) {
-  return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, el("span", { class: "unit" }, unit)),
+  return el("div", { class: "tile" }, el("div", { class: "label" }, label), el("div", { class: "value" }, value, unit.length > 5 ? " " : "", el("span", { class: "unit" }, unit)),
     share === undefined || !isFinite(share) ? null : el("div", { class: "bar", role: "meter", "aria-label": label, "aria-valuenow": (share * 100).toFixed(1), "aria-valuemin": 0, "aria-valuemax": 100 },
       el("i", { style: `width:${Math.min(100, share * 100)}%` + (color ? `;background:var(--${color})` : "") })),
     el("div", { class: "note" }, note || ""));
