@@ -6,6 +6,7 @@
 #include "lib/machine/calibration/Profile.h"
 #include "lib/machine/cost/Estimate.h"
 #include "lib/machine/translate/FromDnn.h"
+#include "lib/placement/builder/PlanTraffic.h"
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/placement/verify/PlacementBoundProof.h"
@@ -386,6 +387,16 @@ void PlacementPlanner::estimateStep(PlacementPlan &plan) {
   plan.estimate = calibrate::stepEstimateOf(machines, attends, secondsOf(plan.result.metrics.step), ideal);
 }
 
+void PlacementPlanner::addTraffic(PlacementPlan &plan, const Layering &layering) {
+  std::vector<std::string> unused;
+  auto made = problemRequest(unused);
+  auto traffic = made ? trafficOf(*made, layering, plan.problem, *plan.result.plan) : Result<LinkTraffic>(Error{});
+  if (traffic)
+    plan.traffic = std::move(*traffic);
+  else
+    plan.assumptions.push_back("bytes over links are not known: " + traffic.error().message);
+}
+
 std::optional<PlacementPlanner::FirstPlan> PlacementPlanner::firstPlan() {
   std::vector<std::string> unused;
   size_t before = diags.errors();
@@ -547,6 +558,7 @@ std::optional<PlacementPlan> PlacementPlanner::plan(const Planning &planning) {
   }
   if (!planning.stopped())
     estimateStep(plan);
+  addTraffic(plan, built.layering);
   plan.runnersUp = runnersUp(plan.problem, plan.result, 5, how);
   // What a limit costs is told by few more steps of the search each: the answer is at hand.
   PlacementOptions little = how;

@@ -56,6 +56,8 @@ private:
   /// after errors.
   bool findObjectiveNumbers(PlacementProblemRequest &request);
   void estimateStep(PlacementPlan &plan);
+  /// What its devices send over which links in a step; why it is not known is assumed.
+  void addTraffic(PlacementPlan &plan, const Layering &layering);
   Result<WorkGraph> workOf(const Degrees &degrees, const std::string &policy, int64_t microbatch);
   /// What divides the numbers of experts of all mixtures of the model; 1 without any.
   int64_t numExperts();

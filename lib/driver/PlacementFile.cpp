@@ -5,6 +5,7 @@
 #include "lib/placement/output/PlacementSmtQuery.h"
 #include "lib/placement/verify/DeviceMemoryRules.h"
 #include "lib/placement/verify/PlacementVerifier.h"
+#include "lib/placement/verify/TrafficRules.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include "llvm/Support/FileSystem.h"
@@ -143,6 +144,9 @@ Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &ho
     addOther(fmt::format("the plan with {}", plan.front[i].what), plan.front[i].plan, plan.front[i].metrics);
   for (Error &wrong : deviceMemoryViolations(plan))
     proof.findings.push_back(std::move(wrong));
+  bool hasTraffic = proof.findings.empty() && plan.traffic && plan.result.plan;
+  if (hasTraffic)
+    proof.findings = trafficViolations(plan.problem, *plan.result.plan, *plan.traffic);
   if (proof.findings.empty() && plan.deviceMemory)
     proof.checked.push_back(fmt::format("what '{}' leaves to tensors on each device, with a margin of {:.3g} %",
                                         plan.deviceMemory->framework, plan.deviceMemory->margin * 100));
@@ -154,6 +158,11 @@ Verification verifyPlacement(const PlacementPlan &plan, const PlacementProof &ho
     proof.checked.push_back(
         fmt::format("no plan of the space is below {:.6g} {}", plan.result.bound,
                     plan.problem.objective == PlacementObjective::StepTime ? "ps" : "of the objective"));
+  if (hasTraffic && proof.findings.empty()) {
+    proof.checked.push_back("bytes over links: what goes between stages, and that gradients take no less");
+    proof.trusted.push_back("what layers exchange inside of them over which links, as the training graph and the "
+                            "networks give it");
+  }
   return proof;
 }
 

@@ -74,14 +74,17 @@ Result<CommunicationCosts> CommunicationCosts::make(const WorkGraph &graph, cons
   return communicationCosts;
 }
 
+std::optional<CollectiveCost> CommunicationCosts::exchange(const Operation &op) const {
+  auto model = op.communication ? models.find(keyOf(*op.communication)) : models.end();
+  return model == models.end() ? std::nullopt : std::optional(model->second.cost(Bytes(op.communication->payload)));
+}
+
 Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
-  auto model = models.end();
-  if (op.communication)
-    model = models.find(keyOf(*op.communication));
-  if (model == models.end())
+  std::optional<CollectiveCost> exchanged = exchange(op);
+  if (!exchanged)
     return Error{Code::MissingRate, fmt::format("'{}' ({}) does not say what it exchanges with whom", op.name, op.kind),
                  op.location};
-  CollectiveCost communication = model->second.cost(Bytes(op.communication->payload));
+  const CollectiveCost &communication = *exchanged;
   OperationCost cost;
   cost.bytes.resize(machine->memories.size());
   cost.transfer.resize(machine->memories.size());

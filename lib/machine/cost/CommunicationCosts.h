@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/machine/cost/Estimate.h"
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace accord {
@@ -19,6 +20,9 @@ public:
   /// memory). No core; energy of one device's share of the links and of its memory. A0451 where the
   /// operation does not say what it exchanges.
   Result<OperationCost> price(const Operation &op, Assumptions &assumptions) const;
+
+  /// What its collective moves, and how; nothing where it exchanges nothing, or does not say with whom.
+  std::optional<CollectiveCost> exchange(const Operation &op) const;
 
 private:
   explicit CommunicationCosts(const Machine &machine) : machine(&machine) {}

@@ -61,6 +61,7 @@ public:
       return Errors{*error};
     for (const std::string &text : assumptionsOf(request_, prices_, dropped_, problem()))
       assume(text);
+    out_.layering = std::move(layering_);
     return std::move(out_);
   }
 

@@ -124,6 +124,7 @@ struct BuiltPlacementProblem {
   int64_t parameters = 0;
   double modelFlops = 0; ///< of a step
   std::string precision, optimizer;
+  Layering layering;                        ///< of the problem's layers
   std::vector<std::string> assumptions;     ///< and what was left out, and why
   std::optional<DeviceMemory> deviceMemory; ///< of the request's framework
 };

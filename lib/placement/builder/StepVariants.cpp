@@ -9,6 +9,15 @@
 
 namespace accord {
 
+std::vector<Axis> axesOf(const StepVariant &step) {
+  std::vector<Axis> axes = {{"tensor", step.sharding.tensor}};
+  if (step.sharding.context > 1)
+    axes.push_back({"context", step.sharding.context});
+  if (step.data > 1)
+    axes.push_back({"data", step.data});
+  return axes;
+}
+
 Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step) {
   return step.replicaSharding.any() ? request.instantiateDivided(step.sharding, step.microbatch, step.recompute,
                                                                  step.data, step.replicaSharding)
@@ -20,11 +29,7 @@ Result<PricedVariant, Errors> priceStep(const WorkGraph &graph, const PlacementP
   EstimateOptions options;
   options.costModel = request.costModel;
   options.fabric = &group.fabric;
-  options.axes = {{"tensor", step.sharding.tensor}};
-  if (step.sharding.context > 1)
-    options.axes.push_back({"context", step.sharding.context});
-  if (step.data > 1)
-    options.axes.push_back({"data", step.data});
+  options.axes = axesOf(step);
   options.prices = prices;
   auto costs = estimate(graph, group.machine, options);
   if (!costs)

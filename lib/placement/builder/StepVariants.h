@@ -20,6 +20,8 @@ struct StepVariant {
   }
   friend bool operator<(const StepVariant &a, const StepVariant &b) { return a.key() < b.key(); }
 };
+/// The axes along which its devices exchange data, innermost first.
+std::vector<Axis> axesOf(const StepVariant &step);
 Result<WorkGraph> instantiated(const PlacementProblemRequest &request, const StepVariant &step);
 
 struct PricedVariant {

@@ -256,10 +256,12 @@ private:
     return a.deviceType == b.deviceType && first / devicesPerNode == last / devicesPerNode;
   }
 
+public:
   /// Copies of one parameter in two groups.
-  void ties(PlanMetrics &metrics) const {
+  std::vector<TieTransfer> tieTransfers() const {
+    std::vector<TieTransfer> all;
     if (problem_.ties.empty())
-      return;
+      return all;
     std::vector<size_t> groupOf(problem_.layers.size());
     for (size_t s = 0; s < plan_.stages.size(); ++s)
       for (Id layer : plan_.stages[s].layers)
@@ -270,14 +272,22 @@ private:
         continue;
       Id a = plan_.stages[g].parallelConfig, b = plan_.stages[h].parallelConfig;
       double bytes = std::max(problem_.cost(tie.a, a)->tied, problem_.cost(tie.b, b)->tied);
-      bool intraNode = onOneNode(g, h);
+      all.push_back({static_cast<uint32_t>(g), static_cast<uint32_t>(h), bytes, onOneNode(g, h)});
+    }
+    return all;
+  }
+
+private:
+  void ties(PlanMetrics &metrics) const {
+    for (const TieTransfer &tie : tieTransfers()) {
       int64_t takes = 0;
+      Id a = plan_.stages[tie.a].parallelConfig, b = plan_.stages[tie.b].parallelConfig;
       for (auto [from, to] : {std::pair{a, b}, {b, a}}) {
         const PlacementProblem::Link &link =
             problem_.link(problem_.parallelConfigs[from].deviceType, problem_.parallelConfigs[to].deviceType);
-        takes = std::max(takes, minTime({intraNode ? link.intraNode : link.interNode}, bytes));
+        takes = std::max(takes, minTime({tie.intraNode ? link.intraNode : link.interNode}, tie.bytes));
       }
-      metrics.times[g].stepTail += takes, metrics.times[h].stepTail += takes;
+      metrics.times[tie.a].stepTail += takes, metrics.times[tie.b].stepTail += takes;
     }
   }
 
@@ -490,6 +500,10 @@ PlanMetrics evaluate(const PlacementProblem &problem, const Placement &plan) {
 
 std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan) {
   return PlanEvaluator(problem, plan).transfers();
+}
+
+std::vector<TieTransfer> tieTransfersOf(const PlacementProblem &problem, const Placement &plan) {
+  return PlanEvaluator(problem, plan).tieTransfers();
 }
 
 std::vector<std::string> findViolations(const PlacementProblem &problem, const Placement &plan) {

@@ -70,6 +70,14 @@ struct StageTransfer {
 };
 /// Of a plan without violations; one for each pair of stages with an edge, by `to`, then `from`.
 std::vector<StageTransfer> transfersOf(const PlacementProblem &problem, const Placement &plan);
+/// Gradients of a parameter that two device groups have in common: bytes of each device of the smaller one, both ways.
+struct TieTransfer {
+  uint32_t a = 0, b = 0; ///< groups
+  double bytes = 0;
+  bool intraNode = false;
+};
+/// Of a plan without violations, by `PlacementProblem::ties`; those within one group are left out.
+std::vector<TieTransfer> tieTransfersOf(const PlacementProblem &problem, const Placement &plan);
 /// `evaluate` without the simulation: times, memory and room of micro-batches alone; and `edges`, which stages each one
 /// waits for.
 PlanMetrics evaluateStages(const PlacementProblem &problem, const Placement &plan,

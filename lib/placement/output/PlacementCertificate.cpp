@@ -257,6 +257,36 @@ void describe(JsonFields &f, DeviceMemory &memory) {
       .check("reserved_ratio", memory.reservedRatio >= 1, "expected at least 1");
 }
 
+void describe(JsonVisitor &v, LinkTraffic::Kind &kind) {
+  using enum LinkTraffic::Kind;
+  v.oneOf(kind, {Tensor, Context, Expert, Tables, Data, Pipeline, Host}, "expected what bytes are sent for");
+}
+void describe(JsonFields &f, LinkTraffic::Link &link) {
+  f.field("name", link.name)
+      .field("device_type", link.deviceType)
+      .field("devices", link.devices, kPositive)
+      .field("bytes_per_s", link.bandwidth);
+}
+void describe(JsonVisitor &v, LinkTraffic::Flow &flow) {
+  v.tuple("expected [group, kind, link, bytes]", flow.group, flow.kind, flow.link, flow.bytes);
+}
+static void describeTraffic(JsonFields &f, LinkTraffic &traffic, const PlacementPlan &plan) {
+  f.field("links", traffic.links).field("flows", traffic.flows);
+  if (!f.reads())
+    return;
+  f.check("links",
+          all_of(traffic.links,
+                 [&](const LinkTraffic::Link &link) { return link.deviceType < plan.problem.deviceTypes.size(); }),
+          "expected links of the problem's device types")
+      .check("flows",
+             plan.result.plan && all_of(traffic.flows,
+                                        [&](const LinkTraffic::Flow &flow) {
+                                          return flow.group < plan.result.plan->groups() &&
+                                                 flow.link < traffic.links.size() && flow.bytes >= 0;
+                                        }),
+             "expected bytes that groups of the plan send over these links");
+}
+
 void describe(JsonFields &f, PlacementPlan &plan) {
   int64_t schema = 2;
   auto checkedPlan = [&](JsonVisitor &v, Placement &placement, PlanMetrics &metrics, std::string *what) {
@@ -309,6 +339,7 @@ void describe(JsonFields &f, PlacementPlan &plan) {
              })
       .maybe("architecture", plan.architecture)
       .maybe("step_time_estimate", plan.estimate)
+      .maybe("traffic", plan.traffic, [&](JsonFields &g, LinkTraffic &traffic) { describeTraffic(g, traffic, plan); })
       .field("assumptions", plan.assumptions)
       .maybe("device_memory", plan.deviceMemory)
       .check("device_memory", !plan.deviceMemory || plan.deviceMemory->types.size() == plan.problem.deviceTypes.size(),

@@ -26,6 +26,7 @@ void describe(JsonVisitor &v, ContextExchange &exchange);
 void describe(JsonVisitor &v, RankOrder &order);
 void describe(JsonVisitor &v, PipelineSchedule &schedule);
 void describe(JsonVisitor &v, PlacementObjective &objective);
+void describe(JsonVisitor &v, LinkTraffic::Kind &kind);
 constexpr llvm::StringLiteral kPlacementCertificate = "certificate/placement.json";
 
 /// Of the bound, for `accord verify` alone: means of paths (lib/placement/problem/PlacementPaths.h) of the

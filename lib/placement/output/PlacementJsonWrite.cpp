@@ -1,6 +1,7 @@
 // plan.json of a cluster: one description, from which its writer and its schema come.
 #include "lib/placement/output/PlacementFigures.h"
 #include "lib/placement/output/PlacementJson.h"
+#include "lib/placement/output/TrafficFigures.h"
 #include "lib/run/output/RunJson.h"
 #include "lib/support/documents/AnswerFile.h"
 #include "lib/support/documents/JsonText.h"
@@ -15,6 +16,8 @@ constexpr StringLiteral kMemoryKeys[] = {"weights_bytes", "gradients_bytes", "op
                                          "activations_bytes", "workspace_bytes"};
 constexpr StringLiteral kStepKeys[] = {"forward_s",       "backward_s", "recompute_s", "transfer_s",
                                        "gradient_sync_s", "update_s",   "host_s",      "bubble_s"};
+constexpr StringLiteral kTrafficKeys[] = {"tensor", "context", "expert", "tables", "data", "pipeline", "host"};
+static_assert(std::size(kTrafficKeys) == LinkTraffic::kKinds);
 static_assert(std::size(kMemoryKeys) == kStageMemories && std::size(kStepKeys) == kStepComponents);
 
 double seconds(int64_t ps) { return ps * 1e-12; }
@@ -101,6 +104,7 @@ public:
         .objects(false, done, "stages", placement.stages.size(), [&](const Fields &g, size_t s) { stage(g, s); });
     f.object(false, done, "groups", [&](const Fields &g) { groups(g); });
     communication(f);
+    traffic(f);
     f.about("of the device whose memory use is highest").object(false, done, "memory", [&](const Fields &g) {
       memory(g, at(figures.groups, figures.maxMemoryGroup));
       g.put("stage", figures.maxMemoryGroup);
@@ -319,6 +323,46 @@ private:
               .putIf(gradients, "exposed_s", seconds(group.of(StepComponent::GradientSync)));
           g.about("how often").put("per_step", gradients ? 1 : 2 * placement.microbatches, kFromOne);
           g.put("intra_node", gradients ? group.replicasPerNode >= config(group).data : transfer.intraNode);
+        });
+  }
+
+  void traffic(const Fields &f) const {
+    bool known = done && plan.traffic.has_value();
+    LinkTraffic all = known ? *plan.traffic : LinkTraffic();
+    TrafficFigures of = known ? trafficFiguresOf(plan) : TrafficFigures();
+    f.about("what devices send over which links in one step, inside of layers, too")
+        .object(false, known, "traffic", [&](const Fields &g) {
+          g.about("each a kind of equal links: a level of a network, or what joins devices to their hosts")
+              .objects(true, true, "links", all.links.size(), [&](const Fields &h, size_t l) {
+                const LinkTraffic::Link &link = at(all.links, l);
+                const LinkFigures &figures = at(of.links, l);
+                h.put("name", link.name);
+                h.put("device_type", at(problem.deviceTypes, link.deviceType).name);
+                h.about("that share one link").put("devices", link.devices, kFromOne);
+                h.about("of one link in one direction, bytes/s").put("bandwidth", link.bandwidth);
+                h.about("sent by all devices").put("bytes", figures.total());
+                h.about("of these, by what they are sent for")
+                    .object(true, true, "bytes_by_kind", [&](const Fields &k) {
+                      for (auto [kind, bytes] : enumerate(figures.bytes))
+                        k.putIf(bytes > 0, kTrafficKeys[kind], bytes);
+                    });
+                h.about("links that carry any").put("used", figures.used);
+                h.about("first rank of the devices whose link carries more than any other one")
+                    .putIf(figures.used > 0, "busiest_rank", figures.busiestRank);
+                h.about("that these devices send").putIf(figures.used > 0, "busiest_bytes", figures.busiestBytes);
+                h.about("share of the step for which that link carries them at its bandwidth")
+                    .put("utilization", figures.utilization);
+              });
+          g.about("of the links, the position of that with the highest utilization")
+              .putIf(of.busiestLink.has_value(), "busiest_link", of.busiestLink.value_or(0));
+          g.about("of each device of a stage's group, the mean over them")
+              .objects(true, true, "flows", all.flows.size(), [&](const Fields &h, size_t i) {
+                const LinkTraffic::Flow &flow = at(all.flows, i);
+                h.put("group", flow.group);
+                h.put("kind", flow.kind);
+                h.about("position among the links").put("link", flow.link);
+                h.put("bytes", flow.bytes);
+              });
         });
   }
 

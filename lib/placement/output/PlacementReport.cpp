@@ -1,6 +1,7 @@
 #include "lib/placement/output/PlacementReport.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/placement/output/PlacementTrace.h"
+#include "lib/placement/output/TrafficFigures.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/Summary.h"
 #include "lib/report/ReportPage.h"
@@ -123,6 +124,32 @@ json::Value onDevice(const PlacementPlan &plan, const GroupFigures &group) {
                       {"confidence", with.confidence}};
 }
 
+/// Bytes of a step by link and kind; null where they are not known.
+json::Value traffic(const PlacementPlan &plan) {
+  if (!plan.traffic)
+    return nullptr;
+  TrafficFigures figures = trafficFiguresOf(plan);
+  json::Array links, flows, kinds;
+  for (const auto &[link, of] : zip_equal(plan.traffic->links, figures.links))
+    links.push_back(json::Object{{"name", jsonString(link.name)},
+                                 {"deviceType", link.deviceType},
+                                 {"devices", link.devices},
+                                 {"bandwidth", link.bandwidth},
+                                 {"bytes", json::Array(of.bytes)},
+                                 {"used", of.used},
+                                 {"busiestRank", of.busiestRank},
+                                 {"busiestBytes", of.busiestBytes},
+                                 {"utilization", of.utilization}});
+  for (const LinkTraffic::Flow &flow : plan.traffic->flows)
+    flows.push_back(json::Array{flow.group, to_underlying(flow.kind), flow.link, flow.bytes});
+  for (size_t kind = 0; kind < LinkTraffic::kKinds; ++kind)
+    kinds.push_back(name(static_cast<LinkTraffic::Kind>(kind)));
+  return json::Object{{"links", std::move(links)},
+                      {"flows", std::move(flows)},
+                      {"kinds", std::move(kinds)},
+                      {"busiestLink", figures.busiestLink ? json::Value(*figures.busiestLink) : nullptr}};
+}
+
 json::Object headline(const PlacementPlan &plan, const PlacementFigures &figures) {
   const GroupFigures &maxMemoryGroup = figures.groups[figures.maxMemoryGroup];
   const PlanMetrics &metrics = plan.result.metrics;
@@ -207,6 +234,7 @@ json::Value reportData(const PlacementPlan &plan) {
   o["groups"] = groups(plan, figures);
   o["stages"] = stages(plan);
   o["slices"] = slices(shown);
+  o["traffic"] = traffic(plan);
   o["communication"] = list(sentTransfers(figures), [](const StageTransfer &transfer) {
     return json::Object{{"from", transfer.from},
                         {"to", transfer.to},

@@ -132,6 +132,7 @@ if (data.feasible) {
   byId("planned").hidden = byId("tables").hidden = false;
   timeline = pipeline();
   byStage();
+  drawTraffic(data);
   drawDevices(data, byId("devices"));
   tables();
 }

@@ -35,6 +35,17 @@ PlacementPlan replicas(bool isKnown) {
   return plan;
 }
 
+/// Made up: every kind, each stage as much as its number says.
+LinkTraffic trafficOf(const PlacementPlan &plan) {
+  LinkTraffic traffic;
+  traffic.links = {{"nvlink", 0, 1, 230e9}, {"ib", 0, 8, 200e9}, {"host", 0, 1, 32e9}};
+  for (uint32_t group = 0; group < plan.result.plan->groups(); ++group)
+    for (uint32_t kind = 0; kind < LinkTraffic::kKinds; ++kind)
+      traffic.flows.push_back(
+          {group, static_cast<LinkTraffic::Kind>(kind), kind == 6 ? 2 : kind / 4, 1e9 * (group + 1)});
+  return traffic;
+}
+
 } // namespace
 
 void writePlacements(const std::string &folder) {
@@ -42,7 +53,10 @@ void writePlacements(const std::string &folder) {
   shape.zero = 1, shape.virtualStages = 3, shape.schedule = PipelineSchedule::Interleaved;
   PlacementPlan plan = test::fullPlacement(shape);
   writeOne(folder + "/placement", plan);
+  plan.traffic = trafficOf(plan);
+  writeOne(folder + "/placement-traffic", plan);
   PlacementPlan hostile = plan;
+  hostile.traffic->links[0].name = "</script><b>";
   hostile.model = "</script><script>throw 1</script>\xe2\x80\xa8 & \xff";
   hostile.problem.layers[3].name = "<b>\"'`$(id)";
   writeOne(folder + "/placement-hostile", hostile);
