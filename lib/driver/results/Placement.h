@@ -492,6 +492,7 @@ struct Placement {
 
   struct RunnersUp {
     double value = 0; ///< of the objective
+    double gap = 0;   ///< share of the objective by which another plan of these degrees may be better
     double step_time_s = 0;
     int64_t tensor_parallel = 0;
     int64_t pipeline_parallel = 0;
@@ -512,12 +513,12 @@ struct Placement {
 
     static RunnersUp of(const Document &from) {
       RunnersUp out;
-      read(from, "value", out.value, "step_time_s", out.step_time_s, "tensor_parallel", out.tensor_parallel,
-           "pipeline_parallel", out.pipeline_parallel, "data_parallel", out.data_parallel, "microbatch", out.microbatch,
-           "microbatches", out.microbatches, "bubble", out.bubble, "?context_parallel", out.context_parallel, "devices",
-           out.devices, "fits", out.fits, "memory_bytes", out.memory_bytes, "relative_loss", out.relative_loss,
-           "schedule", out.schedule, "sequence_parallel", out.sequence_parallel, "uniform_config", out.uniform_config,
-           "virtual_stages", out.virtual_stages, "zero", out.zero);
+      read(from, "value", out.value, "gap", out.gap, "step_time_s", out.step_time_s, "tensor_parallel",
+           out.tensor_parallel, "pipeline_parallel", out.pipeline_parallel, "data_parallel", out.data_parallel,
+           "microbatch", out.microbatch, "microbatches", out.microbatches, "bubble", out.bubble, "?context_parallel",
+           out.context_parallel, "devices", out.devices, "fits", out.fits, "memory_bytes", out.memory_bytes,
+           "relative_loss", out.relative_loss, "schedule", out.schedule, "sequence_parallel", out.sequence_parallel,
+           "uniform_config", out.uniform_config, "virtual_stages", out.virtual_stages, "zero", out.zero);
       return out;
     }
   };

@@ -289,11 +289,13 @@ static void describeTraffic(JsonFields &f, LinkTraffic &traffic, const Placement
 
 void describe(JsonFields &f, PlacementPlan &plan) {
   int64_t schema = 2;
-  auto checkedPlan = [&](JsonVisitor &v, Placement &placement, PlanMetrics &metrics, std::string *what) {
+  auto checkedPlan = [&](JsonVisitor &v, Placement &placement, PlanMetrics &metrics, std::string *what, double *bound) {
     v.object([&](JsonFields &g) {
       if (what)
         g.field("what", *what);
       g.field("plan", placement).field("metrics", metrics);
+      if (bound)
+        g.maybe("bound", *bound);
     });
     v.check([&](Path at) { return checkPlan(plan.problem, placement, metrics, at); });
   };
@@ -318,10 +320,10 @@ void describe(JsonFields &f, PlacementPlan &plan) {
       .field("conflict", plan.conflicts)
       .field("relaxations", plan.relaxations)
       .field("runners_up", plan.runnersUp,
-             [&](JsonVisitor &v, RunnerUp &r) { checkedPlan(v, r.plan, r.metrics, nullptr); })
+             [&](JsonVisitor &v, RunnerUp &r) { checkedPlan(v, r.plan, r.metrics, nullptr, &r.bound); })
       .field("what_if", plan.whatIf)
       .field("pareto_front", plan.front,
-             [&](JsonVisitor &v, Tradeoff &t) { checkedPlan(v, t.plan, t.metrics, &t.what); })
+             [&](JsonVisitor &v, Tradeoff &t) { checkedPlan(v, t.plan, t.metrics, &t.what, nullptr); })
       .field("samples", plan.samples)
       .field("sequence", plan.sequence)
       .field("sizes", plan.sizes,

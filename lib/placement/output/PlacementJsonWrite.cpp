@@ -388,6 +388,8 @@ private:
       g.put("step_time_s", its.seconds);
       g.about("of the objective").put("value", other.metrics.value * unit.scale);
       g.about("share that the objective is worse").put("relative_loss", loss, kAnyNumber);
+      g.about("share of the objective by which another plan of these degrees may be better")
+          .put("gap", other.gap(), kShare);
       g.about("of the devices' time").put("bubble", its.bubble, kShare);
       g.put("fits", other.metrics.fits);
       g.about("of its device whose memory use is highest")

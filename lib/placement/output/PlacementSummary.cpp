@@ -206,8 +206,10 @@ void gapLines(const PlacementPlan &plan, const SummaryOptions &options, const Te
     const RunnerUp &next = plan.runnersUp.front();
     double loses = metrics.value > 0 ? next.metrics.value / metrics.value - 1 : 0;
     std::string worse = loses < 1e-6 ? "as good" : percent(loses) + " worse";
-    lines.add("runner-up", fmt::format("{}: {}, {}", degreesText(problem, next.plan),
-                                       valueText(problem, next.metrics.value), worse));
+    std::string open =
+        next.gap() < 1e-6 ? "" : fmt::format(", no plan of these degrees below {}", valueText(problem, next.bound));
+    lines.add("runner-up", fmt::format("{}: {}, {}{}", degreesText(problem, next.plan),
+                                       valueText(problem, next.metrics.value), worse, open));
   }
 }
 

@@ -10,10 +10,13 @@
 namespace accord {
 struct TrainingRun;
 
-/// Another plan of the same problem, and what it loses.
+/// The best plan found of other parallel degrees, and what it loses.
 struct RunnerUp {
   Placement plan;
   PlanMetrics metrics;
+  double bound = 0; ///< of the objective: no plan of these degrees has less
+  /// Share of its value by which another plan of its degrees may be better.
+  double gap() const { return metrics.value > 0 ? std::max(0.0, 1 - bound / metrics.value) : 0; }
 };
 
 /// One limit relaxed by a tenth.

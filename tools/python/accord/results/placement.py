@@ -340,6 +340,7 @@ class RunnersUp(Record):
     """An object of the document."""
 
     value: float = key("of the objective")
+    gap: float = key("share of the objective by which another plan of these degrees may be better")
     step_time_s: float = key("", "s")
     tensor_parallel: int = key()
     pipeline_parallel: int = key()
