@@ -233,6 +233,7 @@ std::optional<PlacementProblemRequest> PlacementPlanner::problemRequest(std::vec
   };
   made.dataLoader = job.dataLoader;
   made.framework = request.framework;
+  made.sharesParameters = true;
   if (!made.space.mayBeWhole() || made.space.experts.size() > 1)
     made.space.numExperts = numExperts();
   return made;

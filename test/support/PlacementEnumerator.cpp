@@ -162,7 +162,7 @@ private:
       const auto &deviceType = p_.deviceTypes[one.deviceType];
       int64_t devices = one.tensor * one.data;
       bool other = p_.batch % samplesOf(one) != 0 || p_.batch / samplesOf(one) != m_ ||
-                   used_[one.deviceType] + devices > deviceType.devices;
+                   used_[one.deviceType] + devices > deviceType.devices || (one.oneGroup && groups_ > 1);
       for (int g = 0; g < s; ++g) {
         const auto &earlier = p_.parallelConfigs[parallelConfig_[g]];
         bool whole = one.order == PlacementProblem::RankOrder::TensorPipelineData ||

@@ -40,6 +40,9 @@ inline void addOtherChoices(PlacementProblem &problem, uint64_t seed) {
         if (cost)
           cost->tied = below(200);
   }
+  if (!problem.ties.empty())
+    for (auto &parallelConfig : problem.parallelConfigs)
+      parallelConfig.oneGroup = one(4);
   if (one(6))
     problem.minStep = below(1000);
   if (one(4))

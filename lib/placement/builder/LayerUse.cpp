@@ -2,6 +2,7 @@
 #include "lib/placement/builder/Layers.h"
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace accord {
 
@@ -71,7 +72,7 @@ public:
   LayerMeasurer(const Layering &layering, const WorkGraph &graph, const Costs &costs, const Schedule &schedule,
                 const std::vector<double> *fitted)
       : layering_(layering), graph_(graph), costs_(costs), schedule_(schedule), fitted_(fitted),
-        deps_(Dependences::of(graph)), uses_(layering.classes.size()) {}
+        deps_(Dependences::of(graph)), uses_(layering.classes.size()), copies_(layering.classes.size()) {}
 
   std::vector<LayerUse> run() {
     assign();
@@ -81,6 +82,10 @@ public:
     staticTensors();
     memory();
     logits();
+    for (size_t c = 0; c < uses_.size(); ++c) {
+      const LayerUse &one = copies_[c];
+      uses_[c].copy = {one.weights, one.gradients, one.states, one.quantized, one.rows, one.update, one.updateJoules};
+    }
     return std::move(uses_);
   }
 
@@ -162,10 +167,16 @@ private:
         continue;
       const std::string &name = operation(slot.operation).name;
       size_t dot = name.rfind(".update");
-      for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, dot))) {
+      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, name.substr(0, dot));
+      for (uint32_t cls : owners) {
         double share = 1 / static_cast<double>(countOf(cls));
-        uses_[cls].update = sum(uses_[cls].update, capped(std::ceil(slot.duration.value * share)));
-        uses_[cls].updateJoules += joules(slot.operation) * share;
+        auto add = [&](LayerUse &use) {
+          use.update = sum(use.update, capped(std::ceil(slot.duration.value * share)));
+          use.updateJoules += joules(slot.operation) * share;
+        };
+        add(uses_[cls]);
+        if (cls != owners.front())
+          add(copies_[cls]);
       }
     }
   }
@@ -203,7 +214,7 @@ private:
       LayerUse &use = uses_[cls];
       use.forward = time(s.forward), use.weight = time(s.weight), use.recomputeTime = time(s.recomputeTime);
       use.backward = std::max<int64_t>(0, time(s.all) - use.forward - use.weight - use.recomputeTime);
-      use.update = 0;
+      use.update = copies_[cls].update = 0;
       use.ringForward = use.ringBackward = 0; // what hid when steps were measured is in them
     }
     for (OperationId id : graph_.regions[kUpdateRegion].operations) {
@@ -212,8 +223,13 @@ private:
       Spent one;
       spend(id, 1, false, one);
       const std::string &name = operation(id).name;
-      for (uint32_t cls : layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update"))))
-        uses_[cls].update = sum(uses_[cls].update, time(one.all / static_cast<double>(countOf(cls))));
+      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph_, name.substr(0, name.rfind(".update")));
+      for (uint32_t cls : owners) {
+        int64_t takes = time(one.all / static_cast<double>(countOf(cls)));
+        uses_[cls].update = sum(uses_[cls].update, takes);
+        if (cls != owners.front())
+          copies_[cls].update = sum(copies_[cls].update, takes);
+      }
     }
   }
 
@@ -227,10 +243,15 @@ private:
       for (uint32_t cls : owners) {
         int64_t share = (r.bytes + countOf(cls) - 1) / countOf(cls);
         LayerUse &use = uses_[cls];
-        int64_t &bytes = layers::bytesOf(r, use);
-        bytes = sum(bytes, share);
-        if (r.category == Category::Gradients && sparse.count(r.name))
-          use.rows = sum(use.rows, share);
+        auto add = [&](LayerUse &into) {
+          int64_t &bytes = layers::bytesOf(r, into);
+          bytes = sum(bytes, share);
+          if (r.category == Category::Gradients && sparse.count(r.name))
+            into.rows = sum(into.rows, share);
+        };
+        add(use);
+        if (cls != owners.front())
+          add(copies_[cls]);
         if (owners.size() > 1 && r.category == Category::Gradients)
           use.tied = sum(use.tied, share);
       }
@@ -349,11 +370,22 @@ private:
   const std::vector<double> *fitted_;
   Dependences deps_;
   std::vector<LayerUse> uses_;
+  std::vector<LayerUse> copies_; ///< by class: of `LayerUse::Copy`
   std::map<OperationId, uint32_t> classOf_;
   std::map<OperationId, bool> backward_;
 };
 
 } // namespace
+
+LayerUse withoutCopy(LayerUse use) {
+  const LayerUse::Copy copy = std::exchange(use.copy, {});
+  auto less = [](int64_t &whole, int64_t part) { whole = std::max<int64_t>(0, whole - part); };
+  less(use.weights, copy.weights), less(use.gradients, copy.gradients), less(use.states, copy.states);
+  less(use.quantized, copy.quantized), less(use.rows, copy.rows), less(use.update, copy.update);
+  use.updateJoules = std::max(0.0, use.updateJoules - copy.updateJoules);
+  use.tied = 0; // nobody to add it up with
+  return use;
+}
 
 std::vector<LayerUse> layerUses(const Layering &layering, const WorkGraph &graph, const Costs &costs,
                                 const Schedule &schedule, const std::vector<double> *times) {

@@ -63,7 +63,15 @@ struct LayerUse {
   int64_t tied = 0;        ///< of `gradients`, those of parameters that other layers use, too
   double joules = 0;       ///< of one micro-batch
   double updateJoules = 0; ///< of one step
+  /// Of `weights`, …, `updateJoules`, those of parameters that an earlier class of layers has, too: a group of devices
+  /// that has both layers has them there.
+  struct Copy {
+    int64_t weights = 0, gradients = 0, states = 0, quantized = 0, rows = 0, update = 0;
+    double updateJoules = 0;
+  } copy;
 };
+/// The use of a layer beside those that have what it has in common with them.
+LayerUse withoutCopy(LayerUse use);
 
 /// By class. The graph may be of any tensor degree, micro-batch size and recomputation of the same job. Operations of
 /// the forward pass that the layering does not know belong to the layer with the longest name that theirs begins with

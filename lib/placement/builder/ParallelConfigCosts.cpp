@@ -166,7 +166,8 @@ PlacementProblem::Cost costOf(const ParallelConfigCosts &of, const std::vector<L
 bool isDominated(const PlacementProblem &problem, const ParallelConfig &parallelConfig,
                  const std::vector<PlacementProblem::Cost> &costs, size_t other) {
   const ParallelConfig &known = problem.parallelConfigs[other];
-  if (known.zero != parallelConfig.zero || known.order != parallelConfig.order)
+  if (known.zero != parallelConfig.zero || known.order != parallelConfig.order ||
+      known.oneGroup != parallelConfig.oneGroup)
     return false;
   for (size_t c = 0; c < costs.size(); ++c) {
     const PlacementProblem::Cost &a = *problem.classes[c].costs[other], &b = costs[c];

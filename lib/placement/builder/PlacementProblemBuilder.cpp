@@ -119,8 +119,8 @@ private:
     for (const SharedParameter &shared :
          together() ? std::vector<SharedParameter>() : sharedParameters(layering_, work)) {
       assume(fmt::format("parameter '{}' is used by several layers: each has a copy of its own, "
-                         "and copies of two device groups exchange their gradients at the end",
-                         shared.name));
+                         "and copies of two device groups exchange their gradients at the end{}",
+                         shared.name, request_.sharesParameters ? "; a plan of one group has it once" : ""));
       for (size_t i = 1; i < shared.classes.size(); ++i)
         tied.insert({layering_.firstOf(shared.classes[i - 1]), layering_.firstOf(shared.classes[i])});
     }
@@ -194,8 +194,6 @@ private:
       }
       all.push_back(
           layerUses(layering_, graph, priced->costs, priced->schedule, prices_[deviceType] ? &times : nullptr));
-      if (together())
-        shareParameters(graph, all.back());
       if (steps)
         steps->keep(request_, group, step, all.back());
     }
@@ -209,24 +207,10 @@ private:
   }
   StepUses *keptSteps() const { return request_.groups.size() == 1 ? request_.steps : nullptr; }
 
-  /// Whether all layers of every plan are in one group of devices, whose framework has a parameter of several layers
-  /// once.
+  /// Whether all layers of every plan are in one group of devices, which has a parameter of several of them once.
   bool together() const {
     const auto &groups = request_.space.groups;
-    return request_.framework && groups.size() == 1 && groups.front().max == 1;
-  }
-  /// A parameter of several layers is the first one's alone.
-  void shareParameters(const WorkGraph &graph, std::vector<LayerUse> &uses) const {
-    for (const StaticTensor &tensor : graph.staticTensors) {
-      std::vector<uint32_t> owners = layers::ownersOf(layering_, graph, tensor.name);
-      for (size_t i = 1; i < owners.size(); ++i) {
-        LayerUse &use = uses[owners[i]];
-        int64_t count = layering_.classes[owners[i]].count, share = (tensor.bytes + count - 1) / count;
-        layers::bytesOf(tensor, use) -= share;
-        if (tensor.category == Category::Gradients)
-          use.tied = std::max<int64_t>(0, use.tied - share);
-      }
-    }
+    return (request_.sharesParameters || request_.framework) && groups.size() == 1 && groups.front().max == 1;
   }
 
   /// A layer that a device has no room for however it is kept; larger micro-batches take no less.
@@ -433,8 +417,29 @@ private:
           }
   }
 
-  void add(ParallelConfig parallelConfig, const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices,
-           const Uses &whole, const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
+  /// With copies for plans of several groups, without them for those of one.
+  void add(const ParallelConfig &parallelConfig,
+           const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices, const Uses &whole,
+           const Uses &uses, const Traffics &traffic, std::vector<size_t> &alike) {
+    if (together())
+      return addWith(parallelConfig, recomputeChoices, withoutCopies(whole), withoutCopies(uses), &whole == &uses,
+                     traffic, alike);
+    addWith(parallelConfig, recomputeChoices, whole, uses, &whole == &uses, traffic, alike);
+    if (problem().ties.empty() || !request_.sharesParameters || !problem().mayHaveGroups(1))
+      return;
+    ParallelConfig once = parallelConfig;
+    once.oneGroup = true;
+    addWith(once, recomputeChoices, withoutCopies(whole), withoutCopies(uses), &whole == &uses, traffic, alike);
+  }
+  static Uses withoutCopies(Uses uses) {
+    for (std::vector<LayerUse> &policy : uses)
+      for (LayerUse &use : policy)
+        use = withoutCopy(use);
+    return uses;
+  }
+
+  void addWith(ParallelConfig parallelConfig, const std::vector<ParallelConfigCosts::RecomputeChoice> &recomputeChoices,
+               const Uses &whole, const Uses &uses, bool isWhole, const Traffics &traffic, std::vector<size_t> &alike) {
     PlacementProblem &p = problem();
     ParallelConfigCosts how;
     how.parallelConfig = &parallelConfig;
@@ -450,7 +455,7 @@ private:
       std::vector<LayerUse> policies;
       for (const std::vector<LayerUse> &policy : uses)
         policies.push_back(policy[c]);
-      costs.push_back(costOf(how, policies, &uses == &whole ? nullptr : &whole.front()[c]));
+      costs.push_back(costOf(how, policies, isWhole ? nullptr : &whole.front()[c]));
       double count = layering_.classes[c].count;
       weights += costs.back().weights * count;
       gradients += costs.back().gradients * count;

@@ -115,6 +115,9 @@ struct PlacementProblemRequest {
   /// Of one device type: what is known of its steps, and gets what was not. Null: all is found again.
   StepUses *steps = nullptr;
   std::optional<Framework> framework; ///< nothing: one copy of each tensor, in the type of the graph
+  /// A plan of one group of devices has a parameter of several layers once. Else each layer has a copy wherever it is,
+  /// but in problems with a framework whose plans all have one group.
+  bool sharesParameters = false;
   /// Of the fabric of its one group: traffic that other problems asked for, too. Null: it is found again.
   CommunicationCache *networks = nullptr;
 };

@@ -413,6 +413,9 @@ private:
     used_[config.deviceType] += config.devices();
     if (config.order == kByReplica && mine != first)
       violation(fmt::format("stage {} runs replica after replica, unlike stage 0", s));
+    if (config.oneGroup && plan_.groups() > 1)
+      violation(fmt::format("stage {} has a parallel configuration of one group of devices, there are {}", s,
+                            plan_.groups()));
     if (mine != first && problem_.parallelConfigs[first].order == kByReplica)
       violation(fmt::format("stage 0 runs replica after replica, unlike stage {}", s));
     Id &before = configOf_[config.deviceType];

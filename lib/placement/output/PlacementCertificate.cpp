@@ -96,6 +96,8 @@ void describe(JsonFields &f, ParallelConfig &config) {
       .maybe("ring_overlap", config.ringOverlap)
       .maybe("host_states", config.hostStates)
       .maybe("host_weights", config.hostWeights)
+      .about("a plan with it has one group of devices, and what layers have in common is in the first one's costs")
+      .maybe("one_group", config.oneGroup)
       .maybeIf(config.order != RankOrder::TensorDataPipeline, "order", config.order);
 }
 

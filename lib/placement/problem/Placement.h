@@ -93,6 +93,9 @@ struct PlacementProblem {
     bool hostStates = false;  ///< states of the optimizer are in the host's memory
     bool hostWeights = false; ///< weights are: each layer's come before its passes
     RankOrder order = RankOrder::TensorDataPipeline;
+    /// Of plans of one group alone, in which a parameter of several layers (see `Tie`) is there once: costs of the
+    /// later layers leave it out.
+    bool oneGroup = false;
     int64_t devices() const { return tensor * data; }
     /// Devices that have other experts of a layer, or other parts of them, over those that have parts of the same one
     /// (Megatron-LM's expert model parallel size); 1 unless replicas divide experts.
@@ -162,9 +165,10 @@ struct PlacementProblem {
     AlphaBetaModel intraNode, interNode;
   };
 
-  /// Two layers that have a parameter in common (an embedding and the logits). In different device groups each has a
-  /// copy, and after the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and
-  /// back at once, on the link between the groups, in its slower direction, which nothing hides.
+  /// Two layers that have a parameter in common (an embedding and the logits). Costs count it in each of both, but in
+  /// configurations of one group (`ParallelConfig::oneGroup`). In different device groups each has a copy, and after
+  /// the last micro-batch both groups add up its gradient: `Cost::tied` bytes of each device there and back at once, on
+  /// the link between the groups, in its slower direction, which nothing hides.
   struct Tie {
     Id a = 0, b = 0; ///< a < b
   };

@@ -69,7 +69,8 @@ bool Configurations::fits(const std::vector<Id> &layers, Id parallelConfig) cons
 void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &with) {
   int64_t microbatches = problem_.batch / samples;
   auto alone = [&](Id parallelConfig) { // has to be the form of all groups
-    return problem_.parallelConfigs[parallelConfig].order == RankOrder::TensorPipelineData;
+    const ParallelConfig &config = problem_.parallelConfigs[parallelConfig];
+    return config.order == RankOrder::TensorPipelineData || config.oneGroup;
   };
   if (!problem_.uniformConfigPerDeviceType) {
     std::vector<Id> mixed;
@@ -124,6 +125,8 @@ void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelCo
   }
   if (problem_.limits.devices > 0)
     max = std::min(max, problem_.limits.devices / minDevices);
+  if (parallelConfigs.size() == 1 && problem_.parallelConfigs[parallelConfigs.front()].oneGroup)
+    max = std::min<int64_t>(max, 1);
   int64_t min = each ? parallelConfigs.size() : 1;
   auto within = [&](PipelineSchedule schedule, int64_t virtualStages, int64_t from, int64_t to) {
     int64_t max = kMaxSearchedPasses / virtualStages / microbatches;

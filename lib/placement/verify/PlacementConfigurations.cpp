@@ -64,7 +64,8 @@ private:
     return true;
   }
   bool byReplica(Id parallelConfig) const {
-    return p.parallelConfigs[parallelConfig].order == RankOrder::TensorPipelineData;
+    return p.parallelConfigs[parallelConfig].order == RankOrder::TensorPipelineData ||
+           p.parallelConfigs[parallelConfig].oneGroup;
   }
   bool add(int64_t samples, const std::vector<Id> &parallelConfigs) {
     if (parallelConfigs.empty())
@@ -102,6 +103,9 @@ int64_t maxGroups(const PlacementProblem &p, const Configuration &c) {
     groups += p.deviceTypes[k].devices / min[k];
   if (p.limits.devices > 0)
     groups = std::min(groups, p.limits.devices / minDevices);
+  for (Id f : c.parallelConfigs)
+    if (p.parallelConfigs[f].oneGroup)
+      groups = std::min<int64_t>(groups, 1);
   if (!p.groups.empty())
     groups = std::min(groups, p.groups.back().max);
   return std::min<int64_t>(groups, p.layers.size() / c.virtualStages);

@@ -197,6 +197,11 @@ private:
                            count > INT64_MAX ? std::string("more than 2^63") : fmt::format("{}", int64_t(count)),
                            p.deviceTypes[deviceType].name, p.deviceTypes[deviceType].devices),
                p.deviceTypes[deviceType].location);
+      for (Id f : parallelConfigs[deviceType])
+        if (p.parallelConfigs[f].oneGroup && groups > 1)
+          report(Code::PlacementNotInSearchSpace,
+                 fmt::format("a parallel configuration of one group of devices is that of {} groups", groups),
+                 p.deviceTypes[deviceType].location);
       bool replicaByReplica = false;
       for (Id f : parallelConfigs[deviceType])
         replicaByReplica |= p.parallelConfigs[f].order == RankOrder::TensorPipelineData;

@@ -137,6 +137,70 @@ TEST(PlacementProblemBuilder, BlocksOfATransformerAreLayers) {
   EXPECT_EQ(shared[0].classes, (std::vector<uint32_t>{0, 2}));
 }
 
+// Of a search over several numbers of pipeline stages, a plan of one group of devices is that of a search over one
+// stage alone, and has a parameter of two layers once: it exchanges, updates and holds what the step of one device has.
+TEST(PlacementProblemBuilder, TiedParametersAreOncePerGroup) {
+  ClusterCase one("gpt2.dnn", "gpt2_xl", 16);
+  ASSERT_TRUE(one.job);
+  PlacementProblemRequest request = requestOf(one, 16);
+  request.space.microbatches = {4};
+  request.space.data = {2};
+  request.space.zero = {0, 1};
+  request.sharesParameters = true;
+  auto several = buildPlacementProblem(request);
+  request.space.groups = {{1, 1}};
+  auto alone = buildPlacementProblem(request);
+  request.sharesParameters = false;
+  request.space.groups = {};
+  auto copies = buildPlacementProblem(request);
+  ASSERT_TRUE(several && alone && copies);
+  EXPECT_EQ(several->parameters, alone->parameters);
+  const int64_t embedding = int64_t{50257} * 1600;
+  int64_t checked = 0;
+  for (uint32_t id = 0; id < several->problem.parallelConfigs.size(); ++id) {
+    const ParallelConfig &config = several->problem.parallelConfigs[id];
+    auto sumOf = [&](const PlacementProblem &problem, uint32_t of, int64_t PlacementProblem::Cost::*field) {
+      int64_t sum = 0;
+      for (uint32_t layer = 0; layer < problem.layers.size(); ++layer)
+        sum += (*problem.cost(layer, of)).*field;
+      return sum;
+    };
+    auto like = [&](const PlacementProblem &problem) {
+      for (uint32_t other = 0; other < problem.parallelConfigs.size(); ++other)
+        if (problem.parallelConfigs[other].zero == config.zero)
+          return other;
+      return ~0u;
+    };
+    if (!config.oneGroup) {
+      EXPECT_EQ(sumOf(several->problem, id, &PlacementProblem::Cost::gradients),
+                sumOf(copies->problem, like(copies->problem), &PlacementProblem::Cost::gradients));
+      continue;
+    }
+    for (auto field :
+         {&PlacementProblem::Cost::gradients, &PlacementProblem::Cost::staticMemory, &PlacementProblem::Cost::update,
+          &PlacementProblem::Cost::weights, &PlacementProblem::Cost::forward, &PlacementProblem::Cost::backward})
+      EXPECT_EQ(sumOf(several->problem, id, field), sumOf(alone->problem, like(alone->problem), field));
+    int64_t twice = sumOf(copies->problem, like(copies->problem), &PlacementProblem::Cost::gradients) -
+                    sumOf(several->problem, id, &PlacementProblem::Cost::gradients);
+    EXPECT_GE(twice, 2 * embedding); // numbers of two bytes at least
+    EXPECT_LE(twice, 4 * embedding + 4);
+    EXPECT_EQ(twice, copies->problem.cost(copies->problem.ties.front().b, like(copies->problem))->tied);
+    // A pipeline of two groups has no room in the space of one.
+    Placement plan;
+    plan.microbatches = 2;
+    uint32_t half = static_cast<uint32_t>(several->problem.layers.size()) / 2;
+    for (uint32_t stage : {0u, 1u}) {
+      PlacedStage &made = plan.stages.emplace_back();
+      made.parallelConfig = id;
+      for (uint32_t layer = stage ? half : 0; layer < (stage ? several->problem.layers.size() : half); ++layer)
+        made.layers.push_back(layer), made.recomputeChoices.push_back(0);
+    }
+    EXPECT_FALSE(findViolations(several->problem, plan).empty());
+    ++checked;
+  }
+  EXPECT_EQ(checked, 2);
+}
+
 // A network without repeats becomes a chain, and no layer of a branch stands beside it.
 TEST(PlacementProblemBuilder, ConvolutionalNetworksAreChains) {
   for (auto [file, name] : {std::pair{"vgg.dnn", "vgg16"}, {"resnet.dnn", "resnet50"}}) {

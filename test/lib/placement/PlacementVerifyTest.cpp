@@ -58,7 +58,7 @@ TEST(PlacementVerify, EveryPlanOfSmallProblems) {
   }
   std::printf("%zu plans; %zu solved: %zu proved, %zu refuted above; %zu infeasible: %zu proved\n", plans, solved,
               proved, refuted, infeasible, provedInfeasible);
-  EXPECT_GT(plans, 1000u);
+  EXPECT_GT(plans, 900u);
   EXPECT_GT(proved * 10, solved * 8);
   EXPECT_GT(refuted * 10, solved * 8);
 }
