@@ -1,5 +1,6 @@
 #include "lib/latency/build/PlacementLatencyModel.h"
 #include "lib/placement/evaluate/PlanEvaluator.h"
+#include "lib/placement/problem/RestrictedProblem.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -12,8 +13,11 @@
 namespace accord {
 namespace {
 
-constexpr double kProven = 1e-9; ///< a share of a step that is none
-constexpr size_t kMaxKnown = 64; ///< plans at hand that are looked at for one choice
+constexpr double kProven = 1e-9;          ///< a share of a step that is none
+constexpr unsigned kLessEffort = 1;       ///< of a search at another batch
+constexpr double kNear = 0.01;            ///< a gap with which a search at another batch ends
+constexpr size_t kMaxKnown = 64;          ///< plans at hand that are looked at for one choice
+constexpr int64_t kMaxCompared = 1 << 18; ///< numbers of micro-batches that a step is compared with its bound at
 
 /// Degrees and a micro-batch, in the order of the arguments that they are.
 struct Choice {
@@ -27,6 +31,13 @@ struct LinearPiece {
   int64_t last = 0, base = 0, slope = 0;
 };
 
+/// The value at k, of which the last piece goes on.
+int64_t valueAt(const std::vector<LinearPiece> &all, int64_t k) {
+  auto found = std::ranges::find_if(all, [&](const LinearPiece &piece) { return k <= piece.last; });
+  const LinearPiece &piece = found == all.end() ? all.back() : *found;
+  return piece.base + piece.slope * k;
+}
+
 /// One plan over the number of its micro-batches, which is k * `stride`.
 struct PlannedChoice {
   Choice at;
@@ -35,6 +46,7 @@ struct PlannedChoice {
   std::vector<LinearPiece> step, memory; ///< picoseconds, bytes; by k
   double gap = 0;                        ///< no plan at these degrees and the plan's batch is shorter by a larger share
   Placement placement;                   ///< of which its parallel configurations are of no use
+  std::vector<PlacementInterval> intervals; ///< at other batches, ascending
 };
 
 /// Runs of equal differences among values at first, first + 1, …; the last one goes on.
@@ -52,11 +64,140 @@ std::vector<LinearPiece> piecesOf(const std::vector<int64_t> &values, int64_t fi
   return pieces;
 }
 
+/// How a step grows with its micro-batches, for all plans of a problem with so many groups. The passes of a group have
+/// one order, so a step is a longest path: the largest of c + m w over the groups on it, where w is what a micro-batch
+/// takes on a group and c, not negative, all that a path has besides: one micro-batch through the other stages, and
+/// what comes after the last one. So (T - c) / m does not fall with m for the largest c, and does not grow for the
+/// least:
+///   T(m) >= T(a) m / a - max c (m / a - 1) for m > a,  T(m) >= T(b) m / b + min c (1 - m / b) for m < b,
+/// if plans with m micro-batches have room with as many others.
+class StepLine {
+public:
+  StepLine(const PlacementProblem &problem, int64_t groups) : problem_(problem), groups_(groups) {
+    for (PipelineSchedule schedule : problem.schedules) {
+      const ScheduleModel &model = modelOf(schedule);
+      isFixed_ &= groups == 1 || model.hasFixedOrder();
+      hasRounds_ |= !model.allows(groups, 2 * groups + 1);
+      for (int64_t v : virtualStagesOf(problem, model))
+        stages_ = std::max(stages_, groups * v);
+    }
+    for (const PlacementProblem::Layer &layer : problem.layers)
+      addLayer(layer.of);
+    findOnce();
+  }
+
+  bool holds() const { return isFixed_ && problem_.minStep == 0; }
+  bool hasRounds() const { return hasRounds_; }
+
+  /// For m >= a, of plans that are shorter than `step` there; `bound`: of all plans with a micro-batches.
+  double above(int64_t a, double bound, int64_t m, double step) const {
+    double ratio = static_cast<double>(m) / static_cast<double>(a);
+    return std::max(bound, bound * ratio - maxOnce(step, static_cast<double>(m)) * (ratio - 1));
+  }
+  /// For m <= b.
+  double below(int64_t b, double bound, int64_t m) const {
+    double share = static_cast<double>(m) / static_cast<double>(b);
+    return bound * share + static_cast<double>(problem_.hostOverheadPerStep) * (1 - share);
+  }
+  /// Whether stages hold as many activations with m micro-batches as with more, so that a plan fits with both.
+  bool hasSameRoom(int64_t m, int64_t more) const {
+    for (PipelineSchedule schedule : problem_.schedules) {
+      // 1F1B of the same stages takes no longer, and less memory, where no transfers run beside the passes.
+      if (schedule == PipelineSchedule::GPipe && (groups_ == 1 || (problem_.blockingTransfers && m >= groups_)) &&
+          llvm::is_contained(problem_.schedules, PipelineSchedule::OneFOneB))
+        continue;
+      for (int64_t v : virtualStagesOf(problem_, modelOf(schedule)))
+        for (int64_t group = 0; group < groups_; ++group)
+          if (inFlightStatesOf({schedule, groups_, v, m}, group) !=
+              inFlightStatesOf({schedule, groups_, v, more}, group))
+            return false;
+    }
+    return true;
+  }
+
+private:
+  /// Of a layer: least time of its passes, and the longest of what it adds behind the last micro-batch.
+  struct Part {
+    double pass = 0, once = 0;
+  };
+
+  void addLayer(PlacementProblem::Id of) {
+    double min = std::numeric_limits<double>::infinity(), max = 0, once = 0;
+    for (PlacementProblem::Id id = 0; id < problem_.parallelConfigs.size(); ++id) {
+      const auto &cost = problem_.classes[of].costs[id];
+      if (!cost)
+        continue;
+      const ParallelConfig &config = problem_.parallelConfigs[id];
+      auto pass = static_cast<double>(cost->forward + cost->backward + cost->weight);
+      int64_t recompute = 0;
+      for (const RecomputeChoice &choice : cost->recomputeChoices)
+        recompute = std::max(recompute, choice.recomputeTime);
+      min = std::min(min, pass + static_cast<double>(cost->minOf(&RecomputeChoice::recomputeTime)));
+      max = std::max(max, pass + static_cast<double>(recompute + 2 * minTime(config.gather, double(cost->weights))));
+      auto longest = [](const std::vector<GradientSync> &syncs, int64_t bytes) {
+        int64_t time = 0;
+        for (const GradientSync &sync : syncs)
+          time = std::max(time, minTime(sync.alternatives, static_cast<double>(bytes)));
+        return time;
+      };
+      once = std::max(once, static_cast<double>(cost->update + longest(config.gradientSyncs, cost->gradients) +
+                                                longest(config.expertGradientSyncs, cost->expertGradients)));
+      tied_ = std::max(tied_, static_cast<double>(cost->tied));
+    }
+    parts_.push_back({min, once});
+    through_ += max;
+  }
+
+  /// What every path may have, whatever layers its groups have.
+  void findOnce() {
+    double transfer = 0, tie = 0;
+    for (const ParallelConfig &config : problem_.parallelConfigs) {
+      const PlacementProblem::Link &link = problem_.link(config.deviceType, config.deviceType);
+      int64_t bytes = 0;
+      for (const PlacementProblem::Edge &edge : problem_.edges)
+        bytes = std::max(bytes, edge.bytes);
+      double share = static_cast<double>(bytes * config.samples()) / static_cast<double>(config.devices());
+      for (const AlphaBetaModel &way : {link.intraNode, link.interNode}) {
+        transfer = std::max(transfer, static_cast<double>(minTime({way}, share)));
+        tie = std::max(tie, static_cast<double>(minTime({way}, tied_)));
+      }
+    }
+    auto stages = static_cast<double>(stages_);
+    size_t crossings = std::max<size_t>(1, problem_.edges.size()); // of one cut, where layers branch
+    fixed_ = static_cast<double>(problem_.hostOverheadPerStep) +
+             stages * static_cast<double>(problem_.hostOverheadPerMicrobatch) +
+             2 * (stages - 1) * transfer * (isChain() ? 1 : static_cast<double>(crossings)) +
+             tie * static_cast<double>(problem_.ties.size());
+    std::ranges::sort(parts_, [](const Part &a, const Part &b) { return a.once * b.pass > b.once * a.pass; });
+  }
+  bool isChain() const {
+    return llvm::all_of(problem_.edges, [](const PlacementProblem::Edge &edge) { return edge.to == edge.from + 1; });
+  }
+
+  /// The largest c of plans whose step is below `step`: no group takes longer than step / m for a micro-batch, so all
+  /// stages together not longer than its multiple, and a group has no more layers than that.
+  double maxOnce(double step, double m) const {
+    double left = step / m, once = 0;
+    for (const Part &part : parts_) {
+      double share = part.pass > left ? (part.pass > 0 ? left / part.pass : 0) : 1;
+      once += share * part.once;
+      left -= share * part.pass;
+    }
+    return fixed_ + std::min(through_, static_cast<double>(groups_) * step / m) + once;
+  }
+
+  const PlacementProblem &problem_;
+  int64_t groups_, stages_ = 1;
+  bool isFixed_ = true, hasRounds_ = false;
+  std::vector<Part> parts_; ///< those with the most behind the last micro-batch for their passes first
+  double through_ = 0, fixed_ = 0, tied_ = 0;
+};
+
 class PlacementModelBuilder {
 public:
   PlacementModelBuilder(const PlacementPlan &plan, const PlacementLatencyOptions &options)
       : plan_(plan), options_(options), placement_(*plan.result.plan),
-        own_(plan.problem.parallelConfigs[placement_.stages.front().parallelConfig]) {}
+        own_(plan.problem.parallelConfigs[placement_.stages.front().parallelConfig]), restriction_(plan.problem) {}
 
   Result<LatencyModel> run();
 
@@ -65,11 +206,10 @@ private:
   using Ids = std::vector<PlacementProblem::Id>;
   /// With the parallel configurations that each may have.
   std::vector<std::pair<Choice, Ids>> choices() const;
-  /// The problem with these parallel configurations alone.
-  PlacementProblem restrictedTo(const Ids &configs) const;
   std::optional<Placement> knownPlan(const PlacementProblem &problem, const Choice &choice, const Ids &configs) const;
-  static double shortestTogether(PlacementProblem problem, const Placement &placement);
+  PlacementProblem problemAt(const Choice &choice, const Ids &configs) const;
   std::optional<PlannedChoice> planAt(const Choice &choice, const Ids &configs) const;
+  void addIntervals(PlannedChoice &planned, PlacementProblem asked, const Placement &placement, double bound) const;
   std::optional<PlannedChoice> ownPlan() const;
   std::optional<PlannedChoice> overBatches(const Choice &choice, PlacementProblem problem,
                                            const Placement &placement) const;
@@ -79,13 +219,14 @@ private:
   NodeId indexOf(Expressions &e) const;
   NodeId pieces(Expressions &e, NodeId k, const std::vector<LinearPiece> &all) const;
   std::string intervalNote() const;
+  std::vector<std::string> batchNotes() const;
   LatencyModel build() const;
 
   const PlacementPlan &plan_;
   const PlacementLatencyOptions &options_;
   const Placement &placement_;
   const ParallelConfig &own_;
-  PlacementProblem rest_; ///< the problem without parallel configurations and costs
+  ProblemRestriction restriction_;
   Choice initial_;
   std::vector<PlannedChoice> planned_; ///< the plan's own first
   std::string heldReason_;             ///< why degrees are held; empty: they are free
@@ -110,7 +251,7 @@ std::vector<std::pair<Choice, PlacementModelBuilder::Ids>> PlacementModelBuilder
     for (int64_t p = 1; p <= std::min(layers, devices / config.devices()); p *= 2)
       groups.insert(p);
     for (int64_t p : groups)
-      if (p * config.devices() <= devices && p <= layers && problem.mayHaveGroups(p))
+      if (p * config.devices() <= devices && p <= layers && problem.mayHaveGroups(p) && (p == 1 || !config.oneGroup))
         found[{config.tensor, p, config.data, config.microbatch}].push_back(id);
   }
   std::vector<std::pair<Choice, Ids>> all(found.begin(), found.end());
@@ -128,22 +269,18 @@ std::vector<std::pair<Choice, PlacementModelBuilder::Ids>> PlacementModelBuilder
   return all;
 }
 
-PlacementProblem PlacementModelBuilder::restrictedTo(const Ids &configs) const {
-  PlacementProblem problem = rest_;
-  for (PlacementProblem::Id id : configs) {
-    problem.parallelConfigs.push_back(plan_.problem.parallelConfigs[id]);
-    for (size_t i = 0; i < problem.classes.size(); ++i)
-      problem.classes[i].costs.push_back(plan_.problem.classes[i].costs[id]);
-  }
-  return problem;
+/// The problem of the shortest step at these degrees.
+PlacementProblem PlacementModelBuilder::problemAt(const Choice &choice, const Ids &configs) const {
+  PlacementProblem asked = restriction_.to(configs);
+  asked.groups = {{choice.pipeline, choice.pipeline}};
+  asked.limits = {};
+  asked.objective = PlacementObjective::StepTime;
+  return asked;
 }
 
 /// The best plan with these degrees, of the plan's batch.
 std::optional<PlannedChoice> PlacementModelBuilder::planAt(const Choice &choice, const Ids &configs) const {
-  PlacementProblem asked = restrictedTo(configs);
-  asked.groups = {{choice.pipeline, choice.pipeline}};
-  asked.limits = {};
-  asked.objective = PlacementObjective::StepTime;
+  PlacementProblem asked = problemAt(choice, configs);
   PlacementOptions brief;
   brief.effort = options_.effort;
   brief.stop = options_.stop;
@@ -152,12 +289,76 @@ std::optional<PlannedChoice> PlacementModelBuilder::planAt(const Choice &choice,
   PlacementResult found = place(asked, brief);
   if (!found.plan)
     return std::nullopt;
-  double shortest = std::min(found.bound, shortestTogether(asked, *found.plan));
-  auto planned = overBatches(choice, std::move(asked), *found.plan);
-  if (planned)
-    planned->gap = std::max(0.0, 1 - shortest / static_cast<double>(found.metrics.step)),
-    planned->placement = std::move(*found.plan);
+  auto planned = overBatches(choice, asked, *found.plan);
+  if (!planned)
+    return std::nullopt;
+  planned->gap = std::max(0.0, 1 - found.bound / static_cast<double>(found.metrics.step));
+  addIntervals(*planned, asked, *found.plan, found.bound);
+  planned->placement = std::move(*found.plan);
   return planned;
+}
+
+/// What holds at other batches, by searches at half, as many and twice as many micro-batches (in whole
+/// rounds of the pipeline's groups, so that every schedule has them) and by `StepLine` between and beyond them.
+void PlacementModelBuilder::addIntervals(PlannedChoice &planned, PlacementProblem asked, const Placement &placement,
+                                         double bound) const {
+  int64_t groups = planned.at.pipeline, own = placement.microbatches;
+  StepLine line(asked, groups);
+  if (!line.holds())
+    return;
+  int64_t round = line.hasRounds() ? groups : 1;
+  std::map<int64_t, double> proven;
+  if (own % round == 0 && bound > 0)
+    proven[own] = bound;
+  for (double share : {0.5, 1.0, 2.0}) {
+    int64_t m =
+        std::max<int64_t>(1, std::llround(share * static_cast<double>(own) / static_cast<double>(round))) * round;
+    // Where pipelines fill, fewer micro-batches leave room for other plans: searches there say nothing of others.
+    if (m % planned.stride != 0 || m / planned.stride < planned.first || proven.contains(m) ||
+        (options_.stop && *options_.stop))
+      continue;
+    asked.batch = planned.samples * m;
+    Placement there = placement;
+    there.microbatches = m;
+    PlacementOptions brief;
+    brief.effort = options_.effort - std::min(options_.effort, kLessEffort);
+    brief.gap = kNear;
+    brief.stop = options_.stop;
+    brief.known = &there;
+    if (PlacementResult found = place(asked, brief); found.plan)
+      proven[m] = found.bound;
+  }
+  std::vector<int64_t> ends;
+  for (const auto &[m, lowest] : proven)
+    ends.push_back(m);
+  if (ends.empty())
+    return;
+  ends.push_back(2 * ends.back());
+  if (ends.back() - ends.front() > kMaxCompared)
+    return;
+  for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    PlacementInterval one;
+    one.tensor = planned.at.tensor, one.pipeline = groups, one.data = planned.at.data;
+    one.microbatch = planned.at.microbatch;
+    one.minBatch = planned.samples * ends[i], one.maxBatch = planned.samples * ends[i + 1];
+    int64_t from = (ends[i] + planned.stride - 1) / planned.stride, to = ends[i + 1] / planned.stride;
+    auto next = proven.find(ends[i + 1]);
+    // From some number on, stages hold no more activations.
+    int64_t full = to;
+    for (int64_t low = from - 1; next != proven.end() && full - low > 1;) {
+      int64_t middle = low + (full - low) / 2;
+      (line.hasSameRoom(middle * planned.stride, next->first) ? full : low) = middle;
+    }
+    for (int64_t k = from; k <= to; ++k) {
+      int64_t m = k * planned.stride;
+      auto step = static_cast<double>(valueAt(planned.step, k));
+      double lowest = line.above(ends[i], proven.at(ends[i]), m, step);
+      if (next != proven.end() && k >= full)
+        lowest = std::max(lowest, line.below(next->first, next->second, m));
+      one.gap = std::max(one.gap, 1 - lowest / step);
+    }
+    planned.intervals.push_back(one);
+  }
 }
 
 /// The shortest of the plans that are at hand for as many groups (the plan's, its runners-up, those of other choices),
@@ -190,18 +391,6 @@ std::optional<Placement> PlacementModelBuilder::knownPlan(const PlacementProblem
   return best;
 }
 
-/// A problem of one group alone may have a parameter of several layers once, where this one has a copy for each: of
-/// those neither gradients nor any update of their layers count.
-double PlacementModelBuilder::shortestTogether(PlacementProblem problem, const Placement &placement) {
-  if (placement.groups() > 1 || problem.ties.empty())
-    return std::numeric_limits<double>::infinity();
-  for (const PlacementProblem::Tie &tie : problem.ties)
-    for (auto &cost : problem.classes[problem.layers[tie.b].of].costs)
-      if (cost)
-        cost->gradients = std::max<int64_t>(0, cost->gradients - cost->tied), cost->update = 0;
-  return static_cast<double>(evaluate(problem, placement).step);
-}
-
 std::optional<PlannedChoice> PlacementModelBuilder::ownPlan() const {
   Ids configs;
   Placement placement = placement_;
@@ -212,7 +401,7 @@ std::optional<PlannedChoice> PlacementModelBuilder::ownPlan() const {
       configs.push_back(stage.parallelConfig);
     stage.parallelConfig = index;
   }
-  auto planned = overBatches(initial_, restrictedTo(configs), placement);
+  auto planned = overBatches(initial_, restriction_.to(configs), placement);
   if (planned) {
     planned->placement = placement_;
     if (plan_.problem.objective == PlacementObjective::StepTime)
@@ -252,15 +441,10 @@ std::optional<PlannedChoice> PlacementModelBuilder::overBatches(const Choice &ch
     steps.push_back(metrics->step), memories.push_back(maxDeviceMemory(*metrics));
   }
   planned.step = piecesOf(steps, planned.first), planned.memory = piecesOf(memories, planned.first);
-  auto at = [](const std::vector<LinearPiece> &all, int64_t k) {
-    auto found = std::ranges::find_if(all, [&](const LinearPiece &piece) { return k <= piece.last; });
-    const LinearPiece &piece = found == all.end() ? all.back() : *found;
-    return piece.base + piece.slope * k;
-  };
   // Far beyond it has to go on like that.
   for (int64_t k : {2 * last + 1, 3 * last + 2, std::max(planned.first, placement.microbatches / planned.stride)})
     if (auto far = metricsAt(k * planned.stride);
-        far && (far->step != at(planned.step, k) || maxDeviceMemory(*far) != at(planned.memory, k)))
+        far && (far->step != valueAt(planned.step, k) || maxDeviceMemory(*far) != valueAt(planned.memory, k)))
       return std::nullopt;
   return planned;
 }
@@ -359,9 +543,28 @@ std::string PlacementModelBuilder::intervalNote() const {
                           one.at.tensor, one.at.pipeline, one.at.data, one.at.microbatch, 100 * one.gap);
   }
   return fmt::format("at each of the degrees all else is what the shortest plan found at {} samples has: no plan there "
-                     "is shorter by more than {:.3g} %{}; at other batches this plan is kept, and another one may be "
-                     "shorter",
+                     "is shorter by more than {:.3g} %{}; at other batches this plan is kept",
                      plan_.problem.batch, max > kProven ? 100 * max : 0, open.empty() ? "" : open + ")");
+}
+
+/// The same at other batches, choice by choice.
+std::vector<std::string> PlacementModelBuilder::batchNotes() const {
+  std::vector<std::string> notes;
+  for (const PlannedChoice &one : planned_) {
+    std::string text = fmt::format("at other batches, tensor {}, pipeline {}, data {}, micro-batch {}: ", one.at.tensor,
+                                   one.at.pipeline, one.at.data, one.at.microbatch);
+    if (one.intervals.empty()) {
+      notes.push_back(text + "by how much another plan may be shorter is not known");
+      continue;
+    }
+    for (size_t i = 0; i < one.intervals.size(); ++i) {
+      const PlacementInterval &range = one.intervals[i];
+      text += fmt::format("{}{:.3g} % from {} to {} samples", i ? ", " : "no plan is shorter by more than ",
+                          range.gap > kProven ? 100 * range.gap : 0, range.minBatch, range.maxBatch);
+    }
+    notes.push_back(text);
+  }
+  return notes;
 }
 
 LatencyModel PlacementModelBuilder::build() const {
@@ -402,6 +605,7 @@ LatencyModel PlacementModelBuilder::build() const {
       {"flops", "floating-point operations of the products of a step, of all devices",
        e.multiply(e.toReal(batch), e.real(flops))}};
   model.notes.push_back(intervalNote());
+  llvm::append_range(model.notes, batchNotes());
   if (!heldReason_.empty())
     model.notes.push_back("degrees and the micro-batch are held: " + heldReason_);
   model.planStep = static_cast<double>(plan_.result.metrics.step) / 1e12;
@@ -411,10 +615,6 @@ LatencyModel PlacementModelBuilder::build() const {
 
 Result<LatencyModel> PlacementModelBuilder::run() {
   initial_ = {own_.tensor, static_cast<int64_t>(placement_.groups()), own_.data, own_.microbatch};
-  rest_ = plan_.problem;
-  rest_.parallelConfigs.clear();
-  for (LayerClass &one : rest_.classes)
-    one.costs.clear();
   auto own = ownPlan();
   if (!own)
     return Error{Code::NoLatencyModel, "the step does not grow in equal steps with the number of micro-batches, or the "
@@ -427,8 +627,11 @@ Result<LatencyModel> PlacementModelBuilder::run() {
     for (const auto &[choice, configs] : choices()) {
       if (planned_.size() >= options_.maxPlans || tried >= options_.maxTried)
         break;
-      if (choice == initial_)
+      if (choice == initial_) {
+        if (auto own = narrowed(placement_, configs))
+          addIntervals(planned_.front(), problemAt(choice, configs), *own, 0);
         continue;
+      }
       ++tried;
       if (auto planned = planAt(choice, configs))
         planned_.push_back(std::move(*planned));
@@ -443,6 +646,9 @@ Result<LatencyModel> PlacementModelBuilder::run() {
                                            ? "the plan's own sizes: " + explain(model, here.status, model.initial())
                                            : "the plan's step is not its evaluation"};
   addSamples(model, 24);
+  if (options_.intervals)
+    for (const PlannedChoice &one : planned_)
+      llvm::append_range(*options_.intervals, one.intervals);
   return model;
 }
 

@@ -4,6 +4,8 @@
 #include "test/support/PlacementEnumerator.h"
 #include "test/support/PlacementRandom.h"
 #include "gtest/gtest.h"
+#include <map>
+#include <set>
 
 using namespace accord;
 
@@ -33,7 +35,16 @@ PlacementProblem atDegrees(const PlacementProblem &all, int64_t tensor, int64_t 
 
 } // namespace
 
-/// At the plan's batch and every choice of degrees the model has the shortest of all plans there.
+/// Step times and memories of all plans of a problem.
+std::map<int64_t, std::set<int64_t>> memoriesByStep(const PlacementProblem &problem) {
+  std::map<int64_t, std::set<int64_t>> all;
+  accord::testing::forEachPlacement(problem, [&](const Placement &, const PlanMetrics &metrics) {
+    all[metrics.step].insert(maxDeviceMemory(metrics));
+  });
+  return all;
+}
+
+/// At the plan's batch and every choice of degrees the model has the shortest of all plans there, and its memory.
 TEST(PlacementLatency, IsTheShortestOfAllPlansAtItsDegrees) {
   size_t models = 0, compared = 0, others = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
@@ -75,10 +86,65 @@ TEST(PlacementLatency, IsTheShortestOfAllPlansAtItsDegrees) {
             ASSERT_TRUE(all.complete && all.plan) << "seed " << seed;
             EXPECT_EQ(std::llround(found.result.step * 1e12), all.step)
                 << "seed " << seed << ": " << tensor << " x " << pipeline << " x " << data << ", " << microbatch;
+            auto memories = memoriesByStep(atDegrees(problem, tensor, pipeline, data, microbatch, config.deviceType));
+            EXPECT_TRUE(memories[all.step].contains(std::llround(found.result.memory))) << "seed " << seed;
             ++compared, others += pipeline != static_cast<int64_t>(own.groups());
           }
   }
   EXPECT_GT(models, 50u);
   EXPECT_GT(compared, 50u);
   EXPECT_GT(others, 20u);
+}
+
+/// At other batches no plan is shorter than the model's by more than it says, and none that the model has is longer.
+TEST(PlacementLatency, HoldsItsIntervalsAtOtherBatches) {
+  size_t compared = 0, exact = 0;
+  double widest = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    PlacementProblem problem = accord::testing::randomPlacementProblem(seed, 4);
+    problem.objective = PlacementObjective::StepTime, problem.minStep = 0;
+    if (!check(problem).empty())
+      continue;
+    PlacementPlan plan;
+    plan.job = plan.model = "random", plan.cluster = "small", plan.modelFlops = 1;
+    plan.result = place(problem);
+    plan.problem = problem;
+    if (!plan.result.plan)
+      continue;
+    std::vector<PlacementInterval> intervals;
+    PlacementLatencyOptions options;
+    options.intervals = &intervals;
+    auto made = placementLatencyModel(plan, options);
+    if (!made)
+      continue;
+    const LatencyModel &model = *made;
+    const ParallelConfig &config = problem.parallelConfigs[plan.result.plan->stages.front().parallelConfig];
+    for (const PlacementInterval &range : intervals) {
+      widest = std::max(widest, range.gap);
+      for (int64_t batch = range.minBatch; batch <= std::min<int64_t>(range.maxBatch, 24); ++batch) {
+        std::vector<double> at = model.initial();
+        at[*model.argument("tensor_parallel")] = double(range.tensor);
+        at[*model.argument("pipeline_parallel")] = double(range.pipeline);
+        at[*model.argument("data_parallel")] = double(range.data);
+        at[kMicrobatch] = double(range.microbatch), at[kBatch] = double(batch);
+        LatencyEvaluation found = evaluate(model, at);
+        if (found.status)
+          continue;
+        PlacementProblem there =
+            atDegrees(problem, range.tensor, range.pipeline, range.data, range.microbatch, config.deviceType);
+        there.batch = batch;
+        auto all = test::enumeratePlans(there, {.max = 200'000});
+        if (!all.complete || !all.plan)
+          continue;
+        double step = found.result.step * 1e12, best = static_cast<double>(all.step);
+        EXPECT_GE(best, step * (1 - range.gap) - 1) << "seed " << seed << ", batch " << batch << ", pipeline "
+                                                    << range.pipeline << ", schedules " << problem.schedules.size();
+        EXPECT_LE(best, step + 0.5) << "seed " << seed << ", batch " << batch;
+        ++compared, exact += best > step - 0.5;
+      }
+    }
+  }
+  EXPECT_GT(compared, 200u);
+  RecordProperty("compared", std::to_string(compared) + ", the same " + std::to_string(exact) + ", widest " +
+                                 std::to_string(widest));
 }
