@@ -17,7 +17,9 @@ function drawKinds(data, host) {
       el("span", { class: "amount" }, `${seconds(total)} · ${percent(total / sum)}`)));
   }
   if (!rows.length) { host.append(el("p", { class: "quiet" }, "no operation takes time")); return; }
-  offerExport(host, "busy time by kind", () => [["kind", "phase", "seconds"], ...data.kinds.map(k => [k.kind, data.phases[k.phase], k.time])]);
+  const shown = new Set(rows.map(([kind]) => kind)); // what takes little is in the table alone
+  offerExport(host, "busy time by kind", () => [["kind", "phase", "seconds"], ...[...kinds].flatMap(([kind, { phases }]) => [...phases].map(([p, time]) => [kind, data.phases[p], time]))],
+    () => host.querySelectorAll(".stack > i").length + [...kinds].reduce((sum, [kind, { phases }]) => sum + (shown.has(kind) ? 0 : phases.size), 0));
 }
 
 function drawRoofline(data, host, onPick) {
@@ -27,7 +29,7 @@ function drawRoofline(data, host, onPick) {
   if (!drawn.querySelector("svg")) return;
   host.append(el("p", { class: "quiet hint" }, "one dot per operation; its area is its share of the time, its colour the phase"));
   offerExport(drawn, "roofline", () => [["operation", "phase", "FLOP_per_byte", "FLOP_per_s", "seconds_in_a_step", "bound"],
-    ...data.operations.filter(op => op.time > 0 && op.flops > 0 && op.bytes[0] > 0).map(op => [op.name, data.phases[op.phase], op.flops / op.bytes[0], op.flops / op.time, op.time * op.count, op.bound])]);
+    ...data.operations.filter(op => op.time > 0 && op.flops > 0 && op.bytes[0] > 0).map(op => [op.name, data.phases[op.phase], op.flops / op.bytes[0], op.flops / op.time, op.time * op.count, op.bound])], ".operation");
 }
 function rooflineOf(data, host, onPick, W) {
   const H = Math.round(Math.max(260, Math.min(380, W * 0.56))), left = 62, right = 26, top = 14, bottom = 44;
@@ -71,7 +73,7 @@ function rooflineOf(data, host, onPick, W) {
   }
   const sum = dots.reduce((s, d) => s + d.total, 0);
   for (const d of dots.sort((a, b) => b.total - a.total)) {
-    const circle = svg("circle", { cx: lx(d.x), cy: ly(d.y), r: 3 + 11 * Math.sqrt(d.total / sum), fill: `var(--${data.phases[d.op.phase]})`, onclick: () => onPick(d.id) });
+    const circle = svg("circle", { cx: lx(d.x), cy: ly(d.y), r: 3 + 11 * Math.sqrt(d.total / sum), fill: `var(--${data.phases[d.op.phase]})`, class: "operation", onclick: () => onPick(d.id) });
     circle.append(svg("title", {}, `${d.op.name}: ${si(d.x, "FLOP/B")}, ${si(d.y, "FLOP/s")}, ${d.op.bound}`));
     root.append(circle);
   }

@@ -43,9 +43,12 @@ function bars(host, rows, title) {
       el("span", { class: "amounts" }, el("span", {}, time(row.planned_s)), el("span", {}, time(row.measured_s)), el("b", {}, row.match === "none" ? "missing" : ratio(row))));
 }
 
+const tableOf = rows => [["name", "what", "seconds"], ...rows.flatMap(row => [[row.name, "planned", row.planned_s], [row.name, "measured", row.measured_s]])];
+
 function parts() {
   bars(byId("parts-bars"), data.parts.filter(part => part.planned_s > 0 || part.measured_s > 0), part => `${part.name}: ${signed(part.measured_s - part.planned_s)}`);
   byId("parts-hint").append(swatch("data_gradient"), " planned  ", swatch("forward"), " measured  · the last number is measured over planned");
+  offerExport(byId("parts-bars"), "parts", () => tableOf(data.parts.filter(part => part.planned_s > 0 || part.measured_s > 0)), ".track > i");
   const about = data.groups.map(group => `${group.name}: ${group.about}`);
   if (about.length) byId("parts-hint").append(" · " + about.join(" · "));
 }
@@ -56,6 +59,7 @@ function operations() {
   const by = { difference: row => -Math.abs(row.measured_s - row.planned_s), time: row => -row.measured_s };
   if (by[order]) rows.sort((a, b) => by[order](a) - by[order](b));
   bars(byId("operations-bars"), rows.slice(0, limit), row => [row.name, ...row.operations, `match: ${row.match}`, row.call, row.kernel, row.bound].filter(Boolean).join("\n"));
+  operations.shown = rows.slice(0, limit);
   byId("operations-hint").textContent = rows.length > limit ? `${limit} of ${rows.length}; all are in the table` : `${rows.length} operations`;
 }
 
@@ -86,4 +90,5 @@ header();
 parts();
 choices();
 operations();
+offerExport(byId("operations-bars"), "operations", () => tableOf(operations.shown), ".track > i");
 tables();

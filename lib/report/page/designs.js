@@ -107,7 +107,7 @@ function parameterCard(one, best, show, searched) {
     const title = [none ? c.reason || "not possible" : `this alone changed: ${show(c.value)}`, pinned ? (c.best === null ? (c.bound === null ? "no design with it may be" : `none found, none below ${show(c.bound)}`) : `the best design with it: ${show(c.best)}${open}`) : ""].filter(t => t).join("; ");
     const text = c.chosen ? "chosen" : [none ? "–" : worse(c.value), pinned ? (c.best === null ? (c.bound === null ? "none" : "not found") : worse(c.best) + (c.is_optimal ? "" : "*")) : searched ? "" : null].filter(t => t !== null).map(t => el("span", {}, t));
     return [el("span", { class: c.chosen ? "what chosen" : "what", title: c.choice }, c.choice),
-      el("div", { class: "track", title, role: "img", "aria-label": `${c.choice}: ${title}` }, pinned && c.best !== null ? el("i", { class: "pin", style: `width:${wide(c.best)}%` }) : null,
+      el("div", { class: "track", title, "data-name": `${one.parameter} ${c.choice}`, role: "img", "aria-label": `${c.choice}: ${title}` }, pinned && c.best !== null ? el("i", { class: "pin", style: `width:${wide(c.best)}%` }) : null,
         none ? null : el("i", { class: c.chosen ? "own chosen" : "own", style: `width:${wide(c.value)}%` }), none && c.reason && !pinned ? el("em", {}, c.reason) : null),
       el("span", { class: "amounts" }, ...(c.chosen ? [el("b", {}, text)] : text))];
   });

@@ -57,7 +57,7 @@ function drawFront(data, host) {
   const xName = "devices", yName = "step time in seconds";
   const all = data.paretoFront.map((p, i) => ({ label: `${p.what}, ${p.degrees}`, x: p.devices, y: p.step, chosen: p.what === "this plan" }));
   const pts = all.filter((p, i) => !all.some((q, j) => q.x <= p.x && q.y <= p.y && (q.x < p.x || q.y < p.y || j < i))).sort((a, b) => a.x - b.x || b.y - a.y);
-  if (pts.length < 2) return;
+  if (pts.length < 2) return null;
   const x = axis(pts.map(p => p.x), box.left, W - box.right), y = axis(pts.map(p => p.y), H - box.bottom, box.top);
   x.ticks = x.ticks.filter(v => v >= 1 && Number.isInteger(v));
   const px = x.at, py = y.at, root = frame(W, H, box, x, y, [xName, yName], [v => String(v), v => trim(v, 3)], `${pts.length} plans by ${xName} and ${yName}`);
@@ -68,4 +68,5 @@ function drawFront(data, host) {
     root.append(dot);
   }
   host.append(root, el("p", { class: "quiet hint" }, pts.some(p => p.chosen) ? "red is this plan; less is better in both" : "less is better in both"));
+  return pts;
 }

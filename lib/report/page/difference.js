@@ -40,7 +40,7 @@ function parts() {
     byId("step").append(el("div", { class: "kind" }, el("span", { class: "name" }, side), el("div", { class: "stack", role: "img", "aria-label": `${side}: ${data.step.map(p => `${words(p.part)} ${seconds(p[side])}`).join(", ")}` },
       ...data.step.map((p, i) => el("i", { style: `width:${(Math.max(0, p[side]) / most) * 100}%;background:var(--${color(p.part, i)})`, title: `${words(p.part)}: ${seconds(p[side])}` }))), el("span", { class: "amount" }, seconds(total(side)))));
   byId("step-hint").textContent = data.cluster ? "mean over all devices" : "the longest path, by phase";
-  offerExport(byId("step"), "step by parts", () => [["part", "before_s", "after_s"], ...data.step.map(p => [p.part, p.before, p.after])]);
+  offerExport(byId("step"), "step by parts", () => [["part", "before_s", "after_s"], ...data.step.map(p => [p.part, p.before, p.after])], () => byId("step").querySelectorAll(".stack > i").length / 2);
 }
 
 function figures() {
@@ -48,7 +48,7 @@ function figures() {
   byId("figures").append(head([[""], ["before", "n"], ["after", "n"], ["change", "n"]]), el("tbody", {},
     ...w.map(one => line([[one.label], [one.before, "n wrap"], [one.after, "n wrap"], [el("span", { class: one.before === one.after ? "quiet" : "" }, one.before === one.after ? "the same" : "changed"), "n"]])),
     ...keys.map(key => { const one = data.figures[key]; return line([[one.label], [show(one.before, one.unit), "n"], [show(one.after, one.unit), "n"], [changed(one.before, one.after, key), "n"]]); })));
-  offerExport(byId("figures"), "figures", () => [["figure", "unit", "before", "after"], ...w.map(one => [one.label, "", one.before, one.after]), ...keys.map(key => [key, data.figures[key].unit, data.figures[key].before, data.figures[key].after])]).lastChild.remove();
+  offerExport(byId("figures"), "figures", () => [["figure", "unit", "before", "after"], ...w.map(one => [one.label, "", one.before, one.after]), ...keys.map(key => [key, data.figures[key].unit, data.figures[key].before, data.figures[key].after])], "tbody tr").lastChild.remove();
 }
 
 function energy() {
@@ -86,7 +86,7 @@ function operations() {
   byId("filter").addEventListener("input", () => { place.set("filter", byId("filter").value); fill(byId("filter").value); });
   fill("");
   place.on("filter", text => { byId("filter").value = text || ""; fill(text || ""); });
-  offerExport(byId("operations-table"), "operations", () => [["operation", "before_s", "after_s", "bound_before", "bound_after"], ...all.map(o => [o.name, o.before_s, o.after_s, o.bound_before, o.bound_after])]).lastChild.remove();
+  offerExport(byId("operations-table"), "operations", () => [["operation", "before_s", "after_s", "bound_before", "bound_after"], ...all.map(o => [o.name, o.before_s, o.after_s, o.bound_before, o.bound_after])], () => all.length).lastChild.remove();
 }
 
 header();

@@ -53,6 +53,7 @@ function sizes() {
         data.requirement === undefined ? null : el("b", { class: "limit", style: `left:${(fraction(data.requirement) / largest) * 100}%` })),
       el("span", { class: "amounts" }, i === data.best ? el("b", {}, share(s.error)) : share(s.error)));
   }
+  if (shown.length) offerExport(byId("sizes-bars"), "sizes", () => [["size", "members", "error_at_most"], ...shown.map(s => [s.size, s.text, fraction(s.error)])], ".track > i");
   byId("sizes-hint").textContent = "bars: error of the vote, at most" + (data.requirement === undefined ? "" : `; the line is what is required, ${share(data.requirement)}`);
   byId("sizes-table").append(head([["size", "n"], ["members"], ["error at most", "n"], ["bound"], ["basis"], ...(data.device_failures ? [["after failures", "n"]] : []), ["step time", "n"], ["energy", "n"], ["memory", "n"], ...(priced ? [["price", "n"]] : []), ["ensembles", "n"], [""]]),
     el("tbody", {}, ...data.sizes.map((s, i) => line(!s.members ? [[String(s.size), "n"], ["–"], ["–", "n"], ["–"], ["–"], ...(data.device_failures ? [["–", "n"]] : []), ["–", "n"], ["–", "n"], ["–", "n"], ...(priced ? [["–", "n"]] : []), [String(s.ensembles), "n"], [state(s, i)]]
@@ -69,6 +70,7 @@ function placement() {
       const key = `${m.device} ${m.number + d}`;
       on.set(key, [...(on.get(key) || []), m]);
     }
+  offerExport(byId("placement-bars"), "placement", () => [["device", "number", "member", "seconds"], ...[...on].flatMap(([key, members]) => members.map(m => [data.devices[Number(key.split(" ")[0])].name, Number(key.split(" ")[1]) + 1, data.members[m.member].name, cost(m).step_time_ps * 1e-12]))], ".stack > i");
   for (const [key, members] of [...on].sort((a, b) => a[0].localeCompare(b[0], "en", { numeric: true }))) {
     const [device, number] = key.split(" ").map(Number), of = data.devices[device];
     const memory = members.reduce((sum, m) => sum + cost(m).state_bytes, 0) + Math.max(...members.map(m => cost(m).activation_bytes)), time = members.reduce((sum, m) => sum + cost(m).step_time_ps, 0);

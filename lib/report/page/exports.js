@@ -30,7 +30,7 @@ function pictureOfSvg(root, then) {
 }
 /// Bars of elements (`.kind` and `.bars`) painted: a line of text and its coloured parts.
 function pictureOfBars(host) {
-  const scale = 2, left = 190, width = 900, row = 24, bars = [...host.querySelectorAll(".stack, .of")], canvas = el("canvas", { width: width * scale, height: (bars.length * row + 16) * scale }), g = canvas.getContext("2d");
+  const scale = 2, left = 190, width = 900, row = 24, bars = [...host.querySelectorAll(".stack, .of, .track")], canvas = el("canvas", { width: width * scale, height: (bars.length * row + 16) * scale }), g = canvas.getContext("2d");
   g.scale(scale, scale);
   g.fillStyle = cssColor("card");
   g.fillRect(0, 0, width, canvas.height);
@@ -39,13 +39,13 @@ function pictureOfBars(host) {
   bars.forEach((bar, i) => {
     const name = bar.previousElementSibling, amount = bar.nextElementSibling, y = 8 + i * row, whole = bar.getBoundingClientRect();
     g.fillStyle = cssColor("ink");
-    g.fillText(name ? name.textContent.slice(0, 28) : "", 8, y + 10);
+    g.fillText(name ? (bar.dataset.name || name.textContent).slice(0, 28) : "", 8, y + 10);
     g.fillStyle = cssColor("quiet");
     g.fillText(amount ? amount.textContent : "", width - 190, y + 10);
     for (const part of bar.querySelectorAll("i, b")) {
       const box = part.getBoundingClientRect(), to = (width - left - 200) / (whole.width || 1);
       g.fillStyle = getComputedStyle(part).backgroundColor;
-      g.fillRect(left + (box.left - whole.left) * to, y + 2, Math.max(0.5, box.width * to), 16);
+      g.fillRect(left + (box.left - whole.left) * to, y + 2 + ((box.top - whole.top) / (whole.height || 1)) * 16, Math.max(0.5, box.width * to), Math.max(1, (box.height / (whole.height || 1)) * 16));
     }
   });
   return canvas;
@@ -64,6 +64,8 @@ function offerExport(host, name, rows, marks) {
   (host.closest(".stage") || host).after(bar);
   return bar;
 }
+/// How many points the paths of a chart have: those that begin or go on with one of the commands.
+const pointsOf = (host, paths, commands) => [...host.querySelectorAll(paths)].reduce((sum, path) => sum + (path.getAttribute("d").match(commands) || []).length, 0);
 /// Draws anew whenever the width changes: `draw(width)` fills the emptied host.
 function fluid(host, draw, least = 300, most = 900) {
   let last = 0;

@@ -80,6 +80,7 @@ function byJob() {
     waits: (j.pending || []).map(w => ({ from: w.from_s, until: Math.min(until, w.until_s), title: `${j.name} ${j.rejected ? "is rejected" : "waits"}`, rows: [["time", `${longTime(w.from_s)} to ${longTime(w.until_s)}`], ["why", w.reason]] })),
     marks: [{ at: j.arrival_s, kind: "arrival" }, ...(j.deadline_s !== undefined ? [{ at: j.deadline_s, kind: "deadline" }] : []), ...(j.due_s !== undefined ? [{ at: j.due_s, kind: "due" }] : [])] }));
   drawRows(rows, until, byId("job-chart"), byId("job-tip"), `Runs of ${counted(shown.length, "job")} over ${longTime(until)}`);
+  offerExport(byId("job-chart"), "runs by job", () => [["job", "tenant", "on", "begin_s", "end_s"], ...shown.flatMap(j => j.runs.map(r => [j.name, j.tenant, runText(r), r.begin_s, r.end_s]))], ".run");
   byId("job-hint").textContent = `a bar is a run in one configuration; point at it, or at a wait, for more${jobs.length > shown.length ? `; ${jobs.length - shown.length} more jobs are in the table` : ""}`;
 }
 
@@ -104,6 +105,7 @@ function byServer() {
   const limit = 96, shown = data.servers.map((server, i) => i).slice(0, limit), cell = data.servers.length <= 12 ? 8 : data.servers.length <= 40 ? 4 : 2;
   const rows = shown.map(i => { const server = data.servers[i], unit = Math.max(cell, 14 / server.devices); return { name: `${i}: ${server.devices} ${server.type}`, height: server.devices * unit, gap: cell > 4 ? 6 : 3, bars: lanes(server, on[i]).map(({ j, r, first, count }) => ({ from: r.begin_s, until: r.end_s, top: first * unit, height: count * unit, color: tenantColor(j.tenant), text: j.name, title: j.name, rows: runRows(j, r) })) }; });
   drawRows(rows, until, byId("server-chart"), byId("server-tip"), `Runs on ${counted(shown.length, "server")}`);
+  offerExport(byId("server-chart"), "runs by server", () => [["server", "type", "job", "first_device", "devices", "begin_s", "end_s"], ...shown.flatMap(i => lanes(data.servers[i], on[i]).map(b => [i, data.servers[i].type, b.j.name, b.first, b.count, b.r.begin_s, b.r.end_s]))], ".run");
   byId("server-hint").textContent = `the height of a bar is the devices of the server that a run holds${data.servers.length > limit ? `; ${data.servers.length - limit} more servers are in trace.json` : ""}; trace.json opens in ui.perfetto.dev`;
 }
 
@@ -117,11 +119,15 @@ function use() {
     const of = el("div", {}, el("h3", {}, r.name, el("span", { class: "quiet" }, there ? `  ${percent(used / there)} in use` : "")));
     drawSteps(steps, until, show, false, of, `${r.name} in use and capacity over time`);
     host.append(of);
+    offerExport(of, `use of ${r.name}`, () => [["from_s", "used", "capacity"], ...steps.map(s => [s.from, s.used, s.capacity])], () => pointsOf(of, ".capacity", /[MH]/g) - 1);
+    of.append(of.nextSibling);
   }
   if (!data.carbon) return;
   const of = el("div", {}, el("h3", {}, "carbon of electricity", el("span", { class: "quiet" }, "  g CO2e a kWh")));
   drawSteps(data.carbon.filter(s => s.from_s < until).map(s => ({ from: s.from_s, capacity: s.g_per_kWh })), until, v => si(v, "", 3).trim(), true, of, "carbon of electricity over time");
   host.append(of);
+  offerExport(of, "carbon", () => [["from_s", "g_per_kWh"], ...data.carbon.filter(s => s.from_s < until).map(s => [s.from_s, s.g_per_kWh])], () => pointsOf(of, ".carbon", /[MH]/g) - 1);
+  of.append(of.nextSibling);
 }
 
 function jobTable() {

@@ -73,6 +73,8 @@ function cores() {
       data.ofStep ? el("p", { class: "quiet" }, `${core.instructions} instructions${core.instances > 1 ? ` of one of ${core.instances} instances` : ""}, of which ${core.evaluated} were evaluated${core.low === undefined ? "" : `; proven: ${core.low} to ${core.high} cycles`}`) : null,
       el("div", { class: "scroll" }, diagram(core)),
       el("p", { class: "quiet hint" }, "arrows go the way of instructions and data; hold the pointer on a part or a line for all that is known of it"));
+    const parts = [...core.units.map(u => ["unit", u.name, u.use, u.busy]), ...core.memories.map(m => ["memory", m.name, m.use, m.beats])], picture = byId(`core-${i}`).parentElement.querySelector(".scroll");
+    offerExport(picture, `core ${core.core || i}`, () => [["part", "name", "utilization", "cycles_or_beats"], ...parts], () => core.units.length + core.memories.length);
     if (core.waited.length) section(`waits-${i}`, `What cycles are waited for${of && `, core ${core.core}`}`, el("div", { class: "scroll" }, waitsTable(core)));
     section(`units-${i}`, `Units${of}`, el("div", { class: "scroll" }, unitsTable(core)));
     if (core.memories.length) section(`memories-${i}`, `Memories and caches${of}`, el("div", { class: "scroll" }, memoriesTable(core)));

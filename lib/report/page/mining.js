@@ -80,6 +80,7 @@ function stages() {
   byId("stages-bars").append(...s.stages.map((one, i) => el("div", { class: "kind" }, el("span", { class: "name" }, `stage ${i}`),
     el("div", { class: "stack", role: "img", "aria-label": `stage ${i} on ${one.design}: ${seconds(one.forward_s + one.backward_s)} a micro-batch` }, el("i", { style: `width:${(one.forward_s / busy) * 100}%;background:var(--accent)`, title: `forward ${seconds(one.forward_s)}` }), el("i", { style: `width:${(one.backward_s / busy) * 100}%;background:var(--data_gradient)`, title: `backward ${seconds(one.backward_s)}` })),
     el("span", { class: "amount" }, one.design))));
+  offerExport(byId("stages-bars"), "stages", () => [["stage", "design", "pass", "seconds"], ...s.stages.flatMap((one, i) => [[i, one.design, "forward", one.forward_s], [i, one.design, "backward", one.backward_s]])], ".stack > i");
   byId("stages-table").append(head([["stage", "n"], ["layers"], ["number", "n"], ["devices", "n"], ["forward", "n"], ["backward", "n"], ["after the last", "n"], ["memory", "n"], ["design"]]),
     el("tbody", {}, ...s.stages.map((one, i) => line([[String(i), "n"], [one.layers > 1 ? `${one.first_layer} to ${one.last_layer}` : one.first_layer, "name"], [String(one.layers), "n"], [String(one.devices), "n"], [seconds(one.forward_s), "n"], [seconds(one.backward_s), "n"], [seconds(one.step_tail_s), "n"], [bytes(one.memory_bytes), "n"], [one.design, "name"]]))));
   byId("stages-designs").append(head([["design"], ["area", "n"], ["TDP", "n"], ...data.space.parameters.map(p => [p.name])]),
@@ -203,6 +204,7 @@ function limits() {
     byId("limits-bars").append(el("div", { class: "kind" }, el("span", { class: "name", title: l.job }, l.job),
       el("div", { class: "stack", role: "img", "aria-label": `${l.job}: ${l.fractions.map(s => `${s.resource} ${percent(s.fraction)}`).join(", ")}` }, ...l.fractions.map(s => el("i", { style: `width:${s.fraction * 100}%;background:var(--${color(s.resource)})`, title: `${s.resource}: ${percent(s.fraction)}` }))),
       el("span", { class: "amount" }, `${l.fractions[0].resource} ${percent(l.fractions[0].fraction)}`)));
+  offerExport(byId("limits-bars"), "bottlenecks", () => [["job", "resource", "fraction"], ...all.flatMap(l => l.fractions.map(s => [l.job, s.resource, s.fraction]))], ".stack > i");
   for (const l of data.limits)
     for (const d of l.delays || [])
       byId("limits-delays").append(el("li", {}, `${data.limits.length > 1 ? l.job + ": " : ""}${d.operations} critical operation${d.operations === 1 ? " waits" : "s wait"} for ${d.core}, ${seconds(d.seconds)} a step`));
@@ -227,12 +229,17 @@ function sensitivity() {
   const searched = all.some(s => s.choices.some(c => c.best !== undefined)), open = searched && all.some(s => s.choices.some(c => c.best && !c.is_optimal));
   byId("sensitivity-hint").textContent = `how much worse in ${objective}: this alone changed (dark bar${searched ? ", left number), and the best of all designs with that choice (light bar, right number)" : ")"}; a bar is as long as what is left of the best` + (open ? "; *: not proven best" : "");
   byId("parameters").append(...all.map(s => parameterCard({ ...s, numbers: s.choices.every(c => /^[-\d.]/.test(c.choice)) }, data.objective.value, show, searched)));
+  offerExport(byId("parameters"), "each parameter", () => [["parameter", "choice", "value", "best", "bound", "reason"], ...all.flatMap(s => s.choices.map(c => [s.parameter, c.choice, c.value, c.best, c.bound, c.reason]))], ".track");
 }
 
 function search() {
   const searches = [data.search, ...(data.compared || []).map(c => c.search)];
-  if (drawSearches(searches, axisName, tick, byId("search-chart")))
+  if (drawSearches(searches, axisName, tick, byId("search-chart"))) {
+    const at = (s, key) => s.convergence.filter(m => m[key] !== null && m[key] > 0).map(m => [s.strategy, key, m.evaluations, m[key]]);
+    // A path goes on to where its search ended.
+    offerExport(byId("search-chart"), "convergence", () => [["strategy", "what", "evaluations", "value"], ...searches.flatMap((s, i) => [...at(s, "incumbent"), ...(i ? [] : at(s, "bound"))])], () => pointsOf(byId("search-chart"), ".incumbent, .bound", /[MH]/g) - [...byId("search-chart").querySelectorAll(".incumbent, .bound")].filter(p => p.getAttribute("d")).length);
     byId("search-legend").append(el("span", {}, swatch("critical"), `${data.search.strategy}: best so far`), ...(data.search.bound > 0 ? [el("span", {}, el("i", { class: "dashed" }), "no design is below")] : []), ...searches.slice(1).map((s, i) => el("span", {}, swatch(series[(i + 1) % series.length]), s.strategy)));
+  }
   byId("search-table").append(el("caption", {}, data.search.proof || "this strategy proves no bound"), head([["strategy"], ["evaluated", "n"], ["bounds", "n"], [objective, "n"], ...(searches.length > 1 ? [["above the best", "n"]] : []), ["gap", "n"]]),
     el("tbody", {}, ...searches.map(s => line([[s.strategy], [String(s.evaluations), "n"], [String(s.bounds), "n"], [show(s.value), "n"], ...(searches.length > 1 ? [[s.value && data.objective.value ? trim((s.value / data.objective.value - 1) * 100, 3) + " %" : "–", "n"]] : []), [s.value !== null && s.bound > 0 && s.gap !== null ? percent(s.gap) : "not known", "n"]]))));
 }

@@ -53,6 +53,7 @@ function pipeline() {
     el("span", {}, el("i", { class: "bubble" }), `bubble, ${percent(h.bubble)} of the devices' time`), ...(data.virtualStages > 1 ? [el("span", {}, "fainter: later virtual stages of a device")] : []));
   const button = (text, action, label) => byId("views").append(el("button", { type: "button", onclick: action, "aria-label": label || text }, text));
   const one = data.stages.reduce((s, x) => s + x.forward + x.backward, 0);
+  offerExport(byId("timeline"), "pipeline", () => [["pass", "stage", "microbatch", "start_s", "end_s", "passes", "busy_share"], ...timeline.hits.map(([, , , , kind, stage, microbatch, start, end, passes, busy]) => [data.sliceKinds[kind], stage, microbatch, start * 1e-12, end * 1e-12, passes, busy])], () => timeline.hits.length);
   button("−", () => timeline.zoomBy(2), "zoom out");
   button("+", () => timeline.zoomBy(0.5), "zoom in");
   button("whole step", () => timeline.zoomTo(0, timeline.total));
@@ -71,6 +72,9 @@ function byStage() {
   legendOf(byId("memory-legend"), data.memories, i => data.groups.some(g => g.memory[i] > 0));
   byId("memory-legend").append(el("span", {}, swatch("critical"), "capacity"));
   drawBars(byId("memory"), data.groups.map(g => ({ values: g.memory, show: bytes, text: `${bytes(sum(g.memory))} · ${percent(sum(g.memory) / (g.capacity || 1))}` })), data.memories, max * 1.01, g => data.groups[g].capacity);
+  const parts = (key, names) => data.groups.flatMap((g, i) => g[key].map((v, p) => [i, names[p], v]).filter(([, , v]) => v > 0));
+  offerExport(byId("memory"), "memory by stage", () => [["stage", "what", "bytes"], ...parts("memory", data.memories)], ".of > span > i");
+  offerExport(byId("step"), "step by stage", () => [["stage", "what", "seconds"], ...parts("step", data.stepComponents).map(([i, name, v]) => [i, name, v * 1e-12])], ".of > span > i");
   legendOf(byId("step-legend"), data.stepComponents, i => data.groups.some(g => g.step[i] > 0));
   const bubble = data.stepComponents.indexOf("bubble");
   drawBars(byId("step"), data.groups.map(g => ({ values: g.step, show: v => `${picos(v)}, ${percent(v / data.step)}`, text: `bubble ${percent(g.step[bubble] / data.step)}` })), data.stepComponents, data.step);
@@ -117,7 +121,9 @@ function others() {
   }
   if (data.paretoFront.length > 1) {
     byId("front").hidden = byId("fewer").hidden = false;
-    drawFront(data, byId("front-chart"));
+    const drawn = drawFront(data, byId("front-chart"));
+    if (drawn) offerExport(byId("front-chart"), "fewer devices", () => [["plan", "devices", "step_time_s"], ...drawn.map(p => [p.label, p.x, p.y])], ".here, .other");
+    else byId("front").hidden = true;
     const paid = data.paretoFront.some(p => p.price > 0), warm = data.paretoFront.some(p => p.energy > 0);
     byId("front-table").append(el("caption", {}, "planned anew with fewer devices, or less memory on each; none of them dominates another"),
       head([["with"], ["degrees"], ["devices", "n"], ["peak device memory", "n"], ["step time", "n"], ["throughput", "n"], ...(warm ? [["energy of a step", "n"]] : []), ...(paid ? [["price of a step", "n"]] : [])]),

@@ -151,6 +151,8 @@ header();
 lists();
 legends();
 const timeline = new Timeline(data, byId("timeline"), byId("memory"), byId("tip"), pin);
+offerExport(byId("memory"), "memory over time", () => [["time_s", ...data.categories.map(c => `${c}_bytes`)], ...data.memory.points.map(([at, ...bytes]) => [at * 1e-12, ...bytes])], () => data.memory.points.length).prepend("memory ");
+offerExport(byId("timeline"), "timeline", () => [["what", "track", "start_s", "length_s"], ...timeline.hits.map(h => [h.operation === undefined ? h.text : data.operations[h.operation].name, h.track === undefined ? "" : data.tracks[h.track], h.start * 1e-12, h.length * 1e-12])], () => timeline.hits.length).prepend("timeline, as shown ");
 byId("timeline").setAttribute("aria-label", `Timeline of one step of ${seconds(h.step)} on ${data.tracks.length} cores; arrow keys pan, plus and minus zoom`);
 byId("memory").setAttribute("aria-label", `Device memory over the step: at most ${bytes(h.memory)}` + (h.capacity ? ` of ${bytes(h.capacity)}` : ""));
 views(timeline);

@@ -56,7 +56,7 @@ class Sliders {
     offerExport(this.chart, "latency model", () => {
       const names = this.model.ARGUMENTS.map(a => a.name);
       return [[...names, "step_time_s", "memory_bytes", "flops"], ...this.curve().map(p => [...names.map(n => (n === this.over.name ? p.x : this.values[n])), p.r.step_time_s, p.r.memory_bytes, p.r.flops])];
-    });
+    }, () => pointsOf(this.chart, ".curve", /[ML]/g));
   }
   take(text) {
     this.values = { ...this.plan };

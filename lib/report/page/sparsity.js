@@ -56,6 +56,7 @@ function layersOfStep() {
       el("div", { class: "track", role: "img", "aria-label": `${l.name}: ${seconds(c.time_s)}, dense ${seconds(l.options[0].time_s)}` }, ...parts, el("b", { class: "limit", style: `left:${width(l.options[0].time_s)}` })),
       el("span", { class: "amounts" }, el("span", {}, seconds(c.time_s)), l.chosen ? el("b", { style: "color:var(--good)" }, faster(l.options[0].time_s, c.time_s)) : "dense"));
   }
+  offerExport(byId("layers-bars"), "layers", () => [["layer", "option", "phase", "seconds"], ...layers.flatMap(l => phases.map(([key, phase]) => [l.name, chosenOf(l).label, phase, chosenOf(l)[key]]))], ".track > i");
   byId("layers-hint").append(...phases.flatMap(([, color]) => [swatch(color), ` ${words(color)}  `]), " · the line is the dense layer");
   byId("layers-hint").classList.add("legend");
   byId("layers-table").append(head([["layer"], ["sparsity"], ["dense", "n"], ["chosen", "n"], ["at most", "n"], ["faster", "n"], ["weights and states", "n"], ["loss", "n"], ["limited by"]]),
@@ -80,6 +81,7 @@ function layersOfPipeline() {
       el("div", { class: "track", role: "img", "aria-label": `${s.layer}: busy ${percent(s.busy)}` }, el("i", { class: i === p.bottleneck ? "chosen" : "own", style: `width:${s.busy * 100}%` }),
         el("b", { class: "limit", style: `left:${Math.min(100, (s.min_cycles / p.interval_cycles) * 100)}%` })),
       el("span", { class: "amounts" }, el("span", {}, percent(s.busy)), el("span", {}, String(s.multipliers))));
+  offerExport(byId("layers-bars"), "layers", () => [["layer", "busy_share", "multipliers", "cycles"], ...p.stages.map(s => [s.layer, s.busy, s.multipliers, s.cycles])], ".track > i");
   byId("layers-hint").textContent = "bars: share of the interval in which a layer works; the line: with multipliers without end; right: multipliers";
   byId("layers-table").append(head([["layer"], ["sparsity"], ["multipliers", "n"], ["groups", "n"], ["channels at once", "n"], ["filters at once", "n"], ["of a window at once", "n"], ["cycles", "n"], ["bottleneck"]]),
     el("tbody", {}, ...p.stages.map(s => line([[short(s.layer), "name"], [s.sparsity], [String(s.multipliers), "n"], [String(s.groups), "n"], [String(s.in), "n"], [String(s.out), "n"], [String(s.fine), "n"], [digits4(s.cycles), "n"], [s.bottleneck]]))));
