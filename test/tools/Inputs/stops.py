@@ -6,7 +6,8 @@
 
 A job is feasible or infeasible by construction: trainings that may use less memory than one parameter of the model takes,
 design spaces with less area than any of their designs has, projects whose modes are known by dynamic programming.
-Each run is stopped by SIGINT, SIGTERM, `timeout` or --time-limit in turn. What must hold, whatever the moment:
+Each run is stopped by SIGINT, SIGTERM, `timeout` or --time-limit in turn; one more has seconds, in which most end by themselves (some
+projects would take half a minute). What must hold, whatever the moment:
 
   exit status   status of the answer     besides
   0             optimal or feasible      the job is feasible; `accord verify` accepts the folder
@@ -166,7 +167,7 @@ class Sweep:
         command = ["accord", kind.command, path, "-o", out]
         if kind is Schedule:
             command.append("--json")
-        if how == "limit":
+        if how in ("limit", "none"):
             command += ["--time-limit", f"{moment} ms"]
         before = sum(os.times()[2:4])
         begin = time.monotonic()
@@ -225,6 +226,7 @@ def main():
     parser.add_argument("--infeasible", type=int, default=8)
     parser.add_argument("--step", type=int, help="milliseconds between two moments")
     parser.add_argument("--until", type=int, default=2000)
+    parser.add_argument("--whole", type=int, default=5, help="seconds after which a run ends that nothing else stops")
     parser.add_argument("--first", type=int, default=0, help="number of the first job")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
@@ -248,7 +250,7 @@ def main():
             moments = list(range(options.step, options.until + 1, options.step))
         else:
             moments = [60 + 45 * (number % 7), 420 + 60 * (number % 5)]
-        sweep.run(kind, path, f"job-{number}-whole", feasible, 0, "none")
+        sweep.run(kind, path, f"job-{number}-whole", feasible, 1000 * options.whole, "none")
         for index, moment in enumerate(moments):
             how = ways[(number + index) % len(ways)]
             if sweep.run(kind, path, f"job-{number}-{how}-{moment}", feasible, moment, how):
