@@ -29,7 +29,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BUILD = os.path.join(ROOT, "build")
 STAMPS = os.path.join(BUILD, "tidy")
 OURS = "dialects|examples|lib|passes|test|tools"
-BATCH = 10  # sources of a folder at a time; more would take more memory
+BATCH = 16  # sources of a folder at a time; more would take more memory
+CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -177,12 +178,38 @@ def flags_of(command):
     return kept
 
 
+def alike(command):
+    """What two commands have in common if their sources can be examined together: all but the level of optimization, and of a precompiled
+    header, of which there is one for each level, what it includes."""
+    kept = [word for word in flags_of(command) if not re.match(r"-O\d$", word) and not word.endswith(".hxx")]
+    for i, word in enumerate(kept):
+        if word.endswith(".hxx.pch"):
+            with open(word[:-len(".pch")], encoding="utf-8") as file:
+                kept[i] = "".join(line for line in file if line.startswith("#include"))
+    return tuple(kept)
+
+
 def batches_of(paths, known):
-    """Sources of one folder that are compiled with the same flags, at most BATCH at a time."""
+    """Sources of one folder that are compiled alike, at most BATCH at a time."""
     groups = {}
     for path in paths:
-        groups.setdefault((os.path.dirname(path), tuple(flags_of(known[path]))), []).append(path)
+        groups.setdefault((os.path.dirname(path), alike(known[path])), []).append(path)
     return [group[i:i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
+
+
+def together(batch):
+    """One source that includes the batch. Constants of which several sources have one of the same name get a number."""
+    constants = []
+    for path in batch:
+        with open(path, encoding="utf-8") as file:
+            constants.append(set(CONSTANT.findall(file.read())))
+    lines = []
+    for number, path in enumerate(batch):
+        again = sorted(name for name in constants[number] if sum(name in one for one in constants) > 1)
+        lines += [f"#define {name} {name}_{number}" for name in again]
+        lines.append(f'#include "{path}" // NOLINT(bugprone-suspicious-include)')
+        lines += [f"#undef {name}" for name in again]
+    return "\n".join(lines) + "\n"
 
 
 def checks_of(path):
@@ -201,7 +228,7 @@ def examine(tidy, batch, known, fix):
         os.makedirs(STAMPS, exist_ok=True)
         source = os.path.join(STAMPS, hashlib.sha256("\n".join(batch).encode()).hexdigest()[:16] + ".cpp")
         with open(source, "w", encoding="utf-8") as file:
-            file.writelines(f'#include "{path}" // NOLINT(bugprone-suspicious-include)\n' for path in batch)
+            file.write(together(batch))
     command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", *checks_of(batch[0]), f"--header-filter=^{re.escape(ROOT)}/({OURS})/", *(["--fix"] if fix else []), source,
                "--", *flags_of(known[batch[0]])]
     result = subprocess.run(command, capture_output=True, text=True, cwd=BUILD, check=False)
