@@ -241,23 +241,31 @@ std::vector<Id> criticalChain(const SchedulingProblem &problem, const Scheduling
   for (const SchedulingProblem::Precedence &precedence : problem.precedences)
     if (!modeOf(precedence.before).absent)
       before[precedence.after].push_back(precedence);
+  std::map<int64_t, std::vector<Id>> ending;                             // tasks that take time, by their end
+  std::vector<std::map<int64_t, int64_t>> use(problem.resources.size()); // of each, from a time on
+  for (Id t = 0; t < count; ++t) {
+    if (modeOf(t).absent || modeOf(t).duration == 0)
+      continue;
+    ending[endOf(t)].push_back(t);
+    for (const auto &one : modeOf(t).usage)
+      use[one.of][solution.start[t]] += one.amount, use[one.of][endOf(t)] -= one.amount;
+  }
+  for (auto &changes : use)
+    for (int64_t now = 0; auto &[time, amount] : changes)
+      amount = now += amount;
   // A task that ends when `task` starts, without which `task` could start earlier.
   auto waitedFor = [&](Id task) {
     const int64_t start = solution.start[task];
     for (const auto &precedence : before[task])
       if (endOf(precedence.before) + precedence.delay == start)
         return precedence.before;
-    for (const auto &use : modeOf(task).usage) {
-      Id last = SchedulingProblem::kNoTask;
-      int64_t free = problem.resources[use.of].capacity - use.amount;
-      for (Id t = 0; t < count; ++t)
-        if (int64_t held = modeOf(t).uses(use.of);
-            held > 0 && t != task && solution.start[t] < start && endOf(t) >= start) {
-          free -= held;
-          last = endOf(t) == start ? t : last;
-        }
-      if (free < 0 && last != SchedulingProblem::kNoTask)
-        return last;
+    for (const auto &need : modeOf(task).usage) {
+      auto at = use[need.of].lower_bound(start);
+      if (at == use[need.of].begin() || std::prev(at)->second + need.amount <= problem.resources[need.of].capacity)
+        continue;
+      for (Id t : ending[start])
+        if (modeOf(t).uses(need.of) > 0)
+          return t;
     }
     return SchedulingProblem::kNoTask;
   };
