@@ -145,6 +145,6 @@ def main():
 
 # The keys that every document of `partition` has, besides those above.
 REST = ', "objective": {"name": "bottleneck", "value": 2, "unit": "s"}, "bound": {"value": 1, "unit": "s", "proof": "x"}, "gap": 1, '
-REST += '"certificate_sha256": "0", "work": 1, "stages": []}'
+REST += '"certificate_sha256": "0", "work": 1, "rule": "sum", "accelerators": 1, "processors": 0, "nodes": 0, "stages": []}'
 
 main()
