@@ -85,7 +85,7 @@ def main():
     os.environ.update(OPTIONS)
     failed = bool(options.unit) and run(["bin/accord-unit", "--gtest_brief=1", f"--gtest_filter={options.unit}"]) != 0
     if options.lit:
-        failed |= run([LIT, "-sv", f"-j{options.jobs}", "test", "--filter", options.lit]) != 0
+        failed |= run([LIT, "-sv", f"-j{options.jobs}", "--param", "timeout=3600", "test", "--filter", options.lit]) != 0
     reports = sorted(os.listdir(REPORTS))
     for one in reports:
         with open(os.path.join(REPORTS, one), encoding="utf-8", errors="replace") as file:
