@@ -13,7 +13,7 @@ class Argument(Record):
 
     name: str = key()
     unit: str = key()
-    allowed: Optional[List[int]] = key("of a parallel degree: no other value than these")
+    allowed: Optional[List[int]] = key("of a parallel degree, and of a size that a table has: no other value than these")
     default: float = key()
     description: str = key()
     fixed_reason: Optional[str] = key("why no other value than the default is allowed")
