@@ -174,8 +174,8 @@ private:
     return llvm::all_of(problem_.edges, [](const PlacementProblem::Edge &edge) { return edge.to == edge.from + 1; });
   }
 
-  /// The largest c of plans whose step is below `step`: no group takes longer than step / m for a micro-batch, so all
-  /// stages together not longer than its multiple, and a group has no more layers than that.
+  /// The largest c of plans whose step is below `step`: no group takes longer than step / m for a micro-batch, so the
+  /// other stages together not longer than its multiple, and a group has no more layers than that.
   double maxOnce(double step, double m) const {
     double left = step / m, once = 0;
     for (const Part &part : parts_) {
@@ -183,7 +183,7 @@ private:
       once += share * part.once;
       left -= share * part.pass;
     }
-    return fixed_ + std::min(through_, static_cast<double>(groups_) * step / m) + once;
+    return fixed_ + std::min(through_, static_cast<double>(groups_ - 1) * step / m) + once;
   }
 
   const PlacementProblem &problem_;
