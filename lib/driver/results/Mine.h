@@ -206,6 +206,50 @@ struct Mine {
     }
   };
 
+  struct Evaluated {
+    struct DesignEntry {
+      struct StepEntry {
+        double step_time_s = 0;
+        std::optional<double> energy_J;
+
+        static StepEntry of(const Document &from) {
+          StepEntry out;
+          read(from, "step_time_s", out.step_time_s, "?energy_J", out.energy_J);
+          return out;
+        }
+      };
+
+      double value = 0;
+      std::optional<double> area_mm2;
+      std::map<std::string, std::string> chosen; ///< value by parameter, as written
+      bool non_dominated = false;                ///< no other evaluated design is as good in value, area and tdp
+      std::vector<StepEntry> steps;              ///< by job, in the order of the best design's
+      std::optional<double> tdp_W;
+
+      static DesignEntry of(const Document &from) {
+        DesignEntry out;
+        read(from, "value", out.value, "?area_mm2", out.area_mm2, "chosen", out.chosen, "non_dominated",
+             out.non_dominated, "?steps", out.steps, "?tdp_W", out.tdp_W);
+        return out;
+      }
+    };
+
+    int64_t count = 0; ///< evaluated designs that satisfy the requirements and have room for the jobs
+    /// By value: non-dominated ones, the best with each choice of each parameter, and others drawn evenly
+    std::vector<DesignEntry> designs;
+    bool is_truncated = false; ///< there were more of them at a time than the search keeps
+    /// Of these, designs that no other one of them is as good as in value, area and tdp; of the designs that were not
+    /// evaluated nothing is said
+    int64_t non_dominated = 0;
+
+    static Evaluated of(const Document &from) {
+      Evaluated out;
+      read(from, "count", out.count, "designs", out.designs, "is_truncated", out.is_truncated, "non_dominated",
+           out.non_dominated);
+      return out;
+    }
+  };
+
   struct Individual {
     std::optional<Design> design; ///< one design and what the jobs take on it
     Search search;                ///< how a design was searched for
@@ -320,6 +364,9 @@ struct Mine {
       }
     };
 
+    std::optional<std::string> figure; ///< what is limited, where that is one of these alone
+    bool is_maximum = false;           ///< false: it is a minimum
+    std::optional<double> limit;       ///< in mm2 of an area, in W of a tdp
     /// The best design with this limit times factor, searched for with twice the effort of the search
     std::optional<Relaxed> relaxed;
     std::string requirement;
@@ -328,8 +375,8 @@ struct Mine {
 
     static Requirement of(const Document &from) {
       Requirement out;
-      read(from, "?relaxed", out.relaxed, "requirement", out.requirement, "?usage", out.usage, "?utilization",
-           out.utilization);
+      read(from, "?figure", out.figure, "?is_maximum", out.is_maximum, "?limit", out.limit, "?relaxed", out.relaxed,
+           "requirement", out.requirement, "?usage", out.usage, "?utilization", out.utilization);
       return out;
     }
   };
@@ -404,6 +451,7 @@ struct Mine {
   std::vector<Compared> compared;         ///< other strategies on the same problem
   std::optional<std::string> compared_by; ///< what the compared strategies had as much of as the chosen one
   std::optional<Design> design;           ///< one design and what the jobs take on it
+  std::optional<Evaluated> evaluated;     ///< designs that the search evaluated, as many as a page can show
   std::vector<Individual> individual;     ///< several jobs: the best design of each alone
   /// Of the design, by job: shares of the step, by what binds the operations of its longest path
   std::vector<Limit> limits;
@@ -420,9 +468,9 @@ struct Mine {
     read(from, "schema", out.schema, "command", out.command, "version", out.version, "status", out.status, "objective",
          out.objective, "bound", out.bound, "gap", out.gap, "?stages", out.stages, "?conflict", out.conflict,
          "assumptions", out.assumptions, "?certificate", out.certificate, "?compared", out.compared, "?compared_by",
-         out.compared_by, "?design", out.design, "?individual", out.individual, "?limits", out.limits, "?pareto_front",
-         out.pareto_front, "?reference", out.reference, "?requirements", out.requirements, "search", out.search,
-         "?sensitivity", out.sensitivity, "space", out.space);
+         out.compared_by, "?design", out.design, "?evaluated", out.evaluated, "?individual", out.individual, "?limits",
+         out.limits, "?pareto_front", out.pareto_front, "?reference", out.reference, "?requirements", out.requirements,
+         "search", out.search, "?sensitivity", out.sensitivity, "space", out.space);
     return out;
   }
 };

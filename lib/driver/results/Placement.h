@@ -536,6 +536,70 @@ struct Placement {
     }
   };
 
+  struct Traffic {
+    struct Flow {
+      std::string kind;
+      double bytes = 0;
+      int64_t group = 0;
+      int64_t link = 0; ///< position among the links
+
+      static Flow of(const Document &from) {
+        Flow out;
+        read(from, "kind", out.kind, "bytes", out.bytes, "group", out.group, "link", out.link);
+        return out;
+      }
+    };
+
+    struct Link {
+      struct BytesByKind {
+        std::optional<double> context;
+        std::optional<double> data;
+        std::optional<double> expert;
+        std::optional<double> host;
+        std::optional<double> pipeline;
+        std::optional<double> tables;
+        std::optional<double> tensor;
+
+        static BytesByKind of(const Document &from) {
+          BytesByKind out;
+          read(from, "?context", out.context, "?data", out.data, "?expert", out.expert, "?host", out.host, "?pipeline",
+               out.pipeline, "?tables", out.tables, "?tensor", out.tensor);
+          return out;
+        }
+      };
+
+      std::string name;
+      double bytes = 0;                    ///< sent by all devices
+      double bandwidth = 0;                ///< of one link in one direction, bytes/s
+      std::optional<double> busiest_bytes; ///< that these devices send
+      std::optional<int64_t> busiest_rank; ///< first rank of the devices whose link carries more than any other one
+      BytesByKind bytes_by_kind;           ///< of these, by what they are sent for
+      std::string device_type;
+      int64_t devices = 0;    ///< that share one link
+      int64_t used = 0;       ///< links that carry any
+      double utilization = 0; ///< share of the step for which that link carries them at its bandwidth
+
+      static Link of(const Document &from) {
+        Link out;
+        read(from, "name", out.name, "bytes", out.bytes, "bandwidth", out.bandwidth, "?busiest_bytes",
+             out.busiest_bytes, "?busiest_rank", out.busiest_rank, "bytes_by_kind", out.bytes_by_kind, "device_type",
+             out.device_type, "devices", out.devices, "used", out.used, "utilization", out.utilization);
+        return out;
+      }
+    };
+
+    std::optional<int64_t> busiest_link; ///< of the links, the position of that with the highest utilization
+    std::vector<Flow> flows;             ///< of each device of a stage's group, the mean over them
+    /// Each a kind of equal links: a level of a network, or what joins devices to their hosts
+    std::vector<Link> links;
+
+    static Traffic of(const Document &from) {
+      Traffic out;
+      read(from, "?busiest_link", out.busiest_link, "flows", out.flows, "links", out.links);
+      return out;
+    }
+  };
+
   struct Training {
     double time_s = 0;
     double energy_J = 0;
@@ -617,6 +681,7 @@ struct Placement {
   std::map<std::string, int64_t> sizes; ///< integer parameters of the model, by name
   /// 90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data sheet
   std::optional<StepTimeEstimate> step_time_estimate;
+  std::optional<Traffic> traffic;        ///< what devices send over which links in one step, inside of layers, too
   std::optional<Training> training;      ///< all steps, where the job states samples or tokens to train on
   bool uniform_config = false;           ///< all stages have the degrees of the first
   std::optional<int64_t> virtual_stages; ///< stages of each device group
@@ -639,8 +704,8 @@ struct Placement {
          "pareto_front", out.pareto_front, "precision", out.precision, "?price", out.price, "relaxations",
          out.relaxations, "?run", out.run, "runners_up", out.runners_up, "?schedule", out.schedule,
          "?sequence_parallel", out.sequence_parallel, "sizes", out.sizes, "?step_time_estimate", out.step_time_estimate,
-         "?training", out.training, "?uniform_config", out.uniform_config, "?virtual_stages", out.virtual_stages,
-         "what_if", out.what_if, "?zero", out.zero);
+         "?traffic", out.traffic, "?training", out.training, "?uniform_config", out.uniform_config, "?virtual_stages",
+         out.virtual_stages, "what_if", out.what_if, "?zero", out.zero);
     return out;
   }
 };

@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Bound", "Certificate", "Choice", "Compared", "ComparedDesign", "Conflict", "Convergence", "Delay", "Design", "DesignEntry", "Fraction", "Individual", "IndividualDesign", "Limit", "Mine", "Objective", "Parameter", "ParetoFront", "ParetoFrontDesign", "Placement", "Reference", "Relaxed", "Requirement", "Search", "Sensitivity", "Space", "Stage", "Stages", "Step"]
+__all__ = ["Bound", "Certificate", "Choice", "Compared", "ComparedDesign", "Conflict", "Convergence", "Delay", "Design", "DesignEntry", "DesignStep", "Evaluated", "EvaluatedDesign", "Fraction", "Individual", "IndividualDesign", "Limit", "Mine", "Objective", "Parameter", "ParetoFront", "ParetoFrontDesign", "Placement", "Reference", "Relaxed", "Requirement", "Search", "Sensitivity", "Space", "Stage", "Stages", "Step"]
 
 
 class Objective(Record):
@@ -164,6 +164,33 @@ class DesignEntry(Record):
     tdp_W: Optional[float] = key("", "W")
 
 
+class DesignStep(Record):
+    """An object of the document."""
+
+    step_time_s: float = key("", "s")
+    energy_J: Optional[float] = key("", "J")
+
+
+class EvaluatedDesign(Record):
+    """An object of the document."""
+
+    value: float = key()
+    area_mm2: Optional[float] = key("", "mm²")
+    chosen: Dict[str, str] = key("value by parameter, as written")
+    non_dominated: bool = key("no other evaluated design is as good in value, area and tdp")
+    steps: Optional[List[DesignStep]] = key("by job, in the order of the best design's")
+    tdp_W: Optional[float] = key("", "W")
+
+
+class Evaluated(Record):
+    """Designs that the search evaluated, as many as a page can show."""
+
+    count: int = key("evaluated designs that satisfy the requirements and have room for the jobs")
+    designs: List[EvaluatedDesign] = key("by value: non-dominated ones, the best with each choice of each parameter, and others drawn evenly")
+    is_truncated: bool = key("there were more of them at a time than the search keeps")
+    non_dominated: int = key("of these, designs that no other one of them is as good as in value, area and tdp; of the designs that were not evaluated nothing is said")
+
+
 class IndividualDesign(Record):
     """One design and what the jobs take on it."""
 
@@ -250,6 +277,9 @@ class Relaxed(Record):
 class Requirement(Record):
     """An object of the document."""
 
+    figure: Optional[Literal["area", "tdp"]] = key("what is limited, where that is one of these alone")
+    is_maximum: Optional[bool] = key("false: it is a minimum")
+    limit: Optional[float] = key("in mm2 of an area, in W of a tdp")
     relaxed: Optional[Relaxed] = key("the best design with this limit times factor, searched for with twice the effort of the search")
     requirement: str = key()
     usage: Optional[str] = key("the numbers of used, with their units")
@@ -309,6 +339,7 @@ class Mine(Answer):
     compared: Optional[List[Compared]] = key("other strategies on the same problem")
     compared_by: Optional[Literal["evaluations", "time"]] = key("what the compared strategies had as much of as the chosen one")
     design: Optional[DesignEntry] = key("one design and what the jobs take on it")
+    evaluated: Optional[Evaluated] = key("designs that the search evaluated, as many as a page can show")
     individual: Optional[List[Individual]] = key("several jobs: the best design of each alone")
     limits: Optional[List[Limit]] = key("of the design, by job: shares of the step, by what binds the operations of its longest path")
     pareto_front: Optional[ParetoFront] = key("designs of which none is better in everything")

@@ -5,7 +5,7 @@ from typing import Dict, List, Literal, Optional
 from ..answer import Answer
 from ..record import Record, key
 
-__all__ = ["Architecture", "Bound", "Communication", "Conflict", "Data", "Devices", "Estimate", "Framework", "Groups", "GroupsStage", "Memory", "MemoryEntry", "Objective", "ParallelConfig", "ParetoFront", "Placement", "Problem", "Recompute", "Run", "RunInput", "RunValue", "RunnersUp", "Stage", "Step", "StepTimeEstimate", "Tensor", "Training", "WhatIf"]
+__all__ = ["Architecture", "Bound", "BytesByKind", "Communication", "Conflict", "Data", "Devices", "Estimate", "Flow", "Framework", "Groups", "GroupsStage", "Link", "Memory", "MemoryEntry", "Objective", "ParallelConfig", "ParetoFront", "Placement", "Problem", "Recompute", "Run", "RunInput", "RunValue", "RunnersUp", "Stage", "Step", "StepTimeEstimate", "Tensor", "Traffic", "Training", "WhatIf"]
 
 
 class Objective(Record):
@@ -369,6 +369,50 @@ class StepTimeEstimate(Record):
     source: str = key("the calibration")
 
 
+class Flow(Record):
+    """An object of the document."""
+
+    kind: Literal["tensor", "context", "expert", "tables", "data", "pipeline", "host"] = key()
+    bytes: float = key("", "B")
+    group: int = key()
+    link: int = key("position among the links")
+
+
+class BytesByKind(Record):
+    """Of these, by what they are sent for."""
+
+    context: Optional[float] = key()
+    data: Optional[float] = key()
+    expert: Optional[float] = key()
+    host: Optional[float] = key()
+    pipeline: Optional[float] = key()
+    tables: Optional[float] = key()
+    tensor: Optional[float] = key()
+
+
+class Link(Record):
+    """An object of the document."""
+
+    name: str = key()
+    bytes: float = key("sent by all devices", "B")
+    bandwidth: float = key("of one link in one direction, bytes/s")
+    busiest_bytes: Optional[float] = key("that these devices send", "B")
+    busiest_rank: Optional[int] = key("first rank of the devices whose link carries more than any other one")
+    bytes_by_kind: BytesByKind = key("of these, by what they are sent for")
+    device_type: str = key()
+    devices: int = key("that share one link")
+    used: int = key("links that carry any")
+    utilization: float = key("share of the step for which that link carries them at its bandwidth")
+
+
+class Traffic(Record):
+    """What devices send over which links in one step, inside of layers, too."""
+
+    busiest_link: Optional[int] = key("of the links, the position of that with the highest utilization")
+    flows: List[Flow] = key("of each device of a stage's group, the mean over them")
+    links: List[Link] = key("each a kind of equal links: a level of a network, or what joins devices to their hosts")
+
+
 class Training(Record):
     """All steps, where the job states samples or tokens to train on."""
 
@@ -439,6 +483,7 @@ class Placement(Answer):
     sequence_parallel: Optional[bool] = key()
     sizes: Dict[str, int] = key("integer parameters of the model, by name")
     step_time_estimate: Optional[StepTimeEstimate] = key("90 of 100 measured steps lie between `low_s` and `high_s`; `ideal_s`: these degrees at the rates of the data sheet")
+    traffic: Optional[Traffic] = key("what devices send over which links in one step, inside of layers, too")
     training: Optional[Training] = key("all steps, where the job states samples or tokens to train on")
     uniform_config: Optional[bool] = key("all stages have the degrees of the first")
     virtual_stages: Optional[int] = key("stages of each device group")
