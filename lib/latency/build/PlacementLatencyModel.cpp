@@ -4,6 +4,7 @@
 #include "lib/placement/solve/PlacementSolver.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -16,6 +17,7 @@ namespace {
 constexpr double kProven = 1e-9;          ///< a share of a step that is none
 constexpr unsigned kLessEffort = 1;       ///< of a search at another batch
 constexpr double kNear = 0.01;            ///< a gap with which a search at another batch ends
+constexpr int64_t kMaxTimesFull = 16;     ///< of micro-batches that fill a pipeline, simulated one after the other
 constexpr size_t kMaxKnown = 64;          ///< plans at hand that are looked at for one choice
 constexpr int64_t kMaxCompared = 1 << 18; ///< numbers of micro-batches that a step is compared with its bound at
 
@@ -429,24 +431,33 @@ std::optional<PlannedChoice> PlacementModelBuilder::overBatches(const Choice &ch
     planned.stride = groups;
   while (planned.first <= 2 * groups && !metricsAt(planned.first * planned.stride))
     ++planned.first;
-  // Until the pipeline is full, and as long again: then each micro-batch adds as much as the one before.
-  int64_t last = planned.first + std::max<int64_t>(8, (2 * groups + 7) / planned.stride + 1);
-  if (double(last) * double(last) * double(planned.stride) * double(stages) / 2 > double(options_.maxPasses))
-    return std::nullopt;
+  // Until the pipeline is full, and as long again: then each micro-batch adds as much as the one before. Where stages
+  // differ little, the one that takes longest may show itself later.
+  int64_t full = std::max<int64_t>(8, (2 * groups + 7) / planned.stride + 1);
   std::vector<int64_t> steps, memories;
-  for (int64_t k = planned.first; k <= last; ++k) {
-    auto metrics = metricsAt(k * planned.stride);
-    if (!metrics)
+  auto goesOn = [&](int64_t last) { // far beyond
+    return llvm::all_of(
+        std::array{2 * last + 1, 3 * last + 2, std::max(planned.first, placement.microbatches / planned.stride)},
+        [&](int64_t k) {
+          auto far = metricsAt(k * planned.stride);
+          return !far || (far->step == valueAt(planned.step, k) && maxDeviceMemory(*far) == valueAt(planned.memory, k));
+        });
+  };
+  for (int64_t times = 1; times <= kMaxTimesFull; times *= 2) {
+    int64_t last = planned.first + times * full;
+    if (double(last) * double(last) * double(planned.stride) * double(stages) / 2 > double(options_.maxPasses))
       return std::nullopt;
-    steps.push_back(metrics->step), memories.push_back(maxDeviceMemory(*metrics));
+    for (auto k = planned.first + static_cast<int64_t>(steps.size()); k <= last; ++k) {
+      auto metrics = metricsAt(k * planned.stride);
+      if (!metrics)
+        return std::nullopt;
+      steps.push_back(metrics->step), memories.push_back(maxDeviceMemory(*metrics));
+    }
+    planned.step = piecesOf(steps, planned.first), planned.memory = piecesOf(memories, planned.first);
+    if (goesOn(last))
+      return planned;
   }
-  planned.step = piecesOf(steps, planned.first), planned.memory = piecesOf(memories, planned.first);
-  // Far beyond it has to go on like that.
-  for (int64_t k : {2 * last + 1, 3 * last + 2, std::max(planned.first, placement.microbatches / planned.stride)})
-    if (auto far = metricsAt(k * planned.stride);
-        far && (far->step != valueAt(planned.step, k) || maxDeviceMemory(*far) != valueAt(planned.memory, k)))
-      return std::nullopt;
-  return planned;
+  return std::nullopt;
 }
 
 std::vector<LatencyArgument> PlacementModelBuilder::arguments() const {
