@@ -17,7 +17,7 @@ struct PlacementInterval {
 struct PlacementLatencyOptions {
   size_t maxPlans = 16;        ///< degrees and micro-batches that are in the model, the nearest to the plan's first
   size_t maxTried = 48;        ///< of which a plan is looked for: where there is none they are not in it
-  unsigned effort = 6;         ///< of each search: a sixteenth of what `compile` takes by default
+  unsigned effort = 4;         ///< of each search: a 64th of what `compile` takes by default
   size_t maxPasses = 1u << 20; ///< micro-batches * stages that are simulated for one of them
   const std::atomic<bool> *stop = nullptr;             ///< set: there is no model
   std::vector<PlacementInterval> *intervals = nullptr; ///< gets those that the notes state, by choice

@@ -39,7 +39,7 @@ std::vector<double> lowerBoundByConfig(const PlacementProblem &problem);
 bool satisfiesLimits(const PlacementProblem &problem, const PlanMetrics &metrics);
 
 /// The best plans of other degrees (number of groups, tensor and data parallelism), at most `max`, best first: each is
-/// what `place` finds with its degrees fixed (an eighth of the work of `options`), and says how near it is to the best
+/// what `place` finds with its degrees fixed (a 32nd of the work of `options`), and says how near it is to the best
 /// of them. Degrees are looked at by increasing lower bound until no other can be among the best, or for 8 * `max`
 /// searches; where stages of one device type may differ, only degrees of first plans that are easily made.
 std::vector<RunnerUp> runnersUp(const PlacementProblem &problem, const PlacementResult &result, size_t max = 5,

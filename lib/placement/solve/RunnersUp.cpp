@@ -23,7 +23,7 @@ constexpr double kEqual = 1e-9;
 constexpr size_t kMaxSeeds = 16;   ///< first plans for each runner-up that is asked for
 constexpr size_t kMaxSearches = 8; ///< searches for each runner-up that is asked for
 constexpr size_t kMaxSteps = 100'000;
-constexpr unsigned kLessEffort = 3; ///< of each search than of the answer's
+constexpr unsigned kLessEffort = 5; ///< of each search than of the answer's
 
 bool isBetter(const PlanMetrics &a, const PlanMetrics &b) {
   return a.value < b.value * (1 - kEqual) || (a.value <= b.value * (1 + kEqual) && a.step < b.step);
