@@ -113,8 +113,7 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
     if (candidate == name)
       continue;
     bool slip = isOneSlip(name, candidate);
-    unsigned distance =
-        slip ? 1 : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
+    unsigned distance = slip ? 1 : name.edit_distance(candidate, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
     // A replaced one-letter name has nothing in common with the other.
     if (distance < best && distance < std::max(name.size(), candidate.size())) {
       best = distance;

@@ -36,8 +36,8 @@ TrafficFigures trafficFiguresOf(const PlacementPlan &plan) {
     for (auto [rank, bytes] : carried[l])
       if (bytes > of.busiestBytes * (1 + 1e-12))
         of.busiestRank = rank, of.busiestBytes = bytes;
-    double most = traffic.links[l].bandwidth * figures.seconds;
-    of.utilization = most > 0 ? of.busiestBytes / most : 0;
+    double capacity = traffic.links[l].bandwidth * figures.seconds;
+    of.utilization = capacity > 0 ? of.busiestBytes / capacity : 0;
     if (of.busiestBytes > 0 && (!all.busiestLink || of.utilization > all.links[*all.busiestLink].utilization))
       all.busiestLink = l;
   }
