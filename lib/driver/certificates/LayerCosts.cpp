@@ -124,13 +124,19 @@ private:
       how.recomputeChoices.push_back({q, true});
     double rate = machine_.hostBandwidth.value;
     how.hostPerByte = rate > 0 ? 1e12 / rate : 0;
+    // All layers are in one group of devices, which has a parameter of several of them once.
+    bool hasOneGroup = parallelConfig.oneGroup || (stated.groups.size() == 1 && stated.groups.front().max == 1);
     for (size_t c = 0; c < stated.classes.size(); ++c) {
       if (!stated.classes[c].costs[f])
         return fmt::format("'{}' is said not to run so", stated.classes[c].name);
+      auto useOf = [&](const std::vector<LayerUse> &uses) { return hasOneGroup ? withoutCopy(uses[c]) : uses[c]; };
       std::vector<LayerUse> policies;
       for (size_t step : steps)
-        policies.push_back((*uses_[step])[c]);
-      Problem::Cost is = costOf(how, policies, undivided ? &(*undivided)[c] : nullptr);
+        policies.push_back(useOf(*uses_[step]));
+      std::optional<LayerUse> wholeUse;
+      if (undivided)
+        wholeUse = useOf(*undivided);
+      Problem::Cost is = costOf(how, policies, wholeUse ? &*wholeUse : nullptr);
       if (std::string other = differs(*stated.classes[c].costs[f], is, choicesOf(stated, f, c)); !other.empty())
         return fmt::format("'{}': {}", stated.classes[c].name, other);
     }

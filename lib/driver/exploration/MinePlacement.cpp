@@ -82,8 +82,6 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
   job.name = session.job().name;
   std::vector<std::string> assumptions;
   auto request = session.placementRequest(assumptions);
-  if (request) // a mined plan is found again by its degrees
-    request->sharesParameters = false;
   if (request && llvm::any_of(request->space.tensorShardings, [](const auto &one) { return one.context > 1; })) {
     session.diagnostics()
         .error(Code::NotSupported, session.job().targetAt,

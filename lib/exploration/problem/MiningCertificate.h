@@ -108,7 +108,7 @@ struct MiningCertificate {
 inline auto degreesOf(const PlacementProblem::ParallelConfig &config) {
   return std::tie(config.tensor, config.sequence, config.data, config.zero, config.microbatch, config.expert,
                   config.expertTensor, config.tables, config.ringOverlap, config.hostStates, config.hostWeights,
-                  config.order);
+                  config.order, config.oneGroup);
 }
 /// The same with the device type.
 inline auto identityOf(const PlacementProblem::ParallelConfig &config) {
