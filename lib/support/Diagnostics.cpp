@@ -121,7 +121,8 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
       slipped = slip;
     }
   }
-  if (slipped || name.size() < 3)
+  bool isLetterMore = best == 1 && result.size() != name.size(); // or less: "gradient" for gradients
+  if (slipped || isLetterMore || name.size() < 3)
     return result;
   // "a100" is the beginning of a100_80g and no slip of h100; "bert" may be albert_base where nothing is nearer.
   std::string whole = longer(name, candidates, /*asWord=*/true);

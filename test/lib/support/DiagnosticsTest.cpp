@@ -101,6 +101,7 @@ TEST(Diagnostics, Nearest) {
   EXPECT_EQ(nearest("aera", {"mxu.count", "area"}), "area");
   EXPECT_EQ(nearest("bert", {"albert_base", "bert_large_cased", "bert_large"}), "bert_large");
   EXPECT_EQ(nearest("a100", {"h100", "a100_80g_sxm", "a100_40g"}), "a100_40g");
+  EXPECT_EQ(nearest("gradient", {"gradient_buckets", "gradients"}), "gradients");
   EXPECT_EQ(nearest("Bert", {"bert_large", "bert"}), "bert");
   EXPECT_EQ(nearest("block", {"gpt_block_first", "gpt_block"}), "gpt_block");
   EXPECT_EQ(nearest("cat", {"concatenate_all", "dog"}), "concatenate_all");
