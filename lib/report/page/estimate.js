@@ -34,7 +34,7 @@ function changes() {
   byId("changes").hidden = false;
   byId("bottlenecks").append(el("thead", {}, el("tr", {}, ...[["resource"], ["binds in", "n"], ["faster if doubled", "n"], ["at most", "n"]].map(([h, c]) => el("th", { scope: "col", class: c }, h)))),
     el("tbody", {}, ...list.map(b => el("tr", {}, el("td", {}, b.resource), el("td", { class: "n wrap" }, percent(b.fraction), mini(b.fraction)), el("td", { class: "n" }, faster(b.speedup_if_twice)), el("td", { class: "n" }, b.speedup_if_unlimited ? faster(b.speedup_if_unlimited) : "–")))));
-  offerExport(byId("bottlenecks"), "bottlenecks", () => [["resource", "fraction", "speedup_if_twice", "speedup_if_unlimited"], ...data.bottlenecks.map(b => [b.resource, b.fraction, b.speedup_if_twice, b.speedup_if_unlimited])]).lastChild.remove();
+  offerExport(byId("bottlenecks"), "bottlenecks", () => [["resource", "fraction", "speedup_if_twice", "speedup_if_unlimited"], ...data.bottlenecks.map(b => [b.resource, b.fraction, b.speedup_if_twice, b.speedup_if_unlimited])], "tbody tr").lastChild.remove();
 }
 
 function energyBars() {
@@ -44,7 +44,7 @@ function energyBars() {
   const max = Math.max(...parts.map(([, v]) => v));
   byId("energy-bars").append(...parts.map(([name, v, color]) => el("div", { class: "kind" }, el("span", { class: "name", title: name }, name), el("div", { class: "stack", role: "img", "aria-label": `${name}: ${si(v, "J")}` }, el("i", { style: `width:${(v / max) * 100}%;background:var(--${color})` })), el("span", { class: "amount" }, `${si(v, "J")} · ${percent(v / energy.total_J)}`))));
   byId("energy-hint").textContent = `${si(energy.total_J, "J")} in ${seconds(energy.step_s)}: ${si(energy.average_power_W, "W")} on average`;
-  offerExport(byId("energy-bars"), "energy", () => [["part", "joules"], ...parts.map(([name, v]) => [name, v])]);
+  offerExport(byId("energy-bars"), "energy", () => [["part", "joules"], ...parts.map(([name, v]) => [name, v])], ".stack > i");
 }
 
 function loading() {

@@ -29,6 +29,9 @@ function conflicts() {
   byId("conflict-list").append(...(data.conflict || [{ constraint: "the search ended before it found some" }]).map(c => el("li", {}, c.constraint)));
 }
 
+/// Bars with a name, and those that are in the table alone.
+const namedIn = (host, count, limit = 64) => () => [...host.querySelectorAll(".name")].filter(e => e.textContent).length + Math.max(0, count - limit);
+
 function balance() {
   const overlap = data.rule === "overlap";
   byId("legend").append(el("span", {}, swatch("forward"), overlap ? "computation, of each replica" : "computation"), el("span", {}, swatch("communication"), overlap ? "transfers or all-reduce, at the same time" : "transfers"), el("span", {}, "the bottleneck: ", el("b", { class: "worse" }, "load")));
@@ -40,7 +43,7 @@ function balance() {
     if (overlap && s.communication_s > 0) host.append(barRow("", seconds(s.communication_s), [b]));
   }
   byId("balance-hint").textContent = (overlap ? "the load of a stage is the longest of its bars" : "the load of a stage is all of its bar") + `; the pipeline takes a sample whenever the bottleneck stage is done${stages.length > limit ? `; ${stages.length - limit} more stages are in the table` : ""}`;
-  offerExport(host, "load of stages", () => [["stage", "device", "load_s", "compute_s", "communication_s"], ...stages.map(s => [s.number, s.device, s.load_s, s.compute_s, s.communication_s])]);
+  offerExport(host, "load of stages", () => [["stage", "device", "load_s", "compute_s", "communication_s"], ...stages.map(s => [s.number, s.device, s.load_s, s.compute_s, s.communication_s])], namedIn(host, stages.length));
 }
 
 function memory() {
@@ -49,7 +52,7 @@ function memory() {
   byId("memory").hidden = false;
   byId("memory-bars").append(...on.slice(0, 64).map(s => barRow(nameOf(s), bytes(s.memory_bytes) + (capacity ? ` · ${percent(s.memory_bytes / capacity)}` : ""), [[s.memory_bytes / max, bytes(s.memory_bytes), s.memory_bytes > 0.9 * (capacity || Infinity) ? "data_gradient" : "weights"]])));
   byId("memory-hint").textContent = capacity ? `of the ${bytes(capacity)} of each accelerator` : "accelerators have no limit here; against the largest";
-  offerExport(byId("memory-bars"), "memory of stages", () => [["stage", "device", "memory_bytes"], ...on.map(s => [s.number, s.device, s.memory_bytes])]);
+  offerExport(byId("memory-bars"), "memory of stages", () => [["stage", "device", "memory_bytes"], ...on.map(s => [s.number, s.device, s.memory_bytes])], namedIn(byId("memory-bars"), on.length));
 }
 
 function cuts() {
@@ -61,7 +64,7 @@ function cuts() {
   if (at.some(c => c.back > 0)) byId("cut-legend").append(el("span", {}, swatch("communication"), "to later stages"), el("span", {}, swatch("data_gradient"), "back to earlier ones"));
   byId("cut-bars").append(...at.slice(0, 64).map(c => barRow(`${c.after + 1} | ${c.after + 2}`, `${seconds(c.forward + c.back)} · ${counted(c.results, "result")}`, [[max ? c.forward / max : 0, `to later stages ${seconds(c.forward)}`, "communication"], [max ? c.back / max : 0, `back ${seconds(c.back)}`, "data_gradient"]])));
   byId("cut-hint").textContent = "the time of all results that cross from a stage and those before it to those after it, or back, one after another";
-  offerExport(byId("cut-bars"), "traffic at cuts", () => [["after_stage", "forward_s", "back_s", "results"], ...at.map(c => [c.after + 1, c.forward, c.back, c.results])]);
+  offerExport(byId("cut-bars"), "traffic at cuts", () => [["after_stage", "forward_s", "back_s", "results"], ...at.map(c => [c.after + 1, c.forward, c.back, c.results])], namedIn(byId("cut-bars"), at.length));
 }
 
 function pin(s, asked = true) {
@@ -77,7 +80,7 @@ function tables() {
   byId("stages").append(el("thead", {}, el("tr", {}, ...columns.map(([h, c]) => el("th", { scope: "col", class: c }, h)))),
     el("tbody", {}, ...stages.slice(0, 500).map(s => el("tr", {}, el("td", { class: "n" }, String(s.number)), el("td", {}, el("button", { type: "button", class: "pickable", onclick: () => pin(s) }, s.device)), el("td", { class: "n" }, s.nodes.length.toLocaleString("en-US")), el("td", { class: "span" }, span(s)), el("td", { class: "n" }, seconds(s.compute_s)), el("td", { class: "n" }, seconds(s.communication_s)),
       el("td", { class: "n" }, seconds(s.load_s), mini(load > 0 ? s.load_s / load : 0, s.load_s >= load * (1 - 1e-9) ? "critical" : "forward")), el("td", { class: "n" }, isProcessor(s) ? "–" : bytes(s.memory_bytes))))));
-  offerExport(byId("stages"), "stages", () => [["stage", "device", "nodes", "compute_s", "communication_s", "load_s", "memory_bytes"], ...stages.map(s => [s.number, s.device, s.nodes.join(" "), s.compute_s, s.communication_s, s.load_s, s.memory_bytes])]).lastChild.remove();
+  offerExport(byId("stages"), "stages", () => [["stage", "device", "nodes", "compute_s", "communication_s", "load_s", "memory_bytes"], ...stages.map(s => [s.number, s.device, s.nodes.join(" "), s.compute_s, s.communication_s, s.load_s, s.memory_bytes])], () => stages.length).lastChild.remove();
   searchTable(byId("nodes"), byId("filter"), stages.flatMap(s => s.nodes.map(name => ({ name, s }))), [["node", r => r.name, null, "name"], ["stage", r => r.s.number, r => String(r.s.number), "n"], ["device", r => r.s.device]], "node", r => pin(r.s));
   place.on("stage", number => pin(stages[Number(number) - 1], false));
 }

@@ -46,6 +46,7 @@ function parts() {
       el("div", { class: "track", role: "img", "aria-label": `${row.name}: planned ${time(row.planned_s)}, measured ${time(row.measured_s)}` },
         bar("0", row.planned_s, "var(--data_gradient)", `planned ${time(row.planned_s)}`), bar("50%", row.measured_s, "var(--forward)", `measured ${time(row.measured_s)}`)));
   byId("parts-hint").append(el("span", {}, swatch("data_gradient"), "planned"), el("span", {}, swatch("forward"), "measured"), "means of the ranks; the last number is the difference");
+  offerExport(byId("parts-bars"), "parts of the step", () => [["part", "of", "seconds"], ...rows.flatMap(row => [[row.name, "plan", row.planned_s], [row.name, "measured", row.measured_s]])], ".track > i");
 }
 
 function findings() {
@@ -74,6 +75,7 @@ function ranks() {
   const used = data.parts.filter(one => Math.max(one.planned_s, one.measured_s) > 1e-12);
   byId("ranks-hint").append(...used.map(one => el("span", {}, el("i", { style: `background:${color(one.name)}` }), one.name)));
   if (data.ranks.length > shown) byId("ranks-hint").append(`${shown} of ${data.ranks.length} ranks; all are in the table`);
+  offerExport(byId("ranks-bars"), "ranks", () => [["rank", "of", "part", "seconds"], ...data.ranks.slice(0, shown).flatMap(rank => ["planned_s", "measured_s"].flatMap(key => rank.parts.filter(one => one[key] > 0).map(one => [rank.rank, key === "planned_s" ? "plan" : "measured", one.name, one[key]])))], ".track > i");
 }
 
 function tables() {

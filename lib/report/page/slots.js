@@ -80,6 +80,8 @@ function chart(name, tip, rows, until, label) {
     host.querySelector("svg").classList.add("choosable");
   }, 300, 1440);
 }
+/// How many slots a chart draws; one may hold several resources, and has a bar on each.
+const drawnIn = name => new Set([...(shown.get(name) || [])].map(([, bar]) => bar.s)).size;
 const slotRows = list => [["operation", "part", "core", "start", "duration", "critical"], ...list.map(s => [s.operation, s.region || "", s.core || "", s.start, s.duration, s.critical ? "yes" : "no"])];
 
 function legend() {
@@ -96,14 +98,14 @@ function project() {
   if (idle.length) rows.push(rowOf("no resource", idle, 0));
   const large = resources.some(r => r.capacity > 40);
   chart("chart", "tip", rows, makespan, `Tasks on ${counted(resources.length, "resource")} over ${long(makespan)}`);
-  offerExport(byId("chart"), "schedule", () => slotRows(slots));
+  offerExport(byId("chart"), "schedule", () => slotRows(timed), () => drawnIn("chart"));
   byId("hint").textContent = `the height of a row is what there is of a resource, that of a bar what a task holds of it${large ? "; of more than 40 each task has one line" : ""}; point at a bar for more, choose it for a link${resources.length > limit ? `; ${resources.length - limit} more resources are in the table` : ""}`;
 
   const lines = 300, list = slots.length <= lines ? slots : critical.slice(0, lines), tall = list.length <= 60 ? 16 : 10;
   byId("tasks").hidden = !list.length;
   if (!list.length) return;
   chart("task-chart", "task-tip", list.map(s => ({ name: s.operation, height: tall, gap: tall > 10 ? 4 : 2, bars: [{ s, from: s.start, until: s.end, color: colorOf(s), text: s.core || "", title: s.operation, rows: () => rowsOf(s) }] })), makespan, `${counted(list.length, "task")} over ${long(makespan)}`);
-  offerExport(byId("task-chart"), "tasks over time", () => slotRows(list));
+  offerExport(byId("task-chart"), "tasks over time", () => slotRows(list), () => drawnIn("task-chart"));
   byId("task-hint").textContent = slots.length > lines ? `the critical chain alone${critical.length > lines ? `, its first ${lines}` : ""}: ${counted(slots.length, "task")} are in the table` : "one line for each task, in the order of their starts";
 }
 
@@ -128,7 +130,7 @@ function use() {
     const plot = el("div"), host = el("div", {}, el("h3", {}, r.name, el("span", { class: "quiet" }, `  ${percent(r.share)} of ${r.capacity} in use`)), plot);
     byId("use-charts").append(host);
     fluid(plot, width => drawSteps(r.steps, makespan, v => si(v, "", 3).trim(), false, plot, `${r.name} in use and capacity over time`, { width, unit }), 280, 700);
-    offerExport(plot, `use of ${r.name}`, () => [["from", "used", "capacity"], ...r.steps.map(s => [s.from, s.used, s.capacity])]);
+    offerExport(plot, `use of ${r.name}`, () => [["from", "used", "capacity"], ...r.steps.map(s => [s.from, s.used, s.capacity])], () => pointsOf(plot, ".capacity", /[MH]/g) - 1);
   }
   byId("use-hint").textContent = `area: in use; line: capacity; the most used first${of.length > limit ? `; of ${of.length} resources the first ${limit}` : ""}`;
 }
@@ -141,8 +143,10 @@ function training() {
     for (const s of slots) if (s.repeats && s.repeats !== s.region) { const within = regions.find(r => r.name === s.repeats); if (within) runs.set(s.repeats, within.count * (runs.get(s.region) || 1)); }
   const total = r => r.length_s * runs.get(r.name);
   byId("region-pick").hidden = regions.length < 2;
+  let here = []; // what is drawn
   const list = regions.filter(r => r.length_s > 0 || regions.length < 3), show = name => {
-    const r = regions.find(one => one.name === name) || list[0], here = slots.filter(s => s.region === r.name && s.duration > 0);
+    const r = regions.find(one => one.name === name) || list[0];
+    here = slots.filter(s => s.region === r.name && s.duration > 0);
     select.value = r.name;
     const on = new Map();
     for (const s of here) { const core = s.core || (s.repeats ? "other parts" : "no core"); on.set(core, [...(on.get(core) || []), s]); }
@@ -155,14 +159,14 @@ function training() {
   select.addEventListener("change", () => { place.set("part", select.value); show(select.value); });
   show(list.length ? [...list].sort((a, b) => total(b) - total(a) || b.length_s - a.length_s).find(r => slots.some(s => s.region === r.name && s.core)).name : "");
   place.on("part", show);
-  offerExport(byId("chart"), "schedule", () => slotRows(slots));
+  offerExport(byId("chart"), "schedule", () => slotRows(here), () => drawnIn("chart"));
   const busy = new Map();
   for (const s of slots) if (s.core) busy.set(s.core, (busy.get(s.core) || 0) + s.duration * (runs.get(s.region) || 1));
   byId("use").hidden = !busy.size || !makespan;
   for (const [core, sum] of [...busy].sort((a, b) => b[1] - a[1]))
     byId("use-bars").append(el("div", { class: "kind" }, el("span", { class: "name", title: core }, core), el("div", { class: "stack", role: "img", "aria-label": `${core}: ${percent(sum / makespan)}` }, el("i", { style: `width:${Math.min(100, (sum / makespan) * 100)}%;background:var(--accent)` })), el("span", { class: "amount" }, `${seconds(sum)} · ${percent(sum / makespan)}`)));
   byId("use-hint").textContent = "the time of all operations of a step on each core, and as a share of the step; a core with several instances may have more than all of it";
-  offerExport(byId("use-bars"), "use of cores", () => [["core", "seconds"], ...busy]);
+  offerExport(byId("use-bars"), "use of cores", () => [["core", "seconds"], ...busy], ".stack > i");
   return show;
 }
 

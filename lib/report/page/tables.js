@@ -37,5 +37,5 @@ function searchTable(host, input, rows, columns, what, pick) {
   fill();
   place.on("filter", text => { input.value = text || ""; fill(); });
   input.closest("p").hidden = rows.length < 8 && !input.value;
-  offerExport(host, `${what}s`, () => [columns.map(([name]) => name), ...found.map(r => columns.map(([, key]) => key(r)))]).lastChild.remove();
+  offerExport(host, `${what}s`, () => [columns.map(([name]) => name), ...found.map(r => columns.map(([, key]) => key(r)))], () => host.querySelectorAll("tbody tr").length + Math.max(0, found.length - limit)).lastChild.remove();
 }
