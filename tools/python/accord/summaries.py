@@ -70,7 +70,8 @@ def _memory(one: Mapping[str, Any]) -> str:
     memory = one.get("memory")
     if isinstance(memory, dict) and "peak_bytes" in memory and "capacity_bytes" in memory:
         return f"{bytes_text(memory['peak_bytes'])} of {bytes_text(memory['capacity_bytes'])}"
-    stages = [stage.get("memory_bytes") for stage in one.get("stages") or [] if isinstance(stage, dict)]
+    listed = one.get("stages")  # of the comparison of a cluster it is a number
+    stages = [stage.get("memory_bytes") for stage in listed if isinstance(stage, dict)] if isinstance(listed, list) else []
     sizes = [size for size in stages if isinstance(size, (int, float))]
     return f"up to {bytes_text(max(sizes))} a device" if sizes else ""
 
