@@ -38,7 +38,7 @@ std::optional<SampledWork> sampledAt(Session &session, EstimateOptions options, 
   return std::nullopt;
 }
 
-std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed, LatencyTable table) {
+std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed, const LatencyTable &table) {
   // Operations of equal shape are timed once for all sizes, where that takes long.
   const bool programs = llvm::any_of(session.machine().cores, [](const Core &core) { return core.microarchitecture; });
   std::optional<PriceCache> prices;

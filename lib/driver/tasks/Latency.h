@@ -29,7 +29,8 @@ int latency(LatencyOptions options);
 /// Samples the job at the sizes that the model needs. Why there is none (A0707) is an error where
 /// it is `needed`, else a warning: the plan stands without. What it holds at the plan's value is a
 /// warning (A0708). `table`: the micro-batches of tables, where no expression gives a time.
-std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed, LatencyTable table = {});
+std::optional<LatencyModel> latencyModel(Session &session, const Plan &plan, bool needed,
+                                         const LatencyTable &table = {});
 
 /// The same of what was made already.
 std::optional<LatencyModel> reportedModel(Session &session, Result<LatencyModel> made, bool needed);
