@@ -87,18 +87,23 @@ int comparePlan(const CompareOptions &options) {
   if (!step)
     return refuseTrace(step.error(), options.json);
   const Comparison both = compare(std::move(*planned), std::move(*step));
+  return writeComparison(options, {[&] { return comparisonPage(both); }, [&] { return stepRows(both); },
+                                   [&] { return operationRows(both); }, [&] { return jsonText(toJson(both)); },
+                                   [&](const TextStyle &style) { return comparisonText(both, options.all, style); }});
+}
+
+int writeComparison(const CompareOptions &options, const ComparisonWriters &writers) {
   SourceManager sources;
   Diagnostics diags(sources);
-  using Writer = std::string (*)(const Comparison &);
-  for (const auto &[file, text] : {std::pair<std::string, Writer>(options.report, comparisonPage),
-                                   {options.rows, stepRows},
-                                   {options.operations, operationRows}})
-    if (!file.empty() && !writeFile(diags, file, text(both)))
+  for (const auto &[file, text] : {std::pair(options.report, writers.page),
+                                   {options.rows, writers.steps},
+                                   {options.operations, writers.operations}})
+    if (!file.empty() && !writeFile(diags, file, text()))
       return finish(diags, kWrongInput, options.json, "compare");
   if (options.json)
-    standardOutput() << jsonText(toJson(both)) << "\n";
+    standardOutput() << writers.json() << "\n";
   else
-    standardOutput() << comparisonText(both, options.all, TextStyle::of(standardOutput()));
+    standardOutput() << writers.text(TextStyle::of(standardOutput()));
   return kDone;
 }
 

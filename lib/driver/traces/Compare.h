@@ -2,11 +2,13 @@
 #pragma once
 #include "lib/support/Result.h"
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace accord {
+struct TextStyle;
 
 struct CompareOptions {
   std::string plan;
@@ -23,6 +25,14 @@ struct CompareOptions {
 int comparePlan(const CompareOptions &options);
 /// The same for a cluster. `files`: the traces, no folders.
 int compareCluster(const CompareOptions &options, const std::vector<std::string> &files);
+
+/// What a comparison looks like in each form.
+struct ComparisonWriters {
+  std::function<std::string()> page, steps, operations, json;
+  std::function<std::string(const TextStyle &style)> text;
+};
+/// Writes the files that are asked for, and prints the comparison. Returns the exit status.
+int writeComparison(const CompareOptions &options, const ComparisonWriters &writers);
 
 /// Writes an error of a trace, with its place where it has one. Returns the exit status.
 int refuseTrace(const Error &error, bool json);

@@ -169,19 +169,9 @@ private:
   }
 
   int print(const ClusterComparison &both) {
-    SourceManager sources;
-    Diagnostics diags(sources);
-    using Writer = std::string (*)(const ClusterComparison &);
-    for (const auto &[file, text] : {std::pair<std::string, Writer>(options.report, clusterPage),
-                                     {options.rows, stepRows},
-                                     {options.operations, operationRows}})
-      if (!file.empty() && !writeFile(diags, file, text(both)))
-        return finish(diags, kWrongInput, options.json, "compare");
-    if (options.json)
-      standardOutput() << jsonText(toJson(both)) << "\n";
-    else
-      standardOutput() << clusterText(both, options.all, TextStyle::of(standardOutput()));
-    return kDone;
+    return writeComparison(options, {[&] { return clusterPage(both); }, [&] { return stepRows(both); },
+                                     [&] { return operationRows(both); }, [&] { return jsonText(toJson(both)); },
+                                     [&](const TextStyle &style) { return clusterText(both, options.all, style); }});
   }
 
   const CompareOptions &options;
