@@ -19,6 +19,8 @@ endif()
 if(ACCORD_SANITIZE)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  # Loops that are asked to be vectorized may not be, with checks inside.
+  add_compile_options(-Wno-pass-failed)
   add_link_options(-fsanitize=address,undefined)
 endif()
 # Headers are included from the root: "lib/support/Quantity.h"; generated ones mirror the tree under the build folder. What tools write is no
