@@ -4,6 +4,7 @@
 #include "lib/support/documents/TextTable.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +15,8 @@ namespace {
 constexpr size_t kRanks = 16, kExchanges = 16, kFindings = 12, kWork = 12;
 
 std::string time(double seconds) { return std::fabs(seconds) < 1e-12 ? "-" : formatSi(seconds, "s"); }
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+/// A rest of rounding below zero is none.
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * std::max(0.0, share)); }
 std::string difference(double seconds) {
   return std::fabs(seconds) < 1e-12 ? "-" : (seconds > 0 ? "+" : "") + formatSi(seconds, "s");
 }
