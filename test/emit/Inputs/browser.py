@@ -10,9 +10,14 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-
          "--disable-background-networking", "--disable-component-update"]
 
 
+def profile_folder():
+    """Where a browser keeps its files. Some of its processes end after the first one, and write files while the folder is removed."""
+    return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+
+
 def dom_of(chromium, page, name, place=""):
     """The page's elements after its scripts, opened at `place` ("#op=…"); ends the process on any console message."""
-    with tempfile.TemporaryDirectory() as profile:
+    with profile_folder() as profile:
         flags = [*FLAGS, "--virtual-time-budget=2000", "--window-size=1280,1600", f"--user-data-dir={profile}",
                  "--enable-logging=stderr", "--v=0"]
         done = subprocess.run([chromium, *flags, "--dump-dom", "file://" + os.path.abspath(page) + place], check=True,
@@ -30,7 +35,7 @@ class Browser:
     """One Chromium with one tab. `messages`: what pages wrote to the console, and errors of their scripts."""
 
     def __init__(self, chromium):
-        self.profile = tempfile.TemporaryDirectory()
+        self.profile = profile_folder()
         commands, self.send = os.pipe()
         self.receive, answers = os.pipe()
 
