@@ -9,7 +9,6 @@
 #include <fstream>
 
 using namespace accord;
-using test::GptSize;
 
 namespace {
 struct Fitted {
