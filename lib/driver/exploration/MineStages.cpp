@@ -37,6 +37,7 @@ bool mayMineStages(const MineOptions &options, MineJobs &jobs) {
 std::optional<MinedStages> minedStages(const MineOptions &options, MineJobs &jobs, const PlacedBest &placed,
                                        const Design &common, const std::atomic<bool> *stop) {
   StageOptions how{.each = options.stages, .threads = options.session.threads, .stop = stop};
+  how.localSearch = options.strategy == "wham";
   auto found = mineStages(jobs.space(), *jobs.placements(0).front(), jobs.metric(), common, placed, how);
   if (!found)
     return std::nullopt;

@@ -266,6 +266,17 @@ double LayerMixProblem::value(const Design &design) {
   return value;
 }
 
+std::vector<double> LayerMixProblem::bottleneckGains(const Design &design) {
+  double now = bound({design, design});
+  std::vector<double> gains;
+  for (size_t i = 0; i < design.size(); ++i) {
+    DesignBox larger{design, design};
+    larger.high[i] = space_.parameters()[i].labels.size() - 1;
+    gains.push_back(std::isinf(now) ? 0 : std::max(0.0, now - bound(larger)));
+  }
+  return gains;
+}
+
 std::vector<Design> LayerMixProblem::best(size_t max) const {
   std::vector<std::pair<double, Design>> order;
   std::scoped_lock lock(mutex_);

@@ -25,6 +25,8 @@ public:
   /// A design's problem as `place` has it. Nothing: it may not be, has no price or cuts its step into other layers.
   std::shared_ptr<const PlacementProblem> problem(const Design &design);
   const PlacementProblem &common() const { return *common_; }
+  const PlacementSpace::TensorSharding &sharding() const { return share_; }
+  int64_t microbatch() const { return microbatch_; }
   /// What the metric has besides time, of one device: watts of design power, m2, or 1.
   double cost(const Design &design) const;
   double cost(const DesignBox &box) const; ///< of no design of it less
@@ -97,6 +99,8 @@ public:
   const std::vector<DesignParameter> &parameters() const override { return space_.parameters(); }
   double bound(const DesignBox &box) override;
   double value(const Design &design) override;
+  /// By parameter, by how much the bound of the design falls where the design may have any larger choice of it.
+  std::vector<double> bottleneckGains(const Design &design) override;
   /// The designs of least value, of equal ones the first.
   std::vector<Design> best(size_t max) const;
 

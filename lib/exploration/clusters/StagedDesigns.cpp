@@ -17,6 +17,7 @@ constexpr int kRounds = 4;
 constexpr size_t kEvery = 16;     ///< candidates of which none is left out
 constexpr double kMixGap = 2e-3;  ///< of the least of a mix
 constexpr double kMatters = 0.01; ///< of a step: classes of layers whose least is searched for
+constexpr uint64_t kLocalEvaluations = 300; ///< of a stage's critical-path search
 constexpr double kPowers[] = {0.5, 1, 2};
 using Id = PlacementProblem::Id;
 
@@ -65,11 +66,11 @@ public:
     });
     double bound = INFINITY;
     for (Group &group : groups) {
-      search(group);
+      options_.localSearch ? searchLocally(group) : search(group);
       bound = std::min(bound, group.bound);
     }
     out_.value = best_ * scale();
-    out_.bound = stopped() ? 0 : std::min(bound, best_) * scale();
+    out_.bound = stopped() || options_.localSearch ? 0 : std::min(bound, best_) * scale();
     for (const Group &group : groups)
       out_.candidates += group.candidates.size();
     finish();
@@ -120,7 +121,9 @@ private:
     search.stop = options_.stop;
     search.known = {common_};
     search.gap = kMixGap;
-    MiningResult result = mineExactly(mix, search);
+    if (options_.localSearch)
+      search.evaluations = kLocalEvaluations;
+    MiningResult result = (options_.localSearch ? mineByCriticalPath : mineExactly)(mix, search);
     out_.evaluations += result.evaluations, out_.bounds += result.bounds;
     if (candidates)
       for (const Design &design : mix.best(options_.each))
@@ -198,6 +201,18 @@ private:
     place(group);
   }
 
+  /// Of the share and the micro-batch size of the common plan: that plan's stages are the ones that are searched for.
+  void searchLocally(Group &group) {
+    const PlacementProblem::ParallelConfig &config = placed_.parallelConfig;
+    if (group.layers->sharding() != PlacementSpace::TensorSharding{config.tensor, config.sequence} ||
+        group.layers->microbatch() != config.microbatch || out_.plan.stages.empty() || stopped())
+      return;
+    add(group, common_);
+    std::set<std::vector<double>> mixed;
+    addMixes(group, out_.problem, out_.plan, mixed);
+    place(group);
+  }
+
   /// What a placement may look like: degrees, and a number of stages (0: any).
   struct PipelineShape {
     PlacementProblem::ParallelConfig degrees;
@@ -243,7 +258,7 @@ private:
   void place(Group &group) {
     PlanSearch found;
     std::set<std::vector<double>> mixed;
-    for (int round = 0; round < kRounds && !stopped(); ++round) {
+    for (int round = 0; round < (options_.localSearch ? 1 : kRounds) && !stopped(); ++round) {
       bool every = exhausts_ && group.candidates.size() <= kEvery;
       std::vector<StageCandidate> candidates = every ? group.candidates : undominated(group.candidates);
       found.better = found.quickest = std::nullopt;
@@ -366,7 +381,11 @@ private:
       stage.parallelConfig = number[stage.parallelConfig];
     out_.problem = std::move(all), out_.designs = std::move(designs);
     out_.proof =
-        fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
+        options_.localSearch
+            ? fmt::format("critical-path search for each stage of the common plan ({} evaluations), then plans of all sets of "
+                          "the best {} designs of each",
+                          out_.evaluations, options_.each)
+            : fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
                     "bounds), dynamic program over cuts{}",
                     out_.evaluations, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }

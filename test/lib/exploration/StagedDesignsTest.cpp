@@ -183,7 +183,7 @@ void holds(const StagedDesigns &found) {
 } // namespace
 
 TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
-  int better = 0;
+  int better = 0, foundLocally = 0;
   for (MiningMetric metric : {MiningMetric::StepTime, MiningMetric::TdpTime, MiningMetric::AreaTime})
     for (PipelineSchedule schedule : {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe}) {
       DesignSpace space = few({{"MEMORY", "32 GiB"},
@@ -210,7 +210,16 @@ TEST(Stages, AreTheLeastOfAllAssignmentsOfAllDesigns) {
       EXPECT_GE(some->value, all.min * (1 - 1e-9));
       EXPECT_LE(some->bound, all.min * (1 + 1e-9)) << name(metric) << name(schedule);
       EXPECT_GT(some->bound, 0.5 * all.min) << name(metric) << name(schedule);
+      // By local search, as WHAM does it: never better than all, never worse than common, and no bound.
+      options.localSearch = true, options.each = 10;
+      auto local = one.mined(space, metric, options);
+      ASSERT_TRUE(local);
+      holds(*local);
+      EXPECT_EQ(local->bound, 0);
+      EXPECT_GE(local->value, all.min * (1 - 1e-9)) << name(metric) << name(schedule);
+      foundLocally += local->value <= all.min * (1 + 1e-9);
     }
+  EXPECT_GE(foundLocally, 5);
   EXPECT_GT(better, 0);
 }
 
