@@ -161,6 +161,8 @@ void CycleStepper::depend(InFlight &made, int64_t number) {
     if (machine->registers[instruction.reads[r].file].renamed || counts(instruction.reads[r]))
       continue;
     std::vector<int64_t> &readers = registers[is.readRegisters[r]].readers;
+    if (!readers.empty() && readers.back() == number) // it reads the register twice
+      continue;
     std::erase_if(readers, [&](int64_t reader) { return isStarted(reader); });
     readers.push_back(number);
   }
@@ -168,7 +170,7 @@ void CycleStepper::depend(InFlight &made, int64_t number) {
     RegisterState &state = registers[is.writtenRegisters[w]];
     state.writer = number, state.readersStarted = 0;
     state.readers.clear();
-    if (counts(instruction.writes[w])) {
+    if (counts(instruction.writes[w]) && (state.counted.empty() || state.counted.back() != number)) {
       std::erase_if(state.counted, [&](int64_t writer) { return isComplete(writer); });
       state.counted.push_back(number);
     }
