@@ -39,7 +39,7 @@ llvm::Expected<T> readJsonDocument(llvm::StringRef text, llvm::StringRef path, l
   if (!value)
     return value.takeError();
   llvm::json::Path::Root at(root);
-  T document;
+  T document = T(); // a bool, too, has a value
   if (read(*value, document, llvm::json::Path(at)))
     return std::move(document);
   return documentError(text, path, root, at);
