@@ -30,7 +30,11 @@ BUILD = os.path.join(ROOT, "build")
 STAMPS = os.path.join(BUILD, "tidy")
 OURS = "dialects|examples|lib|passes|test|tools"
 BATCH = 16  # sources of a folder at a time; more would take more memory
+# What a source defines for itself, in a namespace without a name or static: constants, types, functions.
 CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
+TYPE = re.compile(r"(?m)^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{")
+FUNCTION = re.compile(r"(?m)^(?!return|using|namespace|typedef|extern|class|struct|enum|TEST|INSTANTIATE)[\w:<>,&*\[\] ]*[\w>&*\]] [&*]*(\w+)\([^;{}]*\)[^;{}()]*\{")
+header_words = None  # read when the first batch is put together
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -190,22 +194,44 @@ def alike(command):
 
 
 def batches_of(paths, known):
-    """Sources of one folder that are compiled alike, at most BATCH at a time."""
+    """Sources of one folder that are compiled alike and use the same namespaces, at most BATCH at a time."""
     groups = {}
     for path in paths:
-        groups.setdefault((os.path.dirname(path), alike(known[path])), []).append(path)
+        with open(path, encoding="utf-8") as file:
+            used = tuple(sorted(set(re.findall(r"(?m)^using namespace [\w:]+", file.read()))))
+        groups.setdefault((os.path.dirname(path), alike(known[path]), used), []).append(path)
     return [group[i:i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
 
 
+def words_of_headers():
+    """All words of the headers of the repository, and the types that one of them declares and does not define."""
+    words, declared = set(), set()
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.h"], capture_output=True, text=True, check=True).stdout.split()
+    for name in listed:
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            text = file.read()
+        words.update(re.findall(r"\w+", text))
+        declared.update(re.findall(r"(?:class|struct) (\w+);", text))
+    return words, declared
+
+
 def together(batch):
-    """One source that includes the batch. Constants of which several sources have one of the same name get a number."""
-    constants = []
+    """One source that includes the batch, behind all headers of it. Names that a source defines for itself get a number, where another
+    source or a header has the same one: types, constants, and functions that no header speaks of."""
+    global header_words
+    header_words = header_words or words_of_headers()
+    words, declared = header_words
+    types, others, headers = [], [], {}
     for path in batch:
         with open(path, encoding="utf-8") as file:
-            constants.append(set(CONSTANT.findall(file.read())))
-    lines = []
+            text = file.read()
+        types.append(set(TYPE.findall(text)) - declared)
+        others.append(set(CONSTANT.findall(text)) | set(FUNCTION.findall(text)) - words)
+        headers.update(dict.fromkeys(re.findall(r"(?m)^#include .*", text)))
+    lines = list(headers)
     for number, path in enumerate(batch):
-        again = sorted(name for name in constants[number] if sum(name in one for one in constants) > 1)
+        again = {name for name in types[number] if name in words or sum(name in one for one in types) > 1}
+        again = sorted(again | {name for name in others[number] if sum(name in one for one in others) > 1})
         lines += [f"#define {name} {name}_{number}" for name in again]
         lines.append(f'#include "{path}" // NOLINT(bugprone-suspicious-include)')
         lines += [f"#undef {name}" for name in again]
@@ -230,7 +256,7 @@ def examine(tidy, batch, known, fix):
         with open(source, "w", encoding="utf-8") as file:
             file.write(together(batch))
     command = [tidy, "--quiet", f"--config-file={ROOT}/.clang-tidy", *checks_of(batch[0]), f"--header-filter=^{re.escape(ROOT)}/({OURS})/", *(["--fix"] if fix else []), source,
-               "--", *flags_of(known[batch[0]])]
+               "--", f"-iquote{os.path.dirname(batch[0])}", *flags_of(known[batch[0]])]
     result = subprocess.run(command, capture_output=True, text=True, cwd=BUILD, check=False)
     if len(batch) > 1:
         os.remove(source)
