@@ -14,9 +14,9 @@ namespace accord {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr size_t kEvery = 16;     ///< candidates of which none is left out
-constexpr double kMixGap = 2e-3;  ///< of the least of a mix
-constexpr double kMatters = 0.01; ///< of a step: classes of layers whose least is searched for
+constexpr size_t kEvery = 16;               ///< candidates of which none is left out
+constexpr double kMixGap = 2e-3;            ///< of the least of a mix
+constexpr double kMatters = 0.01;           ///< of a step: classes of layers whose least is searched for
 constexpr uint64_t kLocalEvaluations = 300; ///< of a stage's critical-path search
 constexpr double kPowers[] = {0.5, 1, 2};
 using Id = PlacementProblem::Id;
@@ -382,12 +382,13 @@ private:
     out_.problem = std::move(all), out_.designs = std::move(designs);
     out_.proof =
         options_.localSearch
-            ? fmt::format("critical-path search for each stage of the common plan ({} evaluations), then plans of all sets of "
-                          "the best {} designs of each",
-                          out_.evaluations, options_.each)
+            ? fmt::format(
+                  "critical-path search for each stage of the common plan ({} evaluations), then plans of all sets of "
+                  "the best {} designs of each",
+                  out_.evaluations, options_.each)
             : fmt::format("minimum times of classes of layers over the space ({} exact searches' designs evaluated, {} "
-                    "bounds), dynamic program over cuts{}",
-                    out_.evaluations, out_.bounds, exhausts_ ? "; placements of all designs" : "");
+                          "bounds), dynamic program over cuts{}",
+                          out_.evaluations, out_.bounds, exhausts_ ? "; placements of all designs" : "");
   }
 
   const DesignSpace &space_;

@@ -6,11 +6,11 @@
 namespace accord {
 
 struct StageOptions {
-  unsigned each = 4;                       ///< candidates for each mix of layers; 1 to 64
-  uint64_t few = 64;                       ///< of spaces with no more designs all are candidates
-  unsigned threads = 1;                    ///< nothing in the result depends on it
-  /// WHAM's two levels: for each stage of the common design's plan, as it is cut, the best `each` designs by critical-path
-  /// search (`mineByCriticalPath`); then plans of all sets of these. It proves no bound.
+  unsigned each = 4;    ///< candidates for each mix of layers; 1 to 64
+  uint64_t few = 64;    ///< of spaces with no more designs all are candidates
+  unsigned threads = 1; ///< nothing in the result depends on it
+  /// WHAM's two levels: for each stage of the common design's plan, as it is cut, the best `each` designs by
+  /// critical-path search (`mineByCriticalPath`); then plans of all sets of these. It proves no bound.
   bool localSearch = false;
   const std::atomic<bool> *stop = nullptr; ///< the result is then what was found so far, bound 0
 };
