@@ -279,8 +279,12 @@ double StepWork::Data::pricedNow(const Machine &machine, const StepBoundOptions 
   static thread_local StepScratch scratch;
   price(machine, options, scratch);
   scratch.begin(graph.regions.size());
+  // What is left out tells how much waits for it: of all that a core does.
+  LoadSubsets subsets = !options.cores.empty() || !options.memories.empty() ? LoadSubsets::Whole
+                        : options.exact                                     ? LoadSubsets::Every
+                                                                            : LoadSubsets::Nested;
   for (const StepPart &part : parts)
-    scratch.lengths[part.region] = length(part, machine, scratch);
+    scratch.lengths[part.region] = length(part, machine, scratch, subsets);
   double micro = scratch.lengths[kMicrobatchRegion] + machine.host.microbatch.value,
          update = scratch.lengths[kUpdateRegion] + machine.host.step.value;
   return (graph.microbatches * micro + update) * kStepRoundingFactor;
@@ -292,7 +296,7 @@ void StepWork::Data::times(const Machine &machine, const StepBoundOptions &optio
   price(machine, options, scratch);
   scratch.begin(graph.regions.size());
   for (size_t p = 0; p + 2 < parts.size(); ++p) // the bodies
-    scratch.lengths[parts[p].region] = length(parts[p], machine, scratch);
+    scratch.lengths[parts[p].region] = length(parts[p], machine, scratch, LoadSubsets::Whole);
   seconds.clear();
   for (size_t p = parts.size() - 2; p < parts.size(); ++p)
     for (const StepItem &item : parts[p].items)
@@ -301,7 +305,58 @@ void StepWork::Data::times(const Machine &machine, const StepBoundOptions &optio
                                                    : graph.regions[item.body].count * scratch.lengths[item.body]));
 }
 
-double StepWork::Data::length(const StepPart &part, const Machine &machine, StepScratch &s) const {
+double StepLoad::length(LoadSubsets subsets, double whole) {
+  if (!(sum_ > 0))
+    return 0;
+  double longest = head_ + sum_ * whole + tail_;
+  if (subsets == LoadSubsets::Whole)
+    return longest;
+  std::sort(all_.begin(), all_.end(), [](const One &a, const One &b) { return a.head < b.head; });
+  if (subsets == LoadSubsets::Every)
+    return std::max(longest, preemptive(whole));
+  double sum = 0, tail = INFINITY;
+  for (size_t i = all_.size(); i-- > 0;) { // what begins no sooner than this
+    sum += all_[i].work, tail = std::min(tail, all_[i].tail);
+    longest = std::max(longest, all_[i].head + sum * whole + tail);
+  }
+  std::sort(all_.begin(), all_.end(), [](const One &a, const One &b) { return a.tail < b.tail; });
+  double head = INFINITY;
+  sum = 0;
+  for (size_t i = all_.size(); i-- > 0;) { // what has as much behind it
+    sum += all_[i].work, head = std::min(head, all_[i].head);
+    longest = std::max(longest, head + sum * whole + all_[i].tail);
+  }
+  return longest;
+}
+
+/// Of what is there the one with most behind it runs, until another one comes.
+double StepLoad::preemptive(double whole) {
+  auto behind = [](const One &a, const One &b) { return a.tail < b.tail; };
+  there_.clear();
+  double now = 0, longest = 0;
+  for (size_t next = 0; next < all_.size() || !there_.empty();) {
+    if (there_.empty())
+      now = std::max(now, all_[next].head);
+    for (; next < all_.size() && all_[next].head <= now; ++next) {
+      there_.push_back(all_[next]);
+      there_.back().work *= whole;
+      std::push_heap(there_.begin(), there_.end(), behind);
+    }
+    One &first = there_.front();
+    double until = next < all_.size() ? all_[next].head : INFINITY;
+    if (now + first.work > until) {
+      first.work -= until - now, now = until;
+      continue;
+    }
+    now += first.work;
+    longest = std::max(longest, now + first.tail);
+    std::pop_heap(there_.begin(), there_.end(), behind);
+    there_.pop_back();
+  }
+  return longest;
+}
+
+double StepWork::Data::length(const StepPart &part, const Machine &machine, StepScratch &s, LoadSubsets subsets) const {
   size_t size = part.items.size(), memories = machine.memories.size(), nCores = machine.cores.size();
   s.times.assign(size, 0), s.heads.assign(size, 0), s.tails.assign(size, 0);
   double chain = 0;
@@ -318,7 +373,9 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
     for (uint32_t before : part.items[i].before)
       s.tails[before] = std::max(s.tails[before], s.tails[i] + s.times[i]);
 
-  s.loads.assign(nCores + memories, {});
+  s.loads.resize(nCores + memories);
+  for (StepLoad &load : s.loads)
+    load.clear();
   std::array<double, 2> &kinds = s.kinds[part.region];
   for (size_t i = 0; i < size; ++i) {
     const StepItem &item = part.items[i];
@@ -346,12 +403,12 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
   std::vector<char> &uses = s.uses[part.region];
   uses.assign(s.loads.size(), 0);
   for (size_t r = 0; r < s.loads.size(); ++r) {
-    longest = std::max(longest, s.loads[r].length(r < nCores ? 1 : whole));
+    longest = std::max(longest, s.loads[r].length(subsets, r < nCores ? 1 : whole));
     uses[r] = s.loads[r].seen;
   }
   for (size_t c = 0; c < nCores; ++c)
     for (size_t m = 0; m < memories; ++m)
-      longest = std::max(longest, jointBound(part, machine, c, m, s));
+      longest = std::max(longest, jointBound(part, machine, c, m, s, subsets));
   std::array<double, 2> of = {0, 0};
   for (const Core &core : machine.cores)
     of[0] += core.kind == CoreKind::Tensor, of[1] += core.kind == CoreKind::Vector;
@@ -364,12 +421,13 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
 /// What runs on a core and moves bytes of a memory excludes what takes all of that memory's bandwidth: the core idles
 /// while the latter runs, nor does either run beside a repeat that uses the memory.
 double StepWork::Data::jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory,
-                                  const StepScratch &s) const {
+                                  StepScratch &s, LoadSubsets subsets) const {
   if (memory >= 64)
     return 0;
   bool several = operationsAtOnce(machine.cores[core]) > 1;
   size_t memories = machine.memories.size();
-  StepLoad load;
+  StepLoad &load = s.joint;
+  load.clear();
   double slack = 0, min = INFINITY;
   for (size_t i = 0; i < part.items.size(); ++i) {
     const StepItem &item = part.items[i];
@@ -395,7 +453,7 @@ double StepWork::Data::jointBound(const StepPart &part, const Machine &machine, 
     load.add(time, s.heads[i], s.tails[i], true);
   }
   // An operation that takes so long that its share is lost in rounding is longer than this.
-  return slack > 0 ? std::min(load.length(), min / slack) : 0;
+  return slack > 0 ? std::min(load.length(subsets), min / slack) : 0;
 }
 
 } // namespace accord

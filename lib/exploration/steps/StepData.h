@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/exploration/steps/StepCores.h"
 #include "lib/exploration/steps/StepWork.h"
+#include <algorithm>
 #include <cmath>
 
 namespace accord {
@@ -36,24 +37,42 @@ struct StepPrice {
   int kind = -1;      ///< 0: tensor, 1: vector
 };
 
-/// All that one core or memory does in a region.
-struct StepLoad {
-  double sum = 0, head = INFINITY, tail = head;
+/// What a core or memory does that is looked at for a bound: all of it; also what begins after some time, and what has
+/// some time behind it; every part of it.
+enum class LoadSubsets : uint8_t { Whole, Nested, Every };
+
+/// All that one core or memory does in a region, one after the other or with as much of it at a time.
+class StepLoad {
+public:
   bool seen = false;
+  void clear() { sum_ = 0, head_ = tail_ = INFINITY, seen = false, all_.clear(); }
   void add(double work, double before, double after, bool isSeen) {
     if (!(work > 0))
       return;
-    sum += work;
-    head = std::min(head, before), tail = std::min(tail, after);
+    sum_ += work;
+    head_ = std::min(head_, before), tail_ = std::min(tail_, after);
     seen |= isSeen;
+    all_.push_back({before, work, after});
   }
-  double length(double whole = 1) const { return sum > 0 ? head + sum * whole + tail : 0; }
+  /// No schedule is below: the largest, over subsets, of least chain before, `whole` of the work, least chain after.
+  /// Over every one it is Jackson's preemptive schedule (Carlier, European J. Operational Research 11, 1982). Orders
+  /// what was added.
+  double length(LoadSubsets subsets, double whole = 1);
+
+private:
+  struct One {
+    double head, work, tail;
+  };
+  double preemptive(double whole);
+  std::vector<One> all_, there_;
+  double sum_ = 0, head_ = INFINITY, tail_ = INFINITY;
 };
 
 struct StepScratch {
   std::vector<StepPrice> prices;
   std::vector<double> transfers;            ///< by class and memory
   std::vector<StepLoad> loads;              ///< of one region
+  StepLoad joint;                           ///< of what excludes each other there
   std::vector<std::vector<char>> uses;      ///< by region: cores and memories that it uses surely
   std::vector<std::array<double, 2>> kinds; ///< by region: work of tensor, vector cores
   std::vector<double> lengths, times, heads, tails;
@@ -78,9 +97,9 @@ struct StepWork::Data {
   mutable std::unordered_map<std::string, double> known; ///< bounds, by all that they follow from
   void times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const;
   void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;
-  double length(const StepPart &part, const Machine &machine, StepScratch &scratch) const;
-  double jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory,
-                    const StepScratch &scratch) const;
+  double length(const StepPart &part, const Machine &machine, StepScratch &scratch, LoadSubsets subsets) const;
+  double jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory, StepScratch &scratch,
+                    LoadSubsets subsets) const;
 };
 
 } // namespace accord

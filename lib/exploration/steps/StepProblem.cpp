@@ -231,9 +231,7 @@ std::vector<double> StepProblem::bottleneckGains(const Design &design) {
     if (!capacity) {
       double step =
           data_->objective.aggregate(data_->jobs, [&](size_t job) { return data_->best(job, design, *machine).step; });
-      double lowerBound =
-          data_->objective.aggregate(data_->jobs, [&](size_t job) { return alternativeOf(job).bound(*machine, true); });
-      capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - lowerBound / step) : 0;
+      capacity = std::isfinite(step) && step > 0 ? std::max(0.0, 1 - whole / step) : 0;
     }
     bottleneckGains[p] = std::max(bottleneckGains[p], *capacity);
   }

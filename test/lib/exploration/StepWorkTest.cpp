@@ -1,6 +1,7 @@
 // Bounds of a step against the step itself, on machines and graphs drawn at random and on networks
 // of the catalogue.
 #include "lib/exploration/steps/StepWork.h"
+#include "lib/exploration/steps/StepData.h"
 #include "test/support/CatalogueWork.h"
 #include "test/support/RandomGraph.h"
 #include "test/support/RandomMachine.h"
@@ -273,6 +274,41 @@ TEST(StepWork, RefusedIsInfinite) {
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].code, Code::UnsupportedType);
   EXPECT_TRUE(std::isfinite(work.bound(testing::smallMachine(), true)));
+}
+
+/// Of what one core does, against every subset of it.
+TEST(StepLoad, IsTheLargestOfItsSubsets) {
+  Draw draw(7);
+  size_t nested = 0, above = 0;
+  for (int i = 0; i < 300; ++i) {
+    struct One {
+      double head, work, tail;
+    };
+    std::vector<One> all(static_cast<size_t>(draw.whole(0, 9)));
+    StepLoad load;
+    load.clear();
+    for (One &one : all) {
+      one = {draw.any(1, 100), draw.any(1, 100), draw.any(1, 100)};
+      load.add(one.work, one.head, one.tail, true);
+    }
+    double share = draw.any(0.5, 1), whole = 0, largest = 0;
+    for (size_t subset = 1; subset < size_t{1} << all.size(); ++subset) {
+      double head = INFINITY, sum = 0, tail = INFINITY;
+      for (size_t k = 0; k < all.size(); ++k)
+        if (subset >> k & 1)
+          head = std::min(head, all[k].head), sum += all[k].work, tail = std::min(tail, all[k].tail);
+      whole = head + sum * share + tail; // the last subset is all
+      largest = std::max(largest, whole);
+    }
+    double some = load.length(LoadSubsets::Nested, share);
+    EXPECT_NEAR(load.length(LoadSubsets::Whole, share), whole, 1e-9 * whole);
+    EXPECT_NEAR(load.length(LoadSubsets::Every, share), largest, 1e-9 * largest);
+    EXPECT_GE(some, whole * (1 - 1e-12));
+    EXPECT_LE(some, largest * (1 + 1e-12));
+    nested += some > whole * 1.001, above += largest > some * 1.001;
+  }
+  EXPECT_GT(nested, 100u);
+  EXPECT_GT(above, 3u);
 }
 
 } // namespace
