@@ -1,4 +1,5 @@
 #include "lib/exploration/solve/Checkpoint.h"
+#include "lib/exploration/strategies/IncumbentSearch.h"
 #include "lib/search/BestFirstQueue.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -88,7 +89,12 @@ private:
 
 // Rounds are of fixed sizes, so that the same boxes are looked at whatever the threads.
 constexpr size_t kSplits = 32, kValues = 16;
-constexpr unsigned kDives = 64; ///< at most so many in search of any design
+constexpr size_t kPromising = 256; ///< designs of which those are valued that promise most
+constexpr unsigned kDives = 64;    ///< at most so many in search of any design
+/// A parameter is tried on so many boxes before what it gained says which are tried, and on each of every so many.
+constexpr uint64_t kReliable = 8, kTryAll = 16;
+constexpr size_t kTried = 3;          ///< parameters of a box then
+constexpr unsigned kRoundsOfDive = 4; ///< looking ahead begins at the first box every so many times
 
 struct OpenNode {
   double bound;
@@ -100,7 +106,8 @@ struct NodeHalves {
 
 class ExactSearch {
 public:
-  explicit ExactSearch(MiningRun &run) : run(run), openNodes(run.parameters(), 2) {
+  explicit ExactSearch(MiningRun &run)
+      : run(run), incumbents(run), openNodes(run.parameters(), 2), gains(run.parameters().size()) {
     for (unsigned level = 0; level <= run.problem().numBoundLevels(); ++level)
       designs.emplace_back(run.parameters(), 1);
     run.useEvaluations();
@@ -111,9 +118,12 @@ public:
       run.values(validDesigns(run.parameters(), run.options().known));
       open({run.bound(), wholeOf(run.parameters())});
     }
-    for (unsigned dives = 0; dives < kDives && !run.best() && !openNodes.empty(); ++dives)
-      if (!dive())
-        break;
+    if (looksAhead() && !openNodes.empty() && incumbents.isDue())
+      incumbents.search();
+    bool limited = false;
+    for (unsigned dives = 0; dives < kDives && !run.best() && !openNodes.empty() && !limited; ++dives)
+      if (std::optional<Design> reached = dive(limited))
+        run.value(*reached);
     std::string ended = rounds();
     return fmt::format("branch and bound: {}; {} open nodes", ended, numOpenNodes());
   }
@@ -142,13 +152,41 @@ private:
     return max - bound;
   }
 
+  /// Whether values are cheap enough beside bounds to look for a better incumbent all the while.
+  bool looksAhead() const { return run.problem().numBoundLevels() == 0; }
+
+  /// Of the ways to halve a box those that are tried: all, or where enough is known of what halving gains by parameter
+  /// those that gained most so far (reliability branching: Achterberg, Koch and Martin, Operations Research Letters 33,
+  /// 2005).
+  std::vector<BoxHalves> triedHalves(const DesignBox &box) {
+    std::vector<BoxHalves> all = halvesOf(box);
+    if (!looksAhead() || all.size() <= kTried || ++numSplits % kTryAll == 0)
+      return all;
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const MeanGain &of = gains[parameterOf(all[i])];
+      if (of.count < kReliable)
+        return all;
+      order.emplace_back(-of.sum / of.count, i);
+    }
+    llvm::sort(order);
+    std::vector<BoxHalves> tried;
+    for (size_t i = 0; i < kTried; ++i)
+      tried.push_back(std::move(all[order[i].second]));
+    return tried;
+  }
+  static size_t parameterOf(const BoxHalves &halves) {
+    return std::mismatch(halves.low.high.begin(), halves.low.high.end(), halves.high.high.begin()).first -
+           halves.low.high.begin();
+  }
+
   /// Each at the parameter whose halves' bounds are most above its own. Nothing: not enough bounds
   /// left for the first of them; `split` may hold fewer than asked for.
   std::vector<NodeHalves> split(const std::vector<OpenNode> &open, size_t &count) {
     std::vector<std::vector<BoxHalves>> trials; // by box
     std::vector<DesignBox> boxes;
     for (count = 0; count < open.size(); ++count) {
-      std::vector<BoxHalves> halves = halvesOf(open[count].box);
+      std::vector<BoxHalves> halves = triedHalves(open[count].box);
       if (boxes.size() + 2 * halves.size() > run.boundsLeft())
         break;
       for (const BoxHalves &one : halves)
@@ -165,9 +203,11 @@ private:
       for (BoxHalves &trial : trials[b]) {
         double low = std::max(bound, *next++), high = std::max(bound, *next++);
         double gainLow = gain(bound, low), gainHigh = gain(bound, high);
-        std::tuple gains{gainLow + gainHigh, std::min(gainLow, gainHigh), trial.width};
-        if (!maxGains || gains > *maxGains) {
-          maxGains = gains;
+        std::tuple both{gainLow + gainHigh, std::min(gainLow, gainHigh), trial.width};
+        MeanGain &mean = gains[parameterOf(trial)];
+        mean.sum += bound > 0 ? std::min(1.0, (gainLow + gainHigh) / bound) : 0, ++mean.count;
+        if (!maxGains || both > *maxGains) {
+          maxGains = both;
           best = {{low, std::move(trial.low)}, {high, std::move(trial.high)}};
         }
       }
@@ -175,25 +215,38 @@ private:
     return halves;
   }
 
-  /// From the first box always the better half, to a design. False: a limit.
-  bool dive() {
+  /// From the first box always the better half, to a design, which is open then. Nothing: a limit, or where it ends no
+  /// design can be; `limited` says which.
+  std::optional<Design> dive(bool &limited) {
+    limited = false;
     OpenNode at = take(openNodes);
     while (!at.box.one()) {
       size_t count;
       std::vector<NodeHalves> halves = split({at}, count);
       if (!count || run.isExhausted()) {
         open(at);
-        return false;
+        limited = true;
+        return std::nullopt;
       }
       NodeHalves &both = halves[0];
       bool low = both.low.bound <= both.high.bound;
       at = std::move(low ? both.low : both.high);
       open(low ? both.high : both.low);
       if (at.bound == INFINITY)
-        return true;
+        return std::nullopt;
     }
-    run.value(at.box.low);
-    return true;
+    open(at);
+    return at.box.low;
+  }
+
+  /// A round in search of a better incumbent, now and then from where the first box leads.
+  void lookAhead() {
+    std::optional<Design> from;
+    bool limited = false;
+    if (++numLooks % kRoundsOfDive == 0 && !openNodes.empty())
+      from = dive(limited);
+    if (!limited && incumbents.isDue())
+      incumbents.search(from);
   }
 
   /// Of the designs of which the next one is: by bound, then by place in the order of parameters.
@@ -221,15 +274,19 @@ private:
     return count;
   }
 
+  /// First ones that are dominated, or designs that were valued in search of a better incumbent.
+  void dropFirst() {
+    while (!openNodes.empty() && dominated(openNodes.bound(), openNodes.first().low))
+      openNodes.pop();
+    for (OpenNodes &level : designs)
+      while (!level.empty() && (dominated(level.bound(), level.first().low) || run.known(level.first().low)))
+        level.pop();
+  }
+
   /// How it ended.
   std::string rounds() {
     for (size_t purged = 1 << 12;;) {
-      auto clean = [this](OpenNodes &of) {
-        while (!of.empty() && dominated(of.bound(), of.first().low))
-          of.pop();
-      };
-      clean(openNodes);
-      std::for_each(designs.begin(), designs.end(), clean);
+      dropFirst();
       double bound = std::min(lowerBound(), run.evaluatedBound());
       run.prove(bound);
       size_t open = numOpenNodes();
@@ -251,6 +308,10 @@ private:
         for (OpenNodes &level : designs)
           level.filter(run.incumbent(), keep);
         purged = std::max<size_t>(1 << 12, numOpenNodes());
+      }
+      if (looksAhead() && incumbents.isDue()) {
+        lookAhead();
+        continue;
       }
       size_t level = nextLevel();
       const OpenNodes &next = designs[level];
@@ -289,14 +350,13 @@ private:
       until += (run.incumbent() - first) / 8;
     else
       until = INFINITY;
-    while (round.size() < std::min<uint64_t>(kValues, max) && !from.empty() && from.bound() <= until &&
-           !dominated(from.bound(), from.first().low))
+    while (round.size() < max && !from.empty() && from.bound() <= until && !dominated(from.bound(), from.first().low))
       round.push_back(take(from));
     return round;
   }
 
   bool tightenRound(size_t level) {
-    std::vector<OpenNode> open = round(designs[level], run.boundsLeft());
+    std::vector<OpenNode> open = round(designs[level], std::min<uint64_t>(kValues, run.boundsLeft()));
     std::vector<Design> all;
     for (const OpenNode &one : open)
       all.push_back(one.box.low);
@@ -307,18 +367,46 @@ private:
     return !open.empty();
   }
 
+  /// Of many with nearly the same bound those first that promise most.
   bool valueRound() {
+    uint64_t size = std::min<uint64_t>(kValues, run.left());
+    std::vector<OpenNode> open = round(designs.back(), looksAhead() && size > 0 ? kPromising : size);
+    if (open.size() > size) {
+      std::vector<std::pair<double, size_t>> order;
+      for (size_t i = 0; i < open.size(); ++i)
+        order.emplace_back(incumbents.predicted(open[i].box.low, open[i].bound), i);
+      llvm::sort(order);
+      std::vector<OpenNode> first;
+      for (size_t i = 0; i < open.size(); ++i)
+        if (OpenNode &one = open[order[i].second]; i < size)
+          first.push_back(std::move(one));
+        else
+          designs.back().push(one.bound, one.box);
+      open = std::move(first);
+    }
     std::vector<Design> all;
-    for (OpenNode &one : round(designs.back(), run.left()))
-      all.push_back(std::move(one.box.low));
-    if (!all.empty())
-      run.values(all);
-    return !all.empty();
+    for (const OpenNode &one : open)
+      all.push_back(one.box.low);
+    if (all.empty())
+      return false;
+    std::vector<double> values = run.values(all);
+    for (size_t i = 0; i < all.size() && looksAhead(); ++i)
+      incumbents.learn(all[i], open[i].bound, values[i]);
+    return true;
   }
 
   MiningRun &run;
+  IncumbentSearch incumbents;
   OpenNodes openNodes;
   std::vector<OpenNodes> designs; ///< by how often they were bounded again
+  /// What halving gained, as a share of the box's bound.
+  struct MeanGain {
+    double sum = 0;
+    uint64_t count = 0;
+  };
+  std::vector<MeanGain> gains; ///< by parameter
+  uint64_t numSplits = 0;
+  unsigned numLooks = 0;
 };
 
 } // namespace
@@ -337,9 +425,7 @@ MiningResult mineExactly(MiningProblem &problem, const MiningOptions &options) {
     run.resume(std::move(earlier));
   }
   size_t written = 0;
-  if (options.checkpoint.empty()) {
-    run.forget();
-  } else {
+  if (!options.checkpoint.empty()) {
     digest = digestOf(problem);
     run.saved = [&](bool last) {
       KnownDesigns &known = run.knownDesigns();

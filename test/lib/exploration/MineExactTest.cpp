@@ -383,3 +383,64 @@ TEST_F(MineCheckpoint, AFileThatCannotBeWrittenSpoilsNoSearch) {
   EXPECT_FALSE(result.refused);
   EXPECT_EQ(result.best, optimum(problem).design);
 }
+
+namespace {
+
+/// Sixteen million designs. Bounds see the work and the limit of area, not what tiles make of a buffer, so that they
+/// are equal along half of the parameters.
+class PlateauProblem : public CountingProblem {
+public:
+  explicit PlateauProblem(uint64_t seed) {
+    fuzz::Random random(seed);
+    for (int i = 0; i < 8; ++i)
+      all.push_back(powers(fmt::format("p{}", i), 0, 7));
+    area = 60 + static_cast<double>(random.below(60));
+    for (double &of : best)
+      of = static_cast<double>(random.below(8));
+    for (double &of : costs)
+      of = 1 + static_cast<double>(random.below(5));
+  }
+  double boundIn(const DesignBox &box) override {
+    double used = 0, time = 0;
+    for (size_t i = 0; i < 8; ++i)
+      used += costs[i] * (box.low[i] + 1);
+    for (size_t i = 0; i < 4; ++i)
+      time = std::max(time, costs[i] / (1 + box.high[i]));
+    return used > area ? INFINITY : 10 + time;
+  }
+  double valueOf(const Design &design) override {
+    double bound = boundIn({design, design}), more = 0;
+    for (size_t i = 4; i < 8; ++i)
+      more += std::abs(design[i] - best[i]);
+    return bound * (1.03 + 0.01 * more);
+  }
+
+private:
+  double area;
+  std::array<double, 8> best{}, costs{};
+};
+
+} // namespace
+
+/// Where bounds alone tell nothing, what values were above them tells where to look.
+TEST(MineExact, IsSoonNearTheBestOfAllStrategies) {
+  size_t behind = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    MiningOptions options;
+    options.evaluations = 60;
+    PlateauProblem problem(seed);
+    MiningResult exact = mineExactly(problem, options);
+    ASSERT_TRUE(exact.best) << seed;
+    EXPECT_LE(exact.bound, exact.value) << seed;
+    EXPECT_EQ(problem.values, exact.evaluations) << seed;
+    for (const char *other : {"random", "annealing", "wham"}) {
+      PlateauProblem again(seed);
+      behind += exact.value > miningStrategy(other)(again, options).value * 1.01;
+    }
+    MiningOptions threads = options;
+    threads.threads = 3;
+    PlateauProblem again(seed);
+    expectSame(exact, mineExactly(again, threads), fmt::format("threads, {}", seed));
+  }
+  EXPECT_LE(behind, 2u); // of 36: annealing has luck now and then
+}
