@@ -9,6 +9,7 @@ namespace {
 // RESOURCEAVAILABILITIES begins like RESOURCES.
 constexpr std::pair<PsplibText::Section, llvm::StringRef> kNames[] = {
     {PsplibText::Availabilities, "RESOURCEAVAILABILITIES"},
+    {PsplibText::Availabilities, "RESOURCE AVAILABILITIES"}, // of MMLIB (Van Peteghem, Vanhoucke 2014)
     {PsplibText::Resources, "RESOURCES"},
     {PsplibText::Information, "PROJECT INFORMATION"},
     {PsplibText::Precedences, "PRECEDENCE RELATIONS"},
