@@ -8,6 +8,7 @@
 #include "lib/planning/output/EstimateJson.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/scheduling/output/SchedulingJson.h"
 #include "lib/sparsity/output/Sparsity.h"
 
 using namespace llvm;
@@ -60,6 +61,11 @@ std::map<std::string, Document> &documents() {
         "region: the micro-batch, the update or the body of a repeat. Of a PSPLIB project: when each job runs, in "
         "periods from the start.",
         scheduleSchema}},
+      {"scheduling_problem",
+       {"accord schedule --export-problem, and what accord schedule reads",
+        "Tasks with modes on resources, within budgets and memories: the problem of `accord schedule`. Times are whole "
+        "numbers of any unit, of regions of a training picoseconds.",
+        schedulingProblemSchema}},
       {"unknown",
        {"accord COMMAND --json, stopped before there was an answer",
         "What a command that searches answers instead of its own document when a time limit or a signal stopped it "

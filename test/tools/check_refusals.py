@@ -45,6 +45,7 @@ WRONG = [
     ("prune", "objective", "loss"),
     ("schedule", "status", "optimal"),
     ("schedule", "stopped", "tired"),
+    ("scheduling_problem", "tasks.0.modes.0.duration", -1),
     ("service_event", "number", "first"),
     ("time", "cycle_stack.0.wait", "coffee"),
     ("unknown", "stopped", "tired"),

@@ -3,21 +3,126 @@
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/Session.h"
 #include "lib/driver/SolverMonitor.h"
-#include "lib/import/psplib/Psplib.h"
+#include "lib/import/projects/Projects.h"
 #include "lib/language/syntax/Parser.h"
 #include "lib/planning/output/Certificate.h"
 #include "lib/planning/output/PlanJson.h"
 #include "lib/planning/output/ScheduleOutput.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
+#include "lib/scheduling/output/SchedulingJson.h"
+#include "lib/scheduling/output/SchedulingMlir.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/documents/JsonText.h"
+#include "lib/support/documents/WriteFile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 
 namespace accord {
-int scheduleTraining(const Options &options, const PlanSearchLimits &limits, const std::string &html) {
+namespace {
+
+using Reader = std::optional<PsplibImport> (*)(Diagnostics &, FileId);
+
+std::optional<PsplibImport> reported(Diagnostics &diags, FileId file, Result<SchedulingProblem, Errors> read) {
+  if (read)
+    return PsplibImport{std::move(*read), {}};
+  auto range = [&](const SourceLocation &at) {
+    return at.line == 0 ? SourceRange{file, 0, 0} : diags.sources().at(file, {at.line, at.column});
+  };
+  for (const Error &error : read.error()) {
+    auto builder = diags.error(error.code, range(error.location), error.message);
+    builder.suggest(error.suggestion);
+    for (const auto &[at, note] : error.notes)
+      builder.note(range(at), note);
+  }
+  return std::nullopt;
+}
+
+std::optional<PsplibImport> readMlir(Diagnostics &diags, FileId file) {
+  auto read = readSchedulingMlir(diags.sources().text(file).str(), diags.sources().path(file).str());
+  if (read)
+    return PsplibImport{std::move(read->problem), {}};
+  return reported(diags, file, Errors{read.error()});
+}
+
+std::optional<PsplibImport> readJson(Diagnostics &diags, FileId file) {
+  return reported(diags, file, readSchedulingJson(diags.sources().text(file).str(), diags.sources().path(file).str()));
+}
+
+struct Format {
+  llvm::StringLiteral ending;
+  Reader read;
+};
+constexpr Format kFormats[] = {{".sm", importPsplib},     {".mm", importPsplib},           {".rcp", importPatterson},
+                               {".sch", importProgenMax}, {".jss", importJobShop},         {".jsp", importJobShop},
+                               {".txt", importJobShop},   {".fjs", importFlexibleJobShop}, {".mlir", readMlir},
+                               {".json", readJson}};
+
+const Format *formatOf(llvm::StringRef path) {
+  llvm::StringRef ending = llvm::sys::path::extension(path);
+  for (const Format &format : kFormats)
+    if (ending.equals_insensitive(format.ending))
+      return &format;
+  return nullptr;
+}
+
+/// Letters, digits, '-' and '_' of a name; '.' for anything else.
+std::string fileNameOf(const std::string &name) {
+  std::string made = name;
+  for (char &c : made)
+    if (!llvm::isAlnum(c) && c != '-' && c != '_')
+      c = '.';
+  return made;
+}
+
+/// Writes the problems of the plan's regions: FOLDER/0-microbatch.json, … False after errors.
+bool exportRegions(const Plan &plan, Session &session, const std::string &folder) {
+  SingleDeviceRequest request = session.request();
+  request.batch = plan.graph.microbatch * plan.graph.microbatches;
+  std::map<RegionId, SchedulingProblem> problems;
+  request.observe = [&](RegionId region, const SchedulingProblem &problem) { problems[region] = problem; };
+  auto again = planFor(plan.graph, session.machine(), request);
+  if (!again) {
+    for (const Error &error : again.error())
+      session.report(error);
+    return false;
+  }
+  AnswerFiles files;
+  for (auto &[region, problem] : problems) {
+    problem.name = fmt::format("{} {}", plan.job, plan.graph.regions[region].name);
+    files.push_back(
+        {fmt::format("{}-{}.json", region, fileNameOf(plan.graph.regions[region].name)), schedulingJson(problem)});
+  }
+  return makeFolder(session.diagnostics(), folder) && writeFiles(session.diagnostics(), folder, files);
+}
+
+/// A file that PSPLIB's sections tell is read as one whatever its ending.
+std::optional<PsplibImport> readProject(Diagnostics &diags, FileId file) {
+  const Format *format = formatOf(diags.sources().path(file));
+  bool sections = diags.sources().text(file).contains("REQUESTS/DURATIONS");
+  return (sections || !format ? importPsplib : format->read)(diags, file);
+}
+
+/// Writes a problem as the ending of the path says. Returns what is wrong, or "".
+std::string writeProblem(const SchedulingProblem &problem, const std::string &path) {
+  llvm::StringRef ending = llvm::sys::path::extension(path);
+  bool json = ending.equals_insensitive(".json");
+  if (!json && !ending.equals_insensitive(".mlir"))
+    return fmt::format("--export-problem: expected a file that ends in .mlir or .json, found '{}'", path);
+  SourceManager sources;
+  Diagnostics diags(sources);
+  if (!writeFile(diags, path, json ? schedulingJson(problem) : schedulingMlir(problem)))
+    return diags.sorted().front().message;
+  return "";
+}
+
+} // namespace
+
+bool isProject(llvm::StringRef path) { return formatOf(path) != nullptr; }
+
+int scheduleTraining(const Options &options, const PlanSearchLimits &limits, const ScheduleFiles &files) {
   auto monitor = SolverMonitor::ofCommand("schedule", "planning", limits, options.json);
   if (!monitor)
     return kWrongInput;
@@ -27,16 +132,13 @@ int scheduleTraining(const Options &options, const PlanSearchLimits &limits, con
   std::optional<Plan> plan = planUnder(*monitor, session);
   if (!plan)
     return session.finish(kWrongInput, "schedule");
+  if (!files.problem.empty() && !exportRegions(*plan, session, files.problem))
+    return session.finish(kWrongInput, "schedule");
   const llvm::json::Value document = scheduleJson(*plan);
-  if (!html.empty() && !writePage(html, scheduleReport(document), options.json, "schedule"))
+  if (!files.html.empty() && !writePage(files.html, scheduleReport(document), options.json, "schedule"))
     return kWrongInput;
   standardOutput() << (options.json ? jsonText(document) + "\n" : scheduleTable(*plan));
   return session.finish(exitOf(statusOf(*plan)), "schedule");
-}
-
-bool isProject(llvm::StringRef path) {
-  llvm::StringRef ending = llvm::sys::path::extension(path);
-  return ending.equals_insensitive(".sm") || ending.equals_insensitive(".mm");
 }
 
 /// A stop may come before the proof of what a solver claims. What remains is what needs none: bounds of arithmetic.
@@ -60,7 +162,7 @@ int scheduleProject(const ProjectOptions &options) {
   SourceManager sources;
   Diagnostics diags(sources);
   auto file = readFile(diags, options.file);
-  auto project = file ? importPsplib(diags, *file) : std::nullopt;
+  auto project = file ? readProject(diags, *file) : std::nullopt;
   printDiagnostics(diags);
   if (!project) {
     if (options.json)
@@ -69,6 +171,9 @@ int scheduleProject(const ProjectOptions &options) {
   }
   for (const std::string &note : project->notes)
     standardError() << fmt::format("accord: {}\n", note);
+  if (!options.files.problem.empty())
+    if (std::string message = writeProblem(project->problem, options.files.problem); !message.empty())
+      return wrong(message);
   SolveOptions solve;
   solve.effort = std::min(options.effort, kMaxEffort);
   solve.gap = monitor->gap();
@@ -105,7 +210,7 @@ int scheduleProject(const ProjectOptions &options) {
     }
   }
   const llvm::json::Value document = projectScheduleJson(project->problem, result);
-  if (!options.html.empty() && !writePage(options.html, scheduleReport(document), options.json, "schedule"))
+  if (!options.files.html.empty() && !writePage(options.files.html, scheduleReport(document), options.json, "schedule"))
     return kWrongInput;
   TextStyle style = TextStyle::of(standardOutput());
   style.unicode &= style.colour;

@@ -1,6 +1,7 @@
 #include "lib/import/profiles/PartitioningFile.h"
 #include "lib/import/huggingface/ImportConfig.h"
 #include "lib/import/profiles/ProfileGraph.h"
+#include "lib/support/documents/JsonPlaces.h"
 #include "lib/support/documents/JsonText.h"
 #include <fmt/format.h>
 #include <map>
@@ -11,34 +12,6 @@ namespace {
 
 using llvm::json::Array;
 using llvm::json::Object;
-
-/// Where the elements of the list `key` of the outermost object begin and end: the values of JSON
-/// have no places of their own. The text is known to be JSON.
-std::vector<std::pair<uint32_t, uint32_t>> placesOf(llvm::StringRef text, llvm::StringRef key) {
-  std::vector<std::pair<uint32_t, uint32_t>> places;
-  int depth = 0;
-  bool inside = false;
-  size_t word = 0, wordEnd = 0, begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '"') {
-      for (word = ++i; i < text.size() && text[i] != '"'; ++i)
-        i += text[i] == '\\';
-      wordEnd = std::min(i, text.size());
-    } else if (c == '{' || c == '[') {
-      ++depth;
-      if (c == '[' && depth == 2)
-        inside = text.slice(word, wordEnd) == key;
-      if (depth == 3)
-        begin = i;
-    } else if (c == '}' || c == ']') {
-      if (depth-- == 3 && inside)
-        places.emplace_back(static_cast<uint32_t>(begin), static_cast<uint32_t>(i + 1));
-      inside &= depth > 1;
-    }
-  }
-  return places;
-}
 
 class Reader {
 public:
@@ -60,12 +33,12 @@ public:
     setting("maxFPGAs", read.accelerators);
     setting("maxCPUs", read.processors);
     llvm::StringRef text = diags.sources().text(file);
-    places = placesOf(text, "nodes");
+    places = elementPlaces(text, "nodes");
     for (size_t i = 0; i < nodes->size(); ++i)
       node((*nodes)[i].getAsObject(), i);
     if (diags.hasErrors())
       return std::nullopt;
-    places = placesOf(text, "edges");
+    places = elementPlaces(text, "edges");
     for (size_t i = 0; i < edges->size(); ++i)
       edge((*edges)[i].getAsObject(), i);
     if (diags.hasErrors())

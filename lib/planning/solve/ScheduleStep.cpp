@@ -230,6 +230,8 @@ private:
     SolveOptions options = options_;
     if (repeats && !options_.searches)
       options.effort = 0; // bounded below, as repeats must be
+    if (options_.observe)
+      options_.observe(r, problem);
     SchedulingResult result = accord::schedule(problem, options);
     if (result.stopped == "interrupted")
       schedule_.stopped = result.stopped;

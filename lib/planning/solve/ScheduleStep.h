@@ -25,6 +25,10 @@ struct ScheduleOptions : SolveOptions {
   ScheduleOptions() { effort = kQuickEffort; }
   explicit ScheduleOptions(const SearchLimits &limits) : SolveOptions{limits} {}
   OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
+  /// Told of the problem of each region, bodies first, before it is scheduled with these options. Tasks are the
+  /// region's operations in their order, a repeat is one of count * length, and joint resources (what excludes one
+  /// another) follow cores, memories and networks.
+  std::function<void(RegionId, const SchedulingProblem &)> observe;
 };
 
 /// One schedule per region. A repeat is one unit of count * length that holds the cores and

@@ -132,7 +132,9 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   if (auto parameters = calibrate::calibratedParametersOf(machine); parameters && plan.machine.costModel.empty())
     plan.machine.host = calibrate::hostOverheadOf(graph, *parameters);
   plan.costs = std::move(*costs);
-  auto schedule = scheduleStep(graph, plan.machine, plan.costs, ScheduleOptions(request));
+  ScheduleOptions scheduling(request);
+  scheduling.observe = request.observe;
+  auto schedule = scheduleStep(graph, plan.machine, plan.costs, scheduling);
   if (!schedule)
     return schedule.error();
   plan.schedule = std::move(*schedule);

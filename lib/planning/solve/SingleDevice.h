@@ -32,6 +32,8 @@ struct SingleDeviceRequest : SearchLimits {
   const Fabric *fabric = nullptr;
   std::vector<Axis> axes;
   unsigned threads = 1;
+  /// Told of the scheduling problems of the regions of each step that is scheduled; see `ScheduleOptions`.
+  std::function<void(RegionId, const SchedulingProblem &)> observe;
   /// The training step of one candidate; called once for each, possibly from several threads.
   std::function<Result<WorkGraph>(int64_t microbatch, int64_t microbatches, const std::string &recompute)> instantiate;
 };
