@@ -38,7 +38,7 @@ COMMANDS = {
     "latency": ("latency", ["latency"]),
     "list": ("list_", ["list"]),
     "mine": ("mine", ["mine"]),
-    "partition": ("partition", ["partition"]),
+    "partition": ("partition", ["partition", "layer_plan"]),
     "prune": ("prune", ["prune"]),
     "schedule": ("schedule", ["schedule"]),
     "time": ("time", ["time"]),

@@ -3,6 +3,7 @@
 #include "lib/ensembles/output/Ensemble.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/machine/calibration/CalibrationJson.h"
+#include "lib/partitioning/output/LayerPlanOutput.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/placement/output/PlacementJson.h"
 #include "lib/planning/output/EstimateJson.h"
@@ -34,6 +35,11 @@ std::map<std::string, Document> &documents() {
         "of ONE execution; count is how often it runs in one step (micro-batches times the repeats around it). "
         "totals.flops is the sum of flops * count, and so are time_s (one after the other) and energy_J.",
         estimateSchema}},
+      {"layer_plan",
+       {"accord partition --json of layers with configurations",
+        "Which stage of a pipeline runs which layers, with which tensor and data degree, each layer in which "
+        "configuration. Times are seconds of one micro-batch.",
+        layerPlanSchema}},
       {"mine",
        {"accord mine --json, mine.json", "The best accelerator of a design space for training jobs.", mineSchema}},
       {"partition",
@@ -50,6 +56,11 @@ std::map<std::string, Document> &documents() {
        {"accord compile --json, plan.json",
         "The whole plan: what accord verify, explain and diff read. Times in _s are seconds, in _ps whole picoseconds.",
         planSchema}},
+      {"profiled_layers",
+       {"what accord partition reads: layers in parallel configurations",
+        "Layers that a profiler measured, each in several configurations (tensor degree, time, memory of a "
+        "micro-batch and fixed memory), with the devices that run them: chains and graphs of PHAZE, Alpa and Piper.",
+        layersSchema}},
       {"prune",
        {"accord prune --json, prune.json",
         "Zeros of each layer of a training step (step, with the problem of the choice and its answer), or of layers "

@@ -7,7 +7,9 @@ namespace accord {
 static const CommandEntry
     kEntry("partition", "Which stage of a pipeline runs which nodes of a profiled graph", [](Command &command) {
       auto options = Command::values<PartitionOptions>();
-      command.option("file", options->file, "A graph of dnn-partitioning (.json), or a profile of PipeDream (.txt)")
+      command
+          .option("file", options->file,
+                  "A graph of dnn-partitioning, of Piper, or profiled_layers (.json), or a profile of PipeDream (.txt)")
           .required();
       command.option("--accelerators", options->accelerators, "How many there are (default of .json: its maxFPGAs)")
           .range(0, 10'000);
@@ -16,8 +18,9 @@ static const CommandEntry
       command.option("--memory", options->memory,
                      "Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)");
       command.option("--bandwidth", options->bandwidth,
-                     "Of .txt: between two accelerators, and of an all-reduce: 12GB/s");
-      command.flag("!--no-replicas", options->allowReplicas, "Of .txt: each stage on one accelerator");
+                     "Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s");
+      command.flag("!--no-replicas", options->allowReplicas,
+                   "Of .txt and layers: each stage on one accelerator, or on one replica");
       addEffort(command, options->effort);
       addLimits(command, options->limits, "the best stages so far are printed");
       command.option("-o,--output", options->output, "Folder for stages.json and report.html");
@@ -33,6 +36,8 @@ static const CommandEntry
           ".txt: the longest of forward and backward time / replicas, activations in and gradients back (2 x bytes / "
           "bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x bytes / bandwidth); memory is "
           "parameters and activations of each mini-batch in flight.\n"
+          ".json of Piper, and profiled_layers (`accord schema profiled_layers`): layers with parallel configurations; "
+          "tensor and data degrees of each stage, and a configuration of each layer, within the memory.\n"
           "Ctrl-C prints the best stages so far, with their gap.");
       command.action([options] { return partitionProfiledGraph(*options); });
     });

@@ -2,11 +2,16 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/SolverMonitor.h"
+#include "lib/driver/Workspace.h"
+#include "lib/import/profiles/LayerGraphImport.h"
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/partitioning/output/LayerPlanOutput.h"
 #include "lib/partitioning/output/PartitioningCertificate.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
 #include "lib/partitioning/solve/GraphPartitioner.h"
+#include "lib/partitioning/solve/LayerPlanner.h"
+#include "lib/partitioning/verify/LayerPlanVerifier.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
 #include "lib/partitioning/verify/PartitioningVerifier.h"
 #include "lib/support/CommandHost.h"
@@ -45,9 +50,7 @@ std::string readDevices(const PartitionOptions &options, bool isProfile, Partiti
   if (!options.bandwidth.empty() && !(devices.bandwidth = quantity(options.bandwidth, "1 B/s")))
     return "--bandwidth: expected bytes per time, as in 12GB/s, found '" + options.bandwidth + "'";
   if (!isProfile)
-    return devices.bandwidth        ? "--bandwidth is for profiles (.txt) only"
-           : !options.allowReplicas ? "--no-replicas is for profiles (.txt) only"
-                                    : "";
+    return "";
   if (!options.accelerators || !devices.bandwidth)
     return fmt::format("a profile says nothing of the devices: {} is missing",
                        options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N");
@@ -83,6 +86,63 @@ std::string prove(const PartitioningProblem &problem, PartitioningResult &result
   return "";
 }
 
+/// A graph of layers with configurations, or nothing after errors; `is` says whether the file is one.
+std::optional<LayerGraphImport> readLayers(Diagnostics &diags, FileId file, bool &is) {
+  llvm::StringRef text = diags.sources().text(file);
+  bool piper = isPiper(text);
+  is = piper || text.contains(fmt::format("\"{}\"", kProfiledLayersKind));
+  if (!is)
+    return std::nullopt;
+  if (piper)
+    return importPiperGraph(diags, file);
+  auto read = readProfiledLayers(text.str(), diags.sources().path(file).str());
+  if (read)
+    return LayerGraphImport{std::move(*read), {}};
+  for (const Error &error : read.error()) {
+    SourceRange range = rangeOf(diags, error.location);
+    diags.error(error.code, range.valid() ? range : SourceRange{file, 0, 0}, error.message).suggest(error.suggestion);
+  }
+  return std::nullopt;
+}
+
+/// Plans layers with configurations. Returns the exit status.
+int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const PartitioningDevices &devices,
+                       SolverMonitor &monitor) {
+  auto wrong = [&](const std::string &message) {
+    return refuse(Code::BadCommandLine, message, options.json, "partition");
+  };
+  if (options.processors || !options.output.empty() || !options.html.empty())
+    return wrong(
+        fmt::format("{} says nothing about layers with parallel configurations", options.processors ? "--processors"
+                                                                                 : !options.output.empty() ? "--output"
+                                                                                                           : "--html"));
+  graph.devices = options.accelerators.value_or(graph.devices);
+  graph.memory = devices.memory ? double(*devices.memory) : graph.memory;
+  graph.bandwidth = devices.bandwidth.value_or(graph.bandwidth);
+  if (Errors errors = check(graph); !errors.empty())
+    return wrong(errors.front().message);
+  LayerPlanOptions how;
+  how.effort = std::min(options.effort, kMaxEffort);
+  how.gap = monitor.gap();
+  how.stop = monitor.stop();
+  how.progress = [&](const SolveProgress &progress) { monitor.reportProgress(progress); };
+  how.allowReplicas = options.allowReplicas;
+  LayerPlan plan = planLayers(graph, how);
+  monitor.found();
+  if (plan.stopped == "interrupted")
+    plan.stopped = monitor.reason();
+  for (const Error &issue : verify(graph, plan)) {
+    standardError() << fmt::format("accord: internal error: the check of the stages finds {}: {}\n",
+                                   numberOf(issue.code), issue.message);
+    return kInternal;
+  }
+  TextStyle style = TextStyle::of(standardOutput());
+  style.unicode &= style.colour;
+  standardOutput() << (options.json ? jsonText(layerPlanJson(graph, plan)) + "\n" : layerPlanText(graph, plan, style));
+  using enum LayerPlan::Status;
+  return exitOf(statusOf(plan.status == Feasible, plan.gap(), plan.status == Infeasible));
+}
+
 } // namespace
 
 int partitionProfiledGraph(const PartitionOptions &options) {
@@ -104,9 +164,23 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   SourceManager sources;
   Diagnostics diags(sources);
   std::optional<PartitioningImport> graph;
-  if (auto file = readFile(diags, options.file))
-    graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
+  std::optional<LayerGraphImport> layers;
+  if (auto file = readFile(diags, options.file)) {
+    bool hasLayers = false;
+    if (!isProfile)
+      layers = readLayers(diags, *file, hasLayers);
+    if (!isProfile && !hasLayers && (devices.bandwidth || !options.allowReplicas))
+      return wrong(fmt::format("{} says nothing about a graph of dnn-partitioning",
+                               devices.bandwidth ? "--bandwidth" : "--no-replicas"));
+    if (!hasLayers)
+      graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
+  }
   printDiagnostics(diags);
+  if (layers) {
+    for (const std::string &note : layers->notes)
+      standardError() << fmt::format("accord: {}\n", note);
+    return planProfiledLayers(std::move(layers->graph), options, devices, *monitor);
+  }
   if (!graph) {
     if (options.json)
       standardOutput() << jsonText(errorDocument(diags, "partition")) << "\n";

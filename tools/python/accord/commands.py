@@ -15,6 +15,7 @@ from .results import (
     JobSchedule,
     Jobs,
     Latency,
+    LayerPlan,
     ListAnswer,
     Mine,
     Operations,
@@ -841,15 +842,15 @@ def partition(
     time_limit: Optional[Value] = None,
     out: Optional[Value] = None,
     html: Optional[Value] = None,
-) -> Partition:
+) -> Union[Partition, LayerPlan]:
     """Which stage of a pipeline runs which nodes of a profiled graph.
 
-    file: A graph of dnn-partitioning (.json), or a profile of PipeDream (.txt)
+    file: A graph of dnn-partitioning, of Piper, or profiled_layers (.json), or a profile of PipeDream (.txt)
     accelerators: How many there are (default of .json: its maxFPGAs)
     processors: Of .json: how many there are (default: its maxCPUs)
     memory: Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)
-    bandwidth: Of .txt: between two accelerators, and of an all-reduce: 12GB/s
-    no_replicas: Of .txt: each stage on one accelerator
+    bandwidth: Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s
+    no_replicas: Of .txt and layers: each stage on one accelerator, or on one replica
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 10)
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
@@ -868,8 +869,8 @@ def partition(
         "--output": out,
         "--html": html,
     }
-    answer = asked("partition", [file], options, [Partition], writes=False)
-    return cast("Partition", answer)
+    answer = asked("partition", [file], options, [Partition, LayerPlan], writes=False)
+    return cast("Union[Partition, LayerPlan]", answer)
 
 
 @checked()
@@ -969,10 +970,11 @@ def schedule(
     time_limit: Optional[Value] = None,
     out: Optional[Value] = None,
     html: Optional[Value] = None,
+    export_problem: Optional[Value] = None,
 ) -> Schedule:
     """When each operation runs on which core, or each job of a project.
 
-    file: A .dnn file, or a project of PSPLIB: .sm, .mm
+    file: A .dnn file, a project or shop of a public library, or a problem that was exported: .sm, .mm, .rcp, .sch, .jss, .fjs, .mlir, .json
     target: Machine or cluster to use (overrides the file): a name of the file, its imports or the catalogue, or FILE.accel[:NAME]
     power_level: Level of the devices that have one of this name: power { level NAME { ... } } in their description
     train: Which `train` block, or which model of a file without one
@@ -989,11 +991,12 @@ def schedule(
     threads: Threads to use; the result is the same
     model_passes: Passes to run on the model, before its training graph is built
     passes: Passes to run on the training graph, as a pipeline: 'a,b{option=1}'
-    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4, of .sm and .mm 10)
+    effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 4, of projects 10)
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best schedule so far is printed; it then depends on the machine (default: none)
-    out: Of .sm, .mm: folder for problem.mlir and what `accord verify` needs
+    out: Of projects: folder for problem.mlir and what `accord verify` needs
     html: Write a page for a browser into this file, too
+    export_problem: Of projects: file for the problem, .mlir or .json; of .dnn: folder for one .json a region
     """
     options: Options = {
         "--target": target,
@@ -1017,6 +1020,7 @@ def schedule(
         "--time-limit": time_limit,
         "--output": out,
         "--html": html,
+        "--export-problem": export_problem,
     }
     answer = asked("schedule", [file], options, [Schedule], writes=False)
     return cast("Schedule", answer)

@@ -11,6 +11,7 @@ from .explain import Explain as Explain
 from .job_schedule import JobSchedule as JobSchedule
 from .jobs import Jobs as Jobs
 from .latency import Latency as Latency
+from .layer_plan import LayerPlan as LayerPlan
 from .list import ListAnswer as ListAnswer
 from .mine import Mine as Mine
 from .operations import Operations as Operations

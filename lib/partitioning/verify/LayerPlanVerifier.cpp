@@ -1,0 +1,117 @@
+#include "lib/partitioning/verify/LayerPlanVerifier.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+class LayerPlanVerifier {
+public:
+  LayerPlanVerifier(const LayerGraph &graph, const LayerPlan &plan) : g(graph), p(plan) {}
+
+  Errors run() {
+    errors = check(g);
+    if (!errors.empty() || p.status != LayerPlan::Status::Feasible || !places())
+      return std::move(errors);
+    for (const auto &edge : g.edges)
+      if (at[edge.from] > at[edge.to])
+        report(Code::StageOrderBroken,
+               fmt::format("the edge from '{}' to '{}' points from stage {} back to {}", g.layers[edge.from].name,
+                           g.layers[edge.to].name, at[edge.from] + 1, at[edge.to] + 1));
+    int64_t devices = 0, replicas = 0;
+    double longest = 0;
+    for (size_t s = p.stages.size(); s-- > 0;) {
+      replicas += p.stages[s].data;
+      devices += p.stages[s].data * p.stages[s].tensor;
+      stage(s, replicas);
+      longest = std::max(longest, p.stages[s].load);
+    }
+    if (devices > g.devices || replicas > g.microbatches)
+      report(Code::MemoryExceeded, fmt::format("{} devices and {} replicas are used of {} devices and {} micro-batches",
+                                               devices, replicas, g.devices, g.microbatches));
+    if (!isNear(longest, p.load) || p.bound > p.load * (1 + kNear) || !(p.bound >= 0))
+      report(Code::WrongObjective,
+             fmt::format("stated load {} s and bound {} s, the longest stage has {} s", p.load, p.bound, longest));
+    return std::move(errors);
+  }
+
+private:
+  static constexpr double kNear = 1e-9;
+  static bool isNear(double a, double b) { return std::fabs(a - b) <= kNear * std::max(std::fabs(a), std::fabs(b)); }
+
+  void report(Code code, std::string message) {
+    if (errors.size() < 20)
+      errors.push_back({code, std::move(message), g.location, {}});
+  }
+
+  bool places() {
+    at.assign(g.layers.size(), SIZE_MAX);
+    for (size_t s = 0; s < p.stages.size(); ++s) {
+      const LayerStage &stage = p.stages[s];
+      if (stage.layers.empty() || stage.layers.size() != stage.configuration.size() || stage.data < 1 ||
+          stage.tensor < 1 || g.microbatches % stage.data != 0) {
+        report(Code::OperationMissing, fmt::format("stage {} has no layer, or degrees that it cannot have", s + 1));
+        return false;
+      }
+      for (size_t i = 0; i < stage.layers.size(); ++i) {
+        LayerGraph::Id v = stage.layers[i];
+        if (v >= g.layers.size() || at[v] != SIZE_MAX || stage.configuration[i] >= g.layers[v].configurations.size() ||
+            g.layers[v].configurations[stage.configuration[i]].tensor != stage.tensor) {
+          report(Code::OperationMissing,
+                 fmt::format("stage {} has layer {}, which is unknown, elsewhere, or of another degree", s + 1, v));
+          return false;
+        }
+        at[v] = s;
+      }
+    }
+    for (LayerGraph::Id v = 0; v < g.layers.size(); ++v)
+      if (at[v] == SIZE_MAX)
+        report(Code::OperationMissing, fmt::format("'{}' is in no stage", g.layers[v].name));
+    return errors.empty();
+  }
+
+  /// `replicas`: of this and the later stages.
+  void stage(size_t s, int64_t replicas) {
+    const LayerStage &stage = p.stages[s];
+    double compute = 0, moved = 0, reduced = 0, memory = 0;
+    double flight = std::ceil(double(replicas) / double(stage.data));
+    std::vector<const LayerGraph::Configuration *> chosen(g.layers.size(), nullptr);
+    for (size_t i = 0; i < stage.layers.size(); ++i) {
+      const auto &one = g.layers[stage.layers[i]].configurations[stage.configuration[i]];
+      chosen[stage.layers[i]] = &one;
+      compute += one.time;
+      reduced += one.parameterBytes;
+      memory += one.memoryPerMicrobatch * flight + one.memoryFixed;
+    }
+    std::vector<size_t> incoming(g.layers.size()), outgoing(g.layers.size());
+    for (const auto &edge : g.edges) {
+      size_t in = incoming[edge.to]++, out = outgoing[edge.from]++;
+      if (at[edge.from] == at[edge.to])
+        continue;
+      if (at[edge.to] == s)
+        moved += 2 * (edge.bytes + chosen[edge.to]->syncIn[in]);
+      if (at[edge.from] == s)
+        moved += 2 * (edge.bytes + chosen[edge.from]->syncOut[out]);
+    }
+    double d = double(stage.data);
+    double load = (compute + moved / g.bandwidth) / d +
+                  g.reductionFactor * (d - 1) / d * reduced / double(g.microbatches) / g.bandwidth;
+    if (!isNear(load, stage.load) || !isNear(memory, stage.memory))
+      report(Code::WrongObjective, fmt::format("stage {} states {} s and {} B; it has {} s in {} B", s + 1, stage.load,
+                                               stage.memory, load, memory));
+    if (memory > g.memory * (1 + kNear))
+      report(Code::MemoryExceeded,
+             fmt::format("stage {} takes {:.0f} B of a device's {:.0f} B", s + 1, memory, g.memory));
+  }
+
+  const LayerGraph &g;
+  const LayerPlan &p;
+  std::vector<size_t> at;
+  Errors errors;
+};
+
+} // namespace
+
+Errors verify(const LayerGraph &graph, const LayerPlan &plan) { return LayerPlanVerifier(graph, plan).run(); }
+
+} // namespace accord
