@@ -58,6 +58,7 @@ struct PartitioningDocument : AnswerDocument {
   int64_t accelerators = 0, processors = 0, memory = 0, nodes = 0;
   std::vector<Stage> stages;
   std::vector<Traffic> traffic;
+  std::optional<double> latency;
   int64_t work = 0;
   std::string certificate; ///< SHA-256
 };
@@ -94,7 +95,9 @@ void describe(JsonFields &f, PartitioningDocument &document) {
       .about("of each accelerator, where it has a limit")
       .maybeIf(document.memory > 0 && document.memory < kUnlimitedMemory, "accelerator_memory_bytes", document.memory)
       .about("nodes of the graph")
-      .field("nodes", document.nodes);
+      .field("nodes", document.nodes)
+      .about("of one sample on its own through these stages, of inference; it is not the objective")
+      .maybe("latency_s", document.latency);
   f.about("in the order of the pipeline")
       .field("stages", document.stages, describeStage)
       .about("results that stages send each other, the first stage being 0; backward nodes send them back")
@@ -141,6 +144,33 @@ std::vector<PartitioningDocument::Traffic> trafficOf(const PartitioningProblem &
   return list;
 }
 
+/// Picoseconds of one sample on its own: a stage starts when all that it reads is there, and takes its load. Nothing of
+/// graphs with backward nodes, and of profiles, whose times hold both passes.
+std::optional<int64_t> latencyOf(const PartitioningProblem &problem, const PartitioningResult &result) {
+  std::vector<size_t> stageOf(problem.nodes.size(), SIZE_MAX);
+  for (size_t s = 0; s < result.stages.size(); ++s)
+    for (PartitioningProblem::Id id : result.stages[s].nodes)
+      stageOf[id] = s;
+  bool known = problem.rule == PartitioningProblem::Rule::Sum && result.status == Status::Feasible;
+  for (size_t id = 0; id < stageOf.size(); ++id)
+    known &= !problem.nodes[id].backward && stageOf[id] != SIZE_MAX;
+  if (!known)
+    return std::nullopt;
+  std::vector<std::set<size_t>> before(result.stages.size());
+  for (const PartitioningProblem::Transfer &transfer : problem.transfers)
+    for (PartitioningProblem::Id to : transfer.to)
+      before[stageOf[to]].insert(stageOf[transfer.from]);
+  std::vector<int64_t> end(result.stages.size(), 0);
+  int64_t latency = 0;
+  for (size_t s = 0; s < end.size(); ++s) { // no edge points back
+    for (size_t one : before[s])
+      end[s] = std::max(end[s], one < s ? end[one] : 0);
+    end[s] += result.stages[s].load;
+    latency = std::max(latency, end[s]);
+  }
+  return latency;
+}
+
 /// (load - bound) / load.
 double gapOf(const PartitioningResult &result) {
   return result.load > 0 ? double(result.load - result.bound) / result.load : 0;
@@ -159,6 +189,8 @@ llvm::json::Value partitioningJson(const PartitioningProblem &problem, const Par
   document.memory = problem.memory;
   document.nodes = static_cast<int64_t>(problem.nodes.size());
   document.traffic = trafficOf(problem, result);
+  if (auto latency = latencyOf(problem, result))
+    document.latency = seconds(*latency);
   document.stopped = result.stopped;
   document.certificate = sha256Of(partitioningCertificate({problem, result}));
   std::vector<std::string> devices = devicesOf(result);
@@ -207,9 +239,16 @@ std::string partitioningText(const PartitioningProblem &problem, const Partition
                time(stage.compute), time(stage.communication), time(stage.load),
                stage.processor ? "-" : formatBytes(stage.memory)});
   }
-  return text + table.text(style) +
-         wrapped(gapLine("load", time(result.load), time(result.bound), result.proof, gapOf(result)) + stopped, "",
-                 style);
+  text +=
+      table.text(style) +
+      wrapped(gapLine("load", time(result.load), time(result.bound), result.proof, gapOf(result)) + stopped, "", style);
+  if (auto latency = latencyOf(problem, result))
+    text +=
+        wrapped(fmt::format("the objective is the load, which limits the throughput; one sample on its own takes {} "
+                            "through these stages, which is not minimized",
+                            time(*latency)),
+                "", style);
+  return text;
 }
 
 } // namespace accord

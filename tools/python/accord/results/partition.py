@@ -70,6 +70,7 @@ class Partition(Answer):
     accelerator_memory_bytes: Optional[int] = key("of each accelerator, where it has a limit", "B")
     accelerators: int = key()
     certificate_sha256: str = key("of certificate/partitioning.json, from which this follows")
+    latency_s: Optional[float] = key("of one sample on its own through these stages, of inference; it is not the objective", "s")
     nodes: int = key("nodes of the graph")
     processors: int = key()
     rule: Literal["sum", "overlap"] = key("what loads a stage: the sum of its computation and its transfers, or, where they overlap, the longest of them")
