@@ -219,4 +219,25 @@ TEST(Solve, MakesAgainWhatDoesNotFit) {
   EXPECT_NE(none.conflict[0].find("20 B together"), std::string::npos) << none.conflict[0];
 }
 
+/// A flat graph of more operations than any limit of tries: a schedule with its gap, whatever the modes.
+TEST(Solve, HundredsOfThousandsOfOperations) {
+  for (size_t modes : {1, 2}) {
+    SchedulingProblem problem;
+    auto tensor = problem.addResource("tensor", 2), vector = problem.addResource("vector", 1);
+    constexpr SchedulingProblem::Id kTasks = 220'000;
+    for (SchedulingProblem::Id t = 0; t < kTasks; ++t) {
+      problem.addTask("", 1 + t * 7919 % 97, {{t % 3 ? tensor : vector, 1}});
+      if (modes > 1 && t % 2)
+        problem.tasks.back().modes.push_back({"slow", 2 + t * 7919 % 97, {{vector, 1}}, {}, false});
+      for (SchedulingProblem::Id back : {3u, 1 + t % 40})
+        if (back <= t)
+          problem.addPrecedence(t - back, t);
+    }
+    SchedulingResult result = at(problem, 0);
+    ASSERT_EQ(result.status, SchedulingResult::Status::Feasible);
+    EXPECT_GT(result.bound.value, 0);
+    EXPECT_EQ(wrong(problem, result), "");
+  }
+}
+
 } // namespace
