@@ -33,7 +33,7 @@ std::vector<StringRef> words(StringRef text) {
   return {parts.begin(), parts.end()};
 }
 
-const std::vector<StringRef> kPrecisions = words("bf16 fp16 fp32 tf32 fp64 fp8 int8");
+const std::vector<StringRef> kPrecisions = words("bf16 fp16 fp32 tf32 fp64 fp8 int8 int16");
 const std::vector<StringRef> kDataflows = words("output_stationary weight_stationary input_stationary row_stationary");
 /// Kinds of operations that lanes compute, as the dnn dialect names them.
 const std::vector<StringRef> kLaneOperations =
@@ -42,6 +42,9 @@ const std::vector<StringRef> kLaneOperations =
           "softmax_grad layer_norm layer_norm_grad rms_norm rms_norm_grad batch_norm batch_norm_grad group_norm "
           "group_norm_grad max_pool max_pool_grad avg_pool avg_pool_grad cross_entropy cross_entropy_grad update");
 const std::vector<StringRef> kTopologies = words("switch fully_connected ring mesh torus fat_tree bus");
+
+/// Interfaces that are no memory's, as lib/catalog/interfaces.csv has them.
+const std::vector<StringRef> kInterfaces = words("pcie3 pcie4 pcie5 serdes28 serdes56");
 
 /// How collectives are carried out, as lib/machine/collectives names it.
 const std::vector<StringRef> kAlgorithms =
@@ -322,6 +325,8 @@ std::vector<BlockSchema> machineTable() {
            quantity("clock", Better::More, {kFrequency}, Range::Positive,
                     "cycles per second of cores and on-chip memories"),
            quantity("technology", Better::Less, {kLength}, Range::Positive, "the process node"),
+           quantity("voltage", Better::Less, {kNumber}, Range::Positive,
+                    "share of the nominal supply of the process, 1 unless given"),
            quantity("area", Better::Less, {kArea}, Range::Positive, "of the whole chip"),
            plain("cost_model", ValueKind::String, "name of the cost model for all cores that state none"),
            quantity("kernel_launch_overhead", Better::Less, {kTime}, Range::NonNegative,
@@ -347,9 +352,10 @@ std::vector<BlockSchema> machineTable() {
               quantity("sector", Better::Less, {kBytes}, Range::Positive, "smallest piece it reads"),
               quantity("refresh_efficiency", Better::More, {kNumber}, Range::Fraction,
                        "share of the time that refresh leaves for transfers, 1 - tRFC / tREFI of its standard"),
-              choosable(word("standard", {"ddr3", "hbm2", "hbm2e", "gddr6", "gddr6x"},
-                             "what it is, for its energy where that is not stated"),
-                        BestWord::Unstated)}),
+              choosable(
+                  word("standard", {"ddr3", "lpddr4", "lpddr5", "hbm2", "hbm2e", "gddr6", "gddr6x", "none"},
+                       "what it is, for its energy where that is not stated; none: no interface of it is on the die"),
+                  BestWord::Unstated)}),
       memory("scratchpad", "on-chip memory that software fills",
              {integer("banks", Better::More, Range::Positive, "banks that work at once"),
               integer("ports", Better::More, Range::Positive, "ports of a bank"),
@@ -363,7 +369,8 @@ std::vector<BlockSchema> machineTable() {
               quantity("port_width", Better::More, {kBytesPerCycle}, Range::Positive,
                        "bytes that one port moves in a cycle")}),
       memory("register_file", "registers beside a core",
-             {integer("ports", Better::More, Range::Positive, "ports of the file"),
+             {integer("banks", Better::More, Range::Positive, "files that work at once"),
+              integer("ports", Better::More, Range::Positive, "ports of the file"),
               quantity("port_width", Better::More, {kBytesPerCycle}, Range::Positive,
                        "bytes that one port moves in a cycle")}),
       core("tensor", "matrix arithmetic: a multiply-accumulate array or tensor cores",
@@ -409,6 +416,7 @@ std::vector<BlockSchema> machineTable() {
            quantity("mac", Better::Less, {kEnergy}, Range::NonNegative, "energy of one multiply-accumulate"),
            quantities("mac_by_type", Better::Less, {kEnergy}, kPrecisions, Range::NonNegative,
                       "energy of one multiply-accumulate by precision; other precisions use 'mac'"),
+           plain("model", ValueKind::String, "name of a model in the catalogue, of what is not stated"),
        }},
       {"level",
        "",
@@ -424,6 +432,8 @@ std::vector<BlockSchema> machineTable() {
        "area by part",
        {
            plain("model", ValueKind::String, "name of a table of areas in the catalogue"),
+           quantities("interfaces", Better::Neither, {kNumber}, kInterfaces, Range::Positive,
+                      "how many of a kind are on the die, beside those of memories"),
            quantity("mac", Better::Less, {kArea}, Range::NonNegative, "of one multiply-accumulate unit"),
            quantity("lane", Better::Less, {kArea}, Range::NonNegative, "of one vector lane"),
            quantity("sram", Better::Less, {kArea / kBytes}, Range::NonNegative, "of on-chip memory per byte"),

@@ -1,6 +1,7 @@
 #include "lib/driver/PowerCap.h"
 #include "dialects/accel/AccelDialect.h"
 #include "lib/driver/Session.h"
+#include "lib/machine/energy/Buildability.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/machine/translate/FromAccel.h"
@@ -74,6 +75,11 @@ void warnAboveCap(Session &session, double watts) {
                                   fmt::format("a device draws {:.4g} W on average, above the cap of {:.4g} W of power "
                                               "level '{}'",
                                               watts, level->cap.value, level->name));
+}
+
+void warnOfBuildability(Diagnostics &diags, const Machine &machine) {
+  for (const Buildability &one : buildabilityOf(machine))
+    diags.warning(one.error.code, rangeOf(diags, one.error.location), one.error.message).help(one.help);
 }
 
 } // namespace accord

@@ -1,4 +1,4 @@
-// The clock of a power level that states a cap instead of one.
+// The clock of a power level that states a cap instead of one, and warnings of power.
 #pragma once
 #include "lib/driver/Options.h"
 #include "lib/machine/model/Plan.h"
@@ -21,5 +21,8 @@ double clockUnderCap(Options options, llvm::function_ref<double(Session &)> watt
 
 /// A warning where a plan draws more than the cap, as plans at more effort may, since they are faster.
 void warnAboveCap(Session &session, double watts);
+
+/// Warnings A1401 to A1404 of a machine that is hard to build or to cool, at its declaration.
+void warnOfBuildability(Diagnostics &diags, const Machine &machine);
 
 } // namespace accord

@@ -4,6 +4,7 @@
 #include "lib/compilation/PlacementPlanner.h"
 #include "lib/compilation/SingleDevicePlanner.h"
 #include "lib/compilation/TrainingGraphs.h"
+#include "lib/driver/PowerCap.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/machine/cost/StepDataLoading.h"
 #include "lib/machine/energy/Energy.h"
@@ -159,6 +160,7 @@ void Session::account(const Plan &plan, EstimateTotals &totals) {
   totals.memories = energy.memories;
   if (auto issue = checkPower(energy, plan.machine, totals.step))
     diagnostics().warning(issue->code, rangeOf(diagnostics(), issue->location), issue->message);
+  warnOfBuildability(diagnostics(), plan.machine);
 }
 
 std::optional<DataLoaderRow> Session::dataLoaderOf(const Plan &plan, std::vector<std::string> &assumptions) {

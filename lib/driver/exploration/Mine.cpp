@@ -1,6 +1,7 @@
 #include "lib/driver/exploration/Mine.h"
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/AnswerManifest.h"
+#include "lib/driver/PowerCap.h"
 #include "lib/driver/SolverMonitor.h"
 #include "lib/driver/certificates/ExplorationCertificate.h"
 #include "lib/driver/exploration/MineCertificate.h"
@@ -11,6 +12,7 @@
 #include "lib/exploration/output/MiningFolder.h"
 #include "lib/exploration/output/MiningOutput.h"
 #include "lib/exploration/solve/FollowUpSearch.h"
+#include "lib/machine/energy/Buildability.h"
 #include "lib/support/CommandHost.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
@@ -132,6 +134,7 @@ private:
         answered(several ? "common" : jobs_.jobs().front().name, made, all, aggregation, kept("", !ratio), chosen_);
     monitor_->found();
     MiningProblem &problem = *made;
+    warnOfBest();
     if (statusOf(plan_) == SearchStatus::Infeasible)
       if (auto conflict = jobs_.conflict())
         plan_.conflicts.push_back(*conflict);
@@ -164,6 +167,15 @@ private:
       if (answer.result.best)
         answer.design = jobs_.designed(other, problem, all, *answer.result.best);
     }
+  }
+
+  /// What is hard to build or to cool of the best design, for people at the prompt and in the report.
+  void warnOfBest() {
+    if (!plan_.best.design || !options_.writes)
+      return;
+    warnOfBuildability(jobs_.first().diagnostics(), plan_.best.design->machine);
+    for (const Buildability &one : buildabilityOf(plan_.best.design->machine))
+      plan_.assumptions.push_back(fmt::format("warning {}: {}", numberOf(one.error.code), one.error.message));
   }
 
   /// What the chosen strategy finds for these jobs, with their placements by job. `problem` becomes that with an

@@ -72,7 +72,7 @@ struct MiningSpace::Data {
   bool set(const std::vector<const Open *> &all);
   Attribute chosenCycles(Attribute value) const;
   Rational numberNow(const std::string &path) const;
-  void finish(Machine &made, double node);
+  bool finish(Machine &made, const MachineProperties &properties);
   template <class Read, class Make> const std::optional<Read> &get(Block<Read> &block, const Design &design, Make make);
 };
 
@@ -306,8 +306,9 @@ const std::optional<Read> &MiningSpace::Data::get(Block<Read> &block, const Desi
   return found->second;
 }
 
-/// What a machine has beyond its blocks, the area apart.
-void MiningSpace::Data::finish(Machine &made, double node) {
+/// What a machine has beyond its blocks, an area by rates or tables apart. False: it is no machine.
+bool MiningSpace::Data::finish(Machine &made, const MachineProperties &properties) {
+  const double node = properties.node;
   if (node > 0 && !made.origins.count("mac") && made.energyPerFlopOf.empty()) {
     std::string key = fmt::format("{:a}", node);
     for (const Core &core : made.cores) {
@@ -323,8 +324,11 @@ void MiningSpace::Data::finish(Machine &made, double node) {
     }
     made.energyPerFlopOf = found->second.energyPerFlopOf;
   }
+  if (applyComponents(properties.components, made))
+    return false;
   if (!powerStated && powerKnown)
     made.tdp = powerAtPeak(made);
+  return true;
 }
 
 MiningSpace::MiningSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -385,7 +389,9 @@ const Machine *MiningSpace::nearly(const Design &design) {
   data.terms.design = &design;
   const auto &head = data.get(data.head, design, [&]() -> std::optional<MachineProperties> {
     MachineProperties read;
-    return readMachineProperties(data.accelerator, read) ? std::optional(std::move(read)) : std::nullopt;
+    return readMachineProperties(data.accelerator, read) && succeeded(checkVoltage(data.accelerator, read))
+               ? std::optional(std::move(read))
+               : std::nullopt;
   });
   if (!head)
     return nullptr;
@@ -397,7 +403,8 @@ const Machine *MiningSpace::nearly(const Design &design) {
                            data.numberNow("technology").toDouble());
       if (failed(read))
         return std::nullopt;
-      read->origins.clear(); // numbers alone
+      // Numbers alone, but for what the model of components asks.
+      std::erase_if(read->origins, [](const auto &one) { return one.first != "energy" && one.first != "standard"; });
       return *read;
     });
     if (!memory)
@@ -418,7 +425,8 @@ const Machine *MiningSpace::nearly(const Design &design) {
   }
   if (applyArea(head->area, machine))
     return nullptr;
-  data.finish(machine, head->node);
+  if (!data.finish(machine, *head))
+    return nullptr;
   return &machine;
 }
 
@@ -440,7 +448,9 @@ std::variant<Machine, std::string> MiningSpace::exactly(const Design &design) {
   auto made = machineFrom(data.accelerator);
   if (failed(made))
     return said.empty() ? "no machine" : said;
-  data.finish(*made, data.numberNow("technology").toDouble());
+  MachineProperties properties;
+  properties.node = data.numberNow("technology").toDouble(); // the components are in it
+  data.finish(*made, properties);
   return std::move(*made);
 }
 

@@ -67,8 +67,8 @@ const EnergyTable &EnergyTable::shipped() {
 
 std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type, double node) const {
   static const std::map<std::string, const char *> kAs = {
-      {"bf16", "fp16"}, {"fp16", "fp16"}, {"fp32", "fp32"},   {"tf32", "fp32"},   {"fp64", "fp32"},  {"fp8", "int8"},
-      {"int4", "int8"}, {"int8", "int8"}, {"int16", "int32"}, {"int32", "int32"}, {"int64", "int32"}};
+      {"bf16", "fp16"}, {"fp16", "fp16"}, {"fp32", "fp32"},  {"tf32", "fp32"},   {"fp64", "fp32"},  {"fp8", "int8"},
+      {"int4", "int8"}, {"int8", "int8"}, {"int16", "int8"}, {"int32", "int32"}, {"int64", "int32"}};
   auto as = kAs.find(type);
   if (as == kAs.end())
     return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<Sourced<JoulesPerFlop>> EnergyTable::flop(const std::string &type,
        add = entries.find({"add", name.starts_with("fp") ? "fp32" : "int32"});
   if (multiply == entries.end() || add == entries.end())
     return std::nullopt;
-  double significand = type == "fp64" ? 53.0 * 53 / (24.0 * 24) : 1;
+  double significand = type == "fp64" ? 53.0 * 53 / (24.0 * 24) : type == "int16" ? 4 : 1;
   const NodeScaling &scaling = NodeScaling::shipped();
   double both = multiply->second.joules * significand * scaling.energy(multiply->second.node, node) +
                 add->second.joules * scaling.energy(add->second.node, node);
@@ -102,6 +102,10 @@ Sourced<JoulesPerByte> EnergyTable::sram(Bytes capacity, double node) const {
     return {};
   Entry entry = sramAt(capacity.value);
   return {JoulesPerByte(entry.joules * NodeScaling::shipped().energy(entry.node, node)), entry.source};
+}
+
+std::pair<Bytes, Bytes> EnergyTable::sramRange() const {
+  return srams.empty() ? std::pair(Bytes(1), Bytes(1)) : std::pair(Bytes(srams.front().size), Bytes(srams.back().size));
 }
 
 std::optional<Sourced<JoulesPerByte>> EnergyTable::perByte(const std::string &part, const std::string &type) const {
@@ -216,10 +220,10 @@ Result<NodeScaling> NodeScaling::read(std::string_view text, const std::string &
   for (const TableRow &row : table.rows()) {
     Node &node = out.nodes.emplace_back();
     std::pair<const char *, double *> cells[] = {
-        {"node", &node.metres}, {"a", &node.a}, {"b", &node.b}, {"c", &node.c}};
+        {"node", &node.metres}, {"area", &node.logic}, {"a", &node.a}, {"b", &node.b}, {"c", &node.c}};
     for (auto [key, to] : cells) {
       Dimension dimension = to == &node.metres ? Dimension::of(Base::Metre) : Dimension{};
-      ACCORD_TRY(value, table.number(row, key, dimension, to != &node.metres));
+      ACCORD_TRY(value, table.number(row, key, dimension, to != &node.metres && to != &node.logic));
       *to = value;
     }
     bool smaller = out.nodes.size() < 2 || node.metres < out.nodes[out.nodes.size() - 2].metres;
@@ -254,7 +258,16 @@ NodeScaling::Node NodeScaling::at(double metres) const {
   const Node &large = nodes[i - 1], &small = nodes[i];
   double share = (metres - small.metres) / (large.metres - small.metres); // of the large one
   auto mix = [&](double l, double s) { return l * share + s * (1 - share); };
-  return {metres, mix(large.a, small.a), mix(large.b, small.b), mix(large.c, small.c)};
+  return {metres, mix(large.a, small.a), mix(large.b, small.b), mix(large.c, small.c), mix(large.logic, small.logic)};
+}
+
+double NodeScaling::area(double from, double to) const { return at(to).logic / at(from).logic; }
+
+double NodeScaling::supply(double node, double share) const {
+  constexpr double volts = 0.8;
+  Node of = at(node);
+  auto energy = [&](double v) { return of.a * v * v + of.b * v + of.c; };
+  return energy(share * volts) / energy(volts);
 }
 
 double NodeScaling::energy(double from, double to) const {

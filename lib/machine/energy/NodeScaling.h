@@ -9,7 +9,7 @@ namespace accord {
 /// smallest.
 struct NodeScaling {
   struct Node {
-    double metres, a, b, c;
+    double metres, a, b, c, logic = 1; ///< `logic`: area relative to 45 nm
   };
   std::vector<Node> nodes;
 
@@ -22,6 +22,10 @@ struct NodeScaling {
   /// the nodes around (Stillmaker and Baas, Integration 58, 2017). Nodes beyond the table count as its last: what is
   /// smaller than 7 nm is priced as 7 nm. Nodes are positive, in metres.
   double energy(double from, double to) const;
+  /// Factor on the area of logic, interpolated likewise.
+  double area(double from, double to) const;
+  /// Energy of a switch at `share` of the node's nominal supply, over that at all of it, which 0.8 V stands for.
+  double supply(double node, double share) const;
   /// The node that is meant for a node: itself, or the nearest in the table's range.
   double within(double metres) const;
 

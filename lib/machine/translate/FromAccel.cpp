@@ -271,8 +271,37 @@ bool readPower(accel::PowerOp power, const Rational &clock, Machine &machine) {
   return !keys.failed;
 }
 
+constexpr const char *kComponents = "catalog/components";
+
+/// Whether area or power of the accelerator around a block follow from its components.
+bool usesComponents(mlir::Operation *accelerator) {
+  bool uses = false;
+  for (mlir::Operation &op : accelerator->getRegion(0).front())
+    if (isa<accel::PowerOp, accel::AreaOp>(op))
+      if (auto model = op.getAttrOfType<DictionaryAttr>("entries").getAs<StringAttr>("model"))
+        uses |= model.getValue() == kComponents;
+  return uses;
+}
+
+/// `power { model }`, and what of power and energy is stated beside it.
+bool readPowerModel(accel::PowerOp power, ComponentRule &rule) {
+  DictionaryAttr entries = power.getEntries();
+  auto name = entries.getAs<StringAttr>("model");
+  if (!name)
+    return true;
+  if (name.getValue() != kComponents) {
+    emitError(accel::locationOf(power, "model"), Code::UnknownAreaModel)
+        << "no model of power '" << name.getValue() << "' is in the catalogue, which has 'catalog/components'";
+    return false;
+  }
+  rule.power = true;
+  rule.macStated = entries.contains("mac") || entries.contains("mac_by_type");
+  rule.idleStated = entries.contains("idle");
+  return true;
+}
+
 /// The area that is stated, else how it follows from the parts.
-bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule) {
+bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule, ComponentRule &components) {
   AccelReader keys(accelerator, accelerator.getEntries(), machine.name, machine.origins);
   if (auto stated = keys.get<accel::QuantityAttr>("area"))
     machine.area = {keys.number("area", stated, 0)};
@@ -280,14 +309,24 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
   for (auto area : accelerator.getBody().getOps<accel::AreaOp>()) {
     AccelReader parts(area, area.getEntries(), "area", machine.origins);
     auto name = parts.get<StringAttr>("model");
-    if (isStated || keys.failed)
+    if (auto interfaces = parts.get<DictionaryAttr>("interfaces"))
+      for (NamedAttribute entry : interfaces)
+        if (auto count = parts.closed<accel::QuantityAttr>("interfaces", entry.getValue()))
+          components.interfaces[entry.getName().str()] = count.quantity().value.toDouble();
+    if (isStated || keys.failed || parts.failed)
       break;
+    if (name && name.getValue() == kComponents) {
+      components.area = true;
+      rule.origin.location = sourceOf(accel::locationOf(area, "model"));
+      continue;
+    }
     if (name) {
       rule.name = name.str();
       rule.model = AreaModel::shipped(name.getValue());
       if (!rule.model) {
         emitError(accel::locationOf(area, "model"), Code::UnknownAreaModel)
-            << "no area model '" << name.getValue() << "' is in the catalogue, which has 'catalog/area_45nm'";
+            << "no area model '" << name.getValue()
+            << "' is in the catalogue, which has 'catalog/area_45nm' and 'catalog/components'";
         return false;
       }
       parts.remember("model", name.str());
@@ -333,8 +372,32 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
     head.node = node.quantity().value.toDouble();
   bool good = !keys.failed && readCostModel(accelerator, machine);
   for (auto power : accelerator.getBody().getOps<accel::PowerOp>())
-    good &= readPower(power, head.clock, machine);
-  return readArea(accelerator, machine, head.area) && good;
+    good &= readPower(power, head.clock, machine) && readPowerModel(power, head.components);
+  if (auto voltage = keys.get<accel::QuantityAttr>("voltage"))
+    head.components.voltage = keys.number("voltage", voltage, 0);
+  good &= !keys.failed;
+  head.components.node = head.node;
+  return readArea(accelerator, machine, head.area, head.components) && good;
+}
+
+LogicalResult checkVoltage(accel::AcceleratorOp accelerator, const MachineProperties &head) {
+  if (!accelerator.getEntries().contains("voltage"))
+    return success();
+  double share = head.components.voltage;
+  if (share < 0.75 || share > 1.3)
+    return emitError(accel::locationOf(accelerator, "voltage"), Code::OutOfRange)
+           << "'voltage' of '" << head.machine.name << "' is " << fmt::format("{:.3g}", share)
+           << " of the nominal supply, but scaling is known from 0.75 to 1.3";
+  if (!(head.node > 0) || head.clock.isZero())
+    return success();
+  double limit = ProcessTable::shipped().clockLimit(head.node, share), clock = head.clock.toDouble();
+  if (clock <= limit)
+    return success();
+  return emitError(accel::locationOf(accelerator, "clock"), Code::ClockAboveProcess)
+         << "'clock' of '" << head.machine.name << "' is " << fmt::format("{:.4g}", clock / 1e9)
+         << " GHz, but logic at " << fmt::format("{:.3g}", head.node * 1e9) << " nm and "
+         << fmt::format("{:.3g}", share) << " of the nominal supply reaches " << fmt::format("{:.4g}", limit / 1e9)
+         << " GHz (lib/catalog/process.csv)";
 }
 
 FailureOr<Memory> memoryOf(accel::MemoryOp op, const Rational &clock, double node) {
@@ -360,6 +423,10 @@ FailureOr<Memory> memoryOf(accel::MemoryOp op, const Rational &clock, double nod
     memory.efficiency *= keys.number("refresh_efficiency", refresh, clock);
   if (keys.failed)
     return failure();
+  if (memory.kind == "dram" && usesComponents(op->getParentOp())) {
+    auto standard = op.getEntries().getAs<StringAttr>("standard");
+    memory.origins["standard"] = {standard ? standard.str() : "hbm2", "", sourceOf(accel::blockLocation(op))};
+  }
   if (node > 0) {
     std::map<std::string, std::string> standards;
     if (auto standard = op.getEntries().getAs<StringAttr>("standard"))
@@ -490,6 +557,16 @@ FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {
     return failure();
   }
   fillEnergies(machine, head.node); // of the arithmetic: memories have theirs
+  if (failed(checkVoltage(accelerator, head)))
+    return failure();
+  if (std::optional<Error> issue = applyComponents(head.components, machine)) {
+    emitError(accel::blockLocation(accelerator), issue->code) << issue->message;
+    return failure();
+  }
+  if (head.components.power && !machine.origins.count("tdp")) {
+    machine.tdp = powerAtPeak(machine);
+    machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
+  }
   return atUsedLevel(accelerator, std::move(machine));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "lib/machine/cost/MemoryOrder.h"
 #include "lib/machine/energy/AreaModel.h"
+#include "lib/machine/energy/ComponentModel.h"
 #include "lib/support/Rational.h"
 
 namespace accord {
@@ -21,7 +22,12 @@ struct MachineProperties {
   Rational clock;  ///< cycles per second, exact; 0 when not stated
   AreaRule area;
   double node = 0; ///< metres; 0 when not stated
+  ComponentRule components;
 };
+
+/// Whether the clock is one that the process reaches at the stated 'voltage', a share of the nominal supply from 0.75
+/// to 1.3. Errors A1404 and A0302 at the key. Nothing is checked where none is stated.
+mlir::LogicalResult checkVoltage(accel::AcceleratorOp accelerator, const MachineProperties &head);
 
 /// False after errors: those of `machineFrom`, each at the place of the key. What is right is
 /// there.
@@ -33,7 +39,7 @@ mlir::FailureOr<Core> coreOf(accel::CoreOp core, const Rational &clock, const Me
                              bool ratesAgree = true);
 
 /// The area of the parts by the rule. Error A0483, without a place: the model does not cover the
-/// machine.
+/// machine. `applyComponents` is for the model of components.
 std::optional<Error> applyArea(const AreaRule &rule, Machine &machine);
 
 /// What a chip may draw when everything on it works at its peak: idle power, of each core its peak

@@ -1,0 +1,230 @@
+#include "lib/machine/energy/ComponentModel.h"
+#include "lib/machine/energy/Energy.h"
+#include "lib/machine/energy/NodeScaling.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace accord {
+namespace {
+
+/// Bits of a type and of its accumulator, and of which multiplier and adder its unit is made.
+struct Arithmetic {
+  double bits, accumulator;
+  const char *multiplier;
+  double multipliers; ///< multipliers grow with the square of the significand
+  const char *adder;
+  double adders;
+};
+
+const std::map<std::string, Arithmetic> &arithmetic() {
+  static const std::map<std::string, Arithmetic> all{{"int4", {4, 32, "int8", 0.25, "int32", 1}},
+                                                     {"int8", {8, 32, "int8", 1, "int32", 1}},
+                                                     {"int16", {16, 32, "int8", 4, "int32", 1}},
+                                                     {"int32", {32, 32, "int32", 1, "int32", 1}},
+                                                     {"int64", {64, 64, "int32", 4, "int32", 2}},
+                                                     {"fp8", {8, 32, "int8", 0.25, "fp32", 1}},
+                                                     {"bf16", {16, 32, "int8", 1, "fp32", 1}},
+                                                     {"fp16", {16, 32, "fp16", 1, "fp32", 1}},
+                                                     {"tf32", {19, 32, "fp16", 1, "fp32", 1}},
+                                                     {"fp32", {32, 32, "fp32", 1, "fp32", 1}},
+                                                     {"fp64", {64, 64, "fp32", 53.0 * 53 / (24.0 * 24), "fp32", 2}}};
+  return all;
+}
+
+const Arithmetic *arithmeticOf(const std::string &type) {
+  auto found = arithmetic().find(type);
+  return found == arithmetic().end() ? nullptr : &found->second;
+}
+
+/// A subarray has at most so many rows and columns.
+constexpr double kSubarray = 256;
+
+double banksOf(const Memory &memory) { return static_cast<double>(std::max<int64_t>(memory.banks, 1)); }
+double portsOf(const Memory &memory) { return static_cast<double>(std::max<int64_t>(memory.ports, 1)); }
+bool isOnChip(const Memory &memory) { return memory.kind != "dram"; }
+
+} // namespace
+
+ComponentModel::ComponentModel(double node, double voltage, double clock, const ComponentNumbers &numbers,
+                               const ProcessTable &processes, const InterfaceTable &interfaces,
+                               const EnergyTable &energies)
+    : numbers_(numbers), interfaces_(interfaces), energies_(energies), node_(node), voltage_(voltage), clock_(clock),
+      supply_(NodeScaling::shipped().supply(node, voltage)), process_(processes.at(node)) {}
+
+double ComponentModel::scaled(const ComponentNumbers::AtNode &number, bool area) const {
+  const NodeScaling &scaling = NodeScaling::shipped();
+  return number.value * (area ? scaling.area(number.node, node_) : scaling.energy(number.node, node_));
+}
+
+std::optional<double> ComponentModel::elementArea(const std::string &type) const {
+  const Arithmetic *of = arithmeticOf(type);
+  if (!of)
+    return std::nullopt;
+  double area = scaled(numbers_.multiply.at(of->multiplier), true) * of->multipliers +
+                scaled(numbers_.add.at(of->adder), true) * of->adders +
+                scaled(numbers_.registerArea, true) * (5 * of->bits + of->accumulator);
+  return area * numbers_.logic;
+}
+
+/// Keckler et al. have 0.9 V; wires scale with the square of the supply.
+double ComponentModel::wireEnergy(double metres) const {
+  double volts = process_.supply * voltage_ / 0.9;
+  return numbers_.wire.value * metres * volts * volts;
+}
+
+std::optional<double> ComponentModel::elementEnergy(const std::string &type) const {
+  const Arithmetic *of = arithmeticOf(type);
+  auto flop = energies_.flop(type, node_);
+  if (!of || !flop)
+    return std::nullopt;
+  double logic = 2 * flop->value.value + scaled(numbers_.registerEnergy, false) * (5 * of->bits + of->accumulator);
+  double wires = (2 * of->bits + of->accumulator) / 8 * wireEnergy(std::sqrt(*elementArea(type)));
+  return (logic * supply_ + wires) * numbers_.energy;
+}
+
+double ComponentModel::bankArea(const Memory &memory) const {
+  double bits = memory.capacity.value * 8 / banksOf(memory);
+  if (memory.kind == "register_file")
+    return bits * scaled(numbers_.registerArea, true) * numbers_.logic;
+  double width = memory.portBytesPerCycle > 0 ? memory.portBytesPerCycle * portsOf(memory)
+                                              : memory.bandwidth.value / clock_ / banksOf(memory);
+  double across = std::max(width * 8, std::sqrt(bits)), periphery = numbers_.periphery;
+  double rows = std::min(kSubarray, bits / across), columns = std::min(kSubarray, across);
+  double cells = bits * (1 + periphery / rows) * (1 + periphery / columns) + periphery * (width * 8 + periphery);
+  return cells * process_.cell * (1 + numbers_.port * (portsOf(memory) - 1)) * numbers_.memory;
+}
+
+double ComponentModel::macroArea(const Memory &memory) const {
+  return isOnChip(memory) ? bankArea(memory) * banksOf(memory) : 0;
+}
+
+double ComponentModel::macroEnergy(const Memory &memory) const {
+  if (!isOnChip(memory))
+    return -1;
+  if (memory.kind == "register_file") {
+    double cycles = memory.capacity.value * 8 * scaled(numbers_.registerEnergy, false) * supply_;
+    return cycles * clock_ / memory.bandwidth.value * numbers_.energy;
+  }
+  double bank = memory.capacity.value / banksOf(memory);
+  auto [smallest, largest] = energies_.sramRange();
+  double beyond = std::sqrt(std::max(1.0, bank / largest.value) * std::min(1.0, bank / smallest.value));
+  double access = energies_.sram(Bytes(bank), node_).value.value * beyond * supply_;
+  return (access + wireEnergy(std::sqrt(bankArea(memory)))) * numbers_.energy;
+}
+
+std::pair<const Interface *, double> ComponentModel::interfacesOf(const Memory &memory) const {
+  if (isOnChip(memory))
+    return {nullptr, 0};
+  auto standard = memory.origins.find("standard");
+  const Interface *one = interfaces_.find(standard == memory.origins.end() ? "hbm2" : standard->second.text);
+  return {one, one ? std::ceil(memory.bandwidth.value / one->bytesPerSecond - 1e-9) : 0};
+}
+
+double ComponentModel::interfaceArea(const Memory &memory) const {
+  auto [one, count] = interfacesOf(memory);
+  return one ? one->area * count : 0;
+}
+double ComponentModel::interfaceEdge(const Memory &memory) const {
+  auto [one, count] = interfacesOf(memory);
+  return one ? one->edge * count : 0;
+}
+
+Watts ComponentModel::leakage(double area) const { return Watts(area * process_.leakage * voltage_); }
+
+Result<double> ComponentModel::coresArea(const Machine &machine, bool min) const {
+  double sum = 0;
+  for (const Core &core : machine.cores) {
+    double elements = core.rows > 0 ? double(core.rows) * core.cols : double(core.lanes);
+    if (elements <= 0)
+      return Error{Code::AreaNotCovered,
+                   fmt::format("has no area for core '{}', which states no array or lanes", core.name)};
+    double one = 0;
+    auto add = [&](const std::string &type) {
+      double area = elementArea(type).value_or(0);
+      one = one == 0 ? area : min ? std::min(one, area) : std::max(one, area);
+    };
+    for (const auto &[type, peak] : core.peak)
+      add(type);
+    if (core.peak.empty())
+      add(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
+    sum += one * elements * core.count;
+  }
+  return sum;
+}
+
+MemoryMacros ComponentModel::macros(const Machine &machine) const {
+  MemoryMacros all;
+  for (const Memory &memory : machine.memories) {
+    all.area += macroArea(memory) + interfaceArea(memory);
+    all.joulesPerByte.push_back(macroEnergy(memory));
+  }
+  return all;
+}
+
+namespace {
+
+void setEnergies(const ComponentRule &rule, const ComponentModel &model, const MemoryMacros &macros, Machine &machine) {
+  for (size_t i = 0; i < machine.memories.size(); ++i) {
+    Memory &memory = machine.memories[i];
+    auto origin = memory.origins.find("energy");
+    if (macros.joulesPerByte[i] < 0 || (origin != memory.origins.end() && !isFilledIn(origin->second)))
+      continue;
+    memory.energy = JoulesPerByte(macros.joulesPerByte[i]);
+    memory.origins["energy"] = {fmt::format("{:.3g} pJ/bit by catalog/components", memory.energy.value / 8 * 1e12), "",
+                                machine.location};
+  }
+  if (rule.macStated)
+    return;
+  machine.energyPerFlopOf.clear();
+  std::erase_if(machine.origins, [](const auto &one) { return one.first.starts_with("mac."); });
+  for (const auto &[type, of] : arithmetic())
+    if (auto energy = model.elementEnergy(type)) {
+      machine.energyPerFlopOf[type] = JoulesPerFlop(*energy / 2);
+      machine.origins["mac." + type] = {fmt::format("{:.3g} pJ by catalog/components", *energy * 1e12), "",
+                                        machine.location};
+    }
+}
+
+} // namespace
+
+std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros,
+                                     bool min) {
+  if (!rule.area && !rule.power)
+    return std::nullopt;
+  if (!(rule.node > 0) || !(machine.clock.value > 0))
+    return Error{Code::NoProcess, fmt::format("'{}' states no {}, from which its components would follow", machine.name,
+                                              rule.node > 0 ? "clock" : "technology")};
+  ComponentModel model(rule.node, rule.voltage, machine.clock.value);
+  MemoryMacros own;
+  if (!macros)
+    own = model.macros(machine), macros = &own;
+  auto cores = model.coresArea(machine, min);
+  if (!cores)
+    return cores.takeError();
+  double links = 0, running = 0, edge = 0;
+  for (const auto &[type, count] : rule.interfaces)
+    if (const Interface *one = model.interfaces().find(type)) {
+      links += one->area * count, edge += one->edge * count;
+      running += one->bytesPerSecond * one->joulesPerByte * count;
+    }
+  if (rule.area) {
+    machine.area = {*cores + macros->area + links};
+    machine.origins["area"] = {fmt::format("{:.6g} mm2 by catalog/components", machine.area.squareMillimetres()), "",
+                               machine.location};
+  }
+  for (const Memory &memory : machine.memories)
+    edge += model.interfaceEdge(memory);
+  machine.origins["interfaces"] = {fmt::format("{:.6g} mm", edge * 1e3), "", machine.location};
+  machine.origins["technology"] = {fmt::format("{:.6g} nm", rule.node * 1e9), "", machine.location};
+  if (!rule.power)
+    return std::nullopt;
+  setEnergies(rule, model, *macros, machine);
+  if (!rule.idleStated) {
+    machine.idle = model.leakage(*cores + macros->area) + Watts(running);
+    machine.origins["idle"] = {fmt::format("{:.4g} W by catalog/components", machine.idle.value), "", machine.location};
+  }
+  return std::nullopt;
+}
+
+} // namespace accord

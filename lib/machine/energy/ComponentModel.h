@@ -1,0 +1,91 @@
+// Area, energies and power of a machine from its components: arithmetic with registers and wires, macros of memory,
+// interfaces, leakage. docs/chips.md has the formulas in words, and how far they are from chips that were made.
+#pragma once
+#include "lib/machine/energy/Components.h"
+#include "lib/machine/energy/EnergyTable.h"
+#include "lib/machine/model/Machine.h"
+
+namespace accord {
+
+/// Smallest and largest.
+struct ComponentSpan {
+  double low = 0, high = 0;
+};
+
+/// What all memories of a chip take together, and what a byte of each one takes, in square metres and joules.
+struct MemoryMacros {
+  double area = 0;
+  std::vector<double> joulesPerByte; ///< by memory; negative: none, as for dram
+};
+
+/// Components in one process at one share of its nominal supply.
+class ComponentModel {
+public:
+  /// `node` in metres and `clock` in hertz are positive; `voltage` is a share of the nominal supply.
+  ComponentModel(double node, double voltage, double clock,
+                 const ComponentNumbers &numbers = ComponentNumbers::shipped(),
+                 const ProcessTable &processes = ProcessTable::shipped(),
+                 const InterfaceTable &interfaces = InterfaceTable::shipped(),
+                 const EnergyTable &energies = EnergyTable::shipped());
+
+  /// One multiplier with adder, registers for two operands, their successors, the next stationary one and the sum:
+  /// (multiply + add + (5 w + accumulator) bits of register) * scaling * overhead, in square metres. Nothing for a type
+  /// without a table.
+  std::optional<double> elementArea(const std::string &type) const;
+  /// Of a multiply-accumulate there, in joules: arithmetic and registers, and 2 w + accumulator bits over the pitch of
+  /// an element.
+  std::optional<double> elementEnergy(const std::string &type) const;
+
+  /// Macros of a memory, one for each bank: (bits * (1 + P / rows) * (1 + P / columns) of its subarrays + P * (width +
+  /// P) of its data path and control) * cell * (1 + 0.6 (ports - 1)), with P as periphery. Subarrays are at most 256 x
+  /// 256, and as square as the width of the bank lets them be, which is `port_width` of all ports, else the bandwidth
+  /// over banks and clock. A register file is registers. Device memory has none. In square metres; it does not fall
+  /// with capacity, banks, ports, width and bandwidth.
+  double macroArea(const Memory &memory) const;
+  /// Of a byte, in joules: the access of a bank (energy.csv; in proportion to the root of its size beyond the table),
+  /// and a wire over the edge of its macro. A byte of a register file takes the clock of all its registers at its
+  /// full bandwidth.
+  double macroEnergy(const Memory &memory) const;
+
+  /// Interfaces of a device memory of a standard: as many as its bandwidth takes.
+  double interfaceArea(const Memory &memory) const;
+  double interfaceEdge(const Memory &memory) const;
+
+  /// Leakage of an area of logic and memory in watts: in proportion to the supply.
+  Watts leakage(double area) const;
+  /// Elements of all cores, in square metres: of the types of a core the largest (`min`: the smallest) element. Error
+  /// A0483, without a place, for a core whose geometry or types have no area.
+  Result<double> coresArea(const Machine &machine, bool min) const;
+  MemoryMacros macros(const Machine &machine) const;
+  const InterfaceTable &interfaces() const { return interfaces_; }
+
+private:
+  double scaled(const ComponentNumbers::AtNode &number, bool area) const;
+  double bankArea(const Memory &memory) const;
+  double wireEnergy(double metres) const; ///< of a byte
+  /// How many interfaces of its standard a memory has.
+  std::pair<const Interface *, double> interfacesOf(const Memory &memory) const;
+
+  const ComponentNumbers &numbers_;
+  const InterfaceTable &interfaces_;
+  const EnergyTable &energies_;
+  double node_, voltage_, clock_, supply_; ///< energy at the supply over that at 0.8 V
+  ProcessNode process_;
+};
+
+/// `area { model = "catalog/components" }` and `power { model = "catalog/components" }`: what of an accelerator follows
+/// from its components.
+struct ComponentRule {
+  bool area = false, power = false;
+  bool macStated = false, idleStated = false;
+  double node = 0, voltage = 1;
+  std::map<std::string, double> interfaces; ///< how many of each that is no memory's
+};
+
+/// Sets what follows: the area; energies of memories and arithmetic that are not stated; idle power as leakage and the
+/// links that always run. `macros`: of all designs of a box instead of the machine's own; `min`: of the types of a core
+/// the smallest element. Errors A0483 and A1405, without a place.
+std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros = nullptr,
+                                     bool min = false);
+
+} // namespace accord
