@@ -117,6 +117,11 @@ struct DesignBlock {
   std::optional<size_t> count;
 };
 
+/// What the macros and interfaces of a memory take in any design of a box: square metres, and joules for a byte.
+struct MacroSpan {
+  ComponentSpan area, energy;
+};
+
 /// The machines of a description, from blocks that are read once for each choice of what they depend on. The
 /// description stays as long.
 class DesignMachines {
@@ -141,6 +146,10 @@ private:
   const Result<Core> &coreAt(size_t index, const DesignBox &box, BoxCorner end);
   std::optional<Error> checkAt(size_t core, const DesignBox &box, int memory);
   void addEnergies(double process, Machine &machine);
+  const MacroSpan &macrosAt(size_t index, const DesignBox &box);
+  MacroSpan macroSpan(size_t index, const DesignBox &box, const std::vector<size_t> &open);
+  std::optional<Error> addComponents(const MachineProperties &properties, const DesignBox &box, BoxCorner end,
+                                     Machine &machine);
 
   std::optional<Error> addCycles(const DesignPlace &place, DesignBlock &block, std::set<size_t> &depends);
   mlir::Attribute cyclesAt(mlir::Attribute value, const DesignBox &box, BoxCorner end) const;
@@ -156,11 +165,12 @@ private:
   MemoryOrder order;                         ///< of `working`
   DesignBlock head;
   std::vector<DesignBlock> memories, cores; ///< memories in their order
-  int clock = -1, node = -1;                ///< terms of keys that others depend on
+  int clock = -1, node = -1, voltage = -1;  ///< terms of keys that others depend on
 
   std::mutex reading; ///< of `working`
   BlockCache<MachineProperties> heads;
   std::vector<std::unique_ptr<BlockCache<Memory>>> readMemories;
+  std::vector<std::unique_ptr<BlockCache<MacroSpan>>> macros; ///< of each memory
   std::vector<std::unique_ptr<BlockCache<Core>>> readCores;
   std::vector<std::unique_ptr<BlockCache<bool>>> checked; ///< of each core with its memory
   std::mutex filling;

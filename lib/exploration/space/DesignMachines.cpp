@@ -38,6 +38,7 @@ bool DesignMachines::findBlocks() {
   for (accel::MemoryOp memory : order.memories) {
     memories.push_back({{memory}, {}, {}, {}});
     readMemories.push_back(std::make_unique<BlockCache<Memory>>());
+    macros.push_back(std::make_unique<BlockCache<MacroSpan>>());
   }
   for (auto core : accelerator.getBody().getOps<accel::CoreOp>()) {
     DesignBlock &block = cores.emplace_back();
@@ -223,6 +224,12 @@ Attribute DesignMachines::cyclesAt(Attribute value, const DesignBox &box, BoxCor
   return accel::QuantityAttr::get(value.getContext(), none, none.print(), "");
 }
 
+/// The term of a key; -1: it is not stated, or has no term.
+static int termOrNone(DesignDescription &design, const char *path) {
+  Result<int> term = design.paths.count(path) ? design.termAt(path, false) : Result<int>(-1);
+  return term ? *term : -1;
+}
+
 void DesignMachines::findSites(Errors &errors) {
   std::map<mlir::Operation *, DesignBlock *> blockOf;
   for (DesignBlock *block : blocks())
@@ -278,6 +285,7 @@ void DesignMachines::findSites(Errors &errors) {
         for (auto [op, block] : blockOf)
           depends[block].insert(design.terms[*term].parameters.begin(), design.terms[*term].parameters.end());
       }
+  voltage = termOrNone(design, "voltage");
   for (DesignBlock &core : cores) { // a core is read once for all numbers of it
     std::optional<size_t> count;
     for (const DesignSite &site : core.sites)
@@ -443,7 +451,8 @@ const Result<MachineProperties> &DesignMachines::headAt(const DesignBox &box, Bo
           if (failed(verify(op, /*verifyRecursively=*/false)))
             return failure();
       MachineProperties read;
-      if (!readMachineProperties(accelerator, read))
+      if (!readMachineProperties(accelerator, read) ||
+          (end == BoxCorner::Design && failed(checkVoltage(accelerator, read))))
         return failure();
       return read;
     });
@@ -586,6 +595,8 @@ Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
   }
   if (read->node > 0 && !machine.origins.count("mac") && machine.energyPerFlopOf.empty())
     addEnergies(read->node, machine);
+  if (auto error = addComponents(*read, box, end, machine))
+    return *error;
   if (!design.paths.count("power.tdp") && design.powerKnown) {
     machine.tdp = powerAtPeak(machine, end == BoxCorner::Min && design.openTypes && !box.one());
     machine.origins["tdp"] = {fmt::format("{:.6g} W, everything at its peak", machine.tdp.value), "", machine.location};
@@ -598,6 +609,79 @@ Result<Machine> DesignMachines::machine(const DesignBox &box, BoxCorner end) {
   machine.area = low.area, machine.tdp = low.tdp, machine.idle = low.idle;
   machine.energyPerFlop = low.energyPerFlop, machine.energyPerFlopOf = std::move(low.energyPerFlopOf);
   return machine;
+}
+
+/// Area and energy of a memory's macros rise or fall with each number that they depend on, so that both ends of a box
+/// are at corners of it. Too many corners: no bound.
+MacroSpan DesignMachines::macroSpan(size_t index, const DesignBox &box, const std::vector<size_t> &open) {
+  constexpr size_t maxOpen = 8;
+  MacroSpan none{{0, INFINITY}, {0, INFINITY}}, span{{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
+  if (open.size() > maxOpen)
+    return none;
+  std::optional<size_t> standard;
+  for (const DesignSite &site : memories[index].sites)
+    if (site.place.key == "standard")
+      standard = site.parameter;
+  DesignBox corner = box;
+  for (size_t parameter : open)
+    corner.high[parameter] = corner.low[parameter];
+  for (bool more = true; more;) {
+    const auto &memory = memoryAt(index, corner, BoxCorner::Min);
+    if (!memory)
+      return none;
+    double share = voltage < 0 ? 1 : exactAt(voltage, corner, false).toDouble();
+    ComponentModel model(exactAt(node, corner, false).toDouble(), share, exactAt(clock, corner, false).toDouble());
+    double area = model.macroArea(*memory) + model.interfaceArea(*memory), energy = model.macroEnergy(*memory);
+    span.area = {std::min(span.area.low, area), std::max(span.area.high, area)};
+    span.energy = {std::min(span.energy.low, energy), std::max(span.energy.high, energy)};
+    more = false;
+    for (size_t parameter : open) { // the next corner, like an odometer
+      auto &at = corner.low[parameter];
+      more = at < box.high[parameter];
+      at = !more ? box.low[parameter] : parameter == standard ? at + 1 : box.high[parameter];
+      corner.high[parameter] = at;
+      if (more)
+        break;
+    }
+  }
+  return span;
+}
+
+const MacroSpan &DesignMachines::macrosAt(size_t index, const DesignBox &box) {
+  std::set<size_t> depends(memories[index].parameters.begin(), memories[index].parameters.end());
+  if (voltage >= 0)
+    depends.insert(design.terms[voltage].parameters.begin(), design.terms[voltage].parameters.end());
+  return *macros[index]->get(keyOf({depends.begin(), depends.end()}, box, BoxCorner::Design),
+                             [&]() -> Result<MacroSpan> {
+                               std::vector<size_t> open;
+                               for (size_t parameter : depends)
+                                 if (box.low[parameter] < box.high[parameter])
+                                   open.push_back(parameter);
+                               return macroSpan(index, box, open);
+                             });
+}
+
+/// What follows from components: of a design itself, of a box from the macros of all its designs.
+std::optional<Error> DesignMachines::addComponents(const MachineProperties &properties, const DesignBox &box,
+                                                   BoxCorner end, Machine &machine) {
+  const ComponentRule &rule = properties.components;
+  if (!rule.area && !rule.power)
+    return std::nullopt;
+  if (end == BoxCorner::Design) {
+    auto error = applyComponents(rule, machine);
+    if (error)
+      error->location = machine.location;
+    return error;
+  }
+  MemoryMacros all;
+  for (size_t i = 0; i < memories.size(); ++i) {
+    const MacroSpan &span = macrosAt(i, box);
+    all.area += end == BoxCorner::Max ? span.area.high : span.area.low;
+    all.joulesPerByte.push_back(end == BoxCorner::Max ? span.energy.high : span.energy.low);
+  }
+  if (applyComponents(rule, machine, &all, end == BoxCorner::Min && design.openTypes && !box.one()))
+    machine.area = {end == BoxCorner::Max ? INFINITY : 0}; // no corner has an area, but designs may
+  return std::nullopt;
 }
 
 /// The energies of arithmetic that follow from the process.

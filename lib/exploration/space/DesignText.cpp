@@ -265,7 +265,7 @@ std::string DesignMachines::text(const Design &chosen) {
       block("power", power.getEntries(), accel::findSchema("power"), tdp);
       tdp.clear();
     } else if (auto area = dyn_cast<accel::AreaOp>(op)) {
-      if (auto model = area.getEntries().getAs<StringAttr>("model"))
+      if (auto model = area.getEntries().getAs<StringAttr>("model"); model && area.getEntries().size() == 1)
         writer.line(1, "area model = " + quoted(model.getValue()));
       else
         block("area", area.getEntries(), accel::findSchema("area"), "");

@@ -103,6 +103,25 @@ accelerator s {
   require glb.capacity >= 4 MiB or tc.dataflow != input_stationary
 }
 )";
+/// A space whose areas and energies follow from components, with all that they depend on left open.
+const char *const kBuilt = R"(
+accelerator s {
+  clock = {500 MHz, 1 GHz, 1.5 GHz}
+  technology = {28 nm, 16 nm}
+  voltage = {0.8, 1, 1.2}
+  memory hbm : dram { capacity = 16 GiB, bandwidth = {300 GB/s, 900 GB/s}, standard = {hbm2, ddr3, lpddr5} }
+  memory glb : scratchpad { capacity = pow2 1..16 MiB, bandwidth = {512 B/cycle, 2048 B/cycle}, banks = pow2 1..64, ports = 1..3 }
+  memory files : register_file { capacity = {8 KiB, 64 KiB}, bandwidth = 1024 B/cycle }
+  core tc[1..3] : tensor { array = (pow2 16..64) x 32, multiply = int8 }
+  core vc[2] : vector { lanes = pow2 16..64, types = {fp32} }
+  path hbm -> glb -> files -> {tc, vc}
+  area { model = "catalog/components", interfaces = {pcie4: 16} }
+  power { model = "catalog/components" }
+  require area <= 120 mm2
+  require power.tdp <= 30 W
+  require power.tdp / area <= 0.25 W/mm2
+}
+)";
 DesignSpace spaceOf(const std::string &text) {
   Machines machines(text);
   auto made = machines.space("s");
@@ -120,6 +139,7 @@ std::vector<DesignSpace> &spaces() {
     made.push_back(shippedSpace("phaze_template"));
     made.push_back(shippedSpace("tpu_like_space"));
     made.push_back(spaceOf(kLinked));
+    made.push_back(spaceOf(kBuilt));
     return made;
   }();
   return all;
@@ -354,4 +374,38 @@ TEST(DesignSpace, RequirementsSayWhatTheyMean) {
     EXPECT_EQ(space.violatedRequirement(design, machine), first == 3 ? std::nullopt : std::optional<size_t>(first))
         << point;
   }
+}
+
+// A wider, more banked or higher driven memory is not free, and a clock that the supply does not give is no design.
+TEST(DesignSpace, ComponentsHaveTheirPrice) {
+  const DesignSpace &space = spaces()[3];
+  Design base(space.parameters().size());
+  base[indexOf(space, "voltage")] = 1, base[indexOf(space, "technology")] = 1; // 28 nm
+  base[indexOf(space, "glb.banks")] = 5;                                       // 32
+  Machine machine = machineOf(space, base);
+  for (const char *name :
+       {"glb.capacity", "glb.bandwidth", "glb.banks", "glb.ports", "tc.count", "vc.lanes", "hbm.bandwidth"}) {
+    Design more = base;
+    ++more[indexOf(space, name)];
+    EXPECT_GT(machineOf(space, more).area.value, machine.area.value) << name;
+  }
+  Design higher = base, smaller = base, banked = base;
+  ++higher[indexOf(space, "voltage")], ++banked[indexOf(space, "glb.banks")];
+  EXPECT_GT(machineOf(space, higher).tdp.value, 1.02 * machine.tdp.value);
+  EXPECT_EQ(machineOf(space, higher).area.value, machine.area.value);
+  EXPECT_LT(machineOf(space, banked).memories[1].energy.value, machine.memories[1].energy.value);
+  --smaller[indexOf(space, "technology")];
+  EXPECT_LT(machineOf(space, smaller).area.value, machine.area.value);
+  EXPECT_LT(machineOf(space, smaller).tdp.value, machine.tdp.value);
+
+  DesignSpace fast = spaceOf("accelerator s {\n clock = {1 GHz, 2 GHz}\n technology = 28 nm\n voltage = {0.8, 1}\n"
+                             " memory m : dram { capacity = 1 GiB, bandwidth = 1 TB/s }\n"
+                             " core c : vector { lanes = 8, types = {fp32} }\n}\n");
+  int machines = 0;
+  for (uint64_t point = 0; point < *fast.points(); ++point)
+    if (auto made = fast.machine(fast.at(point)))
+      ++machines;
+    else
+      EXPECT_EQ(made.error().code, Code::ClockAboveProcess) << made.error().message;
+  EXPECT_EQ(machines, 3); // 2 GHz at 0.8 of the supply is above 1.7 GHz
 }
