@@ -169,13 +169,19 @@ private:
     }
   }
 
-  /// What is hard to build or to cool of the best design, for people at the prompt and in the report.
+  /// What is hard to build or to cool of the best designs, at the prompt and in the report.
   void warnOfBest() {
-    if (!plan_.best.design || !options_.writes)
-      return;
-    warnOfBuildability(jobs_.first().diagnostics(), plan_.best.design->machine);
-    for (const Buildability &one : buildabilityOf(plan_.best.design->machine))
-      plan_.assumptions.push_back(fmt::format("warning {}: {}", numberOf(one.error.code), one.error.message));
+    std::vector<const MinedAnswer *> all{&plan_.best};
+    for (const MinedAnswer &own : plan_.own)
+      all.push_back(&own);
+    for (const MinedAnswer *answer : all) {
+      if (!answer->design || !options_.writes)
+        continue;
+      warnOfBuildability(jobs_.first().diagnostics(), answer->design->machine);
+      for (const Buildability &one : buildabilityOf(answer->design->machine))
+        plan_.assumptions.push_back(
+            fmt::format("warning {} of {}: {}", numberOf(one.error.code), answer->design->name, one.error.message));
+    }
   }
 
   /// What the chosen strategy finds for these jobs, with their placements by job. `problem` becomes that with an

@@ -137,8 +137,9 @@ Result<double> ComponentModel::coresArea(const Machine &machine, bool min) const
   for (const Core &core : machine.cores) {
     double elements = core.rows > 0 ? double(core.rows) * core.cols : double(core.lanes);
     if (elements <= 0)
-      return Error{Code::AreaNotCovered,
-                   fmt::format("has no area for core '{}', which states no array or lanes", core.name)};
+      return Error{
+          Code::AreaNotCovered,
+          fmt::format("'catalog/components' has no area for core '{}', which states no array or lanes", core.name)};
     double one = 0;
     auto add = [&](const std::string &type) {
       double area = elementArea(type).value_or(0);
@@ -195,6 +196,13 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   if (!(rule.node > 0) || !(machine.clock.value > 0))
     return Error{Code::NoProcess, fmt::format("'{}' states no {}, from which its components would follow", machine.name,
                                               rule.node > 0 ? "clock" : "technology")};
+  auto [smallest, largest] = ProcessTable::shipped().range();
+  // A node below 5 nm has its memory, and logic of 7 nm.
+  if (rule.node > largest * (1 + 1e-9) || rule.node < smallest / 2)
+    return Error{Code::AreaNotCovered,
+                 fmt::format("'catalog/components' has no process of {:.4g} nm, only from {:.4g} nm to "
+                             "{:.4g} nm and what follows it",
+                             rule.node * 1e9, largest * 1e9, smallest * 1e9)};
   ComponentModel model(rule.node, rule.voltage, machine.clock.value);
   MemoryMacros own;
   if (!macros)

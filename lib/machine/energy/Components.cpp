@@ -63,6 +63,10 @@ const ProcessTable &ProcessTable::shipped() {
   return table;
 }
 
+std::pair<double, double> ProcessTable::range() const {
+  return nodes.empty() ? std::pair(0.0, 0.0) : std::pair(nodes.back().metres, nodes.front().metres);
+}
+
 ProcessNode ProcessTable::at(double metres) const {
   if (nodes.empty())
     return {};

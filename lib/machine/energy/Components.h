@@ -18,6 +18,7 @@ public:
   static Result<ProcessTable> read(std::string_view text, const std::string &file);
   static const ProcessTable &shipped();
 
+  std::pair<double, double> range() const; ///< the smallest and the largest node
   /// Between two nodes all numbers follow straight lines over their logarithms; nodes beyond the table are its ends.
   ProcessNode at(double metres) const;
   /// The highest clock in hertz of synthesized logic at `voltage` times the nominal supply, by the alpha-power law of

@@ -315,7 +315,16 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
           components.interfaces[entry.getName().str()] = count.quantity().value.toDouble();
     if (isStated || keys.failed || parts.failed)
       break;
-    if (name && name.getValue() == kComponents) {
+    // Beside the model nothing else says what parts take, and without it nothing says what interfaces do.
+    bool model = name && name.getValue() == kComponents;
+    for (const char *key : {"mac", "lane", "sram", "fixed", "interfaces"})
+      if (area.getEntries().contains(key) && model == (StringRef(key) != "interfaces")) {
+        emitError(accel::locationOf(area, key), Code::NotSupported)
+            << "'" << key << "' of 'area' is not used " << (model ? "beside" : "without") << " model = \""
+            << kComponents << "\"";
+        return false;
+      }
+    if (model) {
       components.area = true;
       rule.origin.location = sourceOf(accel::locationOf(area, "model"));
       continue;

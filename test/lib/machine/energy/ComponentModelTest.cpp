@@ -204,6 +204,15 @@ TEST(Components, WhatIsMissingIsSaid) {
   EXPECT_EQ(applyComponents(rule, machine)->code, Code::NoProcess); // no clock
   machine.clock = Hertz(1e9);
   EXPECT_FALSE(applyComponents(rule, machine));
+  for (double node : {3e-9, 5e-9, 65e-9}) {
+    rule.node = node;
+    EXPECT_FALSE(applyComponents(rule, machine)) << node;
+  }
+  for (double node : {1e-9, 90e-9, 1e-3}) {
+    rule.node = node;
+    EXPECT_EQ(applyComponents(rule, machine)->code, Code::AreaNotCovered) << node;
+  }
+  rule.node = 7e-9;
   machine.cores.emplace_back().name = "peaks";
   EXPECT_EQ(applyComponents(rule, machine)->code, Code::AreaNotCovered);
 }
