@@ -9,7 +9,6 @@ namespace {
 using Id = SchedulingProblem::Id;
 using Mode = SchedulingProblem::Mode;
 
-constexpr int32_t kTrue = INT32_MAX, kFalse = -INT32_MAX;
 /// Different sums of a capacity, and tasks whose orders are looked at in pairs.
 constexpr size_t kMaxSums = 4096, kMaxTasks = 2000;
 
@@ -125,9 +124,7 @@ private:
   // ---- Literals.
 
   /// The task has started by `time`.
-  int32_t by(Id t, int64_t time) const {
-    return time < first[t] ? kFalse : time >= last[t] ? kTrue : started[t] + int32_t(time - first[t]);
-  }
+  int32_t by(Id t, int64_t time) const { return formula.by(t, time); }
   /// The task runs in its k-th usable mode.
   int32_t in(Id t, size_t k) const { return usable[t].size() == 1 ? kTrue : chosen[t] + int32_t(k); }
   int32_t absent(Id t) const {
@@ -269,6 +266,8 @@ private:
           order(b, a, 0, before[a][b]);
         }
         before[b][a] = -before[a][b];
+        if (before[a][b] != 0)
+          formula.orders[{a, b}] = before[a][b];
       }
     auto isOpen = [](int32_t literal) { return literal != kTrue && literal != kFalse; };
     for (Id a = 0; a < n; ++a)
@@ -460,12 +459,13 @@ private:
   const StartWindows &windows;
   int64_t unit;
   CnfFormula formula;
+  std::vector<int64_t> &first = formula.first, &last = formula.last;
+  std::vector<int32_t> &started = formula.started;
   bool tooLarge = false;
   std::vector<char> isMandatory;
-  std::vector<int64_t> ends;            ///< by task, the latest
-  std::vector<int64_t> first, last;     ///< starts, in units
-  std::vector<std::vector<Id>> usable;  ///< by task: modes that fit, and whose window has room
-  std::vector<int32_t> started, chosen; ///< by task: the first of its variables
+  std::vector<int64_t> ends;           ///< by task, the latest
+  std::vector<std::vector<Id>> usable; ///< by task: modes that fit, and whose window has room
+  std::vector<int32_t> chosen;         ///< by task: the first of its variables of modes
   std::vector<std::vector<char>> precedes, disjoint;
   std::map<std::tuple<Id, size_t, int64_t>, int32_t> running;
   std::map<int64_t, int32_t> unfinished;

@@ -1,5 +1,6 @@
 #include "lib/scheduling/prove/InfeasibilityProver.h"
 #include "lib/scheduling/prove/CnfEncoder.h"
+#include "lib/scheduling/prove/LearntProof.h"
 #include "lib/scheduling/verify/InfeasibilityProof.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -108,6 +109,11 @@ InfeasibilityCertificate proveInfeasible(const SchedulingProblem &problem, const
   auto formula = prove::encodeInClauses(problem, bound.unit, *windows);
   if (!formula)
     return {"", "it is too large to be written as clauses"};
+  if (auto learnt = prove::refute(problem, bound, *windows, options.stop)) {
+    std::string lemmas = prove::proofOf(*learnt, *formula), proof = headOf(*formula, lemmas.size()) + lemmas;
+    if (replayInfeasibility(problem, bound, proof))
+      return {std::move(proof), ""};
+  }
   auto program = llvm::sys::findProgramByName(solver);
   if (!program)
     return {"", fmt::format("{} is not installed", solver)};

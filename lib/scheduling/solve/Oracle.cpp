@@ -10,6 +10,9 @@ namespace {
 
 using Mode = SchedulingProblem::Mode;
 
+/// What a clause solver does in the time of one of Z3's units.
+constexpr uint64_t kStepsPerUnit = 12;
+
 /// A literal, or a constant where the window decides it.
 struct Truth {
   int constant = -1; ///< 0, 1, or -1: `literal`
@@ -414,11 +417,25 @@ struct Oracle::Z3Encoding {
   }
 };
 
-Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit)
-    : encoding(std::make_unique<Z3Encoding>(instance, windows, horizon, unit)) {}
+Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit) {
+  if (unit == 1 && ClauseOracle::supports(instance, windows))
+    clauses = std::make_unique<ClauseOracle>(instance, windows);
+  else
+    encoding = std::make_unique<Z3Encoding>(instance, windows, horizon, unit);
+}
 Oracle::~Oracle() = default;
 
 Oracle::Answer Oracle::ask(int64_t makespan, uint64_t limit, SchedulingSolution &found) {
+  if (clauses) {
+    switch (clauses->ask(makespan, limit * kStepsPerUnit, found, &stop)) {
+    case ClauseSolver::Answer::Yes:
+      return Answer::Yes;
+    case ClauseSolver::Answer::No:
+      return Answer::No;
+    case ClauseSolver::Answer::Unknown:
+      return Answer::Unknown;
+    }
+  }
   try {
     return encoding->ask(makespan, limit, found);
   } catch (const z3::exception &) { // interrupted, or out of memory
@@ -427,9 +444,21 @@ Oracle::Answer Oracle::ask(int64_t makespan, uint64_t limit, SchedulingSolution 
   }
 }
 
-void Oracle::interrupt() { encoding->context.interrupt(); }
+void Oracle::interrupt() {
+  if (clauses)
+    stop = true;
+  else
+    encoding->context.interrupt();
+}
+
+void Oracle::suggest(const SchedulingSolution &known) {
+  if (clauses)
+    clauses->suggest(known);
+}
 
 uint64_t Oracle::work() const {
+  if (clauses)
+    return clauses->work() / kStepsPerUnit;
   try {
     z3::stats stats = encoding->solver.statistics();
     for (unsigned i = 0; i < stats.size(); ++i)

@@ -1,5 +1,6 @@
 // Z3 asked whether a schedule of at most some length exists, or whether a script can be satisfied.
 #pragma once
+#include "lib/scheduling/solve/ClauseOracle.h"
 #include "lib/scheduling/solve/Propagator.h"
 #include <atomic>
 #include <memory>
@@ -7,6 +8,8 @@
 
 namespace accord::solve {
 
+/// Where all tasks have one mode and there are no memories, a solver of our own (ClauseOracle.h); else Z3.
+///
 /// Time-indexed: a literal "task i has started by t" for each time of its window, one for each mode
 /// and each live buffer, capacities as pseudo-Boolean constraints at the times at which something
 /// can start. Times are whole multiples of a unit, durations and delays rounded down: with a unit
@@ -27,11 +30,17 @@ public:
   Answer ask(int64_t makespan, uint64_t limit, SchedulingSolution &found);
   /// From any thread.
   void interrupt();
-  uint64_t work() const; ///< Z3's units of work so far
+  uint64_t work() const; ///< in Z3's units, so far
+  /// A good schedule, near which others are looked for.
+  void suggest(const SchedulingSolution &known);
+  /// It learns clauses of its own, and does not ask Z3.
+  bool learns() const { return clauses != nullptr; }
 
 private:
   struct Z3Encoding;
   std::unique_ptr<Z3Encoding> encoding;
+  std::unique_ptr<ClauseOracle> clauses;
+  std::atomic<bool> stop = false;
 };
 
 /// How many literals an oracle would have about, before it is built.

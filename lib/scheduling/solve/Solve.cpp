@@ -366,6 +366,8 @@ private:
         continue;
       }
       Oracle oracle(in, propagator, horizon, unit);
+      if (found())
+        oracle.suggest(result.solution);
       StopWatcher watch(oracle, options.stop);
       double gap = result.gap();
       if (unit == 1) {
@@ -388,6 +390,7 @@ private:
     solverWork /= kEasyWorkFraction;
     {
       Oracle oracle(in, propagator, horizon);
+      oracle.suggest(result.solution);
       StopWatcher watch(oracle, options.stop);
       exact(oracle, horizon);
     }
@@ -410,9 +413,9 @@ private:
 
   /// Z3's answer for times in units. Where few times are left to tell apart, it is one about the
   /// problem as it stands; else about the windows that it was given, which then prove themselves.
-  void recordInfeasible(int64_t makespan, int64_t unit) {
-    SchedulingBound bound{makespan + 1, Kind::Solver, {}, 0, {}, "z3", unit};
-    if (unit > 1 || makespan >= kMaxExactTimes) {
+  void recordInfeasible(const Oracle &oracle, int64_t makespan, int64_t unit) {
+    SchedulingBound bound{makespan + 1, Kind::Solver, {}, 0, {}, oracle.learns() ? "learnt clauses" : "z3", unit};
+    if (unit > 1 || makespan >= kMaxExactTimes || oracle.learns()) {
       Propagator propagator(in, makespan);
       if (!propagator.run()) // what is more, nobody needs to be believed
         bound = {makespan + 1, Kind::Windows, {}, 0, {}, "time windows"};
@@ -431,7 +434,7 @@ private:
         return;
       if (said == Oracle::Answer::No) {
         if (found())
-          recordInfeasible(target, 1);
+          recordInfeasible(oracle, target, 1);
         else
           result.status = Status::Infeasible;
         return;
@@ -480,7 +483,7 @@ private:
     if (said == Oracle::Answer::Yes)
       acceptSolution(std::move(answer), "z3");
     else if (said == Oracle::Answer::No)
-      recordInfeasible(makespan, 1);
+      recordInfeasible(oracle, makespan, 1);
     return said == Oracle::Answer::No;
   }
 
@@ -499,7 +502,7 @@ private:
         low = middle + 1;
         if (!found() && middle == horizon)
           result.status = Status::Infeasible;
-        recordInfeasible(middle, unit);
+        recordInfeasible(oracle, middle, unit);
         continue;
       }
       high = middle;

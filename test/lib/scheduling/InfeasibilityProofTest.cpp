@@ -224,6 +224,7 @@ TEST(InfeasibilityProof, OfAFalseBoundCannotBeForged) {
 
 TEST(InfeasibilityProof, LeavesTheBoundToTheSolverWhereItCannotBeFound) {
   SchedulingProblem p = rounds(9);
+  p.tasks[0].modes.push_back(p.tasks[0].modes[0]); // with one mode each, cadical would not be asked
   ProofSearchOptions options;
   options.maxConflicts = 1;
   EXPECT_EQ(proveInfeasible(p, boundOf(15), options).error, "cadical gave up after 1 conflicts");

@@ -1,0 +1,89 @@
+// Constraints of schedules that explain what follows from them, for a clause solver.
+#pragma once
+#include "lib/scheduling/solve/ClauseSolver.h"
+#include <string>
+
+namespace accord::solve {
+
+/// `after` >= `before` + `lag` where `guard` holds. Explained by the bound of the other variable that is just strong
+/// enough.
+class DifferenceConstraint : public ExplainedConstraint {
+public:
+  struct Difference {
+    uint32_t before, after;
+    int64_t lag;
+    Literal guard; ///< or kAlways
+  };
+
+  /// Of `variables` variables in all.
+  DifferenceConstraint(std::vector<Difference> differences, const ClauseSolver &solver, size_t variables);
+
+  bool propagate(ClauseSolver &solver) override;
+  void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
+               std::vector<Literal> &premises) override;
+  void changed(const ClauseSolver &, uint32_t variable, bool, int32_t, int32_t) override {
+    if (!isQueued[variable])
+      isQueued[variable] = 1, queue.push_back(variable);
+  }
+
+private:
+  bool check(ClauseSolver &solver, uint32_t number);
+
+  std::vector<Difference> differences;
+  std::vector<std::vector<uint32_t>> of; ///< by variable: differences that name it
+  std::vector<uint32_t> queue;
+  std::vector<char> isQueued;
+};
+
+/// What tasks use of a resource at any time stays within its capacity: by the parts of tasks that are certain
+/// (Lahrichi 1982), each bound explained by what is certain at one time (Schutt, Feydy, Stuckey, Wallace, Explaining
+/// the cumulative propagator, Constraints 16, 2011).
+class TimetableConstraint : public ExplainedConstraint {
+public:
+  struct Use {
+    uint32_t task; ///< variable of its start
+    int64_t duration, amount;
+  };
+  struct Shared {
+    int64_t capacity;
+    std::vector<Use> uses;
+  };
+
+  /// Of times from 0 to `horizon`; starts are variables 0 to `tasks` - 1.
+  TimetableConstraint(std::vector<Shared> resources, const ClauseSolver &solver, size_t tasks, int64_t horizon);
+
+  bool propagate(ClauseSolver &solver) override;
+  void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
+               std::vector<Literal> &premises) override;
+  void changed(const ClauseSolver &solver, uint32_t variable, bool upper, int32_t from, int32_t to) override;
+  void undone(const ClauseSolver &solver, uint32_t variable, bool upper, int32_t from, int32_t to) override;
+
+private:
+  struct Share {
+    uint32_t resource;
+    int64_t amount;
+  };
+  struct Covering {
+    int32_t decided;
+    int64_t amount;
+    Literal begun, running;
+  };
+  bool filter(ClauseSolver &solver, uint32_t resource, const Use &use);
+  void update(const ClauseSolver &solver, uint32_t task, bool upper, int32_t from, int32_t to, int sign);
+  /// Tasks besides `but` that certainly take more than `above` at `time`, as known before `place`.
+  void cover(const ClauseSolver &solver, uint32_t resource, int64_t time, int64_t above, uint32_t but, int32_t place,
+             std::vector<Literal> &premises);
+
+  std::vector<Shared> resources;
+  std::vector<std::vector<Share>> shares;  ///< by task
+  std::vector<int64_t> durations;          ///< by task
+  std::vector<std::vector<int64_t>> used;  ///< by resource, by time
+  std::vector<int64_t> dirtyFrom, dirtyTo; ///< by resource: times at which more is used
+  std::vector<char> isDirty;               ///< by task
+  std::vector<uint32_t> dirty, moved;
+  std::vector<uint64_t> movedIn; ///< by task: the last pass that began after a change; all in the first
+  uint64_t pass = 0;
+  std::vector<Covering> covering;
+};
+
+} // namespace accord::solve

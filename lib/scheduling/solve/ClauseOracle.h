@@ -1,0 +1,50 @@
+// A clause solver asked whether a schedule of at most some length exists.
+#pragma once
+#include "lib/scheduling/solve/ClauseSolver.h"
+#include "lib/scheduling/solve/Propagator.h"
+
+namespace accord::solve {
+
+/// What a clause solver learnt on its way to "there is no such schedule": each lemma follows by unit propagation from
+/// the problem and the lemmas before it, up to the contradiction.
+struct LearntClauses {
+  struct Fact {
+    Id task = 0;
+    Id other = SchedulingProblem::kNoTask;
+    int64_t time = 0;
+  };
+  std::vector<Fact> facts;       ///< `task` has started by `time`; with an `other`: `task` is before it
+  std::vector<int32_t> literals; ///< of one lemma after the other: numbers of facts from 1, negative where one does not
+                                 ///< hold; each lemma ends with 0
+  std::vector<uint32_t>
+      lastUse; ///< by lemma: the last one that follows from it; as many as there are: the contradiction
+};
+
+/// Starts as variables, precedences, orders of pairs that cannot run at once, and timetables of resources. Of problems
+/// whose tasks have one mode each, without memories and pairings.
+class ClauseOracle {
+public:
+  using Answer = ClauseSolver::Answer;
+
+  static bool supports(const Instance &instance, const Propagator &windows);
+
+  /// Of schedules of at most some horizon, within `windows` that hold for it.
+  ClauseOracle(const Instance &instance, const Propagator &windows);
+
+  /// Whether a schedule of at most `makespan` exists, which is at most the horizon and the makespan that was asked for
+  /// before; `found` if so.
+  Answer ask(int64_t makespan, uint64_t limit, SchedulingSolution &found, const std::atomic<bool> *stop = nullptr);
+  /// A good schedule, near which others are looked for.
+  void suggest(const SchedulingSolution &known);
+  /// After an answer No: what proves it; nothing where it was too much to keep.
+  std::optional<LearntClauses> refutation() const;
+  uint64_t work() const { return solver.work(); }
+  uint64_t conflicts() const { return solver.conflicts(); }
+
+private:
+  const Instance &in;
+  ClauseSolver solver;
+  std::vector<std::pair<Id, Id>> pairs; ///< by variable after those of starts: 1 if the first is before the second
+};
+
+} // namespace accord::solve
