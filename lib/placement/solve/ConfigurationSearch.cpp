@@ -81,18 +81,59 @@ Capacity capacityOf(const PlacementProblem &problem, Id unit, Id parallelConfig,
   return capacity;
 }
 
-/// Whether the groups hold `count` layers, each within the bottleneck.
-bool holdWithin(const std::vector<GroupCapacity> &groups, int64_t count, double bottleneck) {
-  double sum = 0;
-  for (const GroupCapacity &group : groups) {
-    double max = 0;
-    for (const Capacity &one : group.capacities)
-      max = std::max(max, maxBytesWithin(one.alternatives, bottleneck - one.fixed, one.bytes));
-    sum += std::isinf(max) ? max : group.groups * std::floor(max * (1 + 1e-12) + 1e-9);
-    if (sum >= count)
-      return true;
+/// Layers that a group holds within the bottleneck.
+double layersWithin(const Capacity &one, double bottleneck) {
+  double max = std::max(0.0, maxBytesWithin(one.alternatives, bottleneck - one.fixed, one.bytes));
+  return std::isinf(max) ? max : std::floor(max * (1 + 1e-12) + 1e-9);
+}
+
+/// Whether the groups hold `count` layers, each within the bottleneck. `limits`: groups of each parallel configuration;
+/// empty: any number.
+bool holdWithin(const std::vector<GroupCapacity> &groups, int64_t count, double bottleneck,
+                const std::vector<int64_t> &limits) {
+  if (limits.empty()) {
+    double sum = 0;
+    for (const GroupCapacity &group : groups) {
+      double max = 0;
+      for (const Capacity &one : group.capacities)
+        max = std::max(max, layersWithin(one, bottleneck));
+      sum += group.groups * max;
+      if (sum >= count)
+        return true;
+    }
+    return false;
   }
-  return false;
+  // The most that groups hold, by how many have each parallel configuration but the last, of which the others are.
+  std::vector<size_t> strides;
+  std::vector<int64_t> used;
+  size_t states = 1;
+  for (size_t k = 0; k + 1 < limits.size(); ++k)
+    strides.push_back(states), states *= limits[k] + 1;
+  for (size_t state = 0; state < states; ++state) {
+    int64_t sum = 0;
+    for (size_t k = 0; k + 1 < limits.size(); ++k)
+      sum += static_cast<int64_t>(state / strides[k]) % (limits[k] + 1);
+    used.push_back(sum);
+  }
+  std::vector<double> sums(states, -INFINITY), next(states);
+  sums[0] = 0;
+  int64_t before = 0;
+  for (const GroupCapacity &group : groups) {
+    std::vector<double> layers;
+    for (const Capacity &one : group.capacities)
+      layers.push_back(layersWithin(one, bottleneck));
+    for (int64_t i = 0; i < static_cast<int64_t>(group.groups); ++i, ++before) {
+      for (size_t state = 0; state < states; ++state) {
+        int64_t last = before + 1 - used[state]; // groups in the last parallel configuration, after this one
+        next[state] = last > 0 && last <= limits.back() ? sums[state] + layers.back() : -INFINITY;
+        for (size_t k = 0; k + 1 < limits.size(); ++k)
+          if (last >= 0 && last <= limits.back() && state / strides[k] % (limits[k] + 1) > 0)
+            next[state] = std::max(next[state], sums[state - strides[k]] + layers[k]);
+      }
+      sums.swap(next);
+    }
+  }
+  return std::ranges::any_of(sums, [&](double sum) { return sum >= count; });
 }
 
 } // namespace
@@ -127,13 +168,26 @@ double ConfigurationSearch::capacityBound() {
       group.capacities.push_back(capacityOf(problem_, unit, parallelConfig, inFlight, ends,
                                             problem_.hostOverheadPerMicrobatch * configuration_.virtualStages));
   }
+  std::vector<int64_t> limits;
+  double states = 1;
+  if (configuration_.each && configuration_.parallelConfigs.size() > 1) {
+    for (Id parallelConfig : configuration_.parallelConfigs) {
+      const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+      limits.push_back(std::min(groups_, problem_.deviceTypes[one.deviceType].devices / one.devices()));
+      states *= limits.back() + 1;
+    }
+    states /= limits.back() + 1; // the last number follows from the others
+    searchState_.budget -= std::min<int64_t>(states * groups_, 2'000) / 50;
+    if (states * groups_ > 2'000)
+      limits.clear();
+  }
   double high = std::min(1.0 * longest() / microbatches_, 4e18);
-  if (!holdWithin(groups, counts[unit], high))
+  if (!holdWithin(groups, counts[unit], high, limits))
     return std::isinf(searchState_.value) && high < 4e18 ? INFINITY : searchState_.cutoff();
   double low = 0;
   while (high - low > std::max(0.5, high * 2e-4)) {
     double middle = high > 4 * low + 4 ? std::sqrt((low + 1) * (high + 1)) : low + (high - low) / 2;
-    (holdWithin(groups, counts[unit], middle) ? high : low) = middle;
+    (holdWithin(groups, counts[unit], middle, limits) ? high : low) = middle;
   }
   double step = low * microbatches_ * (1 - 1e-12);
   return value(step, minRatesOf({}));

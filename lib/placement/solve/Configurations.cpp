@@ -1,4 +1,5 @@
 #include "lib/placement/solve/Configurations.h"
+#include "lib/placement/solve/MixedPipelineBound.h"
 #include "lib/placement/solve/PlacementSolver.h"
 #include "lib/search/BestFirstQueue.h"
 #include <algorithm>
@@ -86,13 +87,22 @@ void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &wit
   std::vector<std::vector<Id>> byDeviceType(problem_.deviceTypes.size());
   for (Id parallelConfig : with)
     byDeviceType[problem_.parallelConfigs[parallelConfig].deviceType].push_back(parallelConfig);
+  if (shorten(byDeviceType)) { // what is left out is bounded together
+    Configuration all{
+        PipelineSchedule::OneFOneB, microbatches, 1, 1, int64_t(problem_.layers.size()), with, false, 0, 0};
+    all.schedule = *std::ranges::min_element(problem_.schedules, {}, [](PipelineSchedule schedule) {
+      const ScheduleModel &model = modelOf(schedule); // that which says the least comes first
+      return model.virtualStages != ScheduleModel::VirtualStages::One ? 0
+             : model.splitsWeights()                                  ? 1
+             : schedule == PipelineSchedule::OneFOneB                 ? 2
+                                                                      : 3;
+    });
+    if (modelOf(all.schedule).virtualStages != ScheduleModel::VirtualStages::One)
+      all.virtualStages = 2; // stages wait for no one
+    left = std::min(left, boundOf(all));
+  }
   std::vector<Id> chosen;
-  size_t tried = 0;
   std::function<void(size_t)> choose = [&](size_t deviceType) {
-    if (++tried > 400'000) {
-      complete = false;
-      return;
-    }
     if (deviceType == byDeviceType.size()) {
       if (!chosen.empty())
         add(microbatches, chosen, true);
@@ -108,6 +118,55 @@ void Configurations::parallelConfigs(int64_t samples, const std::vector<Id> &wit
     }
   };
   choose(0);
+}
+
+/// Leaves fewer parallel configurations of each device type where they would be too many together: of each pair of
+/// degrees that which takes the least memory, then others, those that take the least device time first.
+bool Configurations::shorten(std::vector<std::vector<Id>> &byDeviceType) const {
+  double product = 1;
+  size_t longest = 0;
+  for (const std::vector<Id> &list : byDeviceType)
+    product *= 1.0 + list.size(), longest = std::max(longest, list.size());
+  if (product <= kMaxTogether)
+    return false;
+  auto deviceTime = [&](Id id) {
+    double sum = 0;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[id]; counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
+        sum += counts_[of] *
+               (cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime));
+    return sum * problem_.parallelConfigs[id].devices();
+  };
+  auto memory = [&](Id id) {
+    double sum = 0;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[id]; counts_[of] > 0 && cost && !cost->recomputeChoices.empty())
+        sum += counts_[of] * (cost->staticMemory + cost->minOf(&RecomputeChoice::activations));
+    return sum;
+  };
+  for (std::vector<Id> &list : byDeviceType) {
+    std::map<std::pair<int64_t, int64_t>, std::vector<std::pair<double, Id>>> byDegrees;
+    for (Id id : list)
+      byDegrees[{problem_.parallelConfigs[id].tensor, problem_.parallelConfigs[id].data}].emplace_back(memory(id), id);
+    std::vector<std::tuple<size_t, double, Id>> ranked;
+    for (auto &[degrees, ids] : byDegrees) {
+      std::sort(ids.begin(), ids.end());
+      for (size_t rank = 0; rank < ids.size(); ++rank)
+        ranked.emplace_back(rank, deviceTime(ids[rank].second), ids[rank].second);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    list.clear();
+    for (const auto &[rank, time, id] : ranked)
+      list.push_back(id);
+  }
+  for (; product > kMaxTogether; --longest) {
+    product = 1;
+    for (std::vector<Id> &list : byDeviceType) {
+      list.resize(std::min(list.size(), longest));
+      product *= 1.0 + list.size();
+    }
+  }
+  return true;
 }
 
 void Configurations::add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each) {
@@ -222,6 +281,85 @@ double Configurations::deviceTime(const Configuration &configuration) const {
   return total > 0 ? work / total : 0;
 }
 
+/// Step if groups of several device types waited for each other, in any order. A group's rate is one over what it would
+/// take for all layers, so that each layer's work is its time times the rate, in the parallel configuration where that
+/// is least.
+double Configurations::mixedStep(const Configuration &configuration) const {
+  if (!configuration.each || configuration.parallelConfigs.size() < 2 || configuration.virtualStages != 1 ||
+      !lattice_.chain || modelOf(configuration.schedule).splitsWeights())
+    return 0;
+  std::vector<GroupKind> kinds;
+  std::vector<double> work(counts_.size(), INFINITY);
+  int64_t all = 0;
+  for (Id parallelConfig : configuration.parallelConfigs) {
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    std::vector<double> times(counts_.size(), INFINITY);
+    double sum = 0;
+    for (Id of = 0; of < counts_.size(); ++of)
+      if (const auto &cost = problem_.classes[of].costs[parallelConfig];
+          counts_[of] > 0 && cost && !cost->recomputeChoices.empty()) {
+        times[of] = cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime);
+        sum += counts_[of] * times[of];
+      }
+    if (!(sum > 0))
+      return 0;
+    kinds.push_back({problem_.deviceTypes[one.deviceType].devices / one.devices(), 1 / sum});
+    all += kinds.back().groups;
+    for (Id of = 0; of < counts_.size(); ++of)
+      work[of] = std::min(work[of], times[of] / sum);
+  }
+  double total = 0;
+  for (Id of = 0; of < counts_.size(); ++of)
+    total += counts_[of] > 0 ? counts_[of] * work[of] : 0;
+  if (std::isinf(total))
+    return 0;
+  // Where each group waits for the one before it alone, more groups never get less done.
+  PipelineSchedule schedule = configuration.schedule;
+  if (configuration.min < configuration.max && schedule != PipelineSchedule::GPipe)
+    schedule = PipelineSchedule::ZeroBubble;
+  else if (configuration.min < configuration.max)
+    return 0;
+  int64_t groups = std::min(configuration.max, all);
+  if (groups < configuration.min)
+    return INFINITY;
+  double throughput = maxMixedThroughput(schedule, configuration.microbatches, groups, kinds);
+  return std::isinf(throughput) || throughput <= 0 ? 0 : total / throughput;
+}
+
+/// Balanced stages have equally many layers, or one more. So many groups as the others leave to a parallel
+/// configuration share the layers of other classes, and one of them has as many of the most frequent class as is their
+/// mean.
+double Configurations::balancedStep(const Configuration &configuration) const {
+  if (!configuration.each || configuration.virtualStages < 2 || problem_.uniformClass ||
+      configuration.min < configuration.max)
+    return 0;
+  auto frequent = std::ranges::max_element(counts_);
+  int64_t p = configuration.min, layers = problem_.layers.size(), others = layers - *frequent;
+  int64_t held = layers / (p * configuration.virtualStages) * configuration.virtualStages;
+  int64_t full =
+      (layers + p * configuration.virtualStages - 1) / (p * configuration.virtualStages) * configuration.virtualStages;
+  auto groupsOf = [&](Id parallelConfig) {
+    const ParallelConfig &one = problem_.parallelConfigs[parallelConfig];
+    return problem_.deviceTypes[one.deviceType].devices / one.devices();
+  };
+  double slowest = 0;
+  for (Id parallelConfig : configuration.parallelConfigs) {
+    const auto &cost = problem_.classes[frequent - counts_.begin()].costs[parallelConfig];
+    if (!cost || cost->recomputeChoices.empty())
+      continue;
+    int64_t groups = p;
+    for (Id other : configuration.parallelConfigs)
+      groups -= other == parallelConfig ? 0 : groupsOf(other);
+    groups = std::max<int64_t>(groups, 1);
+    // No group has more than one layer more in each of its stages.
+    int64_t together = std::max(groups * held, layers - (p - groups) * full);
+    double blocks = std::ceil(static_cast<double>(std::max<int64_t>(0, together - others)) / groups);
+    slowest = std::max(slowest, blocks * (cost->forward + cost->backward + cost->weight +
+                                          cost->minOf(&RecomputeChoice::recomputeTime)));
+  }
+  return configuration.microbatches * slowest;
+}
+
 /// Stages wait for each other's tensors on the best link between two of them, each gathers its weights, and each
 /// exchanges its gradients. Times of a sum of bytes are no more than the sum of the times. With what is hidden behind
 /// the last backward pass left out, m passes and what is exposed are no less for any longer passes, for m >= 1 >=
@@ -320,6 +458,7 @@ double Configurations::boundOf(const Configuration &configuration) const {
     factor = std::max(factor, (m + p - 1) / p);
   double step = std::max({total * factor, (total * m + outside.exposed) / p, m * deviceTime(configuration),
                           m * (max + (configuration.virtualStages * problem_.hostOverheadPerMicrobatch))});
+  step = std::max({step, mixedStep(configuration), balancedStep(configuration)});
   Rates rates, smallest = rates_[configuration.parallelConfigs[0]];
   for (Id parallelConfig : configuration.parallelConfigs)
     smallest = minRates(smallest, rates_[parallelConfig]);

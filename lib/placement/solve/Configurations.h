@@ -7,6 +7,7 @@
 namespace accord::placing {
 
 constexpr size_t kMaxDownSets = 40'000; ///< down-sets of layers, see `DownSetLattice`
+constexpr double kMaxTogether = 20'000; ///< parallel configurations of several device types together, of equal samples
 
 /// A first search: `place` for objectives that have bounds by time, without a choice between equal plans. `maxTdpTime`:
 /// see `DownSetLattice`.
@@ -21,7 +22,7 @@ public:
   explicit Configurations(const DownSetLattice &lattice);
 
   std::vector<Configuration> list;
-  double left = INFINITY; ///< no plan of more than MostPasses is worth less
+  double left = INFINITY; ///< no plan that is not listed is worth less
   bool complete = true;   ///< none left out
 
   /// Least value of any of its plans, whatever the number of groups in its range.
@@ -38,7 +39,10 @@ private:
   };
   Outside outsideOf(const Configuration &configuration) const;
   double deviceTime(const Configuration &configuration) const;
+  double mixedStep(const Configuration &configuration) const;
+  double balancedStep(const Configuration &configuration) const;
   void listTogether();
+  bool shorten(std::vector<std::vector<Id>> &byDeviceType) const;
   bool fits(const std::vector<Id> &layers, Id parallelConfig) const;
   void parallelConfigs(int64_t samples, const std::vector<Id> &with);
   void add(int64_t microbatches, const std::vector<Id> &parallelConfigs, bool each);

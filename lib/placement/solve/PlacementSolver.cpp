@@ -32,6 +32,8 @@ public:
     searchState_.value = options.below;
     searchState_.stop = options.stop;
     searchState_.budget = int64_t{5'000} << std::min(options.effort, kMaxEffort);
+    if (problem.deviceTypes.size() > 1) // many more configurations
+      searchState_.budget *= 4;
   }
 
   PlacementResult run() {
@@ -97,6 +99,21 @@ private:
     for (size_t i = 0; i < std::min(tried.size(), kMaxTried) && !searchState_.isExhausted(); ++i)
       if (tried[i].bound < searchState_.value && searchState_.budget > enough)
         ConfigurationSearch(lattice_, recomputeSolver_, tried[i], searchState_).seed(false);
+    guessMixed(tried, enough - searchState_.budget / 4);
+  }
+
+  /// First plans on several device types: by their tables, as who goes first to the fastest leaves others too much.
+  void guessMixed(const std::vector<Configuration> &tried, int64_t enough) {
+    for (const Configuration &one : tried) {
+      if (one.bound >= searchState_.value || searchState_.budget <= enough || searchState_.isExhausted())
+        return;
+      if (one.parallelConfigs.size() < 2 || one.virtualStages > 1)
+        continue;
+      ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
+      searchState_.budget -= 100;
+      if (shape.capacityBound() < searchState_.cutoff())
+        shape.table();
+    }
   }
 
   /// Whether a configuration has no plan of use, or there is no time left to look for one; then its bound counts.
@@ -151,8 +168,8 @@ private:
         ConfigurationSearch shape(lattice_, recomputeSolver_, one, searchState_);
         if (one.virtualStages > 1)
           one.bound = std::max(one.bound, shape.minimaxBound(1));
-        if (one.bound < searchState_.cutoff())
-          shape.seed();
+        if (one.bound < searchState_.cutoff() && (one.parallelConfigs.size() < 2 || !searchState_.plan))
+          shape.seed(); // of several device types, the table says more
         one.step = 2;
         again(std::move(one));
         continue;

@@ -26,7 +26,9 @@ struct BoundProof {
 ///    w_s for all s, so (m + p - 1) / p W. In 1F1B with k = min(m, p - s) a micro-batch goes there
 ///    and back behind stage s before its first backward pass and another one after its last forward
 ///    pass: T >= A_s + 2 (sum of w behind s) + (m - k + 1) w_s, and a mean of these has the factor
-///    (m + p - 1) / p for each w if m > p. A group of devices costs its rate for all of T >= m w_s.
+///    (m + p - 1) / p for each w if m > p. Where groups are of several device types, a mean of these in which no w_s
+///    counts less than its share of the layers' work, whatever the order of the types. A group of devices costs its
+///    rate for all of T >= m w_s.
 /// 2. Cuts. A dynamic program from the last group to the first, over prefixes of a chain or
 ///    down-sets of at most 64 layers (4,096 sets), devices used, and the groups behind, which say
 ///    how many micro-batches 1F1B holds: least time computed again by a knapsack over `recomputeChoices`. In a

@@ -85,6 +85,116 @@ private:
   std::vector<Configuration> &list;
 };
 
+/// Of groups in several parallel configurations, one of each at least, in any order: the work that they do, in shares
+/// of all layers, per time of a step. `next` takes what the groups so far have summed up to, their number, and the rate
+/// of the group that comes then; it never makes less of more. Level after level of equally many groups.
+template <typename Next>
+double maxOfOrders(const std::vector<std::pair<int64_t, double>> &kinds, int64_t groups, Next next) {
+  std::map<std::vector<int64_t>, double> level{{std::vector<int64_t>(kinds.size()), 0.0}};
+  for (int64_t at = 0; at < groups; ++at) {
+    std::map<std::vector<int64_t>, double> longer;
+    for (const auto &[used, sum] : level)
+      for (size_t k = 0; k < kinds.size(); ++k)
+        if (used[k] < kinds[k].first) {
+          std::vector<int64_t> with = used;
+          ++with[k];
+          auto [found, isNew] = longer.try_emplace(std::move(with), 0.0);
+          found->second = std::max(found->second, next(sum, at, kinds[k].second));
+        }
+    level = std::move(longer);
+  }
+  double max = 0;
+  for (const auto &[used, sum] : level)
+    if (std::ranges::all_of(used, [](int64_t each) { return each > 0; }))
+      max = std::max(max, sum);
+  return max;
+}
+
+constexpr double kMaxMixedStates = 4'000;
+
+/// A lower bound of the step by the order of its groups, whose layers take `times`: each group's row of `proveBound`
+/// (PlacementBoundProof.h), weighed so that no time of any group counts less than its work. 0: nothing is known.
+class MixedGroups {
+public:
+  MixedGroups(const PlacementProblem &p, const Configuration &c, bool chain) : c(c) {
+    if (!chain || c.virtualStages > 1 || c.parallelConfigs.size() < 2 || !p.uniformConfigPerDeviceType ||
+        ruleOf(c.schedule).splitsWeights)
+      return;
+    std::vector<double> min(p.classes.size(), INFINITY);
+    for (Id f : c.parallelConfigs) {
+      double all = 0;
+      std::vector<double> takes(p.classes.size(), INFINITY);
+      for (const auto &layer : p.layers)
+        if (const auto &cost = p.classes[layer.of].costs[f]) {
+          takes[layer.of] =
+              cost->forward + cost->backward + cost->weight + cost->minOf(&RecomputeChoice::recomputeTime);
+          all += takes[layer.of];
+        }
+      if (!(all > 0))
+        return;
+      for (size_t of = 0; of < takes.size(); ++of)
+        min[of] = std::min(min[of], takes[of] / all);
+      kinds.emplace_back(p.deviceTypeOf(f).devices / p.parallelConfigs[f].devices(), 1 / all);
+    }
+    for (const auto &layer : p.layers)
+      work += min[layer.of];
+  }
+
+  double step(int64_t groups) const {
+    double states = 1;
+    int64_t all = 0;
+    for (const auto &[number, rate] : kinds)
+      states *= 1.0 + std::min(number, groups), all += number;
+    if (std::isinf(work) || !(work > 0) || kinds.empty() || states > kMaxMixedStates)
+      return 0;
+    if (groups > all || groups < static_cast<int64_t>(kinds.size()))
+      return INFINITY;
+    double m = c.microbatches, done = maxOfOrders(kinds, groups, [&](double behind, int64_t, double rate) {
+                                 return rate > behind ? behind + (rate - behind) / m : behind;
+                               });
+    bool turns = ruleOf(c.schedule).turnsAtEnd;
+    if ((turns && m > 1) || (!turns && c.microbatches > groups)) {
+      auto sumOf = [&](double whole) {
+        return maxOfOrders(kinds, groups, [&](double before, int64_t at, double rate) {
+          double needs = turns ? rate - whole : rate - whole - before, has = turns ? m - 1 : m - groups + at;
+          return needs > 0 ? before + needs / has : before;
+        });
+      };
+      double low = 0, high = done; // a whole that is no less than its parts may be counted on
+      for (int i = 0; i < 14 && high > 0; ++i) {
+        double whole = i == 0 ? evenly(groups) * (1 + 1e-9) : low + (high - low) / 2;
+        if (whole >= high)
+          continue;
+        (sumOf(whole) <= whole ? high : low) = whole;
+        if (i == 0 && high == whole)
+          break;
+      }
+      done = high;
+    }
+    return done > 0 ? work / done * (1 - 1e-9) : 0;
+  }
+
+private:
+  /// What groups that are all busy equally long do.
+  double evenly(int64_t groups) const {
+    auto rates = kinds;
+    std::sort(rates.begin(), rates.end(), [](const auto &a, const auto &b) { return a.second > b.second; });
+    double sum = 0;
+    int64_t left = groups;
+    for (const auto &[number, rate] : rates)
+      sum += rate, --left;
+    for (const auto &[number, rate] : rates) {
+      int64_t more = std::min(left, number - 1);
+      sum += static_cast<double>(more) * rate, left -= more;
+    }
+    return sum / static_cast<double>(c.microbatches + groups - 1);
+  }
+
+  const Configuration &c;
+  std::vector<std::pair<int64_t, double>> kinds;
+  double work = 0;
+};
+
 } // namespace
 
 bool configurations(const PlacementProblem &problem, std::vector<Configuration> &list) {
@@ -142,6 +252,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   double step = INFINITY, idle = INFINITY; // watts of a group
   for (Id f : c.parallelConfigs)
     idle = std::min(idle, p.deviceTypeOf(f).restWatts() * p.parallelConfigs[f].devices());
+  MixedGroups mixed(p, c, chain);
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
@@ -152,6 +263,8 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
     double takes = p.hostOverheadPerStep + (closes  ? (m + n - 1) / n * all
                                             : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                                     : m * all / n);
+    if (takes < step)
+      takes = std::max(takes, p.hostOverheadPerStep + mixed.step(groups));
     if (double room = p.limits.watts * (1 + 1e-9) - n * idle; p.limits.watts > 0)
       takes = room > 0 ? std::max(takes, joules / room * 1e12) : INFINITY;
     step = std::min(step, takes);
