@@ -56,6 +56,7 @@ struct Capacity {
 struct GroupCapacity {
   std::vector<Capacity> capacities;
   double groups = 1;
+  double min = 0, max = INFINITY; ///< of the most frequent layers, where stages are balanced
 };
 
 /// `unit`: the most frequent class. `ends`: what else the group has to hold.
@@ -121,7 +122,10 @@ bool holdWithin(const std::vector<GroupCapacity> &groups, int64_t count, double 
   for (const GroupCapacity &group : groups) {
     std::vector<double> layers;
     for (const Capacity &one : group.capacities)
-      layers.push_back(layersWithin(one, bottleneck));
+      layers.push_back(std::min(layersWithin(one, bottleneck), group.max));
+    for (double &held : layers)
+      if (held < group.min)
+        held = -INFINITY;
     for (int64_t i = 0; i < static_cast<int64_t>(group.groups); ++i, ++before) {
       for (size_t state = 0; state < states; ++state) {
         int64_t last = before + 1 - used[state]; // groups in the last parallel configuration, after this one
@@ -146,6 +150,9 @@ double ConfigurationSearch::capacityBound() {
     ++counts[layer.of];
   Id unit = std::ranges::max_element(counts) - counts.begin();
   Id end = problem_.layers.size() - 1;
+  bool onlyEnds = lattice_.chain; // layers of other classes are the first and the last one alone
+  for (Id layer = 1; layer < end; ++layer)
+    onlyEnds &= problem_.layers[layer].of == unit;
   std::vector<GroupCapacity> groups;
   int64_t lastInFlight = -1, lastGroup = groupOf(stages_ - 1);
   for (int64_t g = 0; g < groups_; ++g) {
@@ -164,6 +171,12 @@ double ConfigurationSearch::capacityBound() {
     if (lattice_.chain && g == lastGroup && end > 0)
       ends.push_back(end);
     GroupCapacity &group = groups.emplace_back();
+    if (configuration_.virtualStages > 1 && !problem_.uniformClass) {
+      // Stages have equally many layers, or one more; those of other classes are in this group at worst.
+      int64_t each = (end + int64_t{1}) / stages_, v = configuration_.virtualStages;
+      group.max = (each + ((end + int64_t{1}) % stages_ != 0)) * v;
+      group.min = std::max<int64_t>(0, each * v - (onlyEnds ? ends.size() : end + 1 - counts[unit]));
+    }
     for (Id parallelConfig : configuration_.parallelConfigs)
       group.capacities.push_back(capacityOf(problem_, unit, parallelConfig, inFlight, ends,
                                             problem_.hostOverheadPerMicrobatch * configuration_.virtualStages));
