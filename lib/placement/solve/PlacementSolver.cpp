@@ -32,7 +32,7 @@ public:
     searchState_.value = options.below;
     searchState_.stop = options.stop;
     searchState_.budget = int64_t{5'000} << std::min(options.effort, kMaxEffort);
-    if (problem.deviceTypes.size() > 1) // many more configurations
+    if (problem.deviceTypes.size() > 1 && problem.uniformConfigPerDeviceType) // many more configurations
       searchState_.budget *= 4;
   }
 
