@@ -75,6 +75,10 @@ RemainingCapacity::RemainingCapacity(const PartitioningGraph &graph, const Stage
     return left != right ? left > right : a < b;
   });
   for (size_t count = 1; count < off.size(); ++count) {
+    if (limit < 1) { // no load is below 0
+      off[count] = INT64_MIN / 2;
+      continue;
+    }
     double room = double(limit - 1) * count, saved = 0;
     for (const PartitioningGraph::Node *node : order) {
       double needs = node->processorTime, time = node->time;
