@@ -6,8 +6,8 @@ namespace {
 
 using solve::LearntClauses;
 
-/// Of the clause solver's steps: some minutes.
-constexpr uint64_t kMaxSteps = 16'000'000'000;
+/// Of the clause solver's steps: about a minute.
+constexpr uint64_t kMaxSteps = 4'000'000'000;
 
 class ProofWriter {
 public:

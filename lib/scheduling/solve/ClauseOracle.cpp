@@ -105,6 +105,7 @@ ClauseOracle::Answer ClauseOracle::ask(int64_t makespan, uint64_t limit, Schedul
     found.start[t] = solver.solution(t);
     found.makespan = std::max(found.makespan, found.start[t] + in.minDuration[t]);
   }
+  suggest(found);
   return answer;
 }
 

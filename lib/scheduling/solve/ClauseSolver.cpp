@@ -40,7 +40,7 @@ uint32_t ClauseSolver::addVariable(int64_t low, int64_t high) {
   begins.push_back(begin), ends.push_back(end), lows.push_back(begin), highs.push_back(end);
   size_t size = size_t(end) + 1;
   owners.resize(size, variable), values.resize(size), places.resize(size, -1);
-  phases.resize(size), activities.resize(size), heapAt.resize(size, -1);
+  activities.resize(size), heapAt.resize(size, -1);
   watches.resize(2 * size);
   answer.push_back(low), ranks.push_back(-1), hints.push_back(end);
   kept.resize(2 * base.size(), kNever);
@@ -58,8 +58,6 @@ void ClauseSolver::rank(uint32_t variable, int64_t rank) {
 
 void ClauseSolver::suggest(uint32_t variable, int64_t value) {
   hints[variable] = std::clamp<int64_t>(value + base[variable], begins[variable], ends[variable]);
-  for (int32_t place = begins[variable]; place < ends[variable]; ++place)
-    phases[place] = hints[variable] <= place;
 }
 
 void ClauseSolver::addClause(std::vector<Literal> literals) {
@@ -125,10 +123,8 @@ void ClauseSolver::backtrack(uint32_t target) {
     const Step step = trail.back();
     trail.pop_back(), levels.pop_back();
     (step.upper ? highs : lows)[step.variable] = step.from;
-    char phase = step.upper ? 1 : 0;
     for (int32_t at = std::min(step.from, step.to); at < std::max(step.from, step.to); ++at) {
       values[at] = 0;
-      phases[at] = phase;
       if (heapAt[at] < 0 && activities[at] > 0)
         push(at);
     }
@@ -215,7 +211,7 @@ Literal ClauseSolver::nextActive() {
   while (!heap.empty()) {
     int32_t place = pop();
     if (values[place] == 0)
-      return 2 * place + (phases[place] ? 0 : 1);
+      return 2 * place + (hints[owners[place]] <= place ? 0 : 1);
   }
   return kNever;
 }

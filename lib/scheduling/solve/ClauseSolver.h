@@ -58,7 +58,8 @@ public:
   uint64_t conflicts() const { return failures; }
   /// Of the last answer Yes.
   int64_t solution(uint32_t variable) const { return answer[variable]; }
-  /// Values near which to look first: those of a good solution.
+  /// Values near which to look: a literal is tried as it is in the best solution (solution-guided search; Beck, JAIR
+  /// 29, 2007), without one as "greater".
   void suggest(uint32_t variable, int64_t value);
   /// Order in which variables are decided where no contradiction says anything: least first. Others never are, and must
   /// follow.
@@ -164,7 +165,6 @@ private:
   std::vector<uint32_t> owners;            ///< by place
   std::vector<int8_t> values;              ///< by place, of "at most": 1, -1, 0 open
   std::vector<int32_t> places;             ///< by place: step of the trail that decided it
-  std::vector<char> phases;                ///< by place: what to try first
   std::vector<double> activities;          ///< by place
   std::vector<int32_t> heap, heapAt;       ///< places; by place: where in the heap, -1
   std::vector<std::vector<Watch>> watches; ///< by literal that becomes false

@@ -417,8 +417,8 @@ struct Oracle::Z3Encoding {
   }
 };
 
-Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit) {
-  if (unit == 1 && ClauseOracle::supports(instance, windows))
+Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit, bool learning) {
+  if (learning && unit == 1 && ClauseOracle::supports(instance, windows))
     clauses = std::make_unique<ClauseOracle>(instance, windows);
   else
     encoding = std::make_unique<Z3Encoding>(instance, windows, horizon, unit);

@@ -42,7 +42,7 @@ constexpr size_t kMaxProbeRounds = 20;
 constexpr int64_t kMaxExactTimes = 1024;
 
 /// The solver's first try takes this part of its work; lists search so many times longer then.
-constexpr uint64_t kEasyWorkFraction = 20;
+constexpr uint64_t kEasyWorkFraction = 8;
 constexpr int64_t kLongerLists = 32;
 
 /// Interrupts Z3 when someone wants to stop.
@@ -365,7 +365,7 @@ private:
         easily(propagator, horizon);
         continue;
       }
-      Oracle oracle(in, propagator, horizon, unit);
+      Oracle oracle(in, propagator, horizon, unit, /*learning=*/!tried); // what learning left open is Z3's
       if (found())
         oracle.suggest(result.solution);
       StopWatcher watch(oracle, options.stop);
