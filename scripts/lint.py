@@ -34,6 +34,7 @@ BATCH = 16  # sources of a folder at a time; more would take more memory
 CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
 TYPE = re.compile(r"(?m)^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{")
 FUNCTION = re.compile(r"(?m)^(?!return|using|namespace|typedef|extern|class|struct|enum|TEST|INSTANTIATE)[\w:<>,&*\[\] ]*[\w>&*\]] [&*]*(\w+)\([^;{}]*\)[^;{}()]*\{")
+LOOKED_UP = {"PrintTo"}  # functions that a library calls by their name
 header_words = None  # read when the first batch is put together
 INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
@@ -226,7 +227,7 @@ def together(batch):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         types.append(set(TYPE.findall(text)) - declared)
-        others.append(set(CONSTANT.findall(text)) | set(FUNCTION.findall(text)) - words)
+        others.append(set(CONSTANT.findall(text)) | set(FUNCTION.findall(text)) - words - LOOKED_UP)
         headers.update(dict.fromkeys(re.findall(r"(?m)^#include .*", text)))
     lines = list(headers)
     for number, path in enumerate(batch):
