@@ -10,7 +10,7 @@ struct Verification {
   std::vector<std::string> trusted;       ///< what the proof rests on: "times of 3 operations by cost model 'mine' are
                                           ///< taken as given"
   std::vector<std::string> solverAnswers; ///< what only a solver or a search says, without a proof that could be
-                                          ///< replayed: "the bound 9 assumes the answer of z3 alone"
+                                          ///< replayed: "the bound 9 assumes the answer of a solver alone"
   bool holds() const { return findings.empty(); }
 };
 

@@ -51,10 +51,10 @@ void verifyQuery(Verification &proof, const CertificateQuery &query, const std::
     return;
   }
   proof.trusted.push_back(
-      fmt::format("z3's answer for {}{}", what,
+      fmt::format("a solver's answer for {}{}", what,
                   confirmed.empty() ? "; --solver cvc5 asks another" : ", confirmed by " + confirmed));
   if (confirmed.empty() || llvm::StringRef(confirmed).starts_with("Z3"))
-    proof.solverAnswers.push_back(what + " assumes the answer of z3 alone");
+    proof.solverAnswers.push_back(what + " assumes the answer of a solver alone");
 }
 
 /// Where the text of a scheduling problem with its answer is: `path` where that ends in .mlir, else PATH/problem.mlir

@@ -48,7 +48,7 @@ std::optional<Error> writeQuery(const std::string &folder, const CertificateQuer
     return error;
   InfeasibilityCertificate certificate = proveInfeasible(query.problem, query.bound, options);
   if (!certificate.error.empty()) {
-    unproved.push_back(fmt::format("that no schedule of '{}' takes at most {} assumes the answer of z3 alone: {}",
+    unproved.push_back(fmt::format("that no schedule of '{}' takes at most {} assumes the answer of a solver alone: {}",
                                    query.problem.name, query.makespan, certificate.error));
     return std::nullopt;
   }
