@@ -107,11 +107,13 @@ def Plan_StartOp : Plan_Op<"start", [HasParent<"SolutionOp">]> {
 def Plan_LowerBoundOp : Plan_Op<"lower_bound", [HasParent<"SolutionOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "no schedule is shorter, and what proves it";
   let arguments = (ins Plan_Natural:$value, StrAttr:$kind, StrAttr:$proof, OptionalAttr<StrArrayAttr>:$tasks,
-                       OptionalAttr<StrAttr>:$resource, OptionalAttr<Plan_Natural>:$unit);
+                       OptionalAttr<StrAttr>:$resource, OptionalAttr<Plan_Natural>:$unit,
+                       OptionalAttr<DenseI64ArrayAttr>:$weights);
   let plain = 0;
   let regions = (region AnyRegion:$steps);
   let assemblyFormat = [{
-    $value `kind` $kind `by` $proof (`along` $tasks^)? (`sharing` $resource^)? (`unit` $unit^)? ($steps^)?
+    $value `kind` $kind `by` $proof (`along` $tasks^)? (`sharing` $resource^)? (`unit` $unit^)?
+    (`weights` $weights^)? ($steps^)?
     attr-dict
   }];
   let hasVerifier = 1;

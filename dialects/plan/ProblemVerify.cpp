@@ -313,10 +313,15 @@ LogicalResult SolutionOp::verifyRegions() {
 }
 
 LogicalResult LowerBoundOp::verify() {
-  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets"}, getKind()))
-    return emitOpError() << "is proved by 'trivial', 'path', 'set', 'windows' or 'solver', found '" << getKind() << "'";
-  if (getUnit() && (*getUnit() == 0 || getKind() != "solver"))
-    return emitOpError() << "counts in units of 1 or more, which only a solver's do";
+  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets", "subsets"}, getKind()))
+    return emitOpError()
+           << "is proved by 'trivial', 'path', 'set', 'windows', 'solver', 'budgets' or 'subsets', found '" << getKind()
+           << "'";
+  if (getUnit() && (*getUnit() == 0 || (getKind() != "solver" && getKind() != "subsets")))
+    return emitOpError() << "counts in units of 1 or more, which only those of a solver or of subsets do";
+  if (getWeights().value_or(ArrayRef<int64_t>()).size() != (getKind() == "subsets" ? getTasks()->size() : 0))
+    return emitOpError() << "has a weight for each of its tasks where it is proved by subsets, found "
+                         << getWeights().value_or(ArrayRef<int64_t>()).size();
   return success();
 }
 

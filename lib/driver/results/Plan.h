@@ -688,11 +688,13 @@ struct Plan {
         std::vector<int64_t> tasks;
         std::optional<int64_t> unit_ps;
         int64_t value_ps = 0;
+        /// Of `tasks`, times `unit_ps`: none that may run at once have more than 1 as the sum of weight / duration
+        std::vector<int64_t> weights;
 
         static Proven of(const Document &from) {
           Proven out;
           read(from, "kind", out.kind, "proof", out.proof, "resource", out.resource, "steps", out.steps, "tasks",
-               out.tasks, "?unit_ps", out.unit_ps, "value_ps", out.value_ps);
+               out.tasks, "?unit_ps", out.unit_ps, "value_ps", out.value_ps, "?weights", out.weights);
           return out;
         }
       };

@@ -19,9 +19,10 @@ struct RegionSchedule {
   Picoseconds length;        ///< of one iteration; a repeat takes count * length
   Picoseconds criticalPath;  ///< longest dependence chain of one iteration (unlimited cores)
   Picoseconds resourceBound; ///< most loaded core kind or memory level
-  /// Of a top region without repeats: what the scheduler proved of one iteration in its order, without what it costs
+  /// Of a top region, without repeats: what the scheduler proved of one iteration in its order, without what it costs
   /// the host, where that is more than critical path and work alone. Tasks are the region's operations in their order;
-  /// resources are cores, then memories, then networks by name. Else of kind Nothing.
+  /// resources are cores, then memories, then networks by name. Of one with repeats: of kind Subsets, whose tasks are
+  /// OperationIds, of bodies as well. Else of kind Nothing.
   SchedulingBound proven;
 };
 

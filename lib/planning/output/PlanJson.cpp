@@ -154,13 +154,16 @@ void describe(JsonFields &f, SchedulingBound &bound) {
   f.field("value_ps", bound.value)
       .field("kind", bound.kind,
              [](JsonVisitor &v, SchedulingBound::Kind &kind) {
-               v.oneOf(kind, {"trivial", "path", "set", "windows", "solver"}, "an unknown word");
+               v.oneOf(kind, {"trivial", "path", "set", "windows", "solver", "budgets", "subsets"}, "an unknown word");
              })
       .field("tasks", bound.tasks)
       .field("resource", bound.resource, kIdOrNone)
       .field("steps", bound.steps)
       .field("proof", bound.proof)
-      .maybeIf(bound.kind == SchedulingBound::Kind::Solver, "unit_ps", bound.unit, kFromOne);
+      .maybeIf(bound.kind == SchedulingBound::Kind::Solver || bound.kind == SchedulingBound::Kind::Subsets, "unit_ps",
+               bound.unit, kFromOne)
+      .about("of `tasks`, times `unit_ps`: none that may run at once have more than 1 as the sum of weight / duration")
+      .maybe("weights", bound.weights);
 }
 
 void describe(JsonFields &f, Slot &slot) {

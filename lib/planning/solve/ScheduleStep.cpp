@@ -1,6 +1,7 @@
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/planning/analysis/TimeWindows.h"
 #include "lib/planning/solve/OperationVariants.h"
+#include "lib/planning/solve/StepSubsets.h"
 #include "lib/planning/solve/StepWorkloads.h"
 #include "lib/scheduling/solve/Bounds.h"
 #include "lib/scheduling/solve/Solve.h"
@@ -389,6 +390,11 @@ private:
       if (workloads.choice())
         if (int64_t length = allotmentBound(graph_, deps_, variants_, workloads, top); length > best.value)
           best = {length, "critical path and " + workloads.name, {}};
+    int64_t length = schedule_.regions[top].length.value;
+    bool repeats = llvm::any_of(graph_.regions[top].operations,
+                                [&](OperationId id) { return graph_.operations[id].body != kNone; });
+    if (repeats && !options_.ordered && options_.effort > 0 && best.value < length)
+      proven = stepSubsets(graph_, deps_, variants_, top, length);
     if (proven.value <= best.value)
       return;
     best.value = proven.value;

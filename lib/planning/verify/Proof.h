@@ -80,5 +80,8 @@ void verifyBound(Proof &);
 /// What the scheduler proved of one iteration of a top region, step by step; 0: nothing, or it does
 /// not hold.
 int64_t verifyProvenBound(Proof &, RegionId top);
+/// The same of a region with repeats, by what can run at once however their iterations overlap: `tasks` of the bound
+/// are OperationIds.
+int64_t verifyStepSubsets(Proof &, RegionId top);
 
 } // namespace accord

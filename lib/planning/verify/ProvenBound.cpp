@@ -255,6 +255,8 @@ int64_t verifyProvenBound(Proof &p, RegionId top) {
   const Region &region = p.plan.graph.regions[top];
   for (OperationId id : region.operations)
     if (p.operation(id).body != kNone) {
+      if (bound.kind == SchedulingBound::Kind::Subsets)
+        return verifyStepSubsets(p, top);
       p.find(Code::BoundNotProved, {},
              "region '{}' repeats '{}', whose iterations may overlap: what was proved "
              "of units of them says nothing",

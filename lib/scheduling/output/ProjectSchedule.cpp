@@ -204,6 +204,10 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
     return "a shorter schedule is unsatisfiable";
   case SchedulingBound::Kind::Budgets:
     return "no choice of modes keeps the budgets";
+  case SchedulingBound::Kind::Subsets:
+    return fmt::format("what can run at once: the weights of {}, of which none that may run at once have more than "
+                       "their share of the time",
+                       count(bound.tasks.size(), "task"));
   }
   return bound.proof;
 }

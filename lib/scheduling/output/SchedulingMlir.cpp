@@ -128,7 +128,8 @@ private:
     auto lowerBound = plan::LowerBoundOp::create(
         builder, at, number(bound.value), string(keywordOf(bound.kind)), string(bound.proof), list(bound.tasks),
         shares && bound.resource < resources.size() ? string(resources[bound.resource]) : StringAttr(),
-        bound.unit > 1 ? number(bound.unit) : IntegerAttr());
+        bound.unit > 1 ? number(bound.unit) : IntegerAttr(),
+        bound.weights.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(bound.weights));
     if (bound.steps.empty())
       return;
     builder.setInsertionPointToEnd(&lowerBound.getSteps().emplaceBlock());

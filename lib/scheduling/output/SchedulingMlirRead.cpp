@@ -152,6 +152,7 @@ private:
     if (lowerBound.getResource())
       bound.resource = resources(*lowerBound.getResource());
     bound.unit = lowerBound.getUnit().value_or(1);
+    bound.weights = lowerBound.getWeights().value_or(llvm::ArrayRef<int64_t>());
     if (lowerBound.getSteps().empty())
       return bound;
     for (auto step : lowerBound.getSteps().getOps<plan::StepOp>()) {

@@ -38,6 +38,8 @@ struct SchedulingBound {
     Solver,  ///< "a schedule of at most value - 1 exists" is unsatisfiable, see lib/scheduling/output/SmtQuery.h,
              ///< with starts in the windows that `steps` give, times in whole `unit`s
     Budgets, ///< no choice of modes keeps the budgets: there is no schedule, of whatever length
+    Subsets, ///< `weights` of `tasks`, times `unit`: no tasks that may run at once have more than 1 as the sum of
+             ///< weight / duration, see lib/scheduling/problem/ConcurrentWork.h
   };
   int64_t value = 0;
   Kind kind = Kind::Nothing;
@@ -45,8 +47,10 @@ struct SchedulingBound {
   SchedulingProblem::Id resource = 0;
   std::vector<ProofStep> steps;
   std::string proof; ///< for people: "critical path", "core tc", "energy of R2", "z3"
-  /// Of a Solver: durations and delays rounded down to whole units still leave no schedule.
+  /// Of a Solver: durations and delays rounded down to whole units still leave no schedule. Of Subsets: what weights
+  /// are multiplied with.
   int64_t unit = 1;
+  std::vector<int64_t> weights = {}; ///< of Subsets: of each of `tasks`
 };
 
 struct SchedulingResult {

@@ -5,6 +5,7 @@
 #include "lib/scheduling/solve/Improve.h"
 #include "lib/scheduling/solve/ListScheduler.h"
 #include "lib/scheduling/solve/Oracle.h"
+#include "lib/scheduling/solve/SubsetBound.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -30,6 +31,9 @@ constexpr int64_t kNear = 4000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
 constexpr size_t kMaxForRounds = 500;
 constexpr size_t kMaxForWindows = 20'000;
+/// Sets of more tasks that may run at once are too many.
+constexpr size_t kMaxForSubsets = 300;
+constexpr int64_t kSubsetsPerTask = 2000;
 /// Larger ones are asked about window by window.
 constexpr size_t kMaxForOracle = 150;
 /// Where Z3 sees parts of a problem alone it proves nothing, and what is left of so small a gap is not worth its time.
@@ -199,6 +203,8 @@ public:
       lists(listWork);
     if (!finished())
       windows();
+    if (!finished())
+      subsets();
     if (!finished() && options.searches)
       moreLists();
     if (!finished() && options.searches)
@@ -326,6 +332,18 @@ private:
       low = middle + 1;
       raise({low, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
     }
+  }
+
+  /// What can run at once. Of problems whose windows closed all but a little it says no more.
+  void subsets() {
+    if (in.size() > kMaxForSubsets || options.effort == 0 || !options.bounds)
+      return;
+    SubsetLimits limits;
+    limits.subsets = kSubsetsPerTask * static_cast<int64_t>(in.size());
+    if (this->found())
+      limits.goal = makespan();
+    SubsetWeights found = subsetBound(concurrentWorkOf(in.problem), limits);
+    raise(boundOf(found), "bounds");
   }
 
   /// Z3 on windows of tasks, where it cannot have all at once.

@@ -31,6 +31,7 @@ Errors verify(const SchedulingProblem &problem, const SchedulingSolution &soluti
 /// - Solver: rests on a solver's answer, about windows whose steps follow; adds a sentence to
 ///   `trusted`. See `solverWindows`.
 /// - Budgets: `budgetsAdmitNothing`.
+/// - Subsets: `provedBySubsets` (SubsetProof.h), by branch and bound.
 /// - Nothing: value at most 0.
 Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
               std::vector<std::string> *trusted = nullptr);

@@ -1,9 +1,11 @@
 // Bounds of a scheduling problem proved again by arithmetic.
 #include "lib/scheduling/verify/Scheduling.h"
 #include "lib/scheduling/verify/SchedulingWindows.h"
+#include "lib/scheduling/verify/SubsetProof.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace accord {
@@ -99,6 +101,8 @@ public:
     }
     case Kind::Budgets:
       return budgetsAdmitNothing(p) ? Errors() : report("some choice of modes may keep the budgets");
+    case Kind::Subsets:
+      return subsets();
     }
     return report("its kind is unknown");
   }
@@ -187,6 +191,37 @@ private:
     // Work needs a mode that fits, so there is capacity.
     __int128 length = (work + capacity - 1) / capacity;
     return compare(length + head + tail, "the set");
+  }
+
+  /// Each task once; those that precede one another are apart.
+  Errors subsets() {
+    if (auto issues = members(); !issues.empty())
+      return issues;
+    if (b.weights.size() != b.tasks.size())
+      return report(fmt::format("its proof has {} weights for {} tasks", b.weights.size(), b.tasks.size()));
+    ConcurrentWork work;
+    SubsetWeights weights{std::vector<int64_t>(p.tasks.size()), b.unit, 0};
+    for (const auto &resource : p.resources)
+      work.capacities.push_back(resource.capacity);
+    for (const auto &task : p.tasks)
+      work.tasks.push_back({&task.modes, 1});
+    for (size_t i = 0; i < b.tasks.size(); ++i)
+      weights.weights[b.tasks[i]] = b.weights[i];
+    std::map<Id, std::vector<char>> later;
+    auto precedes = [&](Id first, Id second) {
+      auto [known, isNew] = later.try_emplace(first, p.tasks.size());
+      for (std::vector<Id> open{first}; isNew && !open.empty();) {
+        Id at = open.back();
+        open.pop_back();
+        for (const auto &edge : facts.after[at])
+          if (!std::exchange(known->second[edge.task], char{1}))
+            open.push_back(edge.task);
+      }
+      return known->second[second] != 0;
+    };
+    auto proved = provedBySubsets(
+        work, weights, [&](Id one, Id two) { return one == two || precedes(one, two) || precedes(two, one); });
+    return proved ? compare(*proved, "the sum of weights") : report(proved.error());
   }
 
   Errors take(SchedulingWindows &windows) {
