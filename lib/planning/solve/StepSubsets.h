@@ -15,6 +15,6 @@ SchedulingBound stepSubsets(const WorkGraph &graph, const Dependences &dependenc
                             RegionId top, int64_t goal);
 
 /// Operations that take any time, and executions of all operations of the region.
-constexpr size_t kMaxSubsetOperations = 300, kMaxSubsetExecutions = 30'000;
+constexpr size_t kMaxSubsetOperations = 240, kMaxSubsetExecutions = 30'000;
 
 } // namespace accord

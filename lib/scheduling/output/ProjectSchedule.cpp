@@ -205,9 +205,7 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
   case SchedulingBound::Kind::Budgets:
     return "no choice of modes keeps the budgets";
   case SchedulingBound::Kind::Subsets:
-    return fmt::format("what can run at once: the weights of {}, of which none that may run at once have more than "
-                       "their share of the time",
-                       count(bound.tasks.size(), "task"));
+    return fmt::format("what can run at once, by weights of {}", count(bound.tasks.size(), "task"));
   }
   return bound.proof;
 }

@@ -31,9 +31,9 @@ constexpr int64_t kNear = 4000;
 /// Forward and backward rounds cost nothing beside the rest: eight at least.
 constexpr size_t kMaxForRounds = 500;
 constexpr size_t kMaxForWindows = 20'000;
-/// Sets of more tasks that may run at once are too many.
-constexpr size_t kMaxForSubsets = 300;
-constexpr int64_t kSubsetsPerTask = 2000;
+/// Of more tasks that take time the program by sets of them takes seconds.
+constexpr size_t kMaxForSubsets = 240;
+constexpr int64_t kSubsetsPerTask = 500;
 /// Larger ones are asked about window by window.
 constexpr size_t kMaxForOracle = 150;
 /// Where Z3 sees parts of a problem alone it proves nothing, and what is left of so small a gap is not worth its time.
@@ -313,15 +313,18 @@ private:
       acceptSolution(std::move(best), "lists");
   }
 
+  size_t numBusy() const {
+    return std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; });
+  }
+
   /// The longest makespan at which the windows of tasks close, by bisection.
   void windows() {
     if (in.size() > (options.effort < kMinSolverEffort ? 300 : kMaxForWindows) || options.effort == 0 ||
         !options.bounds)
       return;
     int64_t low = result.bound.value, high = found() ? makespan() : serialLength(in.problem);
-    size_t busy = std::count_if(in.minDuration.begin(), in.minDuration.end(), [](int64_t time) { return time > 0; });
     bool quick = options.effort < kMinSolverEffort;
-    size_t energetic = quick ? (busy <= kSmallProblemTasks / 2 ? in.size() : 48) : 150;
+    size_t energetic = quick ? (numBusy() <= kSmallProblemTasks / 2 ? in.size() : 48) : 150;
     while (high - low > (high >> (quick ? 14 : 20)) && !options.stopped()) { // to a millionth
       int64_t middle = low + (high - low) / 2;
       Propagator propagator(in, middle, energetic);
@@ -336,7 +339,7 @@ private:
 
   /// What can run at once. Of problems whose windows closed all but a little it says no more.
   void subsets() {
-    if (in.size() > kMaxForSubsets || options.effort == 0 || !options.bounds)
+    if (numBusy() > kMaxForSubsets || options.effort == 0 || !options.bounds)
       return;
     SubsetLimits limits;
     limits.subsets = kSubsetsPerTask * static_cast<int64_t>(in.size());

@@ -12,6 +12,8 @@ using Mode = SchedulingProblem::Mode;
 constexpr double kNearOne = 1e-6;
 /// Rounding of doubles in a sum of shares is far below it.
 constexpr double kRounding = 1e-12;
+/// Cells of the inverse that pivots look at: some tenths of a second.
+constexpr size_t kMaxPivotWork = 30'000'000;
 /// Below, whole numbers of a schedule's unit are too coarse for weights.
 constexpr int64_t kCoarse = int64_t{1} << 30, kFineUnit = int64_t{1} << 20;
 
@@ -80,7 +82,7 @@ private:
       member_[i] = work_.apart[items_[i].task][items_[i].task] ? 1 : work_.tasks[items_[i].task].times;
     for (uint32_t i : candidates)
       all += items_[i].value * double(member_[i]);
-    double least = all;
+    double min = all;
     for (uint32_t r = 0; r < ranked_.size(); ++r) {
       double without = 0, with = 0;
       int64_t room = free_[r];
@@ -96,9 +98,9 @@ private:
           break;
         room -= member_[i] * amounts_[r][i];
       }
-      least = std::min(least, with + without);
+      min = std::min(min, with + without);
     }
-    return least;
+    return min;
   }
 
   bool joins(uint32_t i) const {
@@ -221,16 +223,16 @@ SubsetWeights subsetBound(const ConcurrentWork &work, const SubsetLimits &limits
   std::vector<uint32_t> rows; // task by row
   std::vector<double> needs, unit;
   for (uint32_t t = 0; t < n; ++t) {
-    int64_t least = INT64_MAX;
+    int64_t shortest = INT64_MAX;
     for (const Mode &mode : *work.tasks[t].modes)
       if (mode.absent || fits(mode, work.capacities))
-        least = std::min(least, mode.absent ? 0 : mode.duration);
-    counts[t] = least > 0 && least < INT64_MAX && work.tasks[t].times > 0;
+        shortest = std::min(shortest, mode.absent ? 0 : mode.duration);
+    counts[t] = shortest > 0 && shortest < INT64_MAX && work.tasks[t].times > 0;
     if (!counts[t])
       continue;
     rows.push_back(t);
     needs.push_back(double(work.tasks[t].times));
-    unit.push_back(1 / double(least));
+    unit.push_back(1 / double(shortest));
   }
   SubsetWeights best{std::vector<int64_t>(n), 1, 0};
   if (rows.empty())
@@ -240,7 +242,7 @@ SubsetWeights subsetBound(const ConcurrentWork &work, const SubsetLimits &limits
     rowOf[rows[r]] = r;
   CoveringProgram program(needs, unit);
   SubsetSearch search(work, limits.subsets);
-  for (size_t round = 0; round < 20 * rows.size() + 200; ++round) {
+  for (size_t round = 0; round * rows.size() * rows.size() < kMaxPivotWork; ++round) {
     std::vector<double> duals = program.duals(), column(rows.size()), weights(n);
     size_t lowest = std::min_element(duals.begin(), duals.end()) - duals.begin();
     if (duals[lowest] < -1e-9) { // less than nothing: more of it than is needed may be done
