@@ -8,8 +8,8 @@
 
 namespace accord::placing {
 
-Configurations::Configurations(const DownSetLattice &lattice)
-    : lattice_(lattice), problem_(lattice.problem), counts_(problem_.classes.size()) {
+Configurations::Configurations(const DownSetLattice &lattice, const std::atomic<bool> *stop)
+    : lattice_(lattice), problem_(lattice.problem), stop_(stop), counts_(problem_.classes.size()) {
   for (const PlacementProblem::Layer &layer : problem_.layers)
     ++counts_[layer.of];
   listTogether();
@@ -286,7 +286,7 @@ double Configurations::deviceTime(const Configuration &configuration) const {
 /// is least.
 double Configurations::mixedStep(const Configuration &configuration) const {
   if (!configuration.each || configuration.parallelConfigs.size() < 2 || configuration.virtualStages != 1 ||
-      !lattice_.chain || modelOf(configuration.schedule).splitsWeights())
+      !lattice_.chain || modelOf(configuration.schedule).splitsWeights() || (stop_ && *stop_))
     return 0;
   std::vector<GroupKind> kinds;
   std::vector<double> work(counts_.size(), INFINITY);

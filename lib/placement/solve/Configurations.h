@@ -19,7 +19,8 @@ bool later(const Configuration &a, const Configuration &b);
 
 class Configurations {
 public:
-  explicit Configurations(const DownSetLattice &lattice);
+  /// `stop`: from then on bounds do without what takes longest, the order of groups of several device types.
+  explicit Configurations(const DownSetLattice &lattice, const std::atomic<bool> *stop = nullptr);
 
   std::vector<Configuration> list;
   double left = INFINITY; ///< no plan that is not listed is worth less
@@ -49,6 +50,7 @@ private:
 
   const DownSetLattice &lattice_;
   const PlacementProblem &problem_;
+  const std::atomic<bool> *stop_;
   std::vector<int64_t> counts_; ///< layers by class
   int64_t crossing_ = 0;        ///< bytes of a sample between any two stages, at least
   std::vector<Rates> rates_;    ///< by parallel configuration

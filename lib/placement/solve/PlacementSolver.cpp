@@ -27,7 +27,8 @@ constexpr size_t kMaxParts = 1'024;
 class Placer {
 public:
   Placer(const PlacementProblem &problem, const PlacementOptions &options, double maxTdpTime)
-      : options_(options), lattice_(problem, kMaxDownSets, maxTdpTime), recomputeSolver_(lattice_), all_(lattice_) {
+      : options_(options), lattice_(problem, kMaxDownSets, maxTdpTime), recomputeSolver_(lattice_),
+        all_(lattice_, options.stop) {
     searchState_.gap = options.gap;
     searchState_.value = options.below;
     searchState_.stop = options.stop;

@@ -239,7 +239,7 @@ class BoundProver {
 public:
   BoundProver(const PlacementProblem &problem, double bound, uint64_t effort, double passes,
               const std::vector<PathBound> &paths, const std::atomic<bool> *stop = nullptr)
-      : p(problem), bound(bound), passes(passes), cuts(problem), costs(problem, cuts),
+      : p(problem), bound(bound), passes(passes), stop(stop), cuts(problem), costs(problem, cuts),
         suffixes(problem, cuts, costs, bound, effort, work, stop) {
     for (const PathBound &one : paths)
       pathsOf[{one.microbatches, one.virtualStages, one.groups, one.parallelConfig}] = &one;
@@ -250,9 +250,15 @@ public:
     out.configurations = list.size();
     std::vector<UnprovenConfiguration> open;
     std::vector<size_t> beyond; // configurations that the work limit keeps from 2.
+    // Of other objectives a step is no value. That nothing fits does not follow from how long it takes.
+    double until = std::isinf(bound) ? 0 : p.objective == PlacementObjective::StepTime ? bound : INFINITY;
     for (size_t c = 0; c < list.size(); ++c) {
       work += p.layers.size();
-      if (reaches(lowerBoundByWork(p, list[c], cuts.chain()))) {
+      if (stop && *stop) {
+        beyond.push_back(c);
+        continue;
+      }
+      if (reaches(lowerBoundByWork(p, list[c], cuts.chain(), spent() ? 0 : until, &work))) {
         ++out.byWork;
         continue;
       }
@@ -536,6 +542,7 @@ private:
   BalancedStepCache known;
   std::map<std::array<int64_t, 4>, const PathBound *> pathsOf;
   double passes;
+  const std::atomic<bool> *stop; ///< null: only the effort ends the proof
   PlacementCuts cuts;
   StageCosts costs;
   PlacementSuffixes suffixes;

@@ -87,26 +87,32 @@ private:
 
 /// Of groups in several parallel configurations, one of each at least, in any order: the work that they do, in shares
 /// of all layers, per time of a step. `next` takes what the groups so far have summed up to, their number, and the rate
-/// of the group that comes then; it never makes less of more. Level after level of equally many groups.
+/// of the group that comes then; it never makes less of more. Numbers of groups of each kind are digits of a state, so
+/// that a state comes after all that lead to it.
 template <typename Next>
 double maxOfOrders(const std::vector<std::pair<int64_t, double>> &kinds, int64_t groups, Next next) {
-  std::map<std::vector<int64_t>, double> level{{std::vector<int64_t>(kinds.size()), 0.0}};
-  for (int64_t at = 0; at < groups; ++at) {
-    std::map<std::vector<int64_t>, double> longer;
-    for (const auto &[used, sum] : level)
-      for (size_t k = 0; k < kinds.size(); ++k)
-        if (used[k] < kinds[k].first) {
-          std::vector<int64_t> with = used;
-          ++with[k];
-          auto [found, isNew] = longer.try_emplace(std::move(with), 0.0);
-          found->second = std::max(found->second, next(sum, at, kinds[k].second));
-        }
-    level = std::move(longer);
-  }
+  std::vector<size_t> place{1}; // of a kind's digit; behind the last one the number of states
+  for (const auto &[number, rate] : kinds)
+    place.push_back(place.back() * (std::min(number, groups) + 1));
+  std::vector<double> sums(place.back(), 0.0);
   double max = 0;
-  for (const auto &[used, sum] : level)
-    if (std::ranges::all_of(used, [](int64_t each) { return each > 0; }))
-      max = std::max(max, sum);
+  for (size_t state = 0; state < sums.size(); ++state) {
+    int64_t at = 0;
+    bool each = true;
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      auto used = static_cast<int64_t>(state % place[k + 1] / place[k]);
+      at += used, each = each && used > 0;
+    }
+    if (at == groups && each)
+      max = std::max(max, sums[state]);
+    if (at >= groups)
+      continue;
+    for (size_t k = 0; k < kinds.size(); ++k)
+      if (state % place[k + 1] / place[k] + 1 < place[k + 1] / place[k]) {
+        double &with = sums[state + place[k]];
+        with = std::max(with, next(sums[state], at, kinds[k].second));
+      }
+  }
   return max;
 }
 
@@ -140,7 +146,8 @@ public:
       work += min[layer.of];
   }
 
-  double step(int64_t groups) const {
+  /// `isEnough`: whether the order matters no more. `looked` gets a 64th of the states that are looked at.
+  double step(int64_t groups, bool isEnough, uint64_t &looked) const {
     double states = 1;
     int64_t all = 0;
     for (const auto &[number, rate] : kinds)
@@ -149,12 +156,17 @@ public:
       return 0;
     if (groups > all || groups < static_cast<int64_t>(kinds.size()))
       return INFINITY;
+    if (isEnough)
+      return 0;
+    const uint64_t each = static_cast<uint64_t>(states) / 64 + 1;
+    looked += each;
     double m = c.microbatches, done = maxOfOrders(kinds, groups, [&](double behind, int64_t, double rate) {
                                  return rate > behind ? behind + (rate - behind) / m : behind;
                                });
     bool turns = ruleOf(c.schedule).turnsAtEnd;
     if ((turns && m > 1) || (!turns && c.microbatches > groups)) {
       auto sumOf = [&](double whole) {
+        looked += each;
         return maxOfOrders(kinds, groups, [&](double before, int64_t at, double rate) {
           double needs = turns ? rate - whole : rate - whole - before, has = turns ? m - 1 : m - groups + at;
           return needs > 0 ? before + needs / has : before;
@@ -231,7 +243,7 @@ std::string describe(const Configuration &c) {
                      c.parallelConfigs[0], c.parallelConfigs.size() > 1 ? " or others" : "");
 }
 
-double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool chain) {
+double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool chain, double until, uint64_t *work) {
   double pass = 0, joules = 0, paid = 0, m = c.microbatches;
   for (Id l = 0; l < p.layers.size(); ++l) {
     double min = INFINITY, minJoules = INFINITY, minPaid = INFINITY;
@@ -253,6 +265,7 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
   for (Id f : c.parallelConfigs)
     idle = std::min(idle, p.deviceTypeOf(f).restWatts() * p.parallelConfigs[f].devices());
   MixedGroups mixed(p, c, chain);
+  uint64_t looked = 0;
   for (int64_t groups = maxGroups(p, c); groups > 0; --groups) {
     if (!mayHave(p, c, groups))
       continue;
@@ -264,11 +277,13 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
                                             : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                                     : m * all / n);
     if (takes < step)
-      takes = std::max(takes, p.hostOverheadPerStep + mixed.step(groups));
+      takes = std::max(takes, p.hostOverheadPerStep + mixed.step(groups, takes >= until, looked));
     if (double room = p.limits.watts * (1 + 1e-9) - n * idle; p.limits.watts > 0)
       takes = room > 0 ? std::max(takes, joules / room * 1e12) : INFINITY;
     step = std::min(step, takes);
   }
+  if (work)
+    *work += looked;
   step = std::max<double>(step, p.minStep);
   if (std::isinf(step) || (p.limits.step > 0 && step > p.limits.step * (1 + 1e-9)))
     return INFINITY;

@@ -1,6 +1,7 @@
 // The space of placements, split into what bounds are proved of one by one.
 #pragma once
 #include "lib/placement/problem/Placement.h"
+#include <cmath>
 
 namespace accord {
 
@@ -24,7 +25,10 @@ bool mayHave(const PlacementProblem &problem, const Configuration &configuration
 std::string describe(const Configuration &configuration);
 
 /// The objective, by step 1 of `proveBound` (PlacementBoundProof.h); infinite where nothing is allowed.
-double lowerBoundByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain);
+/// `until`: of steps that take so long without it the order of groups of several device types is not looked at.
+/// `work`: gets more by the orders that are.
+double lowerBoundByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain,
+                        double until = INFINITY, uint64_t *work = nullptr);
 
 /// The least of that of all configurations.
 double reprovedLowerBound(const PlacementProblem &problem);
