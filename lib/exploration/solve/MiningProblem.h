@@ -32,6 +32,8 @@ public:
   /// Bounds of one design between `bound` and `value`, each dearer than the one before: `tightenBound`
   /// with 1 to `numBoundLevels()`. Whether it is higher, too, is the search's to see to.
   virtual unsigned numBoundLevels() const { return 0; }
+  /// Whether a value costs no more than some hundreds of `bound`, so that better designs are looked for all the while.
+  virtual bool hasCheapValues() const { return numBoundLevels() == 0; }
   virtual double tightenBound(const Design &, unsigned) { return 0; }
   /// For problems where a design's worth is itself what a search finds (a placement): its value,
   /// with the bound that this search proved. Of a design that is worth `below` or more anything

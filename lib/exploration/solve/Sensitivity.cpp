@@ -20,6 +20,7 @@ public:
   const std::vector<DesignParameter> &parameters() const override { return all; }
   double bound(const DesignBox &box) override { return whole.bound({inWhole(box.low), inWhole(box.high)}); }
   unsigned numBoundLevels() const override { return whole.numBoundLevels(); }
+  bool hasCheapValues() const override { return whole.hasCheapValues(); }
   double tightenBound(const Design &design, unsigned level) override {
     return whole.tightenBound(inWhole(design), level);
   }

@@ -157,7 +157,7 @@ private:
   }
 
   /// Whether values are cheap enough beside bounds to look for a better incumbent all the while.
-  bool looksAhead() const { return run.problem().numBoundLevels() == 0; }
+  bool looksAhead() const { return run.problem().hasCheapValues(); }
 
   /// Of the ways to halve a box those that are tried: all, or where enough is known of what halving gains by parameter
   /// those that gained most so far (reliability branching: Achterberg, Koch and Martin, Operations Research Letters 33,
