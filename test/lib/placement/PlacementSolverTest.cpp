@@ -483,6 +483,21 @@ TEST(Place, StopsWhenTold) {
   EXPECT_LT(result.bound, place(problem).value);
 }
 
+TEST(Place, BoundsNothingAgainAfterAStop) {
+  PlacementProblem problem = test::languageModelPlacement(96);
+  problem.schedules = {PipelineSchedule::OneFOneB};
+  double value = place(problem).value;
+  std::atomic<bool> stop = true;
+  BoundProof proof = proveBound(problem, value / 2, 2'000'000, 1e7, {}, &stop);
+  EXPECT_GT(proof.configurations, 0u);
+  EXPECT_EQ(proof.byWork + proof.byCuts + proof.byPlans, 0u);
+  EXPECT_EQ(proof.trusted.size(), 1u);
+  EXPECT_FALSE(proof.better);
+  // Without a stop, and without work to spend, a bound by the groups' work is still proved.
+  BoundProof brief = proveBound(problem, value / 100, 0, 1e7);
+  EXPECT_EQ(brief.byWork, brief.configurations);
+}
+
 TEST(Place, RunnersUpDifferInDegrees) {
   PlacementProblem problem = test::languageModelPlacement(96);
   problem.schedules = {PipelineSchedule::OneFOneB};
