@@ -64,6 +64,13 @@ def Plan_PrecedenceOp : Plan_ProblemPart<"precedence"> {
   let assemblyFormat = "$before `before` $after (`delay` $delay^)? attr-dict";
 }
 
+def Plan_TimeLagOp : Plan_ProblemPart<"time_lag"> {
+  let summary = "`after` starts at least `lag` after the start of `before`, where both happen; a negative lag is a maximum";
+  let arguments = (ins StrAttr:$before, StrAttr:$after, I64Attr:$lag);
+  let plain = 0;
+  let assemblyFormat = "$before `to` $after `lag` $lag attr-dict";
+}
+
 def Plan_BufferOp : Plan_ProblemPart<"buffer"> {
   let summary = "bytes from the start of the task that makes them to the end of the last that reads them";
   let arguments = (ins StrAttr:$name, Plan_Natural:$bytes, StrAttr:$memory, OptionalAttr<StrAttr>:$producer,

@@ -115,6 +115,9 @@ public:
       if (auto p = dyn_cast<PrecedenceOp>(operation);
           p && (failed(known(p, p.getBefore())) || failed(known(p, p.getAfter()))))
         return failure();
+      if (auto l = dyn_cast<TimeLagOp>(operation);
+          l && (failed(known(l, l.getBefore())) || failed(known(l, l.getAfter()))))
+        return failure();
       if (auto b = dyn_cast<BufferOp>(operation); b && failed(buffer(b)))
         return failure();
       if (auto p = dyn_cast<PairingOp>(operation); p && failed(pairing(p)))
@@ -183,7 +186,8 @@ public:
       : solution(solution), tasks(problem), resources(problem), problem(problem) {}
 
   LogicalResult run() {
-    return success(succeeded(collect()) && succeeded(order()) && succeeded(sharing()) && succeeded(length()));
+    return success(succeeded(collect()) && succeeded(order()) && succeeded(lags()) && succeeded(sharing()) &&
+                   succeeded(length()));
   }
 
 private:
@@ -239,6 +243,22 @@ private:
                                << note(starts.lookup(before).getLoc(), "'", before.getName(), "' ends at ",
                                        shown(end(before)))
                                << note(p.getLoc(), "the precedence is here");
+    }
+    return success();
+  }
+
+  LogicalResult lags() {
+    for (TimeLagOp lag : problem.getBody().getOps<TimeLagOp>()) {
+      TaskOp before = tasks.find(lag.getBefore()), after = tasks.find(lag.getAfter());
+      if (!before || !after || !happens(before) || !happens(after))
+        continue;
+      StartOp from = starts.lookup(before), start = starts.lookup(after);
+      Wide ready = Wide(from.getStart()) + static_cast<int64_t>(lag.getLag());
+      if (Wide(start.getStart()) < ready)
+        return start.emitError() << "'" << after.getName() << "' starts at " << start.getStart()
+                                 << ", and the time lag from '" << before.getName() << "' allows " << shown(ready)
+                                 << note(from.getLoc(), "'", before.getName(), "' starts here")
+                                 << note(lag.getLoc(), "the time lag is here");
     }
     return success();
   }
@@ -313,9 +333,9 @@ LogicalResult SolutionOp::verifyRegions() {
 }
 
 LogicalResult LowerBoundOp::verify() {
-  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets", "subsets"}, getKind()))
+  if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets", "subsets", "cycle"}, getKind()))
     return emitOpError()
-           << "is proved by 'trivial', 'path', 'set', 'windows', 'solver', 'budgets' or 'subsets', found '" << getKind()
+           << "is proved by 'trivial', 'path', 'set', 'windows', 'solver', 'budgets', 'subsets' or 'cycle', found '" << getKind()
            << "'";
   if (getUnit() && (*getUnit() == 0 || (getKind() != "solver" && getKind() != "subsets")))
     return emitOpError() << "counts in units of 1 or more, which only those of a solver or of subsets do";

@@ -20,7 +20,7 @@ public:
   Occupancy(const SchedulingProblem &problem, const SchedulingSolution &solution) : p(problem), s(solution) {}
 
   bool allows() {
-    if (!hasTimes() || !keepsPrecedences() || !keepsChoices())
+    if (!hasTimes() || !keepsPrecedences() || !keepsLags() || !keepsChoices())
       return false;
     for (int64_t time = 0; time < s.makespan; ++time)
       if (!hasResources(time) || !hasMemory(time))
@@ -46,6 +46,11 @@ private:
         horizon = std::max(horizon, end(t));
     }
     return horizon == s.makespan;
+  }
+  bool keepsLags() const {
+    return std::ranges::all_of(p.lags, [&](const SchedulingProblem::TimeLag &lag) {
+      return !happens(lag.before) || !happens(lag.after) || s.start[lag.after] - s.start[lag.before] >= lag.lag;
+    });
   }
   bool keepsPrecedences() const {
     return std::ranges::none_of(p.precedences, [&](const SchedulingProblem::Precedence &edge) {

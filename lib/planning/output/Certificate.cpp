@@ -63,7 +63,7 @@ std::optional<CertificateQuery> smtQueryOf(const SchedulingProblem &problem, con
   if (bound.kind == SchedulingBound::Kind::Solver &&
       (result.status != SchedulingResult::Status::Infeasible || bound.value > makespan))
     return smtQueryOf(problem, bound, "makespan");
-  if (result.status != SchedulingResult::Status::Infeasible || bound.kind == SchedulingBound::Kind::Budgets)
+  if (result.status != SchedulingResult::Status::Infeasible || provesInfeasible(problem, bound))
     return std::nullopt;
   return queryOf("makespan", smtQuery(problem, makespan), problem,
                  {makespan + 1, SchedulingBound::Kind::Solver, {}, 0, {}, "z3", 1});

@@ -20,6 +20,8 @@ public:
       if (!facts.mandatory[edge.before] || !facts.mandatory[edge.after] ||
           facts.end(edge.before) > facts.earliest[edge.after] - edge.delay)
         text.require(text.any(unless(edge.before, edge.after, follows(edge.after, edge.before, edge.delay))));
+    for (const auto &lag : p.lags)
+      text.require(text.any(unless(lag.before, lag.after, lagHolds(lag))));
     for (auto [before, after] : facts.ordered)
       text.require(follows(after, before, 0));
     for (auto [a, b] : facts.unordered) {
@@ -164,6 +166,15 @@ private:
     // Of what is rounded down, the sum may be more than its parts.
     Term over = delay % facts.unit == 0 ? shifted(ended[before], delay / facts.unit) : endedBy(before, delay);
     return text.equal(text.both(started[after], over), started[after]);
+  }
+
+  /// `after` has started by a time only if `before` has by the lag earlier. A maximum: if `after` has started, `before`
+  /// has, when the time has passed.
+  Term lagHolds(const Problem::TimeLag &edge) {
+    int64_t lag = facts.lag(edge.lag);
+    Term later = lag < 0 ? shifted(started[edge.after], -lag) : started[edge.after];
+    Term earlier = lag < 0 ? started[edge.before] : shifted(started[edge.before], lag);
+    return text.equal(text.both(later, earlier), later);
   }
 
   // ---- What is shared.

@@ -17,6 +17,8 @@ public:
       task(t);
     for (const auto &edge : p.precedences)
       precedence(edge);
+    for (const auto &lag : p.lags)
+      timeLag(lag);
     for (auto [before, after] : facts.ordered)
       text.require(text.lessOrEqual(end[before], start[after]));
     for (auto [a, b] : facts.unordered)
@@ -75,6 +77,14 @@ private:
       if (!mode.absent)
         follows(here, start[edge.before], facts.lag(mode, edge.delay));
     }
+  }
+
+  /// Constants stay positive: the sum is on the side on which they are.
+  void timeLag(const Problem::TimeLag &edge) {
+    int64_t lag = facts.lag(edge.lag);
+    Term from = start[edge.before], to = start[edge.after];
+    (lag < 0 ? to : from) = text.sum({lag < 0 ? to : from, text.number(lag < 0 ? -lag : lag)});
+    text.require(text.implies(presence(edge.before, edge.after), text.lessOrEqual(from, to)));
   }
 
   void task(Id t) {

@@ -206,6 +206,8 @@ std::string describeBound(const SchedulingProblem &problem, const SchedulingBoun
     return "no choice of modes keeps the budgets";
   case SchedulingBound::Kind::Subsets:
     return fmt::format("what can run at once, by weights of {}", count(bound.tasks.size(), "task"));
+  case SchedulingBound::Kind::Cycle:
+    return "tasks would start after themselves";
   }
   return bound.proof;
 }
@@ -261,6 +263,10 @@ std::vector<Id> criticalChain(const SchedulingProblem &problem, const Scheduling
     for (const auto &precedence : before[task])
       if (endOf(precedence.before) + precedence.delay == start)
         return precedence.before;
+    for (const auto &lag : problem.lags)
+      if (lag.after == task && !modeOf(lag.before).absent && solution.start[lag.before] < start &&
+          solution.start[lag.before] + lag.lag == start)
+        return lag.before;
     for (const auto &need : modeOf(task).usage) {
       auto at = use[need.of].lower_bound(start);
       if (at == use[need.of].begin() || std::prev(at)->second + need.amount <= problem.resources[need.of].capacity)

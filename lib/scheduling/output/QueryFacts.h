@@ -37,6 +37,9 @@ struct QueryFacts {
   /// From the start of a task to the earliest start of what follows after a delay.
   int64_t lag(const SchedulingProblem::Mode &mode, int64_t delay) const { return (mode.duration + delay) / unit; }
 
+  /// A time lag, rounded down also where it is negative.
+  int64_t lag(int64_t time) const { return time / unit - (time % unit < 0 ? 1 : 0); }
+
   /// Never run at the same time, by precedences, windows, or `ordered` and `open`.
   bool isDisjunctive(Id a, Id b) const;
 

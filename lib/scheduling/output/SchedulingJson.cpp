@@ -37,6 +37,10 @@ struct ProblemDocument {
     std::string before, after;
     int64_t delay = 0;
   };
+  struct TimeLag {
+    std::string before, after;
+    int64_t lag = 0;
+  };
   struct Reader {
     std::string task, unless;
   };
@@ -55,6 +59,7 @@ struct ProblemDocument {
   std::vector<Part> resources, budgets, memories;
   std::vector<Task> tasks;
   std::vector<Precedence> precedences;
+  std::vector<TimeLag> lags;
   std::vector<Buffer> buffers;
   std::vector<Pairing> pairings;
 };
@@ -100,6 +105,13 @@ void describe(JsonFields &f, ProblemDocument &d) {
       .maybe("precedences", d.precedences,
              [](JsonFields &g, ProblemDocument::Precedence &edge) {
                g.field("before", edge.before).field("after", edge.after).maybe("delay", edge.delay);
+             })
+      .about(
+          "start of after >= start of before + lag, where both happen; a negative lag is a maximum: before starts at "
+          "most so long after after. Lags may form cycles")
+      .maybe("time_lags", d.lags,
+             [](JsonFields &g, ProblemDocument::TimeLag &lag) {
+               g.field("before", lag.before).field("after", lag.after).field("lag", lag.lag, kAnyInteger);
              })
       .about("from the start of the producer (or 0) to the end of the last reader that happens")
       .maybe("buffers", d.buffers,
@@ -149,6 +161,8 @@ ProblemDocument documentOf(const Problem &p) {
   }
   for (const Problem::Precedence &edge : p.precedences)
     d.precedences.push_back({tasks[edge.before], tasks[edge.after], edge.delay});
+  for (const Problem::TimeLag &lag : p.lags)
+    d.lags.push_back({tasks[lag.before], tasks[lag.after], lag.lag});
   auto nameOf = [&](Id task) { return task == Problem::kNoTask ? std::string() : tasks[task]; };
   for (const Problem::Buffer &buffer : p.buffers) {
     ProblemDocument::Buffer &made = d.buffers.emplace_back(buffer.name, buffer.bytes, memories[buffer.memory]);
@@ -223,6 +237,9 @@ public:
     for (size_t i = 0; i < d.precedences.size(); ++i)
       p.addPrecedence(id(tasks, d.precedences[i].before, {"precedences", i, "before"}),
                       id(tasks, d.precedences[i].after, {"precedences", i, "after"}), d.precedences[i].delay);
+    for (size_t i = 0; i < d.lags.size(); ++i)
+      p.lags.push_back({id(tasks, d.lags[i].before, {"time_lags", i, "before"}),
+                        id(tasks, d.lags[i].after, {"time_lags", i, "after"}), d.lags[i].lag});
     for (size_t i = 0; i < d.buffers.size(); ++i)
       addBuffer(i);
     for (size_t i = 0; i < d.pairings.size(); ++i)

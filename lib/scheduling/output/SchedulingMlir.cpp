@@ -65,6 +65,8 @@ private:
     for (const auto &edge : p.precedences)
       plan::PrecedenceOp::create(builder, at, task(edge.before), task(edge.after),
                                  edge.delay ? number(edge.delay) : IntegerAttr());
+    for (const auto &lag : p.lags)
+      plan::TimeLagOp::create(builder, at, task(lag.before), task(lag.after), number(lag.lag));
     for (const auto &b : p.buffers) {
       SmallVector<Attribute> readers;
       for (const auto &reader : b.readers) {

@@ -91,6 +91,8 @@ private:
       p.tasks.push_back(std::move(task));
     } else if (auto edge = dyn_cast<plan::PrecedenceOp>(operation)) {
       p.addPrecedence(tasks(edge.getBefore()), tasks(edge.getAfter()), edge.getDelay().value_or(0));
+    } else if (auto lag = dyn_cast<plan::TimeLagOp>(operation)) {
+      p.lags.push_back({tasks(lag.getBefore()), tasks(lag.getAfter()), static_cast<int64_t>(lag.getLag())});
     } else if (auto b = dyn_cast<plan::BufferOp>(operation)) {
       Problem::Buffer buffer;
       buffer.name = b.getName().str();

@@ -43,6 +43,8 @@ int64_t commonUnit(const SchedulingProblem &problem) {
       unit = std::gcd(unit, mode.duration);
   for (const auto &p : problem.precedences)
     unit = std::gcd(unit, p.delay);
+  for (const auto &lag : problem.lags)
+    unit = std::gcd(unit, lag.lag);
   return std::max<int64_t>(unit, 1);
 }
 
@@ -55,15 +57,17 @@ std::string oneLine(std::string text) {
 }
 
 std::string head(const SchedulingProblem &p, int64_t makespan, int64_t unit, bool exact, bool bits, bool windows) {
-  std::string text = fmt::format(
-      "; Query: does the problem '{}' have a schedule of makespan at most {}?\n"
-      "; {} tasks, {} precedences, {} resources, {} budgets, {} memories, {} buffers, {} "
-      "pairings.\n"
-      "; To refute it:  {}  or  z3 FILE\n"
-      "; both print 'unsat' if every schedule takes {} or more.\n",
-      oneLine(p.name), makespan, p.tasks.size(), p.precedences.size(), p.resources.size(), p.budgets.size(),
-      p.memories.size(), p.buffers.size(), p.pairings.size(), bits ? "cvc5 --bitblast=eager FILE" : "cvc5 FILE",
-      __int128(makespan) + 1 > INT64_MAX ? std::string("more") : std::to_string(makespan + 1));
+  std::string text =
+      fmt::format("; Query: does the problem '{}' have a schedule of makespan at most {}?\n"
+                  "; {} tasks, {} precedences, {} resources, {} budgets, {} memories, {} buffers, {} "
+                  "pairings{}.\n"
+                  "; To refute it:  {}  or  z3 FILE\n"
+                  "; both print 'unsat' if every schedule takes {} or more.\n",
+                  oneLine(p.name), makespan, p.tasks.size(), p.precedences.size(), p.resources.size(), p.budgets.size(),
+                  p.memories.size(), p.buffers.size(), p.pairings.size(),
+                  p.lags.empty() ? "" : fmt::format(", {} time lags", p.lags.size()),
+                  bits ? "cvc5 --bitblast=eager FILE" : "cvc5 FILE",
+                  __int128(makespan) + 1 > INT64_MAX ? std::string("more") : std::to_string(makespan + 1));
   if (bits)
     text += "; Bit t of started_X, ended_X, runs_X: task X has started or ended by, runs at, time t.\n"
             "; live_B: when buffer B takes its bytes. sum_R_g_k: groups of tasks from g on take k of "

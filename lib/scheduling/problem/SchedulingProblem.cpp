@@ -63,11 +63,13 @@ std::string SchedulingProblem::nameOf(Id task) const {
 
 int64_t serialLength(const SchedulingProblem &problem) {
   int64_t sum = 0; // at most 2^61: see check
-  for (const auto &task : problem.tasks) {
-    int64_t max = 0;
-    for (const auto &mode : task.modes)
-      max = std::max(max, mode.duration);
-    sum += max;
+  std::vector<int64_t> longest(problem.tasks.size(), 0);
+  for (const auto &lag : problem.lags)
+    longest[lag.before] = std::max(longest[lag.before], lag.lag);
+  for (Id t = 0; t < problem.tasks.size(); ++t) {
+    for (const auto &mode : problem.tasks[t].modes)
+      longest[t] = std::max(longest[t], mode.duration);
+    sum += longest[t];
   }
   for (const auto &p : problem.precedences)
     sum += p.delay;
@@ -93,8 +95,9 @@ public:
     for (const auto &pairing : p.pairings)
       pair(pairing);
     precedences();
+    lags();
     if (longest > kMaxTime)
-      report({}, "the sum of durations and delays passes 2^61");
+      report({}, "the sum of durations, delays and time lags passes 2^61");
     if (bytes > kMaxTime)
       report({}, "the sum of all buffers passes 2^61 bytes");
     if (amounts > kMaxTime)
@@ -208,6 +211,18 @@ private:
       waits[t] = 0;
     if (llvm::is_contained(waits, 1))
       cycle(waits, before);
+  }
+
+  void lags() {
+    for (const auto &lag : p.lags) {
+      if (!known(lag.before) || !known(lag.after)) {
+        report({}, fmt::format("a time lag from task {} to {} of {}", lag.before, lag.after, p.tasks.size()));
+        continue;
+      }
+      if (lag.before == lag.after)
+        report(p.tasks[lag.after].location, fmt::format("task '{}' has a time lag to itself", p.nameOf(lag.after)));
+      longest += lag.lag < 0 ? -__int128{lag.lag} : __int128{lag.lag};
+    }
   }
 
   /// What still waits has a predecessor that does, so walking back ends in a cycle.

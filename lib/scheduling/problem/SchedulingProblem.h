@@ -57,6 +57,13 @@ struct SchedulingProblem {
     Id before = 0, after = 0;
     int64_t delay = 0;
   };
+  /// start(after) >= start(before) + lag, where both tasks happen. A negative lag is a maximum: `before` starts at most
+  /// -lag after `after` (generalized precedence; RCPSP/max, Bartusch, Möhring, Radermacher 1988). Lags may form
+  /// cycles.
+  struct TimeLag {
+    Id before = 0, after = 0;
+    int64_t lag = 0;
+  };
   struct Reader {
     Id task = 0;
     Id unless = kNoTask; ///< reads another copy where this optional task happens
@@ -86,6 +93,7 @@ struct SchedulingProblem {
   std::vector<Memory> memories;
   std::vector<Task> tasks;
   std::vector<Precedence> precedences;
+  std::vector<TimeLag> lags;
   std::vector<Buffer> buffers;
   std::vector<Pairing> pairings;
 
@@ -115,13 +123,15 @@ struct SchedulingSolution {
   int64_t makespan = 0;                    ///< the end of the last task
 };
 
-/// All longest durations and delays one after the other: if there is a schedule, there is one that
-/// is not longer, because time in which nothing runs and no delay passes can be cut out.
+/// All longest durations (or the longest time lag after the start of a task, where that is longer) and delays one after
+/// the other: if there is a schedule, there is one that is not longer, because time in which nothing runs and no delay
+/// or minimum lag passes can be cut out. Maximum lags hold after that as before.
 int64_t serialLength(const SchedulingProblem &problem);
 
 /// What makes a problem malformed: ids out of range, a task without modes or with several absent
 /// ones, negative numbers, a mode that needs more than there is while no other mode is left,
-/// precedences that form a cycle (named, with a note at each task of it), sums beyond 2^61. Code
+/// precedences that form a cycle (named, with a note at each task of it), a time lag from a task to itself, sums beyond
+/// 2^61. Cycles of time lags are well formed: what they ask for may be impossible. Code
 /// A0930; at most 20 issues. Empty: every solver may compute on it.
 Errors check(const SchedulingProblem &problem);
 

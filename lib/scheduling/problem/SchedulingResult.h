@@ -40,6 +40,8 @@ struct SchedulingBound {
     Budgets, ///< no choice of modes keeps the budgets: there is no schedule, of whatever length
     Subsets, ///< `weights` of `tasks`, times `unit`: no tasks that may run at once have more than 1 as the sum of
              ///< weight / duration, see lib/scheduling/problem/ConcurrentWork.h
+    Cycle,   ///< `tasks`, in a cycle, would each start after the one before it, and the first after itself: by time
+             ///< lags and precedences, whatever the length
   };
   int64_t value = 0;
   Kind kind = Kind::Nothing;

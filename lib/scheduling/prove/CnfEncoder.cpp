@@ -1,5 +1,6 @@
 #include "lib/scheduling/prove/CnfEncoder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <map>
 
@@ -95,6 +96,8 @@ public:
     close();
     for (const auto &edge : p.precedences)
       order(edge.before, edge.after, edge.delay, kFalse);
+    for (const auto &edge : p.lags)
+      timeLag(edge);
     for (auto [before, after] : windows.ordered)
       order(before, after, 0, kFalse);
     disjunctions();
@@ -235,6 +238,16 @@ private:
       for (int64_t time = first[after]; !how.absent && time <= last[after] && by(before, time - lag) != kTrue; ++time)
         clause({-by(after, time), by(before, time - lag), -in(before, k), absent(after), unless});
     }
+  }
+
+  /// `after` has started by a time only if `before` has by so much earlier. Of what is rounded down, too: the rounded
+  /// start of `after` is not below the sum of the rounded start of `before` and the rounded lag.
+  void timeLag(const SchedulingProblem::TimeLag &edge) {
+    if (!mayHappen(edge.before) || !mayHappen(edge.after) || !fits())
+      return;
+    int64_t lag = llvm::divideFloorSigned(edge.lag, unit);
+    for (int64_t time = first[edge.after]; time <= last[edge.after] && by(edge.before, time - lag) != kTrue; ++time)
+      clause({-by(edge.after, time), by(edge.before, time - lag), absent(edge.before), absent(edge.after)});
   }
 
   bool collide(Id a, Id b) const {

@@ -91,7 +91,7 @@ int64_t valueOf(const Instance &in, Id resource, const std::vector<Id> &tasks) {
 
 /// With heads and tails that rest on steps, a bound is a proof by windows at one less.
 SchedulingBound withSteps(const Instance &in, SchedulingBound bound) {
-  if (in.steps.empty() || bound.value == 0)
+  if ((in.steps.empty() && in.problem.lags.empty()) || bound.value == 0)
     return bound;
   SchedulingBound out{bound.value, SchedulingBound::Kind::Windows, {}, 0, in.steps, bound.proof};
   if (bound.kind == SchedulingBound::Kind::Set) {

@@ -38,6 +38,8 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows) : in(i
   };
   for (const auto &p : in.problem.precedences)
     order(p.before, p.after, p.delay, kAlways);
+  for (const auto &lag : in.problem.lags)
+    differences.push_back({lag.before, lag.after, lag.lag, kAlways});
   for (auto [before, after] : windows.ordered)
     order(before, after, 0, kAlways);
   size_t variables = n;

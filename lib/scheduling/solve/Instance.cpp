@@ -33,6 +33,48 @@ Instance::Instance(const SchedulingProblem &problem)
     if (Id t = order[i]; mandatory[t])
       for (const Edge &e : before(t))
         tails[e.task] = std::max(tails[e.task], tails[t] + minDuration[t] + e.delay);
+  lags.resize(n);
+  for (const auto &lag : problem.lags)
+    if (mandatory[lag.before] && mandatory[lag.after])
+      lags[lag.before].push_back({lag.after, lag.lag - minDuration[lag.before]});
+  if (!problem.lags.empty())
+    lengthenByLags();
+}
+
+/// Longest paths over precedences and lags (Bellman 1958, Ford 1956). What still changes after as many rounds as there
+/// are tasks lies behind a cycle of positive length: going back from it ends in one.
+void Instance::lengthenByLags() {
+  size_t n = size();
+  std::vector<Id> from(n, SchedulingProblem::kNoTask);
+  Id last = SchedulingProblem::kNoTask;
+  for (size_t round = 0; round <= n; ++round) {
+    last = SchedulingProblem::kNoTask;
+    for (Id t : order)
+      for (llvm::ArrayRef<Edge> edges : {after(t), lagsAfter(t)})
+        for (const Edge &e : edges)
+          if (int64_t head = heads[t] + minDuration[t] + e.delay;
+              mandatory[t] && mandatory[e.task] && head > heads[e.task])
+            heads[e.task] = head, from[e.task] = t, last = e.task;
+    if (last == SchedulingProblem::kNoTask)
+      break;
+  }
+  if (last != SchedulingProblem::kNoTask) {
+    for (size_t i = 0; i < n; ++i)
+      last = from[last];
+    for (Id t = last; positiveCycle.empty() || t != last; t = from[t])
+      positiveCycle.push_back(t);
+    std::reverse(positiveCycle.begin(), positiveCycle.end());
+    return;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = n; i-- > 0;)
+      for (llvm::ArrayRef<Edge> edges : {after(order[i]), lagsAfter(order[i])})
+        for (const Edge &e : edges)
+          if (int64_t tail = tails[e.task] + minDuration[e.task] + e.delay;
+              mandatory[order[i]] && mandatory[e.task] && tail > tails[order[i]])
+            tails[order[i]] = tail, changed = true;
+  }
 }
 
 int64_t Instance::path() const {

@@ -31,6 +31,12 @@ public:
   size_t size() const { return order.size(); }
   llvm::ArrayRef<Edge> after(Id t) const { return afters[t]; }
   llvm::ArrayRef<Edge> before(Id t) const { return befores[t]; }
+  /// Time lags between tasks that are certain, each as a delay after the least duration of the task before: negative
+  /// where they may overlap, and of maximum lags.
+  llvm::ArrayRef<Edge> lagsAfter(Id t) const { return lags[t]; }
+  /// Tasks in a cycle whose precedences and time lags sum up to more than 0: no schedule keeps them. Empty if there is
+  /// none. Then heads and tails stop somewhere.
+  const std::vector<Id> &cycle() const { return positiveCycle; }
   const SchedulingProblem::Mode &mode(Id task, Id mode) const { return problem.tasks[task].modes[mode]; }
   /// The longest chain.
   int64_t path() const;
@@ -43,8 +49,11 @@ public:
 
 private:
   bool tightenPrecedencesOf(Id task, bool early, size_t nearest);
+  void lengthenByLags();
   std::vector<int64_t> position;                           ///< by task: place in `order`
   std::vector<llvm::SmallVector<Edge, 4>> afters, befores; ///< by task
+  std::vector<llvm::SmallVector<Edge, 0>> lags;            ///< by task
+  std::vector<Id> positiveCycle;
 };
 
 } // namespace accord::solve

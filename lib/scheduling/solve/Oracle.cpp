@@ -1,4 +1,5 @@
 #include "lib/scheduling/solve/Oracle.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
@@ -59,6 +60,8 @@ struct Oracle::Z3Encoding {
     tasks(windows);
     for (const auto &p : in.problem.precedences)
       order(p.before, p.after, p.delay, nullptr);
+    for (const auto &lag : in.problem.lags)
+      timeLag(lag);
     for (auto [before, after] : windows.ordered)
       order(before, after, 0, nullptr);
     disjunctions(windows);
@@ -163,6 +166,19 @@ struct Oracle::Z3Encoding {
           break; // and for all later times
         clause({negate(by(after, time)), first, negate(runsIn(before, m)), gone, other});
       }
+    }
+  }
+
+  /// `after` has started by a time only if `before` has by the lag earlier; rounded down in units.
+  void timeLag(const SchedulingProblem::TimeLag &edge) {
+    if (impossible)
+      return;
+    int64_t lag = llvm::divideFloorSigned(edge.lag, unit);
+    for (int64_t time = earliest[edge.after]; time <= latest[edge.after]; ++time) {
+      Truth first = by(edge.before, time - lag);
+      if (first.is(1))
+        break;
+      clause({negate(by(edge.after, time)), first, absent(edge.before), absent(edge.after)});
     }
   }
 

@@ -27,6 +27,9 @@ Propagator::Propagator(const Instance &in, int64_t horizon, size_t energetic)
       for (size_t j = 0; j < n; ++j)
         mine[j] |= reaches[e.task][j];
     }
+  for (Id t = 0; t < n; ++t) // orders follow from precedences alone
+    for (const Edge &e : in.lagsAfter(t))
+      after[t].push_back(e), before[e.task].push_back({t, e.delay});
   for (Id t = 0; t < n; ++t)
     if (in.mandatory[t] && in.minDuration[t] > 0)
       for (Id r = 0; r < users.size(); ++r) {

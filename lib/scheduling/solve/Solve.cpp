@@ -6,6 +6,7 @@
 #include "lib/scheduling/solve/ListScheduler.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include "lib/scheduling/solve/SubsetBound.h"
+#include "lib/scheduling/solve/TimeLags.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -36,6 +37,8 @@ constexpr size_t kMaxForSubsets = 240;
 constexpr int64_t kSubsetsPerTask = 500;
 /// Larger ones are asked about window by window.
 constexpr size_t kMaxForOracle = 150;
+/// Of problems with time lags no parts are asked about.
+constexpr size_t kMaxForTimeLags = 600;
 /// Where Z3 sees parts of a problem alone it proves nothing, and what is left of so small a gap is not worth its time.
 constexpr double kSmallGap = 0.001;
 /// Literals of one encoding; above, times are counted in larger units.
@@ -194,10 +197,18 @@ public:
       result.conflict = Conflict(in.problem, 1'000'000).run();
       return std::move(result);
     }
+    if (!in.cycle().empty()) {
+      result.status = Status::Infeasible;
+      raise({serialLength(in.problem) + 1, Kind::Cycle, in.cycle(), 0, {}, "a cycle of time lags"}, "bounds");
+      result.conflict = {describeCycle(in)};
+      return std::move(result);
+    }
     if (options.effort > 0)
       in.tightenPrecedences(in.size() <= 150 ? in.size() : in.size() <= 20'000 ? 64 : 16);
     if (options.bounds)
       raise(simpleBound(in), "bounds");
+    if (!in.problem.lags.empty())
+      return withTimeLags();
     start();
     if (!finished() && options.searches)
       lists(listWork);
@@ -219,6 +230,54 @@ public:
   }
 
 private:
+  /// Lists keep only precedences, so problems with time lags have their own; what is left is asked as it stands.
+  SchedulingResult withTimeLags() {
+    listsWithTimeLags(listWork);
+    if (!finished())
+      windows();
+    if (!finished() && options.searches)
+      askWithTimeLags();
+    if (result.status == Status::Infeasible)
+      result.conflict = {fmt::format("time lags and resources leave no schedule of at most {}, and a longer one is "
+                                     "never needed",
+                                     serialLength(in.problem))};
+    else if (!closed())
+      result.stopped = options.stopped() ? "interrupted" : "work limit";
+    return std::move(result);
+  }
+
+  void listsWithTimeLags(int64_t work) {
+    if (!hasPlainTimeLags(in.problem))
+      return;
+    auto best = scheduleWithTimeLags(in, found() ? std::optional(result.solution) : std::nullopt, result.bound.value,
+                                     std::max<int64_t>(work, in.size()), options.stop, random);
+    if (best)
+      acceptSolution(std::move(*best), "lists");
+  }
+
+  void askWithTimeLags() {
+    int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
+    Propagator propagator(in, horizon);
+    if (!propagator.run()) {
+      raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
+      if (!found())
+        result.status = Status::Infeasible;
+      return;
+    }
+    if (solverWork == 0 || in.size() > kMaxForTimeLags ||
+        (!ClauseOracle::supports(in, propagator) && estimateLiterals(in, propagator, 1) > kMaxLiterals))
+      return;
+    {
+      Oracle oracle(in, propagator, horizon);
+      if (found())
+        oracle.suggest(result.solution);
+      StopWatcher watch(oracle, options.stop);
+      exact(oracle, horizon);
+    }
+    if (!finished())
+      fromBelow();
+  }
+
   bool found() const { return result.status == Status::Feasible; }
   int64_t makespan() const { return result.solution.makespan; }
   bool closed() const { return found() && (makespan() <= result.bound.value || result.gap() <= options.gap); }
@@ -454,9 +513,9 @@ private:
       if (said == Oracle::Answer::Unknown)
         return;
       if (said == Oracle::Answer::No) {
-        if (found())
+        if (found() || !in.problem.lags.empty())
           recordInfeasible(oracle, target, 1);
-        else
+        if (!found())
           result.status = Status::Infeasible;
         return;
       }
@@ -549,9 +608,14 @@ SchedulingResult schedule(const SchedulingProblem &problem, const SolveOptions &
 }
 
 SchedulingSolution leftJustified(const SchedulingProblem &problem, SchedulingSolution solution) {
-  if (!problem.buffers.empty())
+  if (!problem.buffers.empty() || (!problem.lags.empty() && !solve::hasPlainTimeLags(problem)))
     return solution;
   solve::Instance instance(problem);
+  if (!problem.lags.empty()) {
+    if (problem.tasks.size() <= solve::kMaxForTimeLags)
+      solve::justifyWithTimeLags(instance, solution);
+    return solution;
+  }
   solve::SerialScheduler scheduler(instance);
   std::vector<int64_t> start = scheduler.run(solution.start, solution.mode, /*backward=*/false);
   if (scheduler.length() <= solution.makespan) {

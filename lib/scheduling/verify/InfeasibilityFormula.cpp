@@ -54,6 +54,8 @@ public:
     findOrders();
     for (const auto &precedence : p.precedences)
       writeOrder(precedence.before, precedence.after, precedence.delay, Fact::never());
+    for (const auto &lag : p.lags)
+      writeLag(lag);
     for (const auto &[before, after] : windows.ordered)
       writeOrder(before, after, 0, Fact::never());
     writeDisjunctions();
@@ -196,6 +198,16 @@ private:
       for (int64_t time = other.first; time <= other.last; ++time)
         clause({!startedBy(other, time), startedBy(one, time - lag), !choice.chosen, other.absent, unless});
     }
+  }
+
+  /// Lags are rounded down to units, also negative ones.
+  void writeLag(const SchedulingProblem::TimeLag &lag) {
+    const Task &one = tasks[lag.before], &other = tasks[lag.after];
+    if (!one.happens || !other.happens || isFull())
+      return;
+    int64_t rounded = lag.lag / unit - (lag.lag % unit < 0 ? 1 : 0);
+    for (int64_t time = other.first; time <= other.last; ++time)
+      clause({!startedBy(other, time), startedBy(one, time - rounded), one.absent, other.absent});
   }
 
   bool neverTogether(const Task &a, const Task &b) const {

@@ -19,6 +19,7 @@ public:
     if (!tasks())
       return std::move(errors);
     precedences();
+    lags();
     resources();
     memories();
     budgets();
@@ -85,6 +86,22 @@ private:
       if (error)
         error->notes.push_back(
             {p.tasks[edge.before].location, fmt::format("'{}' is before it", p.nameOf(edge.before))});
+    }
+  }
+
+  void lags() {
+    for (const auto &lag : p.lags) {
+      if (!happens(lag.before) || !happens(lag.after) || __int128{s.start[lag.after]} - s.start[lag.before] >= lag.lag)
+        continue;
+      Error *error = report(
+          Code::DependenceViolated, p.tasks[lag.after].location,
+          lag.lag < 0
+              ? fmt::format("task '{}' starts at {}, more than {} after '{}', which starts at {}", p.nameOf(lag.before),
+                            s.start[lag.before], -lag.lag, p.nameOf(lag.after), s.start[lag.after])
+              : fmt::format("task '{}' starts at {}, less than {} after '{}', which starts at {}", p.nameOf(lag.after),
+                            s.start[lag.after], lag.lag, p.nameOf(lag.before), s.start[lag.before]));
+      if (error)
+        error->notes.push_back({p.tasks[lag.before].location, fmt::format("'{}' is here", p.nameOf(lag.before))});
     }
   }
 
@@ -217,6 +234,12 @@ Errors verify(const SchedulingProblem &problem, const SchedulingSolution &soluti
   return Replay(problem, solution).run();
 }
 
+bool provesInfeasible(const SchedulingProblem &problem, const SchedulingBound &bound) {
+  using Kind = SchedulingBound::Kind;
+  return bound.kind == Kind::Budgets || bound.kind == Kind::Cycle ||
+         (!problem.lags.empty() && bound.kind != Kind::Nothing && bound.value > serialLength(problem));
+}
+
 Errors verify(const SchedulingProblem &problem, const SchedulingResult &result, std::vector<std::string> *trusted) {
   Errors errors = verify(problem, result.bound, trusted);
   if (!errors.empty() && errors[0].code == Code::MalformedSchedulingProblem)
@@ -226,12 +249,14 @@ Errors verify(const SchedulingProblem &problem, const SchedulingResult &result, 
   if (result.status == Status::Infeasible) {
     if (result.conflict.empty())
       add(Code::WrongVerdict, "no schedule exists, but no conflict says why");
-    else if (trusted && result.bound.kind != SchedulingBound::Kind::Budgets)
+    else if (trusted && !provesInfeasible(problem, result.bound))
       trusted->push_back("that no schedule exists is the answer of the solver");
     return errors;
   }
   if (result.bound.kind == SchedulingBound::Kind::Budgets)
     add(Code::WrongVerdict, "no choice of modes is said to keep the budgets, of a problem that is not infeasible");
+  if (result.bound.kind == SchedulingBound::Kind::Cycle)
+    add(Code::WrongVerdict, "tasks are said to start after themselves, of a problem that is not infeasible");
   if (!result.conflict.empty())
     add(Code::WrongVerdict, fmt::format("conflict '{}' of a problem that is not infeasible", result.conflict[0]));
   if (result.status == Status::Unknown)

@@ -32,6 +32,8 @@ Errors verify(const SchedulingProblem &problem, const SchedulingSolution &soluti
 ///   `trusted`. See `solverWindows`.
 /// - Budgets: `budgetsAdmitNothing`.
 /// - Subsets: `provedBySubsets` (SubsetProof.h), by branch and bound.
+/// - Cycle: of distinct tasks, each with a precedence or time lag to the next, the last to the first; the sum of the
+///   longest of them (durations and delays, or lags) is above 0. O(n).
 /// - Nothing: value at most 0.
 Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
               std::vector<std::string> *trusted = nullptr);
@@ -41,6 +43,10 @@ Errors verify(const SchedulingProblem &problem, const SchedulingBound &bound,
 /// left out, so that it holds with them, too. False: a choice keeps all budgets, or there are too many
 /// different amounts: a million at a time, twenty million in all.
 bool budgetsAdmitNothing(const SchedulingProblem &problem);
+
+/// Whether a bound, once proved, says that there is no schedule at all: by budgets, by a cycle of time lags, or of a
+/// problem with time lags because it is above `serialLength`, which no problem with a schedule needs.
+bool provesInfeasible(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// Where tasks start in schedules shorter than a bound, and pairs whose order follows.
 struct StartWindows {
@@ -53,7 +59,7 @@ struct StartWindows {
 Result<StartWindows> solverWindows(const SchedulingProblem &problem, const SchedulingBound &bound);
 
 /// Both, and what holds between them: no schedule is shorter than its bound (A0906); infeasible
-/// with a reason and feasible without one (A0916). That there is no schedule is proved by a bound of kind Budgets, else
+/// with a reason and feasible without one (A0916). That there is no schedule is proved by what `provesInfeasible`, else
 /// it rests on a solver's answer, which adds a sentence to `trusted`.
 Errors verify(const SchedulingProblem &problem, const SchedulingResult &result,
               std::vector<std::string> *trusted = nullptr);

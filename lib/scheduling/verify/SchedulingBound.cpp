@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,8 @@ public:
       return budgetsAdmitNothing(p) ? Errors() : report("some choice of modes may keep the budgets");
     case Kind::Subsets:
       return subsets();
+    case Kind::Cycle:
+      return cycle();
     }
     return report("its kind is unknown");
   }
@@ -168,6 +171,36 @@ private:
       length += delay[t];
     }
     return compare(length, "the path");
+  }
+
+  /// The longest that one task starts after another, by what is stated of the two; nothing if that is nothing.
+  std::optional<int64_t> startAfter(Id before, Id after) const {
+    std::optional<int64_t> longest;
+    auto consider = [&](int64_t lag) { longest = std::max(longest.value_or(lag), lag); };
+    for (const auto &edge : p.precedences)
+      if (edge.before == before && edge.after == after)
+        consider(facts.minDuration[before] + edge.delay);
+    for (const auto &lag : p.lags)
+      if (lag.before == before && lag.after == after)
+        consider(lag.lag);
+    return longest;
+  }
+
+  Errors cycle() {
+    if (auto issues = members(); !issues.empty())
+      return issues;
+    if (b.tasks.size() < 2)
+      return report("its cycle has no tasks");
+    __int128 length = 0;
+    for (size_t i = 0; i < b.tasks.size(); ++i) {
+      Id from = b.tasks[i], to = b.tasks[(i + 1) % b.tasks.size()];
+      auto lag = startAfter(from, to);
+      if (!lag)
+        return report(
+            fmt::format("its cycle goes from '{}' to '{}', which no time lag says", p.nameOf(from), p.nameOf(to)), to);
+      length += *lag;
+    }
+    return length > 0 ? Errors() : report("tasks on its cycle need not start after themselves");
   }
 
   Errors set() {

@@ -10,7 +10,8 @@ namespace accord {
 SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
     : problem(problem), mandatory(problem.tasks.size(), 1), minDuration(problem.tasks.size(), 0),
       modes(problem.tasks.size()), after(problem.tasks.size()), before(problem.tasks.size()),
-      heads(problem.tasks.size(), 0), tails(problem.tasks.size(), 0) {
+      lagsAfter(problem.tasks.size()), lagsBefore(problem.tasks.size()), heads(problem.tasks.size(), 0),
+      tails(problem.tasks.size(), 0) {
   size_t n = problem.tasks.size();
   for (Id t = 0; t < n; ++t) {
     for (const auto &mode : problem.tasks[t].modes) {
@@ -48,6 +49,37 @@ SchedulingFacts::SchedulingFacts(const SchedulingProblem &problem)
   for (size_t i = order.size(); i-- > 0;)
     for (const Edge &edge : before[order[i]])
       tails[edge.task] = std::max(tails[edge.task], tails[order[i]] + minDuration[order[i]] + edge.delay);
+  for (const auto &lag : problem.lags)
+    if (mandatory[lag.before] && mandatory[lag.after]) {
+      lagsAfter[lag.before].push_back({lag.after, lag.lag - minDuration[lag.before]});
+      lagsBefore[lag.after].push_back({lag.before, lag.lag - minDuration[lag.before]});
+    }
+  lengthenByLags();
+}
+
+/// Rounds over all edges until nothing changes (Bellman, Ford), or as many as there are tasks: more of them change
+/// something only on a circle.
+void SchedulingFacts::lengthenByLags() {
+  size_t n = problem.tasks.size();
+  bool changed = !problem.lags.empty();
+  auto lengthen = [&](int64_t &chain, int64_t to) {
+    changed |= to > chain;
+    chain = std::max(chain, to);
+  };
+  for (size_t round = 0; changed && round < n; ++round) {
+    changed = false;
+    for (Id t : order) {
+      for (const auto *edges : {&after[t], &lagsAfter[t]})
+        for (const Edge &edge : *edges)
+          lengthen(heads[edge.task], heads[t] + minDuration[t] + edge.delay);
+    }
+    for (size_t i = order.size(); i-- > 0;) {
+      Id t = order[i];
+      for (const auto *edges : {&after[t], &lagsAfter[t]})
+        for (const Edge &edge : *edges)
+          lengthen(tails[t], tails[edge.task] + minDuration[edge.task] + edge.delay);
+    }
+  }
 }
 
 __int128 SchedulingFacts::workOf(Id task, Id resource) const {
@@ -64,12 +96,18 @@ using Id = SchedulingProblem::Id;
 namespace {
 /// Intervals of steps lie in [0, kFar].
 constexpr int64_t kFar = INT64_MAX / 2;
+/// Looks at an edge, each time chains are followed around circles of time lags.
+constexpr size_t kMaxLagSteps = 50'000'000;
 } // namespace
 
 SchedulingWindows::SchedulingWindows(const SchedulingFacts &facts, int64_t horizon)
     : earliest(facts.heads), latest(facts.heads.size()), facts(facts), horizon(horizon), after(facts.after),
       before(facts.before), place(facts.heads.size()), needs(facts.problem.resources.size()),
       isCollected(facts.problem.resources.size(), 0), excluded(facts.problem.resources.size()) {
+  for (Id t = 0; t < after.size(); ++t) {
+    after[t].insert(after[t].end(), facts.lagsAfter[t].begin(), facts.lagsAfter[t].end());
+    before[t].insert(before[t].end(), facts.lagsBefore[t].begin(), facts.lagsBefore[t].end());
+  }
   for (size_t i = 0; i < facts.order.size(); ++i)
     place[facts.order[i]] = i;
   for (Id t = 0; t < latest.size(); ++t) {
@@ -97,6 +135,8 @@ void SchedulingWindows::lower(Id task, int64_t time) {
 void SchedulingWindows::chains() {
   // Orders that pairs found may go against `place`, even around in circles; stopping is sound.
   size_t left = 16 * (place.size() + facts.problem.precedences.size() + ordered.size());
+  if (size_t lags = facts.problem.lags.size(); lags > 0)
+    left = kMaxLagSteps;
   auto run = [&](std::vector<Id> &changed, bool forward) {
     std::priority_queue<std::pair<size_t, Id>> queue;
     auto push = [&](Id t) { queue.push({forward ? ~place[t] : place[t], t}); };

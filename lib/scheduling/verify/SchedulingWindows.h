@@ -21,12 +21,18 @@ struct SchedulingFacts {
   std::vector<int64_t> minDuration; ///< duration, over modes that fit when alone; 0 if none does
   std::vector<std::vector<const SchedulingProblem::Mode *>> modes; ///< those that fit
   std::vector<std::vector<Edge>> after, before;                    ///< between certain tasks
-  std::vector<Id> order;                                           ///< every task after those that precede it
-  std::vector<int64_t> heads, tails; ///< longest chains of certain tasks, by least durations
+  /// Time lags between certain tasks, each as a delay (or what is left out of the duration, if negative) after the
+  /// least duration of the task before.
+  std::vector<std::vector<Edge>> lagsAfter, lagsBefore;
+  std::vector<Id> order;             ///< every task after those that precede it
+  std::vector<int64_t> heads, tails; ///< longest chains of certain tasks, by least durations and time lags
 
   bool known(Id task) const { return task < problem.tasks.size(); }
   /// Least duration * amount over modes.
   __int128 workOf(Id task, Id resource) const;
+
+private:
+  void lengthenByLags();
 };
 
 class SchedulingWindows {

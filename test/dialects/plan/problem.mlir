@@ -21,6 +21,8 @@ plan.problem @layer "one layer" {
   plan.precedence "load" before "gemm" delay 1
   // CHECK-NEXT: plan.precedence "#0" before "again"
   plan.precedence "#0" before "again"
+  // CHECK-NEXT: plan.time_lag "gemm" to "load" lag -6
+  plan.time_lag "gemm" to "load" lag -6
   // CHECK-NEXT: plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" persistent
   plan.buffer "tile" bytes 48 in "sram" made_by "load" read_by "gemm" unless "again", "again" persistent
   // CHECK-NEXT: plan.buffer "input" bytes 8 in "sram"
