@@ -14,7 +14,7 @@ constexpr const char *kHelp = "a project of ProGen/max (.sch) has the numbers of
 
 class ProgenMaxReader {
 public:
-  ProgenMaxReader(Diagnostics &diags, FileId file) : diags(diags), text(diags, file) {}
+  ProgenMaxReader(Diagnostics &diags, FileId file) : text(diags, file) {}
 
   std::optional<PsplibImport> run() {
     if (!text.isReadable(kHelp))
@@ -78,45 +78,37 @@ private:
         mode.usage.push_back({r, *amount});
   }
 
-  /// start(after) >= start(before) + lag, as end to start.
+  /// A lag of at least the duration is a precedence, unless such lags form a cycle: that asks for something
+  /// impossible, which is the answer, not a mistake of the file.
   void order() {
-    for (const Lag &lag : lags) {
-      int64_t duration = problem.tasks[lag.before].modes[0].duration;
-      if (lag.value >= duration) {
+    std::vector<const Lag *> rest;
+    for (const Lag &lag : lags)
+      if (int64_t duration = problem.tasks[lag.before].modes[0].duration; lag.value >= duration)
         problem.addPrecedence(lag.before, lag.after, lag.value - duration);
-        continue;
-      }
-      diags
-          .error(Code::ImportUnsupported, lag.range,
-                 lag.value < 0
-                     ? fmt::format("job {} starts at most {} after job {}: maximum time lags are not read", lag.before,
-                                   -lag.value, lag.after)
-                     : fmt::format("job {} may start {} after the start of job {}, which takes {}: lags are read from "
-                                   "the duration on",
-                                   lag.after, lag.value, lag.before, duration))
-          .help(fmt::format("[{}] or more is read: the end of job {} and what has to pass after it", duration,
-                            lag.before));
-      refused = true;
-    }
-    if (refused)
+      else
+        rest.push_back(&lag);
+    if (problem.topologicalOrder().size() < problem.tasks.size()) {
       problem.precedences.clear();
+      rest.clear();
+      for (const Lag &lag : lags)
+        rest.push_back(&lag);
+    }
+    for (const Lag *lag : rest)
+      if (lag->before != lag->after)
+        problem.lags.push_back({lag->before, lag->after, lag->value});
+      else if (lag->value > 0)
+        text.fail(lag->range, fmt::format("job {} starts {} after itself", lag->before, lag->value));
   }
 
-  Diagnostics &diags;
   NumberText text;
   SchedulingProblem problem;
   std::vector<Lag> lags;
-
-public:
-  bool refused = false;
 };
 
 } // namespace
 
 std::optional<PsplibImport> importProgenMax(Diagnostics &diags, FileId file) {
-  ProgenMaxReader reader(diags, file);
-  auto project = reader.run();
-  return reader.refused ? std::nullopt : std::move(project);
+  return ProgenMaxReader(diags, file).run();
 }
 
 } // namespace accord

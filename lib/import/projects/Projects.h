@@ -10,9 +10,9 @@ namespace accord {
 /// then of each job its duration, what it needs of each resource, the number of its successors, and these.
 std::optional<PsplibImport> importPatterson(Diagnostics &diags, FileId file);
 
-/// ProGen/max (.sch): RCPSP/max of Schwindt (1998) with time lags between starts. A lag of at least the duration of the
-/// job before is a precedence with a delay. All others (maximum lags, overlaps) are refused at their numbers (A0812): a
-/// scheduling problem has no such constraint.
+/// ProGen/max (.sch): RCPSP/max of Schwindt (1998) with minimum and maximum time lags between starts. A lag of at least
+/// the duration of the job before is a precedence with a delay, unless such lags form a cycle; all others are time
+/// lags.
 std::optional<PsplibImport> importProgenMax(Diagnostics &diags, FileId file);
 
 /// A job shop: "jobs machines", then a row of pairs "machine duration" for each job, machines from 0 (the standard of

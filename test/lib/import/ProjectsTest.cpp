@@ -43,14 +43,23 @@ constexpr const char *kProgenMax =
 
 TEST(Projects, ProgenMax) {
   EXPECT_EQ(optimum(importProgenMax, kProgenMax), 9);
-  std::string text = kProgenMax;
-  text.replace(text.find("1\t2\t[5]"), 7, "2\t2\t0\t[5]\t[-9]");
-  SourceManager sources;
-  Diagnostics diags(sources);
-  EXPECT_FALSE(importProgenMax(diags, sources.add("max.sch", text)));
-  EXPECT_NE(diags.text().find("max.sch:3:15: error[A0812]: job 1 starts at most 9 after job 0: maximum time lags"),
-            std::string::npos)
-      << diags.text();
+  // Job 1 takes 3 and starts at most 9 after job 2, or none of this holds: 2 starts 5 after 1, which may start 5
+  // after 2.
+  auto read = [](llvm::StringRef lags) {
+    std::string text = kProgenMax;
+    text.replace(text.find("1\t2\t[5]"), 7, lags.str());
+    SourceManager sources;
+    Diagnostics diags(sources);
+    auto project = importProgenMax(diags, sources.add("max.sch", text));
+    EXPECT_TRUE(project) << diags.text();
+    return project ? project->problem : SchedulingProblem();
+  };
+  SchedulingProblem maximum = read("2\t2\t0\t[5]\t[-9]");
+  ASSERT_EQ(maximum.lags.size(), 1u);
+  EXPECT_EQ(maximum.lags[0].lag, -9);
+  EXPECT_EQ(schedule(maximum, {}).solution.makespan, 9);
+  EXPECT_EQ(read("1\t2\t[2]").lags.size(), 1u);        // an overlap
+  EXPECT_TRUE(read("2\t2\t1\t[5]\t[0]").lags.empty()); // what lets a job start 0 after itself says nothing
 }
 
 constexpr const char *kTwoByTwo = "# two jobs\n2 2\n0 3 1 2\n1 4 0 1\n";
@@ -108,8 +117,8 @@ TEST(Projects, BrokenFilesAreRefusedAtTheirPlaces) {
       {importProgenMax, "0 0 0 0\n0 1 1 1 [x]\n", ":2:10: error[A0811]: the time lag"},
       {importProgenMax, "0 0 0 0\n0 1 1 2 [0]\n",
        ":2:7: error[A0811]: a successor of job 0 must be a whole number from 0 to 1"},
-      {importProgenMax, "0 0 0 0\n0 1 1 1 [0]\n1 1 0\n0 1 2\n1 1 0\n",
-       "error[A0812]: job 1 may start 0 after the start of job 0, which takes 2"},
+      {importProgenMax, "0 0 0 0\n0 1 1 0 [2]\n1 1 0\n0 1 3\n1 1 0\n",
+       ":2:9: error[A0811]: job 0 starts 2 after itself"},
       {importJobShop, "", "error[A0010]"},
       {importJobShop, "only words\n", "error[A0001]: this is no job shop"},
       {importJobShop, "2\n", ":1:1: error[A0001]: this is no job shop"},
