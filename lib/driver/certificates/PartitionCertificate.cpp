@@ -2,11 +2,16 @@
 #include "lib/driver/AnswerFolder.h"
 #include "lib/driver/ExitStatus.h"
 #include "lib/driver/certificates/CertificateKind.h"
+#include "lib/partitioning/output/LayerPlanCertificate.h"
 #include "lib/partitioning/output/PartitioningCertificate.h"
+#include "lib/partitioning/verify/LayerPlanBoundProof.h"
+#include "lib/partitioning/verify/LayerPlanVerifier.h"
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
 #include "lib/partitioning/verify/PartitioningVerifier.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fmt/format.h>
+#include <limits>
 
 namespace accord {
 namespace {
@@ -42,9 +47,64 @@ Verification verifyStages(const PartitioningProblem &problem, const Partitioning
   return proof;
 }
 
+Verification verifyLayerPlan(const LayerPlanAnswer &answer) {
+  using enum LayerPlan::Status;
+  const LayerPlan &plan = answer.plan;
+  Verification proof;
+  proof.findings = verify(answer.graph, plan);
+  if (!answer.allowReplicas)
+    for (const LayerStage &stage : plan.stages)
+      if (stage.data > 1)
+        proof.findings.push_back({Code::OperationMissing, "a stage has replicas, which are not allowed", {}, {}});
+  if (plan.status == Feasible && plan.stages.empty())
+    proof.findings.push_back({Code::OperationMissing, "a plan without stages", {}, {}});
+  if (!proof.holds())
+    return proof;
+  if (plan.status == Unknown) {
+    proof.trusted.push_back("the search: that it found no stages");
+    return proof;
+  }
+  bool none = plan.status == Infeasible;
+  if (!none)
+    proof.checked.push_back(fmt::format("{} layers in {} stages: a load of {} s in the memory of their devices",
+                                        answer.graph.layers.size(), plan.stages.size(), plan.load));
+  std::string what = none ? "that no stages fit" : fmt::format("that no stages have a load below {} s", plan.bound);
+  switch (proveLayerPlanBound(answer.graph, none ? std::numeric_limits<double>::infinity() : plan.bound,
+                              answer.allowReplicas)) {
+  case BoundVerdict::Holds:
+    proof.checked.push_back(what);
+    break;
+  case BoundVerdict::Open:
+    proof.trusted.push_back("the search: " + what);
+    break;
+  case BoundVerdict::Broken:
+    proof.findings.push_back({Code::BoundNotProved, what + " is stated, and there are some", {}, {}});
+    break;
+  }
+  if (plan.minMemory > 0)
+    proof.trusted.push_back("the search, in the memory that it says a layer needs");
+  return proof;
+}
+
+std::optional<VerifiedCertificate> verifyLayers(const CertificateRequest &request, const std::string &folder) {
+  auto layers = readText(folder + "/" + kLayerProblemCertificate, request.json, "verify");
+  auto plan = layers ? readText(folder + "/" + kLayerPlanCertificate, request.json, "verify") : std::nullopt;
+  if (!plan)
+    return std::nullopt;
+  auto answer = layerPlanFromCertificate(*layers, *plan, folder);
+  if (!answer)
+    return refused(answer.error().front().code, answer.error().front().message, request.json, "verify");
+  VerifiedCertificate verified{verifyLayerPlan(*answer)};
+  if (verified.proof.holds())
+    verified.printed = filesOf(*answer);
+  return verified;
+}
+
 std::optional<VerifiedCertificate> verifyPartition(const CertificateRequest &request) {
   std::string folder = answerFolder(request.path),
               file = (folder.empty() ? "." : folder) + "/" + kPartitioningCertificate;
+  if (folder = folder.empty() ? "." : folder; llvm::sys::fs::exists(folder + "/" + kLayerPlanCertificate))
+    return verifyLayers(request, folder);
   auto text = readText(file, request.json, "verify");
   if (!text)
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include "lib/import/profiles/LayerGraphImport.h"
 #include "lib/import/profiles/PartitioningImport.h"
 #include "lib/language/syntax/Parser.h"
+#include "lib/partitioning/output/LayerPlanCertificate.h"
 #include "lib/partitioning/output/LayerPlanOutput.h"
 #include "lib/partitioning/output/PartitioningCertificate.h"
 #include "lib/partitioning/output/PartitioningOutput.h"
@@ -111,11 +112,9 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "partition");
   };
-  if (options.processors || !options.output.empty() || !options.html.empty())
-    return wrong(
-        fmt::format("{} says nothing about layers with parallel configurations", options.processors ? "--processors"
-                                                                                 : !options.output.empty() ? "--output"
-                                                                                                           : "--html"));
+  if (options.processors || !options.html.empty())
+    return wrong(fmt::format("{} says nothing about layers with parallel configurations",
+                             options.processors ? "--processors" : "--html"));
   graph.devices = options.accelerators.value_or(graph.devices);
   graph.memory = devices.memory ? double(*devices.memory) : graph.memory;
   graph.bandwidth = devices.bandwidth.value_or(graph.bandwidth);
@@ -135,6 +134,15 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
     standardError() << fmt::format("accord: internal error: the check of the stages finds {}: {}\n",
                                    numberOf(issue.code), issue.message);
     return kInternal;
+  }
+  if (!options.output.empty()) {
+    SourceManager sources;
+    Diagnostics diags(sources);
+    AnswerFolder answer(diags, options.output);
+    if (!answer.write(filesOf(LayerPlanAnswer{graph, plan, options.allowReplicas})).commit()) {
+      printDiagnostics(diags);
+      return kWrongInput;
+    }
   }
   TextStyle style = TextStyle::of(standardOutput());
   style.unicode &= style.colour;

@@ -1,7 +1,9 @@
 // Plans of profiled layers against all plans of small graphs, and Piper's own inputs where they are there.
 #include "lib/partitioning/solve/LayerPlanner.h"
 #include "lib/import/profiles/LayerGraphImport.h"
+#include "lib/partitioning/output/LayerPlanCertificate.h"
 #include "lib/partitioning/output/LayerPlanOutput.h"
+#include "lib/partitioning/verify/LayerPlanBoundProof.h"
 #include "lib/partitioning/verify/LayerPlanVerifier.h"
 #include "test/support/SharedData.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -194,6 +196,47 @@ TEST(LayerPlanner, WithinAGapAndWithoutReplicas) {
     options.allowReplicas = false;
     for (const LayerStage &stage : planLayers(graph, options).stages)
       EXPECT_EQ(stage.data, 1);
+  }
+}
+
+/// The second search agrees with all plans, and with the first one where replicas are not allowed.
+TEST(LayerPlanner, BoundsAreProvedAgain) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    LayerGraph graph = randomGraph(seed);
+    double best = AllPlans(graph).minimum();
+    EXPECT_EQ(proveLayerPlanBound(graph, best, true), BoundVerdict::Holds);
+    if (std::isinf(best))
+      continue;
+    EXPECT_EQ(proveLayerPlanBound(graph, best * (1 + 1e-6), true), BoundVerdict::Broken);
+    EXPECT_EQ(proveLayerPlanBound(graph, INFINITY, true), BoundVerdict::Broken);
+    LayerPlanOptions options;
+    options.allowReplicas = false;
+    LayerPlan plan = planLayers(graph, options);
+    bool found = plan.status == LayerPlan::Status::Feasible;
+    EXPECT_EQ(proveLayerPlanBound(graph, found ? plan.bound : INFINITY, false), BoundVerdict::Holds);
+    if (found) {
+      EXPECT_EQ(proveLayerPlanBound(graph, plan.load * (1 + 1e-6), false), BoundVerdict::Broken);
+    }
+  }
+}
+
+TEST(LayerPlanner, CertificatesGiveBackWhatWasWritten) {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    LayerGraph graph = randomGraph(seed);
+    graph.location = {"random.json", 1, 1};
+    AnswerFiles files = filesOf(LayerPlanAnswer{graph, planLayers(graph), true});
+    ASSERT_EQ(files.size(), 3u);
+    auto read = layerPlanFromCertificate(files[1].text, files[2].text, "out");
+    ASSERT_TRUE(read) << read.error()[0].message;
+    AnswerFiles again = filesOf(*read);
+    for (size_t i = 0; i < files.size(); ++i)
+      EXPECT_EQ(again[i].text, files[i].text) << seed;
+    std::string beyond = files[2].text;
+    if (size_t at = beyond.find("\"layers\":"); at != std::string::npos) {
+      beyond.insert(beyond.find_first_of("0123456789", at), "9");
+      EXPECT_FALSE(layerPlanFromCertificate(files[1].text, beyond, "out")) << seed;
+    }
   }
 }
 
