@@ -97,7 +97,7 @@ public:
     precedences();
     lags();
     if (longest > kMaxTime)
-      report({}, "the sum of durations, delays and time lags passes 2^61");
+      report({}, "the sum of durations and delays passes 2^61");
     if (bytes > kMaxTime)
       report({}, "the sum of all buffers passes 2^61 bytes");
     if (amounts > kMaxTime)
