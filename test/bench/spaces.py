@@ -126,6 +126,7 @@ train step = {model}() on {name} {{
 }}
 """, encoding="utf-8")
     print(folder / f"{name}.dnn", space.size(), model, sep="\t")
+    return folder / f"{name}.dnn", space.size()
 
 
 def main():
