@@ -24,6 +24,13 @@ double joined(double compute, const double *transfers, size_t levels, const std:
   return time > 0 ? std::max(time, floor) : 0;
 }
 
+/// Seconds of all instances of its core that a priced class needs in the forms that it may have.
+double workOf(const StepPrice &price, uint8_t forms, const Machine &machine) {
+  if (!(price.single > 0) || forms == (kSpread | kSingle))
+    return price.work;
+  return forms == kSpread ? price.spread : price.single / machine.cores[price.core].count;
+}
+
 /// Whether an operation runs on one instance and no more.
 bool onOneInstance(const Core &core) { return core.perInstanceMapping && !core.anyMapping; }
 
@@ -201,6 +208,11 @@ private:
       return;
     }
     price.core = only, price.work = price.ofKind;
+    if (only >= 0 && machine_.cores[only].anyMapping && machine_.cores[only].count > 1 &&
+        !onOneInstance(machine_.cores[only]) && !omits(only, Omitted::Time)) {
+      const ShapeTime &time = (*view_.times[only])[what.shape];
+      price.spread = joinedWith(time.spread, moved), price.single = joinedWith(time.single, moved);
+    }
     price.kind = machine_.cores[choice.cores[0]].kind == CoreKind::Tensor ? 0 : 1;
     if (exact_ && only >= 0)
       fill(what, price, longest, moved);
@@ -242,7 +254,8 @@ std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions
     return key;
   auto put = [&](auto value) { key.append(reinterpret_cast<const char *>(&value), sizeof(decltype(value))); };
   put(view.choices.data());
-  put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 | options.communication << 2));
+  put(static_cast<int64_t>(options.exact | options.sameArrays.empty() << 1 | options.communication << 2 |
+                           options.closely << 3));
   put(machine.host.kernel.value), put(machine.host.microbatch.value), put(machine.host.step.value);
   for (size_t c = 0; c < machine.cores.size(); ++c) {
     const Core &core = machine.cores[c];
@@ -284,7 +297,8 @@ double StepWork::Data::pricedNow(const Machine &machine, const StepBoundOptions 
                         : options.exact                                     ? LoadSubsets::Every
                                                                             : LoadSubsets::Nested;
   for (const StepPart &part : parts)
-    scratch.lengths[part.region] = length(part, machine, scratch, subsets);
+    scratch.lengths[part.region] =
+        options.closely ? lengthClosely(part, machine, scratch) : length(part, machine, scratch, subsets);
   double micro = scratch.lengths[kMicrobatchRegion] + machine.host.microbatch.value,
          update = scratch.lengths[kUpdateRegion] + machine.host.step.value;
   return (graph.microbatches * micro + update) * kStepRoundingFactor;
@@ -357,12 +371,69 @@ double StepLoad::preemptive(double whole) {
 }
 
 double StepWork::Data::length(const StepPart &part, const Machine &machine, StepScratch &s, LoadSubsets subsets) const {
+  s.forms.assign(part.items.size(), kSpread | kSingle);
+  return lengthOfForms(part, machine, s, subsets);
+}
+
+/// In a region that is not longer than `until` no operation is in a form that takes longer than the least chains before
+/// and behind it leave. True: some form is out; where none is left `forms` is 0.
+bool StepWork::Data::dropForms(const StepPart &part, StepScratch &s, double until) const {
+  bool less = false;
+  for (size_t i = 0; i < part.items.size(); ++i) {
+    const StepPrice &price = s.prices[part.items[i].price];
+    if (part.items[i].body != kNone || !(price.single > 0))
+      continue;
+    double room = (until - s.heads[i] - s.tails[i]) * (1 + 1e-9);
+    auto drop = [&](uint8_t form, double time) {
+      if ((s.forms[i] & form) && time > room)
+        s.forms[i] &= static_cast<uint8_t>(~form), less = true;
+    };
+    drop(kSpread, price.spread);
+    drop(kSingle, price.single);
+  }
+  return less;
+}
+
+/// A region is not shorter than the smaller of any time that is tried and its bound if it were no longer than that
+/// (destructive bounds: Klein and Scholl, European J. Operational Research 112, 1999). Tried is all that it does one
+/// after the other, then halves of what is open.
+double StepWork::Data::lengthClosely(const StepPart &part, const Machine &machine, StepScratch &s) const {
+  constexpr unsigned kTrials = 8, kRounds = 3;
+  constexpr double kTrialFactor = 1 - 1e-4; // other trials come to less
+  double plain = length(part, machine, s, LoadSubsets::Every), low = plain, high = 0;
+  bool choice = false;
+  for (size_t i = 0; i < part.items.size(); ++i) {
+    high += s.times[i];
+    choice |= part.items[i].body == kNone && s.prices[part.items[i].price].single > 0;
+  }
+  for (unsigned trial = 0; trial < kTrials && choice && high > low * (1 + 1e-4); ++trial) {
+    double until = trial == 0 ? high : (low + high) / 2;
+    double found = length(part, machine, s, LoadSubsets::Every);
+    for (unsigned round = 0; round < kRounds && found < until && dropForms(part, s, until); ++round)
+      found =
+          std::count(s.forms.begin(), s.forms.end(), 0) ? until : lengthOfForms(part, machine, s, LoadSubsets::Every);
+    low = std::max(low, std::min(found, until));
+    if (found < until)
+      high = until;
+  }
+  return std::max(plain, low * kTrialFactor);
+}
+
+double StepWork::Data::lengthOfForms(const StepPart &part, const Machine &machine, StepScratch &s,
+                                     LoadSubsets subsets) const {
   size_t size = part.items.size(), memories = machine.memories.size(), nCores = machine.cores.size();
   s.times.assign(size, 0), s.heads.assign(size, 0), s.tails.assign(size, 0);
   double chain = 0;
   for (size_t i = 0; i < size; ++i) {
     const StepItem &item = part.items[i];
-    s.times[i] = item.body == kNone ? s.prices[item.price].time : graph.regions[item.body].count * s.lengths[item.body];
+    if (item.body != kNone) {
+      s.times[i] = graph.regions[item.body].count * s.lengths[item.body];
+    } else {
+      const StepPrice &price = s.prices[item.price];
+      s.times[i] = s.forms[i] == kSpread && price.single > 0   ? price.spread
+                   : s.forms[i] == kSingle && price.single > 0 ? price.single
+                                                               : price.time;
+    }
     double head = 0;
     for (uint32_t before : item.before)
       head = std::max(head, s.heads[before] + s.times[before]);
@@ -377,6 +448,7 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
   for (StepLoad &load : s.loads)
     load.clear();
   std::array<double, 2> &kinds = s.kinds[part.region];
+  kinds = {};
   for (size_t i = 0; i < size; ++i) {
     const StepItem &item = part.items[i];
     double head = s.heads[i], tail = s.tails[i];
@@ -390,7 +462,7 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
     }
     const StepPrice &price = s.prices[item.price];
     if (price.core >= 0)
-      s.loads[price.core].add(price.work, head, tail, price.work >= kMinVisibleWork);
+      s.loads[price.core].add(workOf(price, s.forms[i], machine), head, tail, price.work >= kMinVisibleWork);
     if (price.kind >= 0)
       kinds[price.kind] += price.ofKind;
     for (uint64_t rest = price.holds; rest; rest &= rest - 1)
@@ -408,7 +480,9 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
   }
   for (size_t c = 0; c < nCores; ++c)
     for (size_t m = 0; m < memories; ++m)
-      longest = std::max(longest, jointBound(part, machine, c, m, s, subsets));
+      for (bool byMemory : {false, true})
+        if (!byMemory || subsets == LoadSubsets::Every)
+          longest = std::max(longest, jointBound(part, machine, c, m, s, subsets, byMemory));
   std::array<double, 2> of = {0, 0};
   for (const Core &core : machine.cores)
     of[0] += core.kind == CoreKind::Tensor, of[1] += core.kind == CoreKind::Vector;
@@ -419,16 +493,17 @@ double StepWork::Data::length(const StepPart &part, const Machine &machine, Step
 }
 
 /// What runs on a core and moves bytes of a memory excludes what takes all of that memory's bandwidth: the core idles
-/// while the latter runs, nor does either run beside a repeat that uses the memory.
+/// while the latter runs, nor does either run beside a repeat that uses the memory. What runs on one instance of the
+/// core counts with its share of the core or, `byMemory`, with that of the memory: either sums up to one at most.
 double StepWork::Data::jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory,
-                                  StepScratch &s, LoadSubsets subsets) const {
+                                  StepScratch &s, LoadSubsets subsets, bool byMemory) const {
   if (memory >= 64)
     return 0;
   bool several = operationsAtOnce(machine.cores[core]) > 1;
   size_t memories = machine.memories.size();
   StepLoad &load = s.joint;
   load.clear();
-  double slack = 0, min = INFINITY;
+  double slack = 0, min = INFINITY, whole = 1 - std::min(1.0, kMinBandwidthFraction * part.items.size());
   for (size_t i = 0; i < part.items.size(); ++i) {
     const StepItem &item = part.items[i];
     double time = s.times[i];
@@ -445,8 +520,12 @@ double StepWork::Data::jointBound(const StepPart &part, const Machine &machine, 
       if (!(moved > time * 1e-4))
         continue;
       min = std::min(min, moved);
-      if (several && !(price.holds >> core & 1))
-        time = price.work; // the least of any form
+      if (several && !(price.holds >> core & 1)) { // the least of any form
+        if (byMemory && price.single > 0)
+          time = s.forms[i] == kSpread ? time : std::min(time, moved * whole);
+        else
+          time = byMemory ? std::min(time, moved * whole) : workOf(price, s.forms[i], machine);
+      }
     } else {
       continue;
     }

@@ -32,6 +32,8 @@ struct StepPrice {
   int core = -1;      ///< the only one it may run on
   uint64_t holds = 0; ///< by core: a fused operation has all of its instances
   double work = 0;    ///< of `core`, as seconds of all its instances
+  double spread = 0;  ///< where it may be on all instances of `core` or on one: seconds on all
+  double single = 0;  ///< and on one; else both are 0
   double ofKind = 0;  ///< of all cores of a kind
   uint64_t fills = 0; ///< by memory: takes all of its bandwidth, on this very machine
   int kind = -1;      ///< 0: tensor, 1: vector
@@ -68,6 +70,8 @@ private:
   double sum_ = 0, head_ = INFINITY, tail_ = INFINITY;
 };
 
+inline constexpr uint8_t kSpread = 1, kSingle = 2;
+
 struct StepScratch {
   std::vector<StepPrice> prices;
   std::vector<double> transfers;            ///< by class and memory
@@ -76,6 +80,7 @@ struct StepScratch {
   std::vector<std::vector<char>> uses;      ///< by region: cores and memories that it uses surely
   std::vector<std::array<double, 2>> kinds; ///< by region: work of tensor, vector cores
   std::vector<double> lengths, times, heads, tails;
+  std::vector<uint8_t> forms; ///< by item of a region: which of its two forms it may have, `kSpread | kSingle`
   void begin(size_t regions) {
     lengths.assign(regions, 0);
     uses.resize(regions);
@@ -98,8 +103,12 @@ struct StepWork::Data {
   void times(const Machine &machine, const StepBoundOptions &options, std::vector<double> &seconds) const;
   void price(const Machine &machine, const StepBoundOptions &options, StepScratch &scratch) const;
   double length(const StepPart &part, const Machine &machine, StepScratch &scratch, LoadSubsets subsets) const;
+  /// The same in the forms that `scratch` allows; leaves times, heads and tails there.
+  double lengthOfForms(const StepPart &part, const Machine &machine, StepScratch &scratch, LoadSubsets subsets) const;
+  double lengthClosely(const StepPart &part, const Machine &machine, StepScratch &scratch) const;
+  bool dropForms(const StepPart &part, StepScratch &scratch, double until) const;
   double jointBound(const StepPart &part, const Machine &machine, size_t core, size_t memory, StepScratch &scratch,
-                    LoadSubsets subsets) const;
+                    LoadSubsets subsets, bool byMemory) const;
 };
 
 } // namespace accord

@@ -86,6 +86,8 @@ struct StepProblem::Data {
         StepValue one = valued(job, alternative, design, machine, step);
         if (step == Quickly && !one.fits)
           bound = kNever;
+        else if (step == Quickly)
+          bound = std::max(bound, bounded(job, of, {design, design}, machine, closely()));
         bound = std::max(bound, objectiveValue(job, of, {design, design}, machine, one.lowerBound));
         if (step == Bounded) // its schedule is none that a search with an effort finds
           continue;
@@ -96,6 +98,11 @@ struct StepProblem::Data {
     }
     lowerBound = std::min(open, best->value);
     return *best;
+  }
+  static StepBoundOptions closely() {
+    StepBoundOptions options;
+    options.closely = true;
+    return options;
   }
   /// What a way is worth at least.
   double bounded(size_t job, const Alternative &alternative, const DesignBox &box, const Machine &machine,
@@ -178,6 +185,16 @@ DesignEvaluation StepProblem::Data::evaluated(const Design &design, double below
   auto machine = objective.machineOf(design);
   if (!machine)
     return {kNever, kNever};
+  if (std::isfinite(below) && effort == 0) { // many a design need not be scheduled then
+    double bound = objective.aggregate(jobs, [&](size_t job) {
+      double min = kNever;
+      for (const Alternative &of : jobs[job].alternatives)
+        min = std::min(min, bounded(job, of, {design, design}, *machine, closely()));
+      return min;
+    });
+    if (bound > below)
+      return {kNever, bound};
+  }
   std::vector<double> lowerBound(jobs.size());
   std::vector<EvaluatedStep> steps(jobs.size());
   double value = objective.aggregate(jobs, [&](size_t job) {

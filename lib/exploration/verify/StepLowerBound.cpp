@@ -51,6 +51,8 @@ constexpr double kUsed = 2e-12;
 constexpr double kEndless = 1e300;
 /// Of looking again with fewer forms, at most.
 constexpr unsigned kRounds = 6;
+/// Times that are tried for a repeat alone.
+constexpr unsigned kTrials = 12;
 /// More operations are not looked at closely.
 constexpr size_t kMaxSubsets = 5000;
 
@@ -225,7 +227,9 @@ double StepLowerBound::length(RegionId r, const Machine &machine, double below) 
     if (items[i].body == kNone)
       at.alternatives[i] = static_cast<uint32_t>((uint64_t{1} << priceOf(items[i]).alternatives.size()) - 1);
     else // of all forms; closely where this is
-      lengths_[items[i].body] = length(items[i].body, machine, std::isfinite(below) ? kEndless : INFINITY);
+      lengths_[items[i].body] = !std::isfinite(below) ? length(items[i].body, machine, INFINITY)
+                                : byKind_             ? length(items[i].body, machine, kEndless)
+                                                      : lengthAlone(items[i].body, machine);
   for (unsigned round = 0;; ++round) {
     double max = longest(r, machine, std::isfinite(below));
     if (max >= below || !std::isfinite(below) || round == kRounds)
@@ -251,6 +255,19 @@ double StepLowerBound::length(RegionId r, const Machine &machine, double below) 
     if (!less)
       return max;
   }
+}
+
+double StepLowerBound::lengthAlone(RegionId body, const Machine &machine) {
+  double low = length(body, machine, kEndless), high = 0;
+  for (double time : found_[body].times)
+    high += time;
+  for (unsigned trial = 0; trial < kTrials && high > low * (1 + 1e-6); ++trial) {
+    double until = trial == 0 ? high : (low + high) / 2, found = length(body, machine, until);
+    low = std::max(low, std::min(found, until));
+    if (found < until)
+      high = until;
+  }
+  return low;
 }
 
 double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely) {
@@ -303,12 +320,13 @@ double StepLowerBound::longest(RegionId r, const Machine &machine, bool closely)
   for (size_t c = 0; c < cores && closely; ++c) {
     longest = std::max(longest, together(r, machine, c, -1));
     for (size_t m = 0; m < memories && !byKind_; ++m)
-      longest = std::max(longest, together(r, machine, c, m));
+      for (bool byMemory : {false, true})
+        longest = std::max(longest, together(r, machine, c, m, byMemory));
   }
   return longest;
 }
 
-double StepLowerBound::together(RegionId r, const Machine &machine, size_t core, int memory) const {
+double StepLowerBound::together(RegionId r, const Machine &machine, size_t core, int memory, bool byMemory) const {
   const std::vector<Item> &items = regions_[r];
   const Laid &at = found_[r];
   size_t size = items.size(), m = std::max(memory, 0);
@@ -316,7 +334,7 @@ double StepLowerBound::together(RegionId r, const Machine &machine, size_t core,
   std::vector<char> choice(size, 0); // it depends on the form
   size_t held = memory < 0 ? core : machine.cores.size() + m;
   Load load;
-  double work = 0;
+  double work = 0, shared = 1 - std::min(1.0, kShare * size);
   for (size_t i = 0; i < size; ++i) {
     if (items[i].body != kNone) {
       if (sums_[items[i].body][held] > kUsed)
@@ -334,12 +352,16 @@ double StepLowerBound::together(RegionId r, const Machine &machine, size_t core,
       if (fills)
         min[i] = at.times[i];
       else if (choice[i])
-        min[i] = minOf(price.alternatives, at.alternatives[i], [](const Alternative &f) { return f.work; });
+        min[i] = minOf(price.alternatives, at.alternatives[i], [&](const Alternative &f) {
+          return !byMemory ? f.work : f.whole ? f.time : std::min(f.time, f.transfers[m] * shared);
+        });
     }
     load.add(min[i], at.heads[i], at.tails[i]);
     work += min[i];
   }
   double longest = load.subset();
+  if (byMemory)
+    return longest;
   std::vector<double> ends(size);
   for (unsigned k = 1; k < kMeans; ++k) {
     double share = static_cast<double>(k) / kMeans, chain = 0;

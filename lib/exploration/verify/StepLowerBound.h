@@ -80,7 +80,10 @@ private:
   /// By all that a core takes (`memory` -1), or that is on a core and moves bytes of a memory, or takes all of its
   /// bandwidth, which excludes the former: subsets of it, and means of it and of the longest chain, of which none is
   /// above the length (Lepere, Trystram and Woeginger, Int. J. Found. Comput. Sci. 13(4), 2002, section 3).
-  double together(RegionId region, const Machine &machine, size_t core, int memory) const;
+  /// `byMemory`: what runs on some instances counts with its share of the memory instead of the core.
+  double together(RegionId region, const Machine &machine, size_t core, int memory, bool byMemory = false) const;
+  /// Of a repeat's body, whatever is around it: the smaller of a time and of its bound below that time, of several.
+  double lengthAlone(RegionId body, const Machine &machine);
   double step(const Machine &machine, double below);
   double minBytes() const;
 
