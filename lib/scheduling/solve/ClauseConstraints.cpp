@@ -4,24 +4,24 @@
 namespace accord::solve {
 
 DifferenceConstraint::DifferenceConstraint(std::vector<Difference> list, const ClauseSolver &solver, size_t variables)
-    : differences(std::move(list)), of(variables), isQueued(variables, 0) {
+    : differences(std::move(list)), of(2 * variables), isQueued(2 * variables, 0) {
   for (uint32_t number = 0; number < differences.size(); ++number) {
     const Difference &one = differences[number];
-    of[one.before].push_back(number);
-    of[one.after].push_back(number);
-    if (one.guard >= 0)
-      of[solver.variableOf(one.guard)].push_back(number);
+    of[2 * one.before].push_back(number);
+    of[2 * one.after + 1].push_back(number);
+    if (one.guard >= 0) // it becomes true with the lower bound of its variable, or with the upper one
+      of[2 * solver.variableOf(one.guard) + (one.guard & 1 ? 0 : 1)].push_back(number);
     changed(solver, one.before, false, 0, 0);
   }
 }
 
 bool DifferenceConstraint::propagate(ClauseSolver &solver) {
   while (!queue.empty()) {
-    uint32_t variable = queue.back();
+    uint32_t bound = queue.back();
     queue.pop_back();
-    isQueued[variable] = 0;
-    solver.charge(of[variable].size());
-    for (uint32_t number : of[variable])
+    isQueued[bound] = 0;
+    solver.charge(of[bound].size());
+    for (uint32_t number : of[bound])
       if (!check(solver, number))
         return false;
   }

@@ -21,18 +21,20 @@ public:
   bool propagate(ClauseSolver &solver) override;
   void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
                std::vector<Literal> &premises) override;
-  void changed(const ClauseSolver &, uint32_t variable, bool, int32_t, int32_t) override {
-    if (!isQueued[variable])
-      isQueued[variable] = 1, queue.push_back(variable);
+  void changed(const ClauseSolver &, uint32_t variable, bool upper, int32_t, int32_t) override {
+    uint32_t bound = 2 * variable + (upper ? 1 : 0);
+    if (!isQueued[bound])
+      isQueued[bound] = 1, queue.push_back(bound);
   }
 
 private:
   bool check(ClauseSolver &solver, uint32_t number);
 
   std::vector<Difference> differences;
-  std::vector<std::vector<uint32_t>> of; ///< by variable: differences that name it
-  std::vector<uint32_t> queue;
-  std::vector<char> isQueued;
+  std::vector<std::vector<uint32_t>>
+      of;                      ///< by bound (a variable, doubled, plus 1 for the upper one): what it may change
+  std::vector<uint32_t> queue; ///< bounds
+  std::vector<char> isQueued;  ///< by bound
 };
 
 /// What tasks use of a resource at any time stays within its capacity: by the parts of tasks that are certain
