@@ -51,6 +51,13 @@ constexpr int64_t kMaxExactTimes = 1024;
 /// The solver's first try takes this part of its work; lists search so many times longer then.
 constexpr uint64_t kEasyWorkFraction = 8;
 constexpr int64_t kLongerLists = 32;
+/// Lists before anything else: tasks placed.
+constexpr int64_t kMaxFirstListWork = 2'000'000;
+/// Clauses are learnt for this part of the work, in rounds of which each is twice as long; the rest is Z3's.
+constexpr uint64_t kLearningShare = 4, kLearningParts = 5, kFirstLearning = 1'000'000;
+/// Of a round: units of work for each task that lists place, and the part that bounds from below take.
+constexpr int64_t kUnitsPerListWork = 4;
+constexpr uint64_t kBelowFraction = 4;
 
 /// Interrupts Z3 when someone wants to stop.
 class StopWatcher {
@@ -211,7 +218,7 @@ public:
       return withTimeLags();
     start();
     if (!finished() && options.searches)
-      lists(listWork);
+      lists(isLearnt() ? std::min(listWork, kMaxFirstListWork) : listWork);
     if (!finished())
       windows();
     if (!finished())
@@ -442,7 +449,10 @@ private:
           unit *= 2;
       if (unit == 1 && !tried && found() && in.problem.buffers.empty()) {
         tried = true;
-        easily(propagator, horizon);
+        if (ClauseOracle::supports(in, propagator))
+          learn(propagator, horizon);
+        else
+          easily(propagator, horizon);
         continue;
       }
       Oracle oracle(in, propagator, horizon, unit, /*learning=*/!tried); // what learning left open is Z3's
@@ -477,6 +487,57 @@ private:
     solverWork += rest;
     if (!finished())
       lists(listWork * kLongerLists);
+  }
+
+  /// Whether its clauses will be learnt, should bounds and lists leave something open.
+  bool isLearnt() const {
+    return solverWork > 0 && in.size() <= kMaxForOracle && in.single && in.problem.buffers.empty() &&
+           in.problem.pairings.empty();
+  }
+
+  /// From above, each schedule found is one better, until there is none. Where this takes long, in between, schedules
+  /// are sought by lists, and bounds from below.
+  void learn(const Propagator &propagator, int64_t horizon) {
+    uint64_t rest = solverWork / kLearningParts * (kLearningParts - kLearningShare);
+    solverWork -= rest;
+    Oracle oracle(in, propagator, horizon);
+    oracle.suggest(result.solution);
+    StopWatcher watch(oracle, options.stop);
+    for (uint64_t slice = kFirstLearning; !finished() && solverWork > 0;) {
+      SchedulingSolution answer;
+      int64_t target = makespan() - 1;
+      Oracle::Answer said = ask(oracle, target, slice, answer);
+      if (said == Oracle::Answer::Yes) {
+        acceptSolution(std::move(answer), "clauses");
+        continue;
+      }
+      if (said == Oracle::Answer::No) {
+        recordInfeasible(oracle, target, 1);
+        break;
+      }
+      lists(static_cast<int64_t>(slice) / kUnitsPerListWork);
+      if (makespan() <= target)
+        oracle.suggest(result.solution);
+      below(slice / kBelowFraction);
+      slice *= 2;
+    }
+    solverWork += rest;
+  }
+
+  /// Bounds from what is easily refuted upwards, in longer steps where that succeeds.
+  void below(uint64_t work) {
+    uint64_t stop = solverWork - std::min(solverWork, work);
+    for (int64_t step = 1; !finished() && solverWork > stop;) {
+      int64_t target = std::min(result.bound.value + step - 1, makespan() - 2);
+      if (target < result.bound.value)
+        return;
+      if (proveInfeasible(target, std::max<uint64_t>(work / 4, 1), false))
+        step *= 2;
+      else if (step == 1)
+        return;
+      else
+        step = std::max<int64_t>(step / 4, 1);
+    }
   }
 
   Oracle::Answer ask(Oracle &oracle, int64_t makespan, uint64_t limit, SchedulingSolution &answer) {
