@@ -26,7 +26,11 @@ public:
       rest = rest.drop_front(lemma.size() + 1);
       written.push_back(translate(lemma));
       if (!isTrue) {
-        line('a', written.back());
+        const LearntClauses::Overload &overload = learnt.overloads[number];
+        if (overload.resource == SchedulingProblem::kNoTask)
+          line('a', written.back());
+        else
+          line('e', written.back(), {overload.resource, uint64_t(overload.from), uint64_t(overload.to)});
         if (written.back().empty())
           return out;
         over[std::min<size_t>(learnt.lastUse[number], count)].push_back(number);
@@ -63,15 +67,19 @@ private:
     return literals;
   }
 
-  void line(char kind, llvm::ArrayRef<int32_t> literals) {
+  void line(char kind, llvm::ArrayRef<int32_t> literals, llvm::ArrayRef<uint64_t> overload = {}) {
     out += kind;
-    for (int32_t literal : literals) {
-      uint64_t number = literal > 0 ? 2 * uint64_t(literal) : 2 * uint64_t(-int64_t(literal)) + 1;
-      for (; number >= 128; number >>= 7)
-        out += static_cast<char>(128 | (number & 127));
-      out += static_cast<char>(number);
-    }
+    for (uint64_t number : overload)
+      write(number);
+    for (int32_t literal : literals)
+      write(literal > 0 ? 2 * uint64_t(literal) : 2 * uint64_t(-int64_t(literal)) + 1);
     out += '\0';
+  }
+
+  void write(uint64_t number) {
+    for (; number >= 128; number >>= 7)
+      out += static_cast<char>(128 | (number & 127));
+    out += static_cast<char>(number);
   }
 
   const LearntClauses &learnt;
@@ -91,11 +99,13 @@ std::optional<LearntClauses> refute(const SchedulingProblem &problem, const Sche
   narrowed.earliest = windows.earliest, narrowed.latest = windows.latest, narrowed.ordered = windows.ordered;
   if (!solve::ClauseOracle::supports(instance, narrowed))
     return std::nullopt;
-  solve::ClauseOracle oracle(instance, narrowed);
-  SchedulingSolution found;
-  if (oracle.ask(bound.value - 1, kMaxSteps, found, stop) != solve::ClauseOracle::Answer::No)
-    return std::nullopt;
-  return oracle.refutation();
+  for (auto [energetic, steps] : {std::pair(false, kMaxSteps / 4), std::pair(true, kMaxSteps)}) {
+    solve::ClauseOracle oracle(instance, narrowed, energetic);
+    SchedulingSolution found;
+    if (oracle.ask(bound.value - 1, steps, found, stop) == solve::ClauseOracle::Answer::No)
+      return oracle.refutation();
+  }
+  return std::nullopt;
 }
 
 std::string proofOf(const LearntClauses &learnt, const CnfFormula &formula) {

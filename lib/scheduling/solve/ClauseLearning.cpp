@@ -51,18 +51,39 @@ void ClauseSolver::use(Clause clause) {
     usedNow.push_back(store[clause + 3]);
 }
 
+/// A lemma that a constraint states: premises imply the literal.
+void ClauseSolver::state(int64_t reason, const std::vector<Literal> &premises, Literal literal) {
+  if (!logged)
+    return;
+  std::vector<Literal> lemma;
+  for (Literal premise : premises)
+    if (premise >= 0)
+      lemma.push_back(accord::solve::negate(premise));
+  if (literal >= 0)
+    lemma.push_back(literal);
+  std::vector<uint32_t> used;
+  used.swap(usedNow);
+  uint32_t number = record(lemma, reason);
+  usedNow.swap(used);
+  if (number != 0)
+    usedNow.push_back(number);
+}
+
 /// The number of the lemma that is learnt.
-uint32_t ClauseSolver::record() {
+uint32_t ClauseSolver::record() { return record(clause, -1); }
+
+uint32_t ClauseSolver::record(const std::vector<Literal> &lemma, int64_t reason) {
   if (!logged)
     return 0;
   if (lemmas.size() + sources.size() > kMaxLogged) {
     logged = false;
-    lemmas = {}, sources = {}, lemmaEnds = {}, sourceEnds = {}, lasting = {};
+    lemmas = {}, sources = {}, lemmaEnds = {}, sourceEnds = {}, lasting = {}, statements = {};
     return 0;
   }
   std::sort(usedNow.begin(), usedNow.end());
   usedNow.erase(std::unique(usedNow.begin(), usedNow.end()), usedNow.end());
-  lemmas.insert(lemmas.end(), clause.begin(), clause.end());
+  lemmas.insert(lemmas.end(), lemma.begin(), lemma.end());
+  statements.push_back(reason);
   sources.insert(sources.end(), usedNow.begin(), usedNow.end());
   lemmaEnds.push_back(static_cast<uint32_t>(lemmas.size()));
   sourceEnds.push_back(static_cast<uint32_t>(sources.size()));
@@ -89,6 +110,7 @@ ClauseSolver::Lemmas ClauseSolver::refutation() const {
     out.literals.insert(out.literals.end(), lemmas.begin() + lemmaEnds[number - 1], lemmas.begin() + lemmaEnds[number]);
     out.ends.push_back(static_cast<uint32_t>(out.literals.size()));
     out.lastUse.push_back(last[number]);
+    out.reasons.push_back(statements[number - 1]);
   }
   place[end] = static_cast<uint32_t>(out.ends.size());
   for (uint32_t &number : out.lastUse)
@@ -101,6 +123,8 @@ void ClauseSolver::explain(int32_t place, Literal literal, std::vector<Literal> 
   if (step.reason != kOfClause) {
     constraints[step.reason]->explain(*this, place, literal, step.detail, premises);
     spent += premises.size();
+    if (int64_t reason = constraints[step.reason]->statement(); reason != -1)
+      state(reason, premises, literal);
     return;
   }
   Clause clause = static_cast<Clause>(step.detail);

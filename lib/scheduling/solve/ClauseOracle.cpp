@@ -1,5 +1,6 @@
 #include "lib/scheduling/solve/ClauseOracle.h"
 #include "lib/scheduling/solve/ClauseConstraints.h"
+#include "lib/scheduling/solve/ClauseEnergy.h"
 #include <algorithm>
 #include <map>
 
@@ -26,7 +27,7 @@ bool ClauseOracle::supports(const Instance &in, const Propagator &windows) {
   return true;
 }
 
-ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows) : in(in) {
+ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool energetic) : in(in) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
     solver.addVariable(windows.earliest[t], windows.latest[t]);
@@ -61,7 +62,15 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows) : in(i
   int64_t last = 0;
   for (Id t = 0; t < n; ++t)
     last = std::max(last, windows.latest[t] + in.minDuration[t]);
+  std::vector<EnergyConstraint::Shared> energies;
+  for (const auto &one : shared) {
+    auto &other = energies.emplace_back(one.capacity);
+    for (const auto &use : one.uses)
+      other.uses.push_back({use.task, use.duration, use.amount});
+  }
   solver.addConstraint(std::make_unique<TimetableConstraint>(std::move(shared), solver, n, last));
+  if (energetic)
+    solver.addConstraint(std::make_unique<EnergyConstraint>(std::move(energies), n, last));
 }
 
 std::optional<LearntClauses> ClauseOracle::refutation() const {
@@ -86,6 +95,8 @@ std::optional<LearntClauses> ClauseOracle::refutation() const {
     }
     learnt->literals.push_back(0);
   }
+  for (int64_t reason : lemmas.reasons)
+    learnt->overloads.push_back(EnergyConstraint::overloadOf(reason));
   learnt->lastUse = std::move(lemmas.lastUse);
   return learnt;
 }

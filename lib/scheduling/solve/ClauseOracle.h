@@ -16,6 +16,12 @@ struct LearntClauses {
   std::vector<Fact> facts;       ///< `task` has started by `time`; with an `other`: `task` is before it
   std::vector<int32_t> literals; ///< of one lemma after the other: numbers of facts from 1, negative where one does not
                                  ///< hold; each lemma ends with 0
+  /// By lemma: where work in an interval is above what a resource has, and unit propagation does not show it.
+  struct Overload {
+    Id resource = SchedulingProblem::kNoTask; ///< or unit propagation shows it
+    int64_t from = 0, to = 0;
+  };
+  std::vector<Overload> overloads;
   std::vector<uint32_t>
       lastUse; ///< by lemma: the last one that follows from it; as many as there are: the contradiction
 };
@@ -28,8 +34,10 @@ public:
 
   static bool supports(const Instance &instance, const Propagator &windows);
 
-  /// Of schedules of at most some horizon, within `windows` that hold for it.
-  ClauseOracle(const Instance &instance, const Propagator &windows);
+  /// Of schedules of at most some horizon, within `windows` that hold for it. `energetic`: the work in intervals is
+  /// looked at, too, which takes as long again; where tasks crowd all resources, a tenth of the contradictions are
+  /// left.
+  ClauseOracle(const Instance &instance, const Propagator &windows, bool energetic = false);
 
   /// Whether a schedule of at most `makespan` exists, which is at most the horizon and the makespan that was asked for
   /// before; `found` if so.

@@ -113,6 +113,14 @@ void ClauseSolver::derive(Literal literal, const ExplainedConstraint &why, int64
   while (constraints[number].get() != &why)
     ++number;
   assign(literal, number, detail);
+  // What holds for good is explained at once: nothing asks for it later.
+  if (logged && limits.empty() && why.statement() != -1) {
+    std::vector<Literal> premises;
+    constraints[number]->explain(*this, now() - 1, literal, detail, premises);
+    state(why.statement(), premises, literal);
+    if (logged)
+      lasting.push_back(usedNow.back());
+  }
 }
 
 void ClauseSolver::backtrack(uint32_t target) {
@@ -200,8 +208,11 @@ bool ClauseSolver::propagate() {
       return false;
     size_t before = trail.size();
     for (size_t i = 0; i < constraints.size() && trail.size() == before; ++i)
-      if (!constraints[i]->propagate(*this))
+      if (!constraints[i]->propagate(*this)) {
+        if (constraints[i]->statement() != -1)
+          state(constraints[i]->statement(), contradiction, kNever);
         return false;
+      }
     if (trail.size() == before)
       return true;
   }

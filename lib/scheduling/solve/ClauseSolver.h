@@ -28,6 +28,9 @@ public:
   /// what the constraint gave with the bound.
   virtual void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
                        std::vector<Literal> &premises) = 0;
+  /// Where unit propagation alone does not show what follows: what the last explanation or contradiction rests on, for
+  /// whoever checks it; else -1.
+  virtual int64_t statement() const { return -1; }
   /// A bound has changed from place `from` to place `to`; `undone` in the reverse order.
   virtual void changed(const ClauseSolver &solver, uint32_t variable, bool upper, int32_t from, int32_t to) {}
   virtual void undone(const ClauseSolver &solver, uint32_t variable, bool upper, int32_t from, int32_t to) {}
@@ -71,6 +74,7 @@ public:
     std::vector<Literal> literals; ///< of one lemma after the other
     std::vector<uint32_t> ends;    ///< by lemma: of its literals
     std::vector<uint32_t> lastUse; ///< by lemma: the last one that follows from it; `ends.size()` of the contradiction
+    std::vector<int64_t> reasons;  ///< by lemma: what a constraint says for it (`statement`), or -1: unit propagation
   };
   Lemmas refutation() const;
   /// False where more was learnt than is kept.
@@ -103,6 +107,7 @@ public:
   /// Whether the literal is true, and was so before `place` of the trail.
   bool heldBefore(Literal literal, int32_t place) const { return valueOf(literal) > 0 && decidedAt(literal) < place; }
   bool holdsAlways(Literal literal) const { return literal < 0 || levels[places[literal >> 1]] == 0; }
+  bool isAtRoot() const { return limits.empty(); }
   int32_t now() const { return static_cast<int32_t>(trail.size()); }
   /// Makes an open literal true; `detail` comes back when an explanation is needed.
   void derive(Literal literal, const ExplainedConstraint &why, int64_t detail);
@@ -151,6 +156,8 @@ private:
   void bumpClause(Clause clause);
   void use(Clause clause);
   uint32_t record();
+  uint32_t record(const std::vector<Literal> &lemma, int64_t reason);
+  void state(int64_t reason, const std::vector<Literal> &premises, Literal literal);
   uint32_t glueOf(const std::vector<Literal> &literals);
 
   // The heap of literals by activity.
@@ -194,8 +201,9 @@ private:
   std::vector<uint32_t> lemmaEnds = {0}, sourceEnds = {0};
   std::vector<Literal> lemmas;
   std::vector<uint32_t> sources;
-  std::vector<uint32_t> lasting; ///< lemmas from which bounds follow for good
-  std::vector<uint32_t> usedNow; ///< lemmas of this contradiction
+  std::vector<int64_t> statements; ///< by number from 1, from place 0 on
+  std::vector<uint32_t> lasting;   ///< lemmas from which bounds follow for good
+  std::vector<uint32_t> usedNow;   ///< lemmas of this contradiction
   bool logged = true;
 
   size_t head = 0;

@@ -433,9 +433,10 @@ struct Oracle::Z3Encoding {
   }
 };
 
-Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit, bool learning) {
+Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit, bool learning,
+               bool energetic) {
   if (learning && unit == 1 && ClauseOracle::supports(instance, windows))
-    clauses = std::make_unique<ClauseOracle>(instance, windows);
+    clauses = std::make_unique<ClauseOracle>(instance, windows, energetic);
   else
     encoding = std::make_unique<Z3Encoding>(instance, windows, horizon, unit);
 }

@@ -21,7 +21,9 @@ public:
   enum class Answer : uint8_t { Yes, No, Unknown };
 
   /// Of schedules of at most `horizon`, within `windows` that hold for it. Not `learning`: by Z3, whatever the problem.
-  Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit = 1, bool learning = true);
+  /// `energetic`: see ClauseOracle.
+  Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit = 1, bool learning = true,
+         bool energetic = false);
   ~Oracle();
 
   /// Whether a schedule of at most `makespan` <= horizon exists; `found` if so, with starts in

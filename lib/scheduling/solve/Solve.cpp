@@ -500,10 +500,12 @@ private:
   void learn(const Propagator &propagator, int64_t horizon) {
     uint64_t rest = solverWork / kLearningParts * (kLearningParts - kLearningShare);
     solverWork -= rest;
-    Oracle oracle(in, propagator, horizon);
-    oracle.suggest(result.solution);
-    StopWatcher watch(oracle, options.stop);
-    for (uint64_t slice = kFirstLearning; !finished() && solverWork > 0;) {
+    // Which of the two is quicker depends on the problem, by more than the factor that asking both costs.
+    Oracle plain(in, propagator, horizon), energetic(in, propagator, horizon, 1, true, /*energetic=*/true);
+    StopWatcher watch(plain, options.stop), watchOther(energetic, options.stop);
+    plain.suggest(result.solution);
+    for (uint64_t slice = kFirstLearning, round = 0; !finished() && solverWork > 0;) {
+      Oracle &oracle = round % 2 == 0 ? plain : energetic;
       SchedulingSolution answer;
       int64_t target = makespan() - 1;
       Oracle::Answer said = ask(oracle, target, slice, answer);
@@ -516,10 +518,10 @@ private:
         break;
       }
       lists(static_cast<int64_t>(slice) / kUnitsPerListWork);
-      if (makespan() <= target)
-        oracle.suggest(result.solution);
       below(slice / kBelowFraction);
-      slice *= 2;
+      if (++round % 2 == 0)
+        slice *= 2;
+      (round % 2 == 0 ? plain : energetic).suggest(result.solution);
     }
     solverWork += rest;
   }
@@ -617,7 +619,7 @@ private:
       solverWork -= std::min(solverWork, spent);
       result.work += spent;
     }
-    Oracle oracle(in, propagator, makespan);
+    Oracle oracle(in, propagator, makespan, 1, true, /*energetic=*/true);
     StopWatcher watch(oracle, options.stop);
     SchedulingSolution answer;
     Oracle::Answer said = ask(oracle, makespan, slice, answer);

@@ -155,6 +155,9 @@ private:
       if (!choice.mode->absent)
         clause({!choice.chosen, startedBy(task, (task.latestEnd - choice.mode->duration) / unit)});
     }
+    auto &starts = out.starts.emplace_back(task.first, task.last, task.variables + 1, std::nullopt);
+    if (task.choices.size() == 1 && task.happens)
+      starts.mode = task.choices[0].number;
     tasks.push_back(std::move(task));
   }
 

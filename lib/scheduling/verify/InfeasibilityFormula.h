@@ -10,6 +10,14 @@ struct InfeasibilityFormula {
   size_t clauses = 0;
   std::vector<int32_t> literals; ///< of one clause after the other, each ended by 0
 
+  /// What variables say of the start of a task, in units.
+  struct Starts {
+    int64_t first = 0, last = 0;
+    int32_t variable = 0;                      ///< of "has started by `first`", the first one of last - first
+    std::optional<SchedulingProblem::Id> mode; ///< the one that is left, if it always happens
+  };
+  std::vector<Starts> starts; ///< by task
+
   /// By the literals in their order: another problem has another one.
   uint64_t hash() const;
 };

@@ -118,6 +118,11 @@ void RupChecker::grow() {
 }
 
 bool RupChecker::derive(llvm::ArrayRef<int32_t> lemma) {
+  return derive(lemma, [](auto) { return false; });
+}
+
+bool RupChecker::derive(llvm::ArrayRef<int32_t> lemma,
+                        llvm::function_ref<bool(llvm::function_ref<int(int32_t)> valueOf)> contradicts) {
   if (refuted)
     return true;
   size_t before = trail.size();
@@ -127,7 +132,7 @@ bool RupChecker::derive(llvm::ArrayRef<int32_t> lemma) {
     if (value[index(literal)] == 0)
       assign(-literal, kNone);
   }
-  follows = follows || !propagate();
+  follows = follows || !propagate() || contradicts([&](int32_t literal) { return int{value[index(literal)]}; });
   for (; trail.size() > before; trail.pop_back()) {
     int32_t literal = trail.back();
     value[index(literal)] = value[index(-literal)] = 0;

@@ -1,6 +1,7 @@
 // Replays what a SAT solver derived, clause by clause.
 #pragma once
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,10 @@ public:
   void add(llvm::ArrayRef<int32_t> clause);
   /// Adds a clause that follows; false where it does not follow by unit propagation, and is not added.
   bool derive(llvm::ArrayRef<int32_t> lemma);
+  /// The same of a clause that follows where unit propagation leaves something that `contradicts` finds impossible, by
+  /// values of literals (1 true, -1 false, 0 open).
+  bool derive(llvm::ArrayRef<int32_t> lemma,
+              llvm::function_ref<bool(llvm::function_ref<int(int32_t)> valueOf)> contradicts);
   /// Takes away a clause with these literals, in any order; nothing where there is none. A clause from which a literal
   /// follows by unit propagation alone stays, which keeps what follows from it.
   void remove(llvm::ArrayRef<int32_t> clause);

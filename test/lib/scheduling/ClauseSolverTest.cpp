@@ -122,6 +122,51 @@ TEST(ClauseOracle, ProvesWithinWindowsThatFollow) {
   EXPECT_GT(replayed, 20u);
 }
 
+TEST(ClauseOracle, ProvesByTheWorkInIntervals) {
+  unsigned refuted = 0, overloads = 0, refused = 0;
+  for (unsigned seed = 501; seed <= 560; ++seed) {
+    SCOPED_TRACE(seed);
+    SchedulingProblem problem = seed % 4 == 0 ? FamilyMember(Family::Projects, seed).problem : crowd(seed);
+    auto best = BruteForce(problem).best;
+    ASSERT_TRUE(best);
+    Instance instance(problem);
+    ClauseOracle oracle(instance, plainWindows(instance, serialLength(problem)), /*energetic=*/true);
+    SchedulingSolution found;
+    for (int64_t makespan = serialLength(problem); makespan >= best->makespan; makespan = found.makespan - 1) {
+      ASSERT_EQ(oracle.ask(makespan, kLimit, found), ClauseOracle::Answer::Yes) << makespan;
+      EXPECT_TRUE(occupancyAllows(problem, found));
+    }
+    EXPECT_EQ(found.makespan, best->makespan);
+    if (best->makespan == 0)
+      continue;
+    ASSERT_EQ(oracle.ask(best->makespan - 1, kLimit, found), ClauseOracle::Answer::No);
+    auto learnt = oracle.refutation();
+    ASSERT_TRUE(learnt);
+    SchedulingBound bound = boundOf(best->makespan), better = boundOf(best->makespan + 1);
+    auto replay = replayInfeasibility(problem, bound, proofOf(problem, *learnt, bound));
+    EXPECT_TRUE(replay) << replay.error().message;
+    EXPECT_FALSE(replayInfeasibility(problem, better, proofOf(problem, *learnt, better)));
+    ++refuted;
+    // Intervals in which nothing is too much: a proof may only hold where unit propagation shows the lemma.
+    for (auto &overload : learnt->overloads) {
+      if (overload.resource == SchedulingProblem::kNoTask)
+        continue;
+      ++overloads;
+      for (LearntClauses::Overload wrong : {LearntClauses::Overload{7, overload.from, overload.to},
+                                            LearntClauses::Overload{overload.resource, overload.to, overload.from},
+                                            LearntClauses::Overload{overload.resource, 1'000'000, 1'000'001}}) {
+        std::swap(overload, wrong);
+        refused += !replayInfeasibility(problem, bound, proofOf(problem, *learnt, bound));
+        EXPECT_FALSE(replayInfeasibility(problem, better, proofOf(problem, *learnt, better)));
+        std::swap(overload, wrong);
+      }
+    }
+  }
+  EXPECT_GT(refuted, 40u);
+  EXPECT_GT(overloads, 20u);
+  EXPECT_GT(refused, 20u);
+}
+
 TEST(ClauseOracle, IsRefutedByAProblemThatHasAShorterSchedule) {
   unsigned shorter = 0, refused = 0;
   for (unsigned seed = 1; seed <= 12; ++seed) {
