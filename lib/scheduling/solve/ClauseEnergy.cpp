@@ -98,21 +98,21 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
   for (size_t i = 0; i < parts.size(); ++i) {
     Part &part = parts[i];
     const Use &use = shared.uses[i];
-    part.least =
+    part.overlap =
         std::max<int64_t>(0, std::min({use.duration, to - from, part.low + use.duration - from, to - part.high}));
-    rest -= use.amount * part.least;
+    rest -= use.amount * part.overlap;
   }
   bool moved = false;
   for (size_t i = 0; i < parts.size() && !moved; ++i) {
     const Part &part = parts[i];
     const Use &use = shared.uses[i];
-    int64_t most = (rest + use.amount * part.least) / use.amount;
+    int64_t limit = (rest + use.amount * part.overlap) / use.amount;
     int64_t width = std::min(use.duration, to - from);
-    if (most >= width || part.low == part.high)
+    if (limit >= width || part.low == part.high)
       continue;
     int64_t first = std::min({width, part.low + use.duration - from, to - part.low});
     int64_t final = std::min({width, part.high + use.duration - from, to - part.high});
-    int64_t room = shared.capacity * (to - from) - use.amount * (most + 1);
+    int64_t room = shared.capacity * (to - from) - use.amount * (limit + 1);
     auto give = [&](Literal literal, Literal bound) {
       int64_t at = static_cast<int64_t>(kept.size());
       std::vector<Literal> premises{bound};
@@ -126,10 +126,10 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
       solver.derive(literal, *this, at);
       moved = true;
     };
-    if (first > most && to - most > part.low && to - most <= part.high)
-      give(solver.atLeast(use.task, to - most), solver.atLeast(use.task, from + most + 1 - use.duration));
-    else if (final > most && from + most - use.duration < part.high && from + most - use.duration >= part.low)
-      give(solver.atMost(use.task, from + most - use.duration), solver.atMost(use.task, to - most - 1));
+    if (first > limit && to - limit > part.low && to - limit <= part.high)
+      give(solver.atLeast(use.task, to - limit), solver.atLeast(use.task, from + limit + 1 - use.duration));
+    else if (final > limit && from + limit - use.duration < part.high && from + limit - use.duration >= part.low)
+      give(solver.atMost(use.task, from + limit - use.duration), solver.atMost(use.task, to - limit - 1));
   }
   return !moved;
 }
@@ -139,19 +139,20 @@ void EnergyConstraint::cover(const ClauseSolver &solver, const Shared &shared, i
   struct Share {
     int32_t decided;
     uint32_t use;
-    int64_t least;
+    int64_t overlap;
   };
   std::vector<Share> shares;
   int64_t sum = 0;
   for (uint32_t i = 0; i < shared.uses.size(); ++i) {
     const Use &use = shared.uses[i];
-    int64_t least =
+    int64_t overlap =
         std::min({use.duration, to - from, solver.low(use.task) + use.duration - from, to - solver.high(use.task)});
-    if (i == but || least <= 0)
+    if (i == but || overlap <= 0)
       continue;
-    sum += least * use.amount;
-    Literal early = solver.atLeast(use.task, from + least - use.duration), late = solver.atMost(use.task, to - least);
-    shares.push_back({std::max(solver.decidedAt(early), solver.decidedAt(late)), i, least});
+    sum += overlap * use.amount;
+    Literal early = solver.atLeast(use.task, from + overlap - use.duration),
+            late = solver.atMost(use.task, to - overlap);
+    shares.push_back({std::max(solver.decidedAt(early), solver.decidedAt(late)), i, overlap});
   }
   // The latest give up first what is more than needed.
   std::sort(shares.begin(), shares.end(), [](const Share &a, const Share &b) {
@@ -160,12 +161,12 @@ void EnergyConstraint::cover(const ClauseSolver &solver, const Shared &shared, i
   int64_t spare = sum - room - 1;
   for (Share &share : shares) {
     const Use &use = shared.uses[share.use];
-    int64_t less = std::min(share.least, spare / use.amount);
-    share.least -= less, spare -= less * use.amount;
-    if (share.least == 0)
+    int64_t less = std::min(share.overlap, spare / use.amount);
+    share.overlap -= less, spare -= less * use.amount;
+    if (share.overlap == 0)
       continue;
-    premises.push_back(solver.atLeast(use.task, from + share.least - use.duration));
-    premises.push_back(solver.atMost(use.task, to - share.least));
+    premises.push_back(solver.atLeast(use.task, from + share.overlap - use.duration));
+    premises.push_back(solver.atMost(use.task, to - share.overlap));
   }
 }
 

@@ -36,7 +36,7 @@ public:
 
 private:
   struct Part {
-    int64_t low, high, least; ///< bounds of its start; of the interval, at least
+    int64_t low, high, overlap; ///< bounds of its start; with the interval, at least
   };
   bool sweep(ClauseSolver &solver, uint32_t resource);
   bool narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to);
