@@ -200,6 +200,9 @@ TEST(InfeasibilityProof, IsRefusedWhereItIsCutOrChanged) {
   EXPECT_NE(refusal("a\2").find("line 1 is cut"), std::string::npos);
   EXPECT_NE(refusal(std::string("a\1\0", 3)).find("has a literal of none of the "), std::string::npos);
   EXPECT_NE(refusal("a\xff\xff\xff\xff\xff\xff\xff").find("has a literal of none of the "), std::string::npos);
+  EXPECT_NE(refusal("e\2").find("line 1 is cut"), std::string::npos);
+  EXPECT_NE(refusal(std::string("e\0\0\1\0", 5)).find("line 1 does not follow"), std::string::npos);
+  EXPECT_NE(refusal(std::string("e\x50\0\1\0", 5)).find("line 1 does not follow"), std::string::npos);
   // Half of the lemmas.
   EXPECT_NE(refusal(lemmas.substr(0, lemmas.find('\0', lemmas.size() / 2) + 1)).find("without a contradiction"),
             std::string::npos);
