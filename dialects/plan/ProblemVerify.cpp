@@ -335,8 +335,8 @@ LogicalResult SolutionOp::verifyRegions() {
 LogicalResult LowerBoundOp::verify() {
   if (!llvm::is_contained({"trivial", "path", "set", "windows", "solver", "budgets", "subsets", "cycle"}, getKind()))
     return emitOpError()
-           << "is proved by 'trivial', 'path', 'set', 'windows', 'solver', 'budgets', 'subsets' or 'cycle', found '" << getKind()
-           << "'";
+           << "is proved by 'trivial', 'path', 'set', 'windows', 'solver', 'budgets', 'subsets' or 'cycle', found '"
+           << getKind() << "'";
   if (getUnit() && (*getUnit() == 0 || (getKind() != "solver" && getKind() != "subsets")))
     return emitOpError() << "counts in units of 1 or more, which only those of a solver or of subsets do";
   if (getWeights().value_or(ArrayRef<int64_t>()).size() != (getKind() == "subsets" ? getTasks()->size() : 0))

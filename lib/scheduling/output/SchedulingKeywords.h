@@ -22,7 +22,7 @@ template <typename Thing> std::vector<std::string> namesOf(const std::vector<Thi
 
 inline constexpr const char *kVerdictKeywords[] = {"feasible", "infeasible", "unknown"};
 inline constexpr const char *kBoundKeywords[] = {"trivial", "path",    "set",     "windows",
-                                                "solver",  "budgets", "subsets", "cycle"};
+                                                 "solver",  "budgets", "subsets", "cycle"};
 inline constexpr const char *kRuleKeywords[] = {"chain", "pair", "compulsory", "energy", "set"};
 
 inline const char *keywordOf(SchedulingResult::Status status) { return kVerdictKeywords[static_cast<int>(status)]; }

@@ -477,13 +477,14 @@ class Step(Record):
 class Proven(Record):
     """An object of the document."""
 
-    kind: Literal["trivial", "path", "set", "windows", "solver"] = key()
+    kind: Literal["trivial", "path", "set", "windows", "solver", "budgets", "subsets"] = key()
     proof: str = key()
     resource: int = key()
     steps: List[Step] = key()
     tasks: List[int] = key()
     unit_ps: Optional[int] = key("", "ps")
     value_ps: int = key("", "ps")
+    weights: Optional[List[int]] = key("of `tasks`, times `unit_ps`: none that may run at once have more than 1 as the sum of weight / duration")
 
 
 class Slot(Record):
