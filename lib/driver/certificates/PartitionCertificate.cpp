@@ -16,6 +16,17 @@
 namespace accord {
 namespace {
 
+void take(BoundVerdict verdict, const std::string &what, Verification &proof) {
+  switch (verdict) {
+  case BoundVerdict::Holds:
+    return proof.checked.push_back(what);
+  case BoundVerdict::Open:
+    return proof.trusted.push_back("the search: " + what);
+  case BoundVerdict::Broken:
+    return proof.findings.push_back({Code::BoundNotProved, what + " is stated, and there are some", {}, {}});
+  }
+}
+
 Verification verifyStages(const PartitioningProblem &problem, const PartitioningResult &result) {
   using enum PartitioningResult::Status;
   Verification proof;
@@ -31,17 +42,7 @@ Verification verifyStages(const PartitioningProblem &problem, const Partitioning
     proof.checked.push_back(fmt::format("{} nodes in {} stages: a load of {} ps in the memory of their devices",
                                         problem.nodes.size(), result.stages.size(), result.load));
   std::string what = none ? "that no stages fit" : fmt::format("that no stages have a load below {} ps", result.bound);
-  switch (provePartitioningBound(problem, none ? INT64_MAX : result.bound)) {
-  case BoundVerdict::Holds:
-    proof.checked.push_back(what);
-    break;
-  case BoundVerdict::Open:
-    proof.trusted.push_back("the search: " + what);
-    break;
-  case BoundVerdict::Broken:
-    proof.findings.push_back({Code::BoundNotProved, what + " is stated, and there are some", {}, {}});
-    break;
-  }
+  take(provePartitioningBound(problem, none ? INT64_MAX : result.bound), what, proof);
   if (result.minMemory > 0)
     proof.trusted.push_back("the search, in the memory that it says would suffice");
   return proof;
@@ -69,18 +70,9 @@ Verification verifyLayerPlan(const LayerPlanAnswer &answer) {
     proof.checked.push_back(fmt::format("{} layers in {} stages: a load of {} s in the memory of their devices",
                                         answer.graph.layers.size(), plan.stages.size(), plan.load));
   std::string what = none ? "that no stages fit" : fmt::format("that no stages have a load below {} s", plan.bound);
-  switch (proveLayerPlanBound(answer.graph, none ? std::numeric_limits<double>::infinity() : plan.bound,
-                              answer.allowReplicas)) {
-  case BoundVerdict::Holds:
-    proof.checked.push_back(what);
-    break;
-  case BoundVerdict::Open:
-    proof.trusted.push_back("the search: " + what);
-    break;
-  case BoundVerdict::Broken:
-    proof.findings.push_back({Code::BoundNotProved, what + " is stated, and there are some", {}, {}});
-    break;
-  }
+  take(proveLayerPlanBound(answer.graph, none ? std::numeric_limits<double>::infinity() : plan.bound,
+                           answer.allowReplicas),
+       what, proof);
   if (plan.minMemory > 0)
     proof.trusted.push_back("the search, in the memory that it says a layer needs");
   return proof;

@@ -3,6 +3,7 @@
 #include "lib/support/Number.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
+#include <cstdlib>
 #include <fmt/format.h>
 
 namespace accord::import {
@@ -61,10 +62,12 @@ std::optional<int64_t> NumberText::number(llvm::StringRef text, const std::strin
     return std::nullopt;
   if (auto value = parseWhole(text, {range.min, range.max}))
     return *value;
-  auto limit = [](int64_t value) { return value == kMaxProjectNumber ? "2^40" : std::to_string(value); };
+  auto limit = [](int64_t value) {
+    return std::abs(value) == kMaxProjectNumber ? std::string(value < 0 ? "-" : "") + "2^40" : std::to_string(value);
+  };
   return fail(at(text), range.min == range.max
                             ? fmt::format("{} must be {}, found '{}'", what, range.min, shown(text.str()))
-                            : fmt::format("{} must be a whole number from {} to {}, found '{}'", what, range.min,
+                            : fmt::format("{} must be a whole number from {} to {}, found '{}'", what, limit(range.min),
                                           limit(range.max), shown(text.str())));
 }
 

@@ -120,8 +120,9 @@ int64_t verifyStepSubsets(Proof &p, RegionId top) {
     modes.push_back(modesOf(p, id, networks));
   for (size_t i = 0; i < modes.size(); ++i)
     work.tasks.push_back({&modes[i], order.times[i]});
-  auto proved = provedBySubsets(work, {bound.weights, bound.unit, 0},
-                                [&](uint32_t one, uint32_t other) { return order.ordered(one, other); });
+  auto proved = provedBySubsets(
+      work, {bound.weights, bound.unit, 0}, [&](uint32_t one, uint32_t other) { return order.ordered(one, other); },
+      [&](uint32_t task) { return graph.operations[bound.tasks[task]].name; });
   if (!proved)
     return refuse(proved.error());
   if (*proved < bound.value)

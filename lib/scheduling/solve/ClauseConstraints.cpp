@@ -7,10 +7,10 @@ DifferenceConstraint::DifferenceConstraint(std::vector<Difference> list, const C
     : differences(std::move(list)), of(2 * variables), isQueued(2 * variables, 0) {
   for (uint32_t number = 0; number < differences.size(); ++number) {
     const Difference &one = differences[number];
-    of[2 * one.before].push_back(number);
-    of[2 * one.after + 1].push_back(number);
+    of[size_t{2} * one.before].push_back(number);
+    of[size_t{2} * one.after + 1].push_back(number);
     if (one.guard >= 0) // it becomes true with the lower bound of its variable, or with the upper one
-      of[2 * solver.variableOf(one.guard) + (one.guard & 1 ? 0 : 1)].push_back(number);
+      of[size_t{2} * solver.variableOf(one.guard) + (one.guard & 1 ? 0 : 1)].push_back(number);
     changed(solver, one.before, false, 0, 0);
   }
 }
@@ -70,13 +70,13 @@ void DifferenceConstraint::explain(const ClauseSolver &solver, int32_t, Literal 
   premises.push_back(one.guard);
 }
 
-TimetableConstraint::TimetableConstraint(std::vector<Shared> list, const ClauseSolver &solver, size_t tasks,
+TimetableConstraint::TimetableConstraint(std::vector<ClauseResource> list, const ClauseSolver &solver, size_t tasks,
                                          int64_t horizon)
     : resources(std::move(list)), shares(tasks), durations(tasks, 0),
       used(resources.size(), std::vector<int64_t>(horizon + 1, 0)), dirtyFrom(resources.size(), 0),
       dirtyTo(resources.size(), horizon + 1), isDirty(tasks, 0), movedIn(tasks, 1) {
   for (uint32_t r = 0; r < resources.size(); ++r)
-    for (const Use &use : resources[r].uses) {
+    for (const ClauseResource::Use &use : resources[r].uses) {
       shares[use.task].push_back({r, use.amount});
       durations[use.task] = use.duration;
       for (int64_t time = solver.high(use.task); time < solver.low(use.task) + use.duration; ++time)
@@ -125,14 +125,14 @@ bool TimetableConstraint::propagate(ClauseSolver &solver) {
   for (uint32_t r = 0; r < resources.size(); ++r) {
     int64_t from = dirtyFrom[r], to = dirtyTo[r];
     dirtyFrom[r] = INT64_MAX, dirtyTo[r] = INT64_MIN;
-    const Shared &shared = resources[r];
+    const ClauseResource &shared = resources[r];
     for (int64_t time = from; time < to; ++time)
       if (used[r][time] > shared.capacity) {
         solver.contradiction.clear();
         cover(solver, r, time, shared.capacity, ~0u, solver.now(), solver.contradiction);
         return false;
       }
-    for (const Use &use : shared.uses) {
+    for (const ClauseResource::Use &use : shared.uses) {
       if (solver.isFixed(use.task) ||
           (movedIn[use.task] != pass && (solver.low(use.task) >= to || solver.high(use.task) + use.duration <= from)))
         continue;
@@ -143,7 +143,7 @@ bool TimetableConstraint::propagate(ClauseSolver &solver) {
   return true;
 }
 
-bool TimetableConstraint::filter(ClauseSolver &solver, uint32_t resource, const Use &use) {
+bool TimetableConstraint::filter(ClauseSolver &solver, uint32_t resource, const ClauseResource::Use &use) {
   const int64_t *row = used[resource].data(), room = resources[resource].capacity - use.amount;
   bool again = true;
   while (again) {
@@ -175,7 +175,7 @@ void TimetableConstraint::cover(const ClauseSolver &solver, uint32_t resource, i
                                 uint32_t but, int32_t place, std::vector<Literal> &premises) {
   covering.clear();
   int64_t sum = 0;
-  for (const Use &use : resources[resource].uses) {
+  for (const ClauseResource::Use &use : resources[resource].uses) {
     if (use.task == but)
       continue;
     Literal begun = solver.atMost(use.task, time), running = solver.atLeast(use.task, time + 1 - use.duration);

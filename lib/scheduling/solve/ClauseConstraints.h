@@ -37,22 +37,23 @@ private:
   std::vector<char> isQueued;  ///< by bound
 };
 
+/// A resource, and what tasks use of it while they run.
+struct ClauseResource {
+  struct Use {
+    uint32_t task; ///< variable of its start
+    int64_t duration, amount;
+  };
+  int64_t capacity;
+  std::vector<Use> uses;
+};
+
 /// What tasks use of a resource at any time stays within its capacity: by the parts of tasks that are certain
 /// (Lahrichi 1982), each bound explained by what is certain at one time (Schutt, Feydy, Stuckey, Wallace, Explaining
 /// the cumulative propagator, Constraints 16, 2011).
 class TimetableConstraint : public ExplainedConstraint {
 public:
-  struct Use {
-    uint32_t task; ///< variable of its start
-    int64_t duration, amount;
-  };
-  struct Shared {
-    int64_t capacity;
-    std::vector<Use> uses;
-  };
-
   /// Of times from 0 to `horizon`; starts are variables 0 to `tasks` - 1.
-  TimetableConstraint(std::vector<Shared> resources, const ClauseSolver &solver, size_t tasks, int64_t horizon);
+  TimetableConstraint(std::vector<ClauseResource> resources, const ClauseSolver &solver, size_t tasks, int64_t horizon);
 
   bool propagate(ClauseSolver &solver) override;
   void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
@@ -70,13 +71,13 @@ private:
     int64_t amount;
     Literal begun, running;
   };
-  bool filter(ClauseSolver &solver, uint32_t resource, const Use &use);
+  bool filter(ClauseSolver &solver, uint32_t resource, const ClauseResource::Use &use);
   void update(const ClauseSolver &solver, uint32_t task, bool upper, int32_t from, int32_t to, int sign);
   /// Tasks besides `but` that certainly take more than `above` at `time`, as known before `place`.
   void cover(const ClauseSolver &solver, uint32_t resource, int64_t time, int64_t above, uint32_t but, int32_t place,
              std::vector<Literal> &premises);
 
-  std::vector<Shared> resources;
+  std::vector<ClauseResource> resources;
   std::vector<std::vector<Share>> shares;  ///< by task
   std::vector<int64_t> durations;          ///< by task
   std::vector<std::vector<int64_t>> used;  ///< by resource, by time

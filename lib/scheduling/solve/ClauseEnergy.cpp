@@ -17,10 +17,10 @@ int64_t statementOf(uint32_t resource, int64_t from, int64_t to) {
 
 } // namespace
 
-EnergyConstraint::EnergyConstraint(std::vector<Shared> list, size_t tasks, int64_t horizon)
+EnergyConstraint::EnergyConstraint(std::vector<ClauseResource> list, size_t tasks, int64_t horizon)
     : resources(std::move(list)), of(tasks), isDirty(resources.size(), 1), certain(size_t(horizon) + 2) {
   for (uint32_t r = 0; r < resources.size(); ++r)
-    for (const Use &use : resources[r].uses)
+    for (const ClauseResource::Use &use : resources[r].uses)
       of[use.task].push_back(r);
 }
 
@@ -41,13 +41,13 @@ bool EnergyConstraint::propagate(ClauseSolver &solver) {
 }
 
 bool EnergyConstraint::sweep(ClauseSolver &solver, uint32_t resource) {
-  const Shared &shared = resources[resource];
+  const ClauseResource &shared = resources[resource];
   size_t n = shared.uses.size();
   std::fill(certain.begin(), certain.end(), 0);
   parts.resize(n), byLow.resize(n), ends.clear();
   int64_t largest = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    const Use &use = shared.uses[i];
+    const ClauseResource::Use &use = shared.uses[i];
     int64_t low = solver.low(use.task), high = solver.high(use.task);
     parts[i] = {low, high, 0};
     byLow[i] = i;
@@ -68,7 +68,7 @@ bool EnergyConstraint::sweep(ClauseSolver &solver, uint32_t resource) {
     int64_t open = 0; // work besides certain parts
     for (size_t i = 0; i < n; ++i) {
       const Part &part = parts[byLow[i]];
-      const Use &use = shared.uses[byLow[i]];
+      const ClauseResource::Use &use = shared.uses[byLow[i]];
       int64_t from = part.low;
       if (from >= to)
         continue;
@@ -93,11 +93,11 @@ bool EnergyConstraint::sweep(ClauseSolver &solver, uint32_t resource) {
 
 /// False where a bound moved: the sums are old then.
 bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to) {
-  const Shared &shared = resources[resource];
+  const ClauseResource &shared = resources[resource];
   int64_t rest = shared.capacity * (to - from);
   for (size_t i = 0; i < parts.size(); ++i) {
     Part &part = parts[i];
-    const Use &use = shared.uses[i];
+    const ClauseResource::Use &use = shared.uses[i];
     part.overlap =
         std::max<int64_t>(0, std::min({use.duration, to - from, part.low + use.duration - from, to - part.high}));
     rest -= use.amount * part.overlap;
@@ -105,7 +105,7 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
   bool moved = false;
   for (size_t i = 0; i < parts.size() && !moved; ++i) {
     const Part &part = parts[i];
-    const Use &use = shared.uses[i];
+    const ClauseResource::Use &use = shared.uses[i];
     int64_t limit = (rest + use.amount * part.overlap) / use.amount;
     int64_t width = std::min(use.duration, to - from);
     if (limit >= width || part.low == part.high)
@@ -134,8 +134,8 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
   return !moved;
 }
 
-void EnergyConstraint::cover(const ClauseSolver &solver, const Shared &shared, int64_t from, int64_t to, int64_t room,
-                             uint32_t but, std::vector<Literal> &premises) {
+void EnergyConstraint::cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to,
+                             int64_t room, uint32_t but, std::vector<Literal> &premises) {
   struct Share {
     int32_t decided;
     uint32_t use;
@@ -144,7 +144,7 @@ void EnergyConstraint::cover(const ClauseSolver &solver, const Shared &shared, i
   std::vector<Share> shares;
   int64_t sum = 0;
   for (uint32_t i = 0; i < shared.uses.size(); ++i) {
-    const Use &use = shared.uses[i];
+    const ClauseResource::Use &use = shared.uses[i];
     int64_t overlap =
         std::min({use.duration, to - from, solver.low(use.task) + use.duration - from, to - solver.high(use.task)});
     if (i == but || overlap <= 0)
@@ -160,7 +160,7 @@ void EnergyConstraint::cover(const ClauseSolver &solver, const Shared &shared, i
   });
   int64_t spare = sum - room - 1;
   for (Share &share : shares) {
-    const Use &use = shared.uses[share.use];
+    const ClauseResource::Use &use = shared.uses[share.use];
     int64_t less = std::min(share.overlap, spare / use.amount);
     share.overlap -= less, spare -= less * use.amount;
     if (share.overlap == 0)

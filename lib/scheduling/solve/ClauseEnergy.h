@@ -1,5 +1,6 @@
 // Energetic reasoning that explains what follows, for a clause solver.
 #pragma once
+#include "lib/scheduling/solve/ClauseConstraints.h"
 #include "lib/scheduling/solve/ClauseOracle.h"
 
 namespace accord::solve {
@@ -10,17 +11,8 @@ namespace accord::solve {
 /// cumulative resource constraint, CPAIOR 2013).
 class EnergyConstraint : public ExplainedConstraint {
 public:
-  struct Use {
-    uint32_t task; ///< variable of its start
-    int64_t duration, amount;
-  };
-  struct Shared {
-    int64_t capacity;
-    std::vector<Use> uses;
-  };
-
   /// Of times from 0 to `horizon`; starts are variables 0 to `tasks` - 1.
-  EnergyConstraint(std::vector<Shared> resources, size_t tasks, int64_t horizon);
+  EnergyConstraint(std::vector<ClauseResource> resources, size_t tasks, int64_t horizon);
 
   bool propagate(ClauseSolver &solver) override;
   void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
@@ -41,10 +33,10 @@ private:
   bool sweep(ClauseSolver &solver, uint32_t resource);
   bool narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to);
   /// Bounds from which more than `room` follows in the interval, besides of one task.
-  void cover(const ClauseSolver &solver, const Shared &shared, int64_t from, int64_t to, int64_t room, uint32_t but,
-             std::vector<Literal> &premises);
+  void cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to, int64_t room,
+             uint32_t but, std::vector<Literal> &premises);
 
-  std::vector<Shared> resources;
+  std::vector<ClauseResource> resources;
   std::vector<std::vector<uint32_t>> of; ///< by task
   std::vector<char> isDirty;             ///< by resource
   std::vector<int64_t> certain;          ///< by time: what certain parts need up to it

@@ -52,7 +52,7 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool e
     order(b, a, 0, solver.atMost(first, 0));
   }
   solver.addConstraint(std::make_unique<DifferenceConstraint>(std::move(differences), solver, variables));
-  std::vector<TimetableConstraint::Shared> shared;
+  std::vector<ClauseResource> shared;
   for (Id r = 0; r < in.problem.resources.size(); ++r) {
     auto &one = shared.emplace_back(in.problem.resources[r].capacity);
     for (Id t = 0; t < n; ++t)
@@ -62,15 +62,9 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool e
   int64_t last = 0;
   for (Id t = 0; t < n; ++t)
     last = std::max(last, windows.latest[t] + in.minDuration[t]);
-  std::vector<EnergyConstraint::Shared> energies;
-  for (const auto &one : shared) {
-    auto &other = energies.emplace_back(one.capacity);
-    for (const auto &use : one.uses)
-      other.uses.push_back({use.task, use.duration, use.amount});
-  }
-  solver.addConstraint(std::make_unique<TimetableConstraint>(std::move(shared), solver, n, last));
   if (energetic)
-    solver.addConstraint(std::make_unique<EnergyConstraint>(std::move(energies), n, last));
+    solver.addConstraint(std::make_unique<EnergyConstraint>(shared, n, last));
+  solver.addConstraint(std::make_unique<TimetableConstraint>(std::move(shared), solver, n, last));
 }
 
 std::optional<LearntClauses> ClauseOracle::refutation() const {

@@ -262,15 +262,21 @@ private:
       acceptSolution(std::move(*best), "lists");
   }
 
+  /// Whether no schedule ends by the horizon, which is all that is left below the best one.
+  bool windowsClose(Propagator &propagator, int64_t horizon) {
+    if (propagator.run())
+      return false;
+    raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
+    if (!found())
+      result.status = Status::Infeasible;
+    return true;
+  }
+
   void askWithTimeLags() {
     int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
     Propagator propagator(in, horizon);
-    if (!propagator.run()) {
-      raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
-      if (!found())
-        result.status = Status::Infeasible;
+    if (windowsClose(propagator, horizon))
       return;
-    }
     if (solverWork == 0 || in.size() > kMaxForTimeLags ||
         (!ClauseOracle::supports(in, propagator) && estimateLiterals(in, propagator, 1) > kMaxLiterals))
       return;
@@ -437,12 +443,8 @@ private:
     for (int64_t literals = kFirstLiterals; !finished() && solverWork > 0;) {
       int64_t horizon = found() ? makespan() - 1 : serialLength(in.problem);
       Propagator propagator(in, horizon);
-      if (!propagator.run()) {
-        raise({horizon + 1, Kind::Windows, {}, 0, std::move(propagator.steps), "time windows"}, "bounds");
-        if (!found())
-          result.status = Status::Infeasible;
+      if (windowsClose(propagator, horizon))
         return;
-      }
       int64_t unit = 1;
       if (estimateLiterals(in, propagator, 1) > kMaxLiterals)
         while (estimateLiterals(in, propagator, unit) > literals)

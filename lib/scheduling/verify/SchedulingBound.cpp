@@ -253,7 +253,8 @@ private:
       return known->second[second] != 0;
     };
     auto proved = provedBySubsets(
-        work, weights, [&](Id one, Id two) { return one == two || precedes(one, two) || precedes(two, one); });
+        work, weights, [&](Id one, Id two) { return one == two || precedes(one, two) || precedes(two, one); },
+        [&](Id task) { return p.nameOf(task); });
     return proved ? compare(*proved, "the sum of weights") : report(proved.error());
   }
 

@@ -17,8 +17,9 @@ struct Share {
 
 class HeaviestSubset {
 public:
-  HeaviestSubset(const ConcurrentWork &work, const SubsetWeights &weights, const ApartInTime &apart)
-      : work_(work), weights_(weights), apart_(apart), room_(work.capacities) {}
+  HeaviestSubset(const ConcurrentWork &work, const SubsetWeights &weights, const ApartInTime &apart,
+                 const TaskName &name)
+      : work_(work), weights_(weights), apart_(apart), name_(name), room_(work.capacities) {}
 
   /// Why a subset may be heavier than 1, or "".
   std::string run() {
@@ -38,7 +39,7 @@ private:
   std::string collect(uint32_t task) {
     for (const SchedulingProblem::Mode &mode : *work_.tasks[task].modes) {
       if (mode.absent)
-        return fmt::format("its proof counts task {}, which may not happen", task);
+        return fmt::format("its proof counts '{}', which may not happen", name_(task));
       Share one;
       one.task = task;
       one.takes.resize(room_.size());
@@ -50,11 +51,11 @@ private:
       if (!possible)
         continue;
       if (mode.duration <= 0)
-        return fmt::format("its proof counts task {}, which may take no time", task);
+        return fmt::format("its proof counts '{}', which may take no time", name_(task));
       one.share = static_cast<long double>(weights_.weights[task]) / weights_.unit / mode.duration;
       if (one.share > 1)
-        return fmt::format("its proof gives task {} {} of {} time units that it runs", task, weights_.weights[task],
-                           mode.duration);
+        return fmt::format("its proof gives '{}' a weight of {} for the {} that it runs", name_(task),
+                           weights_.weights[task] / weights_.unit, mode.duration);
       one.copies = work_.tasks[task].times;
       for (size_t r = 0; r < room_.size(); ++r)
         if (one.takes[r] > 0)
@@ -96,7 +97,7 @@ private:
     if (sum > 1) {
       error_ = "tasks of its proof that may run at once have more than their share of the time: ";
       for (size_t i = 0; i < members_.size(); ++i)
-        error_ += fmt::format("{}{}", i ? ", " : "", members_[i]);
+        error_ += fmt::format("{}'{}'", i ? ", " : "", name_(members_[i]));
       return;
     }
     if (sum + rest(open) <= 1)
@@ -134,6 +135,7 @@ private:
   const ConcurrentWork &work_;
   const SubsetWeights &weights_;
   const ApartInTime &apart_;
+  const TaskName &name_;
   std::vector<int64_t> room_;
   std::vector<Share> shares_;
   std::vector<uint32_t> members_;
@@ -144,7 +146,7 @@ private:
 } // namespace
 
 Result<int64_t, std::string> provedBySubsets(const ConcurrentWork &work, const SubsetWeights &weights,
-                                             const ApartInTime &apart) {
+                                             const ApartInTime &apart, const TaskName &name) {
   if (weights.weights.size() != work.tasks.size())
     return fmt::format("its proof has {} weights for {} tasks", weights.weights.size(), work.tasks.size());
   if (weights.unit < 1)
@@ -152,10 +154,10 @@ Result<int64_t, std::string> provedBySubsets(const ConcurrentWork &work, const S
   __int128 sum = 0;
   for (size_t t = 0; t < work.tasks.size(); ++t) {
     if (weights.weights[t] < 0)
-      return fmt::format("its proof gives task {} a weight of {}", t, weights.weights[t]);
+      return fmt::format("its proof gives '{}' a weight of {}", name(static_cast<uint32_t>(t)), weights.weights[t]);
     sum += static_cast<__int128>(weights.weights[t]) * work.tasks[t].times;
   }
-  if (std::string error = HeaviestSubset(work, weights, apart).run(); !error.empty())
+  if (std::string error = HeaviestSubset(work, weights, apart, name).run(); !error.empty())
     return error;
   return static_cast<int64_t>(std::min<__int128>((sum + weights.unit - 1) / weights.unit, INT64_MAX));
 }
