@@ -40,10 +40,10 @@ struct ScheduleOptions : SolveOptions {
 /// but the links of the network that its model names ("network ib"): one exchange at a time goes
 /// over them. `bound`: microbatches * bound of region 0 + bound of region 1 (micro-batches and the
 /// update follow one another), whatever forms are chosen: each the largest of its critical path
-/// (max-plus, iterations may overlap), each core's and each memory's total work, and, where it has
-/// no repeats, what the scheduler proved (`RegionSchedule::proven`). Stopped, it is the best step
-/// so far, and says so. Without `options.bounds` there are no bounds and no critical paths. Issues:
-/// A0917 costs and graph do not fit together, A0452 a step longer than 26 days.
+/// (max-plus, iterations may overlap), each core's and each memory's total work, and what
+/// `RegionSchedule::proven` has: where it has no repeats, what the scheduler proved, else what follows from what can
+/// run at once (`stepSubsets`). Stopped, it is the best step so far, and says so. Without `options.bounds` there are no
+/// bounds and no critical paths. Issues: A0917 costs and graph do not fit together, A0452 a step longer than 26 days.
 Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
                                       const ScheduleOptions &options = {});
 

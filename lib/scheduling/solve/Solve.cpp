@@ -409,7 +409,7 @@ private:
     }
   }
 
-  /// What can run at once. Of problems whose windows closed all but a little it says no more.
+  /// A bound by what can run at once.
   void subsets() {
     if (numBusy() > kMaxForSubsets || options.effort == 0 || !options.bounds)
       return;
