@@ -50,11 +50,24 @@ def Plan_CoreOp : Plan_Part<"core"> {
 }
 
 def Plan_RegionOp : Plan_Part<"region", [Symbol, NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "operations that run together `count` times, one iteration after the other";
-  let arguments = (ins SymbolNameAttr:$sym_name, Plan_Count:$count, Plan_Natural:$length);
+  let summary = "operations that run together `count` times, each iteration `length` after the one before";
+  let description = [{
+    With an `overhang` an iteration goes on for so long after the next one has started: slots may then end after
+    `length`, and lanes are free of overlaps in a period, into which all iterations put one execution of each slot.
+
+    ```mlir
+    plan.region @block[24] length 4800 ps overhang 1200 ps { … }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_Count:$count, Plan_Natural:$length,
+                       OptionalAttr<Plan_Natural>:$overhang);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` custom<Instance>($count) `length` $length `ps` attr-dict-with-keyword $body
+    $sym_name `` custom<Instance>($count) `length` $length `ps` (`overhang` $overhang^ `ps`)? attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// From the first start of an iteration to its last end.
+    __int128 iteration() { return __int128(getLength()) + getOverhang().value_or(0); }
   }];
   let hasRegionVerifier = 1;
 }

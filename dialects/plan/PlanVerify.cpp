@@ -116,11 +116,12 @@ private:
       if (!fresh)
         return slot.emitError() << "region '" << *name << "' is run twice"
                                 << note(place->second.getLoc(), "the first time is here");
-      Wide all = Wide(body.getCount()) * body.getLength();
+      Wide overhang = body.iteration() - body.getLength(), all = Wide(body.getCount()) * body.getLength() + overhang;
       if (all != Wide(slot.getDuration()))
         return slot.emitError() << "'" << slot.getName() << "' lasts " << slot.getDuration() << " ps, but "
-                                << body.getCount() << " iterations of " << body.getLength() << " ps are " << text(all)
-                                << " ps" << note(body.getLoc(), "region '", *name, "' is here");
+                                << body.getCount() << " iterations of " << body.getLength() << " ps "
+                                << (overhang ? "and an overhang of " + text(overhang) + " ps " : std::string())
+                                << "are " << text(all) << " ps" << note(body.getLoc(), "region '", *name, "' is here");
     }
     return success();
   }
@@ -162,13 +163,19 @@ private:
         for (const Lane &lane : lanes[regions.lookup(*slot.getRuns())])
           uses[lane].push_back(slot);
     }
+    // Where iterations overlap, all that any of them runs in one period.
+    Wide period = region.getOverhang().value_or(0) > 0 ? Wide(region.getLength()) : Wide(0);
+    auto begin = [&](SlotOp slot) { return period > 0 ? slot.begin() % period : slot.begin(); };
     for (auto &[lane, slots] : uses) {
-      llvm::sort(slots, [](SlotOp a, SlotOp b) {
-        return std::pair(a.begin(), a.getName()) < std::pair(b.begin(), b.getName());
+      llvm::sort(slots, [&](SlotOp a, SlotOp b) {
+        return std::pair(begin(a), a.getName()) < std::pair(begin(b), b.getName());
       });
-      for (size_t i = 1; i < slots.size(); ++i) {
-        SlotOp before = slots[i - 1], after = slots[i];
-        if (before.end() <= after.begin())
+      for (size_t i = 0; i < slots.size(); ++i) {
+        if (i == 0 && period == 0)
+          continue;
+        SlotOp before = slots[i > 0 ? i - 1 : slots.size() - 1], after = slots[i];
+        Wide next = begin(after) + (i > 0 ? 0 : period); // the first one of the next period
+        if (begin(before) + Wide(before.getDuration()) <= next)
           continue;
         return after.emitError() << "'" << after.getName() << "' starts at " << after.getStart() << " ps on '"
                                  << lane.first << "'[" << lane.second << "], which '" << before.getName()
@@ -245,9 +252,9 @@ LogicalResult RegionOp::verifyRegions() {
     if (!fresh)
       return slot.emitError() << "'" << slot.getName() << "' has two slots"
                               << note(place->second.getLoc(), "the first one is here");
-    if (slot.end() > Wide(getLength())) {
+    if (slot.end() > iteration()) {
       return slot.emitError() << "'" << slot.getName() << "' ends at " << text(slot.end()) << " ps, after its region's "
-                              << getLength() << " ps" << note(getLoc(), "region '", getSymName(), "' is here");
+                              << text(iteration()) << " ps" << note(getLoc(), "region '", getSymName(), "' is here");
     }
   }
   auto precedence = [&](Operation *operation, StringRef name, uint64_t start, ArrayAttr after) -> LogicalResult {

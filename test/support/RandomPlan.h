@@ -8,12 +8,12 @@
 
 namespace accord::testing {
 
-inline Plan planFor(const WorkGraph &graph, const Machine &machine) {
+inline Plan planFor(const WorkGraph &graph, const Machine &machine, const ScheduleOptions &options = {}) {
   Plan plan;
   plan.graph = graph;
   plan.machine = machine;
   plan.costs = *estimate(graph, machine);
-  plan.schedule = *scheduleStep(graph, machine, plan.costs);
+  plan.schedule = *scheduleStep(graph, machine, plan.costs, options);
   addRepeatCosts(graph, plan.schedule, plan.costs);
   CriticalPath path = CriticalPath::of(graph, Dependences::of(graph), durationsOf(graph, plan.costs));
   plan.timing = path.timing;

@@ -715,15 +715,17 @@ struct Plan {
       };
 
       int64_t critical_path_ps = 0;
-      int64_t length_ps = 0;
+      int64_t length_ps = 0; ///< from the start of one iteration to that of the next
+      /// How long an iteration goes on after the next has started, where iterations overlap
+      std::optional<int64_t> overhang_ps;
       std::optional<Proven> proven;
       int64_t resource_bound_ps = 0;
       std::vector<Slot> slots;
 
       static Region of(const Document &from) {
         Region out;
-        read(from, "critical_path_ps", out.critical_path_ps, "length_ps", out.length_ps, "?proven", out.proven,
-             "resource_bound_ps", out.resource_bound_ps, "slots", out.slots);
+        read(from, "critical_path_ps", out.critical_path_ps, "length_ps", out.length_ps, "?overhang_ps",
+             out.overhang_ps, "?proven", out.proven, "resource_bound_ps", out.resource_bound_ps, "slots", out.slots);
         return out;
       }
     };

@@ -212,7 +212,8 @@ Result<PricedSteps> LatencyBuilder::price(LatencyModel &model, const MachineNode
   return both;
 }
 
-NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations) const {
+NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations,
+                                NodeId *lastStage) const {
   Expressions &e = model.nodes;
   std::map<OperationId, NodeId> end;
   std::vector<NodeId> ends = {e.integer(0)};
@@ -229,7 +230,13 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std:
     const Operation &op = plan.graph.operations[id];
     NodeId duration = durations[id];
     if (op.body != kNone) { // closed: the body's length times its count
-      duration = e.multiply(lengthOf(op.body, model, durations), e.integer(plan.graph.regions[op.body].count));
+      // Iterations that overlap are over when the last stage of the last one is.
+      NodeId last = e.integer(0);
+      int64_t stages = orders[op.body].stages, count = plan.graph.regions[op.body].count;
+      NodeId one = lengthOf(op.body, model, durations, &last);
+      duration = e.multiply(one, e.integer(stages > 0 ? count - 1 + stages : count));
+      if (stages > 0)
+        duration = e.add(duration, last);
       model.labels.push_back({duration, fmt::format("{}: {} times {}{}", op.name, plan.graph.regions[op.body].count,
                                                     plan.graph.regions[op.body].name, suffix)});
     }
@@ -238,6 +245,12 @@ NodeId LatencyBuilder::lengthOf(RegionId region, LatencyModel &model, const std:
       ends.push_back(end[id]);
   }
   NodeId length = e.maximum(ends);
+  if (lastStage && !order.lastStage.empty()) {
+    std::vector<NodeId> last;
+    for (OperationId id : order.lastStage)
+      last.push_back(end[id]);
+    *lastStage = e.maximum(last);
+  }
   const char *what = region == kMicrobatchRegion ? "one micro-batch"
                      : region == kUpdateRegion   ? "the update"
                                                  : "one iteration";

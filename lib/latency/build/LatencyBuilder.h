@@ -66,7 +66,9 @@ private:
   bool free(size_t argument) const; ///< whether samples differ in it
   std::string placeOf(Picoseconds time) const;
   /// Picoseconds of one iteration of a region.
-  NodeId lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations) const;
+  /// Of one iteration, to the start of the next; `lastStage`: to the end of the last stage (`RegionOrder`) in a period.
+  NodeId lengthOf(RegionId region, LatencyModel &model, const std::vector<NodeId> &durations,
+                  NodeId *lastStage = nullptr) const;
   bool inUpdate(OperationId id) const;
 
   const Plan &plan;

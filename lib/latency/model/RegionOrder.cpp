@@ -1,5 +1,6 @@
 // The order of a plan's schedule as precedences: what has to end before an operation starts, wherever the sizes go.
 #include "lib/latency/model/RegionOrder.h"
+#include "lib/machine/model/PeriodOrder.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -22,7 +23,19 @@ public:
 
   RegionOrder of(RegionId r) {
     RegionOrder result;
-    std::vector<Slot> slots = plan.schedule.regions[r].slots;
+    const RegionSchedule &schedule = plan.schedule.regions[r];
+    std::vector<Slot> slots = schedule.slots;
+    for (Slot &slot : slots) {
+      int64_t stage = schedule.stage(slot);
+      slot.start.value -= stage * schedule.length.value;
+      if (stage > result.stages) {
+        result.stages = stage;
+        result.lastStage.clear();
+      }
+      if (stage > 0 && stage == result.stages)
+        result.lastStage.push_back(slot.operation);
+    }
+    std::vector<std::vector<OperationId>> waitsFor = waitsInPeriod(plan.graph, dependences, schedule, r);
     std::map<OperationId, size_t> position;
     for (size_t i = 0; i < plan.graph.regions[r].operations.size(); ++i)
       position[plan.graph.regions[r].operations[i]] = i;
@@ -30,6 +43,8 @@ public:
       return std::tuple(s.start.value, s.start.value + s.duration.value, position[s.operation]);
     };
     llvm::sort(slots, [&](const Slot &a, const Slot &b) { return key(a) < key(b); });
+    if (result.stages > 0)
+      slots = waitedForFirst(slots, position, waitsFor);
 
     const Machine::HostOverhead &host = plan.machine.host;
     Seconds ahead = r == kMicrobatchRegion ? host.microbatch : r == kUpdateRegion ? host.step : Seconds(0);
@@ -46,7 +61,7 @@ public:
       std::vector<size_t> before;
       int64_t earliest = begin;
       for (size_t j = 0; j < i; ++j) {
-        bool waits = is_contained(dependences.predecessors[slot.operation], slots[j].operation);
+        bool waits = is_contained(waitsFor[position[slot.operation]], slots[j].operation);
         if (!waits && end(j) <= slot.start.value)
           waits = collide(occupied[i], occupied[j]);
         if (!waits)
@@ -80,6 +95,29 @@ public:
   }
 
 private:
+  /// In their order, but each after those that it waits for: what takes no time may start with what it waits for, and
+  /// belong to a later iteration.
+  static std::vector<Slot> waitedForFirst(const std::vector<Slot> &slots, std::map<OperationId, size_t> &position,
+                                          const std::vector<std::vector<OperationId>> &waitsFor) {
+    std::map<OperationId, size_t> rank;
+    for (size_t i = 0; i < slots.size(); ++i)
+      rank[slots[i].operation] = i;
+    std::vector<Slot> ordered;
+    std::vector<char> placed(slots.size());
+    auto place = [&](auto &&self, size_t i) -> void {
+      if (placed[i])
+        return;
+      placed[i] = 1;
+      for (OperationId before : waitsFor[position[slots[i].operation]])
+        if (rank[before] > i)
+          self(self, rank[before]);
+      ordered.push_back(slots[i]);
+    };
+    for (size_t i = 0; i < slots.size(); ++i)
+      place(place, i);
+    return ordered;
+  }
+
   OccupiedResources resourcesOf(const Slot &slot) const {
     OccupiedResources occupied;
     RegionId body = plan.graph.operations[slot.operation].body;

@@ -103,6 +103,35 @@ Dependences Dependences::of(const WorkGraph &graph) {
   return d;
 }
 
+std::vector<Dependences::Carried> Dependences::carried(const WorkGraph &graph, RegionId body) const {
+  const Region &region = graph.regions[body];
+  std::vector<Carried> found;
+  auto add = [&](ValueId argument, OperationId maker, int64_t distance) {
+    for (OperationId reader : region.operations)
+      if (std::ranges::binary_search(uses[reader], argument))
+        found.push_back({maker, reader, distance});
+  };
+  for (const Region::Carried &c : region.carried) {
+    ValueId yielded = source[c.yielded];
+    // What is an argument itself was made an iteration earlier still.
+    for (size_t distance = 1; distance <= region.carried.size(); ++distance) {
+      if (OperationId maker = producer[yielded]; maker != kNone) {
+        if (graph.operations[maker].region == body)
+          add(c.argument, maker, static_cast<int64_t>(distance));
+        break;
+      }
+      auto handed = std::ranges::find(region.carried, yielded, &Region::Carried::argument);
+      if (handed == region.carried.end())
+        break;
+      yielded = source[handed->yielded];
+    }
+  }
+  std::ranges::sort(found);
+  auto same = [](const Carried &a, const Carried &b) { return a.before == b.before && a.after == b.after; };
+  found.erase(std::unique(found.begin(), found.end(), same), found.end());
+  return found;
+}
+
 Dependences::Slices Dependences::order(const WorkGraph &graph, const Region &taker, const Region::Slice &slice) const {
   // A slice of a stack of stacks: outwards to the repeat that made it all, then inwards again.
   ValueId stack = source[slice.stacked];

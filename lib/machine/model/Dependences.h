@@ -25,6 +25,16 @@ struct Dependences {
 
   static Dependences of(const WorkGraph &graph);
 
+  /// A dependence between iterations of a repeat: `after` waits for what `before` made `distance` iterations ago.
+  struct Carried {
+    OperationId before, after;
+    int64_t distance; ///< 1 or more
+    friend auto operator<=>(const Carried &, const Carried &) = default;
+  };
+  /// Of the operations of a repeat's body, through its carried values, also where one is handed on from argument to
+  /// argument. Sorted; of the same two operations the one of the least distance.
+  std::vector<Carried> carried(const WorkGraph &graph, RegionId body) const;
+
   /// Which iteration of `taker` needs the slice that is made last.
   enum class Slices : uint8_t {
     Whole,  ///< all: the slices are parts of a tensor that is there as a whole

@@ -46,7 +46,7 @@ public:
         inputs_[graph.values[v].region].push_back(v);
     for (RegionId r = 0; r < graph.regions.size(); ++r) {
       readSlots(r);
-      delay_ = std::max(delay_, delays(r));
+      delay_ = std::max(delay_, delays(r) + overlapping(r));
     }
     ends_ = 2 + 2 * delay_;
   }
@@ -72,6 +72,12 @@ private:
       handed += root != c.argument && !made;
     }
     return std::min<int64_t>(handed, 32);
+  }
+
+  /// Iterations that start while one runs.
+  int64_t overlapping(RegionId r) const {
+    const RegionSchedule &region = schedule_.regions[r];
+    return region.overhang.value > 0 ? (region.overhang.value + region.length.value - 1) / region.length.value : 0;
   }
 
   /// What surrounds a repeat is constant during the repeat: slots that overlap one count for all of
@@ -227,7 +233,7 @@ private:
         std::vector<int64_t> after = touchesOf(body);
         for (size_t k = 0; k < after.size(); ++k)
           if (after[k] > before[k])
-            useMiddle(body, body.unstashed[k], from, length, skips);
+            useMiddle(body, body.unstashed[k], from, schedule_.regions[r], skips);
       }
       for (size_t k = 0; k < carried.size(); ++k)
         carried[k] = storageOf(body.carried[k].yielded);
@@ -245,16 +251,18 @@ private:
 
   /// What the iterations between those at the ends use of a stack as those at the ends do. Whoever
   /// filled it may have been followed where this repeat is not, and the other way round.
-  void useMiddle(const Region &body, const Region::Slice &s, int64_t from, int64_t length, bool skips) {
+  void useMiddle(const Region &body, const Region::Slice &s, int64_t from, const RegionSchedule &schedule, bool skips) {
+    int64_t length = schedule.length.value, iteration = schedule.iteration().value;
     const std::vector<Stack::Run> &middle = stacks_[deps_.root[s.stacked]].middle;
     for (const Stack::Run &run : middle)
-      touch(run.storage, from + (newestFirst(body, s) ? body.count - run.begin : run.end) * length);
+      touch(run.storage,
+            from + (newestFirst(body, s) ? body.count - run.begin : run.end) * length + schedule.overhang.value);
     if (!skips || !middle.empty())
       return;
     int last = slice(body, s, ends_ - 1);
-    int64_t start = from + (ends_ - 1) * length, used = length;
+    int64_t start = from + (ends_ - 1) * length, used = iteration;
     if (last >= 0 && smearFrom_ < 0)
-      used = std::clamp<int64_t>(storages_[last].to - start, 0, length);
+      used = std::clamp<int64_t>(storages_[last].to - start, 0, iteration);
     for (int64_t i = ends_; i < body.count - ends_; ++i)
       touch(slice(body, s, i), from + i * length + used);
   }

@@ -1,5 +1,6 @@
 #include "lib/planning/analysis/StepTiming.h"
 #include "lib/machine/model/Check.h"
+#include "lib/machine/model/PeriodOrder.h"
 #include "lib/planning/analysis/CriticalPath.h"
 #include <algorithm>
 #include <map>
@@ -72,8 +73,10 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
     if (RegionId body = plan.graph.operations[id].body; body != kNone)
       if (auto problem = build(plan, deps, body))
         return problem;
+  const RegionSchedule &schedule = plan.schedule.regions[r];
+  overhang_[r] = schedule.overhang.value;
   std::vector<const Slot *> slots(region.operations.size());
-  for (const Slot &slot : plan.schedule.regions[r].slots)
+  for (const Slot &slot : schedule.slots)
     if (slot.operation < node_.size() && regionOf(slot.operation) == r)
       slots[node_[slot.operation]] = &slot;
   std::vector<int64_t> durations;
@@ -90,7 +93,7 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
     Held held;
     Wide duration = slot.duration.value;
     if (op.body != kNone) {
-      duration = Wide{plan.graph.regions[op.body].count} * length(op.body);
+      duration = repeated(op.body, length(op.body));
       addHeld(plan, op.body, held);
     } else if (slot.duration.value > 0) {
       addHeld(plan, slot, held);
@@ -99,16 +102,18 @@ std::optional<Error> StepTiming::build(const Plan &plan, const Dependences &deps
         slot.duration.value < 0 || slot.duration.value >= kLongestStep)
       return error("'" + op.name + "' runs outside of the longest step, 2^61 ps");
     durations.push_back(duration);
+    int64_t start = slot.start.value - schedule.stage(slot) * schedule.length.value;
     if (slot.duration.value > 0)
       for (const std::string &what : held)
-        users[what].push_back({slot.start.value, slot.start.value + slot.duration.value, node});
+        users[what].push_back({start, start + slot.duration.value, node});
   }
   for (auto &[what, of] : users)
     addOrder(std::move(of), edges);
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<std::vector<OperationId>> waits = waitsInPeriod(plan.graph, deps, schedule, r);
   for (uint32_t node = 0; node < slots.size(); ++node)
-    for (OperationId before : deps.predecessors[region.operations[node]])
+    for (OperationId before : waits[node])
       edges.push_back({node_[before], node, 0});
   auto graph = TimingGraph::of(durations, edges, names);
   if (!graph)
@@ -140,6 +145,7 @@ Result<StepTiming> StepTiming::of(const Plan &plan) {
       step.node_[region.operations[node]] = node;
   step.graphs_.resize(plan.graph.regions.size());
   step.avoiding_.resize(plan.graph.regions.size());
+  step.overhang_.resize(plan.graph.regions.size());
   Dependences deps = Dependences::of(plan.graph);
   for (RegionId top : {kMicrobatchRegion, kUpdateRegion})
     if (auto problem = step.build(plan, deps, top))
@@ -167,7 +173,7 @@ Result<int64_t> StepTiming::stepWith(OperationId id, int64_t duration) const {
       break;
     }
     id = owner;
-    takes = length * graph_->regions[region].count;
+    takes = repeated(region, length);
   }
   if (!fits(micro, update))
     return error("the step would take 2^61 ps or more");

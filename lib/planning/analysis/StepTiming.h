@@ -10,7 +10,8 @@ namespace accord {
 /// One timing graph for each region: an operation waits for those whose results it reads, and for
 /// those that came before it on its core, its links, or in what they take of a memory's bandwidth
 /// (orders as in the disjunctive graph of Roy, Sussmann 1964). A repeat is one operation that takes
-/// count * length of its body, so no iteration is written out. The plan's graph has to live as long.
+/// count * length of its body, so no iteration is written out; where iterations overlap, the graph is that of a period,
+/// and what the last iteration takes beyond it stays as it was. The plan's graph has to live as long.
 class StepTiming {
 public:
   /// Issues (A0920): a graph that contradicts itself, an operation without a slot, slots that
@@ -41,10 +42,16 @@ private:
     return graph_->microbatches * (lengths.first + hostMicrobatch_) + lengths.second + hostStep_;
   }
   bool fits(Wide micro, Wide update) const;
+  /// All iterations of a body that start `length` apart.
+  Wide repeated(RegionId body, Wide length) const {
+    int64_t count = graph_->regions[body].count;
+    return count > 0 ? count * length + overhang_[body] : Wide(0);
+  }
   std::optional<Error> build(const Plan &plan, const Dependences &deps, RegionId region);
 
   const WorkGraph *graph_ = nullptr;
   std::vector<TimingGraph> graphs_; ///< by RegionId
+  std::vector<int64_t> overhang_;   ///< by RegionId
   std::vector<uint32_t> node_;      ///< by OperationId: place in its region
   int64_t hostMicrobatch_ = 0, hostStep_ = 0;
   mutable std::vector<std::vector<int64_t>> avoiding_; ///< by RegionId; empty: to be computed

@@ -206,9 +206,12 @@ Expected<std::string> explainOperation(const Plan &plan, StringRef operation, co
   line("where", fmt::format("{}, {} times per step", regionPath(g, op.region), static_cast<int64_t>(executions)));
   if (op.body != kNone) {
     const Region &body = g.regions[op.body];
-    Picoseconds length = plan.schedule.regions.empty() ? Picoseconds{} : plan.schedule.regions[op.body].length;
-    line("time", fmt::format("{} = {} iterations * {} of '{}'", formatSi(cost.time.value, "s"), body.count,
-                             formatSi(length.seconds().value, "s"), body.name));
+    RegionSchedule scheduled = plan.schedule.regions.empty() ? RegionSchedule() : plan.schedule.regions[op.body];
+    std::string last = scheduled.overhang.value == 0 ? ""
+                                                     : fmt::format(" + {} that the last one takes longer",
+                                                                   formatSi(scheduled.overhang.seconds().value, "s"));
+    line("time", fmt::format("{} = {} iterations * {} of '{}'{}", formatSi(cost.time.value, "s"), body.count,
+                             formatSi(scheduled.length.seconds().value, "s"), body.name, last));
   } else {
     addWork(plan, id, line);
   }

@@ -174,7 +174,10 @@ void describe(JsonFields &f, Slot &slot) {
       .field("duration_ps", slot.duration);
 }
 void describe(JsonFields &f, RegionSchedule &region) {
-  f.field("length_ps", region.length)
+  f.about("from the start of one iteration to that of the next")
+      .field("length_ps", region.length)
+      .about("how long an iteration goes on after the next has started, where iterations overlap")
+      .maybeIf(region.overhang.value != 0, "overhang_ps", region.overhang)
       .field("critical_path_ps", region.criticalPath)
       .field("resource_bound_ps", region.resourceBound)
       .field("slots", region.slots)

@@ -97,7 +97,9 @@ bool checkSchedule(const Plan &plan, Path p) {
   const Schedule &s = plan.schedule;
   if (!s.regions.empty() && s.regions.size() != plan.graph.regions.size())
     return fail(p.field("regions"), "expected one per region of the graph");
-  for (size_t i = 0; i < s.regions.size(); ++i)
+  for (size_t i = 0; i < s.regions.size(); ++i) {
+    if (s.regions[i].overhang.value != 0 && (s.regions[i].overhang.value < 0 || s.regions[i].length.value <= 0))
+      return fail(p.field("regions").index(i).field("overhang_ps"), "iterations of no length have none");
     for (size_t j = 0; j < s.regions[i].slots.size(); ++j) {
       const Slot &slot = s.regions[i].slots[j];
       // Never the temporary of a path kept beyond its full expression: children point to their
@@ -114,6 +116,7 @@ bool checkSchedule(const Plan &plan, Path p) {
       if (slot.duration.value > std::numeric_limits<int64_t>::max() - slot.start.value)
         return slotFail("duration_ps", "the end is past the end of time");
     }
+  }
   return true;
 }
 

@@ -75,8 +75,11 @@ private:
     const RegionSchedule &schedule = plan.schedule.regions[id];
     // The micro-batch region runs once per micro-batch, whatever count its body has in the graph.
     int64_t count = id == kMicrobatchRegion ? plan.graph.microbatches : plan.graph.regions[id].count;
-    auto region =
-        plan::RegionOp::create(builder, builder.getUnknownLoc(), regionNames[id], count, schedule.length.value);
+    IntegerAttr overhang;
+    if (schedule.overhang.value > 0)
+      overhang = builder.getI64IntegerAttr(schedule.overhang.value);
+    auto region = plan::RegionOp::create(builder, builder.getUnknownLoc(), regionNames[id], count,
+                                         schedule.length.value, overhang);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&region.getBody().emplaceBlock());
     for (const Slot &slot : schedule.slots)

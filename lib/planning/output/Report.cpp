@@ -79,6 +79,8 @@ json::Value reportData(const Plan &plan) {
                                    {"count", plan.graph.regions[r].count},
                                    {"length", plan.schedule.regions[r].length.value},
                                    {"slots", std::move(slots)}});
+    if (int64_t overhang = plan.schedule.regions[r].overhang.value; overhang > 0)
+      regions.back().getAsObject()->try_emplace("overhang", overhang);
   }
   for (unsigned p = 0; p <= static_cast<unsigned>(Phase::Recompute); ++p)
     phases.push_back(name(static_cast<Phase>(p)));

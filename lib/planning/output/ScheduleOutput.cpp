@@ -48,7 +48,8 @@ llvm::json::Value scheduleJson(const Plan &plan) {
   }
   for (RegionId r = 0; r < plan.graph.regions.size() && r < plan.schedule.regions.size(); ++r) {
     const RegionSchedule &region = plan.schedule.regions[r];
-    document.regions.push_back({plan.graph.regions[r].name, timesOf(plan, r), region.length.seconds().value});
+    document.regions.push_back(
+        {plan.graph.regions[r].name, timesOf(plan, r), region.length.seconds().value, region.overhang.seconds().value});
     for (const Slot &slot : region.slots) {
       const Operation &op = plan.graph.operations[slot.operation];
       ScheduleDocument::Slot &shown = document.slots.emplace_back();
@@ -77,8 +78,12 @@ std::string scheduleTable(const Plan &plan) {
   std::string text = fmt::format("{:<44} {:<14} {:>14} {:>14}\n", "operation", "core", "start", "duration");
   for (RegionId r = 0; r < plan.graph.regions.size(); ++r) {
     const Region &region = plan.graph.regions[r];
-    text += fmt::format("-- {} (x {}), {} each\n", region.name, timesOf(plan, r),
-                        formatSi(plan.schedule.regions[r].length.seconds().value, "s"));
+    const RegionSchedule &scheduled = plan.schedule.regions[r];
+    std::string length = formatSi(scheduled.length.seconds().value, "s");
+    text += scheduled.overhang.value == 0
+                ? fmt::format("-- {} (x {}), {} each\n", region.name, timesOf(plan, r), length)
+                : fmt::format("-- {} (x {}), the next starts after {}, one takes {}\n", region.name, timesOf(plan, r),
+                              length, formatSi(scheduled.iteration().seconds().value, "s"));
     for (const Slot &slot : plan.schedule.regions[r].slots)
       text += fmt::format("{:<44} {:<14} {:>14} {:>14}\n", plan.graph.operations[slot.operation].name,
                           slot.core < 0 ? "" : plan.machine.cores[slot.core].name,

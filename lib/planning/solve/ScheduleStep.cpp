@@ -1,6 +1,7 @@
 #include "lib/planning/solve/ScheduleStep.h"
 #include "lib/planning/analysis/TimeWindows.h"
 #include "lib/planning/solve/OperationVariants.h"
+#include "lib/planning/solve/SoftwarePipeline.h"
 #include "lib/planning/solve/StepSubsets.h"
 #include "lib/planning/solve/StepWorkloads.h"
 #include "lib/scheduling/solve/Bounds.h"
@@ -191,8 +192,9 @@ private:
         for (uint32_t i = 0; i < variants_.resources(); ++i)
           if (loads_[body][i] > 0)
             usage.push_back({i, variants_.capacity(i)});
-        task[id] = problem.addTask(graph_.operations[id].name,
-                                   graph_.regions[body].count * schedule_.regions[body].length.value, std::move(usage));
+        task[id] =
+            problem.addTask(graph_.operations[id].name,
+                            schedule_.regions[body].repeated(graph_.regions[body].count).value, std::move(usage));
       } else {
         task[id] = problem.addTask(graph_.operations[id].name, 0, {});
         std::vector<SchedulingProblem::Mode> &modes = problem.tasks[task[id]].modes;
@@ -226,6 +228,9 @@ private:
           load[i] += graph_.regions[body].count * loads_[body][i];
       }
     SchedulingProblem problem = problemOf(r);
+    std::optional<SchedulingProblem> alone; // without joint resources, which rest on the order in one iteration
+    if (options_.overlap && region.owner != kNone)
+      alone = problem;
     if (options_.bounds && !repeats && region.operations.size() <= kMaxJoint)
       addJointResources(problem, machine_.cores.size());
     SolveOptions options = options_;
@@ -238,8 +243,19 @@ private:
       schedule_.stopped = result.stopped;
     if (options_.ordered)
       boundInOrder(r, problem, result.bound, options);
-    const SchedulingSolution &solution = result.solution;
+    SchedulingSolution solution = std::move(result.solution);
     RegionSchedule &out = schedule_.regions[r];
+    out.length = {solution.makespan};
+    if (alone && busiest(*alone, solution) < solution.makespan)
+      if (auto made = overlapIterations(*alone, dependencesOf(r), region.count, solution, options)) {
+        out.length = {made->solution.makespan};
+        out.overhang = {made->overhang};
+        if (options_.observe)
+          options_.observe(r, made->problem);
+        for (Id t = 0; t < solution.start.size(); ++t)
+          solution.start[t] = made->start(t);
+        solution.mode = std::move(made->solution.mode);
+      }
     for (size_t i = 0; i < region.operations.size(); ++i) {
       OperationId id = region.operations[i];
       Slot &slot = out.slots.emplace_back();
@@ -257,12 +273,40 @@ private:
     std::sort(out.slots.begin(), out.slots.end(), [](const Slot &a, const Slot &b) {
       return a.start != b.start ? a.start < b.start : a.operation < b.operation;
     });
-    out.length = {solution.makespan};
     for (int64_t one : load)
       out.resourceBound.value = std::max(out.resourceBound.value, one);
     if (repeats)
       return {};
     return {result.bound.value, result.bound.proof, std::move(result.bound)};
+  }
+
+  /// The most that any resource works: no period is shorter in these modes.
+  static int64_t busiest(const SchedulingProblem &problem, const SchedulingSolution &solution) {
+    std::vector<Count> work(problem.resources.size());
+    for (Id t = 0; t < problem.tasks.size(); ++t) {
+      const SchedulingProblem::Mode &mode = problem.tasks[t].modes[solution.mode[t]];
+      for (const SchedulingProblem::Usage &use : mode.usage)
+        work[use.of] += Count{mode.duration} * use.amount;
+    }
+    int64_t busiest = 0;
+    for (Id r = 0; r < work.size(); ++r)
+      busiest = std::max(busiest, static_cast<int64_t>(work[r] / problem.resources[r].capacity));
+    return busiest;
+  }
+
+  /// Of the tasks of a body: operations in their order.
+  std::vector<IterationDependence> dependencesOf(RegionId body) const {
+    const std::vector<OperationId> &operations = graph_.regions[body].operations;
+    std::vector<Id> task(graph_.operations.size());
+    for (Id t = 0; t < operations.size(); ++t)
+      task[operations[t]] = t;
+    std::vector<IterationDependence> all;
+    for (Id t = 0; t < operations.size(); ++t)
+      for (OperationId before : deps_.predecessors[operations[t]])
+        all.push_back({task[before], t, 0});
+    for (const Dependences::Carried &c : deps_.carried(graph_, body))
+      all.push_back({task[c.before], task[c.after], c.distance});
+    return all;
   }
 
   /// The scheduler's bound of the region's problem, if repeats take no longer than they must; else
@@ -325,17 +369,24 @@ private:
       std::vector<std::vector<int64_t>> freeAt(machine_.cores.size());
       for (size_t c = 0; c < freeAt.size(); ++c)
         freeAt[c].resize(variants_.capacity(c));
-      for (Slot &slot : region.slots) {
-        if (graph_.operations[slot.operation].body != kNone || slot.duration.value == 0)
-          continue;
-        int64_t end = slot.start.value + slot.duration.value;
+      // In a period every operation runs once, and none beyond its end.
+      std::vector<std::pair<int64_t, Slot *>> inPeriod;
+      for (Slot &slot : region.slots)
+        if (graph_.operations[slot.operation].body == kNone && slot.duration.value > 0)
+          inPeriod.push_back({slot.start.value - region.stage(slot) * region.length.value, &slot});
+      llvm::sort(inPeriod, [](const auto &a, const auto &b) {
+        return std::pair(a.first, a.second->operation) < std::pair(b.first, b.second->operation);
+      });
+      for (auto [start, at] : inPeriod) {
+        Slot &slot = *at;
+        int64_t end = start + slot.duration.value;
         auto variant = llvm::find_if(variants_.of(slot.operation), [&](const OperationVariants::Variant &one) {
           return one.alternative == chosen_[slot.operation];
         });
         for (size_t c = 0; c < freeAt.size(); ++c) {
           int64_t needs = variants_.amount(*variant, c);
           for (size_t i = 0; i < freeAt[c].size() && needs > 0; ++i) {
-            if (freeAt[c][i] > slot.start.value)
+            if (freeAt[c][i] > start)
               continue;
             freeAt[c][i] = end;
             if (std::cmp_equal(c, slot.core) && needs == variants_.amount(*variant, c))
@@ -477,12 +528,17 @@ void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &cos
       const OperationCost &old = costs.operations[id];
       sum.bytes.resize(std::max(sum.bytes.size(), old.bytes.size()));
       sum.transfer.resize(std::max(sum.transfer.size(), old.transfer.size()));
-      Picoseconds length = schedule.regions[body].length;
-      sum.time = length.seconds() * count;
+      const RegionSchedule &scheduled = schedule.regions[body];
+      sum.time = scheduled.repeated(region.count).seconds();
       sum.model = "schedule";
       sum.bound = "critical path";
-      sum.formula = fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s", region.count,
-                                length.seconds().value, sum.time.value);
+      double length = scheduled.length.seconds().value;
+      sum.formula = scheduled.overhang.value > 0
+                        ? fmt::format("count * time between iterations + what the last one takes longer = {} * {:.6g} "
+                                      "s + {:.6g} s = {:.6g} s",
+                                      region.count, length, scheduled.overhang.seconds().value, sum.time.value)
+                        : fmt::format("count * length of one iteration = {} * {:.6g} s = {:.6g} s", region.count,
+                                      length, sum.time.value);
       costs.operations[id] = std::move(sum);
     }
   };

@@ -14,8 +14,8 @@ namespace accord {
 /// holds all the while the cores, memories and networks that its body surely uses.
 struct OrderedBound {
   /// By RegionId, of one iteration, of the problem in which a repeat takes count times what this
-  /// says of its body. Tasks and resources as of `RegionSchedule::proven`; joint resources only in
-  /// regions without repeats.
+  /// says of its body: needs iterations that do not overlap. Tasks and resources as of
+  /// `RegionSchedule::proven`; joint resources only in regions without repeats.
   std::vector<SchedulingBound> regions;
   Picoseconds step;
 };
@@ -25,13 +25,15 @@ struct ScheduleOptions : SolveOptions {
   ScheduleOptions() { effort = kQuickEffort; }
   explicit ScheduleOptions(const SearchLimits &limits) : SolveOptions{limits} {}
   OrderedBound *ordered = nullptr; ///< gets it; the schedule is the same
+  /// Iterations of a repeat may start before the last one is over (`overlapIterations`).
+  bool overlap = false;
   /// Told of the problem of each region, bodies first, before it is scheduled with these options. Tasks are the
-  /// region's operations in their order, a repeat is one of count * length, and joint resources (what excludes one
-  /// another) follow cores, memories and networks.
+  /// region's operations in their order, a repeat is one of all its iterations, and joint resources (what excludes one
+  /// another) follow cores, memories and networks. Where iterations then overlap, it is told of one period as well.
   std::function<void(RegionId, const SchedulingProblem &)> observe;
 };
 
-/// One schedule per region. A repeat is one unit of count * length that holds the cores and
+/// One schedule per region. A repeat is one unit of all its iterations that holds the cores and
 /// memories its body uses all the while. Micro-batches and the update start with what they cost
 /// the host (`Machine::host`). An operation holds its core (all of its instances over which it is
 /// spread, or one where each has its own) and the share transfer / time of each memory's bandwidth.
@@ -47,7 +49,7 @@ struct ScheduleOptions : SolveOptions {
 Result<Schedule, Errors> scheduleStep(const WorkGraph &graph, const Machine &machine, Costs &costs,
                                       const ScheduleOptions &options = {});
 
-/// Fills what a schedule tells about repeats: time = count * length, energy and bytes of all
+/// Fills what a schedule tells about repeats: the time of all iterations, energy and bytes of all
 /// iterations, bound "critical path".
 void addRepeatCosts(const WorkGraph &graph, const Schedule &schedule, Costs &costs);
 

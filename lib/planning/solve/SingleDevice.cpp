@@ -134,6 +134,7 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   plan.costs = std::move(*costs);
   ScheduleOptions scheduling(request);
   scheduling.observe = request.observe;
+  scheduling.overlap = request.overlap && request.objective != Objective::Memory;
   auto schedule = scheduleStep(graph, plan.machine, plan.costs, scheduling);
   if (!schedule)
     return schedule.error();
@@ -162,6 +163,16 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   CandidateMetrics achieved = measureCandidate(plan);
   recordObjective(plan, request.objective, achieved);
   findConflicts(plan, request, achieved);
+  auto overlaps = [](const RegionSchedule &region) { return region.overhang.value > 0; };
+  if (!plan.feasible && llvm::any_of(plan.schedule.regions, overlaps)) {
+    SingleDeviceRequest inOrder = request; // iterations one after the other keep less
+    inOrder.overlap = false;
+    return planFor(std::move(plan.graph), machine, inOrder);
+  }
+  for (RegionId r = 0; r < plan.schedule.regions.size(); ++r)
+    if (overlaps(plan.schedule.regions[r]))
+      plan.assumptions.push_back(fmt::format("iterations of '{}' overlap: each starts before the one ahead of it is over",
+                                             plan.graph.regions[r].name));
   plan.excludedCandidates = !plan.feasible && isExcluded(plan, request);
   return plan;
 }

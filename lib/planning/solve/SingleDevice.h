@@ -31,6 +31,9 @@ struct SingleDeviceRequest : SearchLimits {
   /// first. See `EstimateOptions`. Without a fabric, operations that exchange data are refused.
   const Fabric *fabric = nullptr;
   std::vector<Axis> axes;
+  /// Iterations of a repeat may start before the last one is over, where that is shorter and the plan then keeps its
+  /// memory and requirements (`ScheduleOptions::overlap`). Not where the objective is memory.
+  bool overlap = true;
   unsigned threads = 1;
   /// Told of the scheduling problems of the regions of each step that is scheduled; see `ScheduleOptions`.
   std::function<void(RegionId, const SchedulingProblem &)> observe;

@@ -280,14 +280,15 @@ void verifyTiming(Proof &p) {
   if (!plan.timing.empty())
     for (const RegionSchedule &region : plan.schedule.regions)
       for (const Slot &slot : region.slots) {
+        Picoseconds length = region.iteration();
         const Timing &t = plan.timing[slot.operation];
         const Operation &op = p.operation(slot.operation);
-        if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > region.length ||
+        if (t.earliest.value < 0 || t.slack().value < 0 || t.latest > length ||
             (op.body == kNone &&
-             (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > region.length.value)))
+             (t.earliest > slot.start || t.latest.value + p.durations[slot.operation] > length.value)))
           p.find(Code::WrongTiming, op.location,
                  "'{}' is stated to start from {} to {} ps, it starts at {} of {} ps and takes {} ps", op.name,
-                 t.earliest.value, t.latest.value, slot.start.value, region.length.value, slot.duration.value);
+                 t.earliest.value, t.latest.value, slot.start.value, length.value, slot.duration.value);
       }
   std::vector<bool> seen(plan.graph.operations.size());
   for (OperationId id : plan.criticalPath) {
@@ -304,7 +305,7 @@ void verifyBound(Proof &p) {
   verifyTiming(p);
   for (RegionId r = 0; r < s.regions.size(); ++r)
     if (const RegionSchedule &region = s.regions[r];
-        region.criticalPath > region.length || region.resourceBound > region.length)
+        region.criticalPath > region.iteration() || region.resourceBound > region.length)
       p.find(Code::BoundNotProved, {},
              "region '{}' is {} ps long, below its critical path of {} ps or its resources' {} ps",
              p.plan.graph.regions[r].name, region.length.value, region.criticalPath.value, region.resourceBound.value);

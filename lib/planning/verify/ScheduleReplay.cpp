@@ -23,11 +23,12 @@ public:
   ScheduleReplayer(const WorkGraph &graph, const Schedule &schedule, const std::vector<int64_t> &durations, Clock clock,
                    int64_t maxIterations)
       : graph_(graph), durations_(durations), clock_(clock), maxIterations_(maxIterations),
-        start_(graph.operations.size()), length_(graph.regions.size()), owned_(graph.regions.size()),
-        now_(graph.values.size()) {
+        start_(graph.operations.size()), length_(graph.regions.size()), overhang_(graph.regions.size()),
+        owned_(graph.regions.size()), now_(graph.values.size()) {
     if (clock == Clock::Scheduled)
       for (RegionId r = 0; r < graph.regions.size(); ++r) {
         length_[r] = schedule.regions[r].length.value;
+        overhang_[r] = schedule.regions[r].overhang.value;
         for (const Slot &slot : schedule.regions[r].slots)
           start_[slot.operation] = slot.start.value;
       }
@@ -182,7 +183,7 @@ private:
     }
     // What leaves the repeat was made by it, as its parent sees it. As a whole it is there when the
     // repeat has ended.
-    int64_t last = clock_ == Clock::Scheduled ? at + body.count * length_[r] : out.end;
+    int64_t last = clock_ == Clock::Scheduled ? at + body.count * length_[r] + overhang_[r] : out.end;
     for (ValueId v : graph_.operations[id].results)
       now_[v] = {last, id, kNone, -1, nullptr, true};
     for (size_t k = 0; k < stashes.size(); ++k) {
@@ -202,7 +203,7 @@ private:
   const std::vector<int64_t> &durations_;
   Clock clock_;
   int64_t maxIterations_;
-  std::vector<int64_t> start_, length_;
+  std::vector<int64_t> start_, length_, overhang_;
   std::vector<std::vector<std::pair<ValueId, bool>>>
       owned_;                 ///< by region: its values, and whether they are there from the start
   std::vector<Instance> now_; ///< by ValueId

@@ -260,7 +260,8 @@ bool verifySlots(Proof &p) {
       }
       Count duration = p.durations[slot.operation];
       if (op.body != kNone)
-        duration = Count{graph.regions[op.body].count} * schedule.regions[op.body].length.value;
+        duration = Count{graph.regions[op.body].count} * schedule.regions[op.body].length.value +
+                   (graph.regions[op.body].count > 0 ? schedule.regions[op.body].overhang.value : 0);
       if (duration != slot.duration.value)
         p.find(Code::WrongDuration, op.location, "'{}' has a slot of {} ps, it takes {:.0f} ps", op.name,
                slot.duration.value, static_cast<double>(duration));
@@ -277,10 +278,12 @@ bool verifySlots(Proof &p) {
                slot.start.value, host.value * 1e12);
       end = std::max(end, slot.start.value + slot.duration.value);
     }
-    if (end != region.length.value)
-      p.find(Code::WrongLength, {}, "region '{}' is {} ps long, its last slot ends at {} ps", graph.regions[r].name,
-             region.length.value, end);
-    longest = std::max<Count>(longest, region.length.value);
+    Count length = Count{region.length.value} + region.overhang.value;
+    if (end != length || region.overhang.value < 0 || (region.overhang.value > 0 && r <= kUpdateRegion))
+      p.find(Code::WrongLength, {},
+             "an iteration of region '{}' is {} ps long and {} ps after the next begins, its last slot ends at {} ps",
+             graph.regions[r].name, region.length.value, region.overhang.value, end);
+    longest = std::max(longest, length);
   }
   for (OperationId id = 0; id < slots.size(); ++id)
     if (slots[id] != 1)

@@ -152,8 +152,9 @@ function training() {
     for (const s of here) { const core = s.core || (s.repeats ? "other parts" : "no core"); on.set(core, [...(on.get(core) || []), s]); }
     shown.clear();
     if (!here.length) return byId("chart").replaceChildren(el("p", { class: "quiet" }, "no operation takes time here"));
-    chart("chart", "tip", [...on].map(([core, of]) => rowOf(core, of, 0)), r.length_s, `Operations of ${r.name} over ${seconds(r.length_s)}`);
-    byId("hint").textContent = `${r.name}: ${seconds(r.length_s)}, ${runs.get(r.name) > 1 ? `${runs.get(r.name).toLocaleString("en-US")} times in a step` : "once in a step"}; point at a bar for more, choose it for a link`;
+    const whole = r.length_s + (r.overhang_s || 0); // of one, though the next may have started
+    chart("chart", "tip", [...on].map(([core, of]) => rowOf(core, of, 0)), whole, `Operations of ${r.name} over ${seconds(whole)}`);
+    byId("hint").textContent = `${r.name}: ${seconds(whole)}${r.overhang_s ? `, the next starts after ${seconds(r.length_s)}` : ""}, ${runs.get(r.name) > 1 ? `${runs.get(r.name).toLocaleString("en-US")} times in a step` : "once in a step"}; point at a bar for more, choose it for a link`;
   };
   select.append(...list.map(r => el("option", { value: r.name }, `${r.name}: ${seconds(r.length_s)}${runs.get(r.name) > 1 ? ` × ${runs.get(r.name).toLocaleString("en-US")}` : ""}`)));
   select.addEventListener("change", () => { place.set("part", select.value); show(select.value); });

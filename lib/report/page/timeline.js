@@ -130,16 +130,17 @@ class Timeline {
 
   /// `count` iterations of a region from `start`: each alone when wide enough, else all as one box.
   iterate(r, start, count, depth, label, critical = false) {
-    const length = this.data.regions[r].length, scale = this.plotWidth / (this.view[1] - this.view[0]);
-    if (length <= 0 || !this.visible(start, length * count)) return;
+    const { length, overhang = 0 } = this.data.regions[r], scale = this.plotWidth / (this.view[1] - this.view[0]);
+    const all = length * count + overhang; // an iteration goes on for `overhang` after the next has started
+    if (length <= 0 || !this.visible(start, all)) return;
     const wide = length * scale;
-    if (depth > 0) this.box(r, start, length * count, depth, `${this.data.regions[r].name} × ${count}`, start, critical);
+    if (depth > 0) this.box(r, start, all, depth, `${this.data.regions[r].name} × ${count}`, start, critical);
     if (wide < (depth ? 60 : 26) && count > 1) {
       if (!depth) this.box(r, start, length * count, 0, `${count} micro-batches`, start);
       this.density(r, start, length * count, count);
       return;
     }
-    const first = Math.max(0, Math.floor((this.view[0] - start) / length));
+    const first = Math.max(0, Math.floor((this.view[0] - start - overhang) / length));
     const last = Math.min(count - 1, Math.floor((this.view[1] - start) / length));
     if (depth && count > 1 && first === last) this.box(r, start, length * count, depth, `${this.data.regions[r].name} ${first + 1} of ${count}`, start, critical);
     for (let i = first; i <= last; ++i) {

@@ -86,10 +86,14 @@ void describe(JsonFields &f, ScheduleDocument &document) {
                    .about("on a chain of slots without a gap that ends with the makespan; of a training: without slack")
                    .maybe("critical", slot.critical);
              })
-      .about("of a training: runs of one step, and the length of each")
+      .about("of a training: runs of one step, and the time from the start of one to that of the next")
       .maybe("regions", document.regions,
              [](JsonFields &g, ScheduleDocument::Region &region) {
-               g.field("name", region.name).field("count", region.count).field("length_s", region.length);
+               g.field("name", region.name)
+                   .field("count", region.count)
+                   .field("length_s", region.length)
+                   .about("how long one goes on after the next has started, where they overlap")
+                   .maybeIf(region.overhang != 0, "overhang_s", region.overhang);
              })
       .about("of a project: how much of each there is at any time")
       .maybe("resources", document.resources,

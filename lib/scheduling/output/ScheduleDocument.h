@@ -46,7 +46,8 @@ struct ScheduleDocument : AnswerDocument {
   struct Region {
     std::string name;
     int64_t count = 1;
-    double length = 0; ///< seconds
+    double length = 0;   ///< seconds, to the start of the next
+    double overhang = 0; ///< seconds that one goes on after that
   };
   std::vector<Slot> slots;
   std::vector<Region> regions;  ///< of a training

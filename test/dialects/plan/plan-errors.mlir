@@ -53,6 +53,44 @@ plan.placement @p model "m" on "a" minimize "step_time" value 5.0 bound 4.0 step
 
 // -----
 
+plan.placement @p model "m" on "a" minimize "step_time" value 5.0 bound 4.0 step 40 ps {
+  plan.region @step [1] length 40 ps {
+    // expected-error @+1 {{'block' lasts 30 ps, but 3 iterations of 10 ps and an overhang of 4 ps are 34 ps}}
+    plan.slot "block" runs @block start 0 ps duration 30 ps
+  }
+  // expected-note @+1 {{region 'block' is here}}
+  plan.region @block [3] length 10 ps overhang 4 ps {
+  }
+}
+
+// -----
+
+// Iterations overlap: what runs in one period is of several of them.
+plan.placement @p model "m" on "a" minimize "step_time" value 5.0 bound 4.0 step 40 ps {
+  plan.core "tc" [1] : tensor
+  plan.region @step [1] length 40 ps {
+    plan.slot "block" runs @block start 0 ps duration 34 ps
+  }
+  plan.region @block [3] length 10 ps overhang 4 ps {
+    // expected-error @+1 {{'x' starts at 0 ps on 'tc'[0], which 'y' holds until 14 ps}}
+    plan.slot "x" on "tc"[0] start 0 ps duration 5 ps
+    // expected-note @+1 {{'y' is here}}
+    plan.slot "y" on "tc"[0] start 7 ps duration 7 ps
+  }
+}
+
+// -----
+
+plan.placement @p model "m" on "a" minimize "step_time" value 5.0 bound 4.0 step 40 ps {
+  // expected-note @+1 {{region 'block' is here}}
+  plan.region @block [3] length 10 ps overhang 4 ps {
+    // expected-error @+1 {{'y' ends at 15 ps, after its region's 14 ps}}
+    plan.slot "y" start 7 ps duration 8 ps
+  }
+}
+
+// -----
+
 plan.placement @p model "m" on "a" minimize "step_time" value 5.0 bound 4.0 step 0 ps {
   // expected-error @+1 {{region 'x' runs itself}}
   plan.region @x [1] length 10 ps {
