@@ -146,8 +146,9 @@ public:
       work += min[layer.of];
   }
 
-  /// `isEnough`: whether the order matters no more. `looked` gets a 64th of the states that are looked at.
-  double step(int64_t groups, bool isEnough, uint64_t &looked) const {
+  /// At most 0 in `until`: the order matters no more. Else no more is computed than whether the bound is so much.
+  /// `looked` gets a 64th of the states that are looked at.
+  double step(int64_t groups, double until, uint64_t &looked) const {
     double states = 1;
     int64_t all = 0;
     for (const auto &[number, rate] : kinds)
@@ -156,7 +157,7 @@ public:
       return 0;
     if (groups > all || groups < static_cast<int64_t>(kinds.size()))
       return INFINITY;
-    if (isEnough)
+    if (until <= 0)
       return 0;
     const uint64_t each = static_cast<uint64_t>(states) / 64 + 1;
     looked += each;
@@ -173,8 +174,9 @@ public:
         });
       };
       double low = 0, high = done; // a whole that is no less than its parts may be counted on
-      for (int i = 0; i < 14 && high > 0; ++i) {
-        double whole = i == 0 ? evenly(groups) * (1 + 1e-9) : low + (high - low) / 2;
+      double goal = std::isinf(until) ? evenly(groups) * (1 + 1e-9) : work / until * (1 - 1e-9);
+      for (int i = 0; i < (std::isinf(until) ? 14 : 1) && high > 0; ++i) {
+        double whole = i == 0 ? goal : low + (high - low) / 2;
         if (whole >= high)
           continue;
         (sumOf(whole) <= whole ? high : low) = whole;
@@ -277,10 +279,13 @@ double lowerBoundByWork(const PlacementProblem &p, const Configuration &c, bool 
                                             : fills ? all / -std::expm1(n * std::log1p(-1 / m))
                                                     : m * all / n);
     if (takes < step)
-      takes = std::max(takes, p.hostOverheadPerStep + mixed.step(groups, takes >= until, looked));
+      takes = std::max(takes, p.hostOverheadPerStep +
+                                  mixed.step(groups, takes >= until ? 0 : until - p.hostOverheadPerStep, looked));
     if (double room = p.limits.watts * (1 + 1e-9) - n * idle; p.limits.watts > 0)
       takes = room > 0 ? std::max(takes, joules / room * 1e12) : INFINITY;
     step = std::min(step, takes);
+    if (std::isfinite(until) && step < until * (1 - 1e-6))
+      break; // as much as it may be is not reached
   }
   if (work)
     *work += looked;

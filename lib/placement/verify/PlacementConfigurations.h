@@ -25,7 +25,8 @@ bool mayHave(const PlacementProblem &problem, const Configuration &configuration
 std::string describe(const Configuration &configuration);
 
 /// The objective, by step 1 of `proveBound` (PlacementBoundProof.h); infinite where nothing is allowed.
-/// `until`: of steps that take so long without it the order of groups of several device types is not looked at.
+/// `until`: it is enough to know whether a step takes so long; of one that does, or 0, the order of groups of several
+/// device types is not looked at.
 /// `work`: gets more by the orders that are.
 double lowerBoundByWork(const PlacementProblem &problem, const Configuration &configuration, bool chain,
                         double until = INFINITY, uint64_t *work = nullptr);
