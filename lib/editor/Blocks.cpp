@@ -99,6 +99,7 @@ std::vector<std::pair<std::string, std::string>> entryWords(const Block &block) 
                  {"power", "power { $0 }"},
                  {"area", "area { $0 }"},
                  {"efficiency", "efficiency from \"$0\""},
+                 {"table", "table from \"$0\""},
                  {"price", "price = ${1:1 USD/h}"},
                  {"require", ""},
                  {"maximize", ""},

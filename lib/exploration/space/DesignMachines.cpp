@@ -676,7 +676,7 @@ std::optional<Error> DesignMachines::addComponents(const MachineProperties &prop
   MemoryMacros all;
   for (size_t i = 0; i < memories.size(); ++i) {
     const MacroSpan &span = macrosAt(i, box);
-    all.area += end == BoxCorner::Max ? span.area.high : span.area.low;
+    all.areas.push_back(end == BoxCorner::Max ? span.area.high : span.area.low);
     all.joulesPerByte.push_back(end == BoxCorner::Max ? span.energy.high : span.energy.low);
   }
   if (applyComponents(rule, machine, &all, end == BoxCorner::Min && design.openTypes && !box.one()))

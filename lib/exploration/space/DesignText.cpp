@@ -117,6 +117,27 @@ public:
     line(depth, fmt::format("{}{} {{{} }}", kind, pattern, inner));
   }
 
+  /// `table from "…" { buffer = "…" }`, `table buffer from "…"`.
+  void table(DictionaryAttr of) {
+    auto text = [&](llvm::StringRef key) {
+      auto value = of.getAs<StringAttr>(key);
+      return value ? value.str() : "";
+    };
+    std::string inner;
+    if (auto names = of.getAs<DictionaryAttr>("names"))
+      for (NamedAttribute name : names)
+        inner += fmt::format("{} {} = {}", inner.empty() ? "" : ",", name.getName().str(),
+                             quoted(cast<StringAttr>(name.getValue()).str()));
+    std::string part = text("of");
+    line(1, fmt::format("table {}from {}{}", part.empty() ? "" : part + " ", quoted(text("file")),
+                        inner.empty() ? "" : " {" + inner + " }"));
+  }
+
+  void tables(ArrayAttr all) {
+    for (Attribute one : all ? all.getValue() : llvm::ArrayRef<Attribute>())
+      table(cast<DictionaryAttr>(one));
+  }
+
   /// An expression with brackets around every operation.
   std::string expression(Attribute of) {
     auto apply = dyn_cast<accel::ApplyAttr>(of);
@@ -239,6 +260,7 @@ std::string DesignMachines::text(const Design &chosen) {
   writer.keys(1, accelerator, accelerator.getEntries(), accel::findSchema("accelerator"));
   if (auto from = accelerator->getAttrOfType<StringAttr>("efficiency_from"))
     writer.line(1, "efficiency from " + quoted(from.getValue()));
+  writer.tables(accelerator->getAttrOfType<ArrayAttr>("tables"));
   std::string tdp;
   if (auto *one = made.get(); one && !design.paths.count("power.tdp") && one->tdp.value > 0)
     tdp = fmt::format("tdp = {} W // everything at its peak: follows from the energies", one->tdp.value);

@@ -344,6 +344,17 @@ void MachineElaborator::calibration(const ast::Node &node, const ast::Entry &ent
     self->setAttr(kCalibrationAttribute, builder.getStringAttr(entry.clauses().from->value));
 }
 
+/// table from "ERT.yaml" { buffer = "chip.glb" }, table buffer from "buffer.cacti"
+void MachineElaborator::table(const ast::Node &node, const ast::Entry &entry) {
+  if (!entry.clauses().from)
+    diags
+        .error(Code::UnknownEntryKind, node.kind.range,
+               "a table of components is read from a file, and this names none")
+        .help("write 'table from \"ERT.yaml\"'");
+  else
+    tables.push_back({&node, entry.clauses().fromRange, entry.clauses().from->value});
+}
+
 /// efficiency = ideal
 void MachineElaborator::idealEfficiency(const ast::KeyValue &pair, const ast::Entry &entry, SchemaReader &into) {
   auto *word = pair.value->as<ast::Reference>();
@@ -363,8 +374,8 @@ accel::AcceleratorOp MachineElaborator::accelerator(const MicroarchitectureLooku
   auto op = accel::AcceleratorOp::create(builder, at(declaration.name.range), declaration.name.text);
   self = op;
   builder.setInsertionPointToEnd(&op.getBody().front());
-  const std::vector<std::string> known{"memory",   "core",  "path",       "power",   "area",
-                                       "dataflow", "clock", "technology", "require", "efficiency"};
+  const std::vector<std::string> known{"memory", "core",       "path",    "power",      "area", "dataflow",
+                                       "clock",  "technology", "require", "efficiency", "table"};
   for (const ast::Entry &entry : declaration.entries) {
     auto *pair = entry.as<ast::KeyValue>();
     auto *node = entry.as<ast::Node>();
@@ -386,7 +397,9 @@ accel::AcceleratorOp MachineElaborator::accelerator(const MicroarchitectureLooku
       SchemaReader inner = reader("dataflow");
       keysOf(*node, inner);
       keys.set("dataflow", inner.dictionary(), node->kind.range);
-    } else if (node && node->kind.text == "efficiency")
+    } else if (node && node->kind.text == "table")
+      table(*node, entry);
+    else if (node && node->kind.text == "efficiency")
       calibration(*node, entry, keys);
     else if (node && node->kind.text == kMicroarchitecture)
       diags.error(Code::UnknownEntryKind, node->kind.range, "an accelerator has no 'microarchitecture': its cores have")
@@ -398,6 +411,8 @@ accel::AcceleratorOp MachineElaborator::accelerator(const MicroarchitectureLooku
   setLevels(op);
   op.setEntriesAttr(keys.dictionary());
   op->setLoc(keys.location(declaration.name.range));
+  if (diags.errors() == errorsBefore)
+    applyTables(op, tables, diags);
   return finish(op, errorsBefore);
 }
 

@@ -2,6 +2,7 @@
 // in ElaborateCluster.cpp.
 #pragma once
 #include "dialects/accel/KeyLocations.h"
+#include "lib/language/machines/ComponentTables.h"
 #include "lib/language/machines/ElaborateAccel.h"
 #include "lib/language/machines/SchemaReader.h"
 #include "lib/machine/translate/SourceLocationOf.h"
@@ -53,6 +54,7 @@ private:
   void keysOf(const ast::Node &node, SchemaReader &keys);
   void sparse(const ast::Node &node, SchemaReader &into);
   void calibration(const ast::Node &node, const ast::Entry &entry, SchemaReader &into);
+  void table(const ast::Node &node, const ast::Entry &entry);
   void idealEfficiency(const ast::KeyValue &pair, const ast::Entry &entry, SchemaReader &into);
   void path(const ast::Path &path, const ast::Entry &entry);
   void rule(const ast::Rule &rule, const ast::Entry &entry);
@@ -73,6 +75,7 @@ private:
   Lookup lookup;
   std::map<std::string, Constant> parameters;
   std::map<std::string, SourceRange> names;
+  std::vector<TableEntry> tables;                                   ///< until the machine is complete
   std::vector<std::pair<SourceRange, mlir::DictionaryAttr>> levels; ///< of power, with their places, until `setLevels`
   mlir::Operation *self = nullptr;
   llvm::function_ref<bool(llvm::StringRef)> isAccelerator = nullptr;

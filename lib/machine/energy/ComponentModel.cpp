@@ -132,32 +132,23 @@ double ComponentModel::interfaceEdge(const Memory &memory) const {
 
 Watts ComponentModel::leakage(double area) const { return Watts(area * process_.leakage * voltage_); }
 
-Result<double> ComponentModel::coresArea(const Machine &machine, bool min) const {
-  double sum = 0;
-  for (const Core &core : machine.cores) {
-    double elements = core.rows > 0 ? double(core.rows) * core.cols : double(core.lanes);
-    if (elements <= 0)
-      return Error{
-          Code::AreaNotCovered,
-          fmt::format("'catalog/components' has no area for core '{}', which states no array or lanes", core.name)};
-    double one = 0;
-    auto add = [&](const std::string &type) {
-      double area = elementArea(type).value_or(0);
-      one = one == 0 ? area : min ? std::min(one, area) : std::max(one, area);
-    };
-    for (const auto &[type, peak] : core.peak)
-      add(type);
-    if (core.peak.empty())
-      add(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
-    sum += one * elements * core.count;
-  }
-  return sum;
+double ComponentModel::elementArea(const Core &core, bool min) const {
+  double one = 0;
+  auto add = [&](const std::string &type) {
+    double area = elementArea(type).value_or(0);
+    one = one == 0 ? area : min ? std::min(one, area) : std::max(one, area);
+  };
+  for (const auto &[type, peak] : core.peak)
+    add(type);
+  if (core.peak.empty())
+    add(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
+  return one;
 }
 
 MemoryMacros ComponentModel::macros(const Machine &machine) const {
   MemoryMacros all;
   for (const Memory &memory : machine.memories) {
-    all.area += macroArea(memory) + interfaceArea(memory);
+    all.areas.push_back(macroArea(memory) + interfaceArea(memory));
     all.joulesPerByte.push_back(macroEnergy(memory));
   }
   return all;
@@ -165,15 +156,55 @@ MemoryMacros ComponentModel::macros(const Machine &machine) const {
 
 namespace {
 
+/// What is in the tables of a part; nothing where no table has it.
+const TableNumbers &numbersOf(const ComponentRule &rule, const std::string &part) {
+  static const TableNumbers none;
+  auto found = rule.tables.find(part);
+  return found == rule.tables.end() ? none : found->second;
+}
+
+/// Areas of a chip, and what leaks: by the process, and as tables have it.
+struct ChipSum {
+  double area = 0, leakingArea = 0, tableLeakage = 0; ///< square metres, watts
+
+  /// `count` parts of an area each.
+  void add(double one, double count, const TableNumbers &numbers, double clock) {
+    double all = numbers.area.value_or(one) * count;
+    area += all;
+    if (numbers.leakage || numbers.cycleLeakage)
+      tableLeakage += numbers.leakage.value_or(0) + numbers.cycleLeakage.value_or(0) * clock * count;
+    else
+      leakingArea += all;
+  }
+};
+
+Result<ChipSum> sumOf(const ComponentRule &rule, const ComponentModel &model, const MemoryMacros &macros,
+                      const Machine &machine, bool min) {
+  ChipSum sum;
+  for (const Core &core : machine.cores) {
+    double elements = core.rows > 0 ? double(core.rows) * core.cols : double(core.lanes);
+    if (elements <= 0)
+      return Error{
+          Code::AreaNotCovered,
+          fmt::format("'catalog/components' has no area for core '{}', which states no array or lanes", core.name)};
+    sum.add(model.elementArea(core, min), elements * core.count, numbersOf(rule, core.name), machine.clock.value);
+  }
+  for (size_t i = 0; i < machine.memories.size(); ++i)
+    sum.add(macros.areas[i], 1, numbersOf(rule, machine.memories[i].name), machine.clock.value);
+  return sum;
+}
+
 void setEnergies(const ComponentRule &rule, const ComponentModel &model, const MemoryMacros &macros, Machine &machine) {
   for (size_t i = 0; i < machine.memories.size(); ++i) {
     Memory &memory = machine.memories[i];
     auto origin = memory.origins.find("energy");
-    if (macros.joulesPerByte[i] < 0 || (origin != memory.origins.end() && !isFilledIn(origin->second)))
+    const std::optional<double> &table = numbersOf(rule, memory.name).energy;
+    if ((macros.joulesPerByte[i] < 0 && !table) || (origin != memory.origins.end() && !isFilledIn(origin->second)))
       continue;
-    memory.energy = JoulesPerByte(macros.joulesPerByte[i]);
-    memory.origins["energy"] = {fmt::format("{:.3g} pJ/bit by catalog/components", memory.energy.value / 8 * 1e12), "",
-                                machine.location};
+    memory.energy = JoulesPerByte(table.value_or(macros.joulesPerByte[i]));
+    memory.origins["energy"] = {fmt::format("{:.3g} pJ/bit by {}", memory.energy.value / 8 * 1e12,
+                                            table ? "a table of components" : "catalog/components"),
+                                "", machine.location};
   }
   if (rule.macStated)
     return;
@@ -185,6 +216,13 @@ void setEnergies(const ComponentRule &rule, const ComponentModel &model, const M
       machine.origins["mac." + type] = {fmt::format("{:.3g} pJ by catalog/components", *energy * 1e12), "",
                                         machine.location};
     }
+  for (const Core &core : machine.cores)
+    if (const std::optional<double> &table = numbersOf(rule, core.name).energy)
+      for (const auto &[type, peak] : core.peak) {
+        machine.energyPerFlopOf[type] = JoulesPerFlop(*table);
+        machine.origins["mac." + type] = {fmt::format("{:.3g} pJ by a table of components", *table * 2e12), "",
+                                          machine.location};
+      }
 }
 
 } // namespace
@@ -207,9 +245,9 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   MemoryMacros own;
   if (!macros)
     own = model.macros(machine), macros = &own;
-  auto cores = model.coresArea(machine, min);
-  if (!cores)
-    return cores.takeError();
+  auto chip = sumOf(rule, model, *macros, machine, min);
+  if (!chip)
+    return chip.takeError();
   double links = 0, running = 0, edge = 0;
   for (const auto &[type, count] : rule.interfaces)
     if (const Interface *one = model.interfaces().find(type)) {
@@ -217,7 +255,7 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
       running += one->bytesPerSecond * one->joulesPerByte * count;
     }
   if (rule.area) {
-    machine.area = {*cores + macros->area + links};
+    machine.area = {chip->area + links};
     machine.origins["area"] = {fmt::format("{:.6g} mm2 by catalog/components", machine.area.squareMillimetres()), "",
                                machine.location};
   }
@@ -229,7 +267,7 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
     return std::nullopt;
   setEnergies(rule, model, *macros, machine);
   if (!rule.idleStated) {
-    machine.idle = model.leakage(*cores + macros->area) + Watts(running);
+    machine.idle = model.leakage(chip->leakingArea) + Watts(chip->tableLeakage + running);
     machine.origins["idle"] = {fmt::format("{:.4g} W by catalog/components", machine.idle.value), "", machine.location};
   }
   return std::nullopt;

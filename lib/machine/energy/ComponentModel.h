@@ -12,10 +12,19 @@ struct ComponentSpan {
   double low = 0, high = 0;
 };
 
-/// What all memories of a chip take together, and what a byte of each one takes, in square metres and joules.
+/// What each memory of a chip takes with its interfaces, and what a byte of it takes, in square metres and joules.
 struct MemoryMacros {
-  double area = 0;
+  std::vector<double> areas;
   std::vector<double> joulesPerByte; ///< by memory; negative: none, as for dram
+};
+
+/// What a table of another program says of a memory or core of the chip (ForeignTable.h); it stands instead of the
+/// model, as it is: at the supply of the table, and without what a chip is over its components.
+struct TableNumbers {
+  std::optional<double> area;         ///< square metres of the whole memory, of one element of a core
+  std::optional<double> energy;       ///< joules of a byte, of a FLOP
+  std::optional<double> leakage;      ///< watts of the whole memory
+  std::optional<double> cycleLeakage; ///< joules of a cycle, of the whole memory or of one element
 };
 
 /// Components in one process at one share of its nominal supply.
@@ -53,9 +62,8 @@ public:
 
   /// Leakage of an area of logic and memory in watts: in proportion to the supply.
   Watts leakage(double area) const;
-  /// Elements of all cores, in square metres: of the types of a core the largest (`min`: the smallest) element. Error
-  /// A0483, without a place, for a core whose geometry or types have no area.
-  Result<double> coresArea(const Machine &machine, bool min) const;
+  /// One element of a core, in square metres: of its types the largest (`min`: the smallest).
+  double elementArea(const Core &core, bool min) const;
   MemoryMacros macros(const Machine &machine) const;
   const InterfaceTable &interfaces() const { return interfaces_; }
 
@@ -79,12 +87,13 @@ struct ComponentRule {
   bool area = false, power = false;
   bool macStated = false, idleStated = false;
   double node = 0, voltage = 1;
-  std::map<std::string, double> interfaces; ///< how many of each that is no memory's
+  std::map<std::string, double> interfaces;   ///< how many of each that is no memory's
+  std::map<std::string, TableNumbers> tables; ///< by name of a memory or core
 };
 
 /// Sets what follows: the area; energies of memories and arithmetic that are not stated; idle power as leakage and the
-/// links that always run. `macros`: of all designs of a box instead of the machine's own; `min`: of the types of a core
-/// the smallest element. Errors A0483 and A1405, without a place.
+/// links that always run. What tables say stands instead of the model. `macros`: of all designs of a box instead of the
+/// machine's own; `min`: of the types of a core the smallest element. Errors A0483 and A1405, without a place.
 std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros = nullptr,
                                      bool min = false);
 

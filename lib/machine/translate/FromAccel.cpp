@@ -9,6 +9,7 @@
 #include "lib/machine/translate/MachineProperties.h"
 #include "lib/machine/translate/PowerLevels.h"
 #include "lib/machine/translate/SourceLocationOf.h"
+#include "lib/machine/translate/TableAttributes.h"
 #include "lib/support/EmitError.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <cmath>
@@ -357,6 +358,24 @@ bool readArea(accel::AcceleratorOp accelerator, Machine &machine, AreaRule &rule
 
 } // namespace
 
+std::map<std::string, TableNumbers> tableNumbersOf(accel::AcceleratorOp accelerator) {
+  std::map<std::string, TableNumbers> all;
+  auto parts = accelerator->getAttrOfType<DictionaryAttr>(kTableNumbersAttribute);
+  if (!parts)
+    return all;
+  for (NamedAttribute part : parts) {
+    TableNumbers &numbers = all[part.getName().str()];
+    auto values = dyn_cast<DictionaryAttr>(part.getValue());
+    auto read = [&](llvm::StringRef key, std::optional<double> &into) {
+      if (auto value = values ? values.getAs<FloatAttr>(key) : FloatAttr())
+        into = value.getValueAsDouble();
+    };
+    read("area", numbers.area), read("energy", numbers.energy);
+    read("leakage", numbers.leakage), read("cycle_leakage", numbers.cycleLeakage);
+  }
+  return all;
+}
+
 bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &head) {
   Machine &machine = head.machine;
   machine.name = accelerator.getSymName().str();
@@ -386,6 +405,7 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
     head.components.voltage = keys.number("voltage", voltage, 0);
   good &= !keys.failed;
   head.components.node = head.node;
+  head.components.tables = tableNumbersOf(accelerator);
   return readArea(accelerator, machine, head.area, head.components) && good;
 }
 

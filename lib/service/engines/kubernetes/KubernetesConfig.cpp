@@ -1,13 +1,12 @@
 // Where an API server is: the part of kubeconfig (client.authentication and clusters of "Organizing Cluster Access
 // Using kubeconfig Files") that names a server and who asks it, and the files that a pod has.
 #include "lib/service/engines/kubernetes/KubernetesClient.h"
+#include "lib/support/documents/Yaml.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLParser.h"
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -19,7 +18,6 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 constexpr size_t kMaxFile = 4 << 20; ///< bytes
-constexpr int kMaxDepth = 50;
 
 Error failed(std::string message) { return Error{Code::EngineFailed, std::move(message)}; }
 
@@ -33,51 +31,37 @@ Result<std::string> fileText(const std::string &path) {
   return (*buffer)->getBuffer().str();
 }
 
-/// A node of YAML as JSON: texts stay texts, anchors and tags are not followed. Null where it is too deep.
-Value valueOf(llvm::yaml::Node *node, int depth) {
-  if (!node || depth > kMaxDepth)
+/// YAML as JSON: texts stay texts.
+Value valueOf(const YamlNode &node) {
+  switch (node.kind) {
+  case YamlNode::Kind::Null:
     return nullptr;
-  llvm::SmallString<256> storage;
-  if (auto *scalar = llvm::dyn_cast<llvm::yaml::ScalarNode>(node))
-    return llvm::json::fixUTF8(scalar->getValue(storage));
-  if (auto *block = llvm::dyn_cast<llvm::yaml::BlockScalarNode>(node))
-    return llvm::json::fixUTF8(block->getValue());
-  if (auto *list = llvm::dyn_cast<llvm::yaml::SequenceNode>(node)) {
+  case YamlNode::Kind::Text:
+    return node.text;
+  case YamlNode::Kind::List: {
     Array all;
-    for (llvm::yaml::Node &one : *list)
-      all.push_back(valueOf(&one, depth + 1));
+    for (const YamlNode &one : node.items)
+      all.push_back(valueOf(one));
     return all;
   }
-  if (auto *map = llvm::dyn_cast<llvm::yaml::MappingNode>(node)) {
+  case YamlNode::Kind::Map: {
     Object object;
-    for (llvm::yaml::KeyValueNode &member : *map) {
-      auto *key = llvm::dyn_cast_or_null<llvm::yaml::ScalarNode>(member.getKey());
-      if (!key)
-        return nullptr;
-      const std::string name = llvm::json::fixUTF8(key->getValue(storage));
-      object[name] = valueOf(member.getValue(), depth + 1);
-    }
+    for (size_t i = 0; i < node.items.size(); ++i)
+      object[node.keys[i].first] = valueOf(node.items[i]);
     return object;
+  }
   }
   return nullptr;
 }
 
 Result<Value> yamlOf(const std::string &text, const std::string &path) {
-  std::string said;
-  llvm::SourceMgr sources;
-  sources.setDiagHandler(
-      [](const llvm::SMDiagnostic &diagnostic, void *out) {
-        auto &text = *static_cast<std::string *>(out);
-        if (text.empty())
-          text = fmt::format("line {}: {}", diagnostic.getLineNo(), diagnostic.getMessage().str());
-      },
-      &said);
-  llvm::yaml::Stream stream(text, sources, false);
-  Value value = nullptr;
-  if (auto document = stream.begin(); document != stream.end())
-    value = valueOf(document->getRoot(), 0);
-  if (stream.failed() || !value.getAsObject())
-    return failed(fmt::format("'{}' is no kubeconfig{}{}", path, said.empty() ? "" : ": ", said));
+  auto read = readYaml(text, path, Code::EngineFailed);
+  if (!read)
+    return failed(
+        fmt::format("'{}' is no kubeconfig: line {}: {}", path, read.error().location.line, read.error().message));
+  Value value = valueOf(*read);
+  if (!value.getAsObject())
+    return failed(fmt::format("'{}' is no kubeconfig", path));
   return value;
 }
 

@@ -1,0 +1,30 @@
+"""What ERT.yaml, ART.yaml and weights.cacti say, in a plan of chip.accel, by hand."""
+import json
+import sys
+
+machine = json.load(open(sys.argv[1]))["machine"]
+
+
+def near(found, expected):
+    assert abs(found / expected - 1) < 2e-3, (found, expected)
+
+
+def number(origin):
+    return float(origin["text"].split()[0])
+
+
+by_name = {memory["name"]: memory for memory in machine["memories"]}
+# Two banks as CACTI has one: 8 pJ for 8 B.
+near(number(by_name["weights"]["origins"]["energy"]), 8 / 64)
+# The largest of the read energies and that of writing, of 8 B.
+near(number(by_name["glb"]["origins"]["energy"]), (6 + 10) / 2 / 64)
+assert machine["origins"]["mac.bf16"]["text"] == "0.5 pJ by a table of components"
+assert "catalog/components" in machine["origins"]["mac.fp32"]["text"]
+
+# fp32 multiplier, adder and 5 * 32 + 32 bits of register at 45 nm, five times (components.csv): no table has the lanes.
+lanes = 16 * (7700 + 4184 + 192 * 4.522) * 5e-6
+area = 256 * 400e-6 + 90000e-6 + 2 * 0.25 * 0.2 + lanes
+near(number(machine["origins"]["area"]), area)
+# Joules of a cycle, watts of two banks, and 3 mW/mm2 of the lanes.
+idle = (256 * 0.001 + 0.2) * 1e-12 * 500e6 + 2 * 2e-3 + 0.003 * lanes
+near(number(machine["origins"]["idle"]), idle)
