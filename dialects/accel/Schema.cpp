@@ -26,6 +26,7 @@ const Dimension kEnergy = Dimension::of(Base::Joule);
 const Dimension kPower = kEnergy / kTime;
 const Dimension kMoney = Dimension::of(Base::Dollar);
 const Dimension kMass = Dimension::of(Base::Gram);
+const Dimension kTemperature = Dimension::of(Base::Kelvin);
 
 std::vector<StringRef> words(StringRef text) {
   llvm::SmallVector<StringRef> parts;
@@ -417,6 +418,14 @@ std::vector<BlockSchema> machineTable() {
            quantities("mac_by_type", Better::Less, {kEnergy}, kPrecisions, Range::NonNegative,
                       "energy of one multiply-accumulate by precision; other precisions use 'mac'"),
            plain("model", ValueKind::String, "name of a model in the catalogue, of what is not stated"),
+           quantity("ambient", Better::Less, {kTemperature}, Range::Positive,
+                    "temperature of the air or water that cools, 308.15 K (35 degrees Celsius) unless given"),
+           quantity("thermal_resistance", Better::Less, {kTemperature / kPower}, Range::Positive,
+                    "from the die to what cools, a forced-air heat sink unless given"),
+           quantity("junction_limit", Better::Neither, {kTemperature}, Range::Positive,
+                    "highest temperature of the die, 378.15 K (105 degrees Celsius) unless given"),
+           quantity("regulator_efficiency", Better::More, {kNumber}, Range::Fraction,
+                    "share of the board's power that reaches the die, 0.85 unless given"),
        }},
       {"level",
        "",

@@ -70,6 +70,7 @@ std::vector<UnitEntry> build() {
   b.with(lengths, "m", one, metre);
   b.one("m2", one, metre * metre);
   b.with(lengths, "m2", one, metre * metre, 2);
+  b.one("K", one, Dimension::of(Base::Kelvin));
   b.one("USD", one, dollar);
   b.with(llvm::ArrayRef(kLarge, 2), "USD", one, dollar);
   // Greenhouse gases are weighed as the carbon dioxide that warms as much.

@@ -1,5 +1,6 @@
 #include "lib/machine/energy/Buildability.h"
 #include "lib/machine/energy/Components.h"
+#include "lib/machine/energy/Cooling.h"
 #include "lib/support/Quantity.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -34,6 +35,16 @@ std::vector<Buildability> buildabilityOf(const Machine &machine) {
             "most 1 W/mm2",
             machine.name, tdp, mm2, tdp / mm2),
         "lower its clock, leave more area, or write `require power.tdp / area <= 1 W/mm2`");
+  const Cooling cooling = Cooling::of(machine);
+  if (double junction = junctionOf(machine); junction > cooling.limit * (1 + 1e-9)) {
+    double resistance = cooling.resistanceOf(area), coolable = (cooling.limit - cooling.ambient) / resistance;
+    say(Code::JunctionAboveLimit,
+        fmt::format("the die of '{}' is at {:.0f} degrees Celsius at {:.4g} W, with {:.3g} K/W to {:.0f} degrees: its "
+                    "limit is {:.0f}",
+                    machine.name, junction - 273.15, tdp, resistance, cooling.ambient - 273.15, cooling.limit - 273.15),
+        fmt::format("state a better `thermal_resistance` in 'power', or write `require power.tdp <= {:.4g} W`",
+                    coolable));
+  }
   if (area > kReticle * (1 + 1e-9))
     say(Code::DieAboveReticle,
         fmt::format("'{}' has {:.4g} mm2, but one die has at most {:.4g} mm2", machine.name, mm2, kReticle * 1e6),

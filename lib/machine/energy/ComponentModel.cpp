@@ -1,4 +1,5 @@
 #include "lib/machine/energy/ComponentModel.h"
+#include "lib/machine/energy/Cooling.h"
 #include "lib/machine/energy/Energy.h"
 #include "lib/machine/energy/NodeScaling.h"
 #include <algorithm>
@@ -225,6 +226,18 @@ void setEnergies(const ComponentRule &rule, const ComponentModel &model, const M
       }
 }
 
+/// Idle power: leakage at the temperature at which the chip settles, and what `always` runs.
+void setIdle(double leakage, double always, double area, double leaksAt, Machine &machine) {
+  const Cooling cooling = Cooling::of(machine);
+  double resistance = cooling.resistanceOf(machine.area.value > 0 ? machine.area.value : area), junction = leaksAt;
+  machine.idle = Watts(always);
+  if (!(junction > 0)) // a design power that is stated may have been written from this one
+    junction = settledJunction(cooling, resistance, powerAtPeak(machine).value, leakage);
+  machine.idle += Watts(leakage * leakageFactor(junction));
+  machine.origins["idle"] = {fmt::format("{:.4g} W by catalog/components, at {:.3g} K", machine.idle.value, junction),
+                             "", machine.location};
+}
+
 } // namespace
 
 std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros,
@@ -266,10 +279,9 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   if (!rule.power)
     return std::nullopt;
   setEnergies(rule, model, *macros, machine);
-  if (!rule.idleStated) {
-    machine.idle = model.leakage(chip->leakingArea) + Watts(chip->tableLeakage + running);
-    machine.origins["idle"] = {fmt::format("{:.4g} W by catalog/components", machine.idle.value), "", machine.location};
-  }
+  if (!rule.idleStated)
+    setIdle(model.leakage(chip->leakingArea).value, chip->tableLeakage + running, chip->area + links, macros->leaksAt,
+            machine);
   return std::nullopt;
 }
 

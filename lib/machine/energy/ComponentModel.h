@@ -16,6 +16,7 @@ struct ComponentSpan {
 struct MemoryMacros {
   std::vector<double> areas;
   std::vector<double> joulesPerByte; ///< by memory; negative: none, as for dram
+  double leaksAt = 0;                ///< kelvins; 0: at the temperature of the chip
 };
 
 /// What a table of another program says of a memory or core of the chip (ForeignTable.h); it stands instead of the
@@ -60,7 +61,7 @@ public:
   double interfaceArea(const Memory &memory) const;
   double interfaceEdge(const Memory &memory) const;
 
-  /// Leakage of an area of logic and memory in watts: in proportion to the supply.
+  /// Leakage of an area of logic and memory at 25 degrees Celsius, in watts: in proportion to the supply.
   Watts leakage(double area) const;
   /// One element of a core, in square metres: of its types the largest (`min`: the smallest).
   double elementArea(const Core &core, bool min) const;
@@ -91,9 +92,10 @@ struct ComponentRule {
   std::map<std::string, TableNumbers> tables; ///< by name of a memory or core
 };
 
-/// Sets what follows: the area; energies of memories and arithmetic that are not stated; idle power as leakage and the
-/// links that always run. What tables say stands instead of the model. `macros`: of all designs of a box instead of the
-/// machine's own; `min`: of the types of a core the smallest element. Errors A0483 and A1405, without a place.
+/// Sets what follows: the area; energies of memories and arithmetic that are not stated; idle power as leakage at
+/// the temperature of the die at its design power (Cooling.h) and the links that always run. What tables say stands
+/// instead of the model. `macros`: of all designs of a box instead of the machine's own; `min`: of the types of a core
+/// the smallest element. Errors A0483 and A1405, without a place.
 std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine, const MemoryMacros *macros = nullptr,
                                      bool min = false);
 

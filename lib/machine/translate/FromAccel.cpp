@@ -261,6 +261,16 @@ bool readPower(accel::PowerOp power, const Rational &clock, Machine &machine) {
   AccelReader keys(power, power.getEntries(), "power", machine.origins);
   machine.idle = Watts(keys.number("idle"));
   machine.tdp = Watts(keys.number("tdp"));
+  keys.number("thermal_resistance"), keys.number("regulator_efficiency"); // Cooling::of reads the origins
+  double ambient = keys.number("ambient"), limit = keys.number("junction_limit");
+  for (auto [key, kelvins] : {std::pair("ambient", ambient), std::pair("junction_limit", limit)})
+    if (kelvins > 0 && !keys.failed && (kelvins < 200 || kelvins > 500))
+      keys.complain(key, Code::OutOfRange) << fmt::format(
+          " is {:.4g} K, {:.4g} degrees Celsius, but chips are used from 200 K to 500 K", kelvins, kelvins - 273.15);
+  const Cooling cooling = Cooling::of(machine);
+  if (!keys.failed && ambient + limit > 0 && cooling.limit <= cooling.ambient)
+    keys.complain(limit > 0 ? "junction_limit" : "ambient", Code::OutOfRange)
+        << fmt::format(": what cools has {:.4g} K, and the die may have {:.4g} K", cooling.ambient, cooling.limit);
   machine.energyPerFlop = JoulesPerFlop(keys.number("mac", keys.get<accel::QuantityAttr>("mac"), clock, 2));
   if (auto types = keys.get<DictionaryAttr>("mac_by_type"))
     for (NamedAttribute type : types)
@@ -539,26 +549,6 @@ std::optional<Error> applyArea(const AreaRule &rule, Machine &machine) {
     machine.origins["area"] = rule.origin;
   }
   return std::nullopt;
-}
-
-Watts powerAtPeak(const Machine &machine, bool min) {
-  Watts sum = machine.idle;
-  for (const Core &core : machine.cores) {
-    std::vector<std::string> types;
-    for (const auto &[type, peak] : core.peak)
-      types.push_back(type);
-    if (types.empty())
-      types.push_back(core.kind == CoreKind::Tensor ? "bf16" : "fp32");
-    double power = min ? std::numeric_limits<double>::infinity() : 0;
-    for (const std::string &type : types) {
-      double one = peakOfOne(machine, core, type).value * energyPerFlop(machine, type).value;
-      power = min ? std::min(power, one) : std::max(power, one);
-    }
-    sum += Watts(power * core.count);
-  }
-  for (const Memory &memory : machine.memories)
-    sum += Watts(memory.bandwidth.value * memory.energy.value);
-  return sum;
 }
 
 FailureOr<Machine> machineFrom(accel::AcceleratorOp accelerator) {

@@ -4,6 +4,7 @@
 #include "lib/machine/cost/MemoryOrder.h"
 #include "lib/machine/energy/AreaModel.h"
 #include "lib/machine/energy/ComponentModel.h"
+#include "lib/machine/energy/Cooling.h"
 #include "lib/support/Rational.h"
 
 namespace accord {
@@ -41,12 +42,5 @@ mlir::FailureOr<Core> coreOf(accel::CoreOp core, const Rational &clock, const Me
 /// The area of the parts by the rule. Error A0483, without a place: the model does not cover the
 /// machine. `applyComponents` is for the model of components.
 std::optional<Error> applyArea(const AreaRule &rule, Machine &machine);
-
-/// What a chip may draw when everything on it works at its peak: idle power, of each core its peak
-/// times the energy of an operation (of its types the one that draws most; a core that states no
-/// type computes bf16 if it is a tensor core, fp32 if a vector core), of each memory its bandwidth
-/// times the energy of a byte. Assumes that nothing else draws power (clock tree, leakage beyond
-/// idle, links). `least`: of each core's types the one that draws least.
-Watts powerAtPeak(const Machine &machine, bool min = false);
 
 } // namespace accord

@@ -1,4 +1,5 @@
 #include "lib/planning/output/Summary.h"
+#include "lib/machine/energy/Cooling.h"
 #include "lib/machine/energy/StepPower.h"
 #include "lib/planning/analysis/Bottlenecks.h"
 #include "lib/planning/output/Metrics.h"
@@ -13,6 +14,19 @@
 using namespace llvm;
 namespace accord {
 namespace {
+
+/// The area, and of a chip of components how hot it is and what its board draws.
+void addDie(const Machine &machine, SummaryLines &lines) {
+  if (!(machine.area.value > 0))
+    return;
+  std::string text = fmt::format("{:.4g} mm2", machine.area.squareMillimetres());
+  if (double junction = junctionOf(machine); junction > 0 && machine.origins.count("interfaces")) {
+    Cooling cooling = Cooling::of(machine);
+    text += fmt::format(", {:.0f} degrees Celsius at {:.4g} W ({:.4g} W before regulators)", junction - 273.15,
+                        machine.tdp.value, machine.tdp.value / cooling.regulator);
+  }
+  lines.add("area", text);
+}
 
 std::string percent(double share) { return fmt::format("{:.3g} %", share * 100); }
 const char *times(const TextStyle &style) { return style.unicode ? "×" : "x"; }
@@ -75,8 +89,7 @@ std::string compileSummary(const Plan &plan, const SummaryOptions &options, cons
               formatSi(m.energy.value, "J") + " per step" +
                   (m.step.value > 0 ? ", " + powerText(m.energy / m.step, plan.machine) + " on average" : ""));
   addRunLines(plan.run, plan.assumptions, lines);
-  if (plan.machine.area.value > 0)
-    lines.add("area", fmt::format("{:.4g} mm2", plan.machine.area.squareMillimetres()));
+  addDie(plan.machine, lines);
   int shown = 0;
   for (const Expense &e : expenses(plan)) {
     if (!e.critical)
@@ -151,8 +164,7 @@ std::string estimateTable(const WorkGraph &graph, const Machine &machine, const 
                                     formatSi(totals.idle.value, "J")));
     lines.add("power", powerText(totals.power(), machine) + " on average");
   }
-  if (machine.area.value > 0)
-    lines.add("area", fmt::format("{:.4g} mm2", machine.area.squareMillimetres()));
+  addDie(machine, lines);
   lines.add("memory", formatBytes(totals.memoryBytes));
   if (dataLoading)
     lines.add("with loading",
