@@ -22,6 +22,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace accord {
 namespace {
@@ -65,6 +66,8 @@ public:
     if (options_.evaluations)
       search_.evaluations = options_.evaluations;
     searchAll();
+    if (options_.writes)
+      warnOfProposals();
     return options_.writes ? write() : kDone;
   }
 
@@ -134,7 +137,6 @@ private:
         answered(several ? "common" : jobs_.jobs().front().name, made, all, aggregation, kept("", !ratio), chosen_);
     monitor_->found();
     MiningProblem &problem = *made;
-    warnOfBest();
     if (statusOf(plan_) == SearchStatus::Infeasible)
       if (auto conflict = jobs_.conflict())
         plan_.conflicts.push_back(*conflict);
@@ -169,19 +171,43 @@ private:
     }
   }
 
-  /// What is hard to build or to cool of the best designs, at the prompt and in the report.
-  void warnOfBest() {
-    std::vector<const MinedAnswer *> all{&plan_.best};
-    for (const MinedAnswer &own : plan_.own)
-      all.push_back(&own);
-    for (const MinedAnswer *answer : all) {
-      if (!answer->design || !options_.writes)
-        continue;
-      warnOfBuildability(jobs_.first().diagnostics(), answer->design->machine);
-      for (const Buildability &one : buildabilityOf(answer->design->machine))
-        plan_.assumptions.push_back(
-            fmt::format("warning {} of {}: {}", numberOf(one.error.code), answer->design->name, one.error.message));
+  /// What is hard to build or to cool of each design that is proposed, at the prompt and in the report: the best, those
+  /// of other strategies and of stages, and how many of the front.
+  void warnOfProposals() {
+    std::vector<const MinedDesign *> all;
+    auto add = [&](const MinedAnswer &answer) {
+      if (answer.design)
+        all.push_back(&*answer.design);
+    };
+    add(plan_.best);
+    llvm::for_each(plan_.own, add), llvm::for_each(plan_.compared, add);
+    if (plan_.stages)
+      for (const MinedDesign &design : plan_.stages->designs)
+        all.push_back(&design);
+    std::set<std::string> told, warned; // strategies may find the same design
+    auto tell = [&](const std::string &text) {
+      if (told.insert(text).second)
+        plan_.assumptions.push_back(text);
+    };
+    for (const MinedDesign *design : all) {
+      const std::vector<Buildability> known = buildabilityOf(design->machine);
+      if (!known.empty() && warned.insert(known.front().error.message).second)
+        warnOfBuildability(jobs_.first().diagnostics(), design->machine);
+      for (const Buildability &one : known)
+        tell(fmt::format("warning {} of {}: {}", numberOf(one.error.code), design->name, one.error.message));
     }
+    if (!plan_.front)
+      return;
+    const std::vector<MinedDesign> &front = plan_.front->designs;
+    auto hard = llvm::count_if(front, [](const MinedDesign &one) { return !buildabilityOf(one.machine).empty(); });
+    for (const MinedDesign &design : front)
+      for (const Buildability &one : buildabilityOf(design.machine))
+        tell(fmt::format("warning {} of a design of the front: {}", numberOf(one.error.code), one.error.message));
+    if (hard > 0)
+      jobs_.first().diagnostics().warning(
+          Code::PowerDensityAboveLimit, {},
+          fmt::format("{} of the {} designs of the front are hard to build or to cool: mine.json says why, for each",
+                      hard, front.size()));
   }
 
   /// What the chosen strategy finds for these jobs, with their placements by job. `problem` becomes that with an
