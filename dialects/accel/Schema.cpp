@@ -329,6 +329,8 @@ std::vector<BlockSchema> machineTable() {
            quantity("voltage", Better::Less, {kNumber}, Range::Positive,
                     "share of the nominal supply of the process, 1 unless given"),
            quantity("area", Better::Less, {kArea}, Range::Positive, "of the whole chip"),
+           word("interconnect", words("bus ring mesh crossbar"),
+                "the network between the cores and the memory on the chip that they share, none unless given"),
            plain("cost_model", ValueKind::String, "name of the cost model for all cores that state none"),
            quantity("kernel_launch_overhead", Better::Less, {kTime}, Range::NonNegative,
                     "minimum time of an operation: the overhead of its launch"),

@@ -679,8 +679,8 @@ std::optional<Error> DesignMachines::addComponents(const MachineProperties &prop
     all.areas.push_back(end == BoxCorner::Max ? span.area.high : span.area.low);
     all.joulesPerByte.push_back(end == BoxCorner::Max ? span.energy.high : span.energy.low);
   }
-  const Cooling cooling = Cooling::of(machine);
-  all.leaksAt = box.one() ? 0 : end == BoxCorner::Max ? cooling.limit : cooling.ambient;
+  using End = MemoryMacros::End;
+  all.end = box.one() ? End::Design : end == BoxCorner::Max ? End::High : End::Low;
   if (applyComponents(rule, machine, &all, end == BoxCorner::Min && design.openTypes && !box.one()))
     machine.area = {end == BoxCorner::Max ? INFINITY : 0}; // no corner has an area, but designs may
   return std::nullopt;

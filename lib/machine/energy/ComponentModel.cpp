@@ -133,6 +133,24 @@ double ComponentModel::interfaceEdge(const Memory &memory) const {
 
 Watts ComponentModel::leakage(double area) const { return Watts(area * process_.leakage * voltage_); }
 
+InterconnectCost ComponentModel::interconnect(const std::string &kind, double cores, double bitsPerCycle,
+                                              double area) const {
+  InterconnectCost out;
+  double edge = std::sqrt(area), track = numbers_.track * node_;
+  if (kind == "bus" || kind == "crossbar") {
+    double across = kind == "crossbar" ? bitsPerCycle * track : 0;
+    out.area = across * across;
+    out.joulesPerByte = wireEnergy(edge + 2 * across);
+    return out;
+  }
+  const bool isMesh = kind == "mesh";
+  double side = std::sqrt(cores), hops = isMesh ? 2 * (cores - 1) / (3 * side) : cores / 4;
+  double width = bitsPerCycle / cores * std::max(1.0, isMesh ? side / 4 : cores / 8);
+  out.area = cores * (isMesh ? 5 : 3) * width * scaled(numbers_.routerArea, true);
+  out.joulesPerByte = (hops + 1) * scaled(numbers_.routerEnergy, false) * supply_ + wireEnergy(hops * edge / side);
+  return out;
+}
+
 double ComponentModel::elementArea(const Core &core, bool min) const {
   double one = 0;
   auto add = [&](const std::string &type) {
@@ -226,12 +244,45 @@ void setEnergies(const ComponentRule &rule, const ComponentModel &model, const M
       }
 }
 
+/// The memory that cores share: the farthest on the chip; null where there is none.
+Memory *sharedMemory(Machine &machine) {
+  auto found = std::find_if(machine.memories.begin(), machine.memories.end(), isOnChip);
+  return found == machine.memories.end() ? nullptr : &*found;
+}
+
+InterconnectCost networkOf(const ComponentRule &rule, const ComponentModel &model, const MemoryMacros &macros,
+                           double area, Machine &machine) {
+  const Memory *shared = sharedMemory(machine);
+  double cores = 0;
+  for (const Core &core : machine.cores)
+    cores += static_cast<double>(core.count);
+  if (rule.interconnect.empty() || !shared || cores < 1)
+    return {};
+  // It neither rises nor falls with each number that a search chooses.
+  if (macros.end != MemoryMacros::End::Design)
+    return macros.end == MemoryMacros::End::High ? InterconnectCost{INFINITY, INFINITY} : InterconnectCost();
+  return model.interconnect(rule.interconnect, cores, shared->bandwidth.value * 8 / machine.clock.value, area);
+}
+
+/// What a byte of the shared memory takes on its way, unless its energy is stated.
+void addNetwork(const InterconnectCost &network, const ComponentRule &rule, Machine &machine) {
+  Memory *shared = sharedMemory(machine);
+  if (!(network.joulesPerByte > 0) || !shared)
+    return;
+  Origin &origin = shared->origins["energy"];
+  if (!origin.text.ends_with(" by catalog/components") && !origin.text.ends_with(" by a table of components"))
+    return;
+  shared->energy += JoulesPerByte(network.joulesPerByte);
+  origin.text += fmt::format(", and {:.3g} pJ/bit over the {}", network.joulesPerByte / 8 * 1e12, rule.interconnect);
+}
+
 /// Idle power: leakage at the temperature at which the chip settles, and what `always` runs.
-void setIdle(double leakage, double always, double area, double leaksAt, Machine &machine) {
+void setIdle(double leakage, double always, double area, MemoryMacros::End end, Machine &machine) {
   const Cooling cooling = Cooling::of(machine);
-  double resistance = cooling.resistanceOf(machine.area.value > 0 ? machine.area.value : area), junction = leaksAt;
+  double resistance = cooling.resistanceOf(machine.area.value > 0 ? machine.area.value : area);
+  double junction = end == MemoryMacros::End::High ? cooling.limit : cooling.ambient;
   machine.idle = Watts(always);
-  if (!(junction > 0)) // a design power that is stated may have been written from this one
+  if (end == MemoryMacros::End::Design) // a design power that is stated may have been written from this one
     junction = settledJunction(cooling, resistance, powerAtPeak(machine).value, leakage);
   machine.idle += Watts(leakage * leakageFactor(junction));
   machine.origins["idle"] = {fmt::format("{:.4g} W by catalog/components, at {:.3g} K", machine.idle.value, junction),
@@ -267,8 +318,9 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
       links += one->area * count, edge += one->edge * count;
       running += one->bytesPerSecond * one->joulesPerByte * count;
     }
+  const InterconnectCost network = networkOf(rule, model, *macros, chip->area + links, machine);
   if (rule.area) {
-    machine.area = {chip->area + links};
+    machine.area = {chip->area + links + network.area};
     machine.origins["area"] = {fmt::format("{:.6g} mm2 by catalog/components", machine.area.squareMillimetres()), "",
                                machine.location};
   }
@@ -279,9 +331,10 @@ std::optional<Error> applyComponents(const ComponentRule &rule, Machine &machine
   if (!rule.power)
     return std::nullopt;
   setEnergies(rule, model, *macros, machine);
+  addNetwork(network, rule, machine);
   if (!rule.idleStated)
-    setIdle(model.leakage(chip->leakingArea).value, chip->tableLeakage + running, chip->area + links, macros->leaksAt,
-            machine);
+    setIdle(model.leakage(chip->leakingArea).value, chip->tableLeakage + running, chip->area + links + network.area,
+            macros->end, machine);
   return std::nullopt;
 }
 

@@ -16,7 +16,13 @@ struct ComponentSpan {
 struct MemoryMacros {
   std::vector<double> areas;
   std::vector<double> joulesPerByte; ///< by memory; negative: none, as for dram
-  double leaksAt = 0;                ///< kelvins; 0: at the temperature of the chip
+  /// Of one design, or as small or large as no design of a box passes.
+  enum class End : uint8_t { Design, Low, High } end = End::Design;
+};
+
+/// A network on the chip: square metres, and joules of a byte that crosses it.
+struct InterconnectCost {
+  double area = 0, joulesPerByte = 0;
 };
 
 /// What a table of another program says of a memory or core of the chip (ForeignTable.h); it stands instead of the
@@ -63,6 +69,14 @@ public:
 
   /// Leakage of an area of logic and memory at 25 degrees Celsius, in watts: in proportion to the supply.
   Watts leakage(double area) const;
+  /// A network between `cores` and the memory that they share, which moves so many bits in a cycle, on a chip of an
+  /// area without it. Each core has its share of the bits, n cores on a square grid of pitch sqrt(area / n):
+  /// - mesh: a router of 5 ports a core, 2 (k^2 - 1) / (3 k) hops for k = sqrt(n), and links k / 4 as wide as a share
+  ///   where that is more, for half of all bits cross the middle;
+  /// - ring: 3 ports, n / 4 hops, links n / 8 as wide;
+  /// - crossbar: a matrix of all bits by all bits in tracks, wires across it and over an edge of the chip;
+  /// - bus: wires over an edge of the chip, and no area of their own.
+  InterconnectCost interconnect(const std::string &kind, double cores, double bitsPerCycle, double area) const;
   /// One element of a core, in square metres: of its types the largest (`min`: the smallest).
   double elementArea(const Core &core, bool min) const;
   MemoryMacros macros(const Machine &machine) const;
@@ -89,6 +103,7 @@ struct ComponentRule {
   bool macStated = false, idleStated = false;
   double node = 0, voltage = 1;
   std::map<std::string, double> interfaces;   ///< how many of each that is no memory's
+  std::string interconnect;                   ///< "mesh", …; empty: none
   std::map<std::string, TableNumbers> tables; ///< by name of a memory or core
 };
 

@@ -180,6 +180,9 @@ Result<ComponentNumbers> ComponentNumbers::read(std::string_view components, std
       {"register", "area", kArea, &out.registerArea.value, &out.registerArea.node},
       {"register", "energy", kJoule, &out.registerEnergy.value, &out.registerEnergy.node},
       {"wire", "energy", kJoule / kByte, &out.wire.value, &out.wire.node, false, 1e3}, // of a millimetre
+      {"router", "area", kArea, &out.routerArea.value, &out.routerArea.node},
+      {"router", "energy", kJoule / kByte, &out.routerEnergy.value, &out.routerEnergy.node},
+      {"track", "nodes", kNumber, &out.track, nullptr},
       {"periphery", "rows", kNumber, &out.periphery, nullptr},
       {"port", "area", kNumber, &out.port, nullptr},
       {"overhead", "logic", kNumber, &out.logic, nullptr},

@@ -54,6 +54,8 @@ struct ComponentNumbers {
   };
   AtNode registerArea, registerEnergy; ///< square metres a bit; joules a bit and cycle
   AtNode wire;                         ///< joules for a byte and metre at 0.9 V
+  AtNode routerArea, routerEnergy;     ///< square metres of a bit of a port; joules for a byte that passes one
+  double track = 0;                    ///< pitch of a wire over the node
   double periphery = 0;                ///< rows, and columns, of cells
   double port = 0;                     ///< share of a cell that a further port adds
   double logic = 1, memory = 1, energy = 1;

@@ -416,7 +416,13 @@ bool readMachineProperties(accel::AcceleratorOp accelerator, MachineProperties &
   good &= !keys.failed;
   head.components.node = head.node;
   head.components.tables = tableNumbersOf(accelerator);
-  return readArea(accelerator, machine, head.area, head.components) && good;
+  good &= readArea(accelerator, machine, head.area, head.components);
+  if (auto network = keys.get<StringAttr>("interconnect")) {
+    head.components.interconnect = network.str();
+    if (!head.components.area && !head.components.power)
+      keys.complain("interconnect", Code::NotSupported) << " is not used without model = \"" << kComponents << "\"";
+  }
+  return good && !keys.failed;
 }
 
 LogicalResult checkVoltage(accel::AcceleratorOp accelerator, const MachineProperties &head) {

@@ -140,6 +140,8 @@ std::vector<DesignSpace> &spaces() {
     made.push_back(shippedSpace("tpu_like_space"));
     made.push_back(spaceOf(kLinked));
     made.push_back(spaceOf(kBuilt));
+    std::string network = kBuilt;
+    made.push_back(spaceOf(network.insert(network.find("  clock"), "  interconnect = mesh\n")));
     return made;
   }();
   return all;

@@ -121,6 +121,45 @@ TEST(Components, MemoriesKeepTheirLaws) {
   }
 }
 
+// Vangal et al., JSSC 2008: 97 W of 80 tiles at 4.27 GHz and 1.07 V, of which a router and its links have 28 %; 0.34
+// mm2 of 5 ports of 32 bit. A mesh of 8 x 10 passes 6 routers to another tile at the mean.
+TEST(Components, MeshOfTeraflopsChip) {
+  ComponentModel model(65e-9, 1, 4.27e9);
+  InterconnectCost mesh = model.interconnect("mesh", 80, 80 * 32, 240e-6);
+  double wider = std::sqrt(80) / 4;
+  EXPECT_NEAR(mesh.area, 80 * 0.34e-6 * wider, 1e-9);
+  double hops = 2 * (80 - 1) / (3 * std::sqrt(80));
+  double published = 0.28 * 97 / 80 / (5 * 32 * 4.27e9) / 1.07 / 1.07 * 8; // joules of a byte and hop
+  EXPECT_NEAR(mesh.joulesPerByte / hops, published, 0.25 * published);
+}
+
+// McKeown et al., HPCA 2018 (medium certainty): 11 pJ for half of 64 bits that switch over a hop of Piton, 32 nm.
+TEST(Components, HopOfPiton) {
+  ComponentModel model(32e-9, 1, 5e8);
+  double hops = 2 * (25 - 1) / (3 * 5.0),
+         perBit = model.interconnect("mesh", 25, 25 * 64, 35e-6).joulesPerByte / 8 / hops;
+  EXPECT_GT(perBit, 11.16e-12 / 64 / 2);
+  EXPECT_LT(perBit, 11.16e-12 / 64 * 2);
+}
+
+TEST(Components, InterconnectsKeepTheirLaws) {
+  ComponentModel model(16e-9, 1, 1e9);
+  for (const char *kind : {"bus", "ring", "mesh", "crossbar"})
+    for (double cores : {1.0, 2.0, 16.0, 120.0, 1024.0}) {
+      InterconnectCost one = model.interconnect(kind, cores, 8192, 400e-6);
+      EXPECT_GE(one.area, 0) << kind;
+      EXPECT_GT(one.joulesPerByte, 0) << kind;
+      EXPECT_LE(one.area, model.interconnect(kind, cores * 2, 8192, 400e-6).area * (1 + 1e-12)) << kind;
+      EXPECT_LE(one.area, model.interconnect(kind, cores, 16384, 400e-6).area) << kind;
+      EXPECT_LE(one.joulesPerByte, model.interconnect(kind, cores, 8192, 800e-6).joulesPerByte) << kind;
+    }
+  // 8192 tracks of 80 nm each way; a bus has wires of the edge alone.
+  InterconnectCost crossbar = model.interconnect("crossbar", 8, 8192, 400e-6),
+                   bus = model.interconnect("bus", 8, 8192, 400e-6);
+  EXPECT_NEAR(crossbar.area, std::pow(8192 * 80e-9, 2), 1e-12);
+  EXPECT_NEAR(bus.joulesPerByte, 0.121e-12 * 8 * 20 * std::pow(0.8 / 0.9, 2), 1e-15);
+}
+
 TEST(Components, InterfacesAreWhole) {
   ComponentModel model(7e-9, 1, 1e9);
   Memory memory;
@@ -149,10 +188,13 @@ TEST(Components, TablesSayWhereTheyAreWrong) {
                         "port, area, , 0.6, 0.2, x\n",
                         "overhead, logic, , 5, 0.2, x\n",
                         "overhead, memory, , 4, 0.2, x\n",
-                        "overhead, energy, , 1, 0.2, x\n"};
+                        "overhead, energy, , 1, 0.2, x\n",
+                        "router, area, 65 nm, 2000 um2, 0.2, x\n",
+                        "router, energy, 65 nm, 0.2 pJ/bit, 0.2, x\n",
+                        "track, nodes, , 5, 0.2, x\n"};
   auto with = [&](int row, const std::string &text) {
     std::string all = "part, type, node, value, error, source\n";
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < 11; ++i)
       all += i == row ? text : rows[i];
     auto read = ComponentNumbers::read(all, areas, "c.csv", "a.csv");
     return codeOf("none", read.getError());
