@@ -1,6 +1,7 @@
 // Tables of Accelergy and CACTI, written from their published formats, and what is wrong with broken ones.
 #include "lib/machine/energy/ForeignTable.h"
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace accord;
 namespace {
@@ -174,6 +175,33 @@ TEST(ForeignTables, BrokenFilesOfCacti) {
   EXPECT_EQ(
       what(replaced(kCsvHead, "Area (mm2)", "Size (mm2)") + "45, 65536, 1, 1, 64, 1, 1, 0, 0.03, 0.04, 9, 0.5, 2,\n"),
       "1:1 A1406 CACTI's table has no 'Area'");
+}
+
+// Mutations of good files are tables or errors with a place, and nothing else.
+TEST(ForeignTables, AnyTextIsAnswered) {
+  const std::string good[] = {kErt, kReport,
+                              std::string(kCsvHead) + "45, 65536, 1, 1, 64, 1, 1, 0, 0.03, 0.04, 9, 0.5, 2,\n"};
+  const std::string pieces[] = {
+      ":",  "-",     "[", "]",  "{",   "}", "\"",     "'",   "\n",    "  ",       "&a",
+      "*a", "|",     ">", "!x", "?",   "#", "---",    "...", ",",     "%",        "\t",
+      "\\", "1e999", "(", ")",  " x ", "@", "<<: *a", "? [", "- - -", "\xc3\x28", std::string(1, '\0')};
+  std::mt19937 random(5);
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = good[random() % 3];
+    for (unsigned edits = 1 + random() % 6; edits > 0; --edits) {
+      size_t at = random() % (text.size() + 1);
+      if (random() % 3)
+        text.insert(at, pieces[random() % std::size(pieces)]);
+      else
+        text.erase(at, 1 + random() % 12);
+    }
+    auto read = ForeignTable::read(text, "t");
+    if (const Error *error = read.getError()) {
+      ASSERT_EQ(error->code, Code::BadComponentTable) << text;
+      ASSERT_GE(error->location.line, 1u) << text;
+      ASSERT_FALSE(error->message.empty());
+    }
+  }
 }
 
 } // namespace
