@@ -161,7 +161,7 @@ Result<ForeignTable> readAccelergy(std::string_view text, const std::string &fil
   const std::vector<std::string> kinds{"ERT", "ART", "ERT_summary", "ART_summary"};
   const YamlNode *table = nullptr;
   std::string kind;
-  for (size_t i = 0; i < root.items.size(); ++i) {
+  for (size_t i = 0; root.kind == Kind::Map && i < root.items.size(); ++i) {
     if (std::find(kinds.begin(), kinds.end(), root.keys[i].first) == kinds.end())
       return bad(root.keys[i].second,
                  fmt::format("'{}' is no table of Accelergy, which are {}", root.keys[i].first, fmt::join(kinds, ", ")),

@@ -149,6 +149,8 @@ TEST(ForeignTables, BrokenTablesOfAccelergy) {
   EXPECT_EQ(what("ART:\n  tables:\n  - name: a.b\n"), "3:5 A1406 component 'a.b' has no 'area'");
   EXPECT_EQ(what("ART:\n  tables:\n  - name: a.b\n    area: *x\n").substr(0, 9), "4:5 A1406");
   EXPECT_EQ(what(""), "1:1 A1406 the file has no table of Accelergy (ERT, ART) and none of CACTI");
+  EXPECT_EQ(what("- name: chip.glb\n  area: 1\n"),
+            "1:1 A1406 the file has no table of Accelergy (ERT, ART) and none of CACTI");
   EXPECT_EQ(what("just words"), "1:1 A1406 the file has no table of Accelergy (ERT, ART) and none of CACTI");
   EXPECT_EQ(what("ERT: [\n").substr(3, 7), " A1406 ");
   EXPECT_EQ(what("ERT: \x01"), "1:6 A1406 a control character stands in the file");
