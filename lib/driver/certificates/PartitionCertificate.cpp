@@ -51,6 +51,7 @@ Verification verifyStages(const PartitioningProblem &problem, const Partitioning
 Verification verifyLayerPlan(const LayerPlanAnswer &answer) {
   using enum LayerPlan::Status;
   const LayerPlan &plan = answer.plan;
+  const char *objective = kPipelineObjectives[static_cast<size_t>(plan.objective)];
   Verification proof;
   proof.findings = verify(answer.graph, plan);
   if (!answer.allowReplicas)
@@ -67,11 +68,12 @@ Verification verifyLayerPlan(const LayerPlanAnswer &answer) {
   }
   bool none = plan.status == Infeasible;
   if (!none)
-    proof.checked.push_back(fmt::format("{} layers in {} stages: a load of {} s in the memory of their devices",
-                                        answer.graph.layers.size(), plan.stages.size(), plan.load));
-  std::string what = none ? "that no stages fit" : fmt::format("that no stages have a load below {} s", plan.bound);
+    proof.checked.push_back(fmt::format("{} layers in {} stages: a {} of {} s in the memory of their devices",
+                                        answer.graph.layers.size(), plan.stages.size(), objective, plan.value));
+  std::string what =
+      none ? "that no stages fit" : fmt::format("that no stages have a {} below {} s", objective, plan.bound);
   take(proveLayerPlanBound(answer.graph, none ? std::numeric_limits<double>::infinity() : plan.bound,
-                           answer.allowReplicas),
+                           answer.allowReplicas, plan.objective),
        what, proof);
   if (plan.minMemory > 0)
     proof.trusted.push_back("the search, in the memory that it says a layer needs");

@@ -1,6 +1,7 @@
 // accord partition: a profiled graph in stages of a pipeline.
 #include "lib/driver/tasks/Partition.h"
 #include "lib/driver/CommandLine.h"
+#include "lib/partitioning/problem/PipelineObjective.h"
 
 namespace accord {
 
@@ -21,6 +22,11 @@ static const CommandEntry
                      "Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s");
       command.flag("!--no-replicas", options->allowReplicas,
                    "Of .txt and layers: each stage on one accelerator, or on one replica");
+      command
+          .option("--objective", options->objective,
+                  "Of layers: the load of the longest stage, the latency of one micro-batch, or the makespan of a step")
+          .oneOf({std::begin(kPipelineObjectives), std::end(kPipelineObjectives)})
+          .showDefault();
       addEffort(command, options->effort);
       addLimits(command, options->limits, "the best stages so far are printed");
       command.option("-o,--output", options->output, "Folder for stages.json and report.html");

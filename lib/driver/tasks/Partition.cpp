@@ -21,6 +21,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -37,6 +38,11 @@ std::optional<double> quantity(const std::string &text, const char *like) {
     return std::nullopt;
   double value = given->toDouble();
   return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+PipelineObjective objectiveOf(const PartitionOptions &options) {
+  auto *found = std::find(std::begin(kPipelineObjectives), std::end(kPipelineObjectives), options.objective);
+  return static_cast<PipelineObjective>(found - std::begin(kPipelineObjectives));
 }
 
 /// What the options say of the devices, into `devices`. Returns what is wrong with them, or "".
@@ -126,6 +132,7 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
   how.stop = monitor.stop();
   how.progress = [&](const SolveProgress &progress) { monitor.reportProgress(progress); };
   how.allowReplicas = options.allowReplicas;
+  how.objective = objectiveOf(options);
   LayerPlan plan = planLayers(graph, how);
   monitor.found();
   if (plan.stopped == "interrupted")
@@ -165,7 +172,7 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   PartitioningDevices devices;
   if (std::string message = readDevices(options, isProfile, devices); !message.empty())
     return wrong(message);
-  auto monitor = SolverMonitor::ofCommand("partition", "load", options.limits, options.json);
+  auto monitor = SolverMonitor::ofCommand("partition", options.objective.c_str(), options.limits, options.json);
   if (!monitor)
     return kWrongInput;
 
@@ -180,6 +187,11 @@ int partitionProfiledGraph(const PartitionOptions &options) {
     if (!isProfile && !hasLayers && (devices.bandwidth || !options.allowReplicas))
       return wrong(fmt::format("{} says nothing about a graph of dnn-partitioning",
                                devices.bandwidth ? "--bandwidth" : "--no-replicas"));
+    if (!hasLayers && objectiveOf(options) != PipelineObjective::Load)
+      return wrong(
+          fmt::format("--objective {}: stages of a graph of nodes are chosen for their load alone; layers with "
+                      "parallel configurations (`accord schema profiled_layers`) for all three",
+                      options.objective));
     if (!hasLayers)
       graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
   }

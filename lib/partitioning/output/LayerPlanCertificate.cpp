@@ -23,6 +23,8 @@ void describeStage(JsonFields &f, LayerStage &stage, size_t layers) {
       .field("tensor", stage.tensor, IntegerRange{1, 4096})
       .field("data", stage.data, IntegerRange{1, 4096})
       .field("load_s", stage.load)
+      .field("latency_s", stage.latency)
+      .field("remains_s", stage.remains)
       .field("memory_bytes", stage.memory);
 }
 
@@ -35,8 +37,12 @@ void describePlan(JsonFields &f, PlanDocument &document) {
              [](JsonVisitor &v, LayerPlan::Status &status) {
                v.oneOf(status, {"feasible", "infeasible", "unknown"}, "unknown status");
              })
+      .field("objective", plan.objective,
+             [](JsonVisitor &v, PipelineObjective &objective) {
+               v.oneOf(objective, {"load", "latency", "makespan"}, "unknown objective");
+             })
       .field("stages", plan.stages, [&](JsonFields &g, LayerStage &stage) { describeStage(g, stage, document.layers); })
-      .field("load_s", plan.load)
+      .field("value_s", plan.value)
       .field("bound_s", plan.bound)
       .field("proof", plan.proof)
       .maybe("stopped", plan.stopped)

@@ -181,22 +181,28 @@ struct LayerPlanDocument : AnswerDocument {
   };
   struct Stage {
     int64_t tensor = 1, data = 1;
-    double load = 0, memory = 0;
+    double load = 0, latency = 0, memory = 0;
     std::vector<Choice> layers;
   };
   int64_t devices = 0, microbatches = 0, work = 0;
-  double memory = 0;
+  double memory = 0, load = 0, latency = 0, makespan = 0;
   std::vector<Stage> stages;
 };
 
 void describe(JsonFields &f, LayerPlanDocument &document) {
-  describeAnswer(f, document, "partition", "load", {"s"});
+  describeAnswer(f, document, "partition", {"load", "latency", "makespan"}, {"s"});
   f.when("status", "unknown", {});
   f.field("devices", document.devices)
       .about("of a device")
       .field("device_memory_bytes", document.memory)
       .about("of a batch")
       .field("microbatches", document.microbatches)
+      .about("of the stage that the pipeline waits for with every micro-batch")
+      .maybe("load_s", document.load)
+      .about("of one micro-batch on its own through all stages")
+      .maybe("latency_s", document.latency)
+      .about("of a step of all micro-batches, in which the pipeline fills and drains")
+      .maybe("makespan_s", document.makespan)
       .about("in the order of the pipeline, each on tensor x data devices")
       .field("stages", document.stages,
              [](JsonFields &g, LayerPlanDocument::Stage &stage) {
@@ -204,6 +210,8 @@ void describe(JsonFields &f, LayerPlanDocument &document) {
                    .field("data", stage.data, kFromOne)
                    .about("of one micro-batch")
                    .field("load_s", stage.load)
+                   .about("of one micro-batch on its own")
+                   .field("latency_s", stage.latency)
                    .about("of one device")
                    .field("memory_bytes", stage.memory)
                    .field("layers", stage.layers, [](JsonFields &h, LayerPlanDocument::Choice &choice) {
@@ -281,13 +289,17 @@ llvm::json::Value layerPlanJson(const LayerGraph &graph, const LayerPlan &plan) 
     document.conflicts.push_back({conflictOf(graph, plan), graph.location.file, 1, {}, int64_t(plan.minMemory)});
   if (plan.status != Status::Feasible)
     return toDocument(document);
-  document.value.seconds = plan.load;
+  document.objective = static_cast<size_t>(plan.objective);
+  document.value.seconds = plan.value;
+  document.load = valueOf(plan.stages, PipelineObjective::Load);
+  document.latency = valueOf(plan.stages, PipelineObjective::Latency);
+  document.makespan = valueOf(plan.stages, PipelineObjective::Makespan);
   document.bound.seconds = plan.bound;
   document.proof = plan.proof;
   document.gap = plan.gap();
   for (const LayerStage &stage : plan.stages) {
     LayerPlanDocument::Stage &made = document.stages.emplace_back();
-    made = {stage.tensor, stage.data, stage.load, stage.memory, {}};
+    made = {stage.tensor, stage.data, stage.load, stage.latency, stage.memory, {}};
     for (size_t i = 0; i < stage.layers.size(); ++i) {
       const auto &layer = graph.layers[stage.layers[i]];
       made.layers.push_back({layer.name, layer.configurations[stage.configuration[i]].name});
@@ -307,18 +319,29 @@ std::string layerPlanText(const LayerGraph &graph, const LayerPlan &plan, const 
   if (plan.status == Status::Unknown)
     return text + fmt::format("no stages were found, and none were proven not to exist{}\n", stopped);
   auto time = [](double seconds) { return fmt::format("{:.4f} ms", seconds * 1e3); };
-  TextTable table("rrrrlrr", {"stage", "tensor", "data", "layers", "from .. to", "load", "memory"});
+  TextTable table("rrrrlrrr", {"stage", "tensor", "data", "layers", "from .. to", "load", "latency", "memory"});
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     const LayerStage &stage = plan.stages[s];
     std::string names = graph.layers[stage.layers.front()].name;
     if (stage.layers.size() > 1)
       names += " .. " + graph.layers[stage.layers.back()].name;
     table.row({std::to_string(s + 1), std::to_string(stage.tensor), std::to_string(stage.data),
-               std::to_string(stage.layers.size()), shortened(names, 30, style), time(stage.load),
+               std::to_string(stage.layers.size()), shortened(names, 30, style), time(stage.load), time(stage.latency),
                formatBytes(stage.memory)});
   }
+  std::string others;
+  for (auto [objective, what] : {std::pair(PipelineObjective::Load, "load, once for each micro-batch"),
+                                 std::pair(PipelineObjective::Latency, "latency of one micro-batch on its own"),
+                                 std::pair(PipelineObjective::Makespan, "makespan of a step")})
+    if (objective != plan.objective)
+      others += fmt::format("{}{} {}", others.empty() ? "not minimized: " : ", ", what,
+                            time(valueOf(plan.stages, objective)));
   return text + table.text(style) +
-         wrapped(gapLine("load", time(plan.load), time(plan.bound), plan.proof, plan.gap()) + stopped, "", style);
+         wrapped(gapLine(kPipelineObjectives[static_cast<size_t>(plan.objective)], time(plan.value), time(plan.bound),
+                         plan.proof, plan.gap()) +
+                     stopped,
+                 "", style) +
+         wrapped(others, "", style);
 }
 
 } // namespace accord

@@ -84,7 +84,7 @@ void describeStage(JsonFields &f, PartitioningDocument::Stage &shown) {
 }
 
 void describe(JsonFields &f, PartitioningDocument &document) {
-  describeAnswer(f, document, "partition", "load", {"s"});
+  describeAnswer(f, document, "partition", {"load"}, {"s"});
   f.when("status", "unknown", {});
   f.about(
        "what loads a stage: the sum of its computation and its transfers, or, where they overlap, the longest of them")

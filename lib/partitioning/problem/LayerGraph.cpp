@@ -1,4 +1,5 @@
 #include "lib/partitioning/problem/LayerGraph.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -91,5 +92,17 @@ private:
 } // namespace
 
 Errors check(const LayerGraph &graph) { return LayerGraphChecker(graph).run(); }
+
+double valueOf(const std::vector<LayerStage> &stages, PipelineObjective objective) {
+  double load = 0, latency = 0, remains = 0;
+  for (const LayerStage &stage : stages) {
+    load = std::max(load, stage.load);
+    latency += stage.latency;
+    remains = std::max(remains, stage.remains);
+  }
+  return objective == PipelineObjective::Load      ? load
+         : objective == PipelineObjective::Latency ? latency
+                                                   : latency + remains;
+}
 
 } // namespace accord

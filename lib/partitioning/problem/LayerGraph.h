@@ -1,6 +1,7 @@
 // Layers that a profiler measured in several parallel configurations, and how a pipeline of them runs: the problem of
 // Piper (Tarnawski, Narayanan, Phanishayee, NeurIPS 2021) and its answer.
 #pragma once
+#include "lib/partitioning/problem/PipelineObjective.h"
 #include "lib/support/Result.h"
 #include <cstdint>
 #include <string>
@@ -14,6 +15,15 @@ namespace accord {
 /// The load of a stage, for one micro-batch (Piper, section 3): compute / data + 2 x bytes over cut edges / (data x
 /// bandwidth) + f (data - 1) / data x parameter bytes / micro-batches / bandwidth, f = `reductionFactor`: 4 for a
 /// parameter server that PipeDream's planner assumes, 2 for a ring.
+///
+/// The latency of a stage is that of one micro-batch on one replica: compute + 2 x (bytes of cut edges that come in +
+/// sync bytes of all that are cut) / bandwidth, so that an edge's own bytes are counted once, where they are read.
+/// Stages follow one another.
+///
+/// What remains of a step of N micro-batches after a replica's first one: N load - t, where t = compute + 2 x bytes
+/// over cut edges / bandwidth is how long a micro-batch occupies it; this is N / data - 1 micro-batches, and the
+/// reduction. The makespan is the sum of latencies and the longest remainder: with one replica of each stage, the sum
+/// of stages and N - 1 times the longest (Alpa, Zheng et al., OSDI 2022, equation 2).
 ///
 /// The memory of one device: the sum of A y + B over its layers, where y = data degrees of this and the later stages /
 /// data, rounded up, is the number of micro-batches in flight (1F1B).
@@ -59,21 +69,28 @@ struct LayerStage {
   std::vector<LayerGraph::Id> layers;  ///< ascending
   std::vector<uint32_t> configuration; ///< of each of them
   int64_t tensor = 1, data = 1;
-  double load = 0;   ///< seconds of a micro-batch
-  double memory = 0; ///< bytes of one device
+  double load = 0;    ///< seconds of a micro-batch
+  double latency = 0; ///< seconds of a micro-batch on its own
+  double remains = 0; ///< seconds of a step after its first micro-batch
+  double memory = 0;  ///< bytes of one device
 };
 
 struct LayerPlan {
   enum class Status : uint8_t { Feasible, Infeasible, Unknown };
   Status status = Status::Unknown;
+  PipelineObjective objective = PipelineObjective::Load;
   std::vector<LayerStage> stages; ///< in the order of the pipeline
-  double load = 0;                ///< the longest
+  double value = 0;               ///< seconds: what `valueOf` says of the stages
   double bound = 0;               ///< no plan has less
   std::string proof;              ///< of the bound
   std::string stopped;            ///< "", or why there is a gap: "work limit", "interrupted"
   double minMemory = 0;           ///< of each device, where no layer alone fits; else 0
   int64_t stagesTried = 0;
-  double gap() const { return load > 0 ? (load - bound) / load : 0; }
+  double gap() const { return value > 0 ? (value - bound) / value : 0; }
 };
+
+/// Of stages whose parts are known, in seconds: the longest load, the sum of latencies, or that sum and the longest
+/// remainder.
+double valueOf(const std::vector<LayerStage> &stages, PipelineObjective objective);
 
 } // namespace accord

@@ -1,5 +1,7 @@
 #include "lib/partitioning/solve/ConfigurationChoice.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <limits>
 #include <tuple>
 
@@ -153,6 +155,82 @@ std::optional<Choice> chooseItems(const std::vector<std::vector<ChoiceItem>> &cl
   if (cheapest.weight <= capacity)
     return cheapest;
   return ChoiceSearch(classes, capacity, cutoff, maxNodes).run(effort);
+}
+
+namespace {
+
+/// Costs and a weight so far, and what they were made of.
+struct PartialChoice {
+  double first = 0, second = 0, weight = 0;
+  uint32_t before = 0, index = 0; ///< place in the list of the class before, and the configuration
+};
+
+/// Leaves those out that another one is as good as in both costs, and in the weight unless that is `free`. Returns how
+/// many pairs were compared.
+int64_t keepNondominated(std::vector<PartialChoice> &all, bool isFree) {
+  constexpr double kNear = 1 + 1e-12;
+  llvm::sort(all, [](const PartialChoice &a, const PartialChoice &b) {
+    return std::tie(a.first, a.second, a.weight, a.before, a.index) <
+           std::tie(b.first, b.second, b.weight, b.before, b.index);
+  });
+  std::vector<PartialChoice> kept;
+  int64_t pairs = 0;
+  for (const PartialChoice &one : all) {
+    auto isAsGood = [&](const PartialChoice &other) {
+      return ++pairs, other.second <= one.second * kNear && (isFree || other.weight <= one.weight * kNear);
+    };
+    if (llvm::none_of(isFree && !kept.empty() ? llvm::ArrayRef(kept).take_back() : llvm::ArrayRef(kept), isAsGood))
+      kept.push_back(one);
+  }
+  all = std::move(kept);
+  return pairs;
+}
+
+} // namespace
+
+std::vector<TwoCostChoice> chooseByTwoCosts(const std::vector<std::vector<TwoCostItem>> &classes, double capacity,
+                                            double cutoff, size_t maxChoices, ChoiceEffort &effort) {
+  std::vector<std::vector<PartialChoice>> lists = {{{}}};
+  // What the classes that come later add at least.
+  std::vector<TwoCostItem> later(classes.size() + 1);
+  for (size_t c = classes.size(); c-- > 0;) {
+    if (classes[c].empty())
+      return {};
+    TwoCostItem min = classes[c][0];
+    for (const TwoCostItem &item : classes[c])
+      min = {std::min(min.first, item.first), std::min(min.second, item.second), std::min(min.weight, item.weight), 0};
+    later[c] = {later[c + 1].first + min.first, later[c + 1].second + min.second, later[c + 1].weight + min.weight, 0};
+  }
+  for (size_t c = 0; c < classes.size(); ++c) {
+    std::vector<PartialChoice> next;
+    const std::vector<PartialChoice> &list = lists.back();
+    const TwoCostItem &rest = later[c + 1];
+    for (uint32_t i = 0; i < list.size(); ++i)
+      for (const TwoCostItem &item : classes[c]) {
+        PartialChoice made{list[i].first + item.first, list[i].second + item.second, list[i].weight + item.weight, i,
+                           item.index};
+        if (made.weight + rest.weight <= capacity && made.first + made.second + rest.first + rest.second < cutoff)
+          next.push_back(made);
+      }
+    effort.work += static_cast<int64_t>(next.size()) / 16;
+    effort.work += keepNondominated(next, c + 1 == classes.size()) / 256;
+    if (next.size() > maxChoices) {
+      effort.isExact = false;
+      llvm::sort(
+          next, [](const PartialChoice &a, const PartialChoice &b) { return a.first + a.second < b.first + b.second; });
+      next.resize(maxChoices);
+    }
+    lists.push_back(std::move(next));
+  }
+  std::vector<TwoCostChoice> choices;
+  for (const PartialChoice &last : lists.back()) {
+    TwoCostChoice &made = choices.emplace_back();
+    made = {last.first, last.second, last.weight, std::vector<uint32_t>(classes.size())};
+    const PartialChoice *at = &last;
+    for (size_t c = classes.size(); c-- > 0; at = &lists[c][at->before])
+      made.index[c] = at->index;
+  }
+  return choices;
 }
 
 } // namespace accord::partitioning

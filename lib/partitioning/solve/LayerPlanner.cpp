@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -17,8 +18,9 @@ using namespace partitioning;
 using Id = LayerGraph::Id;
 using Set = std::vector<uint64_t>; ///< of layers
 
-/// Relaxations of one choice of configurations.
+/// Relaxations of one choice of configurations; choices by two costs that are kept, and of the first search.
 constexpr int64_t kMaxNodes = 20'000;
+constexpr size_t kMaxChoices = 4096, kFewChoices = 16;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool contains(const Set &set, Id v) { return set[v / 64] >> (v % 64) & 1; }
@@ -55,29 +57,62 @@ public:
       for (size_t t = 0; t < tensors.size(); ++t)
         shortest = std::min(shortest, minTime[t][v] * double(tensors[t]));
       minWork.push_back(shortest);
+      shortest = kInfinite;
+      for (size_t t = 0; t < tensors.size(); ++t)
+        shortest = std::min(shortest, minTime[t][v]);
+      minLatency.push_back(shortest);
     }
   }
 
-  /// The cost of a layer of a stage, without its memory: see `LayerGraph`.
-  double cost(const LayerGraph::Configuration &one, Id v, const Set &stage, int64_t data) const {
-    double bytes = 0;
+  struct Cost {
+    double load = 0, latency = 0, remains = 0;
+  };
+  /// What a layer adds to a stage, without its memory: see `LayerGraph`.
+  Cost cost(const LayerGraph::Configuration &one, Id v, const Set &stage, int64_t data) const {
+    double bytes = 0, sent = 0;
     for (size_t i = 0; i < in[v].size(); ++i)
       if (!contains(stage, g.edges[in[v][i]].from))
         bytes += 2 * (g.edges[in[v][i]].bytes + one.syncIn[i]);
     for (size_t i = 0; i < out[v].size(); ++i)
-      if (!contains(stage, g.edges[out[v][i]].to))
+      if (!contains(stage, g.edges[out[v][i]].to)) {
         bytes += 2 * (g.edges[out[v][i]].bytes + one.syncOut[i]);
-    double d = double(data);
-    double reduced = g.reductionFactor * (d - 1) / d * one.parameterBytes / double(g.microbatches);
-    return one.time / d + (bytes / d + reduced) / g.bandwidth;
+        sent += 2 * g.edges[out[v][i]].bytes;
+      }
+    double d = double(data), batches = double(g.microbatches);
+    double reduced = g.reductionFactor * (d - 1) / d * one.parameterBytes;
+    return {one.time / d + (bytes / d + reduced / batches) / g.bandwidth, one.time + (bytes - sent) / g.bandwidth,
+            (batches / d - 1) * (one.time + bytes / g.bandwidth) + reduced / g.bandwidth};
   }
 
   const LayerGraph &g;
   std::vector<std::vector<uint32_t>> in, out; ///< edges by layer, in the order of the graph
   std::vector<int64_t> tensors;
   std::vector<std::vector<double>> minTime; ///< by tensor degree and layer
-  std::vector<double> minWork;              ///< device seconds, by layer
+  std::vector<double> minWork, minLatency;  ///< device seconds, and seconds, by layer
 };
+
+/// What is compared of stages one after another: the sum of latencies, and the longest load or remainder; what the
+/// objective does not ask for is 0.
+struct Times {
+  double latency = 0, longest = 0;
+  double value() const { return latency + longest; }
+  Times with(const Times &stage) const { return {latency + stage.latency, std::max(longest, stage.longest)}; }
+  bool operator==(const Times &) const = default;
+};
+
+/// Of layers that take `time` seconds of computation, on so many replicas: no stage with them has less.
+Times timesOf(const LayerPlanOptions &options, int64_t microbatches, double time, int64_t data) {
+  double turns = std::max(double(microbatches) / double(data), 1.0);
+  switch (options.objective) {
+  case PipelineObjective::Load:
+    return {0, time / double(data)};
+  case PipelineObjective::Latency:
+    return {time, 0};
+  case PipelineObjective::Makespan:
+    return {time, (turns - 1) * time};
+  }
+  llvm_unreachable("an objective");
+}
 
 /// Layers so that each comes after all that read it: breadth or depth first.
 std::vector<Id> reverseOrder(const LayerCosts &costs, bool depthFirst) {
@@ -102,7 +137,7 @@ std::vector<Id> reverseOrder(const LayerCosts &costs, bool depthFirst) {
 class StageSearch {
 public:
   struct Found {
-    double load = kInfinite;
+    double value = kInfinite;
     std::vector<LayerStage> stages;
   };
 
@@ -128,14 +163,20 @@ public:
 private:
   struct Entry {
     int64_t devices = 0, data = 0; ///< used so far
-    double load = 0;
+    Times times;
     uint32_t state = 0, entry = 0; ///< where it came from
     int64_t tensor = 0, replicas = 0;
+    Times stage; ///< the last one
   };
   struct State {
     Set done;
-    double rest = 0; ///< device seconds of the layers that are not done
+    double rest = 0, restLatency = 0; ///< device seconds, and seconds (where they count) of what is not done
     std::vector<Entry> entries;
+  };
+  struct StageChoice {
+    Times times;
+    double memory = 0;
+    std::vector<uint32_t> configuration;
   };
 
   bool ended() {
@@ -144,14 +185,19 @@ private:
     return work >= maxWork || options.stopped();
   }
 
+  /// Of a layer alone, where the objective counts it.
+  double latencyOf(Id v) const { return options.objective == PipelineObjective::Load ? 0 : costs.minLatency[v]; }
+
   uint32_t indexOf(const Set &set, size_t count) {
     auto [known, isNew] = index.try_emplace(set, static_cast<uint32_t>(states.size()));
     if (isNew) {
       State &made = states.emplace_back();
       made.done = set;
       for (Id v = 0; v < g.layers.size(); ++v)
-        if (!contains(set, v))
+        if (!contains(set, v)) {
           made.rest += costs.minWork[v];
+          made.restLatency += latencyOf(v);
+        }
       bySize[count].push_back(known->second);
     }
     return known->second;
@@ -161,12 +207,16 @@ private:
     current = state;
     from = states[state].done;
     entries = states[state].entries; // states move
-    llvm::erase_if(entries, [&](const Entry &entry) { return entry.load >= cutoff; });
+    llvm::erase_if(entries, [&](const Entry &entry) { return entry.times.value() >= cutoff; });
     if (entries.empty())
       return;
     available = 0;
-    for (const Entry &entry : entries)
+    latencyAround = kInfinite;
+    for (const Entry &entry : entries) {
       available = std::max(available, g.devices - entry.devices);
+      latencyAround = std::min(latencyAround, entry.times.latency);
+    }
+    latencyAround += states[state].restLatency;
     count = 0;
     for (uint64_t word : from)
       count += static_cast<size_t>(llvm::popcount(word));
@@ -193,13 +243,14 @@ private:
 
   void extendBy(Id v, size_t at) {
     std::vector<double> before = sums;
-    double shortest = kInfinite;
+    double shortest = kInfinite, around = latencyAround;
+    latencyAround -= latencyOf(v);
     for (size_t t = 0; t < sums.size(); ++t) {
       sums[t] += costs.minTime[t][v];
       if (int64_t replicas = options.allowReplicas ? available / costs.tensors[t] : 1; replicas > 0)
-        shortest = std::min(shortest, sums[t] / double(replicas));
+        shortest = std::min(shortest, timesOf(options, g.microbatches, sums[t], replicas).value());
     }
-    if (shortest < cutoff) {
+    if (shortest + std::max(latencyAround, 0.0) < cutoff) {
       insert(stage, v);
       members.push_back(v);
       evaluate();
@@ -208,11 +259,13 @@ private:
       erase(stage, v);
     }
     sums = std::move(before);
+    latencyAround = around;
   }
 
   /// The present stage in front of all that is done.
   void evaluate() {
-    std::map<std::tuple<size_t, int64_t, int64_t>, double> known; // by tensor degree, replicas, micro-batches in flight
+    // By tensor degree, replicas, micro-batches in flight.
+    std::map<std::tuple<size_t, int64_t, int64_t>, std::vector<StageChoice>> known;
     Set next = from;
     for (size_t w = 0; w < next.size(); ++w)
       next[w] |= stage[w];
@@ -222,19 +275,22 @@ private:
         for (int64_t data = 1; entries[e].devices + data * costs.tensors[t] <= g.devices; ++data) {
           if (data > 1 && !options.allowReplicas)
             break;
-          if (g.microbatches % data != 0 || entries[e].data + data > g.microbatches || sums[t] / double(data) >= cutoff)
+          if (g.microbatches % data != 0 || entries[e].data + data > g.microbatches ||
+              entries[e].times.with(timesOf(options, g.microbatches, sums[t], data)).value() >= cutoff)
             continue;
           int64_t flight = (entries[e].data + 2 * data - 1) / data;
-          auto [cached, isNew] = known.try_emplace({t, data, flight}, 0);
+          auto [cached, isNew] = known.try_emplace({t, data, flight});
           if (isNew)
-            cached->second = loadOf(costs.tensors[t], data, flight);
-          double load = std::max(entries[e].load, cached->second);
-          if (load >= cutoff)
-            continue;
-          if (to == ~0u)
-            to = indexOf(next, count + members.size());
-          reach(to, {entries[e].devices + data * costs.tensors[t], entries[e].data + data, load, current,
-                     placeOf(entries[e]), costs.tensors[t], data});
+            cached->second = choicesOf(costs.tensors[t], data, flight, members, cutoff);
+          for (const StageChoice &choice : cached->second) {
+            Times times = entries[e].times.with(choice.times);
+            if (times.value() >= cutoff)
+              continue;
+            if (to == ~0u)
+              to = indexOf(next, count + members.size());
+            reach(to, {entries[e].devices + data * costs.tensors[t], entries[e].data + data, times, current,
+                       placeOf(entries[e]), costs.tensors[t], data, choice.times});
+          }
         }
   }
 
@@ -242,56 +298,86 @@ private:
   uint32_t placeOf(const Entry &entry) const {
     const std::vector<Entry> &all = states[current].entries;
     for (uint32_t i = 0; i < all.size(); ++i)
-      if (all[i].devices == entry.devices && all[i].data == entry.data && all[i].load == entry.load)
+      if (all[i].devices == entry.devices && all[i].data == entry.data && all[i].times == entry.times)
         return i;
     return 0;
   }
 
-  std::vector<std::vector<ChoiceItem>> itemsOf(int64_t tensor, int64_t data, int64_t flight,
-                                               const std::vector<Id> &layers) const {
+  /// Configurations of the layers of a stage: the best ones of less than `limit`, of the makespan all that none is
+  /// better than.
+  std::vector<StageChoice> choicesOf(int64_t tensor, int64_t data, int64_t flight, const std::vector<Id> &layers,
+                                     double limit) {
+    const bool isMakespan = options.objective == PipelineObjective::Makespan,
+               isLoad = options.objective == PipelineObjective::Load;
     std::vector<std::vector<ChoiceItem>> items;
+    std::vector<std::vector<TwoCostItem>> pairs;
     for (Id v : layers) {
-      auto &mine = items.emplace_back();
+      items.emplace_back();
+      pairs.emplace_back();
       const auto &all = g.layers[v].configurations;
-      for (uint32_t c = 0; c < all.size(); ++c)
-        if (all[c].tensor == tensor)
-          mine.push_back({costs.cost(all[c], v, stage, data),
-                          all[c].memoryPerMicrobatch * double(flight) + all[c].memoryFixed, c});
+      for (uint32_t c = 0; c < all.size(); ++c) {
+        if (all[c].tensor != tensor)
+          continue;
+        LayerCosts::Cost cost = costs.cost(all[c], v, stage, data);
+        double memory = all[c].memoryPerMicrobatch * double(flight) + all[c].memoryFixed;
+        if (isMakespan)
+          pairs.back().push_back({cost.latency, cost.remains, memory, c});
+        else
+          items.back().push_back({isLoad ? cost.load : cost.latency, memory, c});
+      }
     }
-    return items;
-  }
-
-  double loadOf(int64_t tensor, int64_t data, int64_t flight) {
     ChoiceEffort effort;
-    auto found =
-        chooseItems(itemsOf(tensor, data, flight, members), g.memory, cutoff, intervals ? 1 : kMaxNodes, effort);
+    std::vector<StageChoice> choices;
+    if (isMakespan) {
+      for (TwoCostChoice &one : chooseByTwoCosts(pairs, g.memory, limit, intervals ? kFewChoices : kMaxChoices, effort))
+        choices.push_back({{one.first, one.second}, one.weight, std::move(one.index)});
+    } else if (auto one = chooseItems(items, g.memory, limit, intervals ? 1 : kMaxNodes, effort)) {
+      choices.push_back({isLoad ? Times{0, one->cost} : Times{one->cost, 0}, one->weight, std::move(one->index)});
+    }
     work += 1 + effort.work;
     complete &= effort.isExact;
-    return found ? found->cost : kInfinite;
+    return choices;
   }
 
   void reach(uint32_t to, Entry entry) {
     State &state = states[to];
     bool whole = count + members.size() == g.layers.size();
-    if (!whole && state.rest >= cutoff * double(g.devices - entry.devices))
+    if (!whole && !mayBeBetter(state, entry))
       return;
+    auto isAsGood = [](const Entry &a, const Entry &b) {
+      return a.devices <= b.devices && a.data <= b.data && a.times.latency <= b.times.latency &&
+             a.times.longest <= b.times.longest;
+    };
     for (const Entry &other : state.entries)
-      if (other.devices <= entry.devices && other.data <= entry.data && other.load <= entry.load)
+      if (isAsGood(other, entry))
         return;
-    llvm::erase_if(state.entries, [&](const Entry &other) {
-      return entry.devices <= other.devices && entry.data <= other.data && entry.load <= other.load;
-    });
+    llvm::erase_if(state.entries, [&](const Entry &other) { return isAsGood(entry, other); });
     state.entries.push_back(entry);
     if (whole)
       record(entry, state.done);
   }
 
+  /// Whether what is not done may end below the cutoff: on the devices left over, and one layer after another.
+  bool mayBeBetter(const State &state, const Entry &entry) const {
+    double left = double(g.devices - entry.devices);
+    if (left == 0 || entry.times.value() + state.restLatency >= cutoff)
+      return false;
+    switch (options.objective) {
+    case PipelineObjective::Load:
+      return state.rest < cutoff * left;
+    case PipelineObjective::Latency:
+      return true;
+    case PipelineObjective::Makespan: // the stage with most work takes all of it N / data times
+      return state.rest * double(g.microbatches) < (cutoff - entry.times.latency) * left;
+    }
+    llvm_unreachable("an objective");
+  }
+
   /// The stages that lead to an entry, the first one last reached.
   void record(Entry entry, Set set) {
-    best.load = entry.load;
-    cutoff = entry.load * (1 - options.gap);
-    best.stages.clear();
+    std::vector<LayerStage> stages;
     Set kept = stage;
+    const bool wasComplete = complete;
     for (;;) {
       const State &before = states[entry.state];
       LayerStage made;
@@ -303,22 +389,35 @@ private:
       stage.assign(set.size(), 0);
       for (Id v : made.layers)
         insert(stage, v);
-      ChoiceEffort effort;
-      auto found = chooseItems(itemsOf(made.tensor, made.data, (entry.data + made.data - 1) / made.data, made.layers),
-                               g.memory, kInfinite, intervals ? 1 : kMaxNodes, effort);
-      made.configuration = found->index;
-      made.load = found->cost;
-      made.memory = found->weight;
-      best.stages.push_back(std::move(made));
+      auto choices =
+          choicesOf(made.tensor, made.data, (entry.data + made.data - 1) / made.data, made.layers, kInfinite);
+      auto distance = [&](const StageChoice &one) {
+        return std::fabs(one.times.latency - entry.stage.latency) + std::fabs(one.times.longest - entry.stage.longest);
+      };
+      auto same = std::min_element(choices.begin(), choices.end(), [&](const StageChoice &a, const StageChoice &b) {
+        return distance(a) < distance(b);
+      });
+      made.configuration = same->configuration;
+      made.memory = same->memory;
+      for (size_t i = 0; i < made.layers.size(); ++i) {
+        Id v = made.layers[i];
+        LayerCosts::Cost cost = costs.cost(g.layers[v].configurations[made.configuration[i]], v, stage, made.data);
+        made.load += cost.load;
+        made.latency += cost.latency;
+        made.remains += cost.remains;
+      }
+      stages.push_back(std::move(made));
       if (entry.state == 0)
         break;
       set = before.done;
       entry = before.entries[entry.entry];
     }
     stage = std::move(kept);
-    best.load = 0;
-    for (const LayerStage &one : best.stages)
-      best.load = std::max(best.load, one.load);
+    complete = wasComplete;
+    if (double value = valueOf(stages, options.objective); value < best.value) {
+      best = {value, std::move(stages)};
+      cutoff = std::min(cutoff, value * (1 - options.gap));
+    }
   }
 
   const LayerCosts &costs;
@@ -337,23 +436,33 @@ private:
   Set from, stage;
   std::vector<Entry> entries;
   int64_t available = 0;
+  double latencyAround = 0; ///< no plan with this stage has less in all the others
   size_t count = 0;
   std::vector<Id> members;
   std::vector<double> sums; ///< by tensor degree: the shortest times together
 };
 
-/// No plan has less: all work on all devices; the layer that takes longest whatever its configuration.
-double lowerBound(const LayerCosts &costs, bool allowReplicas) {
-  double work = 0, longest = 0;
-  for (Id v = 0; v < costs.g.layers.size(); ++v) {
+/// No plan has less: all work on all devices; the layer that takes longest whatever its configuration; one layer after
+/// another.
+double lowerBound(const LayerCosts &costs, const LayerPlanOptions &options) {
+  const LayerGraph &g = costs.g;
+  double work = 0, latency = 0, longest = 0;
+  for (Id v = 0; v < g.layers.size(); ++v) {
     work += costs.minWork[v];
+    latency += costs.minLatency[v];
+  }
+  for (Id v = 0; v < g.layers.size(); ++v) {
     double shortest = kInfinite;
     for (size_t t = 0; t < costs.tensors.size(); ++t)
-      shortest = std::min(shortest, costs.minTime[t][v] /
-                                        double(allowReplicas ? costs.g.devices / costs.tensors[t] : int64_t(1)));
-    longest = std::max(longest, shortest);
+      shortest = std::min(shortest, timesOf(options, g.microbatches, costs.minTime[t][v],
+                                            options.allowReplicas ? g.devices / costs.tensors[t] : int64_t(1))
+                                        .value());
+    longest = std::max(longest,
+                       shortest + (options.objective == PipelineObjective::Load ? 0 : latency - costs.minLatency[v]));
   }
-  return std::max(longest, work / double(costs.g.devices));
+  double turns = options.objective == PipelineObjective::Makespan ? double(g.microbatches) : 1;
+  return options.objective == PipelineObjective::Latency ? latency
+                                                         : std::max(longest, work * turns / double(g.devices));
 }
 
 } // namespace
@@ -361,7 +470,8 @@ double lowerBound(const LayerCosts &costs, bool allowReplicas) {
 LayerPlan planLayers(const LayerGraph &graph, const LayerPlanOptions &options) {
   LayerPlan plan;
   LayerCosts costs(graph);
-  const double lower = lowerBound(costs, options.allowReplicas);
+  plan.objective = options.objective;
+  const double lower = lowerBound(costs, options);
   int64_t budget = int64_t(1) << (14 + std::min(options.effort, kMaxEffort));
   double cutoff = kInfinite;
   auto search = [&](std::vector<Id> order, bool intervals, int64_t work) {
@@ -370,12 +480,12 @@ LayerPlan planLayers(const LayerGraph &graph, const LayerPlanOptions &options) {
     plan.stagesTried += one.work;
     if (!found.stages.empty()) {
       plan.status = LayerPlan::Status::Feasible;
-      plan.load = found.load;
+      plan.value = found.value;
       plan.stages = std::move(found.stages);
-      cutoff = plan.load * (1 - options.gap);
+      cutoff = plan.value * (1 - options.gap);
     }
     if (options.progress)
-      options.progress({intervals ? "orders" : "sets", plan.load * 1e12, lower * 1e12});
+      options.progress({intervals ? "orders" : "sets", plan.value * 1e12, lower * 1e12});
     return one.complete;
   };
   for (bool depthFirst : {false, true})
@@ -385,8 +495,10 @@ LayerPlan planLayers(const LayerGraph &graph, const LayerPlanOptions &options) {
   if (complete && !feasible)
     plan.status = LayerPlan::Status::Infeasible;
   plan.bound = complete && feasible ? std::max(lower, cutoff) : lower;
-  plan.bound = feasible ? std::min(plan.bound, plan.load) : 0;
-  plan.proof = complete ? "no stages below it" : "all work on all devices";
+  plan.bound = feasible ? std::min(plan.bound, plan.value) : 0;
+  plan.proof = complete                                          ? "no stages below it"
+               : options.objective == PipelineObjective::Latency ? "all layers one after another"
+                                                                 : "all work on all devices";
   plan.stopped = complete ? "" : options.stopped() ? "interrupted" : "work limit";
   for (const auto &layer : graph.layers) {
     double shortest = kInfinite;

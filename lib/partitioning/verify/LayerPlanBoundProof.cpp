@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <unordered_set>
+#include <tuple>
+#include <unordered_map>
 
 namespace accord {
 namespace {
@@ -18,9 +19,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class BoundSearch {
 public:
-  BoundSearch(const LayerGraph &graph, double bound, bool allowReplicas, uint64_t effort)
-      : g(graph), n(graph.layers.size()), limit(bound * (1 - kNear)), effort(effort), edgesOf(n),
-        minWork(n, kInfinity) {
+  BoundSearch(const LayerGraph &graph, double bound, bool allowReplicas, PipelineObjective objective, uint64_t effort)
+      : g(graph), n(graph.layers.size()), objective(objective), limit(bound * (1 - kNear)), effort(effort), edgesOf(n),
+        minWork(n, kInfinity), minTime(n, kInfinity) {
     for (int64_t d = 1; d <= (allowReplicas ? std::min(g.devices, g.microbatches) : 1); ++d)
       if (g.microbatches % d == 0)
         degrees.push_back(d);
@@ -30,8 +31,10 @@ public:
     }
     for (Id v = 0; v < n; ++v)
       for (const auto &one : g.layers[v].configurations)
-        if (one.tensor <= g.devices && one.memoryFixed + one.memoryPerMicrobatch <= g.memory * (1 + kNear))
+        if (one.tensor <= g.devices && one.memoryFixed + one.memoryPerMicrobatch <= g.memory * (1 + kNear)) {
           minWork[v] = std::min(minWork[v], one.time * double(one.tensor));
+          minTime[v] = std::min(minTime[v], one.time);
+        }
   }
 
   BoundVerdict run() {
@@ -39,57 +42,91 @@ public:
       return BoundVerdict::Holds;
     if (n > kMaxLayers)
       return BoundVerdict::Open;
-    bool below = search(std::string(n, 0), g.devices, 0, 0);
+    bool below = search(std::string(n, 0), g.devices, 0, 0, {});
     return below ? BoundVerdict::Broken : isSpent() ? BoundVerdict::Open : BoundVerdict::Holds;
   }
 
 private:
   using Layers = std::vector<Id>;
 
-  bool isSpent() const { return steps > effort || failed.size() > kMaxStates; }
+  bool isSpent() const { return steps > effort || kept > kMaxStates; }
 
-  bool byWork() const {
-    double all = 0;
-    for (Id v = 0; v < n; ++v) {
-      all += minWork[v];
-      if (minWork[v] / double(g.devices) >= limit)
-        return true;
+  /// Of stages: the sum of latencies, and the longest load or remainder; 0 where the objective does not count it.
+  struct Times {
+    double latency = 0, longest = 0;
+  };
+
+  /// Whether layers of so much device time, and so many seconds one after another, are at the limit or above on so many
+  /// devices, after stages of these times.
+  bool isTooMuch(double work, double time, double devices, const Times &after) const {
+    switch (objective) {
+    case PipelineObjective::Load:
+      return work / devices >= limit;
+    case PipelineObjective::Latency:
+      return after.latency + time >= limit;
+    case PipelineObjective::Makespan:
+      return after.latency + std::max(time + after.longest, double(g.microbatches) * work / devices) >= limit;
     }
-    return all / double(g.devices) >= limit;
+    return false;
   }
 
-  /// Whether the layers that are not `done` fit into stages before, on `left` devices, each below the limit.
-  bool search(const std::string &done, int64_t left, int64_t replicas, size_t count) {
+  bool byWork() const {
+    double all = 0, time = 0;
+    for (Id v = 0; v < n; ++v) {
+      all += minWork[v];
+      time += minTime[v];
+      if (isTooMuch(minWork[v], minTime[v], double(g.devices), {}))
+        return true;
+    }
+    return isTooMuch(all, time, double(g.devices), {});
+  }
+
+  /// Whether the layers that are not `done` fit into stages before, on `left` devices, below the limit with `after`.
+  bool search(const std::string &done, int64_t left, int64_t replicas, size_t count, const Times &after) {
     if (count == n)
       return true;
-    double rest = 0;
+    double rest = 0, time = 0;
     for (Id v = 0; v < n; ++v)
-      rest += done[v] ? 0 : minWork[v];
-    if (left == 0 || isSpent() || rest / double(left) >= limit)
+      if (!done[v])
+        rest += minWork[v], time += minTime[v];
+    if (left == 0 || isSpent() || isTooMuch(rest, time, double(left), after))
       return false;
     std::string state = done;
     state.append(reinterpret_cast<const char *>(&left), sizeof left);
     state.append(reinterpret_cast<const char *>(&replicas), sizeof replicas);
-    if (failed.count(state))
-      return false;
+    std::vector<Times> &known = failed[state];
+    for (const Times &one : known)
+      if (++steps; one.latency <= after.latency && one.longest <= after.longest)
+        return false;
     std::set<Layers> seen;
-    bool found = extend({}, done, seen, left, replicas, count);
-    failed.insert(std::move(state));
+    bool found = extend({}, {done, left, replicas, count, time, after}, seen);
+    std::erase_if(failed[state],
+                  [&](const Times &one) { return after.latency <= one.latency && after.longest <= one.longest; });
+    failed[state].push_back(after);
+    ++kept;
     return found;
   }
 
+  /// What stages behind have done.
+  struct Behind {
+    const std::string &done;
+    int64_t left, replicas;
+    size_t count;
+    double time; ///< seconds that the rest takes at least
+    const Times &times;
+  };
+
   /// Stages that hold `stage` and more layers, each of which only what is done or in the stage follows.
-  bool extend(const Layers &stage, const std::string &done, std::set<Layers> &seen, int64_t left, int64_t replicas,
-              size_t count) {
+  bool extend(const Layers &stage, const Behind &behind, std::set<Layers> &seen) {
     for (Id v = 0; v < n && !isSpent(); ++v) {
-      if (done[v] || std::binary_search(stage.begin(), stage.end(), v) || !isLast(v, stage, done))
+      if (behind.done[v] || std::binary_search(stage.begin(), stage.end(), v) || !isLast(v, stage, behind.done))
         continue;
       Layers larger = stage;
       larger.insert(std::lower_bound(larger.begin(), larger.end(), v), v);
       ++steps;
-      if (!seen.insert(larger).second || !mayFit(larger, left, replicas))
+      if (!seen.insert(larger).second || !mayFit(larger, behind))
         continue;
-      if (finish(larger, done, left, replicas, count) || extend(larger, done, seen, left, replicas, count))
+      if (finish(larger, behind) || extend(larger, behind, seen))
         return true;
     }
     return false;
@@ -103,26 +140,47 @@ private:
   }
 
   /// What holds of all larger stages, too: their layers alone take at least this.
-  bool mayFit(const Layers &stage, int64_t left, int64_t replicas) {
+  bool mayFit(const Layers &stage, const Behind &behind) {
     for (int64_t tensor : tensorsOf(stage))
       for (auto d = degrees.rbegin(); d != degrees.rend(); ++d) {
-        if (tensor * *d > left || replicas + *d > g.microbatches)
+        if (tensor * *d > behind.left || behind.replicas + *d > g.microbatches)
           continue;
-        double time = 0, memory = 0;
+        double time = 0, memory = 0, others = behind.time;
         for (Id v : stage) {
-          double minTime = kInfinity, minMemory = kInfinity;
+          double shortest = kInfinity, minMemory = kInfinity;
           for (const auto &one : g.layers[v].configurations)
             if (one.tensor == tensor) {
-              minTime = std::min(minTime, one.time);
+              shortest = std::min(shortest, one.time);
               minMemory = std::min(minMemory, one.memoryFixed + one.memoryPerMicrobatch);
             }
-          time += minTime, memory += minMemory;
+          time += shortest, memory += minMemory, others -= minTime[v];
         }
-        if (time / double(*d) < limit && memory <= g.memory * (1 + kNear))
+        if (memory <= g.memory * (1 + kNear) && isBelow(sumOf(behind.times, minTimes(time, *d)), others))
           return true;
         break; // smaller degrees take longer
       }
     return false;
+  }
+
+  /// Of so many seconds of computation on d replicas.
+  Times minTimes(double time, int64_t d) const {
+    switch (objective) {
+    case PipelineObjective::Load:
+      return {0, time / double(d)};
+    case PipelineObjective::Latency:
+      return {time, 0};
+    case PipelineObjective::Makespan:
+      return {time, (double(g.microbatches) / double(d) - 1) * time};
+    }
+    return {};
+  }
+
+  static Times sumOf(const Times &a, const Times &b) { return {a.latency + b.latency, std::max(a.longest, b.longest)}; }
+
+  /// Whether these stages, and others that take `others` seconds one after another, are below the limit.
+  bool isBelow(const Times &times, double others) const {
+    double more = objective == PipelineObjective::Load ? 0 : std::max(others, 0.0);
+    return times.latency + times.longest + more < limit;
   }
 
   /// Degrees in which all layers of a stage were profiled.
@@ -138,77 +196,132 @@ private:
     return all;
   }
 
-  bool finish(const Layers &stage, const std::string &done, int64_t left, int64_t replicas, size_t count) {
-    std::string after = done;
+  bool finish(const Layers &stage, const Behind &behind) {
+    std::string after = behind.done;
+    double others = behind.time;
     for (Id v : stage)
-      after[v] = 1;
+      after[v] = 1, others -= minTime[v];
     for (int64_t tensor : tensorsOf(stage))
-      for (int64_t d : degrees)
-        if (tensor * d <= left && replicas + d <= g.microbatches && isBelow(stage, tensor, d, replicas + d) &&
-            search(after, left - tensor * d, replicas + d, count + stage.size()))
-          return true;
+      for (int64_t d : degrees) {
+        int64_t left = behind.left - tensor * d, replicas = behind.replicas + d;
+        if (left < 0 || replicas > g.microbatches)
+          continue;
+        for (const Times &times : frontOf(stage, tensor, d, replicas, behind.times, others))
+          if (search(after, left, replicas, behind.count + stage.size(), sumOf(behind.times, times)))
+            return true;
+      }
     return false;
   }
 
-  struct Pair {
-    double load, memory;
+  struct Choice {
+    Times times;
+    double memory = 0;
   };
 
-  /// Whether some configurations keep the stage below the limit and in memory.
-  bool isBelow(const Layers &stage, int64_t tensor, int64_t data, int64_t replicas) {
-    double d = double(data), flight = std::ceil(double(replicas) / d);
-    std::vector<Pair> front = {{0, 0}};
-    for (Id v : stage) {
-      std::vector<Pair> next;
+  /// Times of the stage in configurations that keep it in memory, and the plan below the limit: those that none is
+  /// better than. Where only the longest load counts, all are as good as 0.
+  std::vector<Times> frontOf(const Layers &stage, int64_t tensor, int64_t data, int64_t replicas, const Times &behind,
+                             double others) {
+    double flight = std::ceil(double(replicas) / double(data));
+    std::vector<Choice> front = {{}};
+    for (size_t i = 0; i < stage.size(); ++i) {
+      Id v = stage[i];
+      std::vector<Choice> next;
       for (const auto &one : g.layers[v].configurations) {
         if (one.tensor != tensor)
           continue;
-        double load = (one.time + 2 * cutBytes(v, one, stage) / g.bandwidth) / d +
-                      g.reductionFactor * (d - 1) / d * one.parameterBytes / double(g.microbatches) / g.bandwidth;
+        Times more = timesOf(v, one, stage, data);
         double memory = one.memoryPerMicrobatch * flight + one.memoryFixed;
-        for (const Pair &pair : front)
-          if (pair.load + load < limit && pair.memory + memory <= g.memory * (1 + kNear))
-            next.push_back({pair.load + load, pair.memory + memory});
+        for (const Choice &choice : front) {
+          Choice sum{{choice.times.latency + more.latency, choice.times.longest + more.longest},
+                     choice.memory + memory};
+          if (isBelow(sumOf(behind, sum.times), others) && sum.memory <= g.memory * (1 + kNear))
+            next.push_back(sum);
+        }
         steps += front.size();
       }
-      std::sort(next.begin(), next.end(),
-                [](const Pair &a, const Pair &b) { return std::pair(a.load, a.memory) < std::pair(b.load, b.memory); });
-      front.clear();
-      for (const Pair &pair : next)
-        if (front.empty() || pair.memory < front.back().memory)
-          front.push_back(pair);
+      keepBest(next, i + 1 == stage.size());
+      front = std::move(next);
     }
-    return !front.empty();
+    std::vector<Times> all;
+    for (const Choice &one : front)
+      all.push_back(objective == PipelineObjective::Load ? Times{} : one.times);
+    return all;
   }
 
+  void keepBest(std::vector<Choice> &all, bool isMemoryFree) {
+    std::sort(all.begin(), all.end(), [](const Choice &a, const Choice &b) {
+      return std::tuple(a.times.latency, a.times.longest, a.memory) <
+             std::tuple(b.times.latency, b.times.longest, b.memory);
+    });
+    std::vector<Choice> best;
+    for (const Choice &one : all) {
+      bool isBetter = std::none_of(best.begin(), best.end(), [&](const Choice &other) {
+        ++steps;
+        return other.times.longest <= one.times.longest && (isMemoryFree || other.memory <= one.memory);
+      });
+      if (isBetter)
+        best.push_back(one);
+    }
+    all = std::move(best);
+  }
+
+  /// What a layer adds to its stage.
+  Times timesOf(Id v, const LayerGraph::Configuration &one, const Layers &stage, int64_t data) const {
+    double d = double(data), n = double(g.microbatches);
+    Bytes cut = cutBytes(v, one, stage);
+    double turn = one.time + 2 * (cut.received + cut.sent) / g.bandwidth;
+    double reduction = g.reductionFactor * (d - 1) / d * one.parameterBytes / g.bandwidth;
+    double latency = one.time + 2 * cut.received / g.bandwidth;
+    switch (objective) {
+    case PipelineObjective::Load:
+      return {0, turn / d + reduction / n};
+    case PipelineObjective::Latency:
+      return {latency, 0};
+    case PipelineObjective::Makespan:
+      return {latency, (n / d - 1) * turn + reduction};
+    }
+    return {};
+  }
+
+  /// Over cut edges: what a micro-batch waits for, and results that others wait for.
+  struct Bytes {
+    double received = 0, sent = 0;
+  };
+
   /// Of a layer's edges that leave the stage, in the order in which a configuration lists what they exchange beside.
-  double cutBytes(Id v, const LayerGraph::Configuration &one, const Layers &stage) const {
-    double bytes = 0;
+  Bytes cutBytes(Id v, const LayerGraph::Configuration &one, const Layers &stage) const {
+    Bytes bytes;
     size_t in = 0, out = 0;
     for (size_t e : edgesOf[v]) {
       const auto &edge = g.edges[e];
       bool comes = edge.to == v;
       double sync = comes ? one.syncIn[in++] : one.syncOut[out++];
-      if (!std::binary_search(stage.begin(), stage.end(), comes ? edge.from : edge.to))
-        bytes += edge.bytes + sync;
+      if (std::binary_search(stage.begin(), stage.end(), comes ? edge.from : edge.to))
+        continue;
+      bytes.received += sync + (comes ? edge.bytes : 0);
+      bytes.sent += comes ? 0 : edge.bytes;
     }
     return bytes;
   }
 
   const LayerGraph &g;
   size_t n;
+  PipelineObjective objective;
   double limit;
-  uint64_t effort, steps = 0;
+  uint64_t effort, steps = 0, kept = 0;
   std::vector<std::vector<size_t>> edgesOf; ///< by layer, in the order of the graph's
-  std::vector<double> minWork;              ///< by layer: device time
+  std::vector<double> minWork, minTime;     ///< by layer: device time, and time
   std::vector<int64_t> degrees;             ///< data degrees
-  std::unordered_set<std::string> failed;   ///< states from which no plan is below the limit
+  /// Times with which no plan is below the limit from this state.
+  std::unordered_map<std::string, std::vector<Times>> failed;
 };
 
 } // namespace
 
-BoundVerdict proveLayerPlanBound(const LayerGraph &graph, double bound, bool allowReplicas, uint64_t effort) {
-  return BoundSearch(graph, bound, allowReplicas, effort).run();
+BoundVerdict proveLayerPlanBound(const LayerGraph &graph, double bound, bool allowReplicas, PipelineObjective objective,
+                                 uint64_t effort) {
+  return BoundSearch(graph, bound, allowReplicas, objective, effort).run();
 }
 
 } // namespace accord

@@ -19,19 +19,19 @@ public:
                fmt::format("the edge from '{}' to '{}' points from stage {} back to {}", g.layers[edge.from].name,
                            g.layers[edge.to].name, at[edge.from] + 1, at[edge.to] + 1));
     int64_t devices = 0, replicas = 0;
-    double longest = 0;
     for (size_t s = p.stages.size(); s-- > 0;) {
       replicas += p.stages[s].data;
       devices += p.stages[s].data * p.stages[s].tensor;
       stage(s, replicas);
-      longest = std::max(longest, p.stages[s].load);
     }
     if (devices > g.devices || replicas > g.microbatches)
       report(Code::MemoryExceeded, fmt::format("{} devices and {} replicas are used of {} devices and {} micro-batches",
                                                devices, replicas, g.devices, g.microbatches));
-    if (!isNear(longest, p.load) || p.bound > p.load * (1 + kNear) || !(p.bound >= 0))
+    double value = valueOf(p.stages, p.objective);
+    if (!isNear(value, p.value) || p.bound > p.value * (1 + kNear) || !(p.bound >= 0))
       report(Code::WrongObjective,
-             fmt::format("stated load {} s and bound {} s, the longest stage has {} s", p.load, p.bound, longest));
+             fmt::format("stated {} {} s and bound {} s, the stages have {} s",
+                         kPipelineObjectives[static_cast<size_t>(p.objective)], p.value, p.bound, value));
     return std::move(errors);
   }
 
@@ -73,7 +73,7 @@ private:
   /// `replicas`: of this and the later stages.
   void stage(size_t s, int64_t replicas) {
     const LayerStage &stage = p.stages[s];
-    double compute = 0, moved = 0, reduced = 0, memory = 0;
+    double compute = 0, moved = 0, awaited = 0, reduced = 0, memory = 0;
     double flight = std::ceil(double(replicas) / double(stage.data));
     std::vector<const LayerGraph::Configuration *> chosen(g.layers.size(), nullptr);
     for (size_t i = 0; i < stage.layers.size(); ++i) {
@@ -88,17 +88,25 @@ private:
       size_t in = incoming[edge.to]++, out = outgoing[edge.from]++;
       if (at[edge.from] == at[edge.to])
         continue;
-      if (at[edge.to] == s)
+      if (at[edge.to] == s) {
         moved += 2 * (edge.bytes + chosen[edge.to]->syncIn[in]);
-      if (at[edge.from] == s)
+        awaited += 2 * (edge.bytes + chosen[edge.to]->syncIn[in]);
+      }
+      if (at[edge.from] == s) {
         moved += 2 * (edge.bytes + chosen[edge.from]->syncOut[out]);
+        awaited += 2 * chosen[edge.from]->syncOut[out];
+      }
     }
-    double d = double(stage.data);
-    double load = (compute + moved / g.bandwidth) / d +
-                  g.reductionFactor * (d - 1) / d * reduced / double(g.microbatches) / g.bandwidth;
-    if (!isNear(load, stage.load) || !isNear(memory, stage.memory))
-      report(Code::WrongObjective, fmt::format("stage {} states {} s and {} B; it has {} s in {} B", s + 1, stage.load,
-                                               stage.memory, load, memory));
+    double d = double(stage.data), reduction = g.reductionFactor * (d - 1) / d * reduced / g.bandwidth;
+    double turn = compute + moved / g.bandwidth, load = turn / d + reduction / double(g.microbatches);
+    double latency = compute + awaited / g.bandwidth, remains = (double(g.microbatches) / d - 1) * turn + reduction;
+    if (!isNear(load, stage.load) || !isNear(memory, stage.memory) || !isNear(latency, stage.latency) ||
+        !isNear(remains, stage.remains))
+      report(Code::WrongObjective,
+             fmt::format("stage {} states {} s in {} B, a latency of {} s and {} s after it; it has {} s in {} B, {} s "
+                         "and {} s",
+                         s + 1, stage.load, stage.memory, stage.latency, stage.remains, load, memory, latency,
+                         remains));
     if (memory > g.memory * (1 + kNear))
       report(Code::MemoryExceeded,
              fmt::format("stage {} takes {:.0f} B of a device's {:.0f} B", s + 1, memory, g.memory));

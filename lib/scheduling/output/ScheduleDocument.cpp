@@ -12,8 +12,8 @@ void describe(JsonVisitor &v, DocumentTime &time) {
     v.number(time.seconds);
 }
 
-void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective,
-                    llvm::ArrayRef<llvm::StringRef> units) {
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command,
+                    llvm::ArrayRef<llvm::StringRef> objectives, llvm::ArrayRef<llvm::StringRef> units) {
   bool done = answer.status == SearchStatus::Optimal || answer.status == SearchStatus::Feasible;
   auto unit = [&](JsonVisitor &v) {
     size_t isProject = answer.bound.periods.has_value();
@@ -28,7 +28,8 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
       .field("status", answer.status);
   f.visit("objective", false, done, [&](JsonVisitor &v) {
     v.object([&](JsonFields &g) {
-      g.constant("name", objective, "another objective").field("value", answer.value).visit("unit", true, true, unit);
+      g.visit("name", true, true, [&](JsonVisitor &w) { w.word(answer.objective, objectives, "another objective"); });
+      g.field("value", answer.value).visit("unit", true, true, unit);
     });
   });
   f.about("no answer is better").visit("bound", false, !answer.proof.empty(), [&](JsonVisitor &v) {
@@ -61,7 +62,7 @@ void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral c
 }
 
 void describe(JsonFields &f, ScheduleDocument &document) {
-  describeAnswer(f, document, "schedule", "makespan", {"s", "period"});
+  describeAnswer(f, document, "schedule", {"makespan"}, {"s", "period"});
   f.when("status", "unknown", {"bound"});
   f.about("region after region, in the order of their starts")
       .field("slots", document.slots,

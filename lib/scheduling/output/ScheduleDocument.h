@@ -22,14 +22,15 @@ struct AnswerDocument {
   };
   std::string name; ///< of the project, of the graph, or of the training and its machine
   SearchStatus status = SearchStatus::Feasible;
+  size_t objective = 0; ///< of those of the command
   DocumentTime value, bound;
   std::string proof; ///< of the bound; empty: there is none
   double gap = 0;
   std::vector<Obstacle> conflicts;
   std::string stopped;
 };
-void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command, llvm::StringLiteral objective,
-                    llvm::ArrayRef<llvm::StringRef> units);
+void describeAnswer(JsonFields &f, AnswerDocument &answer, llvm::StringLiteral command,
+                    llvm::ArrayRef<llvm::StringRef> objectives, llvm::ArrayRef<llvm::StringRef> units);
 
 struct ScheduleDocument : AnswerDocument {
   struct Usage {

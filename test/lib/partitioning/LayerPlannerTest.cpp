@@ -18,7 +18,8 @@ namespace {
 /// Every assignment of layers to stages in a row, degrees to stages, and configurations to layers.
 class AllPlans {
 public:
-  explicit AllPlans(const LayerGraph &graph) : g(graph), stage(graph.layers.size()) {}
+  explicit AllPlans(const LayerGraph &graph, PipelineObjective objective = PipelineObjective::Load)
+      : g(graph), objective(objective), stage(graph.layers.size()) {}
 
   double minimum() {
     for (size_t stages = 1; stages <= g.layers.size(); ++stages)
@@ -52,10 +53,7 @@ private:
     for (size_t i = 0; i < s; ++i)
       used += tensor[i] * data[i];
     if (s == tensor.size()) {
-      double load = 0;
-      for (size_t i = 0; i < s; ++i)
-        load = std::max(load, shortest(i));
-      best = std::min(best, load);
+      combine(0, 0, 0);
       return;
     }
     for (tensor[s] = 1; used + tensor[s] <= g.devices; ++tensor[s])
@@ -64,51 +62,83 @@ private:
           degrees(s + 1);
   }
 
-  double shortest(size_t s) {
+  /// Configurations of each stage, one after another.
+  void combine(size_t s, double latency, double longest) {
+    if (s == tensor.size()) {
+      best = std::min(best, latency + longest);
+      return;
+    }
+    for (auto [one, other] : choices(s))
+      combine(s + 1, latency + one, std::max(longest, other));
+  }
+
+  /// Of a stage in all configurations that fit: latency, and load or remainder, where the objective counts them.
+  std::vector<std::pair<double, double>> choices(size_t s) {
+    std::vector<std::pair<double, double>> all;
     std::vector<size_t> mine;
     for (size_t v = 0; v < stage.size(); ++v)
       if (stage[v] == s)
         mine.push_back(v);
-    int64_t later = 0, all = 0;
+    int64_t later = 0, replicas = 0;
     for (size_t i = 0; i < data.size(); ++i) {
-      all += data[i];
+      replicas += data[i];
       later += i >= s ? data[i] : 0;
     }
-    if (all > g.microbatches)
-      return INFINITY;
-    double flight = std::ceil(double(later) / double(data[s]));
-    double min = INFINITY;
+    if (replicas > g.microbatches)
+      return all;
+    double flight = std::ceil(double(later) / double(data[s])), batches = double(g.microbatches);
     std::vector<size_t> choice(mine.size(), 0);
     for (;;) {
-      double memory = 0, load = 0, d = double(data[s]);
+      double memory = 0, load = 0, latency = 0, turn = 0, reduction = 0, d = double(data[s]);
+      bool isPossible = true;
       for (size_t i = 0; i < mine.size(); ++i) {
         const auto &one = g.layers[mine[i]].configurations[choice[i]];
         if (one.tensor != tensor[s])
-          load = INFINITY;
+          isPossible = false;
         memory += one.memoryPerMicrobatch * flight + one.memoryFixed;
         load += one.time / d;
+        latency += one.time;
+        turn += one.time;
+        reduction += g.reductionFactor * (d - 1) / d * one.parameterBytes / g.bandwidth;
         load += g.reductionFactor * (d - 1) / d * one.parameterBytes / double(g.microbatches) / g.bandwidth;
         size_t in = 0, out = 0;
         for (const auto &edge : g.edges) {
-          if (edge.to == mine[i] && stage[edge.from] != s)
+          if (edge.to == mine[i] && stage[edge.from] != s) {
             load += 2 * (edge.bytes + one.syncIn[in]) / d / g.bandwidth;
-          if (edge.from == mine[i] && stage[edge.to] != s)
+            latency += 2 * (edge.bytes + one.syncIn[in]) / g.bandwidth;
+            turn += 2 * (edge.bytes + one.syncIn[in]) / g.bandwidth;
+          }
+          if (edge.from == mine[i] && stage[edge.to] != s) {
             load += 2 * (edge.bytes + one.syncOut[out]) / d / g.bandwidth;
+            latency += 2 * one.syncOut[out] / g.bandwidth;
+            turn += 2 * (edge.bytes + one.syncOut[out]) / g.bandwidth;
+          }
           in += edge.to == mine[i];
           out += edge.from == mine[i];
         }
       }
-      if (memory <= g.memory)
-        min = std::min(min, load);
+      if (memory <= g.memory && isPossible)
+        switch (objective) {
+        case PipelineObjective::Load:
+          all.push_back({0, load});
+          break;
+        case PipelineObjective::Latency:
+          all.push_back({latency, 0});
+          break;
+        case PipelineObjective::Makespan: // N / d micro-batches of each replica, the first in the latency
+          all.push_back({latency, (batches / d - 1) * turn + reduction});
+          break;
+        }
       size_t i = 0;
       while (i < mine.size() && ++choice[i] == g.layers[mine[i]].configurations.size())
         choice[i++] = 0;
       if (i == mine.size())
-        return min;
+        return all;
     }
   }
 
   const LayerGraph &g;
+  PipelineObjective objective;
   std::vector<size_t> stage;
   std::vector<int64_t> tensor, data;
   double best = INFINITY;
@@ -167,7 +197,7 @@ TEST(LayerPlanner, IsAsGoodAsAllPlansOfSmallGraphs) {
       continue;
     }
     ASSERT_EQ(plan.status, LayerPlan::Status::Feasible);
-    EXPECT_NEAR(plan.load, best, 1e-9 * best);
+    EXPECT_NEAR(plan.value, best, 1e-9 * best);
     EXPECT_NEAR(plan.bound, best, 1e-9 * best);
     for (const Error &error : verify(graph, plan))
       ADD_FAILURE() << error.message;
@@ -180,6 +210,45 @@ TEST(LayerPlanner, IsAsGoodAsAllPlansOfSmallGraphs) {
   EXPECT_GT(replicated, 40u);
 }
 
+/// Latency and makespan: the plan, its bound, and the second search for stages below it.
+TEST(LayerPlanner, MinimizesLatencyAndMakespan) {
+  for (PipelineObjective objective : {PipelineObjective::Latency, PipelineObjective::Makespan}) {
+    size_t several = 0, others = 0;
+    for (unsigned seed = 1; seed <= 250; ++seed) {
+      SCOPED_TRACE(seed);
+      LayerGraph graph = randomGraph(seed);
+      LayerPlanOptions options;
+      LayerPlan byLoad = planLayers(graph, options);
+      options.objective = objective;
+      LayerPlan plan = planLayers(graph, options);
+      double best = AllPlans(graph, objective).minimum();
+      EXPECT_EQ(proveLayerPlanBound(graph, best, true, objective), BoundVerdict::Holds);
+      if (std::isinf(best)) {
+        EXPECT_EQ(plan.status, LayerPlan::Status::Infeasible);
+        continue;
+      }
+      ASSERT_EQ(plan.status, LayerPlan::Status::Feasible);
+      EXPECT_NEAR(plan.value, best, 1e-9 * best);
+      EXPECT_NEAR(plan.bound, best, 1e-9 * best);
+      EXPECT_EQ(proveLayerPlanBound(graph, best * (1 + 1e-6), true, objective), BoundVerdict::Broken);
+      for (const Error &error : verify(graph, plan))
+        ADD_FAILURE() << error.message;
+      several += plan.stages.size() > 1;
+      others += valueOf(byLoad.stages, objective) > best * (1 + 1e-6);
+      options.allowReplicas = false;
+      LayerPlan single = planLayers(graph, options);
+      bool found = single.status == LayerPlan::Status::Feasible;
+      EXPECT_EQ(proveLayerPlanBound(graph, found ? single.bound : INFINITY, false, objective), BoundVerdict::Holds);
+      options.effort = 0;
+      options.allowReplicas = true;
+      LayerPlan quick = planLayers(graph, options);
+      EXPECT_LE(quick.bound, best * (1 + 1e-9));
+    }
+    EXPECT_GT(several, 20u);
+    EXPECT_GT(others, 3u);
+  }
+}
+
 TEST(LayerPlanner, WithinAGapAndWithoutReplicas) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     LayerGraph graph = randomGraph(seed);
@@ -190,7 +259,7 @@ TEST(LayerPlanner, WithinAGapAndWithoutReplicas) {
     ASSERT_EQ(near.status, best.status);
     if (best.status != LayerPlan::Status::Feasible)
       continue;
-    EXPECT_LE(near.bound, best.load * (1 + 1e-9));
+    EXPECT_LE(near.bound, best.value * (1 + 1e-9));
     EXPECT_LE(near.gap(), 0.1 + 1e-9);
     EXPECT_TRUE(verify(graph, near).empty());
     options.allowReplicas = false;
@@ -216,7 +285,7 @@ TEST(LayerPlanner, BoundsAreProvedAgain) {
     bool found = plan.status == LayerPlan::Status::Feasible;
     EXPECT_EQ(proveLayerPlanBound(graph, found ? plan.bound : INFINITY, false), BoundVerdict::Holds);
     if (found) {
-      EXPECT_EQ(proveLayerPlanBound(graph, plan.load * (1 + 1e-6), false), BoundVerdict::Broken);
+      EXPECT_EQ(proveLayerPlanBound(graph, plan.value * (1 + 1e-6), false), BoundVerdict::Broken);
     }
   }
 }
@@ -225,7 +294,9 @@ TEST(LayerPlanner, CertificatesGiveBackWhatWasWritten) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     LayerGraph graph = randomGraph(seed);
     graph.location = {"random.json", 1, 1};
-    AnswerFiles files = filesOf(LayerPlanAnswer{graph, planLayers(graph), true});
+    LayerPlanOptions options;
+    options.objective = static_cast<PipelineObjective>(seed % 3);
+    AnswerFiles files = filesOf(LayerPlanAnswer{graph, planLayers(graph, options), true});
     ASSERT_EQ(files.size(), 3u);
     auto read = layerPlanFromCertificate(files[1].text, files[2].text, "out");
     ASSERT_TRUE(read) << read.error()[0].message;
@@ -248,7 +319,7 @@ TEST(LayerPlanner, DocumentsGiveBackWhatWasWritten) {
     ASSERT_TRUE(read) << read.error()[0].message;
     EXPECT_EQ(profiledLayersJson(*read), text);
     LayerPlan one = planLayers(graph), other = planLayers(*read);
-    EXPECT_EQ(one.load, other.load);
+    EXPECT_EQ(one.value, other.value);
     EXPECT_EQ(one.stages.size(), other.stages.size());
   }
 }
@@ -264,9 +335,11 @@ TEST(LayerPlanner, VerifierSeesWhatIsWrong) {
       change(other);
       EXPECT_FALSE(verify(graph, other).empty()) << seed;
     };
-    changed([](LayerPlan &p) { p.load *= 0.9; });
-    changed([](LayerPlan &p) { p.bound = p.load * 1.1; });
+    changed([](LayerPlan &p) { p.value *= 0.9; });
+    changed([](LayerPlan &p) { p.bound = p.value * 1.1; });
     changed([](LayerPlan &p) { p.stages[0].load *= 0.9; });
+    changed([](LayerPlan &p) { p.stages[0].latency *= 0.9; });
+    changed([](LayerPlan &p) { p.stages[0].remains += 1; });
     changed([](LayerPlan &p) { p.stages[0].memory += 1; });
     changed([](LayerPlan &p) { p.stages[0].layers.clear(); });
     changed([](LayerPlan &p) { p.stages.pop_back(); });
@@ -295,7 +368,7 @@ TEST(LayerPlanner, ReadsPiper) {
   auto read = importPiperGraph(diags, sources.add("small.json", piper()));
   ASSERT_TRUE(read) << diags.text();
   LayerPlan plan = planLayers(read->graph);
-  EXPECT_DOUBLE_EQ(plan.load, 3); // both layers on two replicas
+  EXPECT_DOUBLE_EQ(plan.value, 3); // both layers on two replicas
   EXPECT_EQ(read->graph.layers[1].name, "node7");
 }
 

@@ -837,6 +837,7 @@ def partition(
     memory: Optional[Value] = None,
     bandwidth: Optional[Value] = None,
     no_replicas: bool = False,
+    objective: Optional[Literal["load", "latency", "makespan"]] = None,
     effort: Optional[int] = None,
     gap: Optional[Value] = None,
     time_limit: Optional[Value] = None,
@@ -851,6 +852,7 @@ def partition(
     memory: Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)
     bandwidth: Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s
     no_replicas: Of .txt and layers: each stage on one accelerator, or on one replica
+    objective: Of layers: the load of the longest stage, the latency of one micro-batch, or the makespan of a step (default: load)
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 10)
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
@@ -863,6 +865,7 @@ def partition(
         "--memory": memory,
         "--bandwidth": bandwidth,
         "--no-replicas": no_replicas,
+        "--objective": objective,
         "--effort": effort,
         "--gap": gap,
         "--time-limit": time_limit,

@@ -11,7 +11,7 @@ __all__ = ["Bound", "Conflict", "Layer", "LayerPlan", "Objective", "Stage"]
 class Objective(Record):
     """An object of the document."""
 
-    name: Literal["load"] = key()
+    name: Literal["load", "latency", "makespan"] = key()
     value: float = key()
     unit: Literal["s"] = key()
 
@@ -35,6 +35,7 @@ class Stage(Record):
     """An object of the document."""
 
     data: int = key()
+    latency_s: float = key("of one micro-batch on its own", "s")
     layers: List[Layer] = key()
     load_s: float = key("of one micro-batch", "s")
     memory_bytes: float = key("of one device", "B")
@@ -66,5 +67,8 @@ class LayerPlan(Answer):
     conflict: Optional[List[Conflict]] = key("what cannot hold together")
     device_memory_bytes: float = key("of a device", "B")
     devices: int = key()
+    latency_s: Optional[float] = key("of one micro-batch on its own through all stages", "s")
+    load_s: Optional[float] = key("of the stage that the pipeline waits for with every micro-batch", "s")
+    makespan_s: Optional[float] = key("of a step of all micro-batches, in which the pipeline fills and drains", "s")
     stopped: Optional[Literal["work limit", "time limit", "interrupted"]] = key("why there may be better")
     work: int = key("stages that were looked at")
