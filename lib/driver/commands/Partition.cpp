@@ -10,7 +10,8 @@ static const CommandEntry
       auto options = Command::values<PartitionOptions>();
       command
           .option("file", options->file,
-                  "A graph of dnn-partitioning, of Piper, or profiled_layers (.json), or a profile of PipeDream (.txt)")
+                  "A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), or a profile of PipeDream "
+                  "(.txt)")
           .required();
       command.option("--accelerators", options->accelerators, "How many there are (default of .json: its maxFPGAs)")
           .range(0, 10'000);
@@ -42,7 +43,8 @@ static const CommandEntry
           ".txt: the longest of forward and backward time / replicas, activations in and gradients back (2 x bytes / "
           "bandwidth), and the all-reduce of parameters among m replicas (2(m-1)/m x bytes / bandwidth); memory is "
           "parameters and activations of each mini-batch in flight.\n"
-          ".json of Piper, and profiled_layers (`accord schema profiled_layers`): layers with parallel configurations; "
+          ".json of Piper or PHAZE, and profiled_layers (`accord schema profiled_layers`): layers with parallel "
+          "configurations; "
           "tensor and data degrees of each stage, and a configuration of each layer, within the memory.\n"
           "Ctrl-C prints the best stages so far, with their gap.");
       command.action([options] { return partitionProfiledGraph(*options); });

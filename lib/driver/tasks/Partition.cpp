@@ -96,12 +96,12 @@ std::string prove(const PartitioningProblem &problem, PartitioningResult &result
 /// A graph of layers with configurations, or nothing after errors; `is` says whether the file is one.
 std::optional<LayerGraphImport> readLayers(Diagnostics &diags, FileId file, bool &is) {
   llvm::StringRef text = diags.sources().text(file);
-  bool piper = isPiper(text);
-  is = piper || text.contains(fmt::format("\"{}\"", kProfiledLayersKind));
+  bool piper = isPiper(text), phaze = !piper && isPhaze(text);
+  is = piper || phaze || text.contains(fmt::format("\"{}\"", kProfiledLayersKind));
   if (!is)
     return std::nullopt;
-  if (piper)
-    return importPiperGraph(diags, file);
+  if (piper || phaze)
+    return piper ? importPiperGraph(diags, file) : importPhazeGraph(diags, file);
   auto read = readProfiledLayers(text.str(), diags.sources().path(file).str());
   if (read)
     return LayerGraphImport{std::move(*read), {}};

@@ -1,9 +1,6 @@
 #include "lib/import/profiles/LayerGraphImport.h"
+#include "lib/import/profiles/LayerFile.h"
 #include "lib/import/text/DnnTextBuilder.h"
-#include "lib/support/documents/JsonParse.h"
-#include "lib/support/documents/JsonPlaces.h"
-#include "lib/support/documents/JsonText.h"
-#include "llvm/Support/Path.h"
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -16,91 +13,31 @@ namespace {
 
 using llvm::json::Array;
 using llvm::json::Object;
-using Steps = std::vector<JsonStep>;
-
-class PiperReader {
+class PiperReader : LayerFile {
 public:
-  PiperReader(Diagnostics &diags, FileId file)
-      : diags(diags), file(file), text(diags.sources().text(file)), path(diags.sources().path(file).str()) {}
+  using LayerFile::LayerFile;
 
   std::optional<LayerGraphImport> run() {
-    auto value = parseJson(text, path);
-    if (!value) {
-      add(placedError(value.takeError(), path, Code::SyntaxError));
+    constexpr const char *kExpected = "expected an object with the lists 'nodes' and 'edges'";
+    const Object *root = LayerFile::root(kExpected);
+    if (!root)
+      return std::nullopt;
+    const Array *nodes = root->getArray("nodes"), *links = root->getArray("edges");
+    if (!nodes || !links) {
+      fail({}, kExpected);
       return std::nullopt;
     }
-    const Object *root = value->getAsObject();
-    const Array *nodes = root ? root->getArray("nodes") : nullptr, *links = root ? root->getArray("edges") : nullptr;
-    if (!root || !nodes || !links) {
-      fail({}, "expected an object with the lists 'nodes' and 'edges'");
-      return std::nullopt;
-    }
-    LayerGraph &g = made.graph;
-    g.name = llvm::sys::path::stem(path).str();
-    g.location = {path, 1, 1};
-    g.devices = whole(root, "maxDevices", {}, 1, 4096);
-    g.memory = number(root, "maxMemoryPerDevice", {});
-    g.bandwidth = number(root, "bandwidth", {});
-    g.microbatches = whole(root, root->get("mbsInBatch") ? "mbsInBatch" : "maxBatchSize", {}, 1, int64_t(1) << 40);
+    devices(root, root->get("mbsInBatch") ? "mbsInBatch" : "maxBatchSize");
     others(root, "", {"maxDevices", "maxMemoryPerDevice", "bandwidth", "mbsInBatch", "maxBatchSize", "nodes", "edges"});
     places = elementPlaces(text, "nodes");
     identify(*nodes);
     edges(*links);
     for (size_t v = 0; sound && v < nodes->size(); ++v)
       layer((*nodes)[v].getAsObject(), v);
-    if (!sound)
-      return std::nullopt;
-    for (const Error &error : check(g))
-      add(error);
-    for (const std::string &key : unread)
-      made.notes.push_back("not understood and left out: " + key);
-    return sound ? std::optional(std::move(made)) : std::nullopt;
+    return finish();
   }
 
 private:
-  void add(const Error &error) {
-    diags.error(error.code, diags.sources().at(file, {error.location.line, error.location.column}), error.message);
-    sound = false;
-  }
-  void fail(const Steps &steps, std::string message) {
-    if (++failures <= 20) // each place is looked for in the whole text
-      add(errorAt(text, path, steps, Code::ImportSetting, std::move(message)));
-    sound = false;
-  }
-
-  static Steps with(Steps steps, JsonStep last) {
-    steps.push_back(last);
-    return steps;
-  }
-
-  static std::string found(const llvm::json::Value *value) {
-    return value ? ", found " + shown(jsonLine(*value)) : ", and it is missing";
-  }
-
-  double number(const Object *object, const char *key, const Steps &steps) {
-    const llvm::json::Value *value = object->get(key);
-    auto is = value ? value->getAsNumber() : std::nullopt;
-    if (is && *is >= 0 && *is <= 1e18)
-      return *is;
-    fail(with(steps, key), fmt::format("'{}' must be a number from 0 to 1e18{}", key, found(value)));
-    return 0;
-  }
-
-  int64_t whole(const Object *object, const char *key, const Steps &steps, int64_t min, int64_t max) {
-    const llvm::json::Value *value = object->get(key);
-    auto is = value ? value->getAsInteger() : std::nullopt;
-    if (is && *is >= min && *is <= max)
-      return *is;
-    fail(with(steps, key), fmt::format("'{}' must be a whole number from {} to {}{}", key, min, max, found(value)));
-    return min;
-  }
-
-  void others(const Object *object, const std::string &of, std::initializer_list<llvm::StringRef> known) {
-    for (const auto &entry : *object)
-      if (std::find(known.begin(), known.end(), entry.first.str()) == known.end())
-        unread.insert(of + shown(entry.first.str()));
-  }
-
   /// Numbers and names of all nodes.
   void identify(const Array &nodes) {
     std::map<std::string, size_t> count;
@@ -154,15 +91,7 @@ private:
     const Object *all = node->getObject("TMPCs");
     if (!all || all->empty())
       return fail({"nodes", v}, fmt::format("node {} has no TMPCs: configurations by tensor degree", numbers[v]));
-    std::map<int64_t, const Array *> byDegree;
-    for (const auto &[key, list] : *all) {
-      int64_t degree = 0;
-      if (llvm::StringRef(key).getAsInteger(10, degree) || degree < 1 || degree > 4096 || !list.getAsArray())
-        return fail({"nodes", v, "TMPCs"},
-                    fmt::format("expected lists by tensor degree (1 to 4096), found '{}'", shown(key.str())));
-      byDegree[degree] = list.getAsArray();
-    }
-    for (const auto &[degree, list] : byDegree)
+    for (const auto &[degree, list] : byDegree(*all, {"nodes", v, "TMPCs"}))
       for (size_t c = 0; c < list->size() && sound; ++c) {
         const std::string key = std::to_string(degree);
         configuration((*list)[c].getAsObject(), v, degree, {"nodes", v, "TMPCs", llvm::StringRef(key), c});
@@ -200,17 +129,9 @@ private:
     return number(all, std::to_string(other).c_str(), with(steps, key));
   }
 
-  Diagnostics &diags;
-  FileId file;
-  llvm::StringRef text;
-  std::string path;
-  LayerGraphImport made;
   std::map<int64_t, LayerGraph::Id> ids;
   std::vector<int64_t> numbers; ///< ids of the file, by layer
-  std::set<std::string> unread;
   std::vector<std::pair<uint32_t, uint32_t>> places;
-  bool sound = true;
-  unsigned failures = 0;
 };
 
 } // namespace

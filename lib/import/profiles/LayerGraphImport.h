@@ -1,4 +1,4 @@
-// Layers in parallel configurations, as Piper's JSON says them -> which pipeline (LayerGraph).
+// Layers in parallel configurations, as the JSON of Piper and PHAZE says them -> which pipeline (LayerGraph).
 #pragma once
 #include "lib/partitioning/problem/LayerGraph.h"
 #include "lib/support/Diagnostics.h"
@@ -18,5 +18,17 @@ bool isPiper(llvm::StringRef text);
 /// TMPCs by tensor degree, edges. Times are seconds, as its planner adds them to bytes / bandwidth. nullopt after
 /// errors, which are all at their nodes and edges: A0811.
 std::optional<LayerGraphImport> importPiperGraph(Diagnostics &diags, FileId file);
+
+/// Whether a text is JSON of msr-fiddle/phaze: its nodes have optimalLatencyFw.
+bool isPhaze(llvm::StringRef text);
+
+/// What msr-fiddle/phaze hands its placement (Solver/device_placement/inputs): maxDevices, maxMemoryPerDevice,
+/// bandwidth, mbsInBatch, optimizerAlgorithm, activationRecomputation, and for each tensor degree the same nodes and
+/// edges, with seconds and bytes of one device. A layer has a configuration of each degree; with
+/// activationRecomputation a second one that keeps what comes in over its edges alone, and computes forward again.
+/// Memory is PHAZE's: parameters and gradients, once more the parameters for Adam, and activations. Edges cost what the
+/// degrees of their ends say. The loads are those of `LayerGraph`: PHAZE's own overlaps transfers with computation, and
+/// gives all stages one degree. nullopt after errors: A0811.
+std::optional<LayerGraphImport> importPhazeGraph(Diagnostics &diags, FileId file);
 
 } // namespace accord

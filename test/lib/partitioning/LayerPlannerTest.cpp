@@ -405,6 +405,104 @@ TEST(LayerPlanner, BrokenPiperFilesAreRefusedAtTheirPlaces) {
   }
 }
 
+/// Two layers in two tensor degrees.
+std::string phaze(const std::string &algorithm = "Adam", const std::string &recomputation = "true") {
+  auto node = [](int id, const char *divided, int activations, int parameters, int forward, int backward) {
+    return "{\"id\": " + std::to_string(id) + ", \"isTensorParallelized\": " + divided +
+           ", \"activationSize\": " + std::to_string(activations) +
+           ", \"parameterSize\": " + std::to_string(parameters) + ", \"optimalLatencyFw\": " + std::to_string(forward) +
+           ", \"optimalLatencyBw\": " + std::to_string(backward) + ", \"energy\": 1}";
+  };
+  auto edge = [](int bytes) {
+    return "[{\"sourceId\": -1, \"destId\": 0, \"communicationCost\": " + std::to_string(bytes) + "}]";
+  };
+  return "{\"maxMemoryPerDevice\": 100, \"maxDevices\": 4, \"bandwidth\": 10, \"mbsInBatch\": 8.0,\n\"nodes\": "
+         "{\n\"1\": [" +
+         node(-1, "false", 10, 3, 2, 4) + ",\n" + node(0, "false", 20, 10, 10, 20) + "],\n\"2\": [" +
+         node(-1, "false", 10, 3, 2, 4) + ",\n" + node(0, "true", 12, 5, 6, 12) + "]},\n\"edges\": {\"1\": " + edge(5) +
+         ", \"2\": " + edge(7) + "},\n\"activationRecomputation\": " + recomputation + ", \"optimizerAlgorithm\": \"" +
+         algorithm + "\", \"fixedPP\": 1, \"fixedTMPC\": 1, \"fixedDP\": 1, " + "\"numTransformerLayers\": 1}";
+}
+
+TEST(LayerPlanner, ReadsPhaze) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  ASSERT_TRUE(isPhaze(phaze()));
+  EXPECT_FALSE(isPhaze(piper()));
+  auto read = importPhazeGraph(diags, sources.add("small.json", phaze()));
+  ASSERT_TRUE(read) << diags.text();
+  const LayerGraph &g = read->graph;
+  EXPECT_TRUE(read->notes.empty());
+  EXPECT_EQ(g.devices, 4);
+  EXPECT_EQ(g.microbatches, 8);
+  ASSERT_EQ(g.layers.size(), 2u);
+  EXPECT_EQ(g.layers[0].name, "layer-1");
+  EXPECT_EQ(g.edges[0].bytes, 5);
+  // The first layer has nothing coming in, so that it is kept or computed again from nothing.
+  ASSERT_EQ(g.layers[0].configurations.size(), 4u);
+  ASSERT_EQ(g.layers[1].configurations.size(), 4u);
+  const auto &kept = g.layers[1].configurations[2], &again = g.layers[1].configurations[3];
+  EXPECT_EQ(kept.tensor, 2);
+  EXPECT_EQ(kept.time, 18);
+  EXPECT_EQ(kept.memoryPerMicrobatch, 12);
+  EXPECT_EQ(kept.memoryFixed, 15); // parameters, gradients, and what Adam keeps of them
+  EXPECT_EQ(kept.syncIn, std::vector<double>{2});
+  EXPECT_EQ(again.time, 24);
+  EXPECT_EQ(again.memoryPerMicrobatch, 7);
+  EXPECT_EQ(again.memoryFixed, 27);
+  auto plain = importPhazeGraph(diags, sources.add("plain.json", phaze("SGD", "0")));
+  ASSERT_TRUE(plain) << diags.text();
+  EXPECT_EQ(plain->graph.layers[1].configurations.size(), 2u);
+  EXPECT_EQ(plain->graph.layers[1].configurations[0].memoryFixed, 20);
+  for (PipelineObjective objective : {PipelineObjective::Load, PipelineObjective::Latency, PipelineObjective::Makespan})
+    for (double memory : {25, 45, 60, 100})
+      for (auto *one : {&*read, &*plain}) {
+        one->graph.memory = memory;
+        LayerPlanOptions options;
+        options.objective = objective;
+        LayerPlan plan = planLayers(one->graph, options);
+        double best = AllPlans(one->graph, objective).minimum();
+        EXPECT_EQ(std::isinf(best), plan.status == LayerPlan::Status::Infeasible);
+        if (!std::isinf(best)) {
+          EXPECT_NEAR(plan.value, best, 1e-9 * best);
+        }
+      }
+}
+
+TEST(LayerPlanner, BrokenPhazeFilesAreRefusedAtTheirPlaces) {
+  auto without = [](std::string text, const std::string &part, const std::string &with) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+    return text.replace(text.find(part), part.size(), with);
+  };
+  const std::pair<std::string, const char *> kBroken[] = {
+      {"{\"optimalLatencyFw\"", "error[A0001]"},
+      {"[\"optimalLatencyFw\"]", "expected an object with 'nodes' and 'edges' by tensor degree"},
+      {"{\"nodes\": [1], \"edges\": {}}", "expected an object with 'nodes' and 'edges' by tensor degree"},
+      {without(phaze(), "8.0", "8.5"), ":1:77: error[A0811]: 'mbsInBatch' must be a whole number from 1"},
+      {without(phaze(), "\"2\": [{\"id\"", "\"x\": [{\"id\""),
+       "expected lists by tensor degree (1 to 4096), found 'x'"},
+      {without(phaze(), "\"2\": [{\"id\"", "\"4\": [{\"id\""), "there are nodes of tensor degree 4, and no edges"},
+      {without(phaze(), "Adam", "Lion"), "'optimizerAlgorithm' must be SGD or Adam, found \"Lion\""},
+      {without(phaze(), "true, \"opt", "2, \"opt"), "'activationRecomputation' must be true or false, found 2"},
+      {without(phaze(), "\"id\": 0", "\"id\": -1"), ":4:8: error[A0811]: node 2 has the id -1 of an earlier one"},
+      {without(phaze(), "\"id\": 0", "\"id\": 5"),
+       ":6:8: error[A0811]: node 0 of tensor degree 2 is not there in degree 1"},
+      {without(phaze(), "\"optimalLatencyBw\": 4", "\"optimalLatencyBw\": -4"),
+       "'optimalLatencyBw' must be a number from 0 to 1e18, found -4"},
+      {without(phaze(), "\"isTensorParallelized\": false", "\"isTensorParallelized\": true"),
+       "a layer of tensor degree 1 is not divided"},
+      {without(phaze(), "\"destId\": 0", "\"destId\": 9"), "edge 1 names the node 9, which is not there"},
+      {without(phaze(), "\"destId\": 0", "\"destId\": -1"), "edge 1 is a loop"},
+      {without(phaze(), "\"2\": [{\"sourceId\": -1", "\"2\": [7, {\"sourceId\": -1"), "expected an edge: an object"},
+  };
+  for (const auto &[text, message] : kBroken) {
+    SourceManager sources;
+    Diagnostics diags(sources);
+    EXPECT_FALSE(importPhazeGraph(diags, sources.add("x.json", text))) << text;
+    EXPECT_NE(diags.text().find(message), std::string::npos) << message << "\n" << diags.text();
+  }
+}
+
 TEST(LayerPlanner, PlansPipersInputs) {
   std::filesystem::path data = accord::testing::sharedData("piper");
   if (data.empty())

@@ -846,7 +846,7 @@ def partition(
 ) -> Union[Partition, LayerPlan]:
     """Which stage of a pipeline runs which nodes of a profiled graph.
 
-    file: A graph of dnn-partitioning, of Piper, or profiled_layers (.json), or a profile of PipeDream (.txt)
+    file: A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), or a profile of PipeDream (.txt)
     accelerators: How many there are (default of .json: its maxFPGAs)
     processors: Of .json: how many there are (default: its maxCPUs)
     memory: Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)
