@@ -28,6 +28,8 @@ static const CommandEntry
                   "Of layers: the load of the longest stage, the latency of one micro-batch, or the makespan of a step")
           .oneOf({std::begin(kPipelineObjectives), std::end(kPipelineObjectives)})
           .showDefault();
+      command.flag("!--non-contiguous", options->contiguous,
+                   "Of .json with nodes: a device may hold any nodes, not an interval of the pipeline alone");
       addEffort(command, options->effort);
       addLimits(command, options->limits, "the best stages so far are printed");
       command.option("-o,--output", options->output, "Folder for stages.json and report.html");

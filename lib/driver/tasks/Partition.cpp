@@ -61,7 +61,10 @@ std::string readDevices(const PartitionOptions &options, bool isProfile, Partiti
   if (!options.accelerators || !devices.bandwidth)
     return fmt::format("a profile says nothing of the devices: {} is missing",
                        options.accelerators ? "--bandwidth 12GB/s" : "--accelerators N");
-  return options.processors ? "--processors says nothing about a profile (.txt)" : "";
+  return options.processors || !options.contiguous
+             ? fmt::format("{} says nothing about a profile (.txt)",
+                           options.processors ? "--processors" : "--non-contiguous")
+             : "";
 }
 
 PartitioningResult solve(const PartitioningProblem &problem, unsigned effort, SolverMonitor &monitor) {
@@ -118,9 +121,11 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "partition");
   };
-  if (options.processors || !options.html.empty())
+  if (options.processors || !options.html.empty() || !options.contiguous)
     return wrong(fmt::format("{} says nothing about layers with parallel configurations",
-                             options.processors ? "--processors" : "--html"));
+                             options.processors   ? "--processors"
+                             : options.contiguous ? "--html"
+                                                  : "--non-contiguous"));
   graph.devices = options.accelerators.value_or(graph.devices);
   graph.memory = devices.memory ? double(*devices.memory) : graph.memory;
   graph.bandwidth = devices.bandwidth.value_or(graph.bandwidth);
@@ -208,6 +213,7 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   }
   for (const std::string &note : graph->notes)
     standardError() << fmt::format("accord: {}\n", note);
+  graph->problem.contiguous = options.contiguous;
   PartitioningResult result = solve(graph->problem, options.effort, *monitor);
   if (std::string finding = prove(graph->problem, result); !finding.empty()) {
     standardError() << fmt::format("accord: internal error: the check of the stages finds {}\n", finding);

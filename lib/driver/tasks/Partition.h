@@ -11,6 +11,7 @@ struct PartitionOptions {
   std::optional<int64_t> accelerators, processors;
   std::string memory, bandwidth; ///< quantities, or ""
   bool allowReplicas = true;
+  bool contiguous = true;         ///< whether stages are in an order
   std::string objective = "load"; ///< of `kPipelineObjectives`
   PlanSearchLimits limits;
   std::string output; ///< folder, or ""

@@ -32,7 +32,8 @@ void describeProblem(JsonFields &f, PartitioningProblem &problem) {
       .field("processors", problem.processors)
       .field("memory", problem.memory)
       .field("time_per_byte", problem.timePerByte)
-      .field("allow_replicas", problem.allowReplicas);
+      .field("allow_replicas", problem.allowReplicas)
+      .maybeIf(!problem.contiguous, "contiguous", problem.contiguous);
   describeLocation(f, problem.location);
   size_t nodes = problem.nodes.size();
   f.check("transfers",

@@ -151,7 +151,8 @@ std::optional<int64_t> latencyOf(const PartitioningProblem &problem, const Parti
   for (size_t s = 0; s < result.stages.size(); ++s)
     for (PartitioningProblem::Id id : result.stages[s].nodes)
       stageOf[id] = s;
-  bool known = problem.rule == PartitioningProblem::Rule::Sum && result.status == Status::Feasible;
+  bool known =
+      problem.rule == PartitioningProblem::Rule::Sum && result.status == Status::Feasible && problem.contiguous;
   for (size_t id = 0; id < stageOf.size(); ++id)
     known &= !problem.nodes[id].backward && stageOf[id] != SIZE_MAX;
   if (!known)

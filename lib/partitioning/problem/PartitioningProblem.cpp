@@ -29,6 +29,8 @@ public:
     bool sum = p.rule == PartitioningProblem::Rule::Sum;
     if (!std::isfinite(p.timePerByte) || p.timePerByte < 0 || (sum && p.allowReplicas) || (!sum && p.processors > 0))
       report(p.location, "replicas and a time for each byte belong to overlap, processors to sums");
+    if (!sum && !p.contiguous)
+      report(p.location, "stages that overlap are contiguous");
     numbers();
     if (errors.empty())
       transfers();

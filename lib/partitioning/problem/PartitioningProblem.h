@@ -18,7 +18,8 @@ constexpr int64_t kUnlimitedMemory = int64_t(1) << 60;
 ///
 /// A *stage* is a set of nodes for one accelerator (or several replicas of it), or for one
 /// processor. Stages are in an order in which no edge between nodes that are not `backward` points
-/// back; nodes that are `together` are in one stage. Edges are the pairs of `transfers`.
+/// back, unless they need not be `contiguous`; nodes that are `together` are in one stage. Edges are the pairs of
+/// `transfers`.
 struct PartitioningProblem {
   using Id = uint32_t;
 
@@ -61,6 +62,8 @@ struct PartitioningProblem {
   int64_t memory = 0;         ///< of an accelerator
   double timePerByte = 0;     ///< picoseconds a byte takes between replicas (Overlap)
   bool allowReplicas = false; ///< whether a stage may have several replicas (Overlap)
+  /// Whether stages are in an order; else a stage is any set of nodes (Sum; Tarnawski et al., section 4.2).
+  bool contiguous = true;
   SourceLocation location;
 };
 

@@ -1,5 +1,6 @@
 #include "lib/partitioning/solve/GraphPartitioner.h"
 #include "lib/partitioning/solve/DownSetSearch.h"
+#include "lib/partitioning/solve/NodeAssignment.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -307,6 +308,8 @@ void explain(const PartitioningProblem &problem, const PartitioningGraph &graph,
 } // namespace
 
 PartitioningResult partitionGraph(const PartitioningProblem &problem, const PartitioningOptions &options) {
+  if (!problem.contiguous)
+    return assignNodes(problem, options);
   PartitioningResult result;
   PartitioningGraph graph = partitioningGraph(problem);
   StageCostRules rules(problem);

@@ -1,4 +1,5 @@
 #include "lib/partitioning/verify/PartitioningBoundProof.h"
+#include "lib/partitioning/verify/AssignmentBoundProof.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -296,7 +297,10 @@ private:
 } // namespace
 
 BoundVerdict provePartitioningBound(const PartitioningProblem &problem, int64_t bound, uint64_t effort) {
-  return bound <= 0 ? BoundVerdict::Holds : Search(problem, bound, effort).run();
+  if (bound <= 0)
+    return BoundVerdict::Holds;
+  return problem.contiguous ? Search(problem, bound, effort).run()
+                            : partitioning::proveAssignmentBound(problem, bound, effort);
 }
 
 } // namespace accord

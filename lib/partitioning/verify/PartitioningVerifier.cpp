@@ -61,7 +61,7 @@ private:
 
   void order() {
     for (auto [a, b] : stageOrder(p))
-      if (at[a] > at[b])
+      if (p.contiguous && at[a] > at[b])
         report(Code::StageOrderBroken, fmt::format("the edge from '{}' to '{}' points from stage {} back to {}",
                                                    p.nodes[a].name, p.nodes[b].name, at[a] + 1, at[b] + 1));
     std::map<int64_t, PartitioningProblem::Id> first;

@@ -134,6 +134,8 @@ struct BruteForce {
     for (const auto &t : p.transfers)
       for (Id to : t.to) {
         const auto &a = p.nodes[t.from], &b = p.nodes[to];
+        if (!p.contiguous)
+          continue;
         if (!a.backward && !b.backward && at[t.from] > at[to])
           return false;
         if (a.backward && b.backward && (!hasForward(a) || !hasForward(b)) && at[t.from] < at[to])
@@ -255,6 +257,42 @@ std::optional<PartitioningImport> read(const std::filesystem::path &path, const 
 
 TEST(PartitioningTest, SumsMatchAllAssignments) { againstBruteForce(false, 400); }
 TEST(PartitioningTest, OverlapMatchesAllAssignments) { againstBruteForce(true, 400); }
+
+/// Any sets of nodes: the division, its bound, and the second proof.
+TEST(PartitioningTest, AnySetsMatchAllAssignments) {
+  Random random{std::mt19937(19)};
+  int feasible = 0, better = 0;
+  for (int i = 0; i < 400; ++i) {
+    SCOPED_TRACE(i);
+    PartitioningProblem p = randomProblem(random, false);
+    PartitioningResult contiguous = partitionGraph(p);
+    p.contiguous = false;
+    ASSERT_TRUE(check(p).empty()) << check(p)[0].message;
+    int64_t best = BruteForce(p).best;
+    PartitioningResult result = partitionGraph(p);
+    ASSERT_EQ(provePartitioningBound(p, best), BoundVerdict::Holds);
+    if (best == INT64_MAX) {
+      ASSERT_EQ(result.status, PartitioningResult::Status::Infeasible);
+      ASSERT_FALSE(result.conflict.empty());
+      continue;
+    }
+    ++feasible;
+    ASSERT_EQ(provePartitioningBound(p, best + 1), BoundVerdict::Broken);
+    ASSERT_EQ(result.status, PartitioningResult::Status::Feasible);
+    ASSERT_EQ(result.load, best);
+    ASSERT_EQ(result.bound, best);
+    ASSERT_EQ(errors(p, result), "");
+    better += contiguous.status != PartitioningResult::Status::Feasible || contiguous.load > best;
+    PartitioningOptions little;
+    little.effort = 0;
+    PartitioningResult quick = partitionGraph(p, little);
+    ASSERT_LE(quick.bound, best);
+    ASSERT_EQ(errors(p, quick), "");
+    ASSERT_EQ(partitionGraph(shuffled(p, random)).load, best);
+  }
+  EXPECT_GT(feasible, 130);
+  EXPECT_GT(better, 4);
+}
 
 TEST(PartitioningTest, LittleWorkStillAnswersWithABound) {
   Random random{std::mt19937(11)};

@@ -838,6 +838,7 @@ def partition(
     bandwidth: Optional[Value] = None,
     no_replicas: bool = False,
     objective: Optional[Literal["load", "latency", "makespan"]] = None,
+    non_contiguous: bool = False,
     effort: Optional[int] = None,
     gap: Optional[Value] = None,
     time_limit: Optional[Value] = None,
@@ -853,6 +854,7 @@ def partition(
     bandwidth: Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s
     no_replicas: Of .txt and layers: each stage on one accelerator, or on one replica
     objective: Of layers: the load of the longest stage, the latency of one micro-batch, or the makespan of a step (default: load)
+    non_contiguous: Of .json with nodes: a device may hold any nodes, not an interval of the pipeline alone
     effort: Work of the search: 0 is a first answer, each step about doubles it, at most 40 (default: 10)
     gap: Stop at this relative gap to the proven bound: 2%
     time_limit: none, or a time such as '30 s', after which the best stages so far are printed; it then depends on the machine (default: none)
@@ -866,6 +868,7 @@ def partition(
         "--bandwidth": bandwidth,
         "--no-replicas": no_replicas,
         "--objective": objective,
+        "--non-contiguous": non_contiguous,
         "--effort": effort,
         "--gap": gap,
         "--time-limit": time_limit,
