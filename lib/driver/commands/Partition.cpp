@@ -9,14 +9,17 @@ static const CommandEntry
     kEntry("partition", "Which stage of a pipeline runs which nodes of a profiled graph", [](Command &command) {
       auto options = Command::values<PartitionOptions>();
       command
-          .option("file", options->file,
-                  "A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), or a profile of PipeDream "
-                  "(.txt)")
+          .option(
+              "file", options->file,
+              "A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), a profile of PipeDream (.txt), "
+              "or costs of Alpa (.npy)")
           .required();
       command.option("--accelerators", options->accelerators, "How many there are (default of .json: its maxFPGAs)")
           .range(0, 10'000);
       command.option("--processors", options->processors, "Of .json: how many there are (default: its maxCPUs)")
           .range(0, 10'000);
+      command.option("--microbatches", options->microbatches, "Of layers: in a batch (default: what the file says)")
+          .range(1, 1'000'000'000);
       command.option("--memory", options->memory,
                      "Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)");
       command.option("--bandwidth", options->bandwidth,
@@ -48,6 +51,8 @@ static const CommandEntry
           ".json of Piper or PHAZE, and profiled_layers (`accord schema profiled_layers`): layers with parallel "
           "configurations; "
           "tensor and data degrees of each stage, and a configuration of each layer, within the memory.\n"
+          ".npy of Alpa: stages of layers on meshes with their time, and how many may follow them; --accelerators and "
+          "--microbatches are required.\n"
           "Ctrl-C prints the best stages so far, with their gap.");
       command.action([options] { return partitionProfiledGraph(*options); });
     });

@@ -19,6 +19,7 @@
 #include "lib/support/Quantity.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -43,6 +44,36 @@ std::optional<double> quantity(const std::string &text, const char *like) {
 PipelineObjective objectiveOf(const PartitionOptions &options) {
   auto *found = std::find(std::begin(kPipelineObjectives), std::end(kPipelineObjectives), options.objective);
   return static_cast<PipelineObjective>(found - std::begin(kPipelineObjectives));
+}
+
+/// What is wrong with a file of this ending and the options beside it, or "".
+std::string wrongKind(const PartitionOptions &options, llvm::StringRef ending) {
+  if (!ending.equals_insensitive(".npy"))
+    return ending.equals_insensitive(".txt") || ending.equals_insensitive(".json")
+               ? ""
+               : "expected a graph of dnn-partitioning (.json), a profile of PipeDream (.txt) or costs of Alpa (.npy), "
+                 "found '" +
+                     options.file + "'; `accord compile` plans a .dnn file";
+  if (!options.accelerators || !options.microbatches || *options.accelerators < 1)
+    return "costs of Alpa (.npy) say nothing of the devices and the batch: --accelerators N --microbatches N";
+  if (!options.memory.empty() || !options.bandwidth.empty() || !options.allowReplicas)
+    return "--memory, --bandwidth and --no-replicas say nothing about costs of Alpa (.npy)";
+  return "";
+}
+
+/// Which options are none of a graph of nodes, or "".
+std::string wrongOfNodes(const PartitionOptions &options, bool isProfile) {
+  if (!isProfile && (!options.bandwidth.empty() || !options.allowReplicas))
+    return fmt::format("{} says nothing about a graph of dnn-partitioning",
+                       options.bandwidth.empty() ? "--no-replicas" : "--bandwidth");
+  if (options.microbatches)
+    return "--microbatches says nothing about a graph of nodes";
+  if (objectiveOf(options) != PipelineObjective::Load)
+    return fmt::format(
+        "--objective {}: stages of a graph of nodes are chosen for their load alone; layers with parallel "
+        "configurations (`accord schema profiled_layers`) for all three",
+        options.objective);
+  return "";
 }
 
 /// What the options say of the devices, into `devices`. Returns what is wrong with them, or "".
@@ -115,6 +146,15 @@ std::optional<LayerGraphImport> readLayers(Diagnostics &diags, FileId file, bool
   return std::nullopt;
 }
 
+/// Costs of Alpa, or nothing after errors.
+std::optional<LayerGraphImport> readAlpa(Diagnostics &diags, const PartitionOptions &options) {
+  auto buffer = llvm::MemoryBuffer::getFile(options.file, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (buffer)
+    return importAlpaCosts(diags, options.file, (*buffer)->getBuffer(), {*options.accelerators, *options.microbatches});
+  diags.error(Code::CannotRead, {}, fmt::format("'{}' cannot be read: {}", options.file, buffer.getError().message()));
+  return std::nullopt;
+}
+
 /// Plans layers with configurations. Returns the exit status.
 int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const PartitioningDevices &devices,
                        SolverMonitor &monitor) {
@@ -127,6 +167,7 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
                              : options.contiguous ? "--html"
                                                   : "--non-contiguous"));
   graph.devices = options.accelerators.value_or(graph.devices);
+  graph.microbatches = options.microbatches.value_or(graph.microbatches);
   graph.memory = devices.memory ? double(*devices.memory) : graph.memory;
   graph.bandwidth = devices.bandwidth.value_or(graph.bandwidth);
   if (Errors errors = check(graph); !errors.empty())
@@ -136,7 +177,7 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
   how.gap = monitor.gap();
   how.stop = monitor.stop();
   how.progress = [&](const SolveProgress &progress) { monitor.reportProgress(progress); };
-  how.allowReplicas = options.allowReplicas;
+  how.allowReplicas = options.allowReplicas && graph.profiles.empty();
   how.objective = objectiveOf(options);
   LayerPlan plan = planLayers(graph, how);
   monitor.found();
@@ -151,7 +192,7 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
     SourceManager sources;
     Diagnostics diags(sources);
     AnswerFolder answer(diags, options.output);
-    if (!answer.write(filesOf(LayerPlanAnswer{graph, plan, options.allowReplicas})).commit()) {
+    if (!answer.write(filesOf(LayerPlanAnswer{graph, plan, how.allowReplicas})).commit()) {
       printDiagnostics(diags);
       return kWrongInput;
     }
@@ -171,9 +212,9 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   };
   llvm::StringRef ending = llvm::sys::path::extension(options.file);
   bool isProfile = ending.equals_insensitive(".txt");
-  if (!isProfile && !ending.equals_insensitive(".json"))
-    return wrong("expected a graph of dnn-partitioning (.json) or a profile of PipeDream (.txt), found '" +
-                 options.file + "'; `accord compile` plans a .dnn file");
+  bool isAlpa = ending.equals_insensitive(".npy");
+  if (std::string message = wrongKind(options, ending); !message.empty())
+    return wrong(message);
   PartitioningDevices devices;
   if (std::string message = readDevices(options, isProfile, devices); !message.empty())
     return wrong(message);
@@ -185,18 +226,14 @@ int partitionProfiledGraph(const PartitionOptions &options) {
   Diagnostics diags(sources);
   std::optional<PartitioningImport> graph;
   std::optional<LayerGraphImport> layers;
-  if (auto file = readFile(diags, options.file)) {
+  if (isAlpa)
+    layers = readAlpa(diags, options);
+  else if (auto file = readFile(diags, options.file)) {
     bool hasLayers = false;
     if (!isProfile)
       layers = readLayers(diags, *file, hasLayers);
-    if (!isProfile && !hasLayers && (devices.bandwidth || !options.allowReplicas))
-      return wrong(fmt::format("{} says nothing about a graph of dnn-partitioning",
-                               devices.bandwidth ? "--bandwidth" : "--no-replicas"));
-    if (!hasLayers && objectiveOf(options) != PipelineObjective::Load)
-      return wrong(
-          fmt::format("--objective {}: stages of a graph of nodes are chosen for their load alone; layers with "
-                      "parallel configurations (`accord schema profiled_layers`) for all three",
-                      options.objective));
+    if (std::string message = hasLayers ? "" : wrongOfNodes(options, isProfile); !message.empty())
+      return wrong(message);
     if (!hasLayers)
       graph = isProfile ? importPipedreamGraph(diags, *file, devices) : importPartitioningGraph(diags, *file, devices);
   }

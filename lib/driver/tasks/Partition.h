@@ -8,7 +8,7 @@ namespace accord {
 
 struct PartitionOptions {
   std::string file;
-  std::optional<int64_t> accelerators, processors;
+  std::optional<int64_t> accelerators, processors, microbatches;
   std::string memory, bandwidth; ///< quantities, or ""
   bool allowReplicas = true;
   bool contiguous = true;         ///< whether stages are in an order

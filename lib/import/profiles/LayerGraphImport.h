@@ -31,4 +31,17 @@ bool isPhaze(llvm::StringRef text);
 /// gives all stages one degree. nullopt after errors: A0811.
 std::optional<LayerGraphImport> importPhazeGraph(Diagnostics &diags, FileId file);
 
+/// What a file of Alpa does not say.
+struct AlpaMachine {
+  int64_t devices = 1, microbatches = 1;
+};
+
+/// The file compute-cost-TIME.npy that Alpa (alpa-projects/alpa, stage_construction.py) saves: an array of NumPy of
+/// shape (3, layers, layers, meshes, shardings): the seconds of the stage of layers i to j on a mesh in a sharding,
+/// infinite where it was not profiled; how many stages may follow it within the memory, -1: it does not fit; and what
+/// was profiled. Mesh s has 2^s devices, as in Alpa's spaces of powers of two. Numbers are '<f8' or '<f4'; pickled
+/// objects are refused. nullopt after errors: A0811.
+std::optional<LayerGraphImport> importAlpaCosts(Diagnostics &diags, const std::string &path, llvm::StringRef bytes,
+                                                const AlpaMachine &machine);
+
 } // namespace accord

@@ -30,11 +30,18 @@ struct LayersDocument {
     std::string from, to;
     double bytes = 0;
   };
+  struct Profile {
+    std::string first, last, name;
+    int64_t tensor = 1;
+    double forward = 0, backward = 0, perMicrobatch = 0, fixed = 0;
+    std::optional<int64_t> maxLater;
+  };
   std::string name;
   int64_t devices = 1, microbatches = 1;
   double memory = 0, bandwidth = 0, reductionFactor = 4;
   std::vector<Layer> layers;
   std::vector<Edge> edges;
+  std::vector<Profile> stages;
 };
 
 constexpr NumberRange kSize{0, 1e18};
@@ -74,12 +81,32 @@ void describe(JsonFields &f, LayersDocument &d) {
       .field("layers", d.layers,
              [](JsonFields &g, LayersDocument::Layer &layer) {
                g.field("name", layer.name)
-                   .about("one of which is chosen, of the tensor degree of its stage")
-                   .field("configurations", layer.configurations, describeConfiguration);
+                   .about("one of which is chosen, of the tensor degree of its stage; none where stages were profiled")
+                   .maybeIf(!layer.configurations.empty(), "configurations", layer.configurations,
+                            describeConfiguration);
              })
       .about("activations of one micro-batch, and as many bytes of gradients back")
-      .field("edges", d.edges, [](JsonFields &g, LayersDocument::Edge &edge) {
-        g.field("from", edge.from).field("to", edge.to).field("bytes", edge.bytes, kSize);
+      .maybeIf(!d.edges.empty(), "edges", d.edges,
+               [](JsonFields &g, LayersDocument::Edge &edge) {
+                 g.field("from", edge.from).field("to", edge.to).field("bytes", edge.bytes, kSize);
+               })
+      .about("whole stages that were profiled, of layers in the order of their list, which then have no edges")
+      .maybe("stages", d.stages, [](JsonFields &g, LayersDocument::Profile &one) {
+        g.field("first", one.first)
+            .about("with all layers between them")
+            .field("last", one.last)
+            .about("of the mesh and its sharding")
+            .maybe("name", one.name)
+            .about("devices of the mesh")
+            .field("tensor", one.tensor, IntegerRange{1, 4096})
+            .about("of one micro-batch; seconds")
+            .field("forward_s", one.forward, kSize)
+            .field("backward_s", one.backward, kSize)
+            .about("as of a configuration")
+            .maybe("memory_per_microbatch_bytes", one.perMicrobatch, kSize)
+            .maybe("memory_fixed_bytes", one.fixed, kSize)
+            .about("stages that may follow within the memory of a device")
+            .maybe("later_stages_max", one.maxLater, IntegerRange{0, LayerGraph::kAnyLater});
       });
 }
 
@@ -104,6 +131,8 @@ public:
           {id(d.edges[e].from, {"edges", e, "from"}), id(d.edges[e].to, {"edges", e, "to"}), d.edges[e].bytes});
     for (size_t v = 0; v < d.layers.size() && errors.empty(); ++v)
       layer(v);
+    if (!d.stages.empty())
+      stages();
     if (errors.empty())
       errors = check(g);
     if (!errors.empty())
@@ -126,6 +155,24 @@ private:
       known.push_back(one);
     errors.back().suggestion = nearest(name, known);
     return 0;
+  }
+
+  void stages() {
+    if (!d.edges.empty())
+      return fail({"edges"}, "layers whose stages were profiled have no edges");
+    for (LayerGraph::Id v = 1; v < d.layers.size(); ++v)
+      g.edges.push_back({v - 1, v, 0});
+    for (size_t v = 0; v < d.layers.size(); ++v)
+      if (!d.layers[v].configurations.empty())
+        return fail({"layers", v, "configurations"}, "layers whose stages were profiled have no configurations");
+    for (size_t i = 0; i < d.stages.size(); ++i) {
+      const LayersDocument::Profile &one = d.stages[i];
+      LayerGraph::Id first = id(one.first, {"stages", i, "first"}), last = id(one.last, {"stages", i, "last"});
+      if (first > last)
+        fail({"stages", i, "last"}, fmt::format("'{}' is before '{}'", one.last, one.first));
+      g.profiles.push_back({first, last, one.name, one.tensor, one.forward + one.backward, one.perMicrobatch, one.fixed,
+                            one.maxLater.value_or(LayerGraph::kAnyLater)});
+    }
   }
 
   void layer(size_t v) {
@@ -227,7 +274,8 @@ std::string conflictOf(const LayerGraph &graph, const LayerPlan &plan) {
     return fmt::format("a layer alone needs {:.0f} B ({}) of each device, which has {:.0f} B", plan.minMemory,
                        formatBytes(plan.minMemory), graph.memory);
   for (const auto &layer : graph.layers)
-    if (llvm::none_of(layer.configurations, [&](const auto &one) { return one.tensor <= graph.devices; }))
+    if (graph.profiles.empty() &&
+        llvm::none_of(layer.configurations, [&](const auto &one) { return one.tensor <= graph.devices; }))
       return fmt::format("no configuration of layer '{}' runs on {} devices", layer.name, graph.devices);
   return fmt::format("no stages on {} devices keep each within {:.0f} B ({})", graph.devices, graph.memory,
                      formatBytes(graph.memory));
@@ -253,7 +301,12 @@ std::string profiledLayersJson(const LayerGraph &graph) {
   d.bandwidth = graph.bandwidth;
   d.reductionFactor = graph.reductionFactor;
   for (const auto &edge : graph.edges)
-    d.edges.push_back({graph.layers[edge.from].name, graph.layers[edge.to].name, edge.bytes});
+    if (graph.profiles.empty())
+      d.edges.push_back({graph.layers[edge.from].name, graph.layers[edge.to].name, edge.bytes});
+  for (const auto &one : graph.profiles)
+    d.stages.push_back({graph.layers[one.first].name, graph.layers[one.last].name, one.name, one.tensor, one.time, 0,
+                        one.memoryPerMicrobatch, one.memoryFixed,
+                        one.maxLater < LayerGraph::kAnyLater ? std::optional(one.maxLater) : std::nullopt});
   for (LayerGraph::Id v = 0; v < graph.layers.size(); ++v) {
     LayersDocument::Layer &layer = d.layers.emplace_back();
     layer.name = graph.layers[v].name;
@@ -301,8 +354,7 @@ llvm::json::Value layerPlanJson(const LayerGraph &graph, const LayerPlan &plan) 
     LayerPlanDocument::Stage &made = document.stages.emplace_back();
     made = {stage.tensor, stage.data, stage.load, stage.latency, stage.memory, {}};
     for (size_t i = 0; i < stage.layers.size(); ++i) {
-      const auto &layer = graph.layers[stage.layers[i]];
-      made.layers.push_back({layer.name, layer.configurations[stage.configuration[i]].name});
+      made.layers.push_back({graph.layers[stage.layers[i]].name, configurationOf(graph, stage, i)});
     }
   }
   return toDocument(document);

@@ -33,8 +33,11 @@ public:
       ++outgoing[edge.from];
       ++incoming[edge.to];
     }
-    for (LayerGraph::Id v = 0; v < g.layers.size(); ++v)
-      layer(v);
+    if (!g.profiles.empty())
+      profiles();
+    else
+      for (LayerGraph::Id v = 0; v < g.layers.size(); ++v)
+        layer(v);
     if (errors.empty())
       cycle();
     return std::move(errors);
@@ -46,6 +49,22 @@ private:
   void report(const SourceLocation &at, std::string message) {
     if (errors.size() < 20)
       errors.push_back({Code::MalformedPartitioningProblem, std::move(message), at, {}});
+  }
+
+  void profiles() {
+    bool isChain = g.edges.size() + 1 == g.layers.size();
+    for (size_t e = 0; isChain && e < g.edges.size(); ++e)
+      isChain = g.edges[e].from == e && g.edges[e].to == e + 1 && g.edges[e].bytes == 0;
+    for (const auto &layer : g.layers)
+      isChain &= layer.configurations.empty();
+    if (!isChain)
+      report(g.location, "layers whose stages were profiled are a chain without configurations and bytes");
+    for (size_t i = 0; i < g.profiles.size(); ++i) {
+      const auto &one = g.profiles[i];
+      if (one.first > one.last || one.last >= g.layers.size() || one.tensor < 1 || one.tensor > kMaxDevices ||
+          !isSize(one.time) || !isSize(one.memoryPerMicrobatch) || !isSize(one.memoryFixed) || one.maxLater < 0)
+        report(g.location, fmt::format("profile {} has layers or a number out of range", i + 1));
+    }
   }
 
   void layer(LayerGraph::Id v) {
@@ -92,6 +111,12 @@ private:
 } // namespace
 
 Errors check(const LayerGraph &graph) { return LayerGraphChecker(graph).run(); }
+
+const std::string &configurationOf(const LayerGraph &graph, const LayerStage &stage, size_t layer) {
+  uint32_t index = stage.configuration[layer];
+  return graph.profiles.empty() ? graph.layers[stage.layers[layer]].configurations[index].name
+                                : graph.profiles[index].name;
+}
 
 double valueOf(const std::vector<LayerStage> &stages, PipelineObjective objective) {
   double load = 0, latency = 0, remains = 0;

@@ -49,10 +49,23 @@ struct LayerGraph {
     Id from = 0, to = 0;
     double bytes = 0; ///< activations of a micro-batch
   };
+  /// A whole stage that was profiled on a mesh of devices, as Alpa does it: layers `first` to `last`. Its load and its
+  /// latency are its time, N - 1 times which remains; its memory is A y + B, y = this and the later stages.
+  struct StageProfile {
+    Id first = 0, last = 0;
+    std::string name;
+    int64_t tensor = 1; ///< devices
+    double time = 0;    ///< seconds of a micro-batch, forward and backward
+    double memoryPerMicrobatch = 0, memoryFixed = 0;
+    int64_t maxLater = kAnyLater; ///< stages that may follow it, for its memory
+  };
+  static constexpr int64_t kAnyLater = 4096;
 
   std::string name;
   std::vector<Layer> layers;
   std::vector<Edge> edges;
+  /// Where there are any, layers are a chain without configurations and bytes, and stages have one replica.
+  std::vector<StageProfile> profiles;
   int64_t devices = 1;
   double memory = 0;    ///< bytes of a device
   double bandwidth = 0; ///< bytes a second of a device
@@ -62,12 +75,12 @@ struct LayerGraph {
 };
 
 /// Empty where a plan may be computed: 1 to 10,000 layers, 1 to 4,096 devices, finite numbers that are not negative, a
-/// bandwidth and a memory above 0, sync bytes for each edge, no cycle. Code A0943.
+/// bandwidth and a memory above 0, sync bytes for each edge, no cycle; profiles of layers in a chain. Code A0943.
 Errors check(const LayerGraph &graph);
 
 struct LayerStage {
   std::vector<LayerGraph::Id> layers;  ///< ascending
-  std::vector<uint32_t> configuration; ///< of each of them
+  std::vector<uint32_t> configuration; ///< of each of them; of a stage that was profiled, for each its profile
   int64_t tensor = 1, data = 1;
   double load = 0;    ///< seconds of a micro-batch
   double latency = 0; ///< seconds of a micro-batch on its own
@@ -88,6 +101,9 @@ struct LayerPlan {
   int64_t stagesTried = 0;
   double gap() const { return value > 0 ? (value - bound) / value : 0; }
 };
+
+/// How the configuration of a layer of a stage is called.
+const std::string &configurationOf(const LayerGraph &graph, const LayerStage &stage, size_t layer);
 
 /// Of stages whose parts are known, in seconds: the longest load, the sum of latencies, or that sum and the longest
 /// remainder.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -39,6 +40,10 @@ public:
       out[g.edges[e].from].push_back(e);
       in[g.edges[e].to].push_back(e);
     }
+    if (!g.profiles.empty()) {
+      readProfiles();
+      return;
+    }
     std::set<int64_t> degrees;
     for (const auto &layer : g.layers)
       for (const auto &one : layer.configurations)
@@ -64,6 +69,30 @@ public:
     }
   }
 
+  /// What each layer has of the shortest stage with it, divided evenly: no stage is shorter than its layers together.
+  void readProfiles() {
+    std::set<int64_t> degrees;
+    for (uint32_t i = 0; i < g.profiles.size(); ++i) {
+      const auto &one = g.profiles[i];
+      if (one.tensor > g.devices)
+        continue;
+      degrees.insert(one.tensor);
+      profiles[{one.first, one.last, one.tensor}].push_back(i);
+    }
+    tensors.assign(degrees.begin(), degrees.end());
+    minTime.assign(tensors.size(), std::vector<double>(g.layers.size(), kInfinite));
+    minWork.assign(g.layers.size(), kInfinite);
+    minLatency.assign(g.layers.size(), kInfinite);
+    for (const auto &one : g.profiles)
+      for (Id v = one.first; one.tensor <= g.devices && v <= one.last; ++v) {
+        auto t = static_cast<size_t>(llvm::lower_bound(tensors, one.tensor) - tensors.begin());
+        double share = one.time / double(one.last - one.first + 1);
+        minTime[t][v] = std::min(minTime[t][v], share);
+        minWork[v] = std::min(minWork[v], share * double(one.tensor));
+        minLatency[v] = std::min(minLatency[v], share);
+      }
+  }
+
   struct Cost {
     double load = 0, latency = 0, remains = 0;
   };
@@ -84,8 +113,13 @@ public:
             (batches / d - 1) * (one.time + bytes / g.bandwidth) + reduced / g.bandwidth};
   }
 
+  Cost cost(const LayerGraph::StageProfile &one) const {
+    return {one.time, one.time, double(g.microbatches - 1) * one.time};
+  }
+
   const LayerGraph &g;
-  std::vector<std::vector<uint32_t>> in, out; ///< edges by layer, in the order of the graph
+  std::map<std::tuple<Id, Id, int64_t>, std::vector<uint32_t>> profiles; ///< by first and last layer, and devices
+  std::vector<std::vector<uint32_t>> in, out;                            ///< edges by layer, in the order of the graph
   std::vector<int64_t> tensors;
   std::vector<std::vector<double>> minTime; ///< by tensor degree and layer
   std::vector<double> minWork, minLatency;  ///< device seconds, and seconds, by layer
@@ -307,6 +341,8 @@ private:
   /// better than.
   std::vector<StageChoice> choicesOf(int64_t tensor, int64_t data, int64_t flight, const std::vector<Id> &layers,
                                      double limit) {
+    if (!g.profiles.empty())
+      return shortestProfile(tensor, flight, layers);
     const bool isMakespan = options.objective == PipelineObjective::Makespan,
                isLoad = options.objective == PipelineObjective::Load;
     std::vector<std::vector<ChoiceItem>> items;
@@ -337,6 +373,29 @@ private:
     work += 1 + effort.work;
     complete &= effort.isExact;
     return choices;
+  }
+
+  /// The profile of these layers that takes the shortest time within the memory.
+  std::vector<StageChoice> shortestProfile(int64_t tensor, int64_t flight, const std::vector<Id> &layers) {
+    ++work;
+    auto [first, last] = std::minmax_element(layers.begin(), layers.end());
+    auto found = costs.profiles.find({*first, *last, tensor});
+    if (found == costs.profiles.end())
+      return {};
+    std::optional<StageChoice> best;
+    for (uint32_t i : found->second) {
+      const auto &one = g.profiles[i];
+      double memory = one.memoryPerMicrobatch * double(flight) + one.memoryFixed;
+      if (memory > g.memory || flight - 1 > one.maxLater)
+        continue;
+      LayerCosts::Cost cost = costs.cost(one);
+      Times times = options.objective == PipelineObjective::Load      ? Times{0, cost.load}
+                    : options.objective == PipelineObjective::Latency ? Times{cost.latency, 0}
+                                                                      : Times{cost.latency, cost.remains};
+      if (!best || times.value() < best->times.value())
+        best = {times, memory, std::vector<uint32_t>(layers.size(), i)};
+    }
+    return best ? std::vector<StageChoice>{*best} : std::vector<StageChoice>{};
   }
 
   void reach(uint32_t to, Entry entry) {
@@ -399,7 +458,11 @@ private:
       });
       made.configuration = same->configuration;
       made.memory = same->memory;
-      for (size_t i = 0; i < made.layers.size(); ++i) {
+      if (!g.profiles.empty()) {
+        LayerCosts::Cost cost = costs.cost(g.profiles[made.configuration[0]]);
+        made.load = cost.load, made.latency = cost.latency, made.remains = cost.remains;
+      }
+      for (size_t i = 0; g.profiles.empty() && i < made.layers.size(); ++i) {
         Id v = made.layers[i];
         LayerCosts::Cost cost = costs.cost(g.layers[v].configurations[made.configuration[i]], v, stage, made.data);
         made.load += cost.load;
@@ -467,8 +530,10 @@ double lowerBound(const LayerCosts &costs, const LayerPlanOptions &options) {
 
 } // namespace
 
-LayerPlan planLayers(const LayerGraph &graph, const LayerPlanOptions &options) {
+LayerPlan planLayers(const LayerGraph &graph, const LayerPlanOptions &given) {
   LayerPlan plan;
+  LayerPlanOptions options = given;
+  options.allowReplicas &= graph.profiles.empty();
   LayerCosts costs(graph);
   plan.objective = options.objective;
   const double lower = lowerBound(costs, options);

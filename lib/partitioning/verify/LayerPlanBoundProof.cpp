@@ -35,6 +35,13 @@ public:
           minWork[v] = std::min(minWork[v], one.time * double(one.tensor));
           minTime[v] = std::min(minTime[v], one.time);
         }
+    // A stage that was profiled takes the shares of its layers or more.
+    for (const auto &one : g.profiles)
+      for (Id v = one.first; one.tensor <= g.devices && v <= one.last; ++v) {
+        double share = one.time / double(one.last + 1 - one.first);
+        minWork[v] = std::min(minWork[v], share * double(one.tensor));
+        minTime[v] = std::min(minTime[v], share);
+      }
   }
 
   BoundVerdict run() {
@@ -141,6 +148,12 @@ private:
 
   /// What holds of all larger stages, too: their layers alone take at least this.
   bool mayFit(const Layers &stage, const Behind &behind) {
+    if (!g.profiles.empty()) {
+      double time = 0;
+      for (Id v : stage)
+        time += minTime[v];
+      return isBelow(sumOf(behind.times, minTimes(time, 1)), behind.time - time);
+    }
     for (int64_t tensor : tensorsOf(stage))
       for (auto d = degrees.rbegin(); d != degrees.rend(); ++d) {
         if (tensor * *d > behind.left || behind.replicas + *d > g.microbatches)
@@ -186,6 +199,11 @@ private:
   /// Degrees in which all layers of a stage were profiled.
   std::set<int64_t> tensorsOf(const Layers &stage) const {
     std::set<int64_t> all;
+    for (const auto &one : g.profiles)
+      if (one.first == stage.front() && one.last == stage.back())
+        all.insert(one.tensor);
+    if (!g.profiles.empty())
+      return all;
     for (const auto &one : g.layers[stage[0]].configurations)
       all.insert(one.tensor);
     for (Id v : stage)
@@ -223,6 +241,8 @@ private:
   std::vector<Times> frontOf(const Layers &stage, int64_t tensor, int64_t data, int64_t replicas, const Times &behind,
                              double others) {
     double flight = std::ceil(double(replicas) / double(data));
+    if (!g.profiles.empty())
+      return timesOfProfiles(stage, tensor, replicas, behind, others);
     std::vector<Choice> front = {{}};
     for (size_t i = 0; i < stage.size(); ++i) {
       Id v = stage[i];
@@ -246,6 +266,23 @@ private:
     std::vector<Times> all;
     for (const Choice &one : front)
       all.push_back(objective == PipelineObjective::Load ? Times{} : one.times);
+    return all;
+  }
+
+  /// Of profiles of these layers in a chain.
+  std::vector<Times> timesOfProfiles(const Layers &stage, int64_t tensor, int64_t replicas, const Times &behind,
+                                     double others) {
+    std::vector<Times> all;
+    for (const auto &one : g.profiles) {
+      ++steps;
+      if (one.first != stage.front() || one.last != stage.back() || one.tensor != tensor ||
+          replicas - 1 > one.maxLater ||
+          one.memoryFixed + one.memoryPerMicrobatch * double(replicas) > g.memory * (1 + kNear))
+        continue;
+      Times times = minTimes(one.time, 1);
+      if (isBelow(sumOf(behind, times), others))
+        all.push_back(objective == PipelineObjective::Load ? Times{} : times);
+    }
     return all;
   }
 

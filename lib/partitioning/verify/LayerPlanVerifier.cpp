@@ -55,8 +55,7 @@ private:
       }
       for (size_t i = 0; i < stage.layers.size(); ++i) {
         LayerGraph::Id v = stage.layers[i];
-        if (v >= g.layers.size() || at[v] != SIZE_MAX || stage.configuration[i] >= g.layers[v].configurations.size() ||
-            g.layers[v].configurations[stage.configuration[i]].tensor != stage.tensor) {
+        if (v >= g.layers.size() || at[v] != SIZE_MAX || !isConfiguration(stage, i)) {
           report(Code::OperationMissing,
                  fmt::format("stage {} has layer {}, which is unknown, elsewhere, or of another degree", s + 1, v));
           return false;
@@ -70,8 +69,49 @@ private:
     return errors.empty();
   }
 
+  /// Whether a layer of a stage has its configuration, in the stage's degree; a profile is that of the whole stage.
+  bool isConfiguration(const LayerStage &stage, size_t i) const {
+    uint32_t index = stage.configuration[i];
+    if (g.profiles.empty()) {
+      const auto &all = g.layers[stage.layers[i]].configurations;
+      return index < all.size() && all[index].tensor == stage.tensor;
+    }
+    if (index >= g.profiles.size() || stage.data != 1)
+      return false;
+    const auto &one = g.profiles[index];
+    return one.tensor == stage.tensor && one.last - one.first + 1 == stage.layers.size() &&
+           one.first <= stage.layers[i] && stage.layers[i] <= one.last && index == stage.configuration[0];
+  }
+
+  void profiledStage(size_t s, int64_t replicas) {
+    const LayerStage &stage = p.stages[s];
+    const auto &one = g.profiles[stage.configuration[0]];
+    double memory = one.memoryPerMicrobatch * double(replicas) + one.memoryFixed;
+    compare(s, one.time, one.time, double(g.microbatches - 1) * one.time, memory);
+    if (replicas - 1 > one.maxLater)
+      report(Code::MemoryExceeded,
+             fmt::format("{} stages follow stage {}, whose memory allows {}", replicas - 1, s + 1, one.maxLater));
+  }
+
+  /// What a stage states, and what it has.
+  void compare(size_t s, double load, double latency, double remains, double memory) {
+    const LayerStage &stage = p.stages[s];
+    if (!isNear(load, stage.load) || !isNear(memory, stage.memory) || !isNear(latency, stage.latency) ||
+        !isNear(remains, stage.remains))
+      report(Code::WrongObjective,
+             fmt::format("stage {} states {} s in {} B, a latency of {} s and {} s after it; it has {} s in {} B, {} s "
+                         "and {} s",
+                         s + 1, stage.load, stage.memory, stage.latency, stage.remains, load, memory, latency,
+                         remains));
+    if (memory > g.memory * (1 + kNear))
+      report(Code::MemoryExceeded,
+             fmt::format("stage {} takes {:.0f} B of a device's {:.0f} B", s + 1, memory, g.memory));
+  }
+
   /// `replicas`: of this and the later stages.
   void stage(size_t s, int64_t replicas) {
+    if (!g.profiles.empty())
+      return profiledStage(s, replicas);
     const LayerStage &stage = p.stages[s];
     double compute = 0, moved = 0, awaited = 0, reduced = 0, memory = 0;
     double flight = std::ceil(double(replicas) / double(stage.data));
@@ -100,16 +140,7 @@ private:
     double d = double(stage.data), reduction = g.reductionFactor * (d - 1) / d * reduced / g.bandwidth;
     double turn = compute + moved / g.bandwidth, load = turn / d + reduction / double(g.microbatches);
     double latency = compute + awaited / g.bandwidth, remains = (double(g.microbatches) / d - 1) * turn + reduction;
-    if (!isNear(load, stage.load) || !isNear(memory, stage.memory) || !isNear(latency, stage.latency) ||
-        !isNear(remains, stage.remains))
-      report(Code::WrongObjective,
-             fmt::format("stage {} states {} s in {} B, a latency of {} s and {} s after it; it has {} s in {} B, {} s "
-                         "and {} s",
-                         s + 1, stage.load, stage.memory, stage.latency, stage.remains, load, memory, latency,
-                         remains));
-    if (memory > g.memory * (1 + kNear))
-      report(Code::MemoryExceeded,
-             fmt::format("stage {} takes {:.0f} B of a device's {:.0f} B", s + 1, memory, g.memory));
+    compare(s, load, latency, remains, memory);
   }
 
   const LayerGraph &g;

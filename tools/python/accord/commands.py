@@ -834,6 +834,7 @@ def partition(
     *,
     accelerators: Optional[int] = None,
     processors: Optional[int] = None,
+    microbatches: Optional[int] = None,
     memory: Optional[Value] = None,
     bandwidth: Optional[Value] = None,
     no_replicas: bool = False,
@@ -847,9 +848,10 @@ def partition(
 ) -> Union[Partition, LayerPlan]:
     """Which stage of a pipeline runs which nodes of a profiled graph.
 
-    file: A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), or a profile of PipeDream (.txt)
+    file: A graph of dnn-partitioning, Piper or PHAZE, or profiled_layers (.json), a profile of PipeDream (.txt), or costs of Alpa (.npy)
     accelerators: How many there are (default of .json: its maxFPGAs)
     processors: Of .json: how many there are (default: its maxCPUs)
+    microbatches: Of layers: in a batch (default: what the file says)
     memory: Of each accelerator: 16GiB (default of .json: its maxSizePerFPGA; of .txt: no limit)
     bandwidth: Of .txt and layers: between two accelerators, and of an all-reduce: 12GB/s
     no_replicas: Of .txt and layers: each stage on one accelerator, or on one replica
@@ -864,6 +866,7 @@ def partition(
     options: Options = {
         "--accelerators": accelerators,
         "--processors": processors,
+        "--microbatches": microbatches,
         "--memory": memory,
         "--bandwidth": bandwidth,
         "--no-replicas": no_replicas,
