@@ -65,7 +65,8 @@ std::string pageOf(Page which, StringRef title, StringRef document, const json::
       {"ranks", part(kPage_ranks_html), part(kPage_ranks_js), "the answer of accord compare --json"},
       {"schedule", part(kPage_schedule_html), part(kPage_schedule_js), "accord schedule --json"},
       {"estimate", part(kPage_estimate_html), part(kPage_estimate_js), "accord estimate --json"},
-      {"partition", part(kPage_partition_html), part(kPage_partition_js), "accord partition --json"}};
+      {"partition", part(kPage_partition_html), part(kPage_partition_js), "accord partition --json"},
+      {"layers", part(kPage_layers_html), part(kPage_layers_js), "accord partition --json"}};
   const Parts &parts = all[static_cast<size_t>(which)];
   std::string page = part(kPage_shell).str();
   replace(page, "/*accord:style*/", part(kPage_style));

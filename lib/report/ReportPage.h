@@ -20,6 +20,7 @@ enum class Page : uint8_t {
   Schedule,
   Estimate,
   Partition,
+  Layers,
 };
 /// The page of a document, whose SHA-256 it states. `data` goes in last: nothing in it can then be mistaken for a mark.
 /// `model`: the latency model as JavaScript (without "<" in its texts), which sliders run; empty: there are none.

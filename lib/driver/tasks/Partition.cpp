@@ -161,11 +161,9 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
   auto wrong = [&](const std::string &message) {
     return refuse(Code::BadCommandLine, message, options.json, "partition");
   };
-  if (options.processors || !options.html.empty() || !options.contiguous)
+  if (options.processors || !options.contiguous)
     return wrong(fmt::format("{} says nothing about layers with parallel configurations",
-                             options.processors   ? "--processors"
-                             : options.contiguous ? "--html"
-                                                  : "--non-contiguous"));
+                             options.processors ? "--processors" : "--non-contiguous"));
   graph.devices = options.accelerators.value_or(graph.devices);
   graph.microbatches = options.microbatches.value_or(graph.microbatches);
   graph.memory = devices.memory ? double(*devices.memory) : graph.memory;
@@ -188,6 +186,8 @@ int planProfiledLayers(LayerGraph graph, const PartitionOptions &options, const 
                                    numberOf(issue.code), issue.message);
     return kInternal;
   }
+  if (!options.html.empty() && !writePage(options.html, layerPlanReport(graph, plan), options.json, "partition"))
+    return kWrongInput;
   if (!options.output.empty()) {
     SourceManager sources;
     Diagnostics diags(sources);

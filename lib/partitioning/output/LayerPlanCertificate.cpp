@@ -55,6 +55,7 @@ void describePlan(JsonFields &f, PlanDocument &document) {
 AnswerFiles filesOf(const LayerPlanAnswer &answer) {
   PlanDocument document{answer.plan, answer.graph.location.file, answer.allowReplicas, answer.graph.layers.size()};
   return {{"stages.json", jsonText(layerPlanJson(answer.graph, answer.plan)) + "\n"},
+          {"report.html", layerPlanReport(answer.graph, answer.plan)},
           {kLayerProblemCertificate, profiledLayersJson(answer.graph)},
           {kLayerPlanCertificate, jsonText(toDocument(document, describePlan)) + "\n"}};
 }

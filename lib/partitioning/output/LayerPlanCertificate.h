@@ -14,7 +14,8 @@ struct LayerPlanAnswer {
   bool allowReplicas = true;
 };
 
-/// stages.json, and the certificate that it follows from. `kLayerProblemCertificate` may be planned again as it is.
+/// stages.json, its page report.html, and the certificate that both follow from. `kLayerProblemCertificate` may be
+/// planned again as it is.
 AnswerFiles filesOf(const LayerPlanAnswer &answer);
 
 /// Reads the two files of a certificate. A0901 what is none: stages of layers that there are not are refused, but for

@@ -1,4 +1,5 @@
 #include "lib/partitioning/output/LayerPlanOutput.h"
+#include "lib/report/ReportPage.h"
 #include "lib/scheduling/output/ProjectSchedule.h"
 #include "lib/scheduling/output/ScheduleDocument.h"
 #include "lib/support/Diagnostics.h"
@@ -361,6 +362,11 @@ llvm::json::Value layerPlanJson(const LayerGraph &graph, const LayerPlan &plan) 
 }
 
 llvm::json::Value layerPlanSchema() { return schemaOf<LayerPlanDocument>(); }
+
+std::string layerPlanReport(const LayerGraph &graph, const LayerPlan &plan) {
+  const llvm::json::Value document = layerPlanJson(graph, plan);
+  return pageOf(Page::Layers, graph.name.empty() ? "layers" : graph.name, jsonText(document) + "\n", document);
+}
 
 std::string layerPlanText(const LayerGraph &graph, const LayerPlan &plan, const TextStyle &style) {
   std::string text = fmt::format("{}: {} layers on {} device{}, {} micro-batches\n", graph.name, graph.layers.size(),

@@ -18,6 +18,8 @@ llvm::json::Value layersSchema();
 /// What `accord partition --json` prints of profiled layers.
 llvm::json::Value layerPlanJson(const LayerGraph &graph, const LayerPlan &plan);
 llvm::json::Value layerPlanSchema();
+/// The page of that document.
+std::string layerPlanReport(const LayerGraph &graph, const LayerPlan &plan);
 /// A line for each stage, then load, bound and gap.
 std::string layerPlanText(const LayerGraph &graph, const LayerPlan &plan, const TextStyle &style);
 

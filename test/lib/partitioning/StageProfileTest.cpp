@@ -82,10 +82,10 @@ TEST(StageProfiles, AreAsGoodAsAllChains) {
         ADD_FAILURE() << error.message;
       several += plan.stages.size() > 1;
       AnswerFiles files = filesOf(LayerPlanAnswer{graph, plan, false});
-      auto read = layerPlanFromCertificate(files[1].text, files[2].text, "out");
+      auto read = layerPlanFromCertificate(files[2].text, files[3].text, "out");
       ASSERT_TRUE(read) << read.error()[0].message;
       EXPECT_EQ(filesOf(*read)[0].text, files[0].text);
-      EXPECT_EQ(profiledLayersJson(read->graph), files[1].text);
+      EXPECT_EQ(profiledLayersJson(read->graph), files[2].text);
       EXPECT_TRUE(verify(read->graph, read->plan).empty());
     }
     EXPECT_GT(infeasible, 20u);
