@@ -39,6 +39,8 @@ void readMining(std::string_view input);
 void readPrune(std::string_view input);
 void readVote(std::string_view input);
 void readHuggingFace(std::string_view input);
+void readAlpa(std::string_view input);
+void readLayers(std::string_view input);
 void readPartitioning(std::string_view input);
 void readPipedream(std::string_view input);
 void readOnnx(std::string_view input);

@@ -15,6 +15,8 @@ const std::vector<Reader> kReaders = {
     {"prune", "lib/sparsity/output/.*Json", readPrune, mutateJson},
     {"vote", "lib/ensembles/output/.*Json", readVote, mutateJson},
     {"huggingface", "lib/import/huggingface/", readHuggingFace, mutateJson},
+    {"alpa", "lib/import/profiles/Alpa", readAlpa, nullptr},
+    {"layers", "lib/import/profiles/(Layer|Phaze)", readLayers, mutateJson},
     {"partitioning", "lib/import/profiles/(Dnn)?Partitioning", readPartitioning, mutateJson},
     {"pipedream", "lib/import/profiles/Pipedream", readPipedream, mutateText},
     {"onnx", "lib/import/onnx/", readOnnx, mutateOnnx},
