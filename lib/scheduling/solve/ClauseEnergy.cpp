@@ -17,8 +17,8 @@ int64_t statementOf(uint32_t resource, int64_t from, int64_t to) {
 
 } // namespace
 
-EnergyConstraint::EnergyConstraint(std::vector<ClauseResource> list, size_t tasks, int64_t horizon)
-    : resources(std::move(list)), of(tasks), isDirty(resources.size(), 1), certain(size_t(horizon) + 2) {
+EnergyConstraint::EnergyConstraint(std::vector<ClauseResource> list, size_t tasks)
+    : resources(std::move(list)), of(tasks), isDirty(resources.size(), 1) {
   for (uint32_t r = 0; r < resources.size(); ++r)
     for (const ClauseResource::Use &use : resources[r].uses)
       of[use.task].push_back(r);
@@ -40,83 +40,89 @@ bool EnergyConstraint::propagate(ClauseSolver &solver) {
   return true;
 }
 
+/// Only tasks that are not fixed begin and end intervals: of others all is certain.
 bool EnergyConstraint::sweep(ClauseSolver &solver, uint32_t resource) {
   const ClauseResource &shared = resources[resource];
-  size_t n = shared.uses.size();
-  std::fill(certain.begin(), certain.end(), 0);
-  parts.resize(n), byLow.resize(n), ends.clear();
-  int64_t largest = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    const ClauseResource::Use &use = shared.uses[i];
+  open.clear(), ends.clear();
+  int64_t first = INT64_MAX, last = 0, largest = 0;
+  for (const ClauseResource::Use &use : shared.uses) {
+    if (solver.isFixed(use.task))
+      continue;
     int64_t low = solver.low(use.task), high = solver.high(use.task);
-    parts[i] = {low, high, 0};
-    byLow[i] = i;
+    open.push_back({low, high, use.duration, use.amount, static_cast<uint32_t>(&use - shared.uses.data())});
     ends.push_back(high + use.duration);
-    if (high < low + use.duration)
-      certain[high + 1] += use.amount, certain[low + use.duration + 1] -= use.amount;
-    if (low != high)
-      largest = std::max(largest, use.duration * use.amount);
+    first = std::min(first, low), last = std::max(last, high + use.duration);
+    largest = std::max(largest, use.duration * use.amount);
   }
-  for (int round = 0; round < 2; ++round) // what is used at times, then sums of it
-    for (size_t time = 1; time < certain.size(); ++time)
-      certain[time] += certain[time - 1];
-  std::sort(byLow.begin(), byLow.end(), [&](uint32_t a, uint32_t b) { return parts[a].low > parts[b].low; });
+  solver.charge(1 + shared.uses.size() / 16 + open.size() * open.size() / 8);
+  if (open.empty())
+    return true;
+  sumCertain(solver, shared, first, last);
+  std::sort(open.begin(), open.end(), [](const Part &a, const Part &b) { return a.low > b.low; });
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-  solver.charge(n * ends.size() / 8);
   for (int64_t to : ends) {
-    int64_t open = 0; // work besides certain parts
-    for (size_t i = 0; i < n; ++i) {
-      const Part &part = parts[byLow[i]];
-      const ClauseResource::Use &use = shared.uses[byLow[i]];
-      int64_t from = part.low;
+    int64_t work = 0; // besides certain parts
+    for (size_t i = 0; i < open.size(); ++i) {
+      const Part &part = open[i];
+      int64_t from = part.low, end = from + part.duration;
       if (from >= to)
         continue;
-      int64_t inside = std::min(use.duration, std::max<int64_t>(0, to - part.high));
-      int64_t sure = std::max<int64_t>(0, std::min(part.low + use.duration, to) - part.high);
-      open += use.amount * (inside - sure);
-      if (i + 1 < n && parts[byLow[i + 1]].low == from)
+      int64_t inside = std::min(part.duration, std::max<int64_t>(0, to - part.high));
+      int64_t sure = std::max<int64_t>(0, std::min(end, to) - part.high);
+      work += part.amount * (inside - sure);
+      if (i + 1 < open.size() && open[i + 1].low == from)
         continue;
-      int64_t need = open + certain[to] - certain[from], room = shared.capacity * (to - from);
-      if (need > room) {
+      int64_t sum = certain[to - first] - certain[from - first], room = shared.capacity * (to - from);
+      if (work + sum > room) {
         solver.contradiction.clear();
         stated = statementOf(resource, from, to);
         cover(solver, shared, from, to, room, ~0u, solver.contradiction);
         return false;
       }
-      if (room - need < largest && open > 0 && !narrow(solver, resource, from, to))
+      if (room - work - sum < largest && work > 0 && !narrow(solver, resource, from, to, room - sum))
         return true;
     }
   }
   return true;
 }
 
-/// False where a bound moved: the sums are old then.
-bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to) {
-  const ClauseResource &shared = resources[resource];
-  int64_t rest = shared.capacity * (to - from);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Part &part = parts[i];
-    const ClauseResource::Use &use = shared.uses[i];
-    part.overlap =
-        std::max<int64_t>(0, std::min({use.duration, to - from, part.low + use.duration - from, to - part.high}));
-    rest -= use.amount * part.overlap;
+/// What certain parts need from `first` up to each time until `last`.
+void EnergyConstraint::sumCertain(const ClauseSolver &solver, const ClauseResource &shared, int64_t first,
+                                  int64_t last) {
+  certain.assign(last - first + 2, 0);
+  for (const ClauseResource::Use &use : shared.uses) {
+    int64_t begin = std::max(solver.high(use.task), first), end = std::min(solver.low(use.task) + use.duration, last);
+    if (begin < end)
+      certain[begin - first + 1] += use.amount, certain[end - first + 1] -= use.amount;
   }
-  bool moved = false;
-  for (size_t i = 0; i < parts.size() && !moved; ++i) {
-    const Part &part = parts[i];
-    const ClauseResource::Use &use = shared.uses[i];
-    int64_t limit = (rest + use.amount * part.overlap) / use.amount;
-    int64_t width = std::min(use.duration, to - from);
-    if (limit >= width || part.low == part.high)
+  for (int round = 0; round < 2; ++round) // what is used at times, then sums of it
+    for (size_t time = 1; time < certain.size(); ++time)
+      certain[time] += certain[time - 1];
+}
+
+/// `rest`: what certain parts leave in the interval. False where a bound moved: the sums are old then.
+bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest) {
+  const ClauseResource &shared = resources[resource];
+  for (Part &part : open) {
+    int64_t end = part.low + part.duration;
+    part.overlap = std::max<int64_t>(0, std::min({part.duration, to - from, end - from, to - part.high}));
+    rest -= part.amount * (part.overlap - std::max<int64_t>(0, std::min(end, to) - std::max(part.high, from)));
+  }
+  solver.charge(open.size() / 8);
+  for (const Part &part : open) {
+    int64_t width = std::min(part.duration, to - from);
+    if (part.amount * (width - part.overlap) <= rest)
       continue;
-    int64_t first = std::min({width, part.low + use.duration - from, to - part.low});
-    int64_t final = std::min({width, part.high + use.duration - from, to - part.high});
-    int64_t room = shared.capacity * (to - from) - use.amount * (limit + 1);
+    int64_t limit = (rest + part.amount * part.overlap) / part.amount;
+    int64_t first = std::min({width, part.low + part.duration - from, to - part.low});
+    int64_t final = std::min({width, part.high + part.duration - from, to - part.high});
+    int64_t room = shared.capacity * (to - from) - part.amount * (limit + 1);
+    uint32_t task = shared.uses[part.use].task;
     auto give = [&](Literal literal, Literal bound) {
       int64_t at = static_cast<int64_t>(kept.size());
       std::vector<Literal> premises{bound};
-      cover(solver, shared, from, to, room, static_cast<uint32_t>(i), premises);
+      cover(solver, shared, from, to, room, part.use, premises);
       stated = statementOf(resource, from, to);
       kept.push_back(static_cast<Literal>(premises.size()));
       kept.push_back(static_cast<Literal>(resource));
@@ -124,14 +130,14 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
       kept.push_back(static_cast<Literal>(to));
       kept.insert(kept.end(), premises.begin(), premises.end());
       solver.derive(literal, *this, at);
-      moved = true;
+      return false;
     };
     if (first > limit && to - limit > part.low && to - limit <= part.high)
-      give(solver.atLeast(use.task, to - limit), solver.atLeast(use.task, from + limit + 1 - use.duration));
-    else if (final > limit && from + limit - use.duration < part.high && from + limit - use.duration >= part.low)
-      give(solver.atMost(use.task, from + limit - use.duration), solver.atMost(use.task, to - limit - 1));
+      return give(solver.atLeast(task, to - limit), solver.atLeast(task, from + limit + 1 - part.duration));
+    if (final > limit && from + limit - part.duration < part.high && from + limit - part.duration >= part.low)
+      return give(solver.atMost(task, from + limit - part.duration), solver.atMost(task, to - limit - 1));
   }
-  return !moved;
+  return true;
 }
 
 void EnergyConstraint::cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to,

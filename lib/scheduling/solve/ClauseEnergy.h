@@ -11,8 +11,8 @@ namespace accord::solve {
 /// cumulative resource constraint, CPAIOR 2013).
 class EnergyConstraint : public ExplainedConstraint {
 public:
-  /// Of times from 0 to `horizon`; starts are variables 0 to `tasks` - 1.
-  EnergyConstraint(std::vector<ClauseResource> resources, size_t tasks, int64_t horizon);
+  /// Starts are variables 0 to `tasks` - 1.
+  EnergyConstraint(std::vector<ClauseResource> resources, size_t tasks);
 
   bool propagate(ClauseSolver &solver) override;
   void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
@@ -28,10 +28,13 @@ public:
 
 private:
   struct Part {
-    int64_t low, high, overlap; ///< bounds of its start; with the interval, at least
+    int64_t low, high, duration, amount; ///< bounds of its start
+    uint32_t use;
+    int64_t overlap = 0; ///< with an interval, at least
   };
   bool sweep(ClauseSolver &solver, uint32_t resource);
-  bool narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to);
+  bool narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest);
+  void sumCertain(const ClauseSolver &solver, const ClauseResource &shared, int64_t first, int64_t last);
   /// Bounds from which more than `room` follows in the interval, besides of one task.
   void cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to, int64_t room,
              uint32_t but, std::vector<Literal> &premises);
@@ -39,9 +42,8 @@ private:
   std::vector<ClauseResource> resources;
   std::vector<std::vector<uint32_t>> of; ///< by task
   std::vector<char> isDirty;             ///< by resource
-  std::vector<int64_t> certain;          ///< by time: what certain parts need up to it
-  std::vector<Part> parts;               ///< by use
-  std::vector<uint32_t> byLow;
+  std::vector<int64_t> certain;          ///< by time of a sweep: what certain parts need up to it
+  std::vector<Part> open;                ///< of tasks that are not fixed
   std::vector<int64_t> ends;
   std::vector<Literal> kept; ///< explanations, one after the other, each after its size and its statement
   int64_t stated = 0;

@@ -63,7 +63,7 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool e
   for (Id t = 0; t < n; ++t)
     last = std::max(last, windows.latest[t] + in.minDuration[t]);
   if (energetic)
-    solver.addConstraint(std::make_unique<EnergyConstraint>(shared, n, last));
+    solver.addConstraint(std::make_unique<EnergyConstraint>(shared, n));
   solver.addConstraint(std::make_unique<TimetableConstraint>(std::move(shared), solver, n, last));
 }
 
