@@ -27,7 +27,9 @@ bool ClauseOracle::supports(const Instance &in, const Propagator &windows) {
   return true;
 }
 
-ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool energetic) : in(in) {
+ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool energetic,
+                           const std::vector<std::pair<Id, Id>> &kept)
+    : in(in) {
   size_t n = in.size();
   for (Id t = 0; t < n; ++t) {
     solver.addVariable(windows.earliest[t], windows.latest[t]);
@@ -41,8 +43,9 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool e
     order(p.before, p.after, p.delay, kAlways);
   for (const auto &lag : in.problem.lags)
     differences.push_back({lag.before, lag.after, lag.lag, kAlways});
-  for (auto [before, after] : windows.ordered)
-    order(before, after, 0, kAlways);
+  for (const auto *list : {&windows.ordered, &kept})
+    for (auto [before, after] : *list)
+      order(before, after, 0, kAlways);
   size_t variables = n;
   for (auto [a, b] : windows.disjoint()) {
     uint32_t first = solver.addVariable(0, 1);

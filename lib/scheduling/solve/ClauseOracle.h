@@ -36,14 +36,17 @@ public:
 
   /// Of schedules of at most some horizon, within `windows` that hold for it. `energetic`: the work in intervals is
   /// looked at, too, which takes as long again; where tasks crowd all resources, a tenth of the contradictions are
-  /// left.
-  ClauseOracle(const Instance &instance, const Propagator &windows, bool energetic = false);
+  /// left. `kept`: only schedules in which the first of each pair ends before the second starts.
+  ClauseOracle(const Instance &instance, const Propagator &windows, bool energetic = false,
+               const std::vector<std::pair<Id, Id>> &kept = {});
 
   /// Whether a schedule of at most `makespan` exists, which is at most the horizon and the makespan that was asked for
   /// before; `found` if so.
   Answer ask(int64_t makespan, uint64_t limit, SchedulingSolution &found, const std::atomic<bool> *stop = nullptr);
   /// A good schedule, near which others are looked for.
   void suggest(const SchedulingSolution &known);
+  /// Before the first question: nobody will ask for a refutation, so none is kept.
+  void keepNoLog() { solver.keepNoLog(); }
   /// After an answer No: what proves it; nothing where it was too much to keep.
   std::optional<LearntClauses> refutation() const;
   uint64_t work() const { return solver.work(); }

@@ -77,6 +77,8 @@ public:
     std::vector<int64_t> reasons;  ///< by lemma: what a constraint says for it (`statement`), or -1: unit propagation
   };
   Lemmas refutation() const;
+  /// Before the first question: no refutation will be asked for.
+  void keepNoLog() { logged = false; }
   /// False where more was learnt than is kept.
   bool isLogged() const { return logged; }
 

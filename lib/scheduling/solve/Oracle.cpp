@@ -11,9 +11,6 @@ namespace {
 
 using Mode = SchedulingProblem::Mode;
 
-/// What a clause solver does in the time of one of Z3's units.
-constexpr uint64_t kStepsPerUnit = 12;
-
 /// A literal, or a constant where the window decides it.
 struct Truth {
   int constant = -1; ///< 0, 1, or -1: `literal`
@@ -435,10 +432,12 @@ struct Oracle::Z3Encoding {
 
 Oracle::Oracle(const Instance &instance, const Propagator &windows, int64_t horizon, int64_t unit, bool learning,
                bool energetic) {
-  if (learning && unit == 1 && ClauseOracle::supports(instance, windows))
+  if (learning && unit == 1 && ClauseOracle::supports(instance, windows)) {
     clauses = std::make_unique<ClauseOracle>(instance, windows, energetic);
-  else
+    clauses->keepNoLog();
+  } else {
     encoding = std::make_unique<Z3Encoding>(instance, windows, horizon, unit);
+  }
 }
 Oracle::~Oracle() = default;
 

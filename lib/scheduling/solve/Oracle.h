@@ -8,6 +8,9 @@
 
 namespace accord::solve {
 
+/// What a clause solver does in the time of one of Z3's units.
+constexpr uint64_t kStepsPerUnit = 12;
+
 /// Where all tasks have one mode and there are no memories, a solver of our own (ClauseOracle.h); else Z3.
 ///
 /// Time-indexed: a literal "task i has started by t" for each time of its window, one for each mode

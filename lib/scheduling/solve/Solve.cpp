@@ -4,6 +4,7 @@
 #include "lib/scheduling/solve/BudgetChoices.h"
 #include "lib/scheduling/solve/Improve.h"
 #include "lib/scheduling/solve/ListScheduler.h"
+#include "lib/scheduling/solve/Neighbourhoods.h"
 #include "lib/scheduling/solve/Oracle.h"
 #include "lib/scheduling/solve/SubsetBound.h"
 #include "lib/scheduling/solve/TimeLags.h"
@@ -55,8 +56,8 @@ constexpr int64_t kLongerLists = 32;
 constexpr int64_t kMaxFirstListWork = 2'000'000;
 /// Clauses are learnt for this part of the work, in rounds of which each is twice as long; the rest is Z3's.
 constexpr uint64_t kLearningShare = 4, kLearningParts = 5, kFirstLearning = 1'000'000;
-/// Of a round: units of work for each task that lists place, and the part that bounds from below take.
-constexpr int64_t kUnitsPerListWork = 4;
+/// Of a round: tasks that lists place for each unit of work, and the part that bounds from below take.
+constexpr int64_t kListWorkPerUnit = 2;
 constexpr uint64_t kBelowFraction = 4;
 
 /// Interrupts Z3 when someone wants to stop.
@@ -498,7 +499,7 @@ private:
   }
 
   /// From above, each schedule found is one better, until there is none. Where this takes long, in between, schedules
-  /// are sought by lists, and bounds from below.
+  /// are sought by lists and near the best one, and bounds from below.
   void learn(const Propagator &propagator, int64_t horizon) {
     uint64_t rest = solverWork / kLearningParts * (kLearningParts - kLearningShare);
     solverWork -= rest;
@@ -506,6 +507,7 @@ private:
     Oracle plain(in, propagator, horizon), energetic(in, propagator, horizon, 1, true, /*energetic=*/true);
     StopWatcher watch(plain, options.stop), watchOther(energetic, options.stop);
     plain.suggest(result.solution);
+    NeighbourhoodSearch near(in, random);
     for (uint64_t slice = kFirstLearning, round = 0; !finished() && solverWork > 0;) {
       Oracle &oracle = round % 2 == 0 ? plain : energetic;
       SchedulingSolution answer;
@@ -519,13 +521,25 @@ private:
         recordInfeasible(oracle, target, 1);
         break;
       }
-      lists(static_cast<int64_t>(slice) / kUnitsPerListWork);
+      lists(static_cast<int64_t>(slice) * kListWorkPerUnit);
+      if (!finished())
+        nearby(near, slice);
       below(slice / kBelowFraction);
       if (++round % 2 == 0)
         slice *= 2;
       (round % 2 == 0 ? plain : energetic).suggest(result.solution);
     }
     solverWork += rest;
+  }
+
+  void nearby(NeighbourhoodSearch &near, uint64_t work) {
+    SchedulingSolution best = result.solution;
+    uint64_t steps = 0;
+    near.improve(best, {result.bound.value, std::min(work, solverWork) * kStepsPerUnit, options.stop}, steps);
+    uint64_t spent = steps / kStepsPerUnit;
+    solverWork -= std::min(solverWork, spent);
+    result.work += spent;
+    acceptSolution(std::move(best), "neighbourhoods");
   }
 
   /// Bounds from what is easily refuted upwards, in longer steps where that succeeds.

@@ -2,6 +2,8 @@
 // against other problems.
 #include "lib/scheduling/prove/LearntProof.h"
 #include "lib/scheduling/solve/ClauseConstraints.h"
+#include "lib/scheduling/solve/ListScheduler.h"
+#include "lib/scheduling/solve/Neighbourhoods.h"
 #include "lib/scheduling/verify/InfeasibilityFormula.h"
 #include "lib/scheduling/verify/InfeasibilityProof.h"
 #include "test/lib/scheduling/SchedulingFamilies.h"
@@ -210,6 +212,64 @@ TEST(ClauseOracle, IsRefutedByAProblemThatHasAShorterSchedule) {
   }
   EXPECT_GT(shorter, 5u);
   EXPECT_GT(refused, 50u); // some lemmas are true the other way around, and some are not needed
+}
+
+/// Tasks by number, one after the other as early as they can.
+SchedulingSolution firstOf(const Instance &instance) {
+  SerialScheduler scheduler(instance);
+  std::vector<int64_t> key(instance.size());
+  for (SchedulingProblem::Id t = 0; t < key.size(); ++t)
+    key[t] = t;
+  std::vector<Id> modes(instance.size(), 0);
+  std::vector<int64_t> start = scheduler.run(key, modes, false);
+  return {start, modes, scheduler.length()};
+}
+
+TEST(Neighbourhoods, FindTheOptimumOfExhaustionWhereAllIsFree) {
+  for (unsigned seed = 601; seed <= 630; ++seed) {
+    SCOPED_TRACE(seed);
+    SchedulingProblem problem = crowd(seed);
+    auto optimum = BruteForce(problem).best;
+    ASSERT_TRUE(optimum);
+    Instance instance(problem);
+    SchedulingSolution best = firstOf(instance);
+    std::mt19937_64 random(seed);
+    uint64_t spent = 0;
+    NeighbourhoodSearch(instance, random).improve(best, {0, 2'000'000, nullptr}, spent);
+    EXPECT_TRUE(occupancyAllows(problem, best));
+    EXPECT_EQ(best.makespan, optimum->makespan);
+  }
+}
+
+/// Four crowds beside each other, so that most tasks keep their order.
+TEST(Neighbourhoods, KeepAllConstraintsOfLargerProblems) {
+  unsigned improved = 0;
+  for (unsigned seed = 701; seed <= 710; ++seed) {
+    SCOPED_TRACE(seed);
+    SchedulingProblem problem = crowd(seed);
+    for (unsigned part = 1; part < 4; ++part) {
+      SchedulingProblem more = crowd(seed + 1000 * part);
+      SchedulingProblem::Id offset = problem.tasks.size();
+      for (auto &task : more.tasks)
+        problem.addTask("", task.modes[0].duration, task.modes[0].usage);
+      for (auto &p : more.precedences)
+        problem.addPrecedence(p.before + offset, p.after + offset, p.delay);
+    }
+    Instance instance(problem);
+    SchedulingSolution best = firstOf(instance), first = best;
+    std::mt19937_64 random(seed), same(seed);
+    uint64_t spent = 0;
+    bool better = NeighbourhoodSearch(instance, random).improve(best, {0, 1'000'000, nullptr}, spent);
+    EXPECT_TRUE(occupancyAllows(problem, best));
+    EXPECT_EQ(better, best.makespan < first.makespan);
+    EXPECT_LE(spent, 1'100'000u);
+    improved += better;
+    SchedulingSolution again = first;
+    spent = 0;
+    NeighbourhoodSearch(instance, same).improve(again, {0, 1'000'000, nullptr}, spent);
+    EXPECT_EQ(again.start, best.start);
+  }
+  EXPECT_GT(improved, 6u);
 }
 
 TEST(ClauseSolver, AnswersTheSameAgainAndStopsAtItsLimit) {
