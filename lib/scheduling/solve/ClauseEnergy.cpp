@@ -80,8 +80,8 @@ bool EnergyConstraint::sweep(ClauseSolver &solver, uint32_t resource) {
         cover(solver, shared, from, to, room, ~0u, solver.contradiction);
         return false;
       }
-      if (room - work - sum < largest && work > 0 && !narrow(solver, resource, from, to, room - sum))
-        return true;
+      if (room - work - sum < largest && work > 0)
+        narrow(solver, resource, from, to, room - sum);
     }
   }
   return true;
@@ -101,8 +101,9 @@ void EnergyConstraint::sumCertain(const ClauseSolver &solver, const ClauseResour
       certain[time] += certain[time - 1];
 }
 
-/// `rest`: what certain parts leave in the interval. False where a bound moved: the sums are old then.
-bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest) {
+/// `rest`: what certain parts leave in the interval. Bounds may have moved since they were summed up: what was needed
+/// then is needed still.
+void EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest) {
   const ClauseResource &shared = resources[resource];
   for (Part &part : open) {
     int64_t end = part.low + part.duration;
@@ -114,11 +115,12 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
     int64_t width = std::min(part.duration, to - from);
     if (part.amount * (width - part.overlap) <= rest)
       continue;
-    int64_t limit = (rest + part.amount * part.overlap) / part.amount;
-    int64_t first = std::min({width, part.low + part.duration - from, to - part.low});
-    int64_t final = std::min({width, part.high + part.duration - from, to - part.high});
-    int64_t room = shared.capacity * (to - from) - part.amount * (limit + 1);
     uint32_t task = shared.uses[part.use].task;
+    int64_t low = solver.low(task), high = solver.high(task);
+    int64_t limit = (rest + part.amount * part.overlap) / part.amount;
+    int64_t early = std::min({width, part.low + part.duration - from, to - part.low});
+    int64_t late = std::min({width, part.high + part.duration - from, to - part.high});
+    int64_t room = shared.capacity * (to - from) - part.amount * (limit + 1);
     auto give = [&](Literal literal, Literal bound) {
       int64_t at = static_cast<int64_t>(kept.size());
       std::vector<Literal> premises{bound};
@@ -130,14 +132,12 @@ bool EnergyConstraint::narrow(ClauseSolver &solver, uint32_t resource, int64_t f
       kept.push_back(static_cast<Literal>(to));
       kept.insert(kept.end(), premises.begin(), premises.end());
       solver.derive(literal, *this, at);
-      return false;
     };
-    if (first > limit && to - limit > part.low && to - limit <= part.high)
-      return give(solver.atLeast(task, to - limit), solver.atLeast(task, from + limit + 1 - part.duration));
-    if (final > limit && from + limit - part.duration < part.high && from + limit - part.duration >= part.low)
-      return give(solver.atMost(task, from + limit - part.duration), solver.atMost(task, to - limit - 1));
+    if (early > limit && to - limit > low && to - limit <= high)
+      give(solver.atLeast(task, to - limit), solver.atLeast(task, from + limit + 1 - part.duration));
+    else if (late > limit && from + limit - part.duration < high && from + limit - part.duration >= low)
+      give(solver.atMost(task, from + limit - part.duration), solver.atMost(task, to - limit - 1));
   }
-  return true;
 }
 
 void EnergyConstraint::cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to,

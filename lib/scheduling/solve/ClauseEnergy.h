@@ -33,7 +33,7 @@ private:
     int64_t overlap = 0; ///< with an interval, at least
   };
   bool sweep(ClauseSolver &solver, uint32_t resource);
-  bool narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest);
+  void narrow(ClauseSolver &solver, uint32_t resource, int64_t from, int64_t to, int64_t rest);
   void sumCertain(const ClauseSolver &solver, const ClauseResource &shared, int64_t first, int64_t last);
   /// Bounds from which more than `room` follows in the interval, besides of one task.
   void cover(const ClauseSolver &solver, const ClauseResource &shared, int64_t from, int64_t to, int64_t room,
