@@ -180,6 +180,7 @@ def main():
     if options.number:
         files = random.Random(options.seed).sample(files, min(options.number, len(files)))
     known = known_values(options.folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would its children
     solvers = {"accord": by_accord, **({"CP-SAT": by_cp_sat} if options.cp_sat else {})}
     results = {name: {} for name in solvers}
     for file in files:
