@@ -97,7 +97,7 @@ std::optional<LearntClauses> refute(const SchedulingProblem &problem, const Sche
   solve::Instance instance(problem);
   solve::Propagator narrowed(instance, bound.value - 1);
   narrowed.earliest = windows.earliest, narrowed.latest = windows.latest, narrowed.ordered = windows.ordered;
-  if (!solve::ClauseOracle::supports(instance, narrowed))
+  if (!instance.single || !solve::ClauseOracle::supports(instance, narrowed))
     return std::nullopt;
   for (auto [energetic, steps] : {std::pair(false, kMaxSteps / 4), std::pair(true, kMaxSteps)}) {
     solve::ClauseOracle oracle(instance, narrowed, energetic);

@@ -57,9 +57,10 @@ void DifferenceConstraint::explain(const ClauseSolver &solver, int32_t, Literal 
   const Difference &one = differences[detail >> 32];
   uint32_t variable = solver.variableOf(literal);
   int64_t value = solver.valueAt(variable, literal >> 1);
-  if (variable == one.after) {
+  bool isLower = (literal & 1) != 0; // the guard may be a bound of the same variable in the other direction
+  if (variable == one.after && isLower) {
     premises.push_back(solver.atLeast(one.before, value + 1 - one.lag));
-  } else if (variable == one.before) {
+  } else if (variable == one.before && !isLower) {
     premises.push_back(solver.atMost(one.after, value + one.lag));
   } else {
     int64_t high = solver.valueAt(one.after, static_cast<int32_t>(detail & 0xFFFFFFFF));
@@ -72,14 +73,14 @@ void DifferenceConstraint::explain(const ClauseSolver &solver, int32_t, Literal 
 
 TimetableConstraint::TimetableConstraint(std::vector<ClauseResource> list, const ClauseSolver &solver, size_t tasks,
                                          int64_t horizon)
-    : resources(std::move(list)), shares(tasks), durations(tasks, 0),
+    : resources(std::move(list)), shares(tasks), durations(tasks, 0), horizon(horizon),
       used(resources.size(), std::vector<int64_t>(horizon + 1, 0)), dirtyFrom(resources.size(), 0),
       dirtyTo(resources.size(), horizon + 1), isDirty(tasks, 0), movedIn(tasks, 1) {
   for (uint32_t r = 0; r < resources.size(); ++r)
     for (const ClauseResource::Use &use : resources[r].uses) {
       shares[use.task].push_back({r, use.amount});
       durations[use.task] = use.duration;
-      for (int64_t time = solver.high(use.task); time < solver.low(use.task) + use.duration; ++time)
+      for (int64_t time = solver.high(use.task); time < std::min(solver.low(use.task) + use.duration, horizon); ++time)
         used[r][time] += use.amount;
     }
 }
@@ -88,7 +89,7 @@ void TimetableConstraint::update(const ClauseSolver &solver, uint32_t task, bool
                                  int sign) {
   int64_t old = solver.valueAt(task, from), fresh = solver.valueAt(task, to), duration = durations[task];
   int64_t begin = upper ? fresh : std::max(solver.high(task), old + duration);
-  int64_t end = upper ? std::min(old, solver.low(task) + duration) : fresh + duration;
+  int64_t end = std::min(upper ? std::min(old, solver.low(task) + duration) : fresh + duration, horizon);
   if (begin >= end)
     return;
   for (auto [resource, amount] : shares[task]) {
@@ -160,7 +161,7 @@ bool TimetableConstraint::filter(ClauseSolver &solver, uint32_t resource, const 
   for (again = true; again;) {
     again = false;
     int64_t high = solver.high(use.task), time = std::max(high, solver.low(use.task) + use.duration);
-    int64_t end = high + use.duration;
+    int64_t end = std::min(high + use.duration, horizon);
     while (time < end && row[time] <= room)
       ++time;
     if (time < end) {
@@ -209,6 +210,75 @@ void TimetableConstraint::explain(const ClauseSolver &solver, int32_t place, Lit
       amount = share.amount;
   premises.push_back(literal & 1 ? solver.atLeast(task, time + 1 - duration) : solver.atMost(task, time));
   cover(solver, resource, time, resources[resource].capacity - amount, task, place, premises);
+}
+
+BudgetConstraint::BudgetConstraint(std::vector<std::vector<Choice>> list, int64_t capacity)
+    : tasks(std::move(list)), room(capacity) {
+  for (uint32_t number = 0; number < tasks.size(); ++number) {
+    minima.push_back(INT64_MAX);
+    for (const Choice &choice : tasks[number])
+      minima.back() = std::min(minima.back(), choice.amount);
+  }
+}
+
+int64_t BudgetConstraint::minAmountOf(const ClauseSolver &solver, uint32_t number, int32_t place) const {
+  int64_t minAmount = INT64_MAX;
+  for (const Choice &choice : tasks[number])
+    if (!solver.heldBefore(negate(choice.guard), place))
+      minAmount = std::min(minAmount, choice.amount);
+  return minAmount == INT64_MAX ? minima[number] : minAmount; // where nothing is left a clause says so
+}
+
+bool BudgetConstraint::propagate(ClauseSolver &solver) {
+  if (!isDirty)
+    return true;
+  isDirty = false;
+  solver.charge(tasks.size());
+  int64_t sum = 0;
+  now.clear();
+  for (uint32_t number = 0; number < tasks.size(); ++number)
+    sum += now.emplace_back(minAmountOf(solver, number, solver.now()));
+  if (sum > room) {
+    solver.contradiction.clear();
+    cover(solver, room, ~0u, solver.now(), solver.contradiction);
+    return false;
+  }
+  for (uint32_t number = 0; number < tasks.size(); ++number)
+    for (const Choice &choice : tasks[number])
+      if (choice.amount - now[number] > room - sum && solver.valueOf(choice.guard) == 0)
+        solver.derive(negate(choice.guard), *this, int64_t{number} << 32 | (&choice - tasks[number].data()));
+  return true;
+}
+
+/// Choices that are out before `place`, so that the others of all tasks besides `but` need more than `above`.
+void BudgetConstraint::cover(const ClauseSolver &solver, int64_t above, uint32_t but, int32_t place,
+                             std::vector<Literal> &premises) {
+  int64_t sum = 0;
+  std::vector<std::pair<int64_t, uint32_t>> gains; // above the least of all, task
+  for (uint32_t number = 0; number < tasks.size(); ++number) {
+    if (number == but)
+      continue;
+    int64_t minAmount = minAmountOf(solver, number, place);
+    sum += minAmount;
+    if (minAmount > minima[number])
+      gains.push_back({minAmount - minima[number], number});
+  }
+  std::sort(gains.begin(), gains.end());
+  for (auto [gain, number] : gains) {
+    if (sum - gain > above) {
+      sum -= gain;
+      continue;
+    }
+    for (const Choice &choice : tasks[number])
+      if (choice.amount < minima[number] + gain)
+        premises.push_back(negate(choice.guard));
+  }
+}
+
+void BudgetConstraint::explain(const ClauseSolver &solver, int32_t place, Literal, int64_t detail,
+                               std::vector<Literal> &premises) {
+  uint32_t number = static_cast<uint32_t>(detail >> 32);
+  cover(solver, room - tasks[number][detail & 0xFFFFFFFF].amount, number, place, premises);
 }
 
 } // namespace accord::solve

@@ -52,7 +52,7 @@ struct ClauseResource {
 /// the cumulative propagator, Constraints 16, 2011).
 class TimetableConstraint : public ExplainedConstraint {
 public:
-  /// Of times from 0 to `horizon`; starts are variables 0 to `tasks` - 1.
+  /// Of times before `horizon`: what starts there takes nothing. Starts are variables 0 to `tasks` - 1.
   TimetableConstraint(std::vector<ClauseResource> resources, const ClauseSolver &solver, size_t tasks, int64_t horizon);
 
   bool propagate(ClauseSolver &solver) override;
@@ -78,8 +78,9 @@ private:
              std::vector<Literal> &premises);
 
   std::vector<ClauseResource> resources;
-  std::vector<std::vector<Share>> shares;  ///< by task
-  std::vector<int64_t> durations;          ///< by task
+  std::vector<std::vector<Share>> shares; ///< by task
+  std::vector<int64_t> durations;         ///< by task
+  int64_t horizon;
   std::vector<std::vector<int64_t>> used;  ///< by resource, by time
   std::vector<int64_t> dirtyFrom, dirtyTo; ///< by resource: times at which more is used
   std::vector<char> isDirty;               ///< by task
@@ -87,6 +88,33 @@ private:
   std::vector<uint64_t> movedIn; ///< by task: the last pass that began after a change; all in the first
   uint64_t pass = 0;
   std::vector<Covering> covering;
+};
+
+/// What choices of all tasks together spend stays within a budget; of each task one choice holds, as clauses say.
+/// Explained by the choices that are out and would spend less.
+class BudgetConstraint : public ExplainedConstraint {
+public:
+  struct Choice {
+    int64_t amount;
+    Literal guard;
+  };
+
+  BudgetConstraint(std::vector<std::vector<Choice>> tasks, int64_t capacity);
+
+  bool propagate(ClauseSolver &solver) override;
+  void explain(const ClauseSolver &solver, int32_t place, Literal literal, int64_t detail,
+               std::vector<Literal> &premises) override;
+  void changed(const ClauseSolver &, uint32_t, bool, int32_t, int32_t) override { isDirty = true; }
+
+private:
+  /// Of choices that are not out before `place`.
+  int64_t minAmountOf(const ClauseSolver &solver, uint32_t number, int32_t place) const;
+  void cover(const ClauseSolver &solver, int64_t above, uint32_t but, int32_t place, std::vector<Literal> &premises);
+
+  std::vector<std::vector<Choice>> tasks;
+  int64_t room;
+  std::vector<int64_t> minima, now; ///< by task: of all choices, of those that are not out
+  bool isDirty = true;
 };
 
 } // namespace accord::solve

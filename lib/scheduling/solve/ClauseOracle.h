@@ -1,6 +1,6 @@
 // A clause solver asked whether a schedule of at most some length exists.
 #pragma once
-#include "lib/scheduling/solve/ClauseSolver.h"
+#include "lib/scheduling/solve/ClauseConstraints.h"
 #include "lib/scheduling/solve/Propagator.h"
 
 namespace accord::solve {
@@ -26,8 +26,9 @@ struct LearntClauses {
       lastUse; ///< by lemma: the last one that follows from it; as many as there are: the contradiction
 };
 
-/// Starts as variables, precedences, orders of pairs that cannot run at once, and timetables of resources. Of problems
-/// whose tasks have one mode each, without memories and pairings.
+/// Starts as variables, precedences, orders of pairs that cannot run at once, and timetables of resources; of tasks
+/// with several modes a start in each of them, and what the chosen ones spend of budgets. Of problems without optional
+/// tasks, memories, pairings, and with several modes without time lags.
 class ClauseOracle {
 public:
   using Answer = ClauseSolver::Answer;
@@ -47,14 +48,34 @@ public:
   void suggest(const SchedulingSolution &known);
   /// Before the first question: nobody will ask for a refutation, so none is kept.
   void keepNoLog() { solver.keepNoLog(); }
-  /// After an answer No: what proves it; nothing where it was too much to keep.
+  /// After an answer No: what proves it; nothing where it was too much to keep, or of several modes.
   std::optional<LearntClauses> refutation() const;
   uint64_t work() const { return solver.work(); }
   uint64_t conflicts() const { return solver.conflicts(); }
 
 private:
+  /// A task in one of its modes.
+  struct Run {
+    Id mode;
+    int64_t duration, latest; ///< latest start
+    uint32_t variable;
+    Literal chosen;
+  };
+  struct Longer {
+    int64_t duration;
+    Literal holds; ///< the task takes at least so long
+  };
+  void addRuns(const Propagator &windows, int64_t last, std::vector<DifferenceConstraint::Difference> &differences);
+  void addBudget(Id budget);
+  std::vector<ClauseResource> resources(bool anyMode) const;
+
   const Instance &in;
   ClauseSolver solver;
+  std::vector<std::vector<Run>> runs;      ///< by task, the shortest first; none where all tasks have one mode
+  std::vector<std::vector<Longer>> longer; ///< by task: above its least duration
+  int64_t never = 0;
+  size_t variables = 0;
+  uint32_t firstPair = 0;               ///< variable of the first of `pairs`
   std::vector<std::pair<Id, Id>> pairs; ///< by variable after those of starts: 1 if the first is before the second
 };
 

@@ -494,8 +494,8 @@ private:
 
   /// Whether its clauses will be learnt, should bounds and lists leave something open.
   bool isLearnt() const {
-    return solverWork > 0 && in.size() <= kMaxForOracle && in.single && in.problem.buffers.empty() &&
-           in.problem.pairings.empty();
+    return solverWork > 0 && in.size() <= kMaxForOracle && in.problem.buffers.empty() && in.problem.pairings.empty() &&
+           std::ranges::all_of(in.mandatory, [](char certain) { return certain != 0; });
   }
 
   /// From above, each schedule found is one better, until there is none. Where this takes long, in between, schedules
@@ -522,7 +522,7 @@ private:
         break;
       }
       lists(static_cast<int64_t>(slice) * kListWorkPerUnit);
-      if (!finished())
+      if (!finished() && in.single)
         nearby(near, slice);
       below(slice / kBelowFraction);
       if (++round % 2 == 0)

@@ -214,6 +214,38 @@ TEST(ClauseOracle, IsRefutedByAProblemThatHasAShorterSchedule) {
   EXPECT_GT(refused, 50u); // some lemmas are true the other way around, and some are not needed
 }
 
+TEST(ClauseOracle, ChoosesModesWithinBudgets) {
+  unsigned solved = 0, infeasible = 0, spending = 0;
+  for (unsigned seed = 801; seed <= 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    SchedulingProblem problem = FamilyMember(Family::Modes, seed).problem;
+    Instance instance(problem);
+    Propagator windows = plainWindows(instance, serialLength(problem));
+    if (!ClauseOracle::supports(instance, windows))
+      continue;
+    auto best = BruteForce(problem).best;
+    ClauseOracle oracle(instance, windows, /*energetic=*/seed % 2 == 0);
+    SchedulingSolution found;
+    if (!best) {
+      EXPECT_EQ(oracle.ask(serialLength(problem), kLimit, found), ClauseOracle::Answer::No);
+      ++infeasible;
+      continue;
+    }
+    for (int64_t makespan = serialLength(problem); makespan >= best->makespan; makespan = found.makespan - 1) {
+      ASSERT_EQ(oracle.ask(makespan, kLimit, found), ClauseOracle::Answer::Yes) << makespan;
+      EXPECT_TRUE(occupancyAllows(problem, found));
+      EXPECT_LE(found.makespan, makespan);
+    }
+    EXPECT_EQ(found.makespan, best->makespan);
+    EXPECT_EQ(oracle.ask(best->makespan - 1, kLimit, found), ClauseOracle::Answer::No);
+    ++solved;
+    spending += !problem.budgets.empty();
+  }
+  EXPECT_GT(solved, 60u);
+  EXPECT_GT(infeasible, 2u);
+  EXPECT_GT(spending, 20u);
+}
+
 /// Tasks by number, one after the other as early as they can.
 SchedulingSolution firstOf(const Instance &instance) {
   SerialScheduler scheduler(instance);
