@@ -34,7 +34,7 @@ bool ClauseOracle::supports(const Instance &in, const Propagator &windows) {
     if (places > kMaxPlaces || last > kMaxTimes / int64_t(in.problem.resources.size() + 1))
       return false;
   }
-  return places + runs * last <= kMaxPlaces;
+  return places + runs * (last + 1) <= kMaxPlaces;
 }
 
 ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool energetic,
@@ -87,7 +87,7 @@ ClauseOracle::ClauseOracle(const Instance &in, const Propagator &windows, bool e
 /// all times. So "it runs in that mode" is a bound of that start, too.
 void ClauseOracle::addRuns(const Propagator &windows, int64_t last,
                            std::vector<DifferenceConstraint::Difference> &differences) {
-  never = last;
+  never = last + 1;
   for (Id t = 0; t < in.size(); ++t) {
     const auto &modes = in.problem.tasks[t].modes;
     for (Id m = 0; m < modes.size(); ++m)
@@ -95,38 +95,32 @@ void ClauseOracle::addRuns(const Propagator &windows, int64_t last,
         runs[t].push_back(
             {m, modes[m].duration, windows.latest[t] + in.minDuration[t] - modes[m].duration, 0, kAlways});
     std::ranges::sort(runs[t], {}, [](const Run &run) { return std::pair(run.duration, run.mode); });
-    std::vector<Literal> any;
+    int64_t rank = kRankOfModes * (-in.tails[t] - in.minDuration[t]), number = 0;
     for (Run &run : runs[t]) {
       run.variable = solver.addVariable(windows.earliest[t], never);
       run.chosen = solver.atMost(run.variable, run.latest);
-      any.push_back(run.chosen);
-      solver.rank(run.variable, kRankOfModes * (-in.tails[t] - in.minDuration[t]) + 1 +
-                                    std::min<int64_t>(any.size(), kRankOfModes - 2));
+      solver.rank(run.variable, rank + std::min(++number, kRankOfModes - 1));
       ++variables;
     }
   }
   for (Id t = 0; t < in.size(); ++t) {
-    std::vector<Literal> shorter;
-    // By their order in durations: one that is not below a place takes at least as long.
-    uint32_t place = solver.addVariable(0, std::max<int64_t>(0, int64_t(runs[t].size()) - 1));
+    // By their order in durations: the mode at `place` is the chosen one.
+    int64_t count = static_cast<int64_t>(runs[t].size());
+    uint32_t place = solver.addVariable(0, std::max<int64_t>(0, count - 1));
     ++variables;
-    for (size_t k = 0; k < runs[t].size(); ++k) {
+    if (count == 0)
+      solver.addClause({});
+    for (int64_t k = 0; k < count; ++k) {
       const Run &run = runs[t][k];
       differences.push_back({t, run.variable, 0, kAlways});
       differences.push_back({run.variable, t, 0, run.chosen});
       solver.addClause({run.chosen, solver.atLeast(run.variable, never)});
-      for (size_t other = 0; other < k; ++other)
-        solver.addClause({negate(run.chosen), negate(runs[t][other].chosen)});
-      solver.addClause({negate(run.chosen), solver.atLeast(place, int64_t(k))});
-      solver.addClause({negate(run.chosen), solver.atMost(place, int64_t(k))});
-      std::vector<Literal> rest = shorter;
-      rest.push_back(solver.atLeast(place, int64_t(k)));
-      solver.addClause(rest);
+      solver.addClause({negate(run.chosen), solver.atLeast(place, k)});
+      solver.addClause({negate(run.chosen), solver.atMost(place, k)});
+      solver.addClause({run.chosen, solver.atMost(place, k - 1), solver.atLeast(place, k + 1)});
       if (run.duration > in.minDuration[t])
-        longer[t].push_back({run.duration, solver.atLeast(place, int64_t(k))});
-      shorter.push_back(run.chosen);
+        longer[t].push_back({run.duration, solver.atLeast(place, k)});
     }
-    solver.addClause(shorter);
   }
 }
 

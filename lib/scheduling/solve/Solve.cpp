@@ -522,6 +522,8 @@ private:
         break;
       }
       lists(static_cast<int64_t>(slice) * kListWorkPerUnit);
+      solverWork -= std::min(solverWork, slice); // about as long
+      result.work += slice;
       if (!finished() && in.single)
         nearby(near, slice);
       below(slice / kBelowFraction);
