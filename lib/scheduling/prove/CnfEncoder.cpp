@@ -11,7 +11,7 @@ using Id = SchedulingProblem::Id;
 using Mode = SchedulingProblem::Mode;
 
 /// Different sums of a capacity, and tasks whose orders are looked at in pairs.
-constexpr size_t kMaxSums = 4096, kMaxTasks = 2000;
+constexpr size_t kMaxSums = 16'384, kMaxTasks = 2000;
 
 /// What takes `amount` where the literal holds.
 struct Demand {

@@ -18,7 +18,7 @@ using Id = SchedulingProblem::Id;
 using Mode = SchedulingProblem::Mode;
 
 /// Limits of what is written as clauses: sums of one capacity, tasks.
-constexpr size_t kMaxSums = 4096, kMaxTasks = 2000;
+constexpr size_t kMaxSums = 16'384, kMaxTasks = 2000;
 
 /// A variable with its sign, or a truth value that windows decide.
 class Fact {
