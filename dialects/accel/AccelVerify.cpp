@@ -383,6 +383,10 @@ LogicalResult NetworkOp::verifySymbolUses(SymbolTableCollection &) {
     if (!endpoints || !more || __builtin_add_overflow(*endpoints, *more, &*endpoints))
       endpoints.reset();
   }
+  if (Attribute stated = getEntries().get("endpoints")) {
+    auto number = dyn_cast<IntegerAttr>(stated);
+    endpoints = number ? std::optional(number.getInt()) : std::nullopt;
+  }
   return verifyShape(*this, endpoints);
 }
 

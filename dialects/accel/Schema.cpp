@@ -167,6 +167,9 @@ BlockSchema network(StringRef topology, StringRef doc, std::vector<KeySchema> mo
            plain("connects", ValueKind::References, "what it connects: devices of the server or servers of the cluster",
                  kRequired),
            word("topology", kTopologies, "how its links are laid out", kRequired),
+           integer("endpoints", Better::Neither, Range::Positive,
+                   "of each of its networks, where several networks make up all that it connects, dimension after "
+                   "dimension in the order in which they are written"),
            quantity("bandwidth", Better::More, {kBandwidth}, Range::Positive, "of one endpoint in one direction",
                     kRequired),
            quantity("latency", Better::Less, {kTime}, Range::NonNegative, "of one message between neighbours"),

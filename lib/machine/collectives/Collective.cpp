@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <mutex>
 
 namespace accord {
 
@@ -100,6 +103,183 @@ struct CollectiveModel::Alternative {
   std::vector<Part> parts; ///< of a hierarchical one
 };
 
+namespace {
+
+/// A network of one byte a second and one second a message, alone: what a level's costs are multiples of. What links
+/// are loaded with follows from it.
+Network unitOf(const Network &level, const Network::Variant &variant) {
+  Network unit;
+  unit.name = level.name;
+  unit.endpoints = level.endpoints, unit.shape = level.shape;
+  // Measured bandwidths replace the links.
+  unit.topology = level.bandwidthByPeers.empty() ? variant.topology : Topology::Switch;
+  unit.algorithm = variant.algorithm;
+  unit.oversubscription = level.oversubscription, unit.leaf = level.leaf;
+  unit.inSwitchReduction = level.inSwitchReduction;
+  unit.bandwidth = BytesPerSecond(1), unit.latency = Seconds(1);
+  return unit;
+}
+
+} // namespace
+
+/// One model for each unit network and row, for the whole process: there are few, and many fabrics that a search looks
+/// at differ in bandwidths and latencies alone.
+static Result<CollectiveModel> unitModel(const Network &unit, Collective collective, const LevelRow &row) {
+  static std::mutex mutex;
+  static std::map<std::string, CollectiveModel> known;
+  constexpr size_t kMaxKnown = 10000;
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", int(unit.topology), unit.algorithm ? int(*unit.algorithm) : -1,
+                  unit.endpoints, fmt::join(unit.shape, "x"), unit.oversubscription, unit.leaf, unit.inSwitchReduction,
+                  int(collective), row.stride, row.peers);
+  {
+    std::scoped_lock lock(mutex);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+  }
+  Groups rows = groupsAlong(
+      {{"before", row.stride}, {"row", row.peers}, {"behind", unit.endpoints / (row.stride * row.peers)}}, "row");
+  Fabric alone;
+  alone.levels = {unit};
+  auto made = CollectiveModel::make(alone, collective, rows);
+  if (!made)
+    return made;
+  std::scoped_lock lock(mutex);
+  if (known.size() < kMaxKnown)
+    known.emplace(key, *made);
+  return made;
+}
+
+Result<CollectiveModel> CollectiveModel::ofLevel(const Fabric &fabric, Collective collective, const LevelRow &row) {
+  const Network &level = fabric.levels[row.level];
+  size_t levels = fabric.levels.size(), l = row.level;
+  int64_t inside = 1; // devices of an endpoint
+  for (size_t below = 0; below < l; ++below)
+    inside *= fabric.levels[below].endpoints;
+  double sharers = static_cast<double>(inside / level.planes);
+  double perByte = sharers / endpointBandwidth(level, row.peers).value, latency = level.latency.value;
+  CollectiveModel model;
+  model.peers = row.peers;
+  for (const Network &one : fabric.levels)
+    model.networks.push_back(one.name);
+  std::vector<Network::Variant> variants = level.variants;
+  if (variants.empty())
+    variants.push_back({level.topology, level.algorithm});
+  for (const Network::Variant &variant : variants) {
+    ACCORD_TRY(unit, unitModel(unitOf(level, variant), collective, row));
+    for (const auto &of : unit.alternatives) {
+      auto made = std::make_shared<Alternative>(*of);
+      Usage &usage = made->usage;
+      auto spread = [&](double value) {
+        std::vector<double> all(levels);
+        all[l] = value;
+        return all;
+      };
+      usage.latencies = LevelSum(levels), usage.latencies.perLevel[l] = of->usage.latencies.perLevel[0];
+      usage.seconds = LevelSum(levels), usage.seconds.perLevel[l] = of->usage.seconds.perLevel[0] * perByte;
+      usage.alpha = of->usage.alpha * latency;
+      usage.perByte = of->usage.perByte * perByte;
+      usage.sent = spread(of->usage.sent[0]), usage.traffic = spread(of->usage.traffic[0]);
+      usage.level = static_cast<int>(l);
+      made->energy = spread(level.energy.value);
+      model.alternatives.push_back(std::move(made));
+    }
+  }
+  return model;
+}
+
+Result<CollectiveModel> CollectiveModel::makeByLevel(const Fabric &fabric, Collective collective,
+                                                     const std::vector<LevelRow> &rows) {
+  using enum Collective;
+  if (rows.size() == 1)
+    return ofLevel(fabric, collective, rows.front());
+  std::vector<std::tuple<Collective, size_t, double>> parts;
+  auto inwards = [&](Collective kind) { // from the level before the outermost
+    double share = 1;
+    for (const LevelRow &row : rows)
+      share /= static_cast<double>(row.peers);
+    share *= static_cast<double>(rows.back().peers);
+    for (size_t i = rows.size() - 1; i-- > 0;)
+      share *= static_cast<double>(rows[i].peers), parts.emplace_back(kind, i, share);
+  };
+  auto outwards = [&](Collective kind, Collective last) {
+    double share = 1;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      parts.emplace_back(i + 1 < rows.size() ? kind : last, i, share);
+      share /= static_cast<double>(rows[i].peers);
+    }
+  };
+  switch (collective) {
+  case AllReduce:
+    outwards(ReduceScatter, AllReduce), inwards(AllGather);
+    break;
+  case ReduceScatter:
+    outwards(ReduceScatter, ReduceScatter);
+    break;
+  case AllGather:
+    outwards(AllGather, AllGather);
+    std::reverse(parts.begin(), parts.end());
+    break;
+  case AllToAll:
+  case Broadcast:
+    for (size_t i = rows.size(); i-- > 0;)
+      parts.emplace_back(collective, i, 1);
+    break;
+  case Send:
+    return ofLevel(fabric, Send, rows.back());
+  }
+  CollectiveModel model;
+  model.peers = 1;
+  for (const Network &level : fabric.levels)
+    model.networks.push_back(level.name);
+  auto alternative = std::make_shared<Alternative>();
+  alternative->algorithm = Algorithm::Hierarchical;
+  for (const auto &[kind, i, scale] : parts) {
+    ACCORD_TRY(part, ofLevel(fabric, kind, rows[i]));
+    alternative->parts.push_back({std::move(part), scale});
+  }
+  for (const LevelRow &row : rows)
+    model.peers *= row.peers;
+  model.alternatives.push_back(std::move(alternative));
+  return model;
+}
+
+/// Of groups that are not used by level, or are no rows along levels: nothing.
+std::optional<Result<CollectiveModel>> CollectiveModel::levelByLevel(const Fabric &fabric, Collective collective,
+                                                                     const Groups &groups,
+                                                                     std::optional<Algorithm> only) {
+  if (!fabric.byLevel)
+    return std::nullopt;
+  std::vector<LevelRow> rows = rowsOf(fabric, groups);
+  if (!rows.empty() && !only)
+    return makeByLevel(fabric, collective, rows);
+  // Of other groups a box of networks says nothing: they are routed over all levels at once.
+  if (std::any_of(fabric.levels.begin(), fabric.levels.end(), [](const Network &one) { return !one.variants.empty(); }))
+    return CollectiveModel();
+  return std::nullopt;
+}
+
+/// Of a hierarchical one: what is done inside of runs of devices and across, of which share.
+static std::vector<std::tuple<Collective, const Groups *, double>>
+partsOf(Collective collective, const Groups &intraNode, const Groups &interNode) {
+  using enum Collective;
+  auto g = static_cast<double>(intraNode[0].size());
+  switch (collective) {
+  case AllReduce:
+    return {{ReduceScatter, &intraNode, 1}, {AllReduce, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
+  case ReduceScatter:
+    return {{ReduceScatter, &intraNode, 1}, {ReduceScatter, &interNode, 1 / g}};
+  case AllGather:
+    return {{AllGather, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
+  case AllToAll:
+    return {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
+  case Broadcast:
+  case Send:
+    break;
+  }
+  return {};
+}
+
 static Error badGroup(const std::string &error) { return {Code::TooFewDevices, error}; }
 
 static std::optional<Error> checkGroups(const Fabric &fabric, const Groups &groups) {
@@ -129,6 +309,8 @@ Result<CollectiveModel> CollectiveModel::make(const Fabric &fabric, Collective c
     return model;
   model.peers = groups[0].size();
   int64_t n = groups[0].size();
+  if (auto byLevel = levelByLevel(fabric, collective, groups, only))
+    return *byLevel;
   RankSpan rankSpan = rankSpanOf(fabric, groups);
   GroupTopology groupTopology = groupTopologyOf(fabric, groups, rankSpan);
   if (!only)
@@ -149,18 +331,7 @@ Result<CollectiveModel> CollectiveModel::make(const Fabric &fabric, Collective c
       auto [intraNode, interNode] = splitAtLevel(fabric, groups, rankSpan.levels[0]);
       if (intraNode.empty())
         continue;
-      double g = intraNode[0].size();
-      std::vector<std::tuple<Collective, const Groups *, double>> parts;
-      using enum Collective;
-      if (collective == AllReduce)
-        parts = {{ReduceScatter, &intraNode, 1}, {AllReduce, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
-      else if (collective == ReduceScatter)
-        parts = {{ReduceScatter, &intraNode, 1}, {ReduceScatter, &interNode, 1 / g}};
-      else if (collective == AllGather)
-        parts = {{AllGather, &interNode, 1 / g}, {AllGather, &intraNode, 1}};
-      else if (collective == AllToAll)
-        parts = {{AllToAll, &intraNode, 1}, {AllToAll, &interNode, 1}};
-      for (auto &[kind, subgroups, scale] : parts) {
+      for (auto &[kind, subgroups, scale] : partsOf(collective, intraNode, interNode)) {
         ACCORD_TRY(part, make(fabric, kind, *subgroups));
         alternative->parts.push_back({std::move(part), scale});
       }
@@ -258,6 +429,27 @@ std::vector<CollectiveCost> CollectiveModel::all(Bytes payload) const {
   return costs;
 }
 
+double CollectiveModel::seconds(double bytes) const {
+  if (alternatives.empty() || !(bytes > 0) || !std::isfinite(bytes))
+    return 0;
+  double min = INFINITY;
+  for (const auto &alternative : alternatives) {
+    const Usage &usage = alternative->usage;
+    double alpha = usage.alpha.value, beta = usage.perByte * bytes;
+    if (alternative->depth > 0) { // as in `all`
+      double kinds = usage.messages;
+      int64_t m = piecesFor(alternative->depth, alpha / kinds, beta / kinds);
+      double rounds = static_cast<double>(alternative->depth + m - 1);
+      alpha *= rounds, beta = beta / static_cast<double>(m) * rounds;
+    }
+    double time = alpha + beta;
+    for (const Alternative::Part &part : alternative->parts)
+      time += part.model.seconds(bytes * part.scale);
+    min = std::min(min, time);
+  }
+  return min;
+}
+
 std::vector<CollectiveTerms> CollectiveModel::terms() const {
   size_t levels = networks.size();
   auto empty = [&] { return CollectiveTerms{LevelSum(levels), LevelSum(levels), {}}; };
@@ -294,6 +486,14 @@ std::vector<CollectiveTerms> CollectiveModel::terms() const {
     all.insert(all.end(), made.begin(), made.end());
   }
   return nondominated(all);
+}
+
+std::vector<CollectiveModel::PartTerms> CollectiveModel::termsByPart() const {
+  std::vector<PartTerms> parts;
+  if (alternatives.size() == 1)
+    for (const Alternative::Part &part : alternatives.front()->parts)
+      parts.push_back({part.scale, part.model.terms()});
+  return parts;
 }
 
 CollectiveCost CollectiveModel::cost(Bytes payload) const {

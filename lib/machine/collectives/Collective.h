@@ -5,6 +5,7 @@
 #include <memory>
 
 namespace accord {
+struct LevelRow;
 
 /// Devices by rank, each group in ascending order; all groups exchange data of their own at the
 /// same time.
@@ -24,6 +25,10 @@ using Groups = std::vector<std::vector<int64_t>>;
 ///   section 6;
 ///                     Cho et al., BlueConnect, MLSys 2019), each by the fastest algorithm;
 ///                     all-to-all inside, then across
+/// On a fabric that is used by level (`Fabric::byLevel`), groups that are rows along their levels do the same level by
+/// level: of levels 1 to k with g_i peers, reduce-scatters of S, S/g_1, …, an all-reduce on level k, and all-gathers
+/// back. All rows of a network exchange data at the same time, whether there is a group in each or not, and what the
+/// devices of one endpoint send shares its links on its plane.
 /// Rounds wait for each other, and a message is not forwarded before it is there whole.
 struct CollectiveCost {
   Algorithm algorithm = Algorithm::Ring;
@@ -54,14 +59,27 @@ public:
   /// others. Nothing to exchange (one device, or no bytes) costs nothing. A payload that is
   /// negative or no number counts as zero.
   CollectiveCost cost(Bytes payload) const;
+  double seconds(double payload) const; ///< of `cost`, but for rounding, in a hundredth of the time
   /// Of each way, in the order of `Algorithm`.
   std::vector<CollectiveCost> all(Bytes payload) const;
   /// `cost(payload).time` is the least of them for every payload above zero; empty where nothing is
   /// exchanged. Hierarchical ways are made of the parts' own; what never is the fastest is left
   /// out.
   std::vector<CollectiveTerms> terms() const;
+  /// What comes one after the other, each by the fastest of its own ways, of `scale` of the payload; empty where the
+  /// model has other ways.
+  struct PartTerms {
+    double scale = 1;
+    std::vector<CollectiveTerms> ways;
+  };
+  std::vector<PartTerms> termsByPart() const;
 
 private:
+  static Result<CollectiveModel> makeByLevel(const Fabric &fabric, Collective collective,
+                                             const std::vector<LevelRow> &rows);
+  static std::optional<Result<CollectiveModel>> levelByLevel(const Fabric &fabric, Collective collective,
+                                                             const Groups &groups, std::optional<Algorithm> only);
+  static Result<CollectiveModel> ofLevel(const Fabric &fabric, Collective collective, const LevelRow &row);
   struct Alternative;
   std::vector<std::shared_ptr<const Alternative>> alternatives;
   std::vector<std::string> networks; ///< names of the levels

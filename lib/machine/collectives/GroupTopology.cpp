@@ -148,6 +148,43 @@ std::pair<Groups, Groups> splitAtLevel(const Fabric &fabric, const Groups &group
   return {intraNode, interNode};
 }
 
+/// Of one group; empty: it is no such row.
+static std::vector<LevelRow> rowsOf(const Fabric &fabric, const std::vector<int64_t> &group) {
+  std::vector<LevelRow> rows;
+  int64_t unit = 1, members = 1;
+  for (size_t l = 0; l < fabric.levels.size(); ++l) {
+    int64_t n = fabric.levels[l].endpoints;
+    std::vector<int64_t> at;
+    for (int64_t device : group)
+      at.push_back(device / unit % n);
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    unit *= n;
+    if (at.size() < 2)
+      continue;
+    LevelRow row{static_cast<int>(l), at[1] - at[0], static_cast<int64_t>(at.size())};
+    for (size_t i = 1; i < at.size(); ++i)
+      if (at[i] - at[i - 1] != row.stride)
+        return {};
+    if (n % (row.stride * row.peers) != 0)
+      return {};
+    members *= row.peers;
+    rows.push_back(row);
+  }
+  return std::cmp_equal(members, group.size()) ? rows : std::vector<LevelRow>();
+}
+
+std::vector<LevelRow> rowsOf(const Fabric &fabric, const Groups &groups) {
+  std::vector<LevelRow> rows;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    std::vector<LevelRow> one = rowsOf(fabric, groups[i]);
+    if (one.empty() || (i > 0 && one != rows))
+      return {};
+    rows = std::move(one);
+  }
+  return rows;
+}
+
 Groups groupsAlong(const std::vector<Axis> &axes, const std::string &axis) {
   int64_t stride = 1, total = 1, size = 0;
   for (const Axis &one : axes) {
@@ -250,6 +287,12 @@ void Links::send(int64_t from, int64_t to, double bytes) {
   const Network &network = fabric.levels[level];
   double capacity = endpointBandwidth(network, peers[level]).value;
   int64_t n = network.endpoints, hops = 1;
+  if (network.planes > 1) {
+    int64_t inside = 1; // devices of an endpoint
+    for (int l = 0; l < level; ++l)
+      inside *= fabric.levels[l].endpoints;
+    instance = instance * network.planes + from % inside * network.planes / inside;
+  }
   injected[level] += bytes;
   bool measured = !network.bandwidthByPeers.empty();
   if (measured || network.topology == Topology::Switch || network.topology == Topology::FatTree) {

@@ -24,4 +24,15 @@ std::vector<int64_t> ringOrder(const std::vector<int64_t> &grid);
 /// several.
 std::pair<Groups, Groups> splitAtLevel(const Fabric &fabric, const Groups &groups, int inner);
 
+/// How a group stands along one level: `peers` endpoints of a network, each `stride` behind the one before.
+struct LevelRow {
+  int level = 0;
+  int64_t stride = 1, peers = 1;
+  friend bool operator==(const LevelRow &, const LevelRow &) = default;
+};
+
+/// The levels in which members differ, innermost first, where every group is a row along each of these (all places of
+/// one row beside all of the others) and the rows divide the networks; else empty.
+std::vector<LevelRow> rowsOf(const Fabric &fabric, const Groups &groups);
+
 } // namespace accord

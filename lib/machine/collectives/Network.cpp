@@ -73,6 +73,8 @@ Errors check(const Fabric &fabric) {
       addError(level, fmt::format("has an efficiency of {}", level.efficiency));
     if (!std::isfinite(level.oversubscription) || level.oversubscription < 1)
       addError(level, fmt::format("is oversubscribed {} times", level.oversubscription));
+    if (level.planes < 1 || level.planes > kMaxDevices)
+      addError(level, fmt::format("has {} planes", level.planes));
     if (level.leaf < 1)
       addError(level, fmt::format("has {} endpoints on a leaf switch", level.leaf));
     bool grid = level.topology == Topology::Mesh || level.topology == Topology::Torus;

@@ -42,6 +42,17 @@ struct Network {
   /// links.
   std::vector<std::pair<int64_t, BytesPerSecond>> bandwidthByPeers;
   std::optional<Algorithm> algorithm; ///< the only one, for the collectives that it can do
+  /// So many equal networks side by side, each with these numbers: the devices of an endpoint are spread over them
+  /// evenly, in rows of neighbours, and exchange data with devices at the same place of other endpoints alone.
+  int64_t planes = 1;
+  /// Of a box of networks: topologies and algorithms of which each exchange takes the fastest, instead of `topology`
+  /// and `algorithm`. Only where the fabric is used by level.
+  struct Variant {
+    Topology topology = Topology::Switch;
+    std::optional<Algorithm> algorithm;
+    friend bool operator==(const Variant &, const Variant &) = default;
+  };
+  std::vector<Variant> variants;
   SourceLocation location;
   std::map<std::string, Origin> origins;
 };
@@ -50,8 +61,13 @@ struct Network {
 /// are the whole networks of the level below. Device r has coordinate r % endpoints in the
 /// innermost level, then (r / endpoints) % endpoints of the next, and so on. A message takes the
 /// outermost level in which its two ends differ, and no other.
+///
+/// `byLevel`: collectives of groups that are rows along each level go level after level, as in `Hierarchical` of any
+/// number of levels, each by the algorithm of that level (Cho et al., BlueConnect, MLSys 2019; Won et al., ASTRA-sim
+/// 2.0, ISPASS 2023, section IV). Else any algorithm may run over all levels at once.
 struct Fabric {
   std::vector<Network> levels;
+  bool byLevel = false;
   int64_t devices() const; ///< product of the levels' endpoints; 1 without levels
 };
 

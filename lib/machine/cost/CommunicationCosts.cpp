@@ -79,6 +79,11 @@ std::optional<CollectiveCost> CommunicationCosts::exchange(const Operation &op) 
   return model == models.end() ? std::nullopt : std::optional(model->second.cost(Bytes(op.communication->payload)));
 }
 
+double CommunicationCosts::seconds(const Operation &op) const {
+  auto model = op.communication ? models.find(keyOf(*op.communication)) : models.end();
+  return model == models.end() ? 0 : model->second.seconds(static_cast<double>(op.communication->payload));
+}
+
 Result<OperationCost> CommunicationCosts::price(const Operation &op, Assumptions &assumptions) const {
   std::optional<CollectiveCost> exchanged = exchange(op);
   if (!exchanged)

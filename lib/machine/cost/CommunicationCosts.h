@@ -24,6 +24,9 @@ public:
   /// What its collective moves, and how; nothing where it exchanges nothing, or does not say with whom.
   std::optional<CollectiveCost> exchange(const Operation &op) const;
 
+  /// Seconds of that, but for rounding; 0 of nothing.
+  double seconds(const Operation &op) const;
+
 private:
   explicit CommunicationCosts(const Machine &machine) : machine(&machine) {}
 

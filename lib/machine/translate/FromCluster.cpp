@@ -164,6 +164,67 @@ Result<Network> widest(mlir::Operation *scope, llvm::ArrayRef<llvm::StringRef> n
   return std::move(*best);
 }
 
+/// Whether a scope has networks that are dimensions.
+bool isByLevel(mlir::Operation *scope) {
+  return llvm::any_of(scope->getRegion(0).getOps<accel::NetworkOp>(),
+                      [](accel::NetworkOp one) { return one.getEntries().get("endpoints") != nullptr; });
+}
+
+/// What connects `count` equal things of a scope, innermost first: its widest network, or all that state their
+/// endpoints.
+Result<std::vector<Network>> levelsOf(mlir::Operation *scope, llvm::StringRef name, int64_t count,
+                                      std::vector<std::string> &assumptions) {
+  std::vector<accel::NetworkOp> dimensions;
+  accel::NetworkOp whole;
+  for (auto op : scope->getRegion(0).getOps<accel::NetworkOp>()) {
+    auto connects = op.getEntries().getAs<ArrayAttr>("connects");
+    if (!connects || !llvm::is_contained(connects.getAsRange<FlatSymbolRefAttr>(),
+                                         FlatSymbolRefAttr::get(scope->getContext(), name)))
+      continue;
+    if (op.getEntries().get("endpoints"))
+      dimensions.push_back(op);
+    else
+      whole = op;
+  }
+  if (dimensions.empty()) {
+    if (count == 1)
+      return std::vector<Network>();
+    ACCORD_TRY(network, widest(scope, {name}, count, assumptions));
+    return std::vector<Network>{std::move(network)};
+  }
+  if (whole) {
+    Error error = uneven(whole, fmt::format("network '{}' states no 'endpoints', but another network of '{}' does",
+                                            whole.getSymName().str(), name.str()));
+    error.notes.push_back({sourceOf(accel::blockLocation(dimensions.front())), "this one does"});
+    return error;
+  }
+  std::vector<Network> levels;
+  std::string product;
+  int64_t endpoints = 1;
+  for (accel::NetworkOp op : dimensions) {
+    Keys keys(op, op.getEntries(), nullptr);
+    auto own = keys.integer("endpoints");
+    if (!own)
+      return keys.error ? *keys.error : uneven(op, "'endpoints' has no value");
+    if (op.getEntries().get("bandwidth_by_peers"))
+      return uneven(op, fmt::format("not supported yet: bandwidth_by_peers of network '{}', which is one of several "
+                                    "dimensions",
+                                    op.getSymName().str()));
+    product += fmt::format("{}{} of '{}'", product.empty() ? "" : " x ", *own, op.getSymName().str());
+    ACCORD_TRY(network, networkFrom(op, *own, assumptions));
+    network.planes = endpoints;
+    if (__builtin_mul_overflow(endpoints, *own, &endpoints) || endpoints > kMaxDevices)
+      endpoints = kMaxDevices + 1;
+    if (*own > 1)
+      levels.push_back(std::move(network));
+  }
+  if (endpoints != count)
+    return uneven(dimensions.front(),
+                  fmt::format("the networks of '{}' connect {} endpoints, but there are {}: {}", name.str(),
+                              endpoints > kMaxDevices ? "too many" : std::to_string(endpoints), count, product));
+  return levels;
+}
+
 /// Dollars per hour of one device: what the first price that is a rent says of the device, of its
 /// server or of the whole cluster.
 double rentOf(accel::ClusterOp cluster, accel::ServerOp server, accel::DeviceOp device, int64_t devicesPerNode,
@@ -214,14 +275,13 @@ Result<Cluster> groupFrom(accel::ClusterOp op, const Parts &parts, Machine machi
   cluster.devicesPerNode = *devices;
   cluster.servers = *servers;
   mlir::Operation *inner = server ? server.getOperation() : op.getOperation();
-  if (*devices > 1) {
-    ACCORD_TRY(network, widest(inner, {device.getSymName()}, *devices, cluster.assumptions));
-    cluster.fabric.levels.push_back(std::move(network));
+  ACCORD_TRY(between, levelsOf(inner, device.getSymName(), *devices, cluster.assumptions));
+  cluster.fabric.levels = std::move(between);
+  if (server) {
+    ACCORD_TRY(outside, levelsOf(op, server.getSymName(), *servers, cluster.assumptions));
+    llvm::append_range(cluster.fabric.levels, outside);
   }
-  if (*servers > 1) {
-    ACCORD_TRY(network, widest(op, {server.getSymName()}, *servers, cluster.assumptions));
-    cluster.fabric.levels.push_back(std::move(network));
-  }
+  cluster.fabric.byLevel = isByLevel(inner) || (server && isByLevel(op));
   Keys own(op, op.getEntries(), nullptr);
   for (NamedAttribute entry : op.getEntries())
     if (auto integer = dyn_cast<IntegerAttr>(entry.getValue()))

@@ -63,8 +63,19 @@ void addDevices(const PlacementProblemRequest &request, const std::vector<std::o
       if (from == to && prices[from]) {
         link = prices[from]->link();
       } else if (from == to && !a.fabric.levels.empty()) {
-        link.intraNode = line(a.fabric.levels.front(), 1);
-        link.interNode = a.servers > 1 ? line(a.fabric.levels.back(), sharers) : link.intraNode;
+        // Of several dimensions a message takes the slowest.
+        int64_t inside = 1;
+        for (const Network &level : a.fabric.levels) {
+          bool isInner = inside < a.devicesPerNode;
+          AlphaBetaModel one = line(level, isInner ? 1 : sharers);
+          AlphaBetaModel &of = isInner ? link.intraNode : link.interNode;
+          of = {std::max(of.latency, one.latency), std::max(of.perByte, one.perByte)};
+          inside *= level.endpoints;
+        }
+        if (a.servers == 1)
+          link.interNode = link.intraNode;
+        else if (a.devicesPerNode == 1)
+          link.intraNode = link.interNode;
       }
       if (from != to && request.between)
         link.interNode = link.intraNode = line(*request.between, sharers);

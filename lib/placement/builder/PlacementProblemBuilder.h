@@ -153,5 +153,7 @@ Result<BuiltPlacementProblem, Errors> buildPlacementProblem(const PlacementProbl
 Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups);
 /// Those that are the least at some payload; latencies ascend.
 std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines);
+/// The sum of what is the least of each, as the least of lines; both are such envelopes, one of no lines is 0.
+std::vector<AlphaBetaModel> sumOfEnvelopes(const std::vector<AlphaBetaModel> &a, const std::vector<AlphaBetaModel> &b);
 
 } // namespace accord

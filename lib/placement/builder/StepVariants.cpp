@@ -81,7 +81,7 @@ static bool isAlike(const Network &a, const Network &b) {
   auto numbers = [](const Network &one) {
     return std::tie(one.topology, one.endpoints, one.shape, one.bandwidth, one.latency, one.efficiency,
                     one.oversubscription, one.leaf, one.inSwitchReduction, one.energy, one.bandwidthByPeers,
-                    one.algorithm);
+                    one.algorithm, one.planes, one.variants);
   };
   return numbers(a) == numbers(b);
 }
@@ -89,7 +89,7 @@ static bool isAlike(const Network &a, const Network &b) {
 CommunicationCache &FabricCaches::of(const Fabric &fabric) {
   std::scoped_lock lock(mutex_);
   for (auto &[known, cache] : known_)
-    if (std::ranges::equal(known.levels, fabric.levels, isAlike))
+    if (known.byLevel == fabric.byLevel && std::ranges::equal(known.levels, fabric.levels, isAlike))
       return *cache;
   return *known_.emplace_back(fabric, std::make_unique<CommunicationCache>()).second;
 }
@@ -151,15 +151,31 @@ std::vector<AlphaBetaModel> lowerEnvelope(std::vector<AlphaBetaModel> lines) {
   return activations;
 }
 
-Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups) {
-  auto model = CollectiveModel::make(fabric, collective, groups);
-  if (!model)
-    return model.error();
+std::vector<AlphaBetaModel> sumOfEnvelopes(const std::vector<AlphaBetaModel> &a, const std::vector<AlphaBetaModel> &b) {
+  if (a.empty() || b.empty())
+    return a.empty() ? b : a;
+  // Both are concave: from each line to the next where the earlier of the two next ones becomes the least.
+  auto next = [](const std::vector<AlphaBetaModel> &lines, size_t i) {
+    return i + 1 < lines.size() ? (lines[i + 1].latency - lines[i].latency) / (lines[i].perByte - lines[i + 1].perByte)
+                                : INFINITY;
+  };
+  std::vector<AlphaBetaModel> sum;
+  for (size_t i = 0, j = 0;;) {
+    sum.push_back({a[i].latency + b[j].latency, a[i].perByte + b[j].perByte});
+    double ofA = next(a, i), ofB = next(b, j);
+    if (std::isinf(ofA) && std::isinf(ofB))
+      return lowerEnvelope(std::move(sum));
+    i += ofA <= ofB, j += ofB <= ofA;
+  }
+}
+
+/// The least of these ways.
+static std::vector<AlphaBetaModel> linesOf(const Fabric &fabric, const std::vector<CollectiveTerms> &ways) {
   std::vector<double> latencies, ratios(fabric.levels.size(), 1);
   for (const Network &level : fabric.levels)
     latencies.push_back(level.latency.value);
   std::vector<AlphaBetaModel> lines;
-  for (const CollectiveTerms &way : model->terms()) {
+  for (const CollectiveTerms &way : ways) {
     double alpha = way.alpha.at(latencies), beta = way.beta.at(ratios);
     for (double pieces = 1; pieces <= kMaxPieces; pieces *= 4) {
       AlphaBetaModel line{alpha, beta};
@@ -174,6 +190,25 @@ Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective col
     }
   }
   return lowerEnvelope(std::move(lines));
+}
+
+Result<std::vector<AlphaBetaModel>> linesOf(const Fabric &fabric, Collective collective, const Groups &groups) {
+  auto model = CollectiveModel::make(fabric, collective, groups);
+  if (!model)
+    return model.error();
+  std::vector<CollectiveModel::PartTerms> parts;
+  if (fabric.byLevel)
+    parts = model->termsByPart();
+  if (parts.empty())
+    return linesOf(fabric, model->terms());
+  std::vector<AlphaBetaModel> lines;
+  for (const CollectiveModel::PartTerms &part : parts) {
+    std::vector<AlphaBetaModel> own = linesOf(fabric, part.ways);
+    for (AlphaBetaModel &line : own)
+      line.perByte *= part.scale;
+    lines = sumOfEnvelopes(lines, own);
+  }
+  return lines;
 }
 
 } // namespace accord

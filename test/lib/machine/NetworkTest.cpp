@@ -215,3 +215,158 @@ TEST(Network, TheAnswerNamesAlgorithmNumbersAndWhatBinds) {
   net.algorithm = Algorithm::Ring;
   EXPECT_EQ(best({{net}}, Collective::AllReduce, {firstDevices(8)}, 8).algorithm, Algorithm::Ring);
 }
+
+namespace {
+
+// Collectives that go level after level.
+
+constexpr Collective kKinds[] = {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather,
+                                 Collective::AllToAll};
+constexpr Topology kShapes[] = {Topology::Ring, Topology::FullyConnected, Topology::Switch};
+
+struct Draw {
+  std::mt19937_64 random;
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+  Network network(int64_t n) {
+    Network net = accord::testing::network(kShapes[below(3)], n);
+    net.bandwidth = BytesPerSecond(static_cast<double>(10 + below(400)) * 1e9);
+    net.latency = Seconds(static_cast<double>(below(5)) * 1e-7);
+    net.efficiency = 1 - 0.1 * static_cast<double>(below(4));
+    return net;
+  }
+  std::optional<Algorithm> algorithm() {
+    constexpr Algorithm kOf[] = {Algorithm::Ring, Algorithm::Direct, Algorithm::HalvingDoubling, Algorithm::DoubleTree};
+    int64_t which = below(5);
+    return which < 4 ? std::optional(kOf[which]) : std::nullopt;
+  }
+};
+
+/// Dimensions of so many endpoints, each device with links of its own in each.
+Fabric dimensions(Draw &draw, const std::vector<int64_t> &extents) {
+  Fabric fabric;
+  fabric.byLevel = true;
+  int64_t planes = 1;
+  for (int64_t extent : extents) {
+    Network &net = fabric.levels.emplace_back(draw.network(extent));
+    net.name += std::to_string(fabric.levels.size());
+    net.planes = planes;
+    planes *= extent;
+  }
+  return fabric;
+}
+
+} // namespace
+
+/// Rings in four dimensions: each has its share of the payload, as in BlueConnect (MLSys 2019), section 3.
+TEST(NetworkLevels, RingsInFourDimensions) {
+  const std::vector<int64_t> extents{4, 8, 4, 8};
+  const double bandwidths[] = {200e9, 100e9, 50e9, 25e9}, latencies[] = {1e-7, 2e-7, 4e-7, 8e-7};
+  Fabric fabric;
+  fabric.byLevel = true;
+  int64_t planes = 1;
+  for (size_t l = 0; l < 4; ++l) {
+    Network net = network(Topology::Ring, extents[l]);
+    net.name = "d" + std::to_string(l);
+    net.bandwidth = BytesPerSecond(bandwidths[l]), net.latency = Seconds(latencies[l]);
+    net.algorithm = Algorithm::Ring, net.planes = planes;
+    planes *= extents[l];
+    fabric.levels.push_back(net);
+  }
+  ASSERT_EQ(fabric.devices(), 1024);
+  ASSERT_TRUE(check(fabric).empty());
+  const double bytes = 1e9;
+  double half = 0, share = bytes;
+  for (size_t l = 0; l < 4; ++l) {
+    double n = static_cast<double>(extents[l]);
+    half += (n - 1) * latencies[l] + (n - 1) / n * share / bandwidths[l];
+    share /= n;
+  }
+  Groups whole{firstDevices(1024)};
+  EXPECT_NEAR(best(fabric, Collective::ReduceScatter, whole, bytes).time.value, half, 1e-9 * half);
+  EXPECT_NEAR(best(fabric, Collective::AllGather, whole, bytes).time.value, half, 1e-9 * half);
+  EXPECT_NEAR(best(fabric, Collective::AllReduce, whole, bytes).time.value, 2 * half, 2e-9 * half);
+  // Each device sends (n-1)/n of its share in each dimension, twice.
+  CollectiveCost cost = best(fabric, Collective::AllReduce, whole, bytes);
+  ASSERT_EQ(cost.sent.size(), 4u);
+  EXPECT_NEAR(cost.sent[0].value, 2 * 0.75 * bytes, 1);
+  EXPECT_NEAR(cost.sent[3].value, 2 * 7.0 / 8 * bytes / 128, 1);
+  // Groups along one axis only: 8 devices in a row are all of the first dimension, and two of the second.
+  Groups tensor = groupsAlong({{"tensor", 8}, {"data", 128}}, "tensor");
+  double n = 4, two = 2 * ((n - 1) * latencies[0] + (n - 1) / n * bytes / bandwidths[0]) +
+                      2 * (latencies[1] + bytes / 4 / 2 / (bandwidths[1] / 2));
+  EXPECT_NEAR(best(fabric, Collective::AllReduce, tensor, bytes).time.value, two, 1e-9 * two);
+}
+
+/// On two levels it is what the hierarchical algorithm takes where all devices are routed: with one plane the devices
+/// of an endpoint share its links, with a plane for each an endpoint has as many times the bandwidth.
+TEST(NetworkLevels, TwoLevelsAreTheRoutedHierarchy) {
+  int compared = 0;
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    Draw draw(seed);
+    int64_t inside = int64_t(2) << draw.below(3), outside = int64_t(2) << draw.below(3);
+    Fabric routed{{draw.network(inside), draw.network(outside)}};
+    routed.levels[0].name = "in", routed.levels[1].name = "out";
+    Fabric byLevel = routed;
+    byLevel.byLevel = true;
+    if (draw.below(2)) {
+      byLevel.levels[1].planes = inside;
+      routed.levels[1].bandwidth = routed.levels[1].bandwidth * static_cast<double>(inside);
+    }
+    // An axis over some of the first level and all of the second, or over all.
+    int64_t tensor = int64_t(1) << draw.below(inside == 2 ? 1 : 2);
+    Groups groups = groupsAlong({{"tensor", tensor}, {"data", inside * outside / tensor}}, "data");
+    for (Collective kind : kKinds)
+      for (double bytes : {1e3, 1e6, 1e9}) {
+        auto hierarchical = by(Algorithm::Hierarchical, allAlternatives(routed, kind, groups, bytes));
+        if (!hierarchical)
+          continue;
+        double want = hierarchical->time.value;
+        EXPECT_NEAR(best(byLevel, kind, groups, bytes).time.value, want, 1e-9 * want) << seed << " " << name(kind);
+        ++compared;
+      }
+  }
+  EXPECT_GT(compared, 500);
+}
+
+/// A box of networks, each exchange by the fastest topology and algorithm at the most bandwidth and the least latency,
+/// takes no longer than any network in the box, and on a box of one just as long.
+TEST(NetworkLevels, IdealNetworksAreNeverSlower) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    Draw draw(seed);
+    Fabric one =
+        dimensions(draw, {int64_t(2) << draw.below(3), int64_t(2) << draw.below(2), int64_t(2) << draw.below(3)});
+    for (Network &level : one.levels)
+      level.algorithm = draw.algorithm(), level.efficiency = 1;
+    Fabric ideal = one, alone = one;
+    for (size_t l = 0; l < one.levels.size(); ++l) {
+      Network &best = ideal.levels[l];
+      const Network other = draw.network(best.endpoints);
+      alone.levels[l].variants = {{best.topology, best.algorithm}};
+      best.variants = {{best.topology, best.algorithm}, {other.topology, draw.algorithm()}, {other.topology, {}}};
+      best.bandwidth = std::max(best.bandwidth, other.bandwidth);
+      best.latency = std::min(best.latency, other.latency);
+    }
+    int64_t tensor = int64_t(1) << draw.below(4);
+    std::vector<Axis> axes{{"tensor", tensor}, {"data", one.devices() / tensor}};
+    for (const char *axis : {"tensor", "data"})
+      for (Collective kind : kKinds)
+        for (double bytes : {10.0, 1e5, 1e8, 1e10}) {
+          Groups groups = groupsAlong(axes, axis);
+          double here = accord::testing::best(one, kind, groups, bytes).time.value;
+          EXPECT_LE(accord::testing::best(ideal, kind, groups, bytes).time.value, here * (1 + 1e-12)) << seed;
+          EXPECT_DOUBLE_EQ(accord::testing::best(alone, kind, groups, bytes).time.value, here) << seed;
+        }
+  }
+}
+
+TEST(NetworkLevels, RowsAreFound) {
+  Draw draw(1);
+  Fabric fabric = dimensions(draw, {4, 8});
+  // 12 devices in a row are no rows of both dimensions: they are routed as they stand.
+  Groups odd{firstDevices(12)};
+  EXPECT_GT(best(fabric, Collective::AllReduce, odd, 1e6).time.value, 0);
+  EXPECT_EQ(best(fabric, Collective::AllReduce, {{3}}, 1e6).time.value, 0);
+  fabric.levels[1].planes = 0;
+  EXPECT_FALSE(check(fabric).empty());
+}
