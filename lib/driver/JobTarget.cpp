@@ -140,7 +140,7 @@ bool JobTarget::prepareSpace() {
     if (!made)
       return !workspace.reportAll(made.error());
     theClusters = std::make_unique<ClusterSpace>(std::move(*made));
-    chooseCluster(theClusters->at(0));
+    chooseCluster(theClusters->points().at(0));
     return true;
   }
   std::string names;

@@ -59,7 +59,7 @@ bool Workspace::loadPlugins() {
 /// Of requirements that a cluster states: those of a training alone are looked at.
 void Workspace::warnOfClusterLimits() {
   accel::ClusterOp cluster = theProgram->cluster();
-  if (!cluster)
+  if (!cluster || options.elaborate.mines) // a mined one is as it requires
     return;
   cluster->walk([&](accel::RequireOp require) {
     diags

@@ -49,7 +49,7 @@ private:
     context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
     ElaborateOptions options;
-    options.ideal = true; // what a formula of the data sheet gives
+    options.ideal = options.clusters = options.placement = true; // what a formula of the data sheet gives
     options.catalog = ACCORD_SOURCE_DIR "/lib/catalog";
     program = std::make_unique<Program>(diags, *context, path, options);
   }

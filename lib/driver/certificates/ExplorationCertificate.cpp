@@ -434,7 +434,7 @@ private:
     std::vector<std::string> clusters;
     for (size_t job : jobs)
       if (const CertificateJob &of = certificate_.jobs[job]; !of.descriptions.empty())
-        clusters.push_back(of.descriptions[pointOf(certificate_, design)]);
+        clusters.push_back(of.descriptions.at(pointOf(certificate_, design)));
     mined.text = designText(space, design, mined.steps, clusters);
   }
 
@@ -468,6 +468,10 @@ private:
 
   void checkBound(MiningVerifier &verifier, const CertificateAnswer &answer) {
     auto designs = designsOf(certificate_);
+    if (!certificate_.listedClusters.empty())
+      return out_.trusted.push_back(fmt::format("the search: that no design is below {:.9g} for '{}' is not proved "
+                                                "here, bounds of several clusters at once are the search's",
+                                                answer.bound, answer.name));
     if (!designs || *designs > MiningVerifier::kMaxDesigns)
       return out_.trusted.push_back(fmt::format("the search: that no design is below {:.9g} for '{}' is not proved "
                                                 "here, the space has more than {} designs",

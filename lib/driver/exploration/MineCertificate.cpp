@@ -73,14 +73,39 @@ private:
       for (const MiningAlternative &alternative : job.alternatives)
         mine.alternatives.push_back({alternative.label, alternative.work->graph()});
     }
+    listClusters();
     for (size_t j = 0; j < jobs_.size(); ++j)
-      if (const ClusterSpace *clusters = mined_.session(j).target().clusters(); clusters && mined_.placed(j))
-        for (size_t point = 0; point < clusters->points(); ++point)
-          certificate_.jobs[j].descriptions.push_back(mined_.session(j).target().clusterText(clusters->at(point)));
+      if (const ClusterSpace *clusters = mined_.session(j).target().clusters(); clusters && mined_.placed(j)) {
+        for (const Design &choices : certificate_.listedClusters)
+          certificate_.jobs[j].descriptions.push_back(mined_.session(j).target().clusterText(choices));
+        for (size_t point = 0; point < clusters->points().count() && certificate_.listedClusters.empty(); ++point)
+          certificate_.jobs[j].descriptions.push_back(
+              mined_.session(j).target().clusterText(clusters->points().at(point)));
+      }
     for (size_t j = 0; j < plan_.own.size(); ++j)
       certificate_.answers.push_back(claimed(jobs_[j].name, {j}, plan_.own[j].result));
     certificate_.answers.push_back(
         claimed(jobs_.size() > 1 ? "common" : jobs_.front().name, mined_.all(), plan_.best.result));
+  }
+
+  /// Of clusters with relaxed choices those of the answers' designs.
+  void listClusters() {
+    const ClusterSpace *clusters = nullptr;
+    for (size_t j = 0; j < jobs_.size(); ++j)
+      if (mined_.placed(j))
+        clusters = mined_.session(j).target().clusters();
+    if (!clusters || !clusters->points().isListed())
+      return;
+    auto add = [&](const std::optional<Design> &design) {
+      Design own = clusters->points().at(0);
+      if (design)
+        own.assign(design->end() - static_cast<ptrdiff_t>(own.size()), design->end());
+      if (!llvm::is_contained(certificate_.listedClusters, own))
+        certificate_.listedClusters.push_back(std::move(own));
+    };
+    for (const MinedAnswer &one : plan_.own)
+      add(one.result.best);
+    add(plan_.best.result.best);
   }
 
   /// What the search finds for the designs that a verifier does not rule out by itself.
@@ -144,17 +169,25 @@ private:
   void addClusters(size_t job, const std::vector<double> &capacities) {
     CertificateJob &to = certificate_.jobs[job];
     std::map<std::string, size_t> known;
-    for (const auto &work : mined_.placements(job)) {
+    auto add = [&](const PlacedWork *work, const std::optional<Fabric> &fabric) {
       if (!work) {
         to.points.emplace_back();
-        continue;
+        return;
       }
-      CertificateCluster one = work->claimed(capacities);
+      CertificateCluster one = work->claimed(capacities, fabric ? &*fabric : nullptr);
       auto [at, isNew] = known.try_emplace(textOf(one), to.clusters.size());
       if (isNew)
         to.clusters.push_back(std::move(one));
       to.points.push_back(at->second);
+    };
+    const ClusterSpace &clusters = *mined_.session(job).target().clusters();
+    for (const Design &choices : certificate_.listedClusters) {
+      size_t point = clusters.points().of(choices);
+      const PlacedWork *work = point == ClusterPoints::kNone ? nullptr : mined_.placements(job)[point].get();
+      add(work, work ? std::optional(clusters.fabric(work->fabric(), {choices, choices})) : std::nullopt);
     }
+    for (size_t point = 0; point < mined_.placements(job).size() && certificate_.listedClusters.empty(); ++point)
+      add(mined_.placements(job)[point].get(), std::nullopt);
     if (certificate_.clusterParameters == 0)
       to.points.clear();
     numberSteps(to);

@@ -136,7 +136,8 @@ Design MineJobs::clusterOf(const Design &design) const {
 }
 
 const PlacedWork *MineJobs::placements(size_t job, const Design &design) const {
-  return placed(job) ? works_[job][ClusterPoints(space_->clusterParameters()).of(design)].get() : nullptr;
+  const ClusterSpace *clusters = sessions_[job]->target().clusters();
+  return placed(job) ? works_[job][clusters->points().of(design)].get() : nullptr;
 }
 
 void MineJobs::chooseCluster(size_t job, const Design &design) {
@@ -217,7 +218,8 @@ std::unique_ptr<MiningProblem> MineJobs::problemOf(const std::vector<size_t> &of
     }
   }
   if (llvm::any_of(of, [&](size_t j) { return placed(j); }))
-    return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, aggregation);
+    return std::make_unique<PlacedProblem>(*space_, std::move(shares), metric_, aggregation,
+                                           sessions_[of.front()]->target().clusters());
   return std::make_unique<StepProblem>(*space_, std::move(jobs), metric_, aggregation, effort);
 }
 

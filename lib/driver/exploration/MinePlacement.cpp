@@ -75,7 +75,7 @@ std::optional<Placement> knownIn(const PlacementProblem &problem, const PlacedBe
 /// On the cluster that the session has now. Null after errors, which are reported, or `unfit`:
 /// what is wrong with this cluster.
 std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &machine, PlacementObjective objective,
-                                             Errors &unfit) {
+                                             std::shared_ptr<SharedSteps> steps, Errors &unfit) {
   if (!session.target().useDevice(machine, PlacementObjective::StepTime))
     return nullptr;
   PlacedJob job;
@@ -93,6 +93,7 @@ std::shared_ptr<const PlacedWork> placedWork(Session &session, const Machine &ma
     return nullptr;
   job.request = std::move(*request);
   job.request.objective = objective;
+  job.steps = std::move(steps);
   job.stop = session.search.stop;
   if (job.request.memory > 0)
     job.memory = [&session](const Machine &on) { return session.target().maxMemoryOn(on); };
@@ -136,12 +137,14 @@ PlacedWorks placedWorks(Session &session, const DesignSpace &space, MiningMetric
   Errors unfit;
   size_t before = session.diagnostics().errors();
   bool any = false;
-  for (size_t point = 0; point < clusters.points(); ++point) {
+  // What connects the devices of clusters with relaxed choices, or of several dimensions, changes no step of a device.
+  std::shared_ptr<SharedSteps> steps = clusters.points().relaxesAny() ? PlacedWork::sharedSteps() : nullptr;
+  for (size_t point = 0; point < clusters.points().count(); ++point) {
     // What is wrong with one of several clusters (too few devices for what is in the search space) is no error.
     if (!any)
       session.diagnostics().dropErrors(before);
-    session.target().chooseCluster(clusters.at(point));
-    works.push_back(placedWork(session, machine, *objective, unfit));
+    session.target().chooseCluster(clusters.points().at(point));
+    works.push_back(placedWork(session, machine, *objective, steps, unfit));
     any |= works.back() != nullptr;
     if (any)
       session.diagnostics().dropErrors(before);

@@ -1,5 +1,4 @@
 #include "lib/exploration/clusters/PlacedProblem.h"
-#include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/steps/DesignObjective.h"
 #include "lib/exploration/steps/ParameterDependence.h"
 #include "lib/support/Version.h"
@@ -34,6 +33,7 @@ struct PlacedProblem::Data {
   DesignObjective objective;
   ParameterDependence dependence;
   ClusterPoints points;
+  const ClusterSpace *clusters = nullptr; ///< null: nothing is relaxed or required
   std::mutex mutex;
   double min = kNever;
   std::map<Design, std::vector<PlacedBest>> kept; ///< by design that is worth `min`
@@ -72,7 +72,7 @@ struct PlacedProblem::Data {
     if (points.none())
       return std::nullopt;
     std::scoped_lock lock(mutex);
-    auto found = bounds.find(points.machinesOf(box));
+    auto found = bounds.find(points.keyOf(box));
     if (found == bounds.end() || std::isnan(found->second[point]))
       return std::nullopt;
     return found->second[point];
@@ -83,24 +83,40 @@ struct PlacedProblem::Data {
     std::scoped_lock lock(mutex);
     if (boundsKept >= kMaxBounds)
       bounds.clear(), boundsKept = 0;
-    auto [place, isNew] = bounds.try_emplace(points.machinesOf(box));
+    auto [place, isNew] = bounds.try_emplace(points.keyOf(box));
     if (isNew)
       place->second.assign(points.count(), NAN), boundsKept += points.count();
     place->second[point] = bound;
   }
   /// Null: the job has no placement there.
   const PlacedWork *workOf(const PlacedMiningJob &job, const Design &design) const {
-    return job.clusters[points.of(design)].get();
+    size_t point = points.of(design);
+    return point == ClusterPoints::kNone ? nullptr : job.clusters[point].get();
+  }
+  /// Values of a box that a cluster as required may have; nothing: there is none.
+  std::optional<DesignBox> within(const DesignBox &box) const {
+    return clusters ? clusters->within(points.clustersOf(box)) : points.clustersOf(box);
+  }
+  bool isAllowed(const Design &design) const { return within({design, design}).has_value(); }
+  /// The best network for each exchange in the box; nothing: that of the work itself.
+  std::optional<Fabric> fabricOf(const PlacedWork &work, const DesignBox &within) const {
+    if (!clusters || !points.relaxesAny())
+      return std::nullopt;
+    return clusters->fabric(work.fabric(), within);
+  }
+  std::optional<Fabric> fabricOf(const PlacedWork &work, const Design &design) const {
+    return fabricOf(work, points.clustersOf({design, design}));
   }
 };
 
 PlacedProblem::PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
-                             ObjectiveAggregation aggregation)
+                             ObjectiveAggregation aggregation, const ClusterSpace *clusters)
     : data_(new Data{space,
                      std::move(jobs),
                      {metric, aggregation, &space},
                      ParameterDependence(space),
-                     ClusterPoints(space.clusterParameters()),
+                     clusters ? clusters->points() : ClusterPoints(space.clusterParameters()),
+                     clusters,
                      {},
                      kNever,
                      {}}) {}
@@ -133,12 +149,16 @@ double PlacedProblem::bound(const DesignBox &box) {
       min = std::min(min, *known);
       return;
     }
-    double bound = data_->objective.aggregate(data_->jobs, [&](size_t job) {
+    auto within = data_->within(here);
+    double bound = !within ? kNever : data_->objective.aggregate(data_->jobs, [&](size_t job) {
       const PlacedMiningJob &one = data_->jobs[job];
       if (one.alone)
         return one.alone->bound(here);
       const PlacedWork *work = data_->workOf(one, here.low);
-      return work ? data_->of(one, here, *machine, work->bound(*machine, options)) : kNever;
+      if (!work)
+        return kNever;
+      auto fabric = data_->fabricOf(*work, *within);
+      return data_->of(one, here, *machine, work->bound(*machine, options, fabric ? &*fabric : nullptr));
     });
     data_->keep(box, point, bound);
     min = std::min(min, bound);
@@ -148,14 +168,17 @@ double PlacedProblem::bound(const DesignBox &box) {
 
 double PlacedProblem::tightenBound(const Design &design, unsigned) {
   auto machine = data_->objective.machineOf(design);
-  if (!machine)
+  if (!machine || !data_->isAllowed(design))
     return kNever;
   return data_->objective.aggregate(data_->jobs, [&](size_t job) {
     const PlacedMiningJob &one = data_->jobs[job];
     if (one.alone)
       return one.alone->bound({design, design});
     const PlacedWork *work = data_->workOf(one, design);
-    return work ? data_->of(one, {design, design}, *machine, work->tightenBound(*machine)) : kNever;
+    if (!work)
+      return kNever;
+    auto fabric = data_->fabricOf(*work, design);
+    return data_->of(one, {design, design}, *machine, work->tightenBound(*machine, fabric ? &*fabric : nullptr));
   });
 }
 
@@ -178,18 +201,20 @@ std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
     const PlacedWork *work = data_->workOf(job, design);
     if (!work)
       return {};
-    double whole = work->bound(*machine, {});
+    auto own = data_->fabricOf(*work, design);
+    const Fabric *fabric = own ? &*own : nullptr;
+    double whole = work->bound(*machine, {}, fabric);
     std::optional<double> priced;
     for (size_t p = 0; p < bottleneckGains.size(); ++p) {
       const ParameterDependence::Effect &of = data_->dependence.of(p);
       StepBoundOptions left;
       left.cores = of.cores, left.memories = of.memories;
       left.cores.resize(machine->cores.size()), left.memories.resize(machine->memories.size());
-      raise(p, work->bound(*machine, left), whole);
+      raise(p, work->bound(*machine, left, fabric), whole);
       if (!of.capacity)
         continue;
       if (!priced) // more room makes steps at most as short as compulsory traffic alone does
-        priced = work->tightenBound(*machine);
+        priced = work->tightenBound(*machine, fabric);
       raise(p, whole, *priced);
     }
   }
@@ -199,7 +224,7 @@ std::vector<double> PlacedProblem::bottleneckGains(const Design &design) {
 /// One job after the other: where one of them alone is worth too much, the rest is not looked at.
 DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
   auto machine = data_->objective.machineOf(design);
-  if (!machine)
+  if (!machine || !data_->isAllowed(design))
     return {kNever, kNever};
   std::vector<DesignEvaluation> known(data_->jobs.size());
   std::vector<PlacedBest> placed(known.size());
@@ -209,7 +234,8 @@ DesignEvaluation PlacedProblem::evaluate(const Design &design, double below) {
       const PlacedWork *work = data_->workOf(one, design);
       if (!work)
         return {kNever, kNever};
-      placed[job] = work->best(*machine, data_->below(one, design, *machine, below));
+      auto fabric = data_->fabricOf(*work, design);
+      placed[job] = work->best(*machine, data_->below(one, design, *machine, below), fabric ? &*fabric : nullptr);
       known[job] = {data_->of(one, {design, design}, *machine, placed[job].value),
                     data_->of(one, {design, design}, *machine, placed[job].bound)};
     } else {
@@ -249,8 +275,9 @@ std::optional<PlacedBest> PlacedProblem::placed(size_t job, const Design &design
     if (auto found = data_->kept.find(design); found != data_->kept.end())
       best = found->second[job];
   }
+  auto fabric = data_->fabricOf(*work, design);
   if (!best.plan)
-    best = work->best(*machine, kNever);
+    best = work->best(*machine, kNever, fabric ? &*fabric : nullptr);
   if (!best.plan)
     return std::nullopt;
   best.value = data_->of(one, {design, design}, *machine, best.value);

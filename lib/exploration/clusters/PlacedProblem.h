@@ -1,5 +1,6 @@
 // What a design of the devices of a cluster is worth: the best placement of one or several jobs.
 #pragma once
+#include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/exploration/clusters/PlacedWork.h"
 #include "lib/exploration/steps/StepProblem.h"
 
@@ -23,12 +24,13 @@ std::optional<PlacementObjective> objectiveOf(MiningMetric metric);
 
 /// A job's value on a design is that of its best placement among all that its request offers: `tdp_time` with the TDP
 /// of all devices that it takes, `area_time` with the area of one; an expression of the step and of numbers of one
-/// device, without energy. Bounds: `PlacedWork::bound` on the machine with the most of everything, then one tier with
-/// steps priced on the design itself.
+/// device, without energy. Bounds: `PlacedWork::bound` on the machine with the most of everything and, of a box of
+/// clusters, at each of its points the ideal fabric (`ClusterSpace::fabric`), then one tier with steps priced on the
+/// design itself. What breaks a requirement of the cluster has no value.
 class PlacedProblem : public MiningProblem {
 public:
   PlacedProblem(const DesignSpace &space, std::vector<PlacedMiningJob> jobs, MiningMetric metric,
-                ObjectiveAggregation aggregation = ObjectiveAggregation::Sum);
+                ObjectiveAggregation aggregation = ObjectiveAggregation::Sum, const ClusterSpace *clusters = nullptr);
   ~PlacedProblem() override;
   const std::vector<DesignParameter> &parameters() const override;
   double bound(const DesignBox &box) override;

@@ -24,10 +24,10 @@ GroupKey groupOf(const PlacementProblem::ParallelConfig &config) {
 }
 
 /// By operation: seconds on the network alone, whatever the machine.
-Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Cluster &group, const StepVariant &step) {
+Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Fabric &fabric, const StepVariant &step) {
   static const Machine none;
   EstimateOptions options;
-  options.fabric = &group.fabric;
+  options.fabric = &fabric;
   options.axes = {{"tensor", step.sharding.tensor}};
   if (step.data > 1)
     options.axes.push_back({"data", step.data});
@@ -35,24 +35,46 @@ Result<std::vector<double>> communicationOf(const WorkGraph &graph, const Cluste
   if (!made)
     return made.error();
   std::vector<double> seconds(graph.operations.size());
-  Assumptions words;
-  for (OperationId id = 0; id < graph.operations.size(); ++id) {
-    const Operation &op = graph.operations[id];
-    if (op.core != CoreKind::Network || op.givenSeconds)
-      continue;
-    if (auto cost = made->price(op, words))
-      seconds[id] = cost->time.value;
-  }
+  for (OperationId id = 0; id < graph.operations.size(); ++id)
+    if (const Operation &op = graph.operations[id]; op.core == CoreKind::Network && !op.givenSeconds)
+      seconds[id] = made->seconds(op);
   return seconds;
+}
+
+/// All that exchanges take on a fabric follows from it.
+std::string keyOf(const Fabric &fabric) {
+  std::string key = fabric.byLevel ? "levels" : "";
+  for (const Network &level : fabric.levels) {
+    key += fmt::format("; {} {} {} {:a} {:a}", level.endpoints, int(level.topology),
+                       level.algorithm ? int(*level.algorithm) : -1, level.bandwidth.value, level.latency.value);
+    for (const Network::Variant &variant : level.variants)
+      key += fmt::format(" {}.{}", int(variant.topology), variant.algorithm ? int(*variant.algorithm) : -1);
+  }
+  return key;
 }
 
 } // namespace
 
-struct PlacedWork::Data {
+struct SharedSteps {
   struct Step {
+    std::shared_ptr<const StepWork> work;
+    std::shared_ptr<const MinLayerUse> minimal;
+  };
+  std::optional<WorkGraph> structure;
+  std::map<StepVariant, Step> steps;
+};
+
+struct PlacedWork::Data {
+  struct Step : SharedSteps::Step {
     StepVariant key;
-    std::unique_ptr<StepWork> work;
-    std::unique_ptr<MinLayerUse> minimal;
+  };
+  /// What its devices exchange over one fabric.
+  struct Exchanges {
+    Fabric fabric;
+    std::string key; ///< empty: of the request's own
+    CommunicationCache networks;
+    std::mutex mutex;
+    std::map<StepVariant, std::vector<double>> seconds; ///< by operation
   };
   /// What is known of one machine but for its device memory's capacity.
   struct Priced {
@@ -67,16 +89,45 @@ struct PlacedWork::Data {
   WorkGraph structure; ///< of one device, one sample, nothing computed again
   Layering finest;
   std::map<StepVariant, Step> steps;
-  mutable CommunicationCache networks;
+  Exchanges own;
+  mutable std::map<std::string, std::shared_ptr<Exchanges>> others; ///< of the fabrics asked for last
+  static constexpr size_t kMaxOthers = 64;
   mutable PriceCache prices{PriceCache::Detail::Numbers};
   mutable std::mutex mutex, asking;
   mutable std::map<std::string, std::shared_ptr<Priced>> known;
   Bytes capacity; ///< of device memory, while steps are priced
   bool ringOverlaps = false;
 
-  PlacementProblemRequest on(const Machine &machine) const {
+  std::shared_ptr<Exchanges> over(const Fabric *fabric) const {
+    if (!fabric)
+      return {std::shared_ptr<Exchanges>(), const_cast<Exchanges *>(&own)};
+    std::string key = keyOf(*fabric);
+    std::scoped_lock lock(mutex);
+    if (auto found = others.find(key); found != others.end())
+      return found->second;
+    if (others.size() >= kMaxOthers)
+      others.clear();
+    auto made = std::make_shared<Exchanges>();
+    made->fabric = *fabric, made->key = key;
+    others.emplace(std::move(key), made);
+    return made;
+  }
+
+  /// Null: it has no price.
+  const std::vector<double> *secondsOf(const Step &step, Exchanges &exchanges) const {
+    std::scoped_lock lock(exchanges.mutex);
+    auto [place, isNew] = exchanges.seconds.try_emplace(step.key);
+    if (isNew)
+      if (auto seconds = communicationOf(step.work->graph(), exchanges.fabric, step.key))
+        place->second = std::move(*seconds);
+    return place->second.empty() ? nullptr : &place->second;
+  }
+
+  PlacementProblemRequest on(const Machine &machine, const Exchanges &exchanges) const {
     PlacementProblemRequest request = job.request;
     request.groups.front().machine = machine;
+    if (!exchanges.key.empty())
+      request.groups.front().fabric = exchanges.fabric;
     if (job.memory) {
       std::scoped_lock lock(asking);
       request.memory = static_cast<int64_t>(job.memory(machine));
@@ -86,11 +137,12 @@ struct PlacedWork::Data {
 
   /// With times of closed forms, in layers as fine as can be. `find` gives the steps that there are.
   Result<BuiltPlacementProblem, Errors> build(const PlacementProblemRequest &request, StepBoundOptions options,
+                                              Exchanges &exchanges,
                                               llvm::function_ref<const Step *(const StepVariant &)> find) const {
     options.communication &= !ringOverlaps;
     std::map<const Step *, std::vector<LayerUse>> uses;
     PlacementProblemCache known;
-    known.work = &structure, known.layering = &finest, known.networks = &networks;
+    known.work = &structure, known.layering = &finest, known.networks = &exchanges.networks;
     known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
       const Step *step = find(key);
       if (!step)
@@ -98,6 +150,11 @@ struct PlacedWork::Data {
       auto [place, isNew] = uses.try_emplace(step);
       if (isNew) {
         static thread_local std::vector<double> seconds;
+        options.exchanges = secondsOf(*step, exchanges);
+        if (!options.exchanges && !step->work->graph().operations.empty()) {
+          uses.erase(place);
+          return nullptr;
+        }
         step->work->times(request.groups.front().machine, options, seconds);
         place->second = step->minimal->of(seconds);
       }
@@ -106,12 +163,12 @@ struct PlacedWork::Data {
     return buildPlacementProblem(request, known);
   }
 
-  std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options,
+  std::optional<PlacementProblem> minimal(const Machine &machine, const StepBoundOptions &options, Exchanges &exchanges,
                                           bool alone = false) const {
-    PlacementProblemRequest request = on(machine);
+    PlacementProblemRequest request = on(machine, exchanges);
     if (alone)
       request.space.data = {1};
-    auto found = build(request, options, [&](const StepVariant &key) {
+    auto found = build(request, options, exchanges, [&](const StepVariant &key) {
       auto step = steps.find(key);
       return step == steps.end() ? nullptr : &step->second;
     });
@@ -125,14 +182,26 @@ struct PlacedWork::Data {
   Result<const Step *> instantiate(const StepVariant &key) {
     if (auto found = steps.find(key); found != steps.end())
       return &found->second;
-    ACCORD_TRY(work, instantiated(job.request, key));
-    ACCORD_TRY(seconds, communicationOf(work, job.request.groups.front(), key));
-    Step step{key, nullptr, std::make_unique<MinLayerUse>(finest, work)};
-    step.work = std::make_unique<StepWork>(std::move(work), seconds);
+    Step step;
+    step.key = key;
+    SharedSteps::Step shared;
+    if (job.steps)
+      shared = job.steps->steps[key];
+    if (!shared.work) {
+      ACCORD_TRY(work, instantiated(job.request, key));
+      ACCORD_TRY(seconds, communicationOf(work, own.fabric, key));
+      shared.minimal = std::make_shared<MinLayerUse>(finest, work);
+      shared.work = std::make_shared<StepWork>(std::move(work), seconds);
+      if (job.steps)
+        job.steps->steps[key] = shared;
+    }
+    ACCORD_TRY(seconds, communicationOf(shared.work->graph(), own.fabric, key));
+    own.seconds[key] = std::move(seconds);
+    static_cast<SharedSteps::Step &>(step) = std::move(shared);
     return &steps.emplace(key, std::move(step)).first->second;
   }
 
-  std::shared_ptr<Priced> pricedOn(const Machine &machine) const {
+  std::shared_ptr<Priced> pricedOn(const Machine &machine, const Exchanges &exchanges) const {
     Machine same = machine;
     same.memories.front().capacity = capacity;
     std::string key = PriceCache::keyOf(same, -1, job.request.costModel + same.costModel);
@@ -140,6 +209,7 @@ struct PlacedWork::Data {
       key += fmt::format(" {:a}", time);
     if (hasBoardPower(machine)) // then the energies of its operations follow from these
       key += fmt::format(" {:a} {:a}", machine.idle.value, machine.tdp.value);
+    key += exchanges.key;
     std::scoped_lock lock(mutex);
     std::shared_ptr<Priced> &slot = known[key];
     if (!slot)
@@ -150,24 +220,24 @@ struct PlacedWork::Data {
   bool stopped() const { return job.stop && *job.stop; }
 
   /// The problem of one group of steps as `offer` has it; nothing where it has none.
-  std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group) const {
-    std::shared_ptr<Priced> priced = pricedOn(machine);
+  std::optional<PlacementProblem> real(const Machine &machine, const GroupKey &group, Exchanges &exchanges) const {
+    std::shared_ptr<Priced> priced = pricedOn(machine, exchanges);
     const std::map<StepVariant, std::vector<LayerUse>> *uses = nullptr; // stays where it is
     {
       std::scoped_lock lock(priced->mutex);
-      price(machine, group, *priced);
+      price(machine, group, exchanges, *priced);
       if (auto &known = priced->groups.at(group))
         uses = &*known;
     }
     if (!uses)
       return std::nullopt;
     PlacementProblemCache known;
-    known.work = &structure, known.layering = &*priced->layering, known.networks = &networks;
+    known.work = &structure, known.layering = &*priced->layering, known.networks = &exchanges.networks;
     known.uses = [&](const StepVariant &key) -> const std::vector<LayerUse> * {
       auto found = uses->find(key);
       return found == uses->end() ? nullptr : &found->second;
     };
-    auto found = buildPlacementProblem(on(machine), known);
+    auto found = buildPlacementProblem(on(machine, exchanges), known);
     if (!found)
       return std::nullopt;
     if (job.pin) {
@@ -180,10 +250,10 @@ struct PlacedWork::Data {
     return std::move(found->problem);
   }
 
-  void price(const Machine &machine, const GroupKey &group, Priced &into) const {
+  void price(const Machine &machine, const GroupKey &group, const Exchanges &exchanges, Priced &into) const {
     if (into.groups.contains(group))
       return;
-    PlacementProblemRequest request = on(machine);
+    PlacementProblemRequest request = on(machine, exchanges);
     Cluster &device = request.groups.front();
     device.machine.memories.front().capacity = capacity;
     if (!into.layering && !into.failed) {
@@ -210,9 +280,9 @@ struct PlacedWork::Data {
   }
 
   /// Groups of steps by the least bound of their forms.
-  std::vector<std::pair<double, GroupKey>> groups(const Machine &machine) const {
+  std::vector<std::pair<double, GroupKey>> groups(const Machine &machine, Exchanges &exchanges) const {
     std::map<GroupKey, double> bounds;
-    if (auto problem = minimal(machine, {})) {
+    if (auto problem = minimal(machine, {}, exchanges)) {
       for (auto [config, bound] : llvm::zip(problem->parallelConfigs, lowerBoundByConfig(*problem))) {
         auto [at, isNew] = bounds.try_emplace(groupOf(config), bound);
         at->second = std::min(at->second, bound);
@@ -262,6 +332,8 @@ MinedStep minedStep(const std::string &job, int64_t batch, const PlacedBest &bes
 PlacedWork::PlacedWork(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 PlacedWork::~PlacedWork() = default;
 const PlacedJob &PlacedWork::job() const { return data_->job; }
+const Fabric &PlacedWork::fabric() const { return data_->own.fabric; }
+std::shared_ptr<SharedSteps> PlacedWork::sharedSteps() { return std::make_shared<SharedSteps>(); }
 
 Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const Machine &max) {
   auto data = std::make_unique<Data>();
@@ -280,14 +352,21 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
   for (bool ring : request.space.ringOverlaps)
     data->ringOverlaps |= ring;
   data->capacity = max.memories.front().capacity;
-  auto graph = instantiated(request, {});
-  if (!graph)
-    return Errors{graph.error()};
-  data->structure = std::move(*graph);
+  data->own.fabric = request.groups.front().fabric;
+  if (!data->job.steps || !data->job.steps->structure) {
+    auto graph = instantiated(request, {});
+    if (!graph)
+      return Errors{graph.error()};
+    data->structure = std::move(*graph);
+    if (data->job.steps)
+      data->job.steps->structure = data->structure;
+  } else {
+    data->structure = *data->job.steps->structure;
+  }
   data->finest = Layering::finest(data->structure);
   // All steps that any machine may be offered are those that this one is: it has the most memory.
   std::optional<Error> left;
-  auto made = data->build(request, {.exact = false}, [&](const StepVariant &key) -> const Data::Step * {
+  auto made = data->build(request, {.exact = false}, data->own, [&](const StepVariant &key) -> const Data::Step * {
     auto step = data->instantiate(key);
     if (!step && !left)
       left = step.error();
@@ -298,44 +377,46 @@ Result<std::unique_ptr<PlacedWork>, Errors> PlacedWork::of(PlacedJob job, const 
   return std::unique_ptr<PlacedWork>(new PlacedWork(std::move(data)));
 }
 
-double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options) const {
-  auto problem = data_->minimal(machine, options);
+double PlacedWork::bound(const Machine &machine, const StepBoundOptions &options, const Fabric *fabric) const {
+  auto problem = data_->minimal(machine, options, *data_->over(fabric));
   return problem ? placementLowerBound(*problem) : INFINITY;
 }
 
 std::optional<PlacementProblem> PlacedWork::minimal(const Machine &machine, const StepBoundOptions &options,
                                                     bool alone) const {
-  return data_->minimal(machine, options, alone);
+  return data_->minimal(machine, options, data_->own, alone);
 }
 
 std::optional<PlacementProblem>
 PlacedWork::priced(const Machine &machine, const PlacementSpace::TensorSharding &sharding, int64_t microbatch) const {
-  return data_->real(machine, {sharding.tensor, sharding.sequence, microbatch});
+  return data_->real(machine, {sharding.tensor, sharding.sequence, microbatch}, data_->own);
 }
 
-double PlacedWork::tightenBound(const Machine &machine) const {
+double PlacedWork::tightenBound(const Machine &machine, const Fabric *fabric) const {
   double minimal = INFINITY;
-  for (const auto &[bound, group] : data_->groups(machine)) {
+  std::shared_ptr<Data::Exchanges> exchanges = data_->over(fabric);
+  for (const auto &[bound, group] : data_->groups(machine, *exchanges)) {
     if (bound >= minimal)
       break;
     if (data_->stopped())
       return bound; // of this group and all behind it
-    if (auto problem = data_->real(machine, group))
+    if (auto problem = data_->real(machine, group, *exchanges))
       minimal = std::min(minimal, std::max(bound, placementLowerBound(*problem)));
   }
   return minimal;
 }
 
-PlacedBest PlacedWork::best(const Machine &machine, double below) const {
+PlacedBest PlacedWork::best(const Machine &machine, double below, const Fabric *fabric) const {
   PlacedBest best;
   best.value = best.bound = INFINITY;
-  for (const auto &[bound, group] : data_->groups(machine)) {
+  std::shared_ptr<Data::Exchanges> exchanges = data_->over(fabric);
+  for (const auto &[bound, group] : data_->groups(machine, *exchanges)) {
     double max = std::min(below, best.value);
     if (bound >= max || data_->stopped()) {
       best.bound = std::min(best.bound, bound);
       break;
     }
-    auto problem = data_->real(machine, group);
+    auto problem = data_->real(machine, group, *exchanges);
     if (!problem)
       continue;
     PlacementOptions options;
@@ -357,11 +438,12 @@ PlacedBest PlacedWork::best(const Machine &machine, double below) const {
   return best;
 }
 
-CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) const {
+CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities, const Fabric *fabric) const {
   CertificateCluster cluster;
+  std::shared_ptr<Data::Exchanges> exchanges = data_->over(fabric);
   const PlacementProblemRequest &request = data_->job.request;
   const Cluster &group = request.groups.front();
-  if (auto problem = data_->minimal(group.machine, {.exact = false}))
+  if (auto problem = data_->minimal(group.machine, {.exact = false}, *exchanges))
     cluster.problem = std::move(*problem);
   PlacementProblem &p = cluster.problem;
   auto picoseconds = [](Seconds time) { return static_cast<int64_t>(std::ceil(time.value * 1e12)); };
@@ -402,7 +484,7 @@ CertificateCluster PlacedWork::claimed(const std::vector<double> &capacities) co
     to.microbatch = key.microbatch, to.recompute = key.recompute;
     to.data = key.data, to.experts = key.replicaSharding.experts, to.tables = key.replicaSharding.tables;
     to.graph = step->work->graph();
-    auto seconds = communicationOf(to.graph, group, key);
+    auto seconds = communicationOf(to.graph, exchanges->fabric, key);
     for (OperationId id = 0; id < to.graph.operations.size(); ++id) {
       Operation &op = to.graph.operations[id];
       if (op.core != CoreKind::Network)
@@ -423,7 +505,7 @@ std::vector<PlacementProblem> PlacedWork::problems(const Machine &machine,
     groups.insert(groupOf(config));
   std::vector<PlacementProblem> problems;
   for (const GroupKey &group : groups) {
-    auto problem = data_->real(machine, group);
+    auto problem = data_->real(machine, group, data_->own);
     if (!problem)
       continue;
     PlacementProblem brief = *problem;

@@ -9,6 +9,10 @@
 
 namespace accord {
 
+/// Steps of one job on one device, which clusters share that differ in what connects their devices. Not for several
+/// threads while it is filled.
+struct SharedSteps;
+
 struct PlacedJob {
   std::string name;
   PlacementProblemRequest request; ///< one group of devices, whose machine is replaced
@@ -19,6 +23,8 @@ struct PlacedJob {
   std::function<double(const Machine &)> memory;
   /// Ends `best` and `tightenBound` with what is known then.
   const std::atomic<bool> *stop = nullptr;
+  /// Steps of other clusters, if the requests instantiate the same; gets what it has not. Null: none.
+  std::shared_ptr<SharedSteps> steps = nullptr;
 };
 
 /// The best placement on one machine.
@@ -45,18 +51,22 @@ public:
   static Result<std::unique_ptr<PlacedWork>, Errors> of(PlacedJob job, const Machine &max);
   ~PlacedWork();
   const PlacedJob &job() const;
+  const Fabric &fabric() const; ///< of its request
+  static std::shared_ptr<SharedSteps> sharedSteps();
+
+  // Those below that take a fabric are of a cluster with this one instead, of as many devices. Null: its own.
 
   /// What no placement is worth less than; not `options.exact`: on no machine with no more of
   /// anything. From the closed forms of operations (`StepWork::times`) and layers as fine as they
   /// may be on any machine; networks, traffic and residents are those of the placements.
-  double bound(const Machine &machine, const StepBoundOptions &options) const;
+  double bound(const Machine &machine, const StepBoundOptions &options, const Fabric *fabric = nullptr) const;
   /// The same with steps priced and scheduled, as far as the least of them need it.
-  double tightenBound(const Machine &machine) const;
+  double tightenBound(const Machine &machine, const Fabric *fabric = nullptr) const;
   /// By `place`; only what is below `below` is of use.
-  PlacedBest best(const Machine &machine, double below) const;
+  PlacedBest best(const Machine &machine, double below, const Fabric *fabric = nullptr) const;
   /// Where placements may be, for a certificate: with room in device memory for each of the
   /// capacities. Energy has no limit.
-  CertificateCluster claimed(const std::vector<double> &capacities) const;
+  CertificateCluster claimed(const std::vector<double> &capacities, const Fabric *fabric = nullptr) const;
   /// The problems of `best` with only such forms, one for each share and micro-batch; energy has no
   /// limit there, and layers may be anywhere.
   std::vector<PlacementProblem> problems(const Machine &machine,

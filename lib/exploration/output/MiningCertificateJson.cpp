@@ -33,6 +33,8 @@ void describeJob(JsonFields &f, CertificateJob &job, size_t points) {
 /// Of all that clusters leave open; 0: more than are mined.
 size_t pointsOf(const MiningCertificate &certificate) {
   size_t points = 1;
+  if (!certificate.listedClusters.empty())
+    return certificate.listedClusters.size();
   for (size_t i = certificate.parameters.size() - certificate.clusterParameters; i < certificate.parameters.size(); ++i)
     if (points *= certificate.parameters[i].labels.size(); points > 100'000)
       return 0;
@@ -83,6 +85,16 @@ void describeCertificate(JsonFields &f, MiningCertificate &certificate) {
       .field("parameters", certificate.parameters)
       .maybe("num_cluster_parameters", certificate.clusterParameters,
              IntegerRange{0, static_cast<int64_t>(certificate.parameters.size())})
+      .maybe("listed_clusters", certificate.listedClusters,
+             [&](JsonVisitor &v, std::vector<Design> &listed) {
+               visitValue(v, listed, IntegerRange{0, 1 << 30});
+               v.check([&](Path at) {
+                 bool whole = std::all_of(listed.begin(), listed.end(), [&](const Design &one) {
+                   return one.size() == certificate.clusterParameters;
+                 });
+                 return whole || (at.report("not a choice of each of the clusters' parameters"), false);
+               });
+             })
       .field("jobs", certificate.jobs,
              [&](JsonVisitor &v, std::vector<CertificateJob> &jobs) {
                size_t points = pointsOf(certificate);

@@ -99,6 +99,9 @@ struct MiningCertificate {
   std::string aggregation;                 ///< of the last answer: "sum", "minimax_regret"; empty: one job
   std::vector<DesignParameter> parameters; ///< in the order of designs; without places
   size_t clusterParameters = 0;            ///< the last ones are not the accelerator's but its clusters'
+  /// Choices of those parameters that jobs have a cluster for, where there are too many: those of the answers' designs.
+  /// Of others nothing is said. Empty: jobs have one for each choice.
+  std::vector<Design> listedClusters;
   std::vector<CertificateJob> jobs;
   std::vector<CertificateAnswer> answers; ///< of jobs alone, then of all
   std::string version;

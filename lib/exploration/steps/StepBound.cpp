@@ -239,7 +239,21 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
   scratch.prices.assign(classes.size(), {});
   scratch.transfers.assign(classes.size() * links.size(), 0);
   for (size_t c = 0; c < classes.size(); ++c)
-    pricer.price(classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
+    if (!options.exchanges || classes[c].kind != StepClass::Kind::Communication)
+      pricer.price(classes[c], scratch.prices[c], scratch.transfers.data() + c * links.size());
+  if (!options.exchanges)
+    return;
+  static thread_local std::vector<bool> priced;
+  priced.assign(classes.size(), false);
+  for (OperationId id = 0; id < graph.operations.size(); ++id) {
+    uint32_t c = cores.shapes.classOf[id];
+    if (classes[c].kind != StepClass::Kind::Communication || priced[c])
+      continue;
+    StepClass given = classes[c];
+    given.seconds = (*options.exchanges)[id];
+    pricer.price(given, scratch.prices[c], scratch.transfers.data() + c * links.size());
+    priced[c] = true;
+  }
 }
 
 /// All that a bound follows from, where nothing is left out of it; whatever a machine has but the
@@ -247,7 +261,7 @@ void StepWork::Data::price(const Machine &machine, const StepBoundOptions &optio
 std::string StepWork::Data::keyOf(const Machine &machine, const StepBoundOptions &options) const {
   static thread_local StepCores::View view;
   std::string key;
-  if (!options.cores.empty() || !options.memories.empty())
+  if (!options.cores.empty() || !options.memories.empty() || options.exchanges)
     return key;
   cores.look(machine, options, view);
   if (!view.own.empty()) // these do not stay where they are

@@ -47,7 +47,7 @@ public:
     if (made.kind == StepClass::Kind::Free)
       key = "free";
     if (made.kind == StepClass::Kind::Communication)
-      key = fmt::format("exchange {:a} {:a}", made.seconds, made.bytes);
+      key = fmt::format("exchange {} {:a} {:a}", exchangeOf(op), made.seconds, made.bytes);
     if (made.kind == StepClass::Kind::Given)
       key = fmt::format("given {:a}", made.seconds);
     auto [place, isNew] = classes_.try_emplace(key, static_cast<uint32_t>(all.classes.size()));
@@ -57,6 +57,11 @@ public:
   }
 
 private:
+  /// All that its time on any network follows from.
+  static std::string exchangeOf(const Operation &op) {
+    const std::optional<Communication> &one = op.communication;
+    return one ? fmt::format("{} {} {} {:a}", one->kind, one->axis, one->ring, static_cast<double>(one->payload)) : "";
+  }
   uint32_t want(CoreKind core, const std::string &type) {
     StepShapes::Want wanted{core, type};
     auto found = std::find(all.wants.begin(), all.wants.end(), wanted);

@@ -19,6 +19,8 @@ struct StepBoundOptions {
   enum class Omitted : uint8_t { Nothing, Queue, Time };
   std::vector<Omitted> cores = {}, memories = {};
   bool communication = true; ///< false: what devices exchange takes no time
+  /// By operation, seconds on the network, instead of those that the step was made with. Null: those.
+  const std::vector<double> *exchanges = nullptr;
   /// Of one machine, in some ten times the time: an operation that may be on all instances of a core or on one is in no
   /// form that alone makes its region longer than is tried.
   bool closely = false;

@@ -72,12 +72,17 @@ CertificatePoints::CertificatePoints(const MiningCertificate &certificate) : cer
     sizes_.push_back(certificate.parameters[i].labels.size());
   follows_.resize(certificate.jobs.size());
   for (size_t job = 0; job < certificate.jobs.size(); ++job)
-    if (!certificate.jobs[job].points.empty())
+    if (!certificate.jobs[job].points.empty() && certificate.listedClusters.empty())
       look(job);
 }
 
 size_t pointOf(const MiningCertificate &certificate, const Design &design) {
   size_t point = 0;
+  if (!certificate.listedClusters.empty()) {
+    Design own(design.end() - static_cast<ptrdiff_t>(certificate.clusterParameters), design.end());
+    return std::find(certificate.listedClusters.begin(), certificate.listedClusters.end(), own) -
+           certificate.listedClusters.begin();
+  }
   for (size_t i = design.size() - certificate.clusterParameters; i < design.size(); ++i)
     point = point * certificate.parameters[i].labels.size() + design[i];
   return point;
@@ -87,14 +92,15 @@ std::optional<size_t> clusterAt(const MiningCertificate &certificate, size_t job
   const CertificateJob &one = certificate.jobs[job];
   if (one.clusters.empty())
     return std::nullopt;
-  return one.points.empty() ? 0 : one.points[pointOf(certificate, design)];
+  size_t point = pointOf(certificate, design);
+  return one.points.empty() ? 0 : point < one.points.size() ? one.points[point] : std::nullopt;
 }
 
 std::optional<bool> CertificatePoints::missing(const std::vector<size_t> &jobs, const Design &design) const {
   std::optional<bool> missing;
   for (size_t job : jobs)
     if (certificate_.jobs[job].placed() && !clusterAt(certificate_, job, design))
-      missing = missing.value_or(false) || follows_[job][pointOf(certificate_, design)];
+      missing = missing.value_or(false) || (!follows_[job].empty() && follows_[job][pointOf(certificate_, design)]);
   return missing;
 }
 

@@ -7,7 +7,8 @@
 
 namespace accord {
 
-/// A point is a choice of all that clusters leave open: the last parameters of a design, the last one counting fastest.
+/// A point is a choice of all that clusters leave open: the last parameters of a design, the last one counting fastest;
+/// or the place among the listed ones, behind them where it is not listed.
 size_t pointOf(const MiningCertificate &certificate, const Design &design);
 /// Where a job is placed, of its clusters. Nothing: it is on one device, or its cluster has no form of a stage there.
 std::optional<size_t> clusterAt(const MiningCertificate &certificate, size_t job, const Design &design);

@@ -333,6 +333,8 @@ std::string MiningVerifier::differs(size_t job, const PlacementProblem &stated, 
 
 std::optional<uint64_t> designsOf(const MiningCertificate &certificate) {
   int64_t all = 1;
+  if (!certificate.listedClusters.empty())
+    return std::nullopt;
   for (const DesignParameter &parameter : certificate.parameters)
     if (__builtin_mul_overflow(all, parameter.labels.size(), &all))
       return std::nullopt;

@@ -73,7 +73,7 @@ struct UnprovenDesign {
   std::map<size_t, std::pair<double, double>> configsBelow;
 };
 
-/// Of the claim's space. Nothing: more than 2^63 - 1.
+/// Of the claim's space. Nothing: more than 2^63 - 1, or on clusters of which a few are listed.
 std::optional<uint64_t> designsOf(const MiningCertificate &certificate);
 /// The design behind it, the last parameter counts fastest; false: it was the last one.
 bool next(const MiningCertificate &certificate, Design &design);

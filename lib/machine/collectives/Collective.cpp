@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <mutex>
 
@@ -123,31 +122,48 @@ Network unitOf(const Network &level, const Network::Variant &variant) {
 } // namespace
 
 /// One model for each unit network and row, for the whole process: there are few, and many fabrics that a search looks
-/// at differ in bandwidths and latencies alone.
-static Result<CollectiveModel> unitModel(const Network &unit, Collective collective, const LevelRow &row) {
+/// at differ in bandwidths and latencies alone. Of a box without ways that another one beats at every payload.
+Result<const CollectiveModel *> CollectiveModel::ofUnit(const Network &level, Collective collective,
+                                                        const LevelRow &row) {
   static std::mutex mutex;
-  static std::map<std::string, CollectiveModel> known;
-  constexpr size_t kMaxKnown = 10000;
-  std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}", int(unit.topology), unit.algorithm ? int(*unit.algorithm) : -1,
-                  unit.endpoints, fmt::join(unit.shape, "x"), unit.oversubscription, unit.leaf, unit.inSwitchReduction,
-                  int(collective), row.stride, row.peers);
-  {
-    std::scoped_lock lock(mutex);
-    if (auto found = known.find(key); found != known.end())
-      return found->second;
-  }
-  Groups rows = groupsAlong(
-      {{"before", row.stride}, {"row", row.peers}, {"behind", unit.endpoints / (row.stride * row.peers)}}, "row");
-  Fabric alone;
-  alone.levels = {unit};
-  auto made = CollectiveModel::make(alone, collective, rows);
-  if (!made)
-    return made;
+  static std::map<std::vector<double>, CollectiveModel> known;
+  std::vector<Network::Variant> variants = level.variants;
+  if (variants.empty())
+    variants.push_back({level.topology, level.algorithm});
+  std::vector<double> key{
+      double(level.endpoints),   level.oversubscription, double(level.leaf), double(level.inSwitchReduction),
+      double(collective),        double(row.stride),     double(row.peers),  double(!level.bandwidthByPeers.empty()),
+      double(level.shape.size())};
+  key.insert(key.end(), level.shape.begin(), level.shape.end());
+  for (const Network::Variant &variant : variants)
+    key.push_back(double(variant.topology)), key.push_back(variant.algorithm ? double(*variant.algorithm) : -1);
   std::scoped_lock lock(mutex);
-  if (known.size() < kMaxKnown)
-    known.emplace(key, *made);
-  return made;
+  if (auto found = known.find(key); found != known.end())
+    return &found->second;
+  Groups rows = groupsAlong(
+      {{"before", row.stride}, {"row", row.peers}, {"behind", level.endpoints / (row.stride * row.peers)}}, "row");
+  CollectiveModel all;
+  for (const Network::Variant &variant : variants) {
+    Fabric alone;
+    alone.levels = {unitOf(level, variant)};
+    ACCORD_TRY(made, make(alone, collective, rows));
+    all.alternatives.insert(all.alternatives.end(), made.alternatives.begin(), made.alternatives.end());
+  }
+  CollectiveModel model;
+  for (size_t w = 0; w < all.alternatives.size(); ++w) {
+    const Alternative &way = *all.alternatives[w];
+    double alpha = way.usage.alpha.value * static_cast<double>(std::max<int64_t>(way.depth, 1));
+    bool isBeaten = false;
+    for (size_t v = 0; v < all.alternatives.size() && variants.size() > 1; ++v) {
+      const Alternative &other = *all.alternatives[v];
+      bool isEqual = other.usage.alpha.value == alpha && other.usage.perByte == way.usage.perByte;
+      isBeaten |= v != w && other.depth == 0 && other.usage.alpha.value <= alpha &&
+                  other.usage.perByte <= way.usage.perByte && (!isEqual || v < w || way.depth > 0);
+    }
+    if (!isBeaten)
+      model.alternatives.push_back(all.alternatives[w]);
+  }
+  return &known.emplace(std::move(key), std::move(model)).first->second;
 }
 
 Result<CollectiveModel> CollectiveModel::ofLevel(const Fabric &fabric, Collective collective, const LevelRow &row) {
@@ -162,28 +178,23 @@ Result<CollectiveModel> CollectiveModel::ofLevel(const Fabric &fabric, Collectiv
   model.peers = row.peers;
   for (const Network &one : fabric.levels)
     model.networks.push_back(one.name);
-  std::vector<Network::Variant> variants = level.variants;
-  if (variants.empty())
-    variants.push_back({level.topology, level.algorithm});
-  for (const Network::Variant &variant : variants) {
-    ACCORD_TRY(unit, unitModel(unitOf(level, variant), collective, row));
-    for (const auto &of : unit.alternatives) {
-      auto made = std::make_shared<Alternative>(*of);
-      Usage &usage = made->usage;
-      auto spread = [&](double value) {
-        std::vector<double> all(levels);
-        all[l] = value;
-        return all;
-      };
-      usage.latencies = LevelSum(levels), usage.latencies.perLevel[l] = of->usage.latencies.perLevel[0];
-      usage.seconds = LevelSum(levels), usage.seconds.perLevel[l] = of->usage.seconds.perLevel[0] * perByte;
-      usage.alpha = of->usage.alpha * latency;
-      usage.perByte = of->usage.perByte * perByte;
-      usage.sent = spread(of->usage.sent[0]), usage.traffic = spread(of->usage.traffic[0]);
-      usage.level = static_cast<int>(l);
-      made->energy = spread(level.energy.value);
-      model.alternatives.push_back(std::move(made));
-    }
+  ACCORD_TRY(unit, ofUnit(level, collective, row));
+  for (const auto &of : unit->alternatives) {
+    auto made = std::make_shared<Alternative>(*of);
+    Usage &usage = made->usage;
+    auto spread = [&](double value) {
+      std::vector<double> all(levels);
+      all[l] = value;
+      return all;
+    };
+    usage.latencies = LevelSum(levels), usage.latencies.perLevel[l] = of->usage.latencies.perLevel[0];
+    usage.seconds = LevelSum(levels), usage.seconds.perLevel[l] = of->usage.seconds.perLevel[0] * perByte;
+    usage.alpha = of->usage.alpha * latency;
+    usage.perByte = of->usage.perByte * perByte;
+    usage.sent = spread(of->usage.sent[0]), usage.traffic = spread(of->usage.traffic[0]);
+    usage.level = static_cast<int>(l);
+    made->energy = spread(level.energy.value);
+    model.alternatives.push_back(std::move(made));
   }
   return model;
 }

@@ -79,6 +79,7 @@ private:
                                              const std::vector<LevelRow> &rows);
   static std::optional<Result<CollectiveModel>> levelByLevel(const Fabric &fabric, Collective collective,
                                                              const Groups &groups, std::optional<Algorithm> only);
+  static Result<const CollectiveModel *> ofUnit(const Network &level, Collective collective, const LevelRow &row);
   static Result<CollectiveModel> ofLevel(const Fabric &fabric, Collective collective, const LevelRow &row);
   struct Alternative;
   std::vector<std::shared_ptr<const Alternative>> alternatives;
