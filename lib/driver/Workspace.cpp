@@ -2,6 +2,7 @@
 #include "dialects/Register.h"
 #include "dialects/accel/AccelDialect.h"
 #include "lib/compilation/PlacementPlanner.h"
+#include "lib/exploration/clusters/ClusterSpace.h"
 #include "lib/machine/translate/SourceLocationOf.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -59,9 +60,11 @@ bool Workspace::loadPlugins() {
 /// Of requirements that a cluster states: those of a training alone are looked at.
 void Workspace::warnOfClusterLimits() {
   accel::ClusterOp cluster = theProgram->cluster();
-  if (!cluster || options.elaborate.mines) // a mined one is as it requires
+  if (!cluster)
     return;
   cluster->walk([&](accel::RequireOp require) {
+    if (options.elaborate.mines && ClusterSpace::limits(require)) // a mined one is as it requires
+      return;
     diags
         .warning(Code::NotSupported, rangeOf(diags, sourceOf(require.getLoc())),
                  fmt::format("not supported yet: what '{}' requires is not looked at", cluster.getSymName().str()))

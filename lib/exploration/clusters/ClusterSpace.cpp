@@ -276,7 +276,7 @@ struct ClusterSpace::Data {
 
   void findRequirements(accel::ClusterOp cluster) {
     for (auto require : cluster.getBody().getOps<accel::RequireOp>()) {
-      if (!require.getConditionAttr())
+      if (!ClusterSpace::limits(require))
         continue;
       Result<int> term =
           terms.add(require.getConditionAttr(), [&](const std::string &path) { return termAt(cluster, path); });
@@ -299,6 +299,13 @@ struct ClusterSpace::Data {
 ClusterSpace::ClusterSpace(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 ClusterSpace::ClusterSpace(ClusterSpace &&) noexcept = default;
 ClusterSpace::~ClusterSpace() = default;
+
+bool ClusterSpace::limits(accel::RequireOp require) {
+  bool namesPart = false;
+  if (Attribute condition = require.getConditionAttr())
+    condition.walk([&](accel::ReferenceAttr one) { namesPart |= one.getPath().contains('.'); });
+  return namesPart;
+}
 
 Result<ClusterSpace, Errors> ClusterSpace::of(accel::ClusterOp cluster, uint64_t max) {
   auto data = std::make_unique<Data>();

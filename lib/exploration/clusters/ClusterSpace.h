@@ -8,6 +8,7 @@
 
 namespace accord::accel {
 class ClusterOp;
+class RequireOp;
 }
 
 namespace accord {
@@ -38,7 +39,9 @@ public:
   /// Values by name, as they are written.
   std::map<std::string, std::string> labels(const Design &choices) const;
 
-  /// What clusters require, as it is written.
+  /// Whether a requirement names parts of the cluster (`d1.bandwidth`): others (`power <= 1 MW`) are of trainings on it.
+  static bool limits(accel::RequireOp require);
+  /// What clusters require of their parts, as it is written.
   const std::vector<std::string> &requirements() const;
   /// A box of the cluster's choices without values, at both ends of each parameter, with which no cluster of the box is
   /// as required, by intervals; nothing: none is.
