@@ -9,7 +9,7 @@
 namespace accord::accel {
 class ClusterOp;
 class RequireOp;
-}
+} // namespace accord::accel
 
 namespace accord {
 
@@ -39,7 +39,8 @@ public:
   /// Values by name, as they are written.
   std::map<std::string, std::string> labels(const Design &choices) const;
 
-  /// Whether a requirement names parts of the cluster (`d1.bandwidth`): others (`power <= 1 MW`) are of trainings on it.
+  /// Whether a requirement names parts of the cluster (`d1.bandwidth`): others (`power <= 1 MW`) are of trainings on
+  /// it.
   static bool limits(accel::RequireOp require);
   /// What clusters require of their parts, as it is written.
   const std::vector<std::string> &requirements() const;

@@ -171,8 +171,8 @@ Result<Plan, Errors> planFor(WorkGraph graph, const Machine &machine, const Sing
   }
   for (RegionId r = 0; r < plan.schedule.regions.size(); ++r)
     if (overlaps(plan.schedule.regions[r]))
-      plan.assumptions.push_back(fmt::format("iterations of '{}' overlap: each starts before the one ahead of it is over",
-                                             plan.graph.regions[r].name));
+      plan.assumptions.push_back(fmt::format(
+          "iterations of '{}' overlap: each starts before the one ahead of it is over", plan.graph.regions[r].name));
   plan.excludedCandidates = !plan.feasible && isExcluded(plan, request);
   return plan;
 }

@@ -501,7 +501,8 @@ class ScheduleRegion(Record):
     """An object of the document."""
 
     critical_path_ps: int = key("", "ps")
-    length_ps: int = key("", "ps")
+    length_ps: int = key("from the start of one iteration to that of the next", "ps")
+    overhang_ps: Optional[int] = key("how long an iteration goes on after the next has started, where iterations overlap", "ps")
     proven: Optional[Proven] = key()
     resource_bound_ps: int = key("", "ps")
     slots: List[Slot] = key()

@@ -40,6 +40,7 @@ class Region(Record):
     name: str = key()
     count: int = key()
     length_s: float = key("", "s")
+    overhang_s: Optional[float] = key("how long one goes on after the next has started, where they overlap", "s")
 
 
 class Resource(Record):
@@ -82,7 +83,7 @@ class Schedule(Answer):
     bound: Optional[Bound] = key("no answer is better")
     gap: Optional[float] = key("distance to the bound as a share")
     conflict: Optional[List[Conflict]] = key("what cannot hold together")
-    regions: Optional[List[Region]] = key("of a training: runs of one step, and the length of each")
+    regions: Optional[List[Region]] = key("of a training: runs of one step, and the time from the start of one to that of the next")
     resources: Optional[List[Resource]] = key("of a project: how much of each there is at any time")
     slots: List[Slot] = key("region after region, in the order of their starts")
     stopped: Optional[Literal["work limit", "time limit", "interrupted"]] = key("why there may be better")
