@@ -214,7 +214,7 @@ TEST(ClusterSpace, WhatIsLeftOfABoxHasAllThatIsAllowed) {
         box.low[i] = std::min(a, b), box.high[i] = std::max(a, b);
         inside[i] = box.low[i] + random() % (box.high[i] - box.low[i] + 1);
       }
-      bool fixed = made->parameters().size() > 0; // bandwidths stated as one number count, too
+      bool fixed = !made->parameters().empty(); // bandwidths stated as one number count, too
       double stated = 0;
       pod.cluster->walk([&](accel::NetworkOp network) {
         if (auto one = network.getEntries().getAs<accel::QuantityAttr>("bandwidth");
