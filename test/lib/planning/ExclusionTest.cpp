@@ -20,6 +20,7 @@ Requirement stepAtMost(double limit) {
 
 Plan planned(const WorkGraph &graph, const Machine &machine, std::vector<Requirement> requirements) {
   SingleDeviceRequest request;
+  request.overlap = false; // one memory for one order
   request.batch = graph.microbatch * graph.microbatches;
   request.requirements = std::move(requirements);
   auto plan = planFor(graph, machine, request);
