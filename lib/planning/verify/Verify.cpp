@@ -279,10 +279,12 @@ bool verifySlots(Proof &p) {
       end = std::max(end, slot.start.value + slot.duration.value);
     }
     Count length = Count{region.length.value} + region.overhang.value;
-    if (end != length || region.overhang.value < 0 || (region.overhang.value > 0 && r <= kUpdateRegion))
-      p.find(Code::WrongLength, {},
-             "an iteration of region '{}' is {} ps long and {} ps after the next begins, its last slot ends at {} ps",
-             graph.regions[r].name, region.length.value, region.overhang.value, end);
+    if (region.overhang.value < 0 || (region.overhang.value > 0 && r <= kUpdateRegion))
+      p.find(Code::WrongLength, {}, "an iteration of region '{}' is stated to go on for {} ps when the next begins",
+             graph.regions[r].name, region.overhang.value);
+    else if (end != length)
+      p.find(Code::WrongLength, {}, "region '{}' is {:.0f} ps long, its last slot ends at {} ps", graph.regions[r].name,
+             static_cast<double>(length), end);
     longest = std::max(longest, length);
   }
   for (OperationId id = 0; id < slots.size(); ++id)

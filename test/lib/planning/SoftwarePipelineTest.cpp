@@ -186,8 +186,18 @@ TEST(SoftwarePipeline, WholeStepsAreVerified) {
     ScheduleOptions options;
     options.overlap = true;
     Plan plan = planFor(g.graph, machine, options);
-    for (const RegionSchedule &region : plan.schedule.regions)
-      overlapping += region.overhang.value > 0;
+    for (size_t r = 0; r < plan.schedule.regions.size(); ++r) {
+      if (plan.schedule.regions[r].overhang.value == 0)
+        continue;
+      ++overlapping;
+      // Iterations that start sooner, or are said to be over sooner or later, are found out.
+      for (int64_t shorter : {1'000'000, 0}) {
+        Plan forged = plan;
+        forged.schedule.regions[r].length.value -= shorter;
+        forged.schedule.regions[r].overhang.value += shorter > 0 ? shorter : -1;
+        EXPECT_FALSE(verify(forged).findings.empty());
+      }
+    }
     EXPECT_LE(plan.schedule.step, planFor(g.graph, machine).schedule.step);
     PlanVerification proof = verify(plan);
     EXPECT_TRUE(proof.findings.empty()) << proof.findings.front().message;
