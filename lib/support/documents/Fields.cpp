@@ -1,9 +1,11 @@
 #include "lib/support/documents/Fields.h"
+#include "lib/support/Diagnostics.h"
 #include "lib/support/Version.h"
 #include "lib/support/documents/JsonText.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <mutex>
 
 using namespace llvm;
 namespace accord {
@@ -193,14 +195,15 @@ public:
       : object(object), path(path), state(state) {}
   Mode mode() const override { return Mode::Read; }
   void visit(StringRef key, bool required, bool, function_ref<void(JsonVisitor &)> read) override {
+    keys.push_back(key);
     if (!state.ok)
       return;
-    keys.push_back(key);
     if (const json::Value *value = object.get(key)) {
       Reader one(*value, path.field(key), state);
       read(one);
-    } else {
-      check(key, !required, "missing value");
+    } else if (required) {
+      missing = key;
+      state.ok = false;
     }
   }
   bool isOpen() const override { return state.rule == JsonRule::Open; }
@@ -212,21 +215,50 @@ public:
     }
     return *this;
   }
+  /// Behind the last field: reports a value that is missing, unless a key that nobody knows is like it; else unknown
+  /// keys.
   void end() {
-    if (state.rule == JsonRule::Open)
+    bool isClosed = state.rule == JsonRule::Closed && state.ok;
+    if (!isClosed && missing.empty())
       return;
-    for (const auto &member : object)
-      if (state.ok && !is_contained(keys, StringRef(member.first))) {
-        path.field(member.first).report("unknown key");
+    std::vector<std::string> absent;
+    for (StringRef key : keys)
+      if (!object.get(key))
+        absent.push_back(key.str());
+    for (const auto &member : object) {
+      StringRef key = member.first;
+      if (is_contained(keys, key))
+        continue;
+      std::string meant = nearest(key, absent);
+      if (missing.empty() || meant == missing) {
+        path.field(key).report(unknownKey(meant));
         state.ok = false;
+        return;
       }
+    }
+    if (!missing.empty())
+      path.field(missing).report("missing value");
   }
 
 private:
+  /// A path keeps no copy of its message. There are no more of these than keys in the descriptions of documents.
+  static StringLiteral unknownKey(const std::string &meant) {
+    static std::mutex mutex;
+    static std::map<std::string, std::string> messages;
+    std::scoped_lock lock(mutex);
+    std::string &message = messages[meant];
+    if (message.empty())
+      message = meant.empty() ? "unknown key" : "unknown key (did you mean '" + meant + "'?)";
+    StringLiteral literal("");
+    static_cast<StringRef &>(literal) = message;
+    return literal;
+  }
+
   const json::Object &object;
   JsonVisitor::Path path;
   ReadState &state;
   SmallVector<StringRef, 24> keys;
+  StringRef missing; ///< the first key that is required and not there
 };
 
 void Reader::object(function_ref<void(JsonFields &)> fields) {

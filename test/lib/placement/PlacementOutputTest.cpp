@@ -132,7 +132,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
       {"\"devices_per_node\": 8", "\"per_sever\": 8",
        "missing value at placement.problem.device_types[0].devices_per_node"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 0.25, \"overlap_fracton\": 1",
-       "unknown key at placement.problem.overlap_fracton"},
+       "unknown key (did you mean 'overlap_fraction'?) at placement.problem.overlap_fracton"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": 1.5",
        "a share above one at placement.problem.overlap_fraction"},
       {"\"overlap_fraction\": 0.25", "\"overlap_fraction\": -1", "expected a finite number that is not negative"},
@@ -148,7 +148,7 @@ TEST(EmitPlacement, ErrorsHaveTheirPlace) {
       {"\"microbatches\": 96", "\"microbatches\": 95", "no plan of this problem"},
       {"\"kind\": \"placement\"", "\"kind\": \"schedule\"", "expected placement at placement.kind"},
       {"\"schema\": 2", "\"schema\": 3", "integer out of range at placement.schema"},
-      {"\"proof\"", "\"prof\"", "missing value at placement.result.proof"}};
+      {"\"proof\"", "\"prof\"", "unknown key (did you mean 'proof'?) at placement.result.prof"}};
   for (const auto &one : cases)
     if (!one.message.empty())
       EXPECT_NE(problemOf(replaced(good, one.from, one.to)).find(one.message.str()), std::string::npos)

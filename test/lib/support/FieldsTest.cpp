@@ -91,6 +91,11 @@ TEST(Fields, readsWhatItWrites) {
 TEST(Fields, refusesWithThePlace) {
   EXPECT_EQ(errorAfter([](json::Object &o) { o["more"] = 1; }), "unknown key at whole.more");
   EXPECT_EQ(errorAfter([](json::Object &o) { o.erase("id"); }), "missing value at whole.id");
+  EXPECT_EQ(errorAfter([](json::Object &o) { o["part"] = 1, o.erase("parts"); }),
+            "unknown key (did you mean 'parts'?) at whole.part");
+  EXPECT_EQ(errorAfter([](json::Object &o) { o["kidn"] = "whole", o.erase("kind"); }),
+            "unknown key (did you mean 'kind'?) at whole.kidn");
+  EXPECT_EQ(errorAfter([](json::Object &o) { o["more"] = 1, o.erase("id"); }), "missing value at whole.id");
   EXPECT_EQ(errorAfter([](json::Object &o) { o["kind"] = "part"; }), "expected whole at whole.kind");
   EXPECT_EQ(errorAfter([](json::Object &o) { o["id"] = "7"; }), "expected integer at whole.id");
   EXPECT_EQ(errorAfter([](json::Object &o) { o["level"] = 4; }), "integer out of range at whole.level");
