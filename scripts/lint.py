@@ -32,7 +32,7 @@ OURS = "dialects|examples|lib|passes|test|tools"
 BATCH = 16  # sources of a folder at a time; more would take more memory
 # What a source defines for itself, in a namespace without a name or static: constants, types, functions.
 CONSTANT = re.compile(r"(?m)^(?:static |constexpr |const )[^;{}()=#]*?\b(k[A-Z]\w*)\s*[\[({=]")
-TYPE = re.compile(r"(?m)^(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{")
+TYPE = re.compile(r"(?m)^(?:(?:class|struct|enum class|enum) (\w+)(?: final)?(?: :[^;{:][^;{]*)? *\{|using (\w+) = )")
 FUNCTION = re.compile(r"(?m)^(?!return|using|namespace|typedef|extern|class|struct|enum|TEST|INSTANTIATE)[\w:<>,&*\[\] ]*[\w>&*\]] [&*]*(\w+)\([^;{}]*\)[^;{}()]*\{")
 LOOKED_UP = {"PrintTo"}  # functions that a library calls by their name
 header_words = None  # read when the first batch is put together
@@ -195,12 +195,15 @@ def alike(command):
 
 
 def batches_of(paths, known):
-    """Sources of one folder that are compiled alike and use the same namespaces, at most BATCH at a time."""
+    """Sources of one folder that are compiled alike and use the same namespaces, at most BATCH at a time. The bases of passes are written by
+    a file that is included once: each source of passes is alone."""
     groups = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            used = tuple(sorted(set(re.findall(r"(?m)^using namespace [\w:]+", file.read()))))
-        groups.setdefault((os.path.dirname(path), alike(known[path]), used), []).append(path)
+            text = file.read()
+        used = tuple(sorted(set(re.findall(r"(?m)^using namespace [\w:]+", text))))
+        alone = path if "#define GEN_PASS_DEF" in text else ""
+        groups.setdefault((os.path.dirname(path), alike(known[path]), used, alone), []).append(path)
     return [group[i:i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
 
 
@@ -226,7 +229,7 @@ def together(batch):
     for path in batch:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        types.append(set(TYPE.findall(text)) - declared)
+        types.append({one or alias for one, alias in TYPE.findall(text)} - declared)
         others.append(set(CONSTANT.findall(text)) | set(FUNCTION.findall(text)) - words - LOOKED_UP)
         headers.update(dict.fromkeys(re.findall(r"(?m)^#include .*", text)))
     lines = list(headers)
